@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ...runtime.door import Kernel, run
 from .. import _pillow
 from ..transforms._batch import Stage, Step, plan, xp_of
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from ...base.device import device
 
 
 def _transformed(xp: Any, x: Any, *, step: Step) -> Any:
@@ -131,7 +134,7 @@ class ArrayDataset(VisionDataset):
 
     # -- other devices ---------------------------------------------------------------------------
 
-    def to(self, device: Any) -> ArrayDataset:
+    def to(self, device: device | str) -> ArrayDataset:
         """Keep the pictures, as bytes, on `device`: batches are gathered and transformed there.
 
         `data` and `targets` stay as they are; after changing them, call `to` again.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...io.errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 # How numbers are stored, and the classes of arrays: numbers, texts, tables.
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8", 16: "u1", 17: "u2"}  # fmt: skip
@@ -30,7 +33,7 @@ _CELL, _STRUCT, _CHAR = 1, 2, 4
 _DEEPEST = 8  # tables in tables
 
 
-def read_matlab(path: Any) -> dict[str, Any]:
+def read_matlab(path: str | PathLike[str]) -> dict[str, Any]:
     """The variables of a file: arrays, texts, and tables as lists of dictionaries. CorruptFileError if it is none."""
     try:
         with open(path, "rb") as f:

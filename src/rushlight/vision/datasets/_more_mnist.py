@@ -6,7 +6,7 @@ import os
 import shutil
 import string
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ...operators.create.from_data import from_numpy
 from .._pillow import need
 from .mnist import MNIST
 from .utils import check_integrity, download_and_extract_archive, extract_archive, verify_str_arg
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 # Letters whose small and large forms are one class in the merged splits.
 _MERGED = set("cijklmopsuvwxyz")
@@ -52,7 +55,7 @@ class EMNIST(MNIST):
         "mnist": list(string.digits),
     }
 
-    def __init__(self, root: Any, split: str, **kwargs: Any) -> None:
+    def __init__(self, root: str | PathLike[str], split: str, **kwargs: Any) -> None:
         self.split = verify_str_arg(split, "split", self.splits)
         self.classes = self.classes_split_dict[split]
         super().__init__(root, **kwargs)
@@ -132,7 +135,7 @@ class QMNIST(MNIST):
     }
 
     def __init__(
-        self, root: Any, what: str | None = None, compat: bool = True, train: bool = True, **kwargs: Any
+        self, root: str | PathLike[str], what: str | None = None, compat: bool = True, train: bool = True, **kwargs: Any
     ) -> None:  # fmt: skip
         chosen = what if what is not None else "train" if train else "test"
         self.what = verify_str_arg(chosen, "what", tuple(self.subsets))

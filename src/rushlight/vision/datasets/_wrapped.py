@@ -58,7 +58,7 @@ def wrap_dataset_for_transforms_v2(dataset: VisionDataset, target_keys: Any = No
 class _Wrapped:
     """In front of a dataset's class; the dataset itself is kept beside, without its transforms."""
 
-    def __init__(self, dataset: Any, target_keys: Any) -> None:
+    def __init__(self, dataset: VisionDataset, target_keys: Any) -> None:
         wrap = _rule_for(dataset, target_keys)
         self._dataset, self._target_keys, self._wrapper = dataset, target_keys, wrap
         for name in ("transform", "target_transform", "transforms"):
@@ -85,7 +85,7 @@ class _Wrapped:
         return wrap_dataset_for_transforms_v2, (dataset, self._target_keys)
 
 
-def _rule_for(dataset: Any, target_keys: Any) -> Wrap:
+def _rule_for(dataset: VisionDataset, target_keys: Any) -> Wrap:
     if not isinstance(dataset, VisionDataset):
         raise TypeError(
             "This wrapper is meant for subclasses of `torchvision.datasets.VisionDataset`, "
@@ -134,11 +134,11 @@ def _corners(boxes: Any, size: tuple[int, int]) -> Any:
     return convert_bounding_box_format(given, new_format="XYXY")
 
 
-def _same(dataset: Any, target_keys: Any) -> Wrap:
+def _same(dataset: VisionDataset, target_keys: Any) -> Wrap:
     return lambda idx, sample: sample
 
 
-def _segmentation(dataset: Any, target_keys: Any) -> Wrap:
+def _segmentation(dataset: VisionDataset, target_keys: Any) -> Wrap:
     return lambda idx, sample: (sample[0], tv_tensors.Mask(sample[1]))
 
 
@@ -179,7 +179,7 @@ def _coco(dataset: Any, target_keys: Any) -> Wrap:
     return wrap
 
 
-def _voc(dataset: Any, target_keys: Any) -> Wrap:
+def _voc(dataset: VisionDataset, target_keys: Any) -> Wrap:
     keys = _keys(target_keys, {"annotation", "boxes", "labels"}, {"boxes", "labels"})
 
     def wrap(idx: int, sample: Sample) -> Sample:

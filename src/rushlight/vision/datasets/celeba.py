@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from .utils import (
     verify_str_arg,
 )
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 _SPLITS = {"train": 0, "valid": 1, "test": 2, "all": None}
 _TARGETS = {"attr": "attr", "identity": "identity", "bbox": "bbox", "landmarks": "landmarks_align"}
@@ -66,7 +69,7 @@ class CelebA(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         split: str = "train",
         target_type: list[str] | str = "attr",
         transform: Callable | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ...io.errors import CorruptFileError
 from ._arrays import ArrayDataset
 from ._pickles import read_pickle
 from .utils import by_hand, check_integrity, download_url, unpack_members
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 # The largest published file has 155 MB; one that is much larger is none of them.
 _MOST = 1 << 28
@@ -64,7 +67,7 @@ class CIFAR10(ArrayDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         train: bool = True,
         transform: Callable | None = None,
         target_transform: Callable | None = None,

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...io.errors import CorruptFileError
 from .._pillow import need
 from .vision import VisionDataset
 
+if TYPE_CHECKING:
+    from os import PathLike
+
 
 class _Index:
     """What a file of annotations holds, by its numbers, under the names of COCO's own tool."""
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: str | PathLike[str]) -> None:
         if not os.path.isfile(path):
             raise FileNotFoundError(
                 f"there is no file of annotations {os.path.abspath(path)}; COCO's are published at "
@@ -73,8 +76,8 @@ class CocoDetection(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
-        annFile: Any,
+        root: str | PathLike[str],
+        annFile: str | PathLike[str],
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         transforms: Callable | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,11 @@ from .utils import (
     verify_str_arg,
 )
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    pass
 
 
 class Flowers102(VisionDataset):
@@ -70,7 +75,7 @@ class Flowers102(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         split: str = "train",
         transform: Callable | None = None,
         target_transform: Callable | None = None,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._pillow import need
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 IMG_EXTENSIONS = (
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp",
@@ -24,7 +27,7 @@ def is_image_file(filename: str) -> bool:
     return has_file_allowed_extension(filename, IMG_EXTENSIONS)
 
 
-def find_classes(directory: Any) -> tuple[list[str], dict[str, int]]:
+def find_classes(directory: str | PathLike[str]) -> tuple[list[str], dict[str, int]]:
     """The names of the folders in `directory`, sorted, and their numbers."""
     try:
         classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
@@ -40,7 +43,7 @@ def find_classes(directory: Any) -> tuple[list[str], dict[str, int]]:
 
 
 def make_dataset(
-    directory: Any,
+    directory: str | PathLike[str],
     class_to_idx: dict[str, int] | None = None,
     extensions: str | tuple[str, ...] | None = None,
     is_valid_file: Callable[[str], bool] | None = None,
@@ -109,7 +112,7 @@ class DatasetFolder(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         loader: Callable[[str], Any],
         extensions: tuple[str, ...] | None = None,
         transform: Callable | None = None,
@@ -128,7 +131,7 @@ class DatasetFolder(VisionDataset):
 
     @staticmethod
     def make_dataset(
-        directory: Any,
+        directory: str | PathLike[str],
         class_to_idx: dict[str, int],
         extensions: tuple[str, ...] | None = None,
         is_valid_file: Callable[[str], bool] | None = None,
@@ -139,7 +142,7 @@ class DatasetFolder(VisionDataset):
             raise ValueError("The class_to_idx parameter cannot be None.")
         return make_dataset(directory, class_to_idx, extensions, is_valid_file, allow_empty)
 
-    def find_classes(self, directory: Any) -> tuple[list[str], dict[str, int]]:
+    def find_classes(self, directory: str | PathLike[str]) -> tuple[list[str], dict[str, int]]:
         """The classes; a subclass may find them otherwise."""
         return find_classes(directory)
 
@@ -195,7 +198,7 @@ class ImageFolder(DatasetFolder):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         loader: Callable[[str], Any] = default_loader,

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...io.errors import CorruptFileError
 from .folder import default_loader
 from .utils import by_hand, download_and_extract_archive, verify_str_arg
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    pass
 
 
 class Food101(VisionDataset):
@@ -39,7 +44,7 @@ class Food101(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         split: str = "train",
         transform: Callable | None = None,
         target_transform: Callable | None = None,

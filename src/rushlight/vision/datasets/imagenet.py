@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ...io.errors import CorruptFileError
 from ._matlab import read_matlab
 from .folder import ImageFolder
 from .utils import check_integrity, extract_archive, verify_str_arg
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 ARCHIVE_META = {
     "train": ("ILSVRC2012_img_train.tar", "1d675b47d978889d74fa0da5fadfb00e"),
@@ -41,7 +44,7 @@ class ImageNet(ImageFolder):
         RuntimeError: The archive ILSVRC2012_devkit_t12.tar.gz is not present in the root directory or is corrupted...
     """
 
-    def __init__(self, root: Any, split: str = "train", **kwargs: Any) -> None:
+    def __init__(self, root: str | PathLike[str], split: str = "train", **kwargs: Any) -> None:
         root = self.root = os.path.expanduser(root)
         self.split = verify_str_arg(split, "split", ("train", "val"))
         self.parse_archives()
@@ -72,7 +75,9 @@ class ImageNet(ImageFolder):
         return f"Split: {self.split}"
 
 
-def load_meta_file(root: Any, file: str | None = None) -> tuple[dict[str, Any], list[str]]:
+def load_meta_file(
+    root: str | PathLike[str], file: str | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """The names of classes by their WordNet numbers, and the classes of the pictures of "val"."""
     path = os.path.join(root, file or META_FILE)
     if not check_integrity(path):
@@ -86,7 +91,7 @@ def load_meta_file(root: Any, file: str | None = None) -> tuple[dict[str, Any], 
     return found
 
 
-def _archive(root: Any, kind: str, file: str | None) -> str:
+def _archive(root: str | PathLike[str], kind: str, file: str | None) -> str:
     """The path of an archive that is there and whole."""
     name, md5 = ARCHIVE_META[kind]
     name = file or name
@@ -113,7 +118,7 @@ def _leaves(path: str) -> dict[int, tuple[str, tuple[str, ...]]]:
         raise CorruptFileError(f"{path} does not describe classes: {error}") from None
 
 
-def parse_devkit_archive(root: Any, file: str | None = None) -> None:
+def parse_devkit_archive(root: str | PathLike[str], file: str | None = None) -> None:
     """Write `meta.bin` from the development kit."""
     path = _archive(root, "devkit", file)
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +133,9 @@ def parse_devkit_archive(root: Any, file: str | None = None) -> None:
     save((dict(leaves.values()), wnids), os.path.join(root, META_FILE))
 
 
-def parse_train_archive(root: Any, file: str | None = None, folder: str = "train") -> None:
+def parse_train_archive(
+    root: str | PathLike[str], file: str | None = None, folder: str = "train"
+) -> None:
     """Unpack the pictures of "train": an archive of archives, one for each class."""
     place = os.path.join(root, folder)
     extract_archive(_archive(root, "train", file), place)
@@ -138,7 +145,10 @@ def parse_train_archive(root: Any, file: str | None = None, folder: str = "train
 
 
 def parse_val_archive(
-    root: Any, file: str | None = None, wnids: list[str] | None = None, folder: str = "val"
+    root: str | PathLike[str],
+    file: str | None = None,
+    wnids: list[str] | None = None,
+    folder: str = "val",
 ) -> None:
     """Unpack the pictures of "val", and move each into the folder of its class."""
     classes = load_meta_file(root)[1] if wnids is None else wnids

@@ -6,12 +6,15 @@ import io
 import os
 from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...io.errors import CorruptFileError
 from .._pillow import need
 from .utils import verify_str_arg
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 _SCENES = (
     "bedroom", "bridge", "church_outdoor", "classroom", "conference_room", "dining_room", "kitchen", "living_room",
@@ -38,7 +41,10 @@ class LSUNClass(VisionDataset):
     """
 
     def __init__(
-        self, root: Any, transform: Callable | None = None, target_transform: Callable | None = None
+        self,
+        root: str | PathLike[str],
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
     ) -> None:
         import lmdb
 
@@ -86,7 +92,7 @@ class LSUN(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         classes: str | list[str] = "train",
         transform: Callable | None = None,
         target_transform: Callable | None = None,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._pillow import need
 from .utils import by_hand, download_and_extract_archive, verify_str_arg
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    pass
 
 _SERVER = "https://www.robots.ox.ac.uk/~vgg/data/pets/data/"
 _FILES = (
@@ -41,7 +46,7 @@ class OxfordIIITPet(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         split: str = "trainval",
         target_types: Sequence[str] | str = "category",
         transforms: Callable | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from ...io.errors import CorruptFileError
 from .._pillow import need
 from .utils import by_hand, download_and_extract_archive, verify_str_arg
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    pass
 
 _PICTURE = 3 * 96 * 96
 
@@ -45,7 +50,7 @@ class STL10(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         split: str = "train",
         folds: int | None = None,
         transform: Callable | None = None,

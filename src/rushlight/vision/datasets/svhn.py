@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from .._pillow import need
 from ._matlab import read_matlab
 from .utils import by_hand, check_integrity, download_url, verify_str_arg
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    pass
 
 _SERVER = "http://ufldl.stanford.edu/housenumbers/"
 
@@ -45,7 +50,7 @@ class SVHN(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         split: str = "train",
         transform: Callable | None = None,
         target_transform: Callable | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bz2
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from ...io.errors import CorruptFileError
 from .._pillow import need
 from .utils import by_hand, download_url
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    pass
 
 _MOST = 1 << 26  # the larger file unpacks to about 20 MB
 
@@ -46,7 +51,7 @@ class USPS(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         train: bool = True,
         transform: Callable | None = None,
         target_transform: Callable | None = None,

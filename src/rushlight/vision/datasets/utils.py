@@ -11,11 +11,14 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...hub import DownloadError, digest, fetch_checked
 from ...io.atomic import atomic_write
 from ...io.errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 __all__ = [
     "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive",
@@ -23,25 +26,25 @@ __all__ = [
 ]  # fmt: skip
 
 
-def calculate_md5(fpath: Any, chunk_size: int = 1 << 20) -> str:
+def calculate_md5(fpath: str | PathLike[str], chunk_size: int = 1 << 20) -> str:
     """The MD5 of a file."""
     return digest(os.fspath(fpath), "md5")
 
 
-def check_md5(fpath: Any, md5: str, **kwargs: Any) -> bool:
+def check_md5(fpath: str | PathLike[str], md5: str, **kwargs: Any) -> bool:
     """Whether a file has this MD5."""
     return md5 == calculate_md5(fpath, **kwargs)
 
 
-def check_integrity(fpath: Any, md5: str | None = None) -> bool:
+def check_integrity(fpath: str | PathLike[str], md5: str | None = None) -> bool:
     """Whether a file is there, with this MD5 if one is given."""
     return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
 
 
 def download_url(
     url: str | Iterable[str],
-    root: Any,
-    filename: Any = None,
+    root: str | PathLike[str],
+    filename: str | None = None,
     md5: str | None = None,
     max_redirect_hops: int = 3,
 ) -> None:
@@ -61,7 +64,7 @@ def download_url(
 
 
 def download_file_from_google_drive(
-    file_id: str, root: Any, filename: Any = None, md5: str | None = None
+    file_id: str, root: str | PathLike[str], filename: str | None = None, md5: str | None = None
 ) -> None:
     """Download a file of Google Drive to root/filename, by the package `gdown`."""
     try:
@@ -125,7 +128,11 @@ def _extract_single(source: str, target: str) -> None:
             out.write(piece)
 
 
-def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> str:
+def extract_archive(
+    from_path: str | PathLike[str],
+    to_path: str | PathLike[str] | None = None,
+    remove_finished: bool = False,
+) -> str:
     """Unpack a .tar, .tar.gz, .tgz, .tar.xz, .zip, .gz or .xz; returns where its contents lie."""
     source = os.fspath(from_path)
     target = os.path.dirname(source) if to_path is None else os.fspath(to_path)
@@ -153,9 +160,9 @@ def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool =
 
 def download_and_extract_archive(
     url: str | Iterable[str],
-    download_root: Any,
-    extract_root: Any = None,
-    filename: Any = None,
+    download_root: str | PathLike[str],
+    extract_root: str | PathLike[str] | None = None,
+    filename: str | None = None,
     md5: str | None = None,
     remove_finished: bool = False,
 ) -> None:
@@ -206,7 +213,7 @@ def by_hand(name: str, error: Exception | None, folder: str, files: Iterable[str
 
 
 def verify_str_arg(
-    value: Any,
+    value: object,
     arg: str | None = None,
     valid_values: Iterable[str] | None = None,
     custom_msg: str | None = None,

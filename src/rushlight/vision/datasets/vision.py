@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...data import Dataset
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 
 class VisionDataset(Dataset):
@@ -36,12 +39,12 @@ class VisionDataset(Dataset):
 
     def __init__(
         self,
-        root: Any = None,
+        root: str | PathLike[str] | None = None,
         transforms: Callable | None = None,
         transform: Callable | None = None,
         target_transform: Callable | None = None,
     ) -> None:
-        self.root = os.path.expanduser(root) if isinstance(root, str) else root
+        self.root: Any = os.path.expanduser(root) if isinstance(root, str) else root
         if transforms is not None and (transform is not None or target_transform is not None):
             raise ValueError(
                 "Only transforms or transform/target_transform can be passed as argument"

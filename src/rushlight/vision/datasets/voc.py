@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from ...io.errors import CorruptFileError
 from .._pillow import need
 from .utils import by_hand, download_and_extract_archive, verify_str_arg
 from .vision import VisionDataset
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from xml.etree.ElementTree import Element
 
 # year -> folder of the archive on the server, file, MD5, where its contents lie
 _YEARS = {
@@ -33,7 +37,7 @@ class _VOC(VisionDataset):
 
     def __init__(
         self,
-        root: Any,
+        root: str | PathLike[str],
         year: str = "2012",
         image_set: str = "train",
         download: bool = False,
@@ -151,7 +155,7 @@ class VOCDetection(_VOC):
             raise CorruptFileError(f"{path} is damaged: {error}") from None
 
     @staticmethod
-    def parse_voc_xml(node: Any) -> dict[str, Any]:
+    def parse_voc_xml(node: Element) -> dict[str, Any]:
         """An element as a dictionary; objects, and whatever is there more than once, as lists."""
         children = list(node)
         if not children:

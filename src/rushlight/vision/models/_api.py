@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ...hub import load_state_dict_from_url
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = [
     "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
@@ -86,7 +89,7 @@ class WeightsEnum(Enum):
             )
 
     @classmethod
-    def verify(cls, obj: Any) -> Any:
+    def verify(cls, obj: WeightsEnum | str | None) -> Self | None:
         """One of these weights, given as such or by name; None stays None."""
         if isinstance(obj, str):
             obj = cls[obj.replace(cls.__name__ + ".", "")]
@@ -141,7 +144,7 @@ def register_model(name: str | None = None) -> Callable[[Callable], Callable]:
 
 
 def list_models(
-    module: Any = None,
+    module: ModuleType | None = None,
     include: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
 ) -> list[str]:

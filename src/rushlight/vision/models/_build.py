@@ -19,7 +19,11 @@ def weights(name: str, default: str = "", **entries: Weights) -> Any:
 
 
 def build(
-    name: str, kinds: Any, make: Callable[..., nn.Module], doc: str, adjust: Callable | None = None
+    name: str,
+    kinds: Any,
+    make: Callable[..., nn.Module],
+    doc: str,
+    adjust: Callable | None = None,
 ) -> Any:
     """The public builder of a model: `make(**kwargs)`, and the weights where they are asked for.
 
@@ -92,7 +96,7 @@ def build_on(
         weights: Any = None,
         progress: bool = True,
         num_classes: int | None = None,
-        weights_backbone: Any = usual,
+        weights_backbone: WeightsEnum | str | None = usual,
         **kwargs: Any,
     ) -> nn.Module:
         weights = kinds.verify(weights)

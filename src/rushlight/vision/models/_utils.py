@@ -80,7 +80,7 @@ def _translate(kwargs: dict[str, Any], name: str, old: str, default: Any) -> Non
     kwargs[name] = default if asked else None
 
 
-def check(condition: Any, said: str) -> None:
+def check(condition: object, said: str) -> None:
     """Raise AssertionError if false; while `fx` traces a model nothing is known yet, and nothing is checked."""
     if isinstance(condition, bool) and not condition:
         raise AssertionError(said)

@@ -67,7 +67,9 @@ class AlexNet_Weights(WeightsEnum):
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", AlexNet_Weights.IMAGENET1K_V1))
-def alexnet(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> AlexNet:
+def alexnet(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> AlexNet:
     """AlexNet."""
     weights = AlexNet_Weights.verify(weights)
     if weights is not None:

@@ -41,7 +41,7 @@ class _DenseLayer(nn.Module):
     def _narrowed(self, *inputs: Tensor) -> Tensor:
         return self.conv1(self.relu1(self.norm1(cat(inputs, 1))))
 
-    def forward(self, input: Any) -> Tensor:
+    def forward(self, input: Tensor | list[Tensor]) -> Tensor:
         before = [input] if isinstance(input, Tensor) else input
         if self.memory_efficient and any(t.requires_grad for t in before):
             narrow = checkpoint(self._narrowed, *before, use_reentrant=False)
@@ -142,7 +142,7 @@ class DenseNet(nn.Module):
     # The published files say `norm.1` where the layers here are called `norm1`.
     _OLD = pattern(r"^(.*denselayer\d+\.(?:norm|relu|conv))\.([12])\.(.*)$")
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         for key in list(state_dict):
             old = self._OLD.match(key)
             if old:

@@ -184,7 +184,7 @@ class DualGraphModule(GraphModule):
         return super().train(mode)
 
 
-def _wanted(nodes: Any) -> dict[str, str]:
+def _wanted(nodes: list[str] | dict[str, str]) -> dict[str, str]:
     if isinstance(nodes, (list, tuple)):
         return {str(n): str(n) for n in nodes}
     return {str(k): str(v) for k, v in nodes.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import nn
 from ...core.tensor import Tensor
@@ -12,6 +12,9 @@ from ...operators.shape.join import cat
 from ._aux import BasicConv2d, as_trained, drop_aux, initialise
 from ._build import build, weights
 from ._weights import imagenet
+
+if TYPE_CHECKING:
+    from ._api import WeightsEnum
 
 __all__ = [
     "GoogLeNet", "GoogLeNetOutputs", "GoogLeNet_Weights", "googlenet",
@@ -152,7 +155,7 @@ def _googlenet(**kwargs: Any) -> GoogLeNet:
     return GoogLeNet(**kwargs)
 
 
-def _adjust(kwargs: dict[str, Any], chosen: Any) -> Any:
+def _adjust(kwargs: dict[str, Any], chosen: WeightsEnum | str | None) -> Any:
     return drop_aux(kwargs, ("aux1", "aux2"))
 
 

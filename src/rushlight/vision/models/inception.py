@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import nn
 from ...core.tensor import Tensor
@@ -12,6 +12,9 @@ from ...operators.shape.join import cat
 from ._aux import BasicConv2d, as_trained, drop_aux, initialise
 from ._build import build, weights
 from ._weights import imagenet
+
+if TYPE_CHECKING:
+    from ._api import WeightsEnum
 
 __all__ = [
     "Inception3", "InceptionOutputs", "Inception_V3_Weights", "inception_v3",
@@ -256,7 +259,7 @@ def _inception(**kwargs: Any) -> Inception3:
     return Inception3(**kwargs)
 
 
-def _adjust(kwargs: dict[str, Any], chosen: Any) -> Any:
+def _adjust(kwargs: dict[str, Any], chosen: WeightsEnum | str | None) -> Any:
     return drop_aux(kwargs, ("AuxLogits",))
 
 

@@ -132,7 +132,9 @@ class MobileNet_V2_Weights(WeightsEnum):
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", MobileNet_V2_Weights.IMAGENET1K_V1))
-def mobilenet_v2(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> MobileNetV2:
+def mobilenet_v2(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> MobileNetV2:
     """MobileNetV2."""
     weights = MobileNet_V2_Weights.verify(weights)
     if weights is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import nn
 from ...core.tensor import Tensor
@@ -11,6 +11,9 @@ from ._api import WeightsEnum, register_model
 from ._build import build, weights
 from ._utils import _ovewrite_named_param, handle_legacy_interface
 from ._weights import imagenet
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = [
     "ResNet", "ResNet18_Weights", "ResNet34_Weights", "ResNet50_Weights", "ResNet101_Weights",
@@ -194,7 +197,12 @@ class ResNet(nn.Module):
                 nn.init.constant_(m.bn2.weight, 0)
 
     def _make_layer(
-        self, block: Any, planes: int, blocks: int, stride: int = 1, dilate: bool = False
+        self,
+        block: type[BasicBlock] | type[Bottleneck],
+        planes: int,
+        blocks: int,
+        stride: int = 1,
+        dilate: bool = False,
     ) -> nn.Sequential:
         norm = self._norm_layer
         before = self.dilation
@@ -219,7 +227,11 @@ class ResNet(nn.Module):
 
 
 def _resnet(
-    block: Any, layers: list[int], weights: WeightsEnum | None, progress: bool, **kwargs: Any
+    block: type[BasicBlock] | type[Bottleneck],
+    layers: list[int],
+    weights: WeightsEnum | None,
+    progress: bool,
+    **kwargs: Any,
 ) -> ResNet:
     if weights is not None:
         _ovewrite_named_param(kwargs, "num_classes", 1000)
@@ -259,7 +271,9 @@ class ResNet152_Weights(WeightsEnum):
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", ResNet18_Weights.IMAGENET1K_V1))
-def resnet18(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+def resnet18(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
     """ResNet-18."""
     weights = ResNet18_Weights.verify(weights)
     return _resnet(BasicBlock, [2, 2, 2, 2], weights, progress, **kwargs)
@@ -267,7 +281,9 @@ def resnet18(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Re
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", ResNet34_Weights.IMAGENET1K_V1))
-def resnet34(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+def resnet34(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
     """ResNet-34."""
     weights = ResNet34_Weights.verify(weights)
     return _resnet(BasicBlock, [3, 4, 6, 3], weights, progress, **kwargs)
@@ -275,7 +291,9 @@ def resnet34(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Re
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", ResNet50_Weights.IMAGENET1K_V1))
-def resnet50(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+def resnet50(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
     """ResNet-50."""
     weights = ResNet50_Weights.verify(weights)
     return _resnet(Bottleneck, [3, 4, 6, 3], weights, progress, **kwargs)
@@ -283,7 +301,9 @@ def resnet50(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Re
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", ResNet101_Weights.IMAGENET1K_V1))
-def resnet101(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+def resnet101(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
     """ResNet-101."""
     weights = ResNet101_Weights.verify(weights)
     return _resnet(Bottleneck, [3, 4, 23, 3], weights, progress, **kwargs)
@@ -291,7 +311,9 @@ def resnet101(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> R
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", ResNet152_Weights.IMAGENET1K_V1))
-def resnet152(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> ResNet:
+def resnet152(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> ResNet:
     """ResNet-152."""
     weights = ResNet152_Weights.verify(weights)
     return _resnet(Bottleneck, [3, 8, 36, 3], weights, progress, **kwargs)

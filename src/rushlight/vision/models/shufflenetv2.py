@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import nn
 from ...core.tensor import Tensor
 from ...operators.shape.join import cat
 from ._build import build, weights
 from ._weights import imagenet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...nn.modules.module import Module
 
 __all__ = [
     "ShuffleNetV2", "ShuffleNet_V2_X0_5_Weights", "ShuffleNet_V2_X1_0_Weights",
@@ -85,7 +90,7 @@ class ShuffleNetV2(nn.Module):
 
     def __init__(
         self, stages_repeats: list[int], stages_out_channels: list[int], num_classes: int = 1000,
-        inverted_residual: Any = InvertedResidual,
+        inverted_residual: Callable[..., Module] = InvertedResidual,
     ) -> None:  # fmt: skip
         super().__init__()
         if len(stages_repeats) != 3:

@@ -110,7 +110,9 @@ class SqueezeNet1_1_Weights(WeightsEnum):
     DEFAULT = IMAGENET1K_V1
 
 
-def _squeezenet(version: str, weights: Any, progress: bool, **kwargs: Any) -> SqueezeNet:
+def _squeezenet(
+    version: str, weights: WeightsEnum | None, progress: bool, **kwargs: Any
+) -> SqueezeNet:
     if weights is not None:
         _ovewrite_named_param(kwargs, "num_classes", 1000)
     model = SqueezeNet(version, **kwargs)
@@ -121,13 +123,17 @@ def _squeezenet(version: str, weights: Any, progress: bool, **kwargs: Any) -> Sq
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", SqueezeNet1_0_Weights.IMAGENET1K_V1))
-def squeezenet1_0(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> SqueezeNet:
+def squeezenet1_0(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> SqueezeNet:
     """SqueezeNet 1.0."""
     return _squeezenet("1_0", SqueezeNet1_0_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", SqueezeNet1_1_Weights.IMAGENET1K_V1))
-def squeezenet1_1(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> SqueezeNet:
+def squeezenet1_1(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> SqueezeNet:
     """SqueezeNet 1.1: as good, and 2.4 times quicker."""
     return _squeezenet("1_1", SqueezeNet1_1_Weights.verify(weights), progress, **kwargs)

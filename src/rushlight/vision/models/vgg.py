@@ -165,55 +165,63 @@ class VGG19_BN_Weights(WeightsEnum):
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG11_Weights.IMAGENET1K_V1))
-def vgg11(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg11(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
     """VGG-11."""
     return _vgg("A", False, VGG11_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG11_BN_Weights.IMAGENET1K_V1))
-def vgg11_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg11_bn(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> VGG:
     """VGG-11 with batch normalisation."""
     return _vgg("A", True, VGG11_BN_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG13_Weights.IMAGENET1K_V1))
-def vgg13(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg13(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
     """VGG-13."""
     return _vgg("B", False, VGG13_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG13_BN_Weights.IMAGENET1K_V1))
-def vgg13_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg13_bn(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> VGG:
     """VGG-13 with batch normalisation."""
     return _vgg("B", True, VGG13_BN_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG16_Weights.IMAGENET1K_V1))
-def vgg16(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg16(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
     """VGG-16."""
     return _vgg("D", False, VGG16_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG16_BN_Weights.IMAGENET1K_V1))
-def vgg16_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg16_bn(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> VGG:
     """VGG-16 with batch normalisation."""
     return _vgg("D", True, VGG16_BN_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG19_Weights.IMAGENET1K_V1))
-def vgg19(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg19(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
     """VGG-19."""
     return _vgg("E", False, VGG19_Weights.verify(weights), progress, **kwargs)
 
 
 @register_model()
 @handle_legacy_interface(weights=("pretrained", VGG19_BN_Weights.IMAGENET1K_V1))
-def vgg19_bn(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VGG:
+def vgg19_bn(
+    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+) -> VGG:
     """VGG-19 with batch normalisation."""
     return _vgg("E", True, VGG19_BN_Weights.verify(weights), progress, **kwargs)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import nn
 from ...core.tensor import Tensor
@@ -17,6 +17,9 @@ from ..transforms._modes import InterpolationMode
 from ._build import build, weights
 from ._utils import _ovewrite_named_param, check
 from ._weights import imagenet
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = [
     "ViT_B_16_Weights", "ViT_B_32_Weights", "ViT_H_14_Weights", "ViT_L_16_Weights",
@@ -43,7 +46,7 @@ class MLPBlock(MLP):
                     nn.init.normal_(m.bias, std=1e-6)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
     ) -> None:
         """Files of the first version say linear_1 and linear_2."""
         version = local_metadata.get("version")

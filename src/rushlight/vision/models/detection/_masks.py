@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....base import dtypes
 from ....core.tensor import Tensor
@@ -10,6 +10,9 @@ from ....nn import functional as F
 from ....operators.create.ranges import arange
 from ....operators.shape.join import cat, stack
 from ...ops.roi_align import roi_align
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def maskrcnn_inference(x: Tensor, labels: list[Tensor]) -> list[Tensor]:
@@ -72,7 +75,9 @@ def paste_mask_in_image(mask: Tensor, box: Tensor, im_h: int, im_w: int) -> Tens
     return picture
 
 
-def paste_masks_in_image(masks: Tensor, boxes: Tensor, img_shape: Any, padding: int = 1) -> Tensor:
+def paste_masks_in_image(
+    masks: Tensor, boxes: Tensor, img_shape: Sequence[int], padding: int = 1
+) -> Tensor:
     """Masks (N, 1, M, M) at their boxes' places in pictures, (N, 1, height, width)."""
     wide, scale = expand_masks(masks, padding)
     places = expand_boxes(boxes, scale).to(dtypes.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
@@ -14,6 +14,9 @@ from ...ops.feature_pyramid_network import LastLevelP6P7
 from .faster_rcnn import MEAN, STD, resnet50_backbone
 from .generalized_rcnn import as_maps, check_degenerate, check_training, sizes_of
 from .transform import GeneralizedRCNNTransform
+
+if TYPE_CHECKING:
+    from .._api import WeightsEnum
 
 Target = dict[str, Tensor]
 
@@ -60,12 +63,22 @@ class SingleStage(nn.Module):
         return losses if self.training else detections
 
     def losses(
-        self, targets: list[Target], outputs: Any, anchors: list[Tensor], counts: Any
+        self,
+        targets: list[Target],
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
     ) -> Any:
         """The losses of a batch."""
         raise NotImplementedError
 
-    def detections(self, outputs: Any, anchors: list[Tensor], counts: Any, shapes: Any) -> Any:
+    def detections(
+        self,
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
+        shapes: list[tuple[int, int]],
+    ) -> Any:
         """The detections of each picture."""
         raise NotImplementedError
 
@@ -98,7 +111,7 @@ def check_backbone(backbone: nn.Module) -> None:
 
 
 def pyramid_on_resnet50(
-    below: Any,
+    below: WeightsEnum | str | None,
     trained: bool,
     trainable: int | None,
     progress: bool,

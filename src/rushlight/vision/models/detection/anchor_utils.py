@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....base import dtypes
@@ -13,6 +13,12 @@ from ....operators.create.ranges import arange
 from ....operators.shape.combine import meshgrid
 from ....operators.shape.join import cat, stack
 from .image_list import ImageList
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....base.device import device
+    from ....base.dtypes import dtype
 
 __all__ = ["AnchorGenerator", "DefaultBoxGenerator"]
 
@@ -41,7 +47,9 @@ class AnchorGenerator(nn.Module):
     """
 
     def __init__(
-        self, sizes: Any = ((128, 256, 512),), aspect_ratios: Any = ((0.5, 1.0, 2.0),)
+        self,
+        sizes: Sequence[Any] = ((128, 256, 512),),
+        aspect_ratios: Sequence[Any] = ((0.5, 1.0, 2.0),),
     ) -> None:
         super().__init__()
         self.sizes = _nested(sizes)
@@ -51,7 +59,7 @@ class AnchorGenerator(nn.Module):
         ]
 
     def generate_anchors(
-        self, scales: Any, aspect_ratios: Any, dtype: Any = dtypes.float32, device: Any = "cpu"
+        self, scales: Any, aspect_ratios: Any, dtype: dtype = dtypes.float32, device: Any = "cpu"
     ) -> Tensor:
         """The boxes around the origin, (ratios x scales, 4), rounded."""
         scale = tensor(list(scales), dtype=dtype, device=device)
@@ -60,7 +68,7 @@ class AnchorGenerator(nn.Module):
         heights = (tall[:, None] * scale[None, :]).reshape(-1)
         return (stack([-widths, -heights, widths, heights], 1) / 2).round()
 
-    def set_cell_anchors(self, dtype: Any, device: Any) -> None:
+    def set_cell_anchors(self, dtype: dtype, device: device) -> None:
         """Bring the boxes around the origin to a type and a device."""
         self.cell_anchors = [a.to(dtype=dtype, device=device) for a in self.cell_anchors]
 
@@ -148,7 +156,7 @@ class DefaultBoxGenerator(nn.Module):
         """How many boxes there are at a place of each map."""
         return [2 + 2 * len(r) for r in self.aspect_ratios]
 
-    def _boxes(self, sizes: list[Any], picture: Any, dtype: Any, device: Any) -> Tensor:
+    def _boxes(self, sizes: list[Any], picture: Any, dtype: dtype, device: device) -> Tensor:
         """(x, y, w, h) of all boxes of all maps, as shares of the picture."""
         parts = []
         for k, (rows, columns) in enumerate(sizes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
@@ -13,6 +13,9 @@ from ...ops.misc import FrozenBatchNorm2d
 from .. import mobilenetv2, mobilenetv3, resnet
 from .._utils import IntermediateLayerGetter
 from ..segmentation._utils import stages
+
+if TYPE_CHECKING:
+    from .._api import WeightsEnum
 
 __all__ = ["BackboneWithFPN", "mobilenet_backbone", "resnet_fpn_backbone"]
 
@@ -57,7 +60,7 @@ class BackboneWithFPN(nn.Module):
 def resnet_fpn_backbone(
     *,
     backbone_name: str,
-    weights: Any,
+    weights: WeightsEnum | str | None,
     norm_layer: Callable[..., nn.Module] = FrozenBatchNorm2d,
     trainable_layers: int = 3,
     returned_layers: list[int] | None = None,
@@ -138,7 +141,7 @@ def _validate_trainable_layers(
 def mobilenet_backbone(
     *,
     backbone_name: str,
-    weights: Any,
+    weights: WeightsEnum | str | None,
     fpn: bool,
     norm_layer: Callable[..., nn.Module] = FrozenBatchNorm2d,
     trainable_layers: int = 2,

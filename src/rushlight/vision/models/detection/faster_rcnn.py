@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
@@ -24,6 +24,12 @@ from .generalized_rcnn import GeneralizedRCNN
 from .roi_heads import RoIHeads
 from .rpn import RegionProposalNetwork, RPNHead
 from .transform import GeneralizedRCNNTransform
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....nn.modules.module import Module
+    from .._api import WeightsEnum
 
 __all__ = [
     "FasterRCNN", "FasterRCNN_MobileNet_V3_Large_320_FPN_Weights", "FasterRCNN_MobileNet_V3_Large_FPN_Weights",
@@ -114,12 +120,12 @@ class FasterRCNN(GeneralizedRCNN):
         self,
         backbone: nn.Module,
         num_classes: int | None = None,
-        min_size: Any = 800,
+        min_size: int | Sequence[int] = 800,
         max_size: int = 1333,
         image_mean: list[float] | None = None,
         image_std: list[float] | None = None,
-        rpn_anchor_generator: Any = None,
-        rpn_head: Any = None,
+        rpn_anchor_generator: Module | None = None,
+        rpn_head: Module | None = None,
         rpn_pre_nms_top_n_train: int = 2000,
         rpn_pre_nms_top_n_test: int = 1000,
         rpn_post_nms_top_n_train: int = 2000,
@@ -130,9 +136,9 @@ class FasterRCNN(GeneralizedRCNN):
         rpn_batch_size_per_image: int = 256,
         rpn_positive_fraction: float = 0.5,
         rpn_score_thresh: float = 0.0,
-        box_roi_pool: Any = None,
-        box_head: Any = None,
-        box_predictor: Any = None,
+        box_roi_pool: Module | None = None,
+        box_head: Module | None = None,
+        box_predictor: Module | None = None,
         box_score_thresh: float = 0.05,
         box_nms_thresh: float = 0.5,
         box_detections_per_img: int = 100,
@@ -140,7 +146,7 @@ class FasterRCNN(GeneralizedRCNN):
         box_bg_iou_thresh: float = 0.5,
         box_batch_size_per_image: int = 512,
         box_positive_fraction: float = 0.25,
-        bbox_reg_weights: Any = None,
+        bbox_reg_weights: tuple[float, float, float, float] | None = None,
         **kwargs: Any,
     ) -> None:
         _check_parts(backbone, rpn_anchor_generator, box_roi_pool, num_classes, box_predictor)
@@ -262,7 +268,7 @@ class FastRCNNPredictor(nn.Module):
 
 
 def resnet50_backbone(
-    below: Any,
+    below: WeightsEnum | str | None,
     trained: bool,
     trainable: int | None,
     progress: bool,
@@ -282,7 +288,7 @@ def resnet50_backbone(
 
 
 def _on_resnet50(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> FasterRCNN:  # fmt: skip
     backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress)
@@ -303,7 +309,7 @@ def second_parts(backbone: Any) -> dict[str, Any]:
 
 
 def _on_resnet50_v2(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> FasterRCNN:  # fmt: skip
     backbone = resnet50_backbone(
@@ -314,7 +320,7 @@ def _on_resnet50_v2(
 
 def _on_mobilenet(usual: dict[str, Any]) -> Callable[..., FasterRCNN]:
     def make(
-        num_classes: int, below: Any, trained: bool, progress: bool = True,
+        num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
         trainable_backbone_layers: int | None = None, **kwargs: Any,
     ) -> FasterRCNN:  # fmt: skip
         is_trained = trained or below is not None
@@ -330,7 +336,7 @@ def _on_mobilenet(usual: dict[str, Any]) -> Callable[..., FasterRCNN]:
     return make
 
 
-def without_eps(model: nn.Module, weights: Any) -> None:
+def without_eps(model: nn.Module, weights: WeightsEnum | str | None) -> None:
     """The first weights on ResNet-50 were trained without an eps in the norms."""
     overwrite_eps(model, 0.0)
 

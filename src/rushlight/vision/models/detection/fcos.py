@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....base import dtypes
@@ -21,6 +21,12 @@ from . import _utils as det_utils
 from ._single import SingleStage, best_of_levels, check_backbone, in_order, pyramid_on_resnet50
 from .anchor_utils import AnchorGenerator
 from .retinanet import prior_bias, small_normal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....nn.modules.module import Module
+    from .._api import WeightsEnum
 
 __all__ = ["FCOS", "FCOS_ResNet50_FPN_Weights", "fcos_resnet50_fpn"]
 
@@ -222,12 +228,12 @@ class FCOS(SingleStage):
         self,
         backbone: nn.Module,
         num_classes: int,
-        min_size: Any = 800,
+        min_size: int | Sequence[int] = 800,
         max_size: int = 1333,
         image_mean: list[float] | None = None,
         image_std: list[float] | None = None,
-        anchor_generator: Any = None,
-        head: Any = None,
+        anchor_generator: Module | None = None,
+        head: Module | None = None,
         center_sampling_radius: float = 1.5,
         score_thresh: float = 0.2,
         nms_thresh: float = 0.6,
@@ -291,15 +297,30 @@ class FCOS(SingleStage):
         ]
         return self.head.compute_loss(targets, head_outputs, anchors, matched)
 
-    def losses(self, targets: Any, outputs: Any, anchors: Any, counts: Any) -> Any:
+    def losses(
+        self,
+        targets: list[dict[str, Tensor]],
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
+    ) -> Any:
         return self.compute_loss(targets, outputs, anchors, counts)
 
-    def detections(self, outputs: Any, anchors: Any, counts: Any, shapes: Any) -> Any:
+    def detections(
+        self,
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
+        shapes: list[tuple[int, int]],
+    ) -> Any:
         split = {k: list(v.split(counts, 1)) for k, v in outputs.items()}
         return self.postprocess_detections(split, [list(a.split(counts)) for a in anchors], shapes)
 
     def postprocess_detections(
-        self, head_outputs: dict[str, list[Tensor]], anchors: list[list[Tensor]], image_shapes: Any
+        self,
+        head_outputs: dict[str, list[Tensor]],
+        anchors: list[list[Tensor]],
+        image_shapes: list[tuple[int, int]],
     ) -> list[Target]:
         """The detections of each picture, from the answers for each map."""
         classes, central = head_outputs["cls_logits"], head_outputs["bbox_ctrness"]
@@ -317,7 +338,7 @@ class FCOS(SingleStage):
 
 
 def _on_resnet50(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> FCOS:  # fmt: skip
     backbone = pyramid_on_resnet50(below, trained, trainable_backbone_layers, progress)

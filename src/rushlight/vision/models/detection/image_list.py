@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ....base.device import device
 
 
 class ImageList:
@@ -24,6 +27,6 @@ class ImageList:
         self.tensors = tensors
         self.image_sizes = image_sizes
 
-    def to(self, device: Any) -> ImageList:
+    def to(self, device: device | str) -> ImageList:
         """The same on another device."""
         return ImageList(self.tensors.to(device), self.image_sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
@@ -13,6 +13,12 @@ from .._weights import coco
 from ..resnet import ResNet50_Weights
 from ._utils import overwrite_eps
 from .faster_rcnn import FasterRCNN, resnet50_backbone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....nn.modules.module import Module
+    from .._api import WeightsEnum
 
 __all__ = ["KeypointRCNN", "KeypointRCNN_ResNet50_FPN_Weights", "keypointrcnn_resnet50_fpn"]
 
@@ -50,14 +56,14 @@ class KeypointRCNN(FasterRCNN):
         self,
         backbone: nn.Module,
         num_classes: int | None = None,
-        min_size: Any = None,
+        min_size: int | Sequence[int] | None = None,
         max_size: int = 1333,
         image_mean: list[float] | None = None,
         image_std: list[float] | None = None,
         *args: Any,
-        keypoint_roi_pool: Any = None,
-        keypoint_head: Any = None,
-        keypoint_predictor: Any = None,
+        keypoint_roi_pool: Module | None = None,
+        keypoint_head: Module | None = None,
+        keypoint_predictor: Module | None = None,
         num_keypoints: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -141,7 +147,7 @@ class KeypointRCNNPredictor(nn.Module):
 
 
 def _on_resnet50(
-    num_classes: int, below: Any, trained: bool, progress: bool = True, num_keypoints: int | None = None,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True, num_keypoints: int | None = None,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> KeypointRCNN:  # fmt: skip
     backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ...ops import Conv2dNormActivation, MultiScaleRoIAlign
@@ -12,6 +12,12 @@ from .._build import build_on, weights
 from .._weights import coco
 from ..resnet import ResNet50_Weights
 from .faster_rcnn import FasterRCNN, resnet50_backbone, second_parts, without_eps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....nn.modules.module import Module
+    from .._api import WeightsEnum
 
 __all__ = [
     "MaskRCNN", "MaskRCNN_ResNet50_FPN_V2_Weights", "MaskRCNN_ResNet50_FPN_Weights", "maskrcnn_resnet50_fpn",
@@ -51,14 +57,14 @@ class MaskRCNN(FasterRCNN):
         self,
         backbone: nn.Module,
         num_classes: int | None = None,
-        min_size: Any = 800,
+        min_size: int | Sequence[int] = 800,
         max_size: int = 1333,
         image_mean: list[float] | None = None,
         image_std: list[float] | None = None,
         *args: Any,
-        mask_roi_pool: Any = None,
-        mask_head: Any = None,
-        mask_predictor: Any = None,
+        mask_roi_pool: Module | None = None,
+        mask_head: Module | None = None,
+        mask_predictor: Module | None = None,
         **kwargs: Any,
     ) -> None:
         if not isinstance(mask_roi_pool, (MultiScaleRoIAlign, type(None))):
@@ -119,7 +125,9 @@ class MaskRCNNHeads(nn.Sequential):
                 if layer.bias is not None:
                     nn.init.zeros_(layer.bias)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local: Any, *rest: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any
+    ) -> None:
         version = local.get("version", None)
         if version is None or version < 2:
             for i in range(len(self)):
@@ -160,7 +168,7 @@ class MaskRCNNPredictor(nn.Sequential):
 
 
 def _on_resnet50(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> MaskRCNN:  # fmt: skip
     backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress)
@@ -168,7 +176,7 @@ def _on_resnet50(
 
 
 def _on_resnet50_v2(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> MaskRCNN:  # fmt: skip
     backbone: Any = resnet50_backbone(

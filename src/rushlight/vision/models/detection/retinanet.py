@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....base import dtypes
@@ -23,6 +23,12 @@ from ._single import SingleStage, best_of_levels, check_backbone, in_order, pyra
 from .anchor_utils import AnchorGenerator
 from .faster_rcnn import without_eps
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ....nn.modules.module import Module
+    from .._api import WeightsEnum
+
 __all__ = [
     "RetinaNet", "RetinaNet_ResNet50_FPN_V2_Weights", "RetinaNet_ResNet50_FPN_Weights", "retinanet_resnet50_fpn",
     "retinanet_resnet50_fpn_v2",
@@ -39,7 +45,7 @@ def _default_anchorgen() -> AnchorGenerator:
     return AnchorGenerator(sizes, ((0.5, 1.0, 2.0),) * 5)
 
 
-def small_normal(layers: Any) -> None:
+def small_normal(layers: Iterable[Module]) -> None:
     """Small normal weights and no bias for the convolutions among `layers`."""
     for layer in layers:
         if isinstance(layer, nn.Conv2d):
@@ -68,7 +74,9 @@ class _Tower(nn.Module):
         self.conv = nn.Sequential(*convs)
         small_normal(self.conv.modules())
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local: Any, *rest: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any
+    ) -> None:
         version = local.get("version", None)
         if version is None or version < 2:  # convolutions and relus had one numbering
             for i in range(4):
@@ -210,7 +218,11 @@ class RetinaNetHead(nn.Module):
         )
 
     def compute_loss(
-        self, targets: Any, head_outputs: Any, anchors: Any, matched_idxs: Any
+        self,
+        targets: list[dict[str, Tensor]],
+        head_outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        matched_idxs: list[Tensor],
     ) -> dict[str, Tensor]:
         """The losses of classes and boxes."""
         return {
@@ -262,12 +274,12 @@ class RetinaNet(SingleStage):
         self,
         backbone: nn.Module,
         num_classes: int,
-        min_size: Any = 800,
+        min_size: int | Sequence[int] = 800,
         max_size: int = 1333,
         image_mean: list[float] | None = None,
         image_std: list[float] | None = None,
-        anchor_generator: Any = None,
-        head: Any = None,
+        anchor_generator: Module | None = None,
+        head: Module | None = None,
         proposal_matcher: Any = None,
         score_thresh: float = 0.05,
         nms_thresh: float = 0.5,
@@ -308,17 +320,32 @@ class RetinaNet(SingleStage):
                 matched.append(self.proposal_matcher(ops.box_iou(target["boxes"], anchor)))
         return self.head.compute_loss(targets, head_outputs, anchors, matched)
 
-    def losses(self, targets: Any, outputs: Any, anchors: Any, counts: Any) -> Any:
+    def losses(
+        self,
+        targets: list[dict[str, Tensor]],
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
+    ) -> Any:
         return self.compute_loss(targets, outputs, anchors)
 
-    def detections(self, outputs: Any, anchors: Any, counts: Any, shapes: Any) -> Any:
+    def detections(
+        self,
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
+        shapes: list[tuple[int, int]],
+    ) -> Any:
         each = outputs["cls_logits"].shape[1] // sum(counts)
         counts = [n * each for n in counts]
         split = {k: list(v.split(counts, 1)) for k, v in outputs.items()}
         return self.postprocess_detections(split, [list(a.split(counts)) for a in anchors], shapes)
 
     def postprocess_detections(
-        self, head_outputs: dict[str, list[Tensor]], anchors: list[list[Tensor]], image_shapes: Any
+        self,
+        head_outputs: dict[str, list[Tensor]],
+        anchors: list[list[Tensor]],
+        image_shapes: list[tuple[int, int]],
     ) -> list[Target]:
         """The detections of each picture, from the answers for each map."""
         return [
@@ -335,7 +362,7 @@ class RetinaNet(SingleStage):
 
 
 def _on_resnet50(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> RetinaNet:  # fmt: skip
     backbone = pyramid_on_resnet50(below, trained, trainable_backbone_layers, progress)
@@ -343,7 +370,7 @@ def _on_resnet50(
 
 
 def _on_resnet50_v2(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> RetinaNet:  # fmt: skip
     backbone = pyramid_on_resnet50(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....base import dtypes
@@ -28,6 +28,9 @@ from ._masks import (  # noqa: F401 - torchvision keeps them here
     paste_masks_in_image,
     project_masks_on_boxes,
 )
+
+if TYPE_CHECKING:
+    from ....nn.modules.module import Module
 
 Target = dict[str, Tensor]
 
@@ -79,23 +82,23 @@ class RoIHeads(nn.Module):
 
     def __init__(
         self,
-        box_roi_pool: Any,
-        box_head: Any,
-        box_predictor: Any,
+        box_roi_pool: Module,
+        box_head: Module,
+        box_predictor: Module,
         fg_iou_thresh: float,
         bg_iou_thresh: float,
         batch_size_per_image: int,
         positive_fraction: float,
-        bbox_reg_weights: Any,
+        bbox_reg_weights: tuple[float, float, float, float] | None,
         score_thresh: float,
         nms_thresh: float,
         detections_per_img: int,
-        mask_roi_pool: Any = None,
-        mask_head: Any = None,
-        mask_predictor: Any = None,
-        keypoint_roi_pool: Any = None,
-        keypoint_head: Any = None,
-        keypoint_predictor: Any = None,
+        mask_roi_pool: Module | None = None,
+        mask_head: Module | None = None,
+        mask_predictor: Module | None = None,
+        keypoint_roi_pool: Module | None = None,
+        keypoint_head: Module | None = None,
+        keypoint_predictor: Module | None = None,
     ) -> None:
         super().__init__()
         self.box_similarity = ops.box_iou
@@ -108,10 +111,12 @@ class RoIHeads(nn.Module):
         self.box_head, self.box_predictor = box_head, box_predictor
         self.score_thresh, self.nms_thresh = score_thresh, nms_thresh
         self.detections_per_img = detections_per_img
-        self.mask_roi_pool = mask_roi_pool
-        self.mask_head, self.mask_predictor = mask_head, mask_predictor
-        self.keypoint_roi_pool = keypoint_roi_pool
-        self.keypoint_head, self.keypoint_predictor = keypoint_head, keypoint_predictor
+        self.mask_roi_pool: Any = mask_roi_pool
+        self.mask_head: Any = mask_head
+        self.mask_predictor: Any = mask_predictor
+        self.keypoint_roi_pool: Any = keypoint_roi_pool
+        self.keypoint_head: Any = keypoint_head
+        self.keypoint_predictor: Any = keypoint_predictor
 
     def has_mask(self) -> bool:
         """Whether masks are predicted."""

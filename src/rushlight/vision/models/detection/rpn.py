@@ -48,7 +48,9 @@ class RPNHead(nn.Module):
                 if layer.bias is not None:
                     nn.init.constant_(layer.bias, 0)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local: Any, *rest: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any
+    ) -> None:
         version = local.get("version", None)
         if version is None or version < 2:  # one convolution had no number
             for kind in ("weight", "bias"):

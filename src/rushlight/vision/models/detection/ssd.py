@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....base import dtypes
@@ -22,6 +22,10 @@ from .anchor_utils import DefaultBoxGenerator
 from .backbone_utils import _validate_trainable_layers, freeze_stages
 from .faster_rcnn import MEAN, STD
 from .transform import GeneralizedRCNNTransform
+
+if TYPE_CHECKING:
+    from ....nn.modules.module import Module
+    from .._api import WeightsEnum
 
 __all__ = ["SSD300_VGG16_Weights", "ssd300_vgg16"]
 
@@ -163,7 +167,7 @@ class SSD(SingleStage):
         num_classes: int,
         image_mean: list[float] | None = None,
         image_std: list[float] | None = None,
-        head: Any = None,
+        head: Module | None = None,
         score_thresh: float = 0.01,
         nms_thresh: float = 0.45,
         detections_per_img: int = 200,
@@ -232,7 +236,13 @@ class SSD(SingleStage):
             "classification": total / number,
         }
 
-    def losses(self, targets: Any, outputs: Any, anchors: Any, counts: Any) -> Any:
+    def losses(
+        self,
+        targets: list[dict[str, Tensor]],
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
+    ) -> Any:
         matched = []
         for anchor, target in zip(anchors, targets):
             if target["boxes"].numel() == 0:
@@ -241,11 +251,20 @@ class SSD(SingleStage):
                 matched.append(self.proposal_matcher(ops.box_iou(target["boxes"], anchor)))
         return self.compute_loss(targets, outputs, anchors, matched)
 
-    def detections(self, outputs: Any, anchors: Any, counts: Any, shapes: Any) -> Any:
+    def detections(
+        self,
+        outputs: dict[str, Tensor],
+        anchors: list[Tensor],
+        counts: list[int],
+        shapes: list[tuple[int, int]],
+    ) -> Any:
         return self.postprocess_detections(outputs, anchors, shapes)
 
     def postprocess_detections(
-        self, head_outputs: dict[str, Tensor], image_anchors: list[Tensor], image_shapes: Any
+        self,
+        head_outputs: dict[str, Tensor],
+        image_anchors: list[Tensor],
+        image_shapes: list[tuple[int, int]],
     ) -> list[Target]:
         """The detections of each picture."""
         scores = F.softmax(head_outputs["cls_logits"], -1)
@@ -337,7 +356,7 @@ def _vgg_extractor(backbone: Any, highres: bool, trainable_layers: int) -> nn.Mo
 
 
 def _on_vgg16(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, **kwargs: Any,
 ) -> SSD:  # fmt: skip
     is_trained = trained or below is not None

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
@@ -19,6 +19,9 @@ from . import _utils as det_utils
 from .anchor_utils import DefaultBoxGenerator
 from .backbone_utils import _validate_trainable_layers, freeze_stages
 from .ssd import SSD, SSDScoringHead
+
+if TYPE_CHECKING:
+    from .._api import WeightsEnum
 
 __all__ = ["SSDLite320_MobileNet_V3_Large_Weights", "ssdlite320_mobilenet_v3_large"]
 
@@ -188,7 +191,7 @@ def _mobilenet_extractor(backbone: Any, trainable_layers: int, norm_layer: Norm)
 
 
 def _on_mobilenet(
-    num_classes: int, below: Any, trained: bool, progress: bool = True,
+    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
     trainable_backbone_layers: int | None = None, norm_layer: Norm | None = None, **kwargs: Any,
 ) -> SSD:  # fmt: skip
     if kwargs.pop("size", None) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,17 +16,20 @@ from ...transforms._draw import uniform
 from ._masks import paste_masks_in_image
 from .image_list import ImageList
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 Target = dict[str, Tensor]
 
 
-def _ratios(original_size: Any, new_size: Any) -> tuple[float, float]:
+def _ratios(original_size: Sequence[int], new_size: Sequence[int]) -> tuple[float, float]:
     """How much larger the new size is, in height and width, in single precision."""
     one = np.float32
     height, width = (float(one(n) / one(o)) for n, o in zip(new_size, original_size))
     return height, width
 
 
-def resize_boxes(boxes: Tensor, original_size: Any, new_size: Any) -> Tensor:
+def resize_boxes(boxes: Tensor, original_size: Sequence[int], new_size: Sequence[int]) -> Tensor:
     """Boxes of a picture of one (height, width) in another.
 
     Example:
@@ -39,7 +42,9 @@ def resize_boxes(boxes: Tensor, original_size: Any, new_size: Any) -> Tensor:
     return stack([x1 * across, y1 * down, x2 * across, y2 * down], 1)
 
 
-def resize_keypoints(keypoints: Tensor, original_size: Any, new_size: Any) -> Tensor:
+def resize_keypoints(
+    keypoints: Tensor, original_size: Sequence[int], new_size: Sequence[int]
+) -> Tensor:
     """Points (x, y, visible) of a picture of one (height, width) in another.
 
     Example:
@@ -75,7 +80,7 @@ class GeneralizedRCNNTransform(nn.Module):
 
     def __init__(
         self,
-        min_size: Any,
+        min_size: int | Sequence[int],
         max_size: int,
         image_mean: list[float],
         image_std: list[float],

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
 from ....nn.functional import interpolate
 from .. import mobilenetv3, resnet
 from .._utils import IntermediateLayerGetter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._api import WeightsEnum
 
 
 class _SimpleSegmentationModel(nn.Module):
@@ -34,7 +39,7 @@ class _SimpleSegmentationModel(nn.Module):
         return result
 
 
-def enlarged(x: Tensor, size: Any) -> Tensor:
+def enlarged(x: Tensor, size: Sequence[int]) -> Tensor:
     """A map brought to the size of the picture."""
     return interpolate(x, size=size, mode="bilinear", align_corners=False)
 
@@ -55,7 +60,7 @@ def on_resnet(
 
     def make(
         num_classes: int,
-        weights_backbone: Any,
+        weights_backbone: WeightsEnum | str | None,
         trained: bool,
         progress: bool = True,
         aux_loss: bool | None = None,
@@ -73,7 +78,9 @@ def on_resnet(
     return make
 
 
-def mobilenet_features(weights_backbone: Any, progress: bool) -> tuple[nn.Sequential, list[int]]:
+def mobilenet_features(
+    weights_backbone: WeightsEnum | str | None, progress: bool
+) -> tuple[nn.Sequential, list[int]]:
     """The layers of MobileNetV3 with a dilated last stage, and where its stages end."""
     model = mobilenetv3.mobilenet_v3_large(
         weights=weights_backbone, progress=progress, dilated=True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
@@ -15,6 +15,9 @@ from ..mobilenetv3 import MobileNet_V3_Large_Weights
 from ..resnet import ResNet50_Weights, ResNet101_Weights
 from ._utils import _SimpleSegmentationModel, enlarged, mobilenet_features, on_resnet
 from .fcn import FCNHead
+
+if TYPE_CHECKING:
+    from .._api import WeightsEnum
 
 __all__ = [
     "DeepLabV3", "DeepLabV3_MobileNet_V3_Large_Weights", "DeepLabV3_ResNet50_Weights",
@@ -142,7 +145,7 @@ class ASPP(nn.Module):
 
 def _on_mobilenet(
     num_classes: int,
-    weights_backbone: Any,
+    weights_backbone: WeightsEnum | str | None,
     trained: bool,
     progress: bool = True,
     aux_loss: bool | None = None,

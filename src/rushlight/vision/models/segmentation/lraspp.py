@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
@@ -12,6 +12,9 @@ from .._utils import IntermediateLayerGetter
 from .._weights import voc
 from ..mobilenetv3 import MobileNet_V3_Large_Weights
 from ._utils import enlarged, mobilenet_features
+
+if TYPE_CHECKING:
+    from .._api import WeightsEnum
 
 __all__ = ["LRASPP", "LRASPP_MobileNet_V3_Large_Weights", "lraspp_mobilenet_v3_large"]
 
@@ -90,7 +93,11 @@ class LRASPPHead(nn.Module):
 
 
 def _on_mobilenet(
-    num_classes: int, weights_backbone: Any, trained: bool, progress: bool = True, **kwargs: Any
+    num_classes: int,
+    weights_backbone: WeightsEnum | str | None,
+    trained: bool,
+    progress: bool = True,
+    **kwargs: Any,
 ) -> LRASPP:
     features, ends = mobilenet_features(weights_backbone, progress)
     low, high = ends[-4], ends[-1]
