@@ -68,7 +68,7 @@ def is_fx_tracing() -> bool:
     return bool(_depth)
 
 
-def wrap(fn_or_name: Any) -> Any:
+def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     """Let calls of a function be one node: it is not looked into while tracing.
 
     Args:
@@ -184,7 +184,9 @@ class Tracer(TracerBase):
 
     # -- tracing --------------------------------------------------------------------------------
 
-    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+    def trace(
+        self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None
+    ) -> Graph:
         """The graph of a module or function; `concrete_args` are not stand-ins, but the values given."""
         if isinstance(root, Module):
             self.root, self.root_module_name = root, root._get_name()
@@ -306,7 +308,9 @@ def _one_node(fn: Callable) -> Callable:
     return call
 
 
-def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
+def symbolic_trace(
+    root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None
+) -> GraphModule:
     """A module that does what `root` does, step by step from a graph.
 
     Python's own `if` and `for` are run while tracing: what depends on a tensor's values raises `TraceError`.

@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.device import device
 from ..base.dtypes import dtype
 from ..base.formats import layout, memory_format
 from ..base.shapes import Size
 from .node import Node, qualified_name
+
+if TYPE_CHECKING:
+    from .graph import Graph
 
 ROOT = __name__.partition(".")[0]
 
@@ -49,13 +52,13 @@ class CodeGen:
             return add
     """
 
-    def generate(self, graph: Any, root: str) -> PythonCode:
+    def generate(self, graph: Graph, root: str) -> PythonCode:
         """The text of a graph whose module is called `root`."""
         return _Writer(graph, root).write()
 
 
 class _Writer:
-    def __init__(self, graph: Any, root: str) -> None:
+    def __init__(self, graph: Graph, root: str) -> None:
         self.graph, self.root = graph, root
         self.globals: dict[str, Any] = {"torch": importlib.import_module(ROOT), "inf": math.inf, "nan": math.nan,
                                         "NoneType": type(None), "device": device}  # fmt: skip

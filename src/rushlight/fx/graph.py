@@ -9,10 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .codegen import CodeGen, PythonCode
 from .node import Node, _label, map_arg, qualified_name
+
+if TYPE_CHECKING:
+    from ..nn.modules.module import Module
+    from .graph_module import GraphModule
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
@@ -24,7 +28,7 @@ class _Namespace:
         self.taken: set[str] = set()
         self.counts: Counter[str] = Counter()
 
-    def create_name(self, candidate: str, obj: Any = None) -> str:
+    def create_name(self, candidate: str, obj: object = None) -> str:
         """`candidate` as a name, with a number behind it where it is taken or means something in Python."""
         name = re.sub("[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"
         if name[0].isdigit():
@@ -39,7 +43,7 @@ class _Namespace:
             self.counts[base] = max(self.counts[base], int(match.group(2)))
         return name
 
-    def _means_something(self, name: str, obj: Any) -> bool:
+    def _means_something(self, name: str, obj: object) -> bool:
         if keyword.iskeyword(name) or name in (
             "inf",
             "nan",
@@ -99,7 +103,10 @@ class Graph:
     """
 
     def __init__(
-        self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: Any = None
+        self,
+        owning_module: GraphModule | None = None,
+        tracer_cls: Any = None,
+        tracer_extras: Any = None,
     ) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._len = 0
@@ -118,7 +125,9 @@ class Graph:
         """The node that returns."""
         return next(n for n in reversed(self.nodes) if n.op == "output")
 
-    def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
+    def find_nodes(
+        self, *, op: str, target: Callable[..., Any] | str | None = None, sort: bool = True
+    ) -> list[Node]:
         """The nodes of one kind, and of one target where that is given."""
         return [n for n in self.nodes if n.op == op and (target is None or n.target == target)]
 
@@ -127,10 +136,10 @@ class Graph:
     def create_node(
         self,
         op: str,
-        target: Any,
-        args: Any = None,
-        kwargs: Any = None,
-        name: Any = None,
+        target: Callable[..., Any] | str,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        name: str | None = None,
         type_expr: Any = None,
     ) -> Node:
         """A node where nodes are being inserted: at the end, or as `inserting_before` says."""
@@ -142,7 +151,7 @@ class Graph:
         self._len += 1
         return node
 
-    def _target_to_str(self, target: Any) -> str:
+    def _target_to_str(self, target: Callable[..., Any] | str) -> str:
         if callable(target):
             label = target.__name__
         else:
@@ -161,7 +170,11 @@ class Graph:
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(
-        self, module_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None
+        self,
+        module_name: str,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        type_expr: Any = None,
     ) -> Node:
         """A call of a submodule."""
         if self.owning_module is not None and not _has_module(self.owning_module, module_name):
@@ -175,7 +188,11 @@ class Graph:
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(
-        self, method_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None
+        self,
+        method_name: str,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        type_expr: Any = None,
     ) -> Node:
         """A method of the first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
@@ -183,10 +200,10 @@ class Graph:
     def call_function(
         self,
         the_function: Callable,
-        args: Any = None,
-        kwargs: Any = None,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
         type_expr: Any = None,
-        name: Any = None,
+        name: str | None = None,
     ) -> Node:
         """A call of a function."""
         return self.create_node(
@@ -340,7 +357,7 @@ class Graph:
         lines = [node.format_node(placeholders) for node in self.nodes]
         return "graph():" + "".join([f"\n    {line}" for line in lines if line])
 
-    def __deepcopy__(self, memo: Any = None) -> Graph:
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
         g = Graph(tracer_cls=self._tracer_cls)
         mapped: dict[Node, Node] = {}
         result = g.graph_copy(self, mapped, return_output_node=True)
@@ -351,7 +368,7 @@ class Graph:
         return g
 
 
-def _has_module(root: Any, path: str) -> bool:
+def _has_module(root: Module, path: str) -> bool:
     try:
         root.get_submodule(path)
     except AttributeError:

@@ -6,13 +6,17 @@ import copy
 import linecache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from .graph import Graph
 from .node import Node
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import SupportsIndex
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 
@@ -77,7 +81,9 @@ class GraphModule(Module):
         )
         return object.__new__(own)
 
-    def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
+    def __init__(
+        self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule"
+    ) -> None:
         super().__init__()
         type(self).__name__ = class_name
         if isinstance(root, Module):
@@ -159,7 +165,7 @@ class GraphModule(Module):
             print(text)
         return text
 
-    def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
+    def to_folder(self, folder: str | PathLike[str], module_name: str = "FxModule") -> None:
         """Write the code and the parameters into a folder."""
         from ..io import save
 
@@ -210,7 +216,7 @@ class GraphModule(Module):
 
     # -- copies ---------------------------------------------------------------------------------
 
-    def __deepcopy__(self, memo: Any) -> GraphModule:
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         Module.__init__(made)
@@ -230,7 +236,7 @@ class GraphModule(Module):
         nodes = [_packed(node) for node in self.graph.nodes]
         return (reduce_graph_module, (type(self).__name__, state, nodes))
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         return self.__reduce__()
 
 

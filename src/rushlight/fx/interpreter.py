@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.overriding import notice
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node, map_aggregate, map_arg
 from .proxy import Attribute, Proxy, TracerBase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..nn.modules.module import Module
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -35,7 +40,7 @@ class Interpreter:
     """
 
     def __init__(
-        self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None
+        self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None
     ) -> None:
         self.module = module
         self.graph = module.graph if graph is None else graph
@@ -88,7 +93,7 @@ class Interpreter:
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         return getattr(self, n.op)(n.target, args, kwargs)
 
-    def placeholder(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def placeholder(self, target: str, args: tuple, kwargs: dict) -> Any:
         """The next argument, or its default."""
         if target.startswith("*"):
             return list(self.args_iter)
@@ -101,23 +106,23 @@ class Interpreter:
                 f"Expected positional argument for parameter {target}, but one was not passed in!"
             ) from None
 
-    def get_attr(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def get_attr(self, target: str, args: tuple, kwargs: dict) -> Any:
         """An attribute of the module."""
         return self.fetch_attr(target)
 
-    def call_function(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def call_function(self, target: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         """Call a function."""
         return target(*args, **kwargs)
 
-    def call_method(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def call_method(self, target: str, args: tuple, kwargs: dict) -> Any:
         """Call a method of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
-    def call_module(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def call_module(self, target: str, args: tuple, kwargs: dict) -> Any:
         """Call a submodule."""
         return self.fetch_attr(target)(*args, **kwargs)
 
-    def output(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def output(self, target: str, args: tuple, kwargs: dict) -> Any:
         """The result."""
         return args[0]
 
@@ -176,7 +181,7 @@ class Transformer(Interpreter):
                 self.graph = graph
                 self.tensor_attrs: dict[Any, str] = {}
 
-            def is_leaf_module(self, _: Any, __: str) -> bool:
+            def is_leaf_module(self, _: Module, __: str) -> bool:
                 return True
 
             def create_arg(self, a: Any) -> Any:
@@ -190,17 +195,17 @@ class Transformer(Interpreter):
         notice(Proxy)
         notice(Attribute)
 
-    def placeholder(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def placeholder(self, target: str, args: tuple, kwargs: dict) -> Any:
         default = args[0] if args else ...
         return Proxy(self.new_graph.placeholder(target, default_value=default), self.tracer)
 
-    def get_attr(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def get_attr(self, target: str, args: tuple, kwargs: dict) -> Any:
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
-    def call_module(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def call_module(self, target: str, args: tuple, kwargs: dict) -> Any:
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
-    def call_function(self, target: Any, args: tuple, kwargs: dict) -> Any:
+    def call_function(self, target: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:

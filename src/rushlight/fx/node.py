@@ -7,10 +7,13 @@ import inspect
 import operator
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..overrides import resolve_name
 from .immutable_collections import immutable_dict, immutable_list
+
+if TYPE_CHECKING:
+    from .graph import Graph
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 
@@ -67,7 +70,7 @@ def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
-def qualified_name(fn: Any) -> str:
+def qualified_name(fn: Callable[..., Any]) -> str:
     """The dotted name under which generated code calls a function."""
     if isinstance(fn, str):
         return fn
@@ -84,7 +87,7 @@ def qualified_name(fn: Any) -> str:
     return f"{module}.{name}" if module else name
 
 
-def _label(target: Any) -> str:
+def _label(target: Callable[..., Any] | str) -> str:
     """A target as graphs print it."""
     if not callable(target):
         return str(target)
@@ -111,12 +114,14 @@ class Node:
         [('placeholder', 'x'), ('call_function', 'relu'), ('output', 'output')]
     """
 
+    target: Any  # a function where `op` is "call_function", else a name
+
     def __init__(
         self,
-        graph: Any,
+        graph: Graph,
         name: str,
         op: str,
-        target: Any,
+        target: Callable[..., Any] | str,
         args: tuple,
         kwargs: dict,
         return_type: Any = None,
@@ -256,7 +261,7 @@ class Node:
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
-    def stack_trace(self, trace: Any) -> None:
+    def stack_trace(self, trace: str | None) -> None:
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
@@ -276,11 +281,14 @@ class Node:
             )
         return False
 
-    def _pretty_print_target(self, target: Any) -> str:
+    def _pretty_print_target(self, target: Callable[..., Any] | str) -> str:
         return _label(target)
 
     def format_node(
-        self, placeholder_names: Any = None, maybe_return_typename: Any = None, **kwargs: Any
+        self,
+        placeholder_names: list[str] | None = None,
+        maybe_return_typename: list[str] | None = None,
+        **kwargs: Any,
     ) -> Any:
         """The line that printing the graph shows."""
         if self.op == "placeholder":
@@ -312,7 +320,7 @@ class Node:
         return self._repr_fn(self) if self._repr_fn else self.name
 
 
-def _shown(a: Any) -> str:
+def _shown(a: object) -> str:
     if isinstance(a, Node):
         return f"%{a.name}"
     if isinstance(a, tuple):

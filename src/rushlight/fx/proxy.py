@@ -6,7 +6,7 @@ import dis
 import inspect
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.device import device
 from ..base.dtypes import dtype
@@ -15,6 +15,9 @@ from ..overrides import is_tensor_method_or_property
 from .codegen import MAGIC, ONE_SIDED
 from .graph import Graph
 from .node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
 
@@ -34,10 +37,10 @@ class TracerBase:
     def create_node(
         self,
         kind: str,
-        target: Any,
-        args: Any,
-        kwargs: Any,
-        name: Any = None,
+        target: Callable[..., Any] | str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str | None = None,
         type_expr: Any = None,
     ) -> Node:
         """A node of the graph; tracers of users may do more."""
@@ -47,7 +50,7 @@ class TracerBase:
         return Proxy(node, self)
 
     def create_proxy(
-        self, kind: str, target: Any, args: Any, kwargs: Any, name: Any = None, type_expr: Any = None,
+        self, kind: str, target: Callable[..., Any] | str, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None, type_expr: Any = None,
         proxy_factory_fn: Callable | None = None,
     ) -> Any:  # fmt: skip
         """A node, and the stand-in for its value."""
@@ -158,10 +161,10 @@ class Proxy:
     def __getstate__(self) -> Any:
         return self.__dict__
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         made = type(self).__new__(type(self))
         made.__dict__ = dict(self.__dict__)
         return made
@@ -189,7 +192,9 @@ class Proxy:
         )
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         tracers: dict[Any, None] = {}
         _find_tracers((args, kwargs), tracers)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Match", "replace_pattern"]
 
@@ -18,7 +21,7 @@ class Match(NamedTuple):
     nodes_map: dict[Node, Node]
 
 
-def _graph_of(thing: Any) -> Graph:
+def _graph_of(thing: Callable[..., Any] | Graph | GraphModule) -> Graph:
     from ._symbolic_trace import symbolic_trace
 
     if isinstance(thing, GraphModule):
@@ -26,7 +29,11 @@ def _graph_of(thing: Any) -> Graph:
     return thing if isinstance(thing, Graph) else symbolic_trace(thing).graph
 
 
-def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
+def replace_pattern(
+    gm: GraphModule,
+    pattern: Callable[..., Any] | Graph | GraphModule,
+    replacement: Callable[..., Any] | Graph | GraphModule,
+) -> list[Match]:
     """Put `replacement` wherever `pattern` is found; both are functions or modules of the same inputs.
 
     Args:
@@ -68,7 +75,7 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
     return found
 
 
-def _fits(p: Node, n: Any, mapping: dict[Node, Node], gm: Any) -> bool:
+def _fits(p: Node, n: Any, mapping: dict[Node, Node], gm: GraphModule) -> bool:
     """Whether node `n` is what `p` describes, with everything it takes."""
     if p in mapping:
         return mapping[p] is n
@@ -81,7 +88,7 @@ def _fits(p: Node, n: Any, mapping: dict[Node, Node], gm: Any) -> bool:
     return _alike(p.args, n.args, mapping, gm) and _alike(p.kwargs, n.kwargs, mapping, gm)
 
 
-def _same_target(p: Node, n: Node, gm: Any) -> bool:
+def _same_target(p: Node, n: Node, gm: GraphModule) -> bool:
     if p.op == "call_module":
         mine, theirs = p.graph.owning_module, gm
         if mine is not None:
@@ -89,7 +96,7 @@ def _same_target(p: Node, n: Node, gm: Any) -> bool:
     return p.target == n.target
 
 
-def _alike(a: Any, b: Any, mapping: dict[Node, Node], gm: Any) -> bool:
+def _alike(a: Any, b: Any, mapping: dict[Node, Node], gm: GraphModule) -> bool:
     if isinstance(a, Node):
         return _fits(a, b, mapping, gm)
     if isinstance(a, (list, tuple)):

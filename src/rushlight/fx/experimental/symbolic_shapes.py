@@ -18,16 +18,16 @@ def guard_size_oblivious(expr: Any) -> bool:
 guard_or_false = guard_or_true = statically_known_true = guard_size_oblivious
 
 
-def is_concrete_int(a: Any) -> bool:
+def is_concrete_int(a: object) -> bool:
     """Whether a size is a number: always here."""
     return isinstance(a, int)
 
 
-def is_concrete_bool(a: Any) -> bool:
+def is_concrete_bool(a: object) -> bool:
     """Whether a condition is known: always here."""
     return isinstance(a, bool)
 
 
-def free_symbols(value: Any) -> set:
+def free_symbols(value: object) -> set:
     """The symbols in a value: none here."""
     return set()

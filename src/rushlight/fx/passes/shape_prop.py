@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.tensor import Tensor
 from ..interpreter import Interpreter
 from ..node import Node, map_aggregate
+
+if TYPE_CHECKING:
+    from ..graph_module import GraphModule
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 
@@ -26,7 +29,7 @@ class TensorMetadata(NamedTuple):
 class ShapeProp(Interpreter):
     """`ShapeProp(gm).propagate(x)` leaves `node.meta["tensor_meta"]` and `node.meta["type"]`."""
 
-    def __init__(self, gm: Any, fake_mode: Any = None) -> None:
+    def __init__(self, gm: GraphModule, fake_mode: Any = None) -> None:
         super().__init__(gm)
 
     def run_node(self, n: Node) -> Any:
