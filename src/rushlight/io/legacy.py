@@ -23,7 +23,7 @@ def is_legacy(head: bytes) -> bool:
     return head[:2] == b"\x80\x02"
 
 
-def _refuse(*args: Any) -> Any:
+def _refuse(*args: object) -> Any:
     raise CorruptFileError("the header of the file is not plain data")
 
 

@@ -174,7 +174,7 @@ class Containers:
         return complex(real, imag)
 
 
-def _no_int(item: Any) -> int:
+def _no_int(item: object) -> int:
     raise CorruptFileError(f"the file holds a size of {type(item).__name__}")
 
 

@@ -30,7 +30,7 @@ def described(t: Any, name: Callable[[str, str], Any]) -> tuple:
     return name("torch._tensor", "_rebuild_from_type_v2"), made_by
 
 
-def _places(t: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _places(t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Sizes, strides and beginnings of the parts."""
     from ..operators.create.from_data import tensor
 
@@ -75,7 +75,7 @@ def _fit(values: Tensor, offsets: Any, lengths: Any, at: Any) -> bool:
     return starts[-1] <= values.shape[at - 1]
 
 
-def _is_row(t: Any) -> bool:
+def _is_row(t: Tensor) -> bool:
     return isinstance(t, Tensor) and t.dim() == 1 and t.dtype.name in ("int32", "int64")
 
 
@@ -106,7 +106,7 @@ def strided(buffer: Any, sizes: Any, strides: Any, starts: Any) -> Any:
     return as_nested_tensor(parts)
 
 
-def _never_called(*args: Any) -> Any:
+def _never_called(*args: object) -> Any:
     raise CorruptFileError("the file calls the class of nested tensors")
 
 

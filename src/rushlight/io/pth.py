@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,22 @@ from .locations import Placer
 from .pickler import Pickler, storage_bytes
 from .reader import SafeReader, Storages, TrustingReader
 
+if TYPE_CHECKING:
+    from os import PathLike
+    from types import ModuleType
+    from typing import IO
+
+    from ..base.device import device
+
 _ALIGN = 64
 
 
 def save(
-    obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any
+    obj: object,
+    f: str | PathLike[str] | IO[bytes],
+    pickle_module: ModuleType | None = None,
+    pickle_protocol: int = 2,
+    **options: Any,
 ) -> None:
     """Write tensors, state dicts, containers or modules to a file that PyTorch can read; the file is whole or not there.
 
@@ -52,7 +63,7 @@ def save(
         _write(obj, f, "archive")
 
 
-def _write(obj: Any, target: Any, folder: str) -> None:
+def _write(obj: object, target: Any, folder: str) -> None:
     buffer = io.BytesIO()
     pickler = Pickler(buffer)
     pickler.dump(obj)
@@ -83,9 +94,9 @@ def _record(archive: zipfile.ZipFile, name: str, data: Any) -> None:
 
 
 def load(
-    f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
+    f: str | PathLike[str] | IO[bytes],
+    map_location: Callable[[Any, str], Any] | device | str | dict[str, str] | None = None,
+    pickle_module: ModuleType | None = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,

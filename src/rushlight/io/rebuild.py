@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ..base.formats import sparse_coo
 from ..core.tensor import Tensor, wrap
 from . import nested
 from .errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def tensor(
     return t.requires_grad_() if requires_grad is True else t
 
 
-def _strided(storage: Tensor, size: Any, stride: Any, offset: int) -> Tensor:
+def _strided(storage: Tensor, size: Sequence[int], stride: Sequence[int], offset: int) -> Tensor:
     """A window into a flat storage, sharing its memory."""
     if not storage.is_cpu:
         return storage.as_strided(size, stride, offset).detach()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ..base.dtypes import bfloat16
 from ..core.tensor import Tensor, wrap
 from .atomic import atomic_write
 from .errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from ..base.device import device
 
 
 def _library() -> Any:
@@ -104,7 +107,7 @@ def load(data: bytes) -> dict[str, Tensor]:
     return tensors
 
 
-def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
+def load_file(filename: Any, device: device | str | int = "cpu") -> dict[str, Tensor]:
     """Named tensors of a safetensors file, on `device`.
 
     Raises:

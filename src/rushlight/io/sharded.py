@@ -17,7 +17,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from ..core.tensor import Tensor
 from ..operators.create.from_data import from_numpy
 from . import pth
 from .atomic import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 __all__ = ["Piece", "Reader", "merge", "packed", "publish", "write_pieces"]
 
@@ -89,7 +93,7 @@ def publish(folder: str, index: dict[str, Any]) -> None:
             os.remove(os.path.join(folder, name))
 
 
-def packed(value: Any) -> bytes:
+def packed(value: object) -> bytes:
     """A value that is no tensor, as a file of `save` would hold it."""
     buffer = io.BytesIO()
     pth.save(value, buffer)
@@ -200,7 +204,7 @@ def _with_lists(tree: Any) -> Any:
 
 
 def _overlap(
-    at: Any, shape: Any, other_at: Any, other_shape: Any
+    at: Sequence[int], shape: Sequence[int], other_at: Sequence[int], other_shape: Sequence[int]
 ) -> Iterator[tuple[int, int, int]]:
     """For each dim: where the common part begins in the first, in the second, and its length."""
     for a, n, b, m in zip(at, shape, other_at, other_shape):

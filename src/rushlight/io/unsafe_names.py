@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pickletools
 import zipfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import names
 from .budget import Budget
 from .errors import CorruptFileError
 from .rebuild import rebuilders
 
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import IO
 
-def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+
+def get_unsafe_globals_in_checkpoint(f: str | PathLike[str] | IO[bytes]) -> list[str]:
     """The names in a file that `load` would refuse, each once, in the order they come; nothing of it is run.
 
     Args:
@@ -42,7 +46,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     return [f"{module}.{name}" for module, name in found if (module, name) not in allowed]
 
 
-def _never(*args: Any) -> Any:
+def _never(*args: object) -> Any:
     raise CorruptFileError("names are only looked at here")
 
 
