@@ -10,13 +10,13 @@ _RELU, _RELU_GRAD, _UNARY, _BINARY, _SCALAR, _GRAD = range(6)
 # The numbers of native/codes.h.
 _ONE = {
     "exp": 0, "tanh": 1, "sigmoid": 2, "silu": 3, "sqrt": 4, "neg": 5, "abs": 6, "square": 7,
-    "log": 8, "gelu none": 9, "gelu tanh": 10,
+    "log": 8, "gelu none": 9, "gelu tanh": 10, "erf": 11, "log1p": 12, "expm1": 13, "logsigmoid": 14,
 }  # fmt: skip
 _TWO = {"add": 0, "sub": 1, "mul": 2, "div": 3, "maximum": 4, "minimum": 5}
 _FLIPPED = {"sub": 6, "div": 7}  # the number comes first
 _SLOPES = {
     "sigmoid_backward": 0, "tanh_backward": 1, "silu_grad": 2, "gelu_grad none": 3,
-    "gelu_grad tanh": 4,
+    "gelu_grad tanh": 4, "logsigmoid_grad": 5,
 }  # fmt: skip
 
 

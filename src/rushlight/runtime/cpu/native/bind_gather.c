@@ -1,4 +1,4 @@
-/* embedding_grad: rows of gradients added to the rows of a table that were looked up. */
+/* Rows of a table looked up, and rows of gradients added to those that were. */
 #include "arrays.h"
 
 typedef struct {
@@ -42,4 +42,24 @@ static PyObject *embedding_grad(PyObject *const *args, Py_ssize_t nargs, PyObjec
     return (PyObject *)out;
 }
 
-const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {NULL, NULL}};
+/* Rows of the table one after the other, `index` of them; a wrong index is told by NumPy's body. */
+static PyObject *embedding(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (nargs < 2 || !is_plain(args[0]) || !is_type(args[1], NPY_INT64)) return REFUSE;
+    PyArrayObject *table = ARRAY(args[0]), *index = ARRAY(args[1]);
+    const int ndim = PyArray_NDIM(index);
+    if (PyArray_NDIM(table) != 2 || !PyArray_IS_C_CONTIGUOUS(index) || ndim + 1 > DIMS) return REFUSE;
+    const idx rows = PyArray_DIM(table, 0), width = PyArray_DIM(table, 1), count = PyArray_SIZE(index);
+    const int64_t *at = PyArray_DATA(index);
+    for (idx j = 0; j < count; j++)
+        if (at[j] < 0 || at[j] >= rows) return REFUSE;
+    npy_intp shape[DIMS];
+    for (int d = 0; d < ndim; d++) shape[d] = PyArray_DIM(index, d);
+    shape[ndim] = width;
+    PyArrayObject *out = array_new(ndim + 1, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    for (idx j = 0; j < count; j++)
+        memcpy(DATA(out) + j * width, DATA(table) + at[j] * width, (size_t)width * 4);
+    return (PyObject *)out;
+}
+
+const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {NULL, NULL}};

@@ -25,7 +25,7 @@ typedef struct {
     void (*two)(const float *, const float *, float *, idx); /* relu_grad */
     void (*one)(const float *, float *, idx);                /* relu */
     int which, kind;
-    const float *x, *y;
+    const float *x, *y, *other;
     float scalar;
     float h[3];       /* an activation's parameters */
     float *out;
@@ -154,10 +154,10 @@ static PyObject *binary(PyObject *const *args, int which) {
     PyObject *a = args[0], *b = args[1];
     const int commutes = which == B_ADD || which == B_MUL;
     if (!is_dense(a) || PyArray_NDIM(ARRAY(a)) == 0) {
-        if (!is_dense(b)) return REFUSE;
+        if (!is_dense(b)) return broadcast(which, a, b);
         if (!commutes) {
             float number;
-            if ((which != B_SUB && which != B_DIV) || !as_number(a, &number)) return REFUSE;
+            if ((which != B_SUB && which != B_DIV) || !as_number(a, &number)) return broadcast(which, a, b);
             Point p = {.kind = SCALAR, .which = which == B_SUB ? B_RSUB : B_RDIV, .x = DATA(ARRAY(b)),
                        .scalar = number};
             return point_run(&p, ARRAY(b), CHEAP);
@@ -170,7 +170,7 @@ static PyObject *binary(PyObject *const *args, int which) {
         p.kind = SCALAR;
         return point_run(&p, x, CHEAP);
     }
-    if (!is_dense(b)) return REFUSE;
+    if (!is_dense(b)) return broadcast(which, a, b);
     PyArrayObject *y = ARRAY(b);
     p.y = DATA(y);
     if (same_layout(x, y)) {
@@ -182,7 +182,8 @@ static PyObject *binary(PyObject *const *args, int which) {
         x = y, y = t;
         p.x = DATA(x), p.y = DATA(y);
     }
-    if (!PyArray_IS_C_CONTIGUOUS(x) || !PyArray_IS_C_CONTIGUOUS(y) || !find_broadcast(&p, x, y)) return REFUSE;
+    if (!PyArray_IS_C_CONTIGUOUS(x) || !PyArray_IS_C_CONTIGUOUS(y) || !find_broadcast(&p, x, y))
+        return broadcast(which, a, b);
     PyArrayObject *out = array_like(x);
     if (!out) return NULL;
     p.out = DATA(out);
@@ -206,6 +207,41 @@ static PyObject *gelu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     const int tanh_form = approximates(attrs);
     return tanh_form < 0 ? NULL : slope(args, tanh_form ? G_GELU_TANH : G_GELU, 3 * DEAR);
 }
+
+/* PReLU: a slope for all, or one per channel (x seen as [rows][period][n]). */
+static void prelu_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Point *p = what;
+    const idx all = p->rows * p->period;
+    for (idx r = share(all, i, parts); r < share(all, i + 1, parts); r++) {
+        const float h[3] = {p->y[r % p->period]}, *x = p->x + r * p->n;
+        if (p->kind == ACTIVE) RL->active(A_LEAKY, h, x, p->out + r * p->n, p->n);
+        else RL->active_grad(A_LEAKY, h, x, p->other + r * p->n, p->out + r * p->n, p->n);
+    }
+}
+
+/* x and the slopes; for the gradient g in front of them. */
+static PyObject *prelu_of(PyObject *const *args, int grad) {
+    PyObject *x = args[grad], *w = args[grad + 1];
+    if (!is_dense(x) || !is_plain(w)) return REFUSE;
+    if (grad && (!is_dense(args[0]) || !same_layout(ARRAY(args[0]), ARRAY(x)))) return REFUSE;
+    Point p = {.kind = grad ? ACTIVE_GRAD : ACTIVE, .which = A_LEAKY, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(w))};
+    p.other = DATA(ARRAY(x));
+    if (PyArray_SIZE(ARRAY(w)) == 1) {
+        p.h[0] = *p.y;
+        p.y = p.other;
+        return point_run(&p, ARRAY(x), CHEAP);
+    }
+    if (!PyArray_IS_C_CONTIGUOUS(ARRAY(x)) || !find_broadcast(&p, ARRAY(x), ARRAY(w)) || p.period == 1) return REFUSE;
+    PyArrayObject *out = array_like(ARRAY(x));
+    if (!out) return NULL;
+    p.out = DATA(out);
+    const double ns = CHEAP * (double)PyArray_SIZE(out);
+    run_parts(prelu_part, &p, threads_parts(ns, p.rows * p.period), ns);
+    return (PyObject *)out;
+}
+
+static PyObject *prelu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return prelu_of(a, 0); }
+static PyObject *prelu_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return prelu_of(a, 1); }
 
 /* -- activations with parameters --------------------------------------------------------------------- */
 
@@ -287,6 +323,10 @@ ONE_OPERAND(neg, U_NEG, CHEAP)
 ONE_OPERAND(abs, U_ABS, CHEAP)
 ONE_OPERAND(square, U_SQUARE, CHEAP)
 ONE_OPERAND(log, U_LOG, DEAR)
+ONE_OPERAND(erf, U_ERF, 2 * DEAR)
+ONE_OPERAND(log1p, U_LOG1P, 2 * DEAR)
+ONE_OPERAND(expm1, U_EXPM1, 2 * DEAR)
+ONE_OPERAND(logsigmoid, U_LOGSIGMOID, 2 * DEAR)
 TWO_OPERANDS(add, B_ADD)
 TWO_OPERANDS(sub, B_SUB)
 TWO_OPERANDS(mul, B_MUL)
@@ -296,6 +336,7 @@ TWO_OPERANDS(minimum, B_MIN)
 SLOPE(sigmoid_backward, G_SIGMOID, CHEAP)
 SLOPE(tanh_backward, G_TANH, CHEAP)
 SLOPE(silu_grad, G_SILU, DEAR)
+SLOPE(logsigmoid_grad, G_LOGSIGMOID, DEAR)
 
 const Entry point_entries[] = {
     {"relu", relu}, {"relu_grad", relu_grad, 1}, {"exp", point_exp}, {"tanh", point_tanh},
@@ -308,5 +349,7 @@ const Entry point_entries[] = {
     {"hardtanh_grad", hardtanh_grad, 1}, {"hardsigmoid", hardsigmoid}, {"hardsigmoid_grad", hardsigmoid_grad, 1},
     {"hardswish", hardswish}, {"hardswish_grad", hardswish_grad, 1}, {"elu", elu}, {"elu_grad", elu_grad, 1},
     {"softplus", softplus}, {"softplus_grad", softplus_grad, 1}, {"mish", mish}, {"mish_grad", mish_grad, 1},
+    {"erf", point_erf}, {"log1p", point_log1p}, {"expm1", point_expm1}, {"logsigmoid", point_logsigmoid},
+    {"logsigmoid_grad", point_logsigmoid_grad, 1}, {"prelu", prelu}, {"prelu_grad", prelu_grad, 1},
     {"clamp", clamp}, {"clamp_backward", clamp_backward}, {NULL, NULL},
 };

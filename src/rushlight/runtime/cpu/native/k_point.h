@@ -73,6 +73,50 @@ INLINE vf normal_of(vf x, vf bell) {
 INLINE vf vbell(vf x) { return vexp(spread(-0.5f) * x * x); }
 INLINE vf vnormal(vf x) { return normal_of(x, vbell(x)); }
 
+/* The error function: a polynomial in x^2 up to 1 (relative error 2e-9), beyond it 1 - 2 (1 - normal(sqrt 2 |x|)). */
+INLINE vf verf(vf x) {
+    const vf a = vabs(x), s = x * x;
+    vf p = spread(7.875875051e-05f);
+    p = p * s + spread(-0.0008016864283f);
+    p = p * s + spread(0.005189087423f);
+    p = p * s + spread(-0.02685421201f);
+    p = p * s + spread(0.1128359472f);
+    p = p * s + spread(-0.3761262667f);
+    p = p * s + spread(1.128379166f);
+    const vf tail = normal_of(spread(-1.41421356237f) * a, vexp(-s));
+    const vi sign = (vi)x & spread_i((int32_t)0x80000000);
+    const vf far = (vf)((vi)(spread(1.0f) - (tail + tail)) | sign);
+    return pick(a < spread(1.0f), p * x, far);
+}
+
+/* log(1 + x): the rounding of 1 + x is put right by a quotient, so that tiny results keep their digits. */
+INLINE vf vlog1p(vf x) {
+    const vf one = spread(1.0f), w = one + x, y = vlog(w);
+    const vf right = y * (x / (w - one));
+    return pick((w == one) | (w == spread(INFINITY)), x, right);
+}
+
+/* e^x - 1: 2^n (e^r - 1) + (2^n - 1), exact near 0 where exp(x) - 1 would cancel. */
+INLINE vf vexpm1(vf x) {
+    const vf inside = vwithin(spread(-30.0f), x, spread(80.0f)); /* below: -1 all the same; above: exp(x) */
+    const vf n = vnearest(inside * spread(1.44269504088896341f));
+    const vf r = inside - n * spread(0.693359375f) - n * spread(-2.12194440e-4f);
+    const vf s = r * r;
+    const vf high = spread(1.9875691500e-4f) * r + spread(1.3981999507e-3f);
+    const vf middle = spread(8.3334519073e-3f) * r + spread(4.1665795894e-2f);
+    const vf low = spread(1.6666665459e-1f) * r + spread(5.0000001201e-1f);
+    const vf scale = (vf)((as_int(n) + 127) << 23);
+    const vf y = (((high * s + middle) * s + low) * s + r) * scale + (scale - spread(1.0f));
+    return pick(x > spread(80.0f), vexp(x), pick((x != x) | (x == spread(0.0f)), x, y));
+}
+
+/* log(1 / (1 + e^-x)) */
+INLINE vf vlogsigmoid(vf x) {
+    const vf u = vexp(-vabs(x)), w = spread(1.0f) + u;
+    const vf low = pick((x < spread(0.0f)) | (x != x), x, spread(0.0f));
+    return low - (vlog(w) - ((w - spread(1.0f)) - u) / w);
+}
+
 /* sqrt(2 / pi) (x + 0.044715 x^3), inside gelu's tanh form. */
 INLINE vf gelu_inner(vf x) { return spread(0.79788456080286536f) * (x + spread(0.044715f) * x * x * x); }
 
@@ -159,6 +203,10 @@ static void K(unary)(int which, const float *xs, float *out, idx n) {
     case U_LOG: { EACH1_LONG(vlog(x)) break; }
     case U_GELU: { EACH1_LONG(x * vnormal(x)) break; }
     case U_GELU_TANH: { EACH1_LONG(spread(0.5f) * x * (spread(1.0f) + vtanh(gelu_inner(x)))) break; }
+    case U_ERF: { EACH1_LONG(verf(x)) break; }
+    case U_LOG1P: { EACH1_LONG(vlog1p(x)) break; }
+    case U_EXPM1: { EACH1_LONG(vexpm1(x)) break; }
+    case U_LOGSIGMOID: { EACH1_LONG(vlogsigmoid(x)) break; }
     }
 }
 
@@ -196,6 +244,7 @@ static void K(unary_grad)(int which, const float *xs, const float *ys, float *ou
     case G_SILU: { EACH2_LONG(x * vsigmoid(y) * (one + y * (one - vsigmoid(y)))) break; }
     case G_GELU: { EACH2_LONG(x * gelu_grad(y)) break; }
     case G_GELU_TANH: { EACH2_LONG(x * gelu_tanh_grad(y)) break; }
+    case G_LOGSIGMOID: { EACH2_LONG(x * vsigmoid(-y)) break; }
     }
 }
 
@@ -222,4 +271,23 @@ static float K(sum)(const float *x, idx n) {
     float rest = 0;
     for (; i < n; i++) rest += x[i];
     return (float)(all + (double)rest);
+}
+
+/* The largest number of a row, or the smallest; NaN where there is one. */
+static float K(extreme)(int low, const float *x, idx n) {
+    float best = x[0];
+    idx i = 0;
+    if (n >= 2 * VL) {
+        vf a = load(x), b = load(x + VL);
+        for (i = 2 * VL; i + 2 * VL <= n; i += 2 * VL) {
+            const vf c = load(x + i), d = load(x + i + VL);
+            a = low ? nan_min(a, c) : nan_max(a, c);
+            b = low ? nan_min(b, d) : nan_max(b, d);
+        }
+        a = low ? nan_min(a, b) : nan_max(a, b);
+        best = a[0];
+        for (int j = 1; j < VL && best == best; j++) best = a[j] != a[j] || (low ? a[j] < best : a[j] > best) ? a[j] : best;
+    }
+    for (; i < n && best == best; i++) best = x[i] != x[i] || (low ? x[i] < best : x[i] > best) ? x[i] : best;
+    return best;
 }

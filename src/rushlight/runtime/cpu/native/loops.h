@@ -41,6 +41,7 @@ const Loops K(loops) = {
     .active = K(active),
     .active_grad = K(active_grad),
     .sum = K(sum),
+    .extreme = K(extreme),
     .add_into = K(add_into),
     .loss = K(loss),
     .loss_grad = K(loss_grad),

@@ -69,6 +69,7 @@ typedef struct {
     void (*active)(int which, const float *h, const float *x, float *y, idx n);
     void (*active_grad)(int which, const float *h, const float *g, const float *x, float *out, idx n);
     float (*sum)(const float *x, idx n);
+    float (*extreme)(int low, const float *x, idx n); /* n > 0 */
     void (*add_into)(float *y, const float *x, idx n);
     /* loss.h: `by`: what slopes are multiplied with */
     void (*loss)(int which, float beta, const float *x, const float *y, float *out, idx n);

@@ -1,0 +1,130 @@
+/* Reductions of whole rows: the largest, the length, the logarithm of a sum of exponentials; and running sums. */
+#include "arrays.h"
+
+typedef struct {
+    int which;
+    const float *x;
+    float *out;
+    idx rows, n;
+} Rows;
+
+enum { LARGEST, SMALLEST, LENGTH, LOG_SUM };
+
+/* log(sum of exp): a row whose largest number is no number of its own kind is that number. */
+static float log_sum(const float *x, idx n) {
+    float both[2];
+    RL->softmax_sums(x, n, both);
+    if (isfinite(both[0])) return logf(both[1]) + both[0];
+    for (idx i = 0; i < n; i++)
+        if (x[i] != x[i]) return NAN;
+    return both[0];
+}
+
+static float length(const float *x, idx n) {
+    double sum = 0, square = 0;
+    RL->moments(x, n, &sum, &square, 0.0f);
+    return (float)sqrt(square);
+}
+
+static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Rows *q = what;
+    for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
+        const float *x = q->x + r * q->n;
+        switch (q->which) {
+        case LARGEST: q->out[r] = RL->extreme(0, x, q->n); break;
+        case SMALLEST: q->out[r] = RL->extreme(1, x, q->n); break;
+        case LENGTH: q->out[r] = length(x, q->n); break;
+        case LOG_SUM: q->out[r] = log_sum(x, q->n); break;
+        }
+    }
+}
+
+/* The first of the trailing dims that are reduced; -1 with an exception, -2 where others are. `dim`: None or a tuple. */
+static int first_reduced(PyObject *attrs, int ndim) {
+    PyObject *dim = attr(attrs, "dim");
+    if (!dim) return -1;
+    if (dim == Py_None) return 0;
+    if (!PyTuple_Check(dim)) return -2;
+    const Py_ssize_t n = PyTuple_GET_SIZE(dim);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dim, i));
+        if (d == -1 && PyErr_Occurred()) return -1;
+        if (d != ndim - n + i) return -2;
+    }
+    return n ? ndim - (int)n : -2;
+}
+
+static PyObject *reduce_rows(PyObject *const *args, PyObject *attrs, int which, double ns_each) {
+    if (!is_plain(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), first = first_reduced(attrs, ndim);
+    if (keepdim < 0 || first == -1) return NULL;
+    if (first < 0 || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
+    Rows q = {.which = which, .x = DATA(x), .rows = 1, .n = 1};
+    npy_intp shape[DIMS];
+    for (int d = 0; d < ndim; d++) {
+        *(d < first ? &q.rows : &q.n) *= PyArray_DIM(x, d);
+        shape[d] = d < first ? PyArray_DIM(x, d) : 1;
+    }
+    PyArrayObject *out = array_new(keepdim ? ndim : first, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    q.out = DATA(out);
+    const double ns = ns_each * (double)PyArray_SIZE(x) + 10.0 * (double)q.rows;
+    run_parts(rows_part, &q, threads_parts(ns, q.rows), ns);
+    return (PyObject *)out;
+}
+
+static PyObject *amax(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, LARGEST, 0.2); }
+static PyObject *amin(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, SMALLEST, 0.2); }
+static PyObject *logsumexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
+    return reduce_rows(a, attrs, LOG_SUM, 1.5);
+}
+
+static PyObject *vector_norm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
+    double order;
+    if (attr_double(attrs, "ord", &order) < 0) return NULL;
+    return order == 2.0 ? reduce_rows(a, attrs, LENGTH, 0.3) : REFUSE;
+}
+
+/* -- running sums ------------------------------------------------------------------------------------ */
+
+#define COLUMNS 256
+
+/* Over the rows of [n][step], some columns at a time; in double, as PyTorch. */
+static void run_columns(const float *x, float *out, idx n, idx step, idx columns, int reverse) {
+    if (step == 1) {
+        double sum = 0;
+        for (idx i = 0; !reverse && i < n; i++) out[i] = (float)(sum += (double)x[i]);
+        for (idx i = n - 1; reverse && i >= 0; i--) out[i] = (float)(sum += (double)x[i]);
+        return;
+    }
+    double sums[COLUMNS] = {0};
+    for (idx i = 0; i < n; i++) {
+        const idx at = (reverse ? n - 1 - i : i) * step;
+        for (idx c = 0; c < columns; c++) out[at + c] = (float)(sums[c] += (double)x[at + c]);
+    }
+}
+
+static PyObject *cumsum(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    const int reverse = attr_flag(attrs, "reverse");
+    idx dim, outer = 1, n, inner = 1;
+    if (reverse < 0 || attr_idx(attrs, "dim", &dim) < 0) return NULL;
+    if (!is_plain(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    if (dim < 0 || dim >= PyArray_NDIM(x)) return REFUSE;
+    PyArrayObject *out = array_like(x);
+    if (!out) return NULL;
+    n = PyArray_DIM(x, dim);
+    for (int d = 0; d < PyArray_NDIM(x); d++)
+        if (d != dim) *(d < dim ? &outer : &inner) *= PyArray_DIM(x, d);
+    for (idx o = 0; o < outer; o++)
+        for (idx c = 0; c < inner; c += COLUMNS)
+            run_columns(DATA(x) + o * n * inner + c, DATA(out) + o * n * inner + c, n, inner,
+                        inner - c < COLUMNS ? inner - c : COLUMNS, reverse);
+    return (PyObject *)out;
+}
+
+const Entry row_entries[] = {
+    {"amax", amax}, {"amin", amin}, {"max", amax}, {"min", amin}, {"logsumexp", logsumexp},
+    {"vector_norm", vector_norm}, {"cumsum", cumsum}, {NULL, NULL},
+};
