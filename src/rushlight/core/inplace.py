@@ -105,9 +105,14 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation."
             )
+    ext = t._ext
+    if ext is not None and ext.inference and not here.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed."
+            "You can make a clone to get a normal tensor before doing inplace update."
+        )
     if here.state & TAPE != GRAD:
         return
-    ext = t._ext
     if ext is not None and ext.base is not None:
         base_edge = ext.base._edge
         if base_edge is not None and ext.base.is_leaf:
@@ -126,11 +131,6 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
-    if ext is not None and ext.inference and not here.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed."
-            "You can make a clone to get a normal tensor before doing inplace update."
-        )
 
 
 def write(t: Tensor, r: Tensor) -> Tensor:
@@ -141,16 +141,21 @@ def write(t: Tensor, r: Tensor) -> Tensor:
             f"{list(r._a.shape)}"
         )
     if r._a.dtype != t._a.dtype:
-        if not dtypes.can_cast(r.dtype, t.dtype):
-            raise RuntimeError(
-                f"result type {dtypes.title(r.dtype)} can't be cast to the desired output type "
-                f"{dtypes.title(t.dtype)}"
-            )
+        check_cast(r, t)
         r = r.to(t.dtype)
     overwrite(t, r._a)
     if here.state & TAPE == GRAD:
         adopt_history(t, r)
     return t
+
+
+def check_cast(r: Tensor, t: Tensor) -> None:
+    """Raise where `t` cannot hold the kind of numbers that `r` has."""
+    if r._a.dtype != t._a.dtype and not dtypes.can_cast(r.dtype, t.dtype):
+        raise RuntimeError(
+            f"result type {dtypes.title(r.dtype)} can't be cast to the desired output type "
+            f"{dtypes.title(t.dtype)}"
+        )
 
 
 def overwrite(t: Tensor, src: Any) -> None:

@@ -271,9 +271,10 @@ def _no_tensor(op: Op, inputs: tuple) -> TypeError:
 
 
 def mark_inference(outs: tuple) -> None:
-    """Results of inference mode."""
+    """Results of inference mode; a view is what its base is."""
     for t in outs:
-        extra(t).inference = True
+        ext = extra(t)
+        ext.inference = ext.inference or ext.base is None
 
 
 def _inference_error() -> RuntimeError:

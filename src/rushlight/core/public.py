@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base.dtypes import c_name
+from ..runtime.thread import GRAD, TAPE, here
 from .explain import explain_failures
-from .inplace import change
+from .inplace import change, check_cast, check_writable, write
 from .tensor import Tensor
 
 # namespace -> name -> function; "torch" is the top module, "functional" is nn.functional
@@ -62,13 +64,32 @@ def into(out: Any, result: Any) -> Any:
         for o, r in zip(out, result):
             into(o, r)
         return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
-    if result.requires_grad or out.requires_grad:
+    check_no_grad(out, result)
+    check_cast(result, out)  # before its shape changes
+    if out._a.shape != result._a.shape:
+        out.resize_(result._a.shape)
+    check_writable(out)
+    return write(out, result)
+
+
+def check_no_grad(out: Tensor, result: Tensor) -> None:
+    """Raise where `out=` would lose a gradient."""
+    if here.state & TAPE == GRAD and (result.requires_grad or out.requires_grad):
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of "
             "the arguments requires grad."
         )
-    if out._a.shape != result._a.shape:
-        out.resize_(result._a.shape)
-    from .inplace import write
 
-    return write(out, result)
+
+def into_same(out: Any, result: Any) -> Any:
+    """As `into`, for the functions that want `out` to have the dtype of the result, as in PyTorch."""
+    if out is None:
+        return result
+    pairs = zip(out, result) if isinstance(result, tuple) else ((out, result),)
+    for o, r in pairs:
+        if o._a.dtype != r._a.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {c_name(r.dtype)}, but got "
+                f"{c_name(o.dtype)} instead"
+            )
+    return into(out, result)

@@ -417,7 +417,7 @@ class Tensor(_Base):
 
     @property
     def _base(self) -> Any:
-        return None if self._ext is None else self._ext.base
+        return None if self._ext is None or self._ext.inference else self._ext.base
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -465,12 +465,19 @@ class Tensor(_Base):
             >>> w
             tensor([3., 3.], requires_grad=True)
         """
-        return tensor_over(self._a, self._a.__class__)
+        t = tensor_over(self._a, self._a.__class__)
+        if self.is_inference():
+            extra(t).inference = True
+        return t
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and value.dtype.category < dtypes.FLOATING:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype"
+            )
         self._a = value._a
 
     def retain_grad(self) -> None:

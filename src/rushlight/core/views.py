@@ -50,6 +50,7 @@ def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
         ext.spec = (op, attrs, parent.spec)
     ext.edge_version = t._ver[0]
     ext.no_grad_view = here.state & TAPE != GRAD
+    ext.inference = parent is not None and parent.inference  # as the memory that it shows
 
 
 def current_edge(t: Tensor) -> Any:

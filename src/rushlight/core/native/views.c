@@ -58,6 +58,7 @@ int note_view(PyObject *t, PyObject *source, PyObject *op, PyObject *attrs, int 
     put(own, e_spec, spec);
     put(own, e_version, Py_NewRef(PyList_GET_ITEM(cell, 0)));
     put(own, e_no_grad, Py_NewRef(records ? Py_False : Py_True));
+    put(own, e_inference, Py_NewRef(parent == Py_None ? Py_False : SLOT(parent, e_inference)));
     return 0;
 }
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
+from ...base.fits import fitting
 from ...base.formats import ORDERS, order_of, preserve_format, strided
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
@@ -150,36 +148,7 @@ def check_fill(value: Any, d: dtype) -> Any:
     if value.__class__ in _NO_NUMBERS:  # of None, NumPy would make a NaN
         kind = type(value).__name__
         raise TypeError(f"full(): argument 'fill_value' (position 2) must be Number, not {kind}")
-    if d.category == dtypes.BOOL:
-        return bool(value)
-    if isinstance(value, complex) and d.category != dtypes.COMPLEX:
-        if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
-        value = value.real
-    if d.category == dtypes.INTEGRAL:
-        return fit_integer(value, d)
-    return value
-
-
-def fit_integer(value: Any, d: dtype) -> int:
-    """Truncate to an integer of `d`; unsigned types also take their negatives, as in PyTorch."""
-    info = np.iinfo(d.np)
-    if value != value or value in (math.inf, -math.inf):
-        raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
-    n = int(value)
-    low = -int(info.max) if not d.is_signed else int(info.min)
-    if not low <= n <= int(info.max):
-        raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
-    return n % 2 ** (8 * d.itemsize) if n < 0 and not d.is_signed else n
-
-
-_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int",
-            "int64": "int64_t", "float16": "at::Half", "bfloat16": "at::BFloat16",
-            "float32": "float", "float64": "double"}  # fmt: skip
-
-
-def _c_name(d: dtype) -> str:
-    return _C_NAMES.get(d.name, d.name)
+    return fitting(value, d)
 
 
 @public("torch")

@@ -9,11 +9,12 @@ import numpy as np
 from ...base import dtypes
 from ...base.device import as_device
 from ...base.dtypes import as_dtype, dtype
+from ...base.fits import fitting
 from ...core.exposed import exposed
 from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import cast_to, move_to
-from .filled import fit_integer, wants_grad
+from .filled import wants_grad
 
 _PLAIN = frozenset((int, float, bool, complex))
 
@@ -186,9 +187,8 @@ def _integers(flat: list[Any], d: dtype) -> np.ndarray:
         raise TypeError("'complex' object cannot be interpreted as an integer")
     if wide.dtype == d.np or not wide.size:
         return wide.astype(d.np, copy=False)
-    low, high = wide.min(), wide.max()
-    fit_integer(low, d)
-    fit_integer(high, d)
+    for end in (wide.min(), wide.max()):
+        fitting(int(end) if np.isfinite(end) else end, d)
     return wide.astype(np.int64 if wide.dtype.kind == "f" else wide.dtype).astype(d.np)
 
 

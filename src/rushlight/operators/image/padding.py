@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...base.fits import fitting
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -149,7 +150,7 @@ def _constant(x: Tensor, widths: Widths, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         value = value.item()
     if x._a.dtype.kind in "iu":
-        value = int(value)
+        value = fitting(float(value), x.dtype)
     return pad_constant(x, widths=widths, value=value)
 
 

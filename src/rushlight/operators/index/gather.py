@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.dtypes import title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.thread import settle
 from ..made_of.spelling import axis_for_dim
@@ -148,7 +148,7 @@ def gather(
         nothing = input.reshape(-1)[:0].reshape(
             index._a.shape
         )  # with a history, as any other result
-        return into(out, nothing)
+        return into_same(out, nothing)
     for d, n in enumerate(index._a.shape):
         if d != dim and n > input._a.shape[d]:
             raise RuntimeError(
@@ -156,7 +156,7 @@ def gather(
                 f"no larger than self {list(input._a.shape)} apart from dimension {dim}"
             )
     _check_bounds(index, _size_along(input, dim), dim)
-    return into(out, _gather(input, index, dim=dim))
+    return into_same(out, _gather(input, index, dim=dim))
 
 
 def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "scatter") -> int:
@@ -216,14 +216,14 @@ def scatter(
     source = value if src is None else src
     dim = check_scatter(input, dim, index, source)
     if reduce is not None:
-        return into(out, _scatter_reducing(input, dim, index, source, reduce))
+        return into_same(out, _scatter_reducing(input, dim, index, source, reduce))
     if not index._a.size:
-        return into(out, input.clone())
+        return into_same(out, input.clone())
     if not isinstance(source, Tensor):
         from ..memory.copies import fitting
 
         source = fitting(source, input.dtype)
-    return into(out, _scatter(input, index, source, dim=dim))
+    return into_same(out, _scatter(input, index, source, dim=dim))
 
 
 def _scatter_reducing(x: Tensor, dim: int, index: Tensor, source: Any, reduce: str) -> Tensor:
@@ -251,8 +251,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     """
     dim = check_scatter(input, dim, index, src)
     if not index._a.size:
-        return into(out, input.clone())
-    return into(out, _scatter_add(input, index, src, dim=dim))
+        return into_same(out, input.clone())
+    return into_same(out, _scatter_add(input, index, src, dim=dim))
 
 
 @public()
@@ -335,9 +335,9 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
                 f"index_select(): Index to scalar can have only 1 value, got {index._a.size} "
                 "value(s)"
             )
-        return into(out, input.clone())
+        return into_same(out, input.clone())
     at = index if index._a.ndim else index.reshape(1)
-    return into(out, _index_select(input, at, dim=dim))
+    return into_same(out, _index_select(input, at, dim=dim))
 
 
 def _vector(index: Tensor, name: str) -> Tensor:
@@ -466,7 +466,7 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  
 
 def _out_of_place(name: str, inplace: Any) -> None:
     def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Tensor:  # noqa: A002
-        return into(out, inplace(input.clone(), *args, **kwargs))
+        return into_same(out, inplace(input.clone(), *args, **kwargs))
 
     copy.__name__ = copy.__qualname__ = name
     copy.__doc__ = f"As `{name}_`, but in a copy: `input` stays as it is."

@@ -11,7 +11,7 @@ from ...base.dtypes import title
 from ...base.shapes import as_size, broadcast_shapes
 from ...core.inplace import change
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.checks import check_values
 from .indexing import index_op
@@ -59,8 +59,8 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A
     """
     _check_flat(input, index, "take")
     if not input._a.size:
-        return into(out, input.new_empty(index._a.shape))
-    return into(out, index_op(input.reshape(-1), index, slots=(1,)))
+        return into_same(out, input.new_empty(index._a.shape))
+    return into_same(out, index_op(input.reshape(-1), index, slots=(1,)))
 
 
 @public()
@@ -159,7 +159,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:  #
     x, where = input.expand(shape), mask.expand(shape)
     if not shape:
         x, where = x.reshape(1), where.reshape(1)
-    return into(out, _masked_select(x, where))
+    return into_same(out, _masked_select(x, where))
 
 
 _masked_select = Op(lambda xp, x, mask: x[mask], "masked_select", moves_only=True)
@@ -242,7 +242,7 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:  
     """
     if as_tuple:
         return _nonzero(input if input._a.ndim else input.reshape(1)).unbind(1)
-    return into(out, _positions(input))
+    return into_same(out, _positions(input))
 
 
 @public()
@@ -266,7 +266,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any =
         from ..shape.join import cat
 
         found = cat([found, found.new_full((missing, found._a.shape[1]), fill_value)])
-    return into(out, found[:size].clone())
+    return into_same(out, found[:size].clone())
 
 
 # -- one_hot ------------------------------------------------------------------------------------

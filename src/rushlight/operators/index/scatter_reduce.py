@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from .gather import along, check_scatter, corner
 from .scatter_kernels import flat_places
@@ -144,13 +144,13 @@ def scatter_reduce(
         )
     dim = check_scatter(input, dim, index, src)
     if not index._a.size:
-        return into(out, input.clone())
+        return into_same(out, input.clone())
     if reduce == "sum":
         start = input if include_self else input.scatter(dim, index, 0)
-        return into(out, start.scatter_add(dim, index, src))
+        return into_same(out, start.scatter_add(dim, index, src))
     if reduce == "mean":
-        return into(out, _mean(input, dim, index, src, include_self))
-    return into(
+        return into_same(out, _mean(input, dim, index, src, include_self))
+    return into_same(
         out, _scatter_fold(input, index, src, dim=dim, kind=reduce, include_self=include_self)
     )
 
@@ -181,4 +181,4 @@ def index_reduce(
     shape[dim] = index._a.size
     places = index.reshape(shape).expand(source._a.shape if source._a.ndim else (1,))
     result = scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
-    return into(out, result)
+    return into_same(out, result)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.dtypes import as_dtype
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import FLOATS, unsupported
 from ..made_of.pointwise import same_meta
@@ -96,7 +96,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> T
         tensor([[0.5000, 0.5000],
                 [0.1192, 0.8808]])
     """
-    return into(out, _along(softmax_op, "softmax", input, dim, dtype))
+    return into_same(out, _along(softmax_op, "softmax", input, dim, dtype))
 
 
 @public()
@@ -114,7 +114,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) 
         tensor([[-0.6931, -0.6931],
                 [-2.1269, -0.1269]])
     """
-    return into(out, _along(log_softmax_op, "log_softmax", input, dim, dtype))
+    return into_same(out, _along(log_softmax_op, "log_softmax", input, dim, dtype))
 
 
 def _implicit(name: str, ndim: int, stacklevel: int) -> int:

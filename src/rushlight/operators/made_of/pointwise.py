@@ -11,7 +11,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.overriding import foreign
-from ...core.public import into, public, publish
+from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, wrap
 from .promotion import promote, promote_unary_float
 
@@ -68,6 +68,7 @@ def unary(
     *,
     dx: Callable | None = None,
     floats: bool = True,
+    same_out: bool = False,
     rule: Callable | None = None,
     meta: Callable = same_meta,
     places: tuple[str, ...] = ("torch", "Tensor"),
@@ -77,7 +78,10 @@ def unary(
     example: tuple[str, str] | None = None,
     grad_name: str | None = None,
 ) -> Any:
-    """Define a one-operand pointwise op `name(input, *, out=None)` and its in-place form."""
+    """Define a one-operand pointwise op `name(input, *, out=None)` and its in-place form.
+
+    With `same_out` the `out` of real numbers must have the result's dtype.
+    """
     op = Op(
         body or ufunc1(name),
         name,
@@ -90,7 +94,9 @@ def unary(
 
     def call(input: Tensor, *, out: Any = None) -> Tensor:  # noqa: A002
         result = op(input)
-        return result if out is None else into(out, result)
+        if out is None:
+            return result
+        return (into_same if same_out and input._a.dtype.kind != "c" else into)(out, result)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = docstring(doc or f"{name} of every element.", example)

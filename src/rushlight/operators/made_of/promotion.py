@@ -128,6 +128,8 @@ def _fit_scalar(value: Any, d: dtype) -> Any:
     if d.category == INTEGRAL:
         info = np.iinfo(d.np)
         number = int(value)
+        if not -(2**63) <= number < 2**64:
+            raise OverflowError("int too big to convert")
         if not info.min <= number <= info.max:  # PyTorch wraps around
             number = int(np.array(number & (2 ** (8 * d.itemsize) - 1), np.uint64).astype(d.np))
         return number

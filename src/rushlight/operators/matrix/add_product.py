@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.dtypes import promote_types
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.precision import in_float32
 from ..pointwise.arithmetic import conj
@@ -70,8 +70,8 @@ def addmm(
         shape = (x.shape[0], y.shape[1])
         if input._a.shape != shape:
             input = input.expand(shape)
-        return into(out, addmm_op(input, mat1, mat2, beta=beta, alpha=alpha))
-    return into(out, add_product(input, mm(mat1, mat2), beta, alpha))
+        return into_same(out, addmm_op(input, mat1, mat2, beta=beta, alpha=alpha))
+    return into_same(out, add_product(input, mm(mat1, mat2), beta, alpha))
 
 
 @public(inplace=True)
@@ -96,7 +96,7 @@ def addmv(
             f"size mismatch, got input ({input._a.shape[0]}), mat ({a[0]}x{a[1]}), vec "
             f"({vec._a.shape[0]})"
         )
-    return into(out, add_product(input, mv(mat, vec), beta, alpha))
+    return into_same(out, add_product(input, mv(mat, vec), beta, alpha))
 
 
 @public(inplace=True)
@@ -151,7 +151,7 @@ def baddbmm(
         >>> torch.baddbmm(torch.zeros(1), torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
         torch.Size([5, 2, 4])
     """
-    return into(out, add_product(input, bmm(batch1, batch2), beta, alpha))
+    return into_same(out, add_product(input, bmm(batch1, batch2), beta, alpha))
 
 
 @public(inplace=True)
@@ -171,4 +171,4 @@ def addbmm(
         tensor([[15., 15.],
                 [15., 15.]])
     """
-    return into(out, add_product(input, bmm(batch1, batch2).sum(0), beta, alpha))
+    return into_same(out, add_product(input, bmm(batch1, batch2).sum(0), beta, alpha))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
@@ -70,8 +70,8 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     if A._a.dtype.itemsize == 2:
         if A._a.size:
             raise unsupported("lu_cpu", A.dtype)
-        return into(out, A.new_ones(A._a.shape[:-2]))
-    return into(out, det_op(A))
+        return into_same(out, A.new_ones(A._a.shape[:-2]))
+    return into_same(out, det_op(A))
 
 
 @public(name="det")
@@ -120,14 +120,14 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
         (tensor(1.), tensor(138.1551))
     """
     check_square(A, "linalg.slogdet")
-    return into(out, named("linalg_slogdet", "sign", "logabsdet")(*slogdet_op(A)))
+    return into_same(out, named("linalg_slogdet", "sign", "logabsdet")(*slogdet_op(A)))
 
 
 @public(name="slogdet")
 def _torch_slogdet(input: Tensor, *, out: Any = None) -> Any:
     """As `torch.linalg.slogdet`."""
     check_square(input, "linalg.slogdet")
-    return into(out, named("slogdet", "sign", "logabsdet")(*slogdet_op(input)))
+    return into_same(out, named("slogdet", "sign", "logabsdet")(*slogdet_op(input)))
 
 
 @public()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.dtypes import title
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
@@ -84,8 +84,8 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     """
     check_square(A, "linalg.cholesky")
     if upper:
-        return into(out, adjoint(cholesky_op(adjoint(A))))
-    return into(out, cholesky_op(A))
+        return into_same(out, adjoint(cholesky_op(adjoint(A))))
+    return into_same(out, cholesky_op(A))
 
 
 @public(name="cholesky")
@@ -125,7 +125,7 @@ def cholesky_ex(
         info = np.asarray(orders, np.int32).reshape(info.shape)
         result = A.triu() if upper else A.tril()
     pair = named("linalg_cholesky_ex", "L", "info")(result, wrap(info).to(A.device))
-    return into(out, pair)
+    return into_same(out, pair)
 
 
 # -- QR -----------------------------------------------------------------------------------------
@@ -210,12 +210,12 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     check_matrix(A, "linalg.qr")
     kind = named("linalg_qr", "Q", "R")
     if mode != "r":
-        return into(out, kind(*qr_op(A, mode=mode)))
+        return into_same(out, kind(*qr_op(A, mode=mode)))
     if A.requires_grad:
         _, r = qr_op(A, mode="reduced")
-        return into(out, kind(A.detach().reshape((-1,))[:0], r))
+        return into_same(out, kind(A.detach().reshape((-1,))[:0], r))
     _, r = qr_op(A, mode="reduced")
-    return into(out, kind(r.reshape((-1,))[:0], r))
+    return into_same(out, kind(r.reshape((-1,))[:0], r))
 
 
 @public(name="qr")
@@ -226,7 +226,7 @@ def _torch_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
         some: False for a square Q.
     """
     pair = qr(input, "reduced" if some else "complete")
-    return into(out, named("qr", "Q", "R")(*pair))
+    return into_same(out, named("qr", "Q", "R")(*pair))
 
 
 # -- LU -----------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     check_matrix(A, "linalg.lu_factor")
     _check_pivot(pivot)
     packed, swaps, _ = lu_op(A)
-    return into(out, named("linalg_lu_factor", "LU", "pivots")(packed, swaps))
+    return into_same(out, named("linalg_lu_factor", "LU", "pivots")(packed, swaps))
 
 
 @public("linalg")
@@ -333,7 +333,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     packed, _, order = lu_op(A)
     lower, upper = unpacked(packed)
     p = permutation_matrix(order, packed.detach())
-    return into(out, named("linalg_lu", "P", "L", "U")(p, lower, upper))
+    return into_same(out, named("linalg_lu", "P", "L", "U")(p, lower, upper))
 
 
 def _check_pivot(pivot: bool) -> None:
@@ -384,4 +384,4 @@ def lu_solve(
     a = permutation_matrix(order, LU.detach()) @ lower @ upper
     if adjoint:
         a = a.transpose(-2, -1).conj() if a.is_complex() else a.transpose(-2, -1)
-    return into(out, solve(a, B, left=left))
+    return into_same(out, solve(a, B, left=left))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..shape.diagonal import diagonal
 from .linalg_rules import adjoint, check_floating, check_square, eye_like
@@ -36,7 +36,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
     check_square(A, "linalg.matrix_power", any_dtype=True)
     if n == 0:
         eye = eye_like(A, A._a.shape[-1])
-        return into(out, eye.expand(*A._a.shape).clone())
+        return into_same(out, eye.expand(*A._a.shape).clone())
     if n < 0:
         A, n = inv(A), -n
     result, square = None, A
@@ -45,7 +45,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
             result = square if result is None else result @ square
         n //= 2
         square = square @ square if n else square
-    return into(out, result.clone() if result is A else result)
+    return into_same(out, result.clone() if result is A else result)
 
 
 @public(name="matrix_power")
@@ -140,7 +140,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
     """
     check_floating(x, "linalg.vecdot", halves=True)
     left = x.conj() if x.is_complex() else x
-    return into(out, (left * y).sum(dim))
+    return into_same(out, (left * y).sum(dim))
 
 
 @public("linalg")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...base.dtypes import as_dtype
 from ...base.shapes import wrap_dim
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.spelling import numpy_names
 from ..reduce.vector_norm import vector_norm
@@ -51,7 +51,7 @@ def matrix_norm(
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     if dtype is not None:
         A = A.to(as_dtype(dtype))
-    return into(out, _matrix_norm(A, ord, rows, columns, keepdim))
+    return into_same(out, _matrix_norm(A, ord, rows, columns, keepdim))
 
 
 def _matrix_norm(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:

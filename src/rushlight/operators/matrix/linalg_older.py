@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...base import dtypes
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.return_types import named
 from .linalg_factor import lu_factor, lu_solve, permutation_matrix, swap_order_op, unpacked
@@ -39,7 +39,7 @@ def lu_unpack(
     p = permutation_matrix(order, LU_data.detach())
     empty = LU_data.detach().reshape((-1,))[:0]
     parts = (p if unpack_pivots else empty, *((lower, upper) if unpack_data else (empty, empty)))
-    return into(out, named("lu_unpack", "P", "L", "U")(*parts))
+    return into_same(out, named("lu_unpack", "P", "L", "U")(*parts))
 
 
 @public("torch", "Tensor", name="lu_solve")
@@ -69,7 +69,7 @@ def lu_factor_ex(
     zero = (packed.detach().diagonal(0, -2, -1) == 0).to(dtypes.int32)
     info = (zero.amax(-1) * (zero.argmax(-1) + 1)).to(dtypes.int32)
     kind = named("linalg_lu_factor_ex", "LU", "pivots", "info")
-    return into(out, kind(packed, swaps, info))
+    return into_same(out, kind(packed, swaps, info))
 
 
 @public("linalg")
@@ -91,7 +91,7 @@ def solve_ex(
         if check_errors:
             raise
         result = B.detach() * float("nan")
-    return into(out, named("linalg_solve_ex", "result", "info")(result, info))
+    return into_same(out, named("linalg_solve_ex", "result", "info")(result, info))
 
 
 @public()
@@ -113,7 +113,7 @@ def triangular_solve(
         matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular
     )
     kind = named("triangular_solve", "solution", "cloned_coefficient")
-    return into(out, kind(solution, A.clone()))
+    return into_same(out, kind(solution, A.clone()))
 
 
 @public("linalg")

@@ -10,7 +10,7 @@ import numpy as np
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
@@ -64,7 +64,7 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
                 [0.0000, 0.2500]])
     """
     check_square(A, "linalg.inv")
-    return into(out, inv_op(A))
+    return into_same(out, inv_op(A))
 
 
 @public()
@@ -93,7 +93,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
         info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
         result = A * float("nan")
     pair = named("linalg_inv_ex", "inverse", "info")(result, wrap(np.asarray(info)).to(A.device))
-    return into(out, pair)
+    return into_same(out, pair)
 
 
 # -- linear equations ---------------------------------------------------------------------------
@@ -154,12 +154,12 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor
     a, b = A._a.shape, B._a.shape
     if _is_vector(a, b) and left:
         _check_fits(a, (*b, 1), True)
-        return into(out, solve_op(A, B.unsqueeze(-1)).squeeze(-1))
+        return into_same(out, solve_op(A, B.unsqueeze(-1)).squeeze(-1))
     _check_fits(a, b, left)
     if left:
-        return into(out, solve_op(A, B))
+        return into_same(out, solve_op(A, B))
     flipped = solve_op(A.transpose(-2, -1), B.transpose(-2, -1))
-    return into(out, flipped.transpose(-2, -1))
+    return into_same(out, flipped.transpose(-2, -1))
 
 
 def _check_fits(a: tuple[int, ...], b: tuple[int, ...], left: bool) -> None:
@@ -200,7 +200,7 @@ def solve_triangular(
     half = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:
         half = half + eye_like(A, A._a.shape[-1])
-    return into(out, solve(half, B, left=left))
+    return into_same(out, solve(half, B, left=left))
 
 
 @public("torch", "Tensor")

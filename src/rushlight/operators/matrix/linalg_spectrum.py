@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.return_types import named
 from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, eye_like
@@ -121,7 +121,7 @@ def svd(
         tensor([3., 2.])
     """
     check_matrix(A, "linalg.svd")
-    return into(out, named("linalg_svd", "U", "S", "Vh")(*svd_op(A, full=bool(full_matrices))))
+    return into_same(out, named("linalg_svd", "U", "S", "Vh")(*svd_op(A, full=bool(full_matrices))))
 
 
 @public("linalg")
@@ -137,7 +137,7 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
         tensor([3., 2.])
     """
     check_matrix(A, "linalg.svdvals")
-    return into(out, svd_op(A, full=False)[1])
+    return into_same(out, svd_op(A, full=False)[1])
 
 
 @public(name="svd")
@@ -153,7 +153,7 @@ def _torch_svd(
     u, s, vh = svd(input, full_matrices=not some)
     if not compute_uv:
         u, vh = u.detach() * 0, vh.detach() * 0
-    return into(out, named("svd", "U", "S", "V")(u, s, adjoint(vh)))
+    return into_same(out, named("svd", "U", "S", "V")(u, s, adjoint(vh)))
 
 
 # -- eigenvalues --------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     check_square(A, "linalg.eigh")
     _check_uplo(UPLO)
     pair = eigh_op(A, uplo=UPLO.upper())
-    return into(out, named("linalg_eigh", "eigenvalues", "eigenvectors")(*pair))
+    return into_same(out, named("linalg_eigh", "eigenvalues", "eigenvectors")(*pair))
 
 
 @public("linalg")
@@ -218,7 +218,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
     """
     check_square(A, "linalg.eigvalsh")
     _check_uplo(UPLO)
-    return into(out, eigh_op(A, uplo=UPLO.upper())[0])
+    return into_same(out, eigh_op(A, uplo=UPLO.upper())[0])
 
 
 def _check_uplo(uplo: str) -> None:
@@ -273,7 +273,7 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
         tensor([2.+0.j, 3.+0.j])
     """
     check_square(A, "linalg.eig")
-    return into(out, named("linalg_eig", "eigenvalues", "eigenvectors")(*eig_op(A)))
+    return into_same(out, named("linalg_eig", "eigenvalues", "eigenvectors")(*eig_op(A)))
 
 
 @public("linalg")
@@ -288,7 +288,7 @@ def eigvals(A: Tensor, *, out: Any = None) -> Tensor:
         tensor([2.+0.j, 3.+0.j])
     """
     check_square(A, "linalg.eigvals")
-    return into(out, eig_op(A)[0])
+    return into_same(out, eig_op(A)[0])
 
 
 # -- pseudo-inverse, rank, least squares --------------------------------------------------------

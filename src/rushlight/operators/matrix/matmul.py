@@ -12,7 +12,7 @@ from ...base.errors import NotYet
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.overriding import foreign
-from ...core.public import into, public, publish
+from ...core.public import into_same, public, publish
 from ...core.tensor import Tensor
 from ...runtime.thread import here
 from ..pointwise.arithmetic import conj
@@ -172,7 +172,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
         result = _batched(input.unsqueeze(0), other).squeeze(-2)
     else:
         result = _batched(input, other)
-    return result if out is None else into(out, result)
+    return result if out is None else into_same(out, result)
 
 
 def _times_vector(x: Tensor, v: Tensor) -> Tensor:
@@ -237,7 +237,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     if a.dtype != b.dtype or a.dtype.kind == "b":
         check_product(input, mat2)
     result = mm_nn(input, mat2)
-    return result if out is None else into(out, result)
+    return result if out is None else into_same(out, result)
 
 
 @public()
@@ -265,7 +265,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
             f"got: [{b[0]}, {b[1]}]."
         )
     check_product(input, mat2, batched=True)
-    return into(out, bmm_nn(input, mat2))
+    return into_same(out, bmm_nn(input, mat2))
 
 
 @public()
@@ -285,7 +285,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
     if a[1] != b[0]:
         raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
     check_product(input, vec)
-    return into(out, mv_op(input, vec))
+    return into_same(out, mv_op(input, vec))
 
 
 def _check_vectors(name: str, x: Tensor, y: Tensor) -> None:
@@ -320,7 +320,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
     """
     _check_vectors("dot", input, tensor)
     check_product(input, tensor)
-    return into(out, dot_op(input, tensor))
+    return into_same(out, dot_op(input, tensor))
 
 
 @public()
@@ -333,7 +333,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """
     _check_vectors("vdot", input, other)
     check_product(input, other)
-    return into(out, dot_op(conj(input), other))
+    return into_same(out, dot_op(conj(input), other))
 
 
 def _nothing_of(x: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.dtypes import c_name
 from ...base.shapes import broadcast_shapes, wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.promotion import promote
 from ..made_of.spelling import axis_for_dim
@@ -53,13 +53,13 @@ def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     if not a or not b:
         return into(out, input * other)
     if len(a) == len(b) == 1 and a == b and input._a.dtype == other._a.dtype:
-        return into(out, dot(input, other))
+        return into_same(out, dot(input, other))
     if a[-1] != b[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(a)} and {list(b)}"
         )
-    return into(out, tensordot(input, other, dims=([-1], [-1])))
+    return into_same(out, tensordot(input, other, dims=([-1], [-1])))
 
 
 @public()
@@ -102,7 +102,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
         dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
     else:
         dims_a, dims_b = [list(d) if isinstance(d, (list, tuple)) else [d] for d in dims]
-    return into(out, _contract_dims(a, b, dims_a, dims_b))
+    return into_same(out, _contract_dims(a, b, dims_a, dims_b))
 
 
 def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -> Tensor:
@@ -161,7 +161,7 @@ def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
         chain[-1] = chain[-1].unsqueeze(1)
     result = _in_order(chain, _best_split(chain), 0, len(chain) - 1)
     result = result.squeeze(0) if first else result
-    return into(out, result.squeeze(-1) if last else result)
+    return into_same(out, result.squeeze(-1) if last else result)
 
 
 def _best_split(chain: list[Tensor]) -> dict[tuple[int, int], int]:
@@ -250,7 +250,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a[at]} and {b[at]}"
         )
-    return into(out, _cross_op(input, other, dim=at))
+    return into_same(out, _cross_op(input, other, dim=at))
 
 
 @public()

@@ -9,7 +9,7 @@ from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...core.op import Op, native
-from ...core.public import public
+from ...core.public import check_no_grad, public
 from ...core.tensor import Tensor
 from ...runtime import devices
 
@@ -23,6 +23,10 @@ def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:
         x = x.real
     if to.name == "float8_e4m3fn":  # it has no infinity: what is too large becomes the largest
         x = x.clip(-448, 448)
+    if to.name == "uint8" and x.dtype.kind in "fV":
+        x = x.astype(
+            "int64"
+        )  # C leaves bytes of negative numbers open; PyTorch's -3.0 is 253 everywhere
     return x.astype(to.np)
 
 
@@ -183,3 +187,13 @@ for _name in ("float", "double", "half", "long", "int", "short", "bool", "cfloat
 _short("bfloat16", dtypes.bfloat16)
 _short("char", dtypes.int8)
 _short("byte", dtypes.uint8)
+
+
+def dtype_of(dtype: Any, out: Tensor | None, x: Tensor) -> Any:
+    """The dtype that a sum of `x` is computed in: the one asked for, or that of `out=`."""
+    if dtype is not None:
+        return as_dtype(dtype)
+    if out is None:
+        return None
+    check_no_grad(out, x)
+    return out.dtype

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base import dtypes, formats
+from ...base import dtypes, fits, formats
 from ...base.formats import memory_format as format_type
 from ...base.shapes import broadcast_shapes
 from ...core.inplace import adopt_history, bump, check_writable, write
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
-from ...core.views import current_edge
+from ...core.views import current_edge, extra
 from ...runtime.door import Kernel, run
 from ...runtime.thread import here
 from .casting import cast_to, move_to
@@ -123,6 +123,8 @@ def detach(input: Tensor) -> Tensor:  # noqa: A002
     if input._ver is None:
         input._ver = [0]
     t._ver = input._ver
+    if input._ext is not None and input._ext.inference:
+        extra(t).inference = True
     return t
 
 
@@ -330,26 +332,7 @@ def fitting(value: Any, d: dtypes.dtype) -> Any:
     """A Python number as the array library can store it in dtype `d`; RuntimeError if it cannot."""
     if not isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype"):
         raise TypeError(f"expected a number or a 0-d Tensor, not {_kind(value)}")
-    if isinstance(value, complex) and d.category != dtypes.COMPLEX:
-        if value.imag:
-            raise _overflow(d)
-        value = value.real
-    if d.category == dtypes.BOOL:
-        return bool(value)
-    if d.category == dtypes.INTEGRAL:
-        if value != value or value in (float("inf"), -float("inf")):
-            raise _overflow(d)
-        number = int(value)
-        info = dtypes.iinfo(d)
-        if not (info.min or -info.max) <= number <= info.max:
-            raise _overflow(d)
-        return number % (info.max + 1) if number < info.min else number  # -1 is 255, as in C
-    return value
-
-
-def _overflow(d: dtypes.dtype) -> RuntimeError:
-    name = f"{d.name}_t" if d.category == dtypes.INTEGRAL else d.name.replace("float32", "float")
-    return RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return fits.fitting(value, d)
 
 
 def _kind(value: Any) -> str:

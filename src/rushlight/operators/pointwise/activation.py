@@ -9,7 +9,7 @@ import numpy as np
 from ...base.dtypes import finfo
 from ...core.inplace import DIRECT, change
 from ...core.op import Op
-from ...core.public import into, publish
+from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.thread import here
@@ -281,7 +281,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
         >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
         tensor([-1.,  0.,  2.])
     """
-    return into(out, _hardshrink(input, lambd=float(lambd)))
+    return into_same(out, _hardshrink(input, lambd=float(lambd)))
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:

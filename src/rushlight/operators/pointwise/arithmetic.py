@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...base import dtypes
 from ...core.inplace import DIRECT
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.checks import check_values
 from ..made_of.guards import only
@@ -269,8 +269,9 @@ _no_bool_power = only("iufVc", "pow", promote)
 
 def _pow_rule(inputs: tuple) -> tuple:
     x, y = _no_bool_power(inputs)
+    power = inputs[1]  # as it was given: of a byte, -1 would have become 255
     base_integral = not isinstance(x, Tensor) or x._a.dtype.kind in "iub"
-    if base_integral and isinstance(y, int) and not isinstance(y, bool) and y < 0:
+    if base_integral and isinstance(power, int) and not isinstance(power, bool) and power < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return x, y
 
@@ -358,7 +359,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
             return v
         return v.to(dtypes.complex128 if v._a.dtype.kind == "c" else dtypes.float64)
 
-    return into(out, _pow(wide(input), wide(exponent)))
+    return into_same(out, _pow(wide(input), wide(exponent)))
 
 
 for _name, _op in (("add", _add), ("sub", _sub), ("mul", _mul), ("truediv", _div),

@@ -68,6 +68,7 @@ bitwise_not = unary(
     "bitwise_not",
     ufunc1("invert"),
     rule=only("biu", "bitwise_not_cpu"),
+    same_out=True,
     doc="`~input`: every bit turned over; for truth values the opposite.",
     example=("torch.tensor([True, False]).bitwise_not()", "tensor([False,  True])"),
 )

@@ -10,7 +10,7 @@ import numpy as np
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.overriding import foreign
-from ...core.public import into, public, publish
+from ...core.public import into_same, public, publish
 from ...core.tensor import Tensor
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
 from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
@@ -181,7 +181,7 @@ def _one_infinity(name: str, value: float, doc: str, example: tuple[str, str]) -
     def body(xp: ArrayModule, x: Array) -> Any:
         return x == value if x.dtype.kind in "fV" else xp.zeros(x.shape, bool)
 
-    return _ask(name, body, doc, rule=rule, example=example)
+    return _ask(name, body, doc, rule=rule, same_out=True, example=example)
 
 
 isnan = _ask(
@@ -375,5 +375,5 @@ def isin(
             raise RuntimeError(f"Unsupported input type encountered for isin(): {title(t.dtype)}")
     if not isinstance(elements, Tensor):
         found = eq.op(test_elements, elements).any()
-        return into(out, ~found if invert else found)
-    return into(out, _isin(elements, test_elements, invert=invert))
+        return into_same(out, ~found if invert else found)
+    return into_same(out, _isin(elements, test_elements, invert=invert))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...base import dtypes
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
-from ...core.public import into, public, publish
+from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor
 from ..made_of.guards import title
 from ..made_of.pointwise import pair_meta, same_meta
@@ -172,7 +172,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:  # noqa: 
     """
     _pair("complex", real, imag, "second")
     broadcast_shapes(real._a.shape, imag._a.shape)
-    return into(out, _complex(real, imag))
+    return into_same(out, _complex(real, imag))
 
 
 @public("torch")
@@ -188,7 +188,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:  # noqa: A0
         tensor([2.+0.j])
     """
     _pair("polar", abs, angle, "second")
-    return into(out, _complex(abs * angle.cos(), abs * angle.sin()))
+    return into_same(out, _complex(abs * angle.cos(), abs * angle.sin()))
 
 
 # -- conjugates and angles ----------------------------------------------------------------------
@@ -216,7 +216,7 @@ def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
         >>> torch.conj_physical(torch.tensor([1 + 2j]))
         tensor([1.-2.j])
     """
-    return into(out, conj(input))
+    return into_same(out, conj(input))
 
 
 @public()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import (
     FLOATS,
@@ -145,11 +145,11 @@ def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """
     tensors_only("ldexp", "input", "other", then=lambda pair: pair)((input, other))
     if input._a.dtype.kind not in "fV" or other._a.dtype.kind not in "iub":
-        return into(out, input * 2.0**other)
+        return into_same(out, input * 2.0**other)
     if other._a.dtype.kind == "b":
         raise unsupported("ldexp_cpu_exp", other.dtype)
     broadcast_shapes(input._a.shape, other._a.shape)  # says what does not fit
-    return into(out, _ldexp(input, other))
+    return into_same(out, _ldexp(input, other))
 
 
 # -- sums of exponentials -----------------------------------------------------------------------
@@ -256,7 +256,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Any = None) -> Tensor:
         >>> torch.tensor([-2.0, 0.0, 3.0]).heaviside(torch.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return into(out, _heaviside(input, values))
+    return into_same(out, _heaviside(input, values))
 
 
 def _integers(name: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import dtypes
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import FLOATS, INTEGERS, in_float32, only, unsupported
 from ..made_of.pointwise import same_meta, unary
@@ -36,7 +36,7 @@ def _rounding(name: str, ufunc: str, label: str, doc: str, **options: Any) -> An
             raise NotImplementedError(message) if complex_input else unsupported(label, x.dtype)
         return inputs
 
-    return unary(name, body, dx=lambda g: flat(g), rule=rule, doc=doc, **options)
+    return unary(name, body, dx=lambda g: flat(g), rule=rule, same_out=True, doc=doc, **options)
 
 
 floor = _rounding(
@@ -63,7 +63,7 @@ trunc = _rounding(
 )
 _round = _rounding("round", "rint", "round_vml_cpu", "The nearest integer.", places=()).op
 frac = unary(
-    "frac", lambda xp, x: x - xp.trunc(x), dx=lambda g: g, rule=only(FLOATS, "frac_cpu"),
+    "frac", lambda xp, x: x - xp.trunc(x), dx=lambda g: g, rule=only(FLOATS, "frac_cpu"), same_out=True,
     doc="The fraction that `trunc` cuts off, with its sign.",
     example=("torch.tensor([1.5, -1.25]).frac()", "tensor([ 0.5000, -0.2500])"),
 )  # fmt: skip
@@ -95,7 +95,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # no
         >>> torch.tensor([1.2345]).round(decimals=2)
         tensor([1.2300])
     """
-    return into(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
+    return into_same(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
 
 
 # -- mending ------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def nan_to_num(
         tensor([ 0., 99.,  1.])
     """
     nan = 0.0 if nan is None else nan
-    return into(out, _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf))
+    return into_same(out, _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf))
 
 
 # -- mantissa and exponent ----------------------------------------------------------------------
@@ -167,4 +167,4 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
         >>> mantissa, exponent
         (tensor([0.5000, 0.7500]), tensor([4, 2], dtype=torch.int32))
     """
-    return into(out, _Frexp(*_frexp(input)))
+    return into_same(out, _Frexp(*_frexp(input)))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.dtypes import BOOL, INTEGRAL
+from ...base.fits import fitting
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import (
     FLOATS,
@@ -84,12 +85,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
             )
         condition = condition.bool()
     if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS):
-        return into(out, _where(condition, input, other, to=result_dtype(input, other)))
+        return into_same(out, _where(condition, input, other, to=result_dtype(input, other)))
     input, other = promote((input, other))
     _shapes_fit(condition, input, other)
     both = isinstance(input, Tensor) and isinstance(other, Tensor)
     d = None if both else (input if isinstance(input, Tensor) else other).dtype
-    return into(out, _where(condition, input, other, to=d))
+    return into_same(out, _where(condition, input, other, to=d))
 
 
 @public("Tensor", name="where")
@@ -165,8 +166,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             "masked_fill() received an invalid combination of arguments - got (Tensor, "
             f"{type(value).__name__}), but expected a number or a Tensor for 'value'"
         )
-    elif input._a.dtype.kind in "iu":
-        value = int(value)
+    else:
+        value = fitting(value, input.dtype)
     return _masked_fill(input, mask, value)
 
 
@@ -211,7 +212,11 @@ def _clamp_rule(inputs: tuple) -> tuple:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     plain = (float, int, type(None))
     if not (x._a.dtype.kind == "f" and low.__class__ in plain and high.__class__ in plain):
+        numbers = inputs[1:]
         inputs = promote_many(inputs)
+        for limit in numbers:
+            if not isinstance(limit, Tensor) and limit is not None:
+                fitting(limit, inputs[0].dtype)
     if inputs[0]._a.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
     return inputs
@@ -231,6 +236,11 @@ _clamp.derivative(
 )
 
 
+def _clamped(x: Tensor, low: Any, high: Any, out: Any) -> Tensor:
+    tensors = isinstance(low, Tensor) or isinstance(high, Tensor)
+    return (into if tensors else into_same)(out, _clamp(x, low, high))
+
+
 @public(inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
     """Every element moved into a range.
@@ -246,7 +256,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -
         >>> torch.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return into(out, _clamp(input, min, max))
+    return _clamped(input, min, max, out)
 
 
 @public(inplace=True)
@@ -260,7 +270,7 @@ def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:
         >>> torch.tensor([-1.0, 2.0]).clamp_min(0)
         tensor([0., 2.])
     """
-    return into(out, _clamp(input, min, None))
+    return _clamped(input, min, None, out)
 
 
 @public(inplace=True)
@@ -274,7 +284,7 @@ def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
         >>> torch.tensor([-1.0, 2.0]).clamp_max(1)
         tensor([-1.,  1.])
     """
-    return into(out, _clamp(input, None, max))
+    return _clamped(input, None, max, out)
 
 
 @only_for("fViu", "threshold_cpu")
@@ -385,7 +395,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
     if input._a.dtype.kind not in FLOATS + "c":
         raise unsupported("lerp_kernel_scalar", input.dtype)
     _shapes_fit(input, end, weight)
-    return into(out, _lerp(input, end, weight))
+    finish = into_same if isinstance(weight, Tensor) else into
+    return finish(out, _lerp(input, end, weight))
 
 
 @in_float32
@@ -457,7 +468,7 @@ def addcmul(
         if d.category == BOOL:
             raise unsupported("addcmul_cpu_out", d)
         if d.category == INTEGRAL:
-            value = int(value)
+            value = fitting(int(value), d)
     return into(out, _addcmul(input, tensor1, tensor2, value=value))
 
 

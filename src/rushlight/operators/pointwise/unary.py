@@ -55,7 +55,7 @@ def _sgn_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
 
 
 neg: Any = unary(
-    "neg", ufunc1("negative"), dx=lambda g: neg(g), aliases=("negative",),
+    "neg", ufunc1("negative"), dx=lambda g: neg(g), aliases=("negative",), same_out=True,
     rule=_refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead."),
     doc="The negative of every element.",
@@ -63,24 +63,24 @@ neg: Any = unary(
 )  # fmt: skip
 abs = unary(  # noqa: A001
     "abs", ufunc1("absolute"), dx=lambda g, x: g * x.sgn(), aliases=("absolute",), meta=_real_meta,
-    rule=only("iufVc", "abs_cpu"), doc="The distance of every element from zero.",
+    rule=only("iufVc", "abs_cpu"), same_out=True, doc="The distance of every element from zero.",
     example=("torch.tensor([-1.5, 2.0]).abs()", "tensor([1.5000, 2.0000])"),
 )  # fmt: skip
 sign = unary(
-    "sign", _sign_body, dx=lambda g: flat(g),
+    "sign", _sign_body, dx=lambda g: flat(g), same_out=True,
     rule=only("biufV", "sign", message="Unlike NumPy, torch.sign is not intended to support complex "
                                        "numbers. Please use torch.sgn instead."),
     doc="-1, 0 or 1, by the sign of every element.",
     example=("torch.tensor([-3.0, 0.0, 2.0]).sign()", "tensor([-1.,  0.,  1.])"),
 )  # fmt: skip
 sgn = unary(
-    "sgn", _sign_body, dx=_sgn_dx, floats=False,
+    "sgn", _sign_body, dx=_sgn_dx, floats=False, same_out=True,
     doc="As `sign`; for complex numbers the number of length 1 in the same direction.",
     example=("torch.tensor([3 + 4j]).sgn()", "tensor([0.6000+0.8000j])"),
 )  # fmt: skip
 signbit = unary(
     "signbit", lambda xp, x: xp.zeros(x.shape, bool) if x.dtype.kind in "bu" else
-    (x < 0 if x.dtype.kind == "i" else xp.signbit(x)), meta=bool_meta, inplace=False,
+    (x < 0 if x.dtype.kind == "i" else xp.signbit(x)), meta=bool_meta, inplace=False, same_out=True,
     rule=only("biufV", "signbit", message="signbit is not implemented for complex tensors."),
     doc="Whether the sign bit of every element is set, which it is for -0.0 too.",
     example=("torch.tensor([-1.0, -0.0, 1.0]).signbit()", "tensor([ True,  True, False])"),

@@ -10,7 +10,7 @@ import numpy as np
 from ...base import dtypes
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import unsupported
 from ..made_of.precision import widen
@@ -64,7 +64,7 @@ def histc(
     if max < min:
         raise RuntimeError("torch.histc: max must be larger than min")
     _check_finite("torch.histc: range of", min, max)
-    return into(out, _histc(input, bins=bins, low=float(min), high=float(max)))
+    return into_same(out, _histc(input, bins=bins, low=float(min), high=float(max)))
 
 
 def _check_finite(what: str, low: Any, high: Any) -> None:
@@ -153,7 +153,7 @@ def histogram(
             raise RuntimeError("torch.histogram(): min should not exceed max")
         edges = _edges(input.detach(), bins=bins, low=low, high=high)
     hist = _histogram(input.detach(), edges, weight, density=density)
-    return into(out, _HISTOGRAM(hist, edges))
+    return into_same(out, _HISTOGRAM(hist, edges))
 
 
 def _bincount_body(xp: ArrayModule, x: Array, weights: Array | None, *, minlength: int) -> Any:
@@ -298,7 +298,7 @@ def searchsorted(
             )
         seq = seq.gather(-1, sorter)
     found = _searchsorted(seq, input.detach(), right=right or side == "right", narrow=out_int32)
-    return into(out, found)
+    return into_same(out, found)
 
 
 @public("torch")

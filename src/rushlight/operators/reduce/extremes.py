@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.shapes import wrap_dim, wrap_dims
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names, one_of
@@ -90,7 +90,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
         >>> torch.tensor([[1, 5], [7, 2]]).amax((0, 1))
         tensor(7)
     """
-    return into(out, _over(_amax, input, dim, keepdim, "amax"))
+    return into_same(out, _over(_amax, input, dim, keepdim, "amax"))
 
 
 @public()
@@ -106,7 +106,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
         >>> torch.tensor([[1, 5], [7, 2]]).amin(1)
         tensor([1, 2])
     """
-    return into(out, _over(_amin, input, dim, keepdim, "amin"))
+    return into_same(out, _over(_amin, input, dim, keepdim, "amin"))
 
 
 _AMINMAX = named("aminmax", "min", "max")
@@ -135,7 +135,7 @@ def aminmax(
         )
     low = _over(_amin, input, dim, keepdim, "aminmax")
     high = _over(_amax, input, dim, keepdim, "aminmax")
-    return into(out, _AMINMAX(low, high))
+    return into_same(out, _AMINMAX(low, high))
 
 
 # -- over one dim: the chosen index takes the gradient ------------------------------------------
@@ -192,7 +192,7 @@ def _call_form(
     _no_complex(x, name)
     at = wrap_dim(dim.__index__(), x._a.ndim)
     check_filled(x, (at,), name)
-    return into(out, _PAIRS[name](*op(x, dim=at, keepdim=keepdim)))
+    return into_same(out, _PAIRS[name](*op(x, dim=at, keepdim=keepdim)))
 
 
 @public()
@@ -303,7 +303,7 @@ def argmax(
         >>> x.argmax(), x.argmax(dim=1)
         (tensor(2), tensor([1, 0]))
     """
-    return into(out, _locate(_argmax, input, one_of("argmax", dim, axis), keepdim))
+    return into_same(out, _locate(_argmax, input, one_of("argmax", dim, axis), keepdim))
 
 
 @public()
@@ -321,4 +321,4 @@ def argmin(
         >>> torch.tensor([[1, 5], [7, 2]]).argmin(dim=1)
         tensor([0, 1])
     """
-    return into(out, _locate(_argmin, input, one_of("argmin", dim, axis), keepdim))
+    return into_same(out, _locate(_argmin, input, one_of("argmin", dim, axis), keepdim))

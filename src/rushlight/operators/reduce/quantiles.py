@@ -6,7 +6,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.shapes import wrap_dim
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.checks import between_zero_and_one, check_values
 from ..made_of.spelling import numpy_names
@@ -57,7 +57,7 @@ def _quantile(name: str, x: Tensor, q: Any, dim: Any, keepdim: bool, how: str, o
         lead = q._a.shape
         ones = (1,) * ndim if rest is None else x._a.shape[:rest] + (1,) + x._a.shape[rest + 1 :]
         result = reshape(result, (*lead, *(ones if ndim else ())))
-    return into(out, result)
+    return into_same(out, result)
 
 
 def _between_ranks(ordered: Tensor, ranks: Tensor, how: str) -> Tensor:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import dtypes
-from ...base.dtypes import as_dtype
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import check_kind, unsupported
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
-from ..memory.casting import cast_to
+from ..memory.casting import cast_to, dtype_of
 from ..pointwise.arithmetic import conj
 from ..shape.views import reshape
 
@@ -97,8 +96,10 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Te
 
 
 def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
-    d = None if dtype is None else as_dtype(dtype)
+    d = dtype_of(dtype, out, x)
     if d is not None:
+        if d.category == dtypes.BOOL:
+            raise unsupported(f"{op.name}_out_cpu", d)
         x = cast_to(x, d)
     result = _scalars_too(lambda v, at: op(v, dim=at, reverse=False))(x, dim)
     return into(out, result if d is None else cast_to(result, d))
@@ -236,7 +237,7 @@ def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """
     check_kind(input, "biufV", "cummax_cpu")
     pair = _scalars_too(lambda v, at: _cummax(v, dim=at))(input, dim)
-    return into(out, _CUMMAX(*pair))
+    return into_same(out, _CUMMAX(*pair))
 
 
 @public()
@@ -253,7 +254,7 @@ def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
     """
     check_kind(input, "biufV", "cummin_cpu")
     pair = _scalars_too(lambda v, at: _cummin(v, dim=at))(input, dim)
-    return into(out, _CUMMIN(*pair))
+    return into_same(out, _CUMMIN(*pair))
 
 
 # -- logcumsumexp -------------------------------------------------------------------------------
@@ -294,4 +295,4 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     if input.dtype.category != dtypes.FLOATING:
         raise unsupported("logcumsumexp_out_cpu", input.dtype)
     result = _scalars_too(lambda v, at: _logcumsumexp(v, dim=at))(input, dim)
-    return into(out, result)
+    return into_same(out, result)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.precision import widen
 from ..made_of.return_types import named
@@ -88,7 +88,7 @@ def sort(
     _no_complex(input)
     at = wrap_dim(dim, input._a.ndim)
     pair = _sort(input, dim=at, descending=bool(descending))
-    return into(out, _SORT(*pair))
+    return into_same(out, _SORT(*pair))
 
 
 @public()
@@ -112,7 +112,7 @@ def argsort(
         >>> torch.tensor([3, 1, 2]).argsort()
         tensor([1, 2, 0])
     """
-    return into(out, sort(input.detach(), dim, descending, stable)[1])
+    return into_same(out, sort(input.detach(), dim, descending, stable)[1])
 
 
 @public()
@@ -123,7 +123,7 @@ def msort(input: Tensor, *, out: Any = None) -> Tensor:
         >>> torch.tensor([3, 1, 2]).msort()
         tensor([1, 2, 3])
     """
-    return into(out, sort(input, 0)[0])
+    return into_same(out, sort(input, 0)[0])
 
 
 # -- topk ---------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def topk(
     if input._a.dtype.kind == "c":
         raise RuntimeError(" topk does not support complex dtypes on CPU")
     pair = _topk(input, k=k, dim=at, largest=bool(largest))
-    return into(out, _TOPK(*pair))
+    return into_same(out, _TOPK(*pair))
 
 
 # -- kthvalue -----------------------------------------------------------------------------------
@@ -229,4 +229,4 @@ def kthvalue(
     if not 1 <= k <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
     pair = _kthvalue(input, k=k.__index__(), dim=at, keepdim=keepdim)
-    return into(out, _KTHVALUE(*pair))
+    return into_same(out, _KTHVALUE(*pair))

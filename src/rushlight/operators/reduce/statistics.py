@@ -11,7 +11,7 @@ import numpy as np
 from ...base import dtypes
 from ...base.shapes import wrap_dim, wrap_dims
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import unsupported
 from ..made_of.precision import in_float32, widen
@@ -260,13 +260,13 @@ def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
         raise unsupported("median_cpu", x.dtype)
     ignore = name == "nanmedian"
     if dim is None:
-        return into(out, _median(x, ignore_nan=ignore))
+        return into_same(out, _median(x, ignore_nan=ignore))
     if not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     at = wrap_dim(dim.__index__(), x._a.ndim)
     check_filled(x, (at,), "median")
     pair = _median_dim(x, dim=at, keepdim=keepdim, ignore_nan=ignore)
-    return into(out, _MEDIANS[name](*pair))
+    return into_same(out, _MEDIANS[name](*pair))
 
 
 @public()
@@ -340,7 +340,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
     """
     at = wrap_dim(dim, input._a.ndim)
     check_filled(input, (at,), "mode")
-    return into(out, _MODE(*_mode(input, dim=at, keepdim=keepdim)))
+    return into_same(out, _MODE(*_mode(input, dim=at, keepdim=keepdim)))
 
 
 # -- covariance ---------------------------------------------------------------------------------

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.dtypes import as_dtype, title
-from ...base.shapes import as_size, reduced_shape, wrap_dims
+from ...base.shapes import as_size, by_name, reduced_shape, wrap_dims
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..made_of.precision import in_float32
 from ..made_of.promotion import promote_unary_float
 from ..made_of.spelling import numpy_names, one_of
-from ..memory.casting import cast_to
+from ..memory.casting import cast_to, dtype_of
 from ..pointwise.arithmetic import conj
 from ..shape.views import _expand, reshape
 from .scan import product_of_others
@@ -151,18 +151,10 @@ def sum(  # noqa: A001
         dim = one_of("sum", dim, axis)
     if dim is not None:
         dim = wrap_dims(dim, input._a.ndim)
-    if dtype is None:
-        result = _sum(input, dim=dim, keepdim=keepdim or keepdims)
-    else:
-        dtype = as_dtype(dtype)
-        result = _sum(cast_to(input, dtype), dim=dim, keepdim=keepdim or keepdims)
-        result = cast_to(result, dtype)
-    return result if out is None else into_any(out, result)
-
-
-def into_any(out: Tensor, result: Tensor) -> Tensor:
-    """`out=` of sums: the result takes the dtype of `out`, whatever it is."""
-    return into(out, cast_to(result, out.dtype))
+    d = dtype_of(dtype, out, input)
+    result = _sum(input if d is None else cast_to(input, d), dim=dim, keepdim=keepdim or keepdims)
+    result = result if d is None else cast_to(result, d)
+    return result if out is None else into(out, result)
 
 
 def _sum_to_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
@@ -178,11 +170,12 @@ _sum_to.derivative(x=lambda g, x_shape: _expand(g, shape=x_shape))
 
 
 @public("Tensor")
-def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """The sum over the dimensions in which `size` would have to be expanded to reach this tensor's shape.
 
     Args:
-        size: a shape that broadcasts to this one.
+        sizes: a shape that broadcasts to this one, one by one or as a tuple.
+        size: the same, by name.
 
     Raises:
         RuntimeError: if it does not.
@@ -191,7 +184,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
         >>> torch.ones(2, 3).sum_to_size(1, 3)
         tensor([[2., 2., 2.]])
     """
-    target = as_size(size)
+    target = as_size(sizes if size is None else by_name("size", sizes, size))
     shape = self._a.shape
     if target == shape:
         return self
@@ -253,8 +246,10 @@ def mean(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
             f"complex dtype. Got: {title(input.dtype)}"
         )
+    if out is not None and out._a.dtype.kind in "fcV" and input._a.dtype.kind != "c":
+        input = cast_to(input, dtype_of(None, out, input))
     result = _mean(input, dim=dim, keepdim=keepdim or keepdims)
-    return result if out is None else into_any(out, result)
+    return result if out is None else into(out, result)
 
 
 # -- nansum and nanmean -------------------------------------------------------------------------
@@ -289,7 +284,7 @@ def nansum(
     if input._a.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     dims = wrap_dims(dim, input._a.ndim)
-    d = None if dtype is None else as_dtype(dtype)
+    d = dtype_of(dtype, out, input)
     result = _nansum(input if d is None else cast_to(input, d), dim=dims, keepdim=keepdim)
     return into(out, result if d is None else cast_to(result, d))
 
@@ -363,7 +358,7 @@ def prod(
     if dim is not None and not hasattr(dim, "__index__"):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     dims = wrap_dims(dim, input._a.ndim)
-    d = None if dtype is None else as_dtype(dtype)
+    d = dtype_of(dtype, out, input)
     result = _prod(input if d is None else cast_to(input, d), dim=dims, keepdim=keepdim)
     return into(out, result if d is None else cast_to(result, d))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.shapes import wrap_dims
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.spelling import numpy_names
 from .sums import Dims, result_shape
@@ -48,6 +48,11 @@ def _truth_dims(x: Tensor, dim: Any) -> Dims:
     return () if isinstance(dim, (tuple, list)) and not dim else wrap_dims(dim, x._a.ndim)
 
 
+def _truth_into(out: Any, result: Tensor) -> Tensor:
+    """`out=` of truth values is bool, or bytes of 0 and 1."""
+    return (into if out is not None and out._a.dtype == np.uint8 else into_same)(out, result)
+
+
 @public()
 @numpy_names
 def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
@@ -62,7 +67,7 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
         tensor([ True, False])
     """
     dims = _truth_dims(input, dim)
-    return into(out, _any(input, dim=dims, keepdim=keepdim))
+    return _truth_into(out, _any(input, dim=dims, keepdim=keepdim))
 
 
 @public()
@@ -80,7 +85,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = Non
         (tensor(False), tensor([False,  True]))
     """
     dims = _truth_dims(input, dim)
-    return into(out, _all(input, dim=dims, keepdim=keepdim))
+    return _truth_into(out, _all(input, dim=dims, keepdim=keepdim))
 
 
 # -- count_nonzero -----------------------------------------------------------------------------

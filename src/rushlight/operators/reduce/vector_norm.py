@@ -9,7 +9,7 @@ from ...base import dtypes
 from ...base.dtypes import as_dtype, title
 from ...base.shapes import wrap_dims
 from ...core.op import Op
-from ...core.public import NAMESPACES, into, public
+from ...core.public import NAMESPACES, into_same, public
 from ...core.tensor import Tensor
 from ..made_of.precision import in_float32
 from ..made_of.spelling import numpy_names
@@ -135,7 +135,7 @@ def vector_norm(
                 f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
                 "operation does not have an identity"
             )
-    return into(out, _vector_norm(x, ord=float(ord), dim=dims, keepdim=keepdim))
+    return into_same(out, _vector_norm(x, ord=float(ord), dim=dims, keepdim=keepdim))
 
 
 # -- norm and dist ------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def norm(
     if isinstance(p, str) and p != "fro":
         matrix = input if dtype is None else cast_to(input, as_dtype(dtype))
         dims = (-2, -1) if dim is None else dim
-        return into(out, NAMESPACES["linalg"]["matrix_norm"](matrix, p, dims, keepdim))
+        return into_same(out, NAMESPACES["linalg"]["matrix_norm"](matrix, p, dims, keepdim))
     order = 2.0 if p is None or isinstance(p, str) else p
     return vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
 

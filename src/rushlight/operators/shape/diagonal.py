@@ -9,7 +9,7 @@ import numpy as np
 from ...base.dtypes import as_dtype, int64
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import cast_to, move_to
 
@@ -111,10 +111,10 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noq
         tensor([1, 4])
     """
     if input._a.ndim == 1:
-        return into(out, diag_embed(input, diagonal))
+        return into_same(out, diag_embed(input, diagonal))
     if input._a.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
-    return into(out, _diagonal(input, offset=diagonal, dim1=0, dim2=1).clone())
+    return into_same(out, _diagonal(input, offset=diagonal, dim1=0, dim2=1).clone())
 
 
 @public()
@@ -194,7 +194,7 @@ def _triangle(name: str, doc: str) -> None:
     def triangle(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noqa: A002
         if input._a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return into(out, op(input, diagonal=diagonal))
+        return into_same(out, op(input, diagonal=diagonal))
 
     triangle.__name__ = triangle.__qualname__ = name
     triangle.__doc__ = doc

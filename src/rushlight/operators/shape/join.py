@@ -64,6 +64,14 @@ def same_dtype(tensors: list[Tensor]) -> list[Tensor]:
     return [cast_to(t, d) for t in tensors]
 
 
+def _joined(out: Any, result: Tensor) -> Tensor:
+    if out is not None and not dtypes.can_cast(result.dtype, out.dtype):
+        raise TypeError(
+            f"torch.cat(): input types can't be cast to the desired output type {dtypes.title(out.dtype)}"
+        )
+    return into(out, result)
+
+
 @public("torch", aliases=("concat", "concatenate"))
 def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Tensor:
     """Tensors put one after the other along a dimension they have.
@@ -91,7 +99,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Ten
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     first = xs[0]._a
     if dim == 0 and all(x._a.shape == first.shape and x._a.dtype == first.dtype for x in xs):
-        return into(out, _cat(*xs, dim=0))  # the commonest case needs no further checks
+        return _joined(out, _cat(*xs, dim=0))  # the commonest case needs no further checks
     xs = same_dtype(xs)
     # PyTorch lets an empty 1-d tensor stand for "nothing yet", whatever the others' rank.
     kept = [x for x in xs if x._a.shape != (0,)] or xs[:1]
@@ -102,7 +110,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Ten
     if len(kept) < len(xs) and any(x.requires_grad for x in xs):
         none = (*shape[:dim], 0, *shape[dim + 1 :])  # so that their gradients are empty, too
         kept = [x.reshape(none) if x._a.shape == (0,) else x for x in xs]
-    return into(out, _cat(*kept, dim=dim))
+    return _joined(out, _cat(*kept, dim=dim))
 
 
 def _check_joinable(first: tuple, shape: tuple, dim: int, i: int) -> None:
@@ -160,7 +168,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> T
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(x._a.shape)} at entry {i}"
             )
-    return into(out, _stack(*same_dtype(xs), dim=wrap_dim(dim, len(shape) + 1)))
+    return _joined(out, _stack(*same_dtype(xs), dim=wrap_dim(dim, len(shape) + 1)))
 
 
 # -- named forms --------------------------------------------------------------------------------

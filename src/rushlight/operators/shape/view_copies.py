@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...core.public import into, public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..memory.copies import detach
 from .diagonal import diagonal
@@ -57,8 +57,8 @@ def _copying(name: str, view: Callable[..., Any]) -> None:
     def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         shown = view(input, *args, **kwargs)
         if isinstance(shown, tuple):
-            return into(out, tuple(part.clone() for part in shown))
-        return into(out, shown.clone())
+            return into_same(out, tuple(part.clone() for part in shown))
+        return into_same(out, shown.clone())
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
     copy.__doc__ = f"As `{name}`, but the result is a copy and not a view.{_EXAMPLES.get(name, '')}"

@@ -11,7 +11,7 @@ from ...base import dtypes
 from ...base.dtypes import title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, public
+from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.spelling import axis_for_dim
 from . import fft_grid  # noqa: F401 - defines frequencies and shifts
@@ -238,7 +238,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
     """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
-    return into(out, _c2c(input, dims, sizes, norm, False, "fft"))
+    return into_same(out, _c2c(input, dims, sizes, norm, False, "fft"))
 
 
 @public("fft")
@@ -259,7 +259,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
     """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
-    return into(out, _c2c(input, dims, sizes, norm, True, "ifft"))
+    return into_same(out, _c2c(input, dims, sizes, norm, True, "ifft"))
 
 
 @public("fft")
@@ -279,7 +279,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
     """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
-    return into(out, _r2c(input, dims, sizes, norm, "rfft"))
+    return into_same(out, _r2c(input, dims, sizes, norm, "rfft"))
 
 
 @public("fft")
@@ -336,7 +336,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
         >>> torch.fft.ihfft(torch.tensor([2.0, 0.0])).real
         tensor([1., 1.])
     """
-    return into(out, rfft(input, n, dim, _FLIPPED.get(norm, norm)).conj())
+    return into_same(out, rfft(input, n, dim, _FLIPPED.get(norm, norm)).conj())
 
 
 @public("fft")
@@ -356,7 +356,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
                 [0., 0.]])
     """
     dims, sizes = _several(input, s, dim)
-    return into(out, _c2c(input, dims, sizes, norm, False, "fftn"))
+    return into_same(out, _c2c(input, dims, sizes, norm, False, "fftn"))
 
 
 @public("fft")
@@ -376,7 +376,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
                 [1., 1.]])
     """
     dims, sizes = _several(input, s, dim)
-    return into(out, _c2c(input, dims, sizes, norm, True, "ifftn"))
+    return into_same(out, _c2c(input, dims, sizes, norm, True, "ifftn"))
 
 
 @public("fft")
@@ -395,7 +395,7 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
         torch.Size([4, 3])
     """
     dims, sizes = _several(input, s, dim)
-    return into(out, _r2c(input, dims, sizes, norm, "rfftn"))
+    return into_same(out, _r2c(input, dims, sizes, norm, "rfftn"))
 
 
 @public("fft")
@@ -456,7 +456,7 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
         >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
         torch.Size([2, 2])
     """
-    return into(out, rfftn(input, s, dim, _FLIPPED.get(norm, norm)).conj())
+    return into_same(out, rfftn(input, s, dim, _FLIPPED.get(norm, norm)).conj())
 
 
 def _two_dims(name: str, general: Any) -> None:

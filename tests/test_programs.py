@@ -1,0 +1,118 @@
+"""Small programs of views, writes in place, `out=` and modes: after each line every tensor is as PyTorch's."""
+
+from __future__ import annotations
+
+import pytest
+
+from programs import Pair
+
+torch = pytest.importorskip("torch")
+
+# Each failed when it was written; most were found by random programs like those of test_random_programs.py.
+PROGRAMS = {
+    "views in inference mode are what their base is": """
+        t = torch.ones(2, 3)
+        with torch.inference_mode(): t1 = t.view(3, 2); t2 = t.detach(); t3 = t[0]; t4 = t + 1; t5 = t4.view(-1); t6 = t.unbind()
+        t7 = t4.view(6); t8 = t4.detach(); t9 = t4.chunk(2); tt = t4.data
+        t1.add_(1)
+        with torch.inference_mode(): t5.add_(1)
+    """,
+    "out= under no_grad takes tensors that require grad": """
+        t = torch.ones(2, 3, requires_grad=True)
+        t1 = torch.zeros(2)
+        with torch.no_grad(): torch.sum(t, 1, out=t1)
+        with torch.inference_mode(): torch.exp(t[:, 0], out=t1)
+        torch.sum(t, 1, out=t1)
+        t2 = torch.zeros(2, dtype=torch.int64)
+        torch.mean(t, 1, out=t2)
+        torch.sum(t, 1, out=t2)
+        with torch.no_grad(): torch.sum(t, 1, out=t2)
+    """,
+    "numbers that a dtype cannot hold are refused": """
+        t = torch.tensor([1, 200], dtype=torch.uint8)
+        t1 = t.clamp(-3, 300)
+        t1 = t.clamp(max=300)
+        t1 = t.clamp(-3.5, 300)
+        t1 = torch.tensor([1, 2], dtype=torch.int8).clamp(max=1000)
+        t.fill_(-3.0)
+        t.fill_(-3)
+        t.masked_fill_(t > 0, -3)
+        t.masked_fill_(t > 0, 300)
+        t[0] = -3.0
+        t[torch.tensor([0])] = 300
+        t1 = F.pad(t, (1, 1), value=-3)
+        t1 = torch.full((2,), 1e300)
+        t1 = torch.zeros(2).fill_(-1e300)
+        t1 = torch.zeros(2).fill_(math.inf)
+        t1 = torch.zeros(2, dtype=torch.int64) + 2**70
+        t1 = t ** -1
+        t1 = torch.addcmul(t, t, t, value=-1)
+    """,
+    "negative numbers as bytes": """
+        t = torch.tensor([-3.0, 300.0, -1.5, 1e10])
+        t1 = t.to(torch.uint8); t2 = torch.cat([t] * 9).byte(); t3 = t.bfloat16().byte(); t4 = t.half()[:3].byte()
+        t5 = torch.zeros(4, dtype=torch.uint8); t5.copy_(t); t5[:] = -t
+    """,
+    "sums into out are computed in its dtype": """
+        t = torch.tensor([0.5, 0.5, 1.5])
+        t1 = torch.sum(t, 0, out=torch.empty(0, dtype=torch.int64))
+        t2 = torch.cumsum(t, 0, out=torch.empty(0, dtype=torch.int32))
+        t3 = torch.prod(t, 0, out=torch.empty(0, dtype=torch.int64))
+        t4 = torch.mean(torch.tensor([1.0, 1e-9, 0.0]), 0, out=torch.empty(0, dtype=torch.float64))
+        t5 = torch.cat([t, t], out=t1)
+    """,
+    "a refused out= keeps its shape": """
+        t = torch.ones(2, 3)
+        t2 = torch.ones(2, requires_grad=True); t2.data = torch.ones(2, dtype=torch.int64)
+        t1 = torch.zeros(4, dtype=torch.int64)
+        torch.exp(t, out=t1)
+        torch.add(t, 1, out=t1)
+        torch.add(torch.ones(2), 1, out=torch.zeros(1).expand(2))
+    """,
+}
+# Functions that want `out` to have the dtype of the result, and some that do not.
+OUTS = """
+    abs(t, out=o) neg(t, out=o) sign(t, out=o) floor(t, out=o) round(t, out=o) frac(t, out=o) signbit(t, out=o) isposinf(t, out=o)
+    all(t,1,out=o) any(t,1,out=o) amax(t,1,out=o) argmax(t,1,out=o) sum(t,1,out=o) mean(t,1,out=o) prod(t,1,out=o) cumsum(t,1,out=o) cumprod(t,1,out=o)
+    mm(t,t.T,out=o) matmul(t,t.T,out=o) inner(t,t,out=o) tensordot(t,t,2,out=o) outer(t[0],t[1],out=o) kron(t,t,out=o) addmm(t,t,torch.eye(3),out=o)
+    gather(t,1,i,out=o) index_select(t,1,i[0],out=o) take(t,i,out=o) masked_select(t,t>0,out=o) nonzero(t,out=o) where(t>0,t,t,out=o)
+    tril(t,out=o) diag(t,out=o) clamp(t,0,1,out=o) clamp(t,t,t,out=o) softmax(t,1,out=o) msort(t,out=o) quantile(t,0.5,out=o) histc(t,out=o)
+    bucketize(t,t[0],out=o) isin(t,t,out=o) nan_to_num(t,out=o) float_power(t,2,out=o) heaviside(t,t,out=o) lerp(t,t,0.5,out=o) lerp(t,t,t,out=o)
+    norm(t,out=o) cat([t,t],out=o) stack([t,t],out=o) add(t,t,out=o) gt(t,t,out=o) exp(t,out=o)
+    linalg.inv(s,out=o) linalg.det(s,out=o) linalg.norm(t,out=o) linalg.cholesky(s,out=o) fft.fft(t,out=o) t_copy(t,out=o) logcumsumexp(t,1,out=o)
+""".split("\n")  # fmt: skip
+CALLS = [part.strip() + "out=o)" for part in " ".join(OUTS).split("out=o)") if part.strip()]
+DTYPES = ("float32", "float64", "int64", "uint8", "bool", "float16", "complex64")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_line_leaves_the_same(name: str) -> None:
+    pair = Pair(torch)
+    for line in PROGRAMS[name].strip().split("\n"):
+        found = pair.run(line.strip())
+        assert found is None, f"{line.strip()}\n{found}"
+
+
+@pytest.mark.parametrize("mode", ["enable_grad", "no_grad"])
+def test_inference_tensors_are_not_written_to_outside(mode: str) -> None:
+    import rushlight
+
+    for lib in (rushlight, torch):
+        with lib.inference_mode():
+            t = lib.ones(2)
+        with getattr(lib, mode)(), pytest.raises(RuntimeError, match="Inplace update to inference"):
+            t.add_(1)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda c: c.split("(")[0])
+def test_the_dtype_of_out(call: str) -> None:
+    for dtype in DTYPES:
+        pair = Pair(torch)
+        pair.run(
+            "t = torch.arange(6.0).reshape(2, 3) - 2; s = torch.eye(2); i = torch.tensor([[0, 1]])"
+        )
+        found = pair.run(
+            f"o = torch.empty(0, dtype=torch.{dtype}); t1 = torch.{call}",
+            ("stride", "is_contiguous"),
+        )
+        assert found is None, f"{dtype}: {found}"
