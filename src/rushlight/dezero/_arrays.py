@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.tensor import Tensor, tensor_over, wrap
+
+if TYPE_CHECKING:
+    from ..base.protocols import Array
 
 SCALARS = (bool, int, float, complex, np.generic)
 
 gpu_types: set[type] = set()  # cupy.ndarray, once one was seen
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether a value is an array DeZero takes: NumPy's or CuPy's."""
     return isinstance(value, np.ndarray) or is_cupy(value)
 
 
-def is_cupy(value: Any) -> bool:
+def is_cupy(value: object) -> bool:
     """Whether a value is a CuPy array; CuPy is not imported for the answer."""
     cls = value.__class__
     if cls in gpu_types:
@@ -33,7 +36,7 @@ def is_cupy(value: Any) -> bool:
     return True
 
 
-def tensor(a: Any) -> Tensor:
+def tensor(a: Array) -> Tensor:
     """A tensor without history over the same memory."""
     cls = a.__class__
     if cls is not np.ndarray and cls not in gpu_types:
@@ -75,7 +78,7 @@ def _on_gpu(x: Any) -> Any:
     return wrap(x) if is_cupy(x) else x
 
 
-def floating(x: Any) -> Any:
+def floating(x: Array) -> Any:
     """Integers as float64, NumPy's answer to `sin(1)`; floats stay what they are."""
     return x.astype(np.float64) if x.dtype.kind in "iub" else x
 

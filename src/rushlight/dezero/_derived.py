@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 
@@ -13,6 +13,9 @@ from ..core.tensor import Tensor
 from ..runtime.thread import here
 from ._arrays import floating, tensor
 from .core import Function, Variable, over
+
+if TYPE_CHECKING:
+    from ..base.protocols import Array
 
 
 class Derived(Function):
@@ -57,7 +60,7 @@ class Derived(Function):
             gxs[i] = g
         return tuple(gxs)
 
-    def _of_one_op(self, gy: Any) -> Any:
+    def _of_one_op(self, gy: Array) -> Any:
         """The gradients, asked of the one op that made the result of the leaves; None if several did.
 
         Mostly it was one, and this saves the walk.

@@ -20,7 +20,11 @@ from ._graph import record, walk_back
 from ._traced import Traced, operands
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ..base.protocols import Array
+
+    Operand: TypeAlias = "Variable | Array"  # what functions take
 
 # Functions of DeZero are written with bare arrays, which must be computed at once.
 meeting.barred = "DeZero computes with bare arrays"
@@ -202,7 +206,7 @@ def as_variable(obj: Any) -> Variable:
     return obj if isinstance(obj, Variable) else Variable(obj)
 
 
-def as_array(x: Any, array_module: Any = np) -> Any:
+def as_array(x: Array | float, array_module: Any = np) -> Any:
     """`x` as an array; numbers become 0-d ones.
 
     Args:
@@ -304,7 +308,7 @@ def _constant(x: Any) -> Variable:
 class _Cast(Function):
     """The same values in another dtype."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: np.typing.DTypeLike) -> None:
         self.dtype = dtype
 
     def forward(self, x: Array) -> Any:
@@ -323,13 +327,13 @@ class _Binary(Function):
     def backward(self, gy: Variable) -> Any:
         return self._summed(gy, 0), self._summed(gy, 1)
 
-    def _summed(self, gy: Any, i: int) -> Any:
+    def _summed(self, gy: Variable, i: int) -> Any:
         if not self._wants(i):
             return None
         g, shape = self.gradient(gy, i), self.inputs[i].shape
         return g if g.shape == shape else g._sum_to(shape)
 
-    def gradient(self, gy: Any, i: int) -> Any:
+    def gradient(self, gy: Variable, i: int) -> Any:
         """The gradient of input `i` before it is summed."""
         raise NotImplementedError
 
@@ -340,7 +344,7 @@ class Add(_Binary):
     def forward(self, x0: Array, x1: Array) -> Any:
         return compute(operator.add, x0, x1)
 
-    def gradient(self, gy: Any, i: int) -> Any:
+    def gradient(self, gy: Variable, i: int) -> Any:
         return gy
 
 
@@ -350,7 +354,7 @@ class Mul(_Binary):
     def forward(self, x0: Array, x1: Array) -> Any:
         return compute(operator.mul, x0, x1)
 
-    def gradient(self, gy: Any, i: int) -> Any:
+    def gradient(self, gy: Variable, i: int) -> Any:
         return gy * self.inputs[1 - i]
 
 
@@ -370,7 +374,7 @@ class Sub(_Binary):
     def forward(self, x0: Array, x1: Array) -> Any:
         return compute(operator.sub, _no_bool(x0), _no_bool(x1))
 
-    def gradient(self, gy: Any, i: int) -> Any:
+    def gradient(self, gy: Variable, i: int) -> Any:
         return -gy if i else gy
 
 
@@ -382,7 +386,7 @@ class Div(_Binary):
             x0, x1 = floating(x0), floating(x1)
         return compute(operator.truediv, x0, x1)
 
-    def gradient(self, gy: Any, i: int) -> Any:
+    def gradient(self, gy: Variable, i: int) -> Any:
         x0, x1 = self.inputs
         return gy * (-x0 / x1**2) if i else gy / x1
 
@@ -390,7 +394,7 @@ class Div(_Binary):
 class Pow(Function):
     """See `pow`: the Function that it calls."""
 
-    def __init__(self, c: Any) -> None:
+    def __init__(self, c: float) -> None:
         self.c = c
 
     def forward(self, x: Array) -> Any:
@@ -406,7 +410,7 @@ def _no_bool(x: Any) -> Any:
     return x.astype(np.int64) if x.dtype.kind == "b" else x
 
 
-def add(x0: Any, x1: Any) -> Variable:
+def add(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 + x1.
 
     Example:
@@ -417,7 +421,7 @@ def add(x0: Any, x1: Any) -> Variable:
     return Add()(*operands(x0, x1))
 
 
-def mul(x0: Any, x1: Any) -> Variable:
+def mul(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 * x1.
 
     Example:
@@ -428,7 +432,7 @@ def mul(x0: Any, x1: Any) -> Variable:
     return Mul()(*operands(x0, x1))
 
 
-def neg(x: Any) -> Variable:
+def neg(x: Operand | float) -> Variable:
     """-x.
 
     Example:
@@ -439,7 +443,7 @@ def neg(x: Any) -> Variable:
     return Neg()(x)
 
 
-def sub(x0: Any, x1: Any) -> Variable:
+def sub(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 - x1.
 
     Example:
@@ -450,7 +454,7 @@ def sub(x0: Any, x1: Any) -> Variable:
     return Sub()(*operands(x0, x1))
 
 
-def rsub(x0: Any, x1: Any) -> Variable:
+def rsub(x0: Operand | float, x1: Operand | float) -> Variable:
     """x1 - x0.
 
     Example:
@@ -461,7 +465,7 @@ def rsub(x0: Any, x1: Any) -> Variable:
     return Sub()(*operands(x1, x0))
 
 
-def div(x0: Any, x1: Any) -> Variable:
+def div(x0: Operand | float, x1: Operand | float) -> Variable:
     """x0 / x1.
 
     Example:
@@ -472,12 +476,12 @@ def div(x0: Any, x1: Any) -> Variable:
     return Div()(*operands(x0, x1))
 
 
-def rdiv(x0: Any, x1: Any) -> Variable:
+def rdiv(x0: Operand | float, x1: Operand | float) -> Variable:
     """x1 / x0."""
     return Div()(*operands(x1, x0))
 
 
-def pow(x: Any, c: Any) -> Variable:
+def pow(x: Operand | float, c: float) -> Variable:
     """x ** c, where c is a number.
 
     Example:

@@ -51,12 +51,12 @@ class Variable(Traced):
         walk_back(self._edge, seed, retain_grad, create_graph=False)
 
 
-def as_variable(obj: Any) -> Variable:
+def as_variable(obj: Variable | np.ndarray) -> Variable:
     """`obj` as a Variable; arrays are wrapped."""
     return obj if isinstance(obj, Variable) else Variable(obj)
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: np.ndarray | float) -> Any:
     """`x` as an array; numbers become 0-d ones."""
     return np.array(x) if np.isscalar(x) else x
 
@@ -97,97 +97,97 @@ class Function:
 
 
 class Add(Function):
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: np.ndarray, x1: np.ndarray) -> Any:
         return compute(operator.add, x0, x1)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: np.ndarray) -> Any:
         return gy, gy
 
 
 class Mul(Function):
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: np.ndarray, x1: np.ndarray) -> Any:
         return compute(operator.mul, x0, x1)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: np.ndarray) -> Any:
         x0, x1 = self.inputs
         return gy * x1.data, gy * x0.data
 
 
 class Neg(Function):
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: np.ndarray) -> Any:
         return compute(operator.neg, x)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: np.ndarray) -> Any:
         return -gy
 
 
 class Sub(Function):
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: np.ndarray, x1: np.ndarray) -> Any:
         return compute(operator.sub, x0, x1)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: np.ndarray) -> Any:
         return gy, -gy
 
 
 class Div(Function):
-    def forward(self, x0: Any, x1: Any) -> Any:
+    def forward(self, x0: np.ndarray, x1: np.ndarray) -> Any:
         if x0.dtype.kind not in "fc" and x1.dtype.kind not in "fc":
             x0, x1 = floating(x0), floating(x1)
         return compute(operator.truediv, x0, x1)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: np.ndarray) -> Any:
         x0, x1 = self.inputs
         return gy / x1.data, gy * (-x0.data / x1.data**2)
 
 
 class Pow(Function):
-    def __init__(self, c: Any) -> None:
+    def __init__(self, c: float) -> None:
         self.c = c
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: np.ndarray) -> Any:
         return compute(operator.pow, x if isinstance(self.c, int) else floating(x), self.c)
 
-    def backward(self, gy: Any) -> Any:
+    def backward(self, gy: np.ndarray) -> Any:
         (x,) = self.inputs
         return self.c * x.data ** (self.c - 1) * gy
 
 
-def add(x0: Any, x1: Any) -> Variable:
+def add(x0: Variable | np.ndarray | float, x1: Variable | np.ndarray | float) -> Variable:
     """x0 + x1."""
     return Add()(*operands(x0, x1))
 
 
-def mul(x0: Any, x1: Any) -> Variable:
+def mul(x0: Variable | np.ndarray | float, x1: Variable | np.ndarray | float) -> Variable:
     """x0 * x1."""
     return Mul()(*operands(x0, x1))
 
 
-def neg(x: Any) -> Variable:
+def neg(x: Variable | np.ndarray | float) -> Variable:
     """-x."""
     return Neg()(x)
 
 
-def sub(x0: Any, x1: Any) -> Variable:
+def sub(x0: Variable | np.ndarray | float, x1: Variable | np.ndarray | float) -> Variable:
     """x0 - x1."""
     return Sub()(*operands(x0, x1))
 
 
-def rsub(x0: Any, x1: Any) -> Variable:
+def rsub(x0: Variable | np.ndarray | float, x1: Variable | np.ndarray | float) -> Variable:
     """x1 - x0."""
     return Sub()(*operands(x1, x0))
 
 
-def div(x0: Any, x1: Any) -> Variable:
+def div(x0: Variable | np.ndarray | float, x1: Variable | np.ndarray | float) -> Variable:
     """x0 / x1."""
     return Div()(*operands(x0, x1))
 
 
-def rdiv(x0: Any, x1: Any) -> Variable:
+def rdiv(x0: Variable | np.ndarray | float, x1: Variable | np.ndarray | float) -> Variable:
     """x1 / x0."""
     return Div()(*operands(x1, x0))
 
 
-def pow(x: Any, c: Any) -> Variable:
+def pow(x: Variable | np.ndarray | float, c: float) -> Variable:
     """x ** c, where c is a number."""
     return Pow(c)(x)
 

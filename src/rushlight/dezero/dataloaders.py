@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..data.resident import rows
 from . import cuda
 from .datasets import Dataset, OfFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _AHEAD = 16 << 20  # bytes of batches that a loader makes on a GPU before they are asked for
 _KEPT = 256 << 20  # bytes of examples that it keeps there
@@ -46,7 +49,11 @@ class DataLoader:
     _kept: _Kept | None = None
 
     def __init__(
-        self, dataset: Any, batch_size: int, shuffle: bool = True, gpu: bool = False
+        self,
+        dataset: Dataset | Sequence[Any],
+        batch_size: int,
+        shuffle: bool = True,
+        gpu: bool = False,
     ) -> None:
         self.dataset = dataset
         self.batch_size = batch_size
@@ -138,7 +145,9 @@ class SeqDataLoader(DataLoader):
         [2. 5.]
     """
 
-    def __init__(self, dataset: Any, batch_size: int, gpu: bool = False) -> None:
+    def __init__(
+        self, dataset: Dataset | Sequence[Any], batch_size: int, gpu: bool = False
+    ) -> None:
         super().__init__(dataset, batch_size, shuffle=False, gpu=gpu)
 
     def _places(self, begin: int) -> np.ndarray:
@@ -150,7 +159,9 @@ class SeqDataLoader(DataLoader):
         return super().__next__()
 
 
-def _at_once(dataset: Any, places: np.ndarray, take: Any) -> tuple[Any, Any] | None:
+def _at_once(
+    dataset: Dataset | Sequence[Any], places: np.ndarray, take: Any
+) -> tuple[Any, Any] | None:
     """A batch by array operations; None for a dataset that is not of ours."""
     return Dataset.batch(dataset, places, take) if isinstance(dataset, Dataset) else None
 
@@ -190,7 +201,7 @@ class _Ahead:
 
     @staticmethod
     def _sources(loader: DataLoader) -> tuple:
-        d = loader.dataset
+        d: Any = loader.dataset
         return *d._arrays(), d.transform, d.target_transform, loader.index, loader.batch_size
 
     def has(self, number: int, loader: DataLoader) -> bool:

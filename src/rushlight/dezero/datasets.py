@@ -35,7 +35,10 @@ class Dataset:
     """
 
     def __init__(
-        self, train: bool = True, transform: Any = None, target_transform: Any = None
+        self,
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         self.train = train
         self.transform = transform if transform is not None else _as_it_is
@@ -120,7 +123,7 @@ def _as_it_is(x: Any) -> Any:
     return x
 
 
-def _none_if_plain(transform: Any) -> Any:
+def _none_if_plain(transform: Callable[..., Any]) -> Any:
     return None if transform is _as_it_is else transform
 
 
@@ -197,8 +200,8 @@ class MNIST(OfFiles):
     def __init__(
         self,
         train: bool = True,
-        transform: Any = Compose([Flatten(), ToFloat(), Normalize(0.0, 255.0)]),
-        target_transform: Any = None,
+        transform: Callable[..., Any] = Compose([Flatten(), ToFloat(), Normalize(0.0, 255.0)]),
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(train, transform, target_transform)
 
@@ -250,8 +253,8 @@ class CIFAR10(OfFiles):
     def __init__(
         self,
         train: bool = True,
-        transform: Any = Compose([ToFloat(), Normalize(mean=0.5, std=0.5)]),
-        target_transform: Any = None,
+        transform: Callable[..., Any] = Compose([ToFloat(), Normalize(mean=0.5, std=0.5)]),
+        target_transform: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(train, transform, target_transform)
 
@@ -280,8 +283,8 @@ class CIFAR100(CIFAR10):
     def __init__(
         self,
         train: bool = True,
-        transform: Any = Compose([ToFloat(), Normalize(mean=0.5, std=0.5)]),
-        target_transform: Any = None,
+        transform: Callable[..., Any] = Compose([ToFloat(), Normalize(mean=0.5, std=0.5)]),
+        target_transform: Callable[..., Any] | None = None,
         label_type: str = "fine",
     ) -> None:
         assert label_type in ("fine", "coarse"), "label_type is 'fine' or 'coarse'"
@@ -353,7 +356,9 @@ def load_cache_npz(filename: str, train: bool = False) -> tuple[Any, Any]:
     return data, label
 
 
-def save_cache_npz(data: Any, label: Any, filename: str, train: bool = False) -> str | None:
+def save_cache_npz(
+    data: dict[str, np.ndarray], label: dict[str, np.ndarray], filename: str, train: bool = False
+) -> str | None:
     """Keep two arrays in the cache; the path they are in."""
     path = _cache_path(filename, train)
     if os.path.exists(path):

@@ -14,6 +14,7 @@ from .core import Function, Variable, as_variable
 
 if TYPE_CHECKING:
     from ..base.protocols import Array
+    from .core import Operand
 
 # -- sin, cos, tanh, exp, log ---------------------------------------------------------------------
 
@@ -69,7 +70,7 @@ class Log(Function):
         return gy / self.inputs[0]
 
 
-def sin(x: Any) -> Variable:
+def sin(x: Operand) -> Variable:
     """The sine.
 
     Args:
@@ -83,7 +84,7 @@ def sin(x: Any) -> Variable:
     return Sin()(x)
 
 
-def cos(x: Any) -> Variable:
+def cos(x: Operand) -> Variable:
     """The cosine.
 
     Args:
@@ -97,7 +98,7 @@ def cos(x: Any) -> Variable:
     return Cos()(x)
 
 
-def tanh(x: Any) -> Variable:
+def tanh(x: Operand) -> Variable:
     """The hyperbolic tangent.
 
     Args:
@@ -111,7 +112,7 @@ def tanh(x: Any) -> Variable:
     return Tanh()(x)
 
 
-def exp(x: Any) -> Variable:
+def exp(x: Operand) -> Variable:
     """e to the power of x.
 
     Args:
@@ -125,7 +126,7 @@ def exp(x: Any) -> Variable:
     return Exp()(x)
 
 
-def log(x: Any) -> Variable:
+def log(x: Operand) -> Variable:
     """The natural logarithm.
 
     Args:
@@ -145,7 +146,7 @@ def log(x: Any) -> Variable:
 class Reshape(Function):
     """See `reshape`: the Function that it calls."""
 
-    def __init__(self, shape: Any) -> None:
+    def __init__(self, shape: int | tuple[int, ...]) -> None:
         self.shape = shape
 
     def forward(self, x: Array) -> Any:
@@ -155,7 +156,7 @@ class Reshape(Function):
         return reshape(gy, self.inputs[0].shape)
 
 
-def reshape(x: Any, shape: Any) -> Variable:
+def reshape(x: Operand, shape: int | tuple[int, ...]) -> Variable:
     """The same elements in another shape; -1 stands for what is left.
 
     Args:
@@ -175,7 +176,7 @@ def reshape(x: Any, shape: Any) -> Variable:
 class Transpose(Function):
     """See `transpose`: the Function that it calls."""
 
-    def __init__(self, axes: Any = None) -> None:
+    def __init__(self, axes: tuple[int, ...] | None = None) -> None:
         self.axes = axes
 
     def forward(self, x: Array) -> Any:
@@ -189,7 +190,7 @@ class Transpose(Function):
         return transpose(gy, tuple([axes.index(i) for i in range(len(axes))]))
 
 
-def transpose(x: Any, axes: Any = None) -> Variable:
+def transpose(x: Operand, axes: tuple[int, ...] | None = None) -> Variable:
     """The axes in another order; reversed when none is given.
 
     Args:
@@ -263,7 +264,7 @@ def _is_basic(slices: Any) -> bool:
     return all(p is None or p is ... or type(p) in (slice, int) for p in parts)
 
 
-def get_item(x: Any, slices: Any) -> Variable:
+def get_item(x: Operand, slices: Any) -> Variable:
     """`x[slices]`.
 
     Args:
@@ -278,7 +279,7 @@ def get_item(x: Any, slices: Any) -> Variable:
     return GetItem(slices)(x)
 
 
-def expand_dims(x: Any, axis: int) -> Variable:
+def expand_dims(x: Operand, axis: int) -> Variable:
     """`x` with an axis of length one inserted at `axis`.
 
     Example:
@@ -291,7 +292,7 @@ def expand_dims(x: Any, axis: int) -> Variable:
     return reshape(x, tuple(shape))
 
 
-def flatten(x: Any) -> Variable:
+def flatten(x: Operand) -> Variable:
     """Everything but the first axis in one axis.
 
     Args:
@@ -311,7 +312,7 @@ class Concat(Function):
     def __init__(self, axis: int) -> None:
         self.axis = axis
 
-    def forward(self, *xs: Any) -> Any:
+    def forward(self, *xs: Array) -> Any:
         return compute(_cat, *common(*xs), axis=self.axis)
 
     def backward(self, gy: Variable) -> Any:
@@ -348,7 +349,7 @@ def concat(xs: Any, axis: int = 1) -> Variable:
 class Sum(Function):
     """See `sum`: the Function that it calls."""
 
-    def __init__(self, axis: Any, keepdims: bool) -> None:
+    def __init__(self, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
         self.axis = axis
         self.keepdims = keepdims
 
@@ -360,7 +361,7 @@ class Sum(Function):
         return broadcast_to(utils.reshape_sum_backward(gy, shape, self.axis, self.keepdims), shape)
 
 
-def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def sum(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Variable:
     """The sum over `axis` (a number or a tuple), or over everything.
 
     Args:
@@ -379,7 +380,7 @@ def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
 class SumTo(Function):
     """See `sum_to`: the Function that it calls."""
 
-    def __init__(self, shape: Any) -> None:
+    def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
 
     def forward(self, x: Array) -> Any:
@@ -389,7 +390,7 @@ class SumTo(Function):
         return broadcast_to(gy, self.inputs[0].shape)
 
 
-def sum_to(x: Any, shape: Any) -> Variable:
+def sum_to(x: Operand, shape: tuple[int, ...]) -> Variable:
     """The elements added up until the shape is `shape`: the reverse of broadcasting.
 
     Args:
@@ -407,7 +408,7 @@ def sum_to(x: Any, shape: Any) -> Variable:
 class BroadcastTo(Function):
     """See `broadcast_to`: the Function that it calls."""
 
-    def __init__(self, shape: Any) -> None:
+    def __init__(self, shape: int | tuple[int, ...]) -> None:
         self.shape = shape
 
     def forward(self, x: Array) -> Any:
@@ -417,7 +418,7 @@ class BroadcastTo(Function):
         return sum_to(gy, self.inputs[0].shape)
 
 
-def broadcast_to(x: Any, shape: Any) -> Variable:
+def broadcast_to(x: Operand, shape: tuple[int, ...]) -> Variable:
     """The elements repeated until the shape is `shape`.
 
     Args:
@@ -433,7 +434,9 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     return as_variable(x) if x.shape == tuple(shape) else BroadcastTo(tuple(shape))(x)
 
 
-def average(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def average(
+    x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Variable:
     """The mean over `axis`, or over everything.
 
     Args:
@@ -473,7 +476,7 @@ class MatMul(Function):
         return gx, matmul(rows.T, g).reshape(W.shape) if self._wants(1) else None
 
 
-def matmul(x: Any, W: Any) -> Variable:
+def matmul(x: Operand, W: Operand) -> Variable:
     """The matrix product; vectors are rows on the left and columns on the right.
 
     Args:
@@ -493,7 +496,7 @@ def matmul(x: Any, W: Any) -> Variable:
 class Max(Function):
     """See `max`: the Function that it calls."""
 
-    def __init__(self, axis: Any = None, keepdims: bool = False) -> None:
+    def __init__(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> None:
         self.axis = axis
         self.keepdims = keepdims
 
@@ -518,7 +521,7 @@ class Min(Max):
         return compute(rl.amin, x, self._axes(), self.keepdims)
 
 
-def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def max(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Variable:
     """The largest element over `axis`, or of all.
 
     Args:
@@ -534,7 +537,7 @@ def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     return Max(axis, keepdims)(x)
 
 
-def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def min(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Variable:
     """The smallest element over `axis`, or of all.
 
     Args:
@@ -560,7 +563,7 @@ def _reshape(self: Variable, *shape: Any) -> Variable:
     return reshape(self, shape)
 
 
-def _transpose(self: Variable, *axes: Any) -> Variable:
+def _transpose(self: Variable, *axes: tuple[int, ...] | None) -> Variable:
     """The axes in another order; without arguments, reversed."""
     order: Any = axes or None
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):

@@ -16,11 +16,13 @@ from .utils import get_conv_outsize, get_deconv_outsize, pair
 
 if TYPE_CHECKING:
     from ..base.protocols import Array
+    from ..core.tensor import Tensor
+    from .core import Operand
 
 nn = rl.nn.functional
 
 
-def _how(stride: Any, pad: Any) -> dict[str, Any]:
+def _how(stride: int | tuple[int, int], pad: int | tuple[int, int]) -> dict[str, Any]:
     return {"stride": pair(stride), "padding": pair(pad), "dilation": (1, 1), "groups": 1}
 
 
@@ -31,7 +33,7 @@ def _how(stride: Any, pad: Any) -> dict[str, Any]:
 class Conv2d(Function):
     """See `conv2d`: the Function that it calls."""
 
-    def __init__(self, stride: Any = 1, pad: Any = 0) -> None:
+    def __init__(self, stride: int | tuple[int, int] = 1, pad: int | tuple[int, int] = 0) -> None:
         self.stride = pair(stride)
         self.pad = pair(pad)
 
@@ -51,7 +53,13 @@ class Conv2d(Function):
         return gx, gW, gb
 
 
-def conv2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0) -> Variable:
+def conv2d(
+    x: Operand,
+    W: Operand,
+    b: Operand | None = None,
+    stride: int | tuple[int, int] = 1,
+    pad: int | tuple[int, int] = 0,
+) -> Variable:
     """The cross-correlation of x with W (out, in, height, width).
 
     Args:
@@ -72,14 +80,19 @@ def conv2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0) -> Vari
 class Deconv2d(Function):
     """See `deconv2d`: the Function that it calls."""
 
-    def __init__(self, stride: Any = 1, pad: Any = 0, outsize: Any = None) -> None:
+    def __init__(
+        self,
+        stride: int | tuple[int, int] = 1,
+        pad: int | tuple[int, int] = 0,
+        outsize: tuple[int, int] | None = None,
+    ) -> None:
         self.stride = pair(stride)
         self.pad = pair(pad)
         self.outsize = outsize
 
     def forward(self, x: Array, W: Array, b: Array | None) -> Any:
         x, W, b = common(floating(x), W, b)
-        size = self.outsize
+        size: Any = self.outsize
         if size is None:
             size = [
                 get_deconv_outsize(n, k, s, p)
@@ -102,7 +115,12 @@ class Deconv2d(Function):
 
 
 def deconv2d(
-    x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0, outsize: Any = None
+    x: Operand,
+    W: Operand,
+    b: Operand | None = None,
+    stride: int | tuple[int, int] = 1,
+    pad: int | tuple[int, int] = 0,
+    outsize: tuple[int, int] | None = None,
 ) -> Variable:
     """The transposed convolution of x with W (in, out, height, width).
 
@@ -126,7 +144,7 @@ def deconv2d(
 class Conv2DGradW(Function):
     """See `conv2d`: the Function of the gradient of W."""
 
-    def __init__(self, conv2d: Any) -> None:
+    def __init__(self, conv2d: Conv2d | Deconv2d) -> None:
         self.w_shape = conv2d.inputs[1].shape
         self.stride = conv2d.stride
         self.pad = conv2d.pad
@@ -146,7 +164,13 @@ class Conv2DGradW(Function):
         return gx, ggy
 
 
-def conv2d_simple(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0) -> Variable:
+def conv2d_simple(
+    x: Any,
+    W: Any,
+    b: Operand | None = None,
+    stride: Any = 1,
+    pad: Any = 0,
+) -> Variable:
     """As `conv2d`, by one matrix product of the windows."""
     x, W = as_variable(x), as_variable(W)
     n, oc = x.shape[0], W.shape[0]
@@ -156,14 +180,19 @@ def conv2d_simple(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0) 
     return y.reshape(n, oh, ow, oc).transpose(0, 3, 1, 2)
 
 
-def _out(size: Any, kernel: Any, stride: Any, pad: Any) -> list[int]:
+def _out(
+    size: Any,
+    kernel: Any,
+    stride: Any,
+    pad: Any,
+) -> list[int]:
     return [get_conv_outsize(*numbers) for numbers in zip(size, kernel, stride, pad)]
 
 
 # -- pooling --------------------------------------------------------------------------------------
 
 
-def _padded(x: Any, pad: Any) -> Any:
+def _padded(x: Tensor, pad: Any) -> Any:
     """A tensor with zeros around the pictures: DeZero lets them take part in the maximum."""
     ph, pw = pad
     return nn.pad(x, (pw, pw, ph, ph)) if ph or pw else x
@@ -172,7 +201,12 @@ def _padded(x: Any, pad: Any) -> Any:
 class Pooling(Function):
     """See `pooling`: the Function that it calls."""
 
-    def __init__(self, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> None:
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] = 1,
+        pad: int | tuple[int, int] = 0,
+    ) -> None:
         self.kernel_size = pair(kernel_size)
         self.stride = pair(stride)
         self.pad = pair(pad)
@@ -229,7 +263,12 @@ class Pooling2DWithIndexes(Function):
         return Pooling2DGrad(self.mpool2d)(ggy)
 
 
-def pooling(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> Variable:
+def pooling(
+    x: Operand,
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int] = 1,
+    pad: int | tuple[int, int] = 0,
+) -> Variable:
     """The largest element of every window.
 
     Args:
@@ -247,7 +286,12 @@ def pooling(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> Variable
     return Pooling(kernel_size, stride, pad)(x)
 
 
-def pooling_simple(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> Variable:
+def pooling_simple(
+    x: Operand,
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int] = 1,
+    pad: int | tuple[int, int] = 0,
+) -> Variable:
     """As `pooling`, by the maximum over the windows laid out in rows."""
     x = as_variable(x)
     n, c = x.shape[:2]
@@ -260,16 +304,26 @@ def pooling_simple(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> V
 class AveragePooling(Derived):
     """See `average_pooling`: the Function that it calls."""
 
-    def __init__(self, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> None:
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] = 1,
+        pad: int | tuple[int, int] = 0,
+    ) -> None:
         self.kernel_size = pair(kernel_size)
         self.stride = pair(stride)
         self.pad = pair(pad)
 
-    def compute(self, x: Any) -> Any:
+    def compute(self, x: Tensor) -> Any:
         return nn.avg_pool2d(_padded(real(x), self.pad), self.kernel_size, self.stride)
 
 
-def average_pooling(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> Variable:
+def average_pooling(
+    x: Operand,
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int] = 1,
+    pad: int | tuple[int, int] = 0,
+) -> Variable:
     """The mean of every window, zeros of the padding included.
 
     Args:
@@ -290,7 +344,13 @@ def average_pooling(x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0) -> 
 # -- windows --------------------------------------------------------------------------------------
 
 
-def im2col_array(img: Any, kernel_size: Any, stride: Any, pad: Any, to_matrix: bool = True) -> Any:
+def im2col_array(
+    img: Array,
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int],
+    pad: int | tuple[int, int],
+    to_matrix: bool = True,
+) -> Any:
     """The windows of pictures (N, C, H, W) as (N, C, KH, KW, OH, OW), or one window in each row."""
     kernel, step, border = pair(kernel_size), pair(stride), pair(pad)
     n, c = img.shape[:2]
@@ -301,7 +361,12 @@ def im2col_array(img: Any, kernel_size: Any, stride: Any, pad: Any, to_matrix: b
 
 
 def col2im_array(
-    col: Any, img_shape: Any, kernel_size: Any, stride: Any, pad: Any, to_matrix: bool = True
+    col: Array,
+    img_shape: tuple[int, ...],
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int],
+    pad: int | tuple[int, int],
+    to_matrix: bool = True,
 ) -> Any:
     """Windows added up where they came from: the adjoint of `im2col_array`."""
     kernel, step, border = pair(kernel_size), pair(stride), pair(pad)
@@ -316,7 +381,13 @@ def col2im_array(
 class Im2col(Function):
     """See `im2col`: the Function that it calls."""
 
-    def __init__(self, kernel_size: Any, stride: Any, pad: Any, to_matrix: bool) -> None:
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int],
+        pad: int | tuple[int, int],
+        to_matrix: bool,
+    ) -> None:
         self.kernel_size = kernel_size
         self.stride = stride
         self.pad = pad
@@ -334,7 +405,12 @@ class Col2im(Function):
     """See `col2im`: the Function that it calls."""
 
     def __init__(
-        self, input_shape: Any, kernel_size: Any, stride: Any, pad: Any, to_matrix: bool
+        self,
+        input_shape: tuple[int, ...],
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int],
+        pad: int | tuple[int, int],
+        to_matrix: bool,
     ) -> None:
         self.input_shape = input_shape
         self.kernel_size = kernel_size
@@ -351,7 +427,11 @@ class Col2im(Function):
 
 
 def im2col(
-    x: Any, kernel_size: Any, stride: Any = 1, pad: Any = 0, to_matrix: bool = True
+    x: Operand,
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int] = 1,
+    pad: int | tuple[int, int] = 0,
+    to_matrix: bool = True,
 ) -> Variable:
     """The windows of x, one in each row, or as (N, C, KH, KW, OH, OW).
 
@@ -374,11 +454,11 @@ def im2col(
 
 
 def col2im(
-    x: Any,
-    input_shape: Any,
-    kernel_size: Any,
-    stride: Any = 1,
-    pad: Any = 0,
+    x: Operand,
+    input_shape: tuple[int, ...],
+    kernel_size: int | tuple[int, int],
+    stride: int | tuple[int, int] = 1,
+    pad: int | tuple[int, int] = 0,
     to_matrix: bool = True,
 ) -> Variable:
     """Windows added up into pictures of `input_shape`.

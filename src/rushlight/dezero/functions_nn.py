@@ -20,6 +20,8 @@ from .core import Config, Function, Variable, as_array, as_variable, over
 
 if TYPE_CHECKING:
     from ..base.protocols import Array
+    from ..core.tensor import Tensor
+    from .core import Operand
 
 nn = rl.nn.functional
 
@@ -65,7 +67,7 @@ class Linear(Function):
         return gx, gW, over(gb)
 
 
-def _at_once(gy: Any, x: Any, w: Any) -> tuple:
+def _at_once(gy: Tensor, x: Tensor, w: Tensor | None) -> tuple:
     """A linear layer's gradients by one op; that of the input is wanted when `w` is given."""
     if w is None:
         gw, gb = linear_grads(gy, x)
@@ -74,11 +76,11 @@ def _at_once(gy: Any, x: Any, w: Any) -> tuple:
     return over(gx._a), over(gw._a.T), over(gb._a)
 
 
-def _rows(x: Any) -> Any:
+def _rows(x: Variable) -> Any:
     return x.reshape(-1, x.shape[-1])
 
 
-def linear(x: Any, W: Any, b: Any = None) -> Variable:
+def linear(x: Operand, W: Operand, b: Operand | None = None) -> Variable:
     """`x W + b`, where W is (in, out).
 
     Args:
@@ -94,7 +96,7 @@ def linear(x: Any, W: Any, b: Any = None) -> Variable:
     return Linear()(x, W, b)
 
 
-def linear_simple(x: Any, W: Any, b: Any = None) -> Variable:
+def linear_simple(x: Operand, W: Operand, b: Operand | None = None) -> Variable:
     """As `linear`, of two Functions."""
     t = F.matmul(x, W)
     return t if b is None else t + b
@@ -106,14 +108,14 @@ def linear_simple(x: Any, W: Any, b: Any = None) -> Variable:
 class Sigmoid(Derived):
     """See `sigmoid`: the Function that it calls."""
 
-    def compute(self, x: Any) -> Any:
+    def compute(self, x: Tensor) -> Any:
         return rl.sigmoid(real(x))
 
 
 class ReLU(Derived):
     """See `relu`: the Function that it calls."""
 
-    def compute(self, x: Any) -> Any:
+    def compute(self, x: Tensor) -> Any:
         return rl.relu(real(x))
 
 
@@ -123,7 +125,7 @@ class LeakyReLU(Derived):
     def __init__(self, slope: float) -> None:
         self.slope = slope
 
-    def compute(self, x: Any) -> Any:
+    def compute(self, x: Tensor) -> Any:
         return nn.leaky_relu(real(x), self.slope)
 
 
@@ -133,7 +135,7 @@ class Softmax(Derived):
     def __init__(self, axis: int = 1) -> None:
         self.axis = axis
 
-    def compute(self, x: Any) -> Any:
+    def compute(self, x: Tensor) -> Any:
         return rl.softmax(real(x), self.axis)
 
 
@@ -143,22 +145,22 @@ class LogSoftmax(Derived):
     def __init__(self, axis: int = 1) -> None:
         self.axis = axis
 
-    def compute(self, x: Any) -> Any:
+    def compute(self, x: Tensor) -> Any:
         return rl.log_softmax(real(x), self.axis)
 
 
 class Clip(Derived):
     """See `clip`: the Function that it calls."""
 
-    def __init__(self, x_min: Any, x_max: Any) -> None:
+    def __init__(self, x_min: float, x_max: float) -> None:
         self.x_min = x_min
         self.x_max = x_max
 
-    def compute(self, x: Any) -> Any:
+    def compute(self, x: Tensor) -> Any:
         return rl.clamp(x, self.x_min, self.x_max)
 
 
-def sigmoid(x: Any) -> Variable:
+def sigmoid(x: Operand) -> Variable:
     """1 / (1 + exp(-x)).
 
     Args:
@@ -172,12 +174,12 @@ def sigmoid(x: Any) -> Variable:
     return Sigmoid()(x)
 
 
-def sigmoid_simple(x: Any) -> Variable:
+def sigmoid_simple(x: Operand) -> Variable:
     """As `sigmoid`, written out."""
     return 1 / (1 + F.exp(-as_variable(x)))
 
 
-def relu(x: Any) -> Variable:
+def relu(x: Operand) -> Variable:
     """x where it is positive, 0 elsewhere.
 
     Args:
@@ -191,7 +193,7 @@ def relu(x: Any) -> Variable:
     return ReLU()(x)
 
 
-def leaky_relu(x: Any, slope: float = 0.2) -> Variable:
+def leaky_relu(x: Operand, slope: float = 0.2) -> Variable:
     """x where it is positive, `slope * x` elsewhere.
 
     Args:
@@ -206,7 +208,7 @@ def leaky_relu(x: Any, slope: float = 0.2) -> Variable:
     return LeakyReLU(slope)(x)
 
 
-def softmax(x: Any, axis: int = 1) -> Variable:
+def softmax(x: Operand, axis: int = 1) -> Variable:
     """exp(x), scaled to sum to 1 along `axis`.
 
     Args:
@@ -221,13 +223,13 @@ def softmax(x: Any, axis: int = 1) -> Variable:
     return Softmax(axis)(x)
 
 
-def softmax_simple(x: Any, axis: int = 1) -> Variable:
+def softmax_simple(x: Operand, axis: int = 1) -> Variable:
     """As `softmax`, written out."""
     y = F.exp(x)
     return y / F.sum(y, axis=axis, keepdims=True)
 
 
-def log_softmax(x: Any, axis: int = 1) -> Variable:
+def log_softmax(x: Operand, axis: int = 1) -> Variable:
     """The logarithm of `softmax`.
 
     Args:
@@ -242,7 +244,7 @@ def log_softmax(x: Any, axis: int = 1) -> Variable:
     return LogSoftmax(axis)(x)
 
 
-def clip(x: Any, x_min: Any, x_max: Any) -> Variable:
+def clip(x: Operand, x_min: float, x_max: float) -> Variable:
     """x, brought into [x_min, x_max].
 
     Args:
@@ -263,7 +265,7 @@ def clip(x: Any, x_min: Any, x_max: Any) -> Variable:
 class MeanSquaredError(Derived):
     """See `mean_squared_error`: the Function that it calls."""
 
-    def compute(self, x0: Any, x1: Any) -> Any:
+    def compute(self, x0: Tensor, x1: Tensor) -> Any:
         x0, x1 = match(x0, x1)
         difference = x0 - x1
         return (difference * difference).sum() / len(difference)
@@ -272,14 +274,14 @@ class MeanSquaredError(Derived):
 class SoftmaxCrossEntropy(Derived):
     """See `softmax_cross_entropy`: the Function that it calls."""
 
-    def compute(self, x: Any, t: Any) -> Any:
+    def compute(self, x: Tensor, t: Tensor) -> Any:
         labels = t._a
         if labels.ndim != 1 or labels.dtype != np.int64:
             t = t.long().reshape(-1)
         return nn.cross_entropy(real(x), t)
 
 
-def mean_squared_error(x0: Any, x1: Any) -> Variable:
+def mean_squared_error(x0: Operand, x1: Operand) -> Variable:
     """The sum of squared differences over the number of rows.
 
     Args:
@@ -293,13 +295,13 @@ def mean_squared_error(x0: Any, x1: Any) -> Variable:
     return MeanSquaredError()(x0, x1)
 
 
-def mean_squared_error_simple(x0: Any, x1: Any) -> Variable:
+def mean_squared_error_simple(x0: Operand, x1: Operand) -> Variable:
     """As `mean_squared_error`, written out."""
     difference = as_variable(x0) - x1
     return F.sum(difference**2) / len(difference)
 
 
-def softmax_cross_entropy(x: Any, t: Any) -> Variable:
+def softmax_cross_entropy(x: Operand, t: Operand) -> Variable:
     """The mean over the rows of -log softmax(x) at the class numbers `t`.
 
     Args:
@@ -314,7 +316,7 @@ def softmax_cross_entropy(x: Any, t: Any) -> Variable:
     return SoftmaxCrossEntropy()(x, t)
 
 
-def softmax_cross_entropy_simple(x: Any, t: Any) -> Variable:
+def softmax_cross_entropy_simple(x: Operand, t: Operand) -> Variable:
     """As `softmax_cross_entropy`, written out."""
     x, t = as_variable(x), as_variable(t)
     n = x.shape[0]
@@ -326,12 +328,12 @@ def softmax_cross_entropy_simple(x: Any, t: Any) -> Variable:
 class SigmoidCrossEntropy(Derived):
     """See `sigmoid_cross_entropy`: the Function that it calls."""
 
-    def compute(self, x: Any, t: Any) -> Any:
+    def compute(self, x: Tensor, t: Tensor) -> Any:
         x, t = match(x, t)
         return nn.binary_cross_entropy_with_logits(x, t, reduction="sum") / len(x)
 
 
-def sigmoid_cross_entropy(x: Any, t: Any) -> Variable:
+def sigmoid_cross_entropy(x: Operand, t: Operand) -> Variable:
     """The binary cross entropy of sigmoid(x) with 0s and 1s, over the number of rows.
 
     Args:
@@ -346,7 +348,7 @@ def sigmoid_cross_entropy(x: Any, t: Any) -> Variable:
     return SigmoidCrossEntropy()(x, t if x.ndim == t.ndim else F.reshape(t, x.shape))
 
 
-def binary_cross_entropy(p: Any, t: Any) -> Variable:
+def binary_cross_entropy(p: Operand, t: Operand) -> Variable:
     """The cross entropy of probabilities with 0s and 1s, over the number of rows.
 
     Args:
@@ -365,7 +367,7 @@ def binary_cross_entropy(p: Any, t: Any) -> Variable:
     return -1 * F.sum(t * F.log(p) + (1 - t) * F.log(1 - p)) / len(t)
 
 
-def accuracy(y: Any, t: Any) -> Variable:
+def accuracy(y: Operand, t: Operand) -> Variable:
     """The part of the rows whose largest entry is at the class `t`; not differentiable.
 
     Args:
@@ -385,7 +387,7 @@ def accuracy(y: Any, t: Any) -> Variable:
 # -- dropout, normalisation, embedding ------------------------------------------------------------
 
 
-def dropout(x: Any, dropout_ratio: float = 0.5) -> Variable:
+def dropout(x: Operand, dropout_ratio: float = 0.5) -> Variable:
     """In training, zero for a random part of the elements and the others scaled up to make up for it.
 
     Args:
@@ -424,13 +426,13 @@ class BatchNorm(Derived):
                   [ 1.]])
     """
 
-    def __init__(self, mean: Any, var: Any, decay: float, eps: float) -> None:
+    def __init__(self, mean: Array, var: Array, decay: float, eps: float) -> None:
         self.avg_mean = mean.data if isinstance(mean, Variable) else mean
         self.avg_var = var.data if isinstance(var, Variable) else var
         self.decay = decay
         self.eps = eps
 
-    def compute(self, x: Any, gamma: Any, beta: Any) -> Any:
+    def compute(self, x: Tensor, gamma: Tensor, beta: Tensor) -> Any:
         x = real(x)
         # A single row is its own mean; taken twice, it is a batch that rushlight normalises.
         rows = rl.cat([x, x]) if Config.train and x.numel() == gamma.numel() else x
@@ -449,7 +451,13 @@ class BatchNorm(Derived):
 
 
 def batch_norm(
-    x: Any, gamma: Any, beta: Any, mean: Any, var: Any, decay: float = 0.9, eps: float = 2e-5
+    x: Operand,
+    gamma: Operand,
+    beta: Operand,
+    mean: Array,
+    var: Array,
+    decay: float = 0.9,
+    eps: float = 2e-5,
 ) -> Variable:
     """Each channel (axis 1) brought to mean 0 and variance 1, then scaled by gamma, shifted by beta.
 
@@ -472,7 +480,7 @@ def batch_norm(
 batch_nrom = batch_norm  # the book's spelling
 
 
-def embed_id(x: Any, W: Any) -> Variable:
+def embed_id(x: Operand, W: Operand) -> Variable:
     """The rows of W at the numbers `x`.
 
     Args:

@@ -16,6 +16,7 @@ from .utils import pair
 
 if TYPE_CHECKING:
     from ..base.array_module import ArrayModule
+    from .core import Operand
 
 
 class Layer:
@@ -107,7 +108,7 @@ class Layer:
             param.data = array
 
 
-def _reference(value: Any) -> Any:
+def _reference(value: object) -> Any:
     """A weak reference, so that a layer keeps no graph alive; numbers have none."""
     try:
         return weakref.ref(value)
@@ -115,7 +116,9 @@ def _reference(value: Any) -> Any:
         return lambda: value
 
 
-def _random(shape: tuple[int, ...], fan_in: int, dtype: Any, xp: ArrayModule) -> Any:
+def _random(
+    shape: tuple[int, ...], fan_in: int, dtype: np.typing.DTypeLike, xp: ArrayModule
+) -> Any:
     """Normal numbers of variance 1 / fan_in, drawn by np.random."""
     return xp.random.randn(*shape).astype(dtype) * xp.asarray(np.sqrt(1 / fan_in), dtype)
 
@@ -157,7 +160,11 @@ class Linear(Layer):
     """
 
     def __init__(
-        self, out_size: int, nobias: bool = False, dtype: Any = np.float32, in_size: Any = None
+        self,
+        out_size: int,
+        nobias: bool = False,
+        dtype: np.typing.DTypeLike = np.float32,
+        in_size: Any = None,
     ) -> None:
         super().__init__()
         self.in_size = in_size
@@ -173,7 +180,7 @@ class Linear(Layer):
         drawn = _random(shape, self.in_size, self.dtype, xp)
         self.W.data = drawn if xp is np else xp.ascontiguousarray(drawn.T).T  # see Weight
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         if self.W.data is None:
             self.in_size = x.shape[1]
             self._init_W(cuda.get_array_module(x))
@@ -199,11 +206,11 @@ class Conv2d(Layer):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad: Any = 0,
+        kernel_size: int | tuple[int, int],
+        stride: int | tuple[int, int] = 1,
+        pad: int | tuple[int, int] = 0,
         nobias: bool = False,
-        dtype: Any = np.float32,
+        dtype: np.typing.DTypeLike = np.float32,
         in_channels: Any = None,
     ) -> None:
         super().__init__()
@@ -226,13 +233,13 @@ class Conv2d(Layer):
     def _shape(self) -> tuple[int, ...]:
         return self.out_channels, self.in_channels
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         if self.W.data is None:
             self.in_channels = x.shape[1]
             self._init_W(cuda.get_array_module(x))
         return self._apply(x)
 
-    def _apply(self, x: Any) -> Any:
+    def _apply(self, x: Operand) -> Any:
         return F.conv2d(x, self.W, self.b, self.stride, self.pad)
 
 
@@ -251,7 +258,7 @@ class Deconv2d(Conv2d):
     def _shape(self) -> tuple[int, ...]:
         return self.in_channels, self.out_channels
 
-    def _apply(self, x: Any) -> Any:
+    def _apply(self, x: Operand) -> Any:
         return F.deconv2d(x, self.W, self.b, self.stride, self.pad)
 
 
@@ -281,7 +288,7 @@ class RNN(Layer):
         """Forget the sequence so far."""
         self.h = None
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         total = self.x2h(x)
         self.h = F.tanh(total if self.h is None else total + self.h2h(self.h))
         return self.h
@@ -315,11 +322,11 @@ class LSTM(Layer):
         self.h: Variable | None = None
         self.c: Variable | None = None
 
-    def _gate(self, gate: str, x: Any) -> Any:
+    def _gate(self, gate: str, x: Operand) -> Any:
         total = getattr(self, "x2" + gate)(x)
         return total if self.h is None else total + getattr(self, "h2" + gate)(self.h)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         forget, enter, leave = [F.sigmoid(self._gate(gate, x)) for gate in "fio"]
         cell = enter * F.tanh(self._gate("u", x))
         self.c = cell if self.c is None else forget * self.c + cell
@@ -344,7 +351,7 @@ class EmbedID(Layer):
         super().__init__()
         self.W = Parameter(np.random.randn(in_size, out_size).astype(np.float32), name="W")
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Operand) -> Any:
         return F.embed_id(x, self.W)
 
 
@@ -365,7 +372,7 @@ class BatchNorm(Layer):
         self.gamma = Parameter(None, name="gamma")
         self.beta = Parameter(None, name="beta")
 
-    def _init_params(self, x: Any) -> None:
+    def _init_params(self, x: Operand) -> None:
         xp = cuda.get_array_module(x)
         for param, make in (
             (self.avg_mean, xp.zeros), (self.avg_var, xp.ones),
@@ -374,7 +381,7 @@ class BatchNorm(Layer):
             if param.data is None:
                 param.data = make(x.shape[1], dtype=x.dtype)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Operand) -> Any:
         if self.avg_mean.data is None:
             self._init_params(x)
         return F.batch_nrom(x, self.gamma, self.beta, self.avg_mean.data, self.avg_var.data)

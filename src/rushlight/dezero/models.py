@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,12 @@ from . import functions as F
 from . import layers as L
 from . import utils
 from .layers import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..vision._pillow import PILImage
+    from .core import Operand
 
 
 class Model(Layer):
@@ -29,7 +35,7 @@ class Model(Layer):
         (5, 1)
     """
 
-    def plot(self, *inputs: Any, to_file: str = "model.png") -> Any:
+    def plot(self, *inputs: Operand, to_file: str = "model.png") -> Any:
         """Draw the graph of one call into a file."""
         return utils.plot_dot_graph(self.forward(*inputs), verbose=True, to_file=to_file)
 
@@ -47,14 +53,14 @@ class Sequential(Model):
         (5, 1)
     """
 
-    def __init__(self, *layers: Any) -> None:
+    def __init__(self, *layers: Layer) -> None:
         super().__init__()
         self.layers: list[Any] = []
         for i, layer in enumerate(layers):
             setattr(self, f"l{i}", layer)
             self.layers.append(layer)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         for layer in self.layers:
             x = layer(x)
         return x
@@ -73,7 +79,9 @@ class MLP(Model):
         (5, 1)
     """
 
-    def __init__(self, fc_output_sizes: Any, activation: Callable[[Any], Any] = F.sigmoid) -> None:
+    def __init__(
+        self, fc_output_sizes: Sequence[int], activation: Callable[[Any], Any] = F.sigmoid
+    ) -> None:
         super().__init__()
         self.activation = activation
         self.layers: list[Any] = []
@@ -82,7 +90,7 @@ class MLP(Model):
             setattr(self, f"l{i}", layer)
             self.layers.append(layer)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         for layer in self.layers[:-1]:
             x = self.activation(layer(x))
         return self.layers[-1](x)
@@ -118,7 +126,7 @@ class VGG16(Model):
         if pretrained:
             self.load_weights(utils.get_file(self.WEIGHTS_PATH))
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         for block, (_, count) in enumerate(self._BLOCKS, 1):
             for i in range(1, count + 1):
                 x = F.relu(getattr(self, f"conv{block}_{i}")(x))
@@ -129,7 +137,9 @@ class VGG16(Model):
         return self.fc8(x)
 
     @staticmethod
-    def preprocess(image: Any, size: Any = (224, 224), dtype: Any = np.float32) -> np.ndarray:
+    def preprocess(
+        image: PILImage, size: tuple[int, int] = (224, 224), dtype: np.typing.DTypeLike = np.float32
+    ) -> np.ndarray:
         """A PIL picture as the network was trained on: BGR, the mean taken off, channels first."""
         image = image.convert("RGB")
         if size:
@@ -179,7 +189,7 @@ class ResNet(Model):
         if pretrained:
             self.load_weights(utils.get_file(self.WEIGHTS_PATH.format(n_layers)))
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         x = F.relu(self.bn1(self.conv1(x)))
         x = F.pooling(x, kernel_size=3, stride=2)
         for block in (self.res2, self.res3, self.res4, self.res5):
@@ -235,7 +245,7 @@ class ResNet50(ResNet):
         super().__init__(50, pretrained)
 
 
-def _global_average_pooling_2d(x: Any) -> Any:
+def _global_average_pooling_2d(x: Operand) -> Any:
     n, c, h, w = x.shape
     return F.reshape(F.average_pooling(x, (h, w), stride=1), (n, c))
 
@@ -271,7 +281,7 @@ class BuildingBlock(Layer):
             setattr(self, f"b{i}", BottleneckB(out_channels, mid_channels))
             self._forward.append(f"b{i}")
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         for name in self._forward:
             x = getattr(self, name)(x)
         return x
@@ -293,11 +303,11 @@ class BottleneckA(Layer):
 
     def __init__(
         self,
-        in_channels: Any,
-        mid_channels: Any,
-        out_channels: Any,
-        stride: Any = 2,
-        downsample_fb: Any = False,
+        in_channels: int,
+        mid_channels: int,
+        out_channels: int,
+        stride: int = 2,
+        downsample_fb: bool = False,
     ) -> None:
         super().__init__()
         # Facebook's networks take the stride in the 3x3 convolution, the paper's in the first one.
@@ -311,7 +321,7 @@ class BottleneckA(Layer):
         self.conv4 = L.Conv2d(out_channels, 1, stride, 0, nobias=True)
         self.bn4 = L.BatchNorm()
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         h = F.relu(self.bn1(self.conv1(x)))
         h = F.relu(self.bn2(self.conv2(h)))
         return F.relu(self.bn3(self.conv3(h)) + self.bn4(self.conv4(x)))
@@ -329,7 +339,7 @@ class BottleneckB(Layer):
         (1, 4, 8, 8)
     """
 
-    def __init__(self, in_channels: Any, mid_channels: Any) -> None:
+    def __init__(self, in_channels: int, mid_channels: int) -> None:
         super().__init__()
         self.conv1 = L.Conv2d(mid_channels, 1, 1, 0, nobias=True)
         self.bn1 = L.BatchNorm()
@@ -338,7 +348,7 @@ class BottleneckB(Layer):
         self.conv3 = L.Conv2d(in_channels, 1, 1, 0, nobias=True)
         self.bn3 = L.BatchNorm()
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         h = F.relu(self.bn1(self.conv1(x)))
         h = F.relu(self.bn2(self.conv2(h)))
         return F.relu(self.bn3(self.conv3(h)) + x)
@@ -397,7 +407,7 @@ class SqueezeNet(Model):
             setattr(self, f"fire{i}", Fire(squeeze, expand))
         self.conv10 = L.Conv2d(1000, 1)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Operand) -> Any:
         x = F.pooling(F.relu(self.conv1(x)), 3, 2)
         for i in range(1, len(self._FIRES) + 1):
             x = getattr(self, f"fire{i + 1}")(x)

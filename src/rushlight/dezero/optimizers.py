@@ -19,6 +19,7 @@ from .core import Parameter, Variable
 
 if TYPE_CHECKING:
     from ..base.array_module import ArrayModule
+    from .layers import Layer
 
 
 class Optimizer:
@@ -43,7 +44,7 @@ class Optimizer:
         self.target: Any = None
         self.hooks: list[Callable[[list[Any]], None]] = []
 
-    def setup(self, target: Any) -> Any:
+    def setup(self, target: Layer) -> Any:
         """Say whose Parameters to update: a Model or a Layer."""
         self.target = target
         return self
@@ -59,7 +60,7 @@ class Optimizer:
         for param in params:
             self.update_one(param)
 
-    def update_one(self, param: Any) -> None:
+    def update_one(self, param: Variable) -> None:
         """Change one Parameter by its gradient."""
         raise NotImplementedError
 
@@ -83,7 +84,7 @@ class _Fused(Optimizer):
         """The kernel's numbers as they are today."""
         raise NotImplementedError
 
-    def update_one(self, param: Any) -> None:
+    def update_one(self, param: Variable) -> None:
         self._step([param])
 
     def _update_all(self, params: list[Any]) -> None:
@@ -103,7 +104,7 @@ class _Fused(Optimizer):
         operands = (hyper, *arrays, *grads, *states)
         run(self.kernel, arrays[0].__class__, operands, {"n": len(params), **self.flags})
 
-    def _states_of(self, param: Any) -> list[Any]:
+    def _states_of(self, param: Variable) -> list[Any]:
         held = self._state.get(param)
         if held is None:
             zeros = [compute(rl.zeros_like, param.data) for _ in range(self.states)]
@@ -376,7 +377,7 @@ class FreezeParam:
                [1.]], dtype=float32)
     """
 
-    def __init__(self, *layers: Any) -> None:
+    def __init__(self, *layers: Layer) -> None:
         self.freeze_params: list[Any] = []
         for layer in layers:
             self.freeze_params += [layer] if isinstance(layer, Parameter) else list(layer.params())

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .cuda import get_array_module
 from .utils import pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..base.protocols import Array
 
 # A transform with a method `batched(array)` does to the rows of a batch what a call does to one
 # example. A DataLoader uses it to make a batch by one array operation instead of a hundred.
@@ -38,7 +43,7 @@ def _chain(steps: list[Any]) -> Callable[[Any], Any]:
 class Compose:
     """Several transforms, one after the other."""
 
-    def __init__(self, transforms: Any = ()) -> None:
+    def __init__(self, transforms: Iterable[Callable[..., Any]] = ()) -> None:
         self.transforms = list(transforms)
 
     def __call__(self, img: Any) -> Any:
@@ -68,7 +73,7 @@ class Convert:
 class Resize:
     """A picture in another size (a number or (width, height)); `mode` is PIL's resampling."""
 
-    def __init__(self, size: Any, mode: int = 2) -> None:
+    def __init__(self, size: int | tuple[int, int], mode: int = 2) -> None:
         self.size = pair(size)
         self.mode = mode
 
@@ -79,7 +84,7 @@ class Resize:
 class CenterCrop:
     """The middle of a picture."""
 
-    def __init__(self, size: Any) -> None:
+    def __init__(self, size: int | tuple[int, int]) -> None:
         self.size = pair(size)
 
     def __call__(self, img: Any) -> Any:
@@ -91,7 +96,7 @@ class CenterCrop:
 class ToArray:
     """A picture as an array, channels first; arrays stay as they are."""
 
-    def __init__(self, dtype: Any = np.float32) -> None:
+    def __init__(self, dtype: np.typing.DTypeLike = np.float32) -> None:
         self.dtype = dtype
 
     def __call__(self, img: Any) -> Any:
@@ -131,14 +136,14 @@ class RandomHorizontalFlip:
 class Normalize:
     """(array - mean) / std; with several numbers, one for each channel (axis 0)."""
 
-    def __init__(self, mean: Any = 0, std: Any = 1) -> None:
+    def __init__(self, mean: float | Sequence[float] = 0, std: float | Sequence[float] = 1) -> None:
         self.mean = mean
         self.std = std
 
     def __call__(self, array: Any) -> Any:
         return self._scaled(array, 0)
 
-    def _scaled(self, array: Any, channel: int) -> Any:
+    def _scaled(self, array: Array, channel: int) -> Any:
         mean, std = (self._number(v, array, channel) for v in (self.mean, self.std))
         if np.isscalar(mean) and mean == 0:  # a copy less
             return array / std
@@ -164,7 +169,7 @@ class Flatten:
 class AsType:
     """An array in another dtype."""
 
-    def __init__(self, dtype: Any = np.float32) -> None:
+    def __init__(self, dtype: np.typing.DTypeLike = np.float32) -> None:
         self.dtype = dtype
 
     def __call__(self, array: Any) -> Any:
@@ -177,7 +182,7 @@ ToFloat = AsType
 class ToInt(AsType):
     """An array of integers."""
 
-    def __init__(self, dtype: Any = int) -> None:
+    def __init__(self, dtype: np.typing.DTypeLike = int) -> None:
         super().__init__(dtype)
 
 

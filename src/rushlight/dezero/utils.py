@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,17 +18,21 @@ from ._arrays import compute
 from ._traced import Traced
 from .core import as_variable
 
+if TYPE_CHECKING:
+    from ..base.protocols import Array
+    from .core import Function, Operand, Variable
+
 # -- pictures of graphs ---------------------------------------------------------------------------
 
 
-def _dot_var(v: Any, verbose: bool = False) -> str:
+def _dot_var(v: Variable, verbose: bool = False) -> str:
     name = v.name or ""
     if verbose and v.data is not None:
         name += (": " if name else "") + f"{v.shape} {v.dtype}"
     return f'{id(v)} [label="{name}", color=orange, style=filled]\n'
 
 
-def _dot_func(f: Any) -> str:
+def _dot_func(f: Function) -> str:
     label = getattr(f, "label", type(f).__name__)
     lines = [f'{id(f)} [label="{label}", color=lightblue, style=filled, shape=box]\n']
     lines += [f"{id(x)} -> {id(f)}\n" for x in f.inputs]
@@ -36,7 +40,7 @@ def _dot_func(f: Any) -> str:
     return "".join(lines)
 
 
-def get_dot_graph(output: Any, verbose: bool = True) -> str:
+def get_dot_graph(output: Variable, verbose: bool = True) -> str:
     """The graph that led to `output`, in the DOT language of graphviz."""
     text = _dot_var(output, verbose)
     functions = [] if output.creator is None else [output.creator]
@@ -52,7 +56,7 @@ def get_dot_graph(output: Any, verbose: bool = True) -> str:
     return "digraph g {\n" + text + "}"
 
 
-def plot_dot_graph(output: Any, verbose: bool = True, to_file: str = "graph.png") -> Any:
+def plot_dot_graph(output: Variable, verbose: bool = True, to_file: str = "graph.png") -> Any:
     """Draw the graph into a file by graphviz; a notebook gets the picture too.
 
     Without graphviz the DOT text is written beside, and a warning says what is missing.
@@ -82,7 +86,7 @@ def plot_dot_graph(output: Any, verbose: bool = True, to_file: str = "graph.png"
 # -- sums and shapes ------------------------------------------------------------------------------
 
 
-def sum_to(x: Any, shape: Any) -> Any:
+def sum_to(x: Array, shape: tuple[int, ...]) -> Any:
     """An array added up over its leading axes, and over those where `shape` has a 1.
 
     As in the original the other axes are not compared with `shape`: they stay as they are.
@@ -93,25 +97,27 @@ def sum_to(x: Any, shape: Any) -> Any:
     return compute(lambda t: t.sum(axes).reshape(left) if axes else t, x)
 
 
-def reshape_sum_backward(gy: Any, x_shape: Any, axis: Any, keepdims: bool) -> Any:
+def reshape_sum_backward(
+    gy: Variable, x_shape: tuple[int, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> Any:
     """The gradient of a sum with the axes back that the sum took away."""
     if axis is None or keepdims or not x_shape:
         return gy
     return gy.reshape(_kept(x_shape, axis))
 
 
-def max_backward_shape(x: Any, axis: Any) -> list[int]:
+def max_backward_shape(x: Array, axis: int | tuple[int, ...] | None) -> list[int]:
     """The shape of a maximum with the axes it was taken over left in, as ones."""
     return list(_kept(x.shape, axis))
 
 
-def _kept(shape: Any, axis: Any) -> tuple[int, ...]:
+def _kept(shape: tuple[int, ...], axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
     axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     gone = {a % len(shape) for a in axes}
     return tuple([1 if i in gone else n for i, n in enumerate(shape)])
 
 
-def logsumexp(x: Any, axis: int = 1) -> Any:
+def logsumexp(x: Array, axis: int = 1) -> Any:
     """log(sum(exp(x))) of an array, without overflow; the axis stays."""
     return compute(rl.logsumexp, x, axis, keepdim=True)
 
@@ -119,16 +125,16 @@ def logsumexp(x: Any, axis: int = 1) -> Any:
 # -- checks ---------------------------------------------------------------------------------------
 
 
-def _raw(x: Any) -> Any:
+def _raw(x: Operand) -> Any:
     return x.data if isinstance(x, Traced) else x
 
 
-def array_equal(a: Any, b: Any) -> bool:
+def array_equal(a: Operand, b: Operand) -> bool:
     """Whether two arrays or Variables are the same."""
     return np.array_equal(cuda.as_numpy(a), cuda.as_numpy(b))
 
 
-def array_allclose(a: Any, b: Any, rtol: float = 1e-4, atol: float = 1e-5) -> bool:
+def array_allclose(a: Operand, b: Operand, rtol: float = 1e-4, atol: float = 1e-5) -> bool:
     """Whether two arrays or Variables are nearly the same."""
     return np.allclose(cuda.as_numpy(a), cuda.as_numpy(b), rtol=rtol, atol=atol)
 
@@ -150,7 +156,12 @@ def numerical_grad(f: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> 
 
 
 def gradient_check(
-    f: Callable[..., Any], x: Any, *args: Any, rtol: float = 1e-4, atol: float = 1e-5, **kwargs: Any
+    f: Callable[..., Any],
+    x: Operand,
+    *args: Any,
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    **kwargs: Any,
 ) -> bool:
     """Whether backward agrees with central differences, in float64; prints both if not."""
     x = as_variable(x)
@@ -170,7 +181,7 @@ def gradient_check(
 # -- sizes ----------------------------------------------------------------------------------------
 
 
-def pair(x: Any) -> tuple[int, int]:
+def pair(x: int | tuple[int, int]) -> tuple[int, int]:
     """A number as (number, number); a pair as it is."""
     if isinstance(x, (int, np.integer)):
         return int(x), int(x)
