@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.dtypes import as_dtype
@@ -14,6 +14,10 @@ from ...operators.create.like import empty_like
 from ...operators.memory.casting import _parse_to
 from ..parameter import is_lazy
 from ._members import Members, children_first
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 
 class Convert(Members):
@@ -106,7 +110,7 @@ class Convert(Members):
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+    def to_empty(self, *, device: device | str | int | None, recurse: bool = True) -> Any:
         """Move to a device without copying values: memory is there, its content is not set.
 
         Used for modules made on the `meta` device, before a checkpoint is loaded.
@@ -131,7 +135,7 @@ class Convert(Members):
         """
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device: Any = None) -> Any:
+    def cuda(self, device: int | device | None = None) -> Any:
         """Move all parameters and buffers to a GPU and return the module.
 
         Args:
@@ -143,7 +147,7 @@ class Convert(Members):
         """
         return self._apply(lambda t: t.cuda(device))
 
-    def xpu(self, device: Any = None) -> Any:
+    def xpu(self, device: int | device | None = None) -> Any:
         """Raise an error that names the devices there are: rushlight has no XPU."""
         return self._apply(lambda t: t.to("xpu" if device is None else device))
 
@@ -195,7 +199,7 @@ class Convert(Members):
         """
         return self._cast_floats(dtypes.bfloat16)
 
-    def _cast_floats(self, dtype: Any) -> Any:
+    def _cast_floats(self, dtype: dtype) -> Any:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:

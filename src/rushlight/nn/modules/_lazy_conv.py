@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ..parameter import UninitializedParameter
 from .lazy import LazyModuleMixin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 
 class _LazyConvNd(LazyModuleMixin):
@@ -14,7 +20,13 @@ class _LazyConvNd(LazyModuleMixin):
 
     _n: int
 
-    def _wait(self: Any, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+    def _wait(
+        self: Any,
+        out_channels: int,
+        bias: bool,
+        device: device | str | int | None,
+        dtype: dtype | None,
+    ) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
@@ -52,15 +64,15 @@ class LazyConv(_LazyConvNd):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | str | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(
             0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode,
@@ -75,16 +87,16 @@ class LazyConvTranspose(_LazyConvNd):
     def __init__(
         self,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | str | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: int | Sequence[int] = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(
             0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .module import Module
 
 
-def typename(value: Any) -> str:
+def typename(value: object) -> str:
     """The name PyTorch's messages use for a value's type: `torch.FloatTensor`, `int`, `a.b.C`."""
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         return value.type()

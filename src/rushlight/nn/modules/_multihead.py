@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty
@@ -11,6 +11,12 @@ from .. import init
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
+
+    pass
 
 
 class MultiheadAttention(Module):
@@ -59,8 +65,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         _check_sizes(embed_dim, num_heads)
         super().__init__()
@@ -72,7 +78,7 @@ class MultiheadAttention(Module):
         self.dropout = dropout
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
-        where = {"device": device, "dtype": dtype}
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
         self._make_in_proj(where)
         if bias:
             self.in_proj_bias = Parameter(empty(3 * embed_dim, **where))

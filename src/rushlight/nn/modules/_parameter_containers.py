@@ -20,7 +20,7 @@ def _as_parameter(value: Any) -> Any:
     return value
 
 
-def _line(key: Any, value: Any, label: Callable[[Tensor], Any]) -> str:
+def _line(key: object, value: Any, label: Callable[[Tensor], Any]) -> str:
     if not isinstance(value, Tensor):
         return f"  ({key}): Object of type: {type(value).__name__}"
     size = "x".join(str(s) for s in value.size())
@@ -166,7 +166,7 @@ class ParameterDict(Module):
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self._keys))
 
-    def __contains__(self, key: Any) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._keys
 
     def copy(self) -> ParameterDict:

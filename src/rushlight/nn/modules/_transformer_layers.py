@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from .. import functional as F
@@ -12,6 +12,12 @@ from .dropout import Dropout
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
+
+    pass
 
 
 def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
@@ -39,11 +45,11 @@ class _TransformerLayer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        where = {"device": device, "dtype": dtype}
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
         heads = (d_model, nhead, dropout, bias)
         self.self_attn = MultiheadAttention(*heads, batch_first=batch_first, **where)
         if self._attentions == 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty
@@ -11,6 +11,10 @@ from .. import init
 from ..parameter import Parameter
 from ._multihead import MultiheadAttention
 from .module import Module
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
@@ -388,7 +392,11 @@ class PReLU(Module):
     __constants__ = ["num_parameters"]
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_parameters = num_parameters

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from .module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Flatten", "Unflatten"]
 
@@ -59,7 +62,7 @@ class Unflatten(Module):
 
     __constants__ = ["dim", "unflattened_size"]
 
-    def __init__(self, dim: Any, unflattened_size: Any) -> None:
+    def __init__(self, dim: int | str, unflattened_size: Sequence[Any]) -> None:
         super().__init__()
         if isinstance(dim, str):
             raise NotImplementedError("rushlight has no named dimensions; give the dim as an int")
@@ -76,7 +79,7 @@ class Unflatten(Module):
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
-def _check_size(size: Any) -> None:
+def _check_size(size: Sequence[Any]) -> None:
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 __all__ = [
     "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d",
@@ -27,8 +31,8 @@ class _InstanceNorm(_NormBase):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

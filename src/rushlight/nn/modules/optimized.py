@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.compiling import again, meeting
 from .module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import SupportsIndex
 
 _OWN = frozenset(("_orig_mod", "_compiled", "_modules", "_parameters", "_buffers"))
 
@@ -13,7 +17,7 @@ _OWN = frozenset(("_orig_mod", "_compiled", "_modules", "_parameters", "_buffers
 class OptimizedModule(Module):
     """A module whose calls are compiled; all else is passed on to the module in `_orig_mod`."""
 
-    def __init__(self, model: Any, compiled: Any) -> None:
+    def __init__(self, model: Module, compiled: Callable[..., Any]) -> None:
         super().__init__()
         self._orig_mod = model
         object.__setattr__(self, "_compiled", compiled)
@@ -44,7 +48,7 @@ class OptimizedModule(Module):
     def __reduce__(self) -> Any:
         return again, (self._orig_mod, self._compiled.options())
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         return self.__reduce__()
 
     def program(self) -> Any:

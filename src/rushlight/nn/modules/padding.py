@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "CircularPad1d", "CircularPad2d", "CircularPad3d",
@@ -25,7 +28,7 @@ class _PadNd(Module):
     _n: int
     _mode: str
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | str | Sequence[int]) -> None:
         super().__init__()
         self.padding = _ntuple(2 * self._n)(padding)
 
@@ -40,7 +43,7 @@ class _ConstantPadNd(_PadNd):
     __constants__ = ["padding", "value"]
     _mode = "constant"
 
-    def __init__(self, padding: Any, value: float) -> None:
+    def __init__(self, padding: int | str | Sequence[int], value: float) -> None:
         super().__init__(padding)
         self.value = value
 
@@ -109,7 +112,7 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class _ZeroPad(_ConstantPadNd):
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: int | str | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
@@ -17,6 +17,12 @@ from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from .module import Module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -68,8 +74,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.mode = mode
@@ -136,7 +142,7 @@ class RNNBase(Module):
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def check_input(self, input: Tensor, batch_sizes: Any) -> None:
+    def check_input(self, input: Tensor, batch_sizes: Tensor | BatchSizes | None) -> None:
         """Raise an error if the input's dtype, or its number or size of dimensions, is wrong."""
         first = self._flat_weights[0]
         if not here.casting and input.dtype != first.dtype:
@@ -153,13 +159,15 @@ class RNNBase(Module):
                 f"got {input.size(-1)}"
             )
 
-    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Any) -> tuple[int, int, int]:
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Tensor | BatchSizes | None
+    ) -> tuple[int, int, int]:
         """Return the shape of the initial hidden state: (layers * directions, N, width)."""
         batch = self._batch_of(input, batch_sizes)
         out = self.proj_size if self.proj_size > 0 else self.hidden_size
         return self.num_layers * (2 if self.bidirectional else 1), batch, out
 
-    def _batch_of(self, input: Tensor, batch_sizes: Any) -> int:
+    def _batch_of(self, input: Tensor, batch_sizes: Tensor | BatchSizes | None) -> int:
         if batch_sizes is not None:
             return int(batch_sizes[0])
         return input.size(0) if self.batch_first else input.size(1)
@@ -174,7 +182,9 @@ class RNNBase(Module):
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
-    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Any) -> None:
+    def check_forward_args(
+        self, input: Tensor, hidden: Any, batch_sizes: Tensor | BatchSizes | None
+    ) -> None:
         """Raise an error if the input or the hidden state does not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
@@ -282,11 +292,11 @@ class RNNBase(Module):
         return text
 
 
-def _each(state: Any, fn: Any) -> Any:
+def _each(state: Any, fn: Callable[[Tensor], Tensor]) -> Any:
     return tuple(fn(t) for t in state) if isinstance(state, tuple) else fn(state)
 
 
-def _check(rnn: RNNBase, dropout: Any) -> None:
+def _check(rnn: RNNBase, dropout: float) -> None:
     if (
         not isinstance(dropout, numbers.Number)
         or not 0 <= dropout <= 1  # type: ignore[operator]
@@ -430,12 +440,16 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(self, input: Tensor, batch_sizes: Any) -> tuple[int, int, int]:
+    def get_expected_cell_size(
+        self, input: Tensor, batch_sizes: Tensor | BatchSizes | None
+    ) -> tuple[int, int, int]:
         """Return the shape of the initial cell: (layers * directions, N, hidden_size)."""
         layers, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
         return layers, batch, self.hidden_size
 
-    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Any) -> None:
+    def check_forward_args(
+        self, input: Tensor, hidden: Any, batch_sizes: Tensor | BatchSizes | None
+    ) -> None:
         """Raise an error if the input, the hidden state or the cell does not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
@@ -11,6 +11,10 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 __all__ = ["Embedding", "EmbeddingBag"]
 
@@ -31,7 +35,13 @@ def _wrapped(padding_idx: int | None, rows: int) -> int | None:
 class _Table(Module):
     """The base class of tables: a weight with one row per index."""
 
-    def _make_weight(self, given: Any, device: Any, dtype: Any, freeze: bool = False) -> None:
+    def _make_weight(
+        self,
+        given: Tensor | None,
+        device: device | str | int | None,
+        dtype: dtype | None,
+        freeze: bool = False,
+    ) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if given is None:
             self.weight = Parameter(
@@ -98,8 +108,8 @@ class Embedding(_Table):
         sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
@@ -221,8 +231,8 @@ class EmbeddingBag(_Table):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings

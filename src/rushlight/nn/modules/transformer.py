@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...core.tensor import Tensor
@@ -22,13 +22,19 @@ from .container import ModuleList
 from .module import Module
 from .normalization import LayerNorm
 
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
+
 __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
     "TransformerEncoderLayer",
 ]  # fmt: skip
 
 
-def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+def _generate_square_subsequent_mask(
+    sz: int, device: device | str | int | None = None, dtype: dtype | None = None
+) -> Tensor:
     """A mask with -inf above the diagonal, so that no position looks at a later one."""
     return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
 
@@ -118,7 +124,7 @@ class TransformerEncoder(Module):
         return output.masked_fill(padded.unsqueeze(-1), 0.0)
 
 
-def _could_be_nested(layer: Any) -> bool:
+def _could_be_nested(layer: Module) -> bool:
     """Whether PyTorch would leave padding out of the computation for this kind of layer."""
     if not isinstance(layer, TransformerEncoderLayer):
         return False
@@ -229,24 +235,24 @@ class Transformer(Module):
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
         activation: str | Callable[[Tensor], Tensor] = F.relu,
-        custom_encoder: Any = None,
-        custom_decoder: Any = None,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
         layer_norm_eps: float = 1e-5,
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         shape = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
         how = (batch_first, norm_first, bias, device, dtype)
-        self.encoder = custom_encoder
+        self.encoder: Any = custom_encoder
         if custom_encoder is None:
             norm = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
             layer = TransformerEncoderLayer(*shape, *how)
             self.encoder = TransformerEncoder(layer, num_encoder_layers, norm)
-        self.decoder = custom_decoder
+        self.decoder: Any = custom_decoder
         if custom_decoder is None:
             norm = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
             self.decoder = TransformerDecoder(
@@ -315,7 +321,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(
-        sz: int, device: Any = None, dtype: Any = dtypes.float32
+        sz: int, device: device | str | int | None = None, dtype: dtype = dtypes.float32
     ) -> Tensor:
         """Return a mask with which no place looks at a later one: -inf above the diagonal, 0 elsewhere.
 
