@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import nn
 from ...core.tensor import Tensor
@@ -11,9 +11,6 @@ from ._api import WeightsEnum, register_model
 from ._build import build, weights
 from ._utils import _ovewrite_named_param, handle_legacy_interface
 from ._weights import imagenet
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "ResNet", "ResNet18_Weights", "ResNet34_Weights", "ResNet50_Weights", "ResNet101_Weights",

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from ... import nn
 from ...core.tensor import Tensor
@@ -18,9 +18,6 @@ from ._build import build, weights
 from ._utils import _ovewrite_named_param, check
 from ._weights import imagenet
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = [
     "ViT_B_16_Weights", "ViT_B_32_Weights", "ViT_H_14_Weights", "ViT_L_16_Weights",
     "ViT_L_32_Weights", "VisionTransformer", "vit_b_16", "vit_b_32", "vit_h_14", "vit_l_16",
@@ -28,6 +25,16 @@ __all__ = [
 ]  # fmt: skip
 
 _CUBIC = InterpolationMode.BICUBIC
+
+
+class ConvStemConfig(NamedTuple):
+    """One of the convolutions that may cut the patches."""
+
+    out_channels: int
+    kernel_size: int
+    stride: int
+    norm_layer: Callable[..., nn.Module] = nn.BatchNorm2d
+    activation_layer: Callable[..., nn.Module] = nn.ReLU
 
 
 class MLPBlock(MLP):

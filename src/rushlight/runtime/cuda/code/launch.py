@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -17,9 +17,6 @@ from cupy.cuda import driver, runtime
 from ... import devices
 from ..memory.lost import explained
 from ..memory.streams import current
-
-if TYPE_CHECKING:
-    pass
 
 _native: Any = None
 try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .....base import dtypes
 from .....core.tensor import Tensor
@@ -11,9 +11,6 @@ from .... import tv_tensors
 from ....ops._box_formats import from_first_corner, to_first_corner
 from ....tv_tensors import BoundingBoxes, BoundingBoxFormat, is_rotated_bounding_format
 from ._registry import is_pure_tensor
-
-if TYPE_CHECKING:
-    pass
 
 Format = BoundingBoxFormat
 
