@@ -35,6 +35,7 @@ import numpy as np
 IMPORTS = """from {up}base.device import device as _device
 from {up}base.dtypes import dtype as _dtype
 from {up}base.formats import layout as _layout
+from {up}base.formats import qscheme as _qscheme
 from {up}base.formats import memory_format as _memory_format
 from {up}base.shapes import Size as _Size
 from {up}core.tensor import Tensor as _Tensor
@@ -292,6 +293,7 @@ def constant(value: Any) -> str:
     kinds = {
         "dtype": "_dtype",
         "layout": "_layout",
+        "qscheme": "_qscheme",
         "memory_format": "_memory_format",
         "format_type": "_memory_format",
     }

@@ -12,7 +12,7 @@ from .base.config import settings as _settings
 from .base.device import device, get_default_device, set_default_device
 from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from .base.errors import AcceleratorError, OutOfMemoryError
-from .base.formats import layout, memory_format
+from .base.formats import layout, memory_format, qscheme
 from .base.shapes import Size
 from .core.compiling import meeting as _meeting
 from .core.hot import meeting as _hot_loops
@@ -89,6 +89,7 @@ __all__ = [
     "newaxis",
     "no_grad",
     "pi",
+    "qscheme",
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
@@ -103,6 +104,7 @@ _constants: tuple[_Any, ...] = (
     *_formats.FORMATS,
     *_formats.LAYOUTS,
     *_formats.NAMED,
+    *_formats.QSCHEMES.values(),
 )
 _collected = {c.name: c for c in _constants} | _dtypes.ALIASES | _NAMESPACES["torch"]
 globals().update(_collected)

@@ -10,6 +10,7 @@ import numpy as np
 from .base.device import device as _device
 from .base.dtypes import dtype as _dtype
 from .base.formats import layout as _layout
+from .base.formats import qscheme as _qscheme
 from .base.formats import memory_format as _memory_format
 from .base.shapes import Size as _Size
 from .core.tensor import Tensor as _Tensor
@@ -92,6 +93,7 @@ from .amp.autocast import is_autocast_enabled as is_autocast_enabled
 from .amp.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
 from .amp.autocast import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast import set_autocast_enabled as set_autocast_enabled
+from .amp.grad_scaler import GradScaler as GradScaler
 from .autograd.batched import vmap as vmap
 from .base.device import device as device
 from .base.device import get_default_device as get_default_device
@@ -105,6 +107,7 @@ from .base.errors import AcceleratorError as AcceleratorError
 from .base.errors import OutOfMemoryError as OutOfMemoryError
 from .base.formats import layout as layout
 from .base.formats import memory_format as memory_format
+from .base.formats import qscheme as qscheme
 from .base.shapes import Size as Size
 from .capture.compiled import compile as compile
 from .cli.alias import as_torch as as_torch
@@ -181,6 +184,7 @@ bfloat16: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
 complex128: _dtype
@@ -201,17 +205,34 @@ float8_e8m0fnu: _dtype
 half: _dtype
 inf: _b.float
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 jagged: _layout
 legacy_contiguous_format: _memory_format
 long: _dtype
 nan: _b.float
 newaxis: None
+per_channel_affine: _qscheme
+per_channel_affine_float_qparams: _qscheme
+per_channel_symmetric: _qscheme
+per_tensor_affine: _qscheme
+per_tensor_symmetric: _qscheme
 pi: _b.float
 preserve_format: _memory_format
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
 sparse_bsc: _layout
 sparse_bsr: _layout
@@ -494,7 +515,7 @@ def angle(input: _Tensor, *, out: Any = None) -> _Tensor:
     """The angle of every number in radians: 0 for positive real ones, pi for negative ones."""
 def any(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: Any = None) -> _Tensor:
     """Whether at least one element, or one along dimensions, is true (not zero)."""
-def arange(*bounds: _b.complex, start: Any = None, end: Any = None, step: Any = None, out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
+def arange(*bounds: _b.complex, start: _b.float | _Tensor | None = None, end: _b.float | _Tensor | None = None, step: _b.float | _Tensor | None = None, out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """Numbers in equal steps; the end is not included."""
 def arccos(input: _Tensor, *, out: Any = None) -> _Tensor:
     """The angle, in radians, whose cosine every element is."""
@@ -804,13 +825,13 @@ def einsum(equation: _b.str, *operands: Any) -> _Tensor:
     """Sums of products, written with one letter per dimension."""
 def embedding(weight: _Tensor, indices: _Tensor, padding_idx: _b.int = -1, scale_grad_by_freq: _b.bool = False, sparse: _b.bool = False) -> _Tensor:
     """As `nn.functional.embedding`, with the table first."""
-def empty(*size: _b.int | Sequence[_b.int], out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, memory_format: _memory_format | None = None, names: Any = None, **keyword: Any) -> _Tensor:
+def empty(*size: _b.int | Sequence[_b.int], out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, memory_format: _memory_format | None = None, names: Any = None, **keyword: Any) -> _Tensor:
     """A tensor whose values are whatever the memory held before."""
 def empty_like(input: _Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, memory_format: _memory_format | None = None) -> _Tensor:
     """A tensor with the shape and, unless given, the dtype and device of another one; its values are arbitrary."""
-def empty_permuted(size: _b.int | Sequence[_b.int], physical_layout: Any, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
+def empty_permuted(size: _b.int | Sequence[_b.int], physical_layout: Sequence[_b.int], *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """A tensor without gaps in memory, its dimensions stored in the given order; values are whatever the memory held."""
-def empty_strided(size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
+def empty_strided(size: _b.int | Sequence[_b.int], stride: Sequence[_b.int], *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """A tensor of the given sizes and strides whose values are whatever the memory held before."""
 def eq(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: Any = None) -> _Tensor:
     """Where `input == other`."""
@@ -844,7 +865,7 @@ def expm1(input: _Tensor, *, out: Any = None) -> _Tensor:
     """`exp(input) - 1`, exact for numbers near zero too."""
 def expm1_(input: _Tensor) -> _Tensor:
     """In-place version of `expm1`: the result is written into this tensor."""
-def eye(n: _b.int, m: _b.int | None = None, *, out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
+def eye(n: _b.int, m: _b.int | None = None, *, out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere."""
 def feature_alpha_dropout(input: _Tensor, p: _b.float, train: _b.bool) -> _Tensor:
     """`alpha_dropout` of whole channels."""
@@ -898,11 +919,13 @@ def frexp(input: _Tensor, *, out: Any = None) -> Any:
     """Every element as a mantissa, whose size is in [0.5, 1), and a power of two."""
 def from_dlpack(ext_tensor: Any, *, device: _device | _b.str | _b.int | None = None, copy: _b.bool | None = None) -> _Tensor:
     """A tensor over the memory of another library's array."""
+def from_file(filename: _b.str, shared: _b.bool | None = None, size: _b.int = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, pin_memory: _b.bool = False, requires_grad: _b.bool = False) -> _Tensor:
+    """A tensor over the bytes of a file, read as they are looked at."""
 def from_numpy(ndarray: np.ndarray) -> _Tensor:
     """A tensor over the memory of a NumPy array; both see changes of either."""
 def frombuffer(buffer: Any, *, dtype: _dtype | None, count: _b.int = -1, offset: _b.int = 0, requires_grad: _b.bool = False) -> _Tensor:
     """A tensor of one dimension over the memory of an object with the buffer protocol."""
-def full(size: _b.int | Sequence[_b.int], fill_value: _b.complex, *, out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, names: Any = None) -> _Tensor:
+def full(size: _b.int | Sequence[_b.int], fill_value: _b.complex, *, out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, names: Any = None) -> _Tensor:
     """A tensor filled with one value."""
 def full_like(input: _Tensor, fill_value: _b.complex, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, memory_format: _memory_format | None = None) -> _Tensor:
     """One value in the shape and, unless given, the dtype and device of another tensor."""
@@ -1098,7 +1121,7 @@ def lgamma(input: _Tensor, *, out: Any = None) -> _Tensor:
     """The logarithm of the absolute value of the gamma function."""
 def lgamma_(input: _Tensor) -> _Tensor:
     """In-place version of `lgamma`: the result is written into this tensor."""
-def linspace(start: Any, end: Any, steps: _b.int, *, out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
+def linspace(start: _b.float | _Tensor | None, end: _b.float | _Tensor | None, steps: _b.int, *, out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """Evenly spaced numbers, both ends included."""
 def log(input: _Tensor, *, out: Any = None) -> _Tensor:
     """The natural logarithm of every element; nan for negative ones."""
@@ -1146,7 +1169,7 @@ def logit(input: _Tensor, eps: _b.float | None = None, *, out: Any = None) -> _T
     """The inverse of `sigmoid`."""
 def logit_(input: _Tensor, eps: _b.float | None = None) -> _Tensor:
     """In-place version of `logit`: the result is written into this tensor."""
-def logspace(start: Any, end: Any, steps: _b.int, base: _b.float = 10.0, *, out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
+def logspace(start: _b.float | _Tensor | None, end: _b.float | _Tensor | None, steps: _b.int, base: _b.float = 10.0, *, out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """Powers of a base whose exponents are evenly spaced."""
 def logsumexp(input: _Tensor, dim: _b.int | Sequence[_b.int] | None, keepdim: _b.bool = False, *, out: Any = None) -> _Tensor:
     """The logarithm of the sum of exponentials over dimensions, computed so that nothing overflows."""
@@ -1278,7 +1301,7 @@ def not_equal_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Ten
     """In-place version of `not_equal`: the result is written into this tensor."""
 def numel(input: _Tensor) -> _b.int:
     """The number of elements."""
-def ones(*size: _b.int | Sequence[_b.int], out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, names: Any = None, **keyword: Any) -> _Tensor:
+def ones(*size: _b.int | Sequence[_b.int], out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, names: Any = None, **keyword: Any) -> _Tensor:
     """A tensor of ones."""
 def ones_like(input: _Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, memory_format: _memory_format | None = None) -> _Tensor:
     """Ones in the shape and, unless given, the dtype and device of another tensor."""
@@ -1342,7 +1365,7 @@ def randn_like(input: _Tensor, *, generator: _Generator | None = None, dtype: _d
     """Random numbers from the standard normal distribution, in the shape of another tensor."""
 def randperm(n: _b.int, *, generator: _Generator | None = None, out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """The numbers from 0 to n - 1 in random order."""
-def range(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False) -> _Tensor:
+def range(start: _b.float | _Tensor | None = 0, end: _b.float | _Tensor | None = None, step: _b.float | _Tensor | None = 1, *, out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False) -> _Tensor:
     """Numbers in equal steps, the end included; `arange` is the usual choice, and PyTorch warns about this one."""
 def ravel(input: _Tensor) -> _Tensor:
     """The elements in one dimension; a copy only if the memory is not in order."""
@@ -1534,8 +1557,8 @@ def sum(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _
     """The sum over dimensions, or of all elements."""
 def svd(input: _Tensor, some: _b.bool = True, compute_uv: _b.bool = True, *, out: Any = None) -> Any:
     """As `torch.linalg.svd`: the older name; it returns V and not its conjugate transpose."""
-def swapaxes(input: _Tensor, dim0: _b.int, dim1: _b.int) -> _Tensor:
-    """Two dimensions exchanged, as a view."""
+def swapaxes(input: _Tensor, axis0: _b.int, axis1: _b.int) -> _Tensor:
+    """Two dimensions exchanged, as a view: `transpose` with NumPy's name."""
 def swapdims(input: _Tensor, dim0: _b.int, dim1: _b.int) -> _Tensor:
     """Two dimensions exchanged, as a view."""
 def t(input: _Tensor) -> _Tensor:
@@ -1604,7 +1627,7 @@ def trunc(input: _Tensor, *, out: Any = None) -> _Tensor:
     """The whole part: the fraction is cut off."""
 def trunc_(input: _Tensor) -> _Tensor:
     """In-place version of `trunc`: the result is written into this tensor."""
-def typename(obj: Any) -> _b.str:
+def typename(obj: _b.object) -> _b.str:
     """The name of an object's type; for tensors the old one, such as 'torch.FloatTensor'."""
 def unbind(input: _Tensor, dim: _b.int = 0, *, axis: _b.int | Sequence[_b.int] | None = None) -> _b.tuple[_Tensor, ...]:
     """All slices along a dimension, as a tuple of views without it."""
@@ -1658,7 +1681,7 @@ def xlogy_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
     """In-place version of `xlogy`: the result is written into this tensor."""
 def zero_(input: _Tensor) -> _Tensor:
     """Write zero everywhere; returns the tensor itself."""
-def zeros(*size: _b.int | Sequence[_b.int], out: Any = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, names: Any = None, **keyword: Any) -> _Tensor:
+def zeros(*size: _b.int | Sequence[_b.int], out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, names: Any = None, **keyword: Any) -> _Tensor:
     """A tensor of zeros."""
 def zeros_like(input: _Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, memory_format: _memory_format | None = None) -> _Tensor:
     """Zeros in the shape and, unless given, the dtype and device of another tensor."""

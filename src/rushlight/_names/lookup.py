@@ -15,7 +15,7 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
+    "_C", "__config__", "_dynamo", "_functorch", "_inductor", "_vmap_internals", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
     "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
     "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "sparse", "special", "storage",
@@ -25,7 +25,7 @@ SUBMODULES = (
 # Functions of the top module that live above it, or that few programs need: name -> module.
 LATE = {
     "PyTorchFileReader": "_C",
-    "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
+    "GradScaler": "amp", "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
     **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
                      "clear_autocast_cache"), "amp"), "compile": "capture", "load": "io", "save": "io",
     "set_printoptions": "core.printing", "vmap": "func", "_assert": "base.errors",

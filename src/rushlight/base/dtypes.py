@@ -10,7 +10,9 @@ import numpy as np
 from .config import settings
 
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)  # categories, in the order promotion climbs
-_NO_VALUES = frozenset(["complex32", *(f"uint{n}" for n in range(1, 8))])  # of `NAMED` below
+_QUANTIZED = {"qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1}  # bytes
+_NARROW = [f"{kind}{n}" for kind in ("uint", "int") for n in range(1, 8)]
+_NO_VALUES = frozenset(["complex32", *_NARROW, *_QUANTIZED])  # of `NAMED` below
 
 
 class dtype:  # noqa: N801 - the name users print
@@ -126,7 +128,10 @@ FLOAT8 = tuple(
 )
 
 # Types that libraries compare others with; no tensor has them.
-NAMED = (dtype("complex32", 4, COMPLEX), *[dtype(f"uint{n}", 1, INTEGRAL, signed=False) for n in range(1, 8)])  # fmt: skip
+NAMED = (
+    dtype("complex32", 4, COMPLEX), *[dtype(n, 1, INTEGRAL, signed=n[0] == "i") for n in _NARROW],
+    *[dtype(n, size, INTEGRAL) for n, size in _QUANTIZED.items()],
+)  # fmt: skip
 
 _by_name = {d.name: d for d in (*ALL, *FLOAT8, *NAMED)}
 by_np: dict[np.dtype, dtype] = {d._np: d for d in ALL if d._np is not None}
@@ -134,7 +139,7 @@ by_np: dict[np.dtype, dtype] = {d._np: d for d in ALL if d._np is not None}
 # PyTorch's second names; `rushlight.float` is float32, `rushlight.long` is int64.
 ALIASES = {
     "bool": bool_, "float": float32, "double": float64, "half": float16, "long": int64,
-    "int": int32, "short": int16, "cfloat": complex64, "cdouble": complex128,
+    "int": int32, "short": int16, "chalf": NAMED[0], "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 
 # PyTorch's older names, of which "FloatTensor", "LongStorage" and the words of its messages are made.

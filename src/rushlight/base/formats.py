@@ -53,6 +53,43 @@ class layout:  # noqa: N801
         return (layout_by_name, (self.name,))
 
 
+class qscheme:  # noqa: N801
+    """How numbers are made integers: `torch.per_tensor_affine` and so on. Libraries compare them; no tensor has one.
+
+    Args:
+        name: its name; there are no others than those of this module.
+
+    Example:
+        >>> torch.per_tensor_affine
+        torch.per_tensor_affine
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{settings.module}.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return (qscheme_by_name, (self.name,))
+
+
+QSCHEMES = {
+    name: qscheme(name)
+    for name in (
+        "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine", "per_channel_symmetric",
+        "per_channel_affine_float_qparams",
+    )
+}  # fmt: skip
+
+
+def qscheme_by_name(name: str) -> qscheme:
+    """A scheme by its name: how pickle finds it."""
+    return QSCHEMES[name]
+
+
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")

@@ -70,6 +70,13 @@ def as_size(size: Sequence[Any]) -> tuple[int, ...]:
         ) from None
 
 
+def by_name(name: str, given: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """What a method that takes several numbers was given: `f(dims=(2, 3))` means what `f(2, 3)` does."""
+    if given:
+        raise TypeError(f"got both {name}= and {len(given)} positional arguments for it")
+    return (value,)
+
+
 def check_size(size: Iterable[int]) -> None:
     for s in size:
         if s < 0:
@@ -79,6 +86,8 @@ def check_size(size: Iterable[int]) -> None:
 def wrap_dim(dim: int, ndim: int) -> int:
     """A non-negative dim, or PyTorch's IndexError; a 0-d tensor accepts 0 and -1."""
     n = ndim if ndim > 0 else 1
+    if dim is True or dim is False:
+        raise TypeError("argument 'dim' must be int, not bool")
     if not -n <= dim < n:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"

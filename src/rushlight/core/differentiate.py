@@ -39,9 +39,11 @@ class GradientEdge(NamedTuple):
 
 
 def _as_tuple(value: Any) -> tuple:
-    if isinstance(value, (list, tuple)) and not isinstance(value, GradientEdge):
-        return tuple(value)
-    return (value,)
+    if isinstance(value, (list, tuple)):
+        return (value,) if isinstance(value, GradientEdge) else tuple(value)
+    if isinstance(value, Tensor) or not hasattr(value, "__iter__"):
+        return (value,)
+    return tuple(value)  # `model.parameters()`, and what else can be gone through
 
 
 def _edge_of(value: Any) -> Any:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..runtime.door import KERNELS, run
 from .memory import memory_order
 from .values import Values
 
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
-def check_grad(t: Any, g: Any) -> None:
+
+def check_grad(t: Tensor, g: Any) -> None:
     """Raise unless `g` can be the gradient of `t`."""
+    if getattr(g, "is_sparse", False) and g.shape == t.shape and g.dtype == t.dtype:
+        return  # which only optimisers for sparse gradients read
     if not isinstance(g, Values):
         raise TypeError(
             f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}"
@@ -41,7 +46,7 @@ class Retainer:
 
     goes_last = True
 
-    def __init__(self, t: Any) -> None:
+    def __init__(self, t: Tensor) -> None:
         self.ref = weakref.ref(t)
 
     def __call__(self, g: Any) -> None:
@@ -50,7 +55,7 @@ class Retainer:
             t._grad = g if t._grad is None else t._grad + g
 
 
-def in_order_of(g: Any, like: Any) -> Any:
+def in_order_of(g: Tensor, like: Tensor) -> Any:
     """A copy of a gradient's array, laid out in memory as its leaf's is, or row-major where that has gaps."""
     order = memory_order(like)
     attrs = {"order": "C" if order is None else tuple(order)}

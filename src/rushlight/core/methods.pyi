@@ -10,6 +10,7 @@ import numpy as np
 from ..base.device import device as _device
 from ..base.dtypes import dtype as _dtype
 from ..base.formats import layout as _layout
+from ..base.formats import qscheme as _qscheme
 from ..base.formats import memory_format as _memory_format
 from ..base.shapes import Size as _Size
 from ..core.tensor import Tensor as _Tensor
@@ -347,7 +348,7 @@ class Methods:
         """In-place version of `exp2`: the result is written into this tensor."""
     def exp_(self) -> _Tensor:
         """In-place version of `exp`: the result is written into this tensor."""
-    def expand(self, *sizes: _b.int | Sequence[_b.int], implicit: _b.bool = False) -> _Tensor:
+    def expand(self, *sizes: _b.int | Sequence[_b.int], size: _b.int | Sequence[_b.int] | None = None, implicit: _b.bool = False) -> _Tensor:
         """Dimensions of size 1 shown as larger ones, without copying; new dimensions may be added in front."""
     def expand_as(self, other: _Tensor) -> _Tensor:
         """Expanded to the shape of another tensor, without copying."""
@@ -369,7 +370,7 @@ class Methods:
         """In-place version of `fix`: the result is written into this tensor."""
     def flatten(self, start_dim: _b.int = 0, end_dim: _b.int = -1) -> _Tensor:
         """Merge neighbouring dimensions into one."""
-    def flip(self, *dims: _b.int | Sequence[_b.int] | None) -> _Tensor:
+    def flip(self, *order: Any, dims: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """The elements in reverse order along dimensions; always a copy."""
     def fliplr(self) -> _Tensor:
         """The columns in reverse order."""
@@ -697,7 +698,7 @@ class Methods:
         """A tensor of this one's dtype and device, from sizes or from data; the `new_` methods are clearer."""
     def new_empty(self, *size: _b.int | Sequence[_b.int], dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, layout: _layout | None = None, pin_memory: _b.bool = False, **keyword: Any) -> _Tensor:
         """As `torch.empty`, in the dtype and on the device of this tensor."""
-    def new_empty_strided(self, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, pin_memory: _b.bool = False, requires_grad: _b.bool = False) -> _Tensor:
+    def new_empty_strided(self, size: _b.int | Sequence[_b.int], stride: Sequence[_b.int], dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, pin_memory: _b.bool = False, requires_grad: _b.bool = False) -> _Tensor:
         """As `torch.empty_strided`, in the dtype and on the device of this tensor."""
     def new_full(self, size: _b.int | Sequence[_b.int], fill_value: _b.complex, *, dtype: _dtype | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
         """As `torch.full`, in the dtype and on the device of this tensor."""
@@ -727,7 +728,7 @@ class Methods:
         """As `torch.linalg.householder_product`."""
     def outer(self, vec2: _Tensor, *, out: Any = None) -> _Tensor:
         """Every product of an element of one vector with one of another, as a matrix."""
-    def permute(self, *dims: _b.int | Sequence[_b.int] | None) -> _Tensor:
+    def permute(self, *order: Any, dims: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """The dimensions in another order, as a view."""
     def pin_memory(self, device: _device | _b.str | _b.int | None = None) -> _Tensor:
         """A copy in page-locked memory, from which copies to a GPU can run in the background."""
@@ -781,17 +782,17 @@ class Methods:
         """Slices along a dimension made shorter, where their norm is too large."""
     def renorm_(self, p: _b.float, dim: _b.int, maxnorm: _b.float) -> _Tensor:
         """In-place version of `renorm`: the result is written into this tensor."""
-    def repeat(self, *repeats: _Tensor | _b.int | Sequence[_b.int] | None) -> _Tensor:
+    def repeat(self, *sizes: _b.int | Sequence[_b.int], repeats: _Tensor | _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """Copies of this tensor side by side."""
     def repeat_interleave(self, repeats: _Tensor | _b.int | Sequence[_b.int] | None = None, dim: _b.int | None = None, *, output_size: _b.int | None = None) -> _Tensor:
         """Every element several times in a row."""
-    def reshape(self, *shape: _b.int | Sequence[_b.int] | _dtype) -> _Tensor:
+    def reshape(self, *sizes: _b.int | Sequence[_b.int], shape: _b.int | Sequence[_b.int] | _dtype | None = None) -> _Tensor:
         """The same elements in another shape; a view where the memory allows it, otherwise a copy."""
     def reshape_as(self, other: _Tensor) -> _Tensor:
         """As `reshape`, with the shape of another tensor."""
     def resize(self, *sizes: _b.int | Sequence[_b.int]) -> _Tensor:
         """As `Tensor.reshape`: an old name. The number of elements has to stay the same."""
-    def resize_(self, *sizes: _b.int | Sequence[_b.int], memory_format: _memory_format | None = ...) -> _Tensor:
+    def resize_(self, *sizes: _b.int | Sequence[_b.int], size: _b.int | Sequence[_b.int] | None = None, memory_format: _memory_format | None = ...) -> _Tensor:
         """Show this tensor's memory in another shape, with more memory where it is too small; returns the tensor itself."""
     def resize_as_(self, the_template: _Tensor, *, memory_format: _memory_format | None = None) -> _Tensor:
         """As `Tensor.resize_`, to the shape of another tensor."""
@@ -836,7 +837,7 @@ class Methods:
     def sgn_(self) -> _Tensor:
         """In-place version of `sgn`: the result is written into this tensor."""
     def share_memory_(self) -> _Tensor:
-        """Move the tensor into memory that processes started later share; returns the tensor itself."""
+        """Move the tensor into memory that other processes can map; returns the tensor itself."""
     def short(self, *, memory_format: _memory_format | None = None) -> _Tensor:
         """The elements as int16; the tensor itself if they are already."""
     def sigmoid(self, *, out: Any = None) -> _Tensor:
@@ -901,13 +902,13 @@ class Methods:
         """In-place version of `subtract`: the result is written into this tensor."""
     def sum(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: Any = None, axis: _b.int | Sequence[_b.int] | None = None, keepdims: _b.bool = False) -> _Tensor:
         """The sum over dimensions, or of all elements."""
-    def sum_to_size(self, *size: _b.int | Sequence[_b.int]) -> _Tensor:
+    def sum_to_size(self, *sizes: _b.int | Sequence[_b.int], size: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """The sum over the dimensions in which `size` would have to be expanded to reach this tensor's shape."""
     def svd(self, some: _b.bool = True, compute_uv: _b.bool = True, *, out: Any = None) -> Any:
         """As `torch.linalg.svd`: the older name; it returns V and not its conjugate transpose."""
-    def swapaxes(self, dim0: _b.int, dim1: _b.int) -> _Tensor:
-        """Two dimensions exchanged, as a view."""
-    def swapaxes_(self, dim0: _b.int, dim1: _b.int) -> _Tensor:
+    def swapaxes(self, axis0: _b.int, axis1: _b.int) -> _Tensor:
+        """Two dimensions exchanged, as a view: `transpose` with NumPy's name."""
+    def swapaxes_(self, axis0: _b.int, axis1: _b.int) -> _Tensor:
         """In-place version of `swapaxes`: this tensor itself gets the new shape."""
     def swapdims(self, dim0: _b.int, dim1: _b.int) -> _Tensor:
         """Two dimensions exchanged, as a view."""
@@ -931,7 +932,7 @@ class Methods:
         """In-place version of `tanh`: the result is written into this tensor."""
     def tensor_split(self, indices_or_sections: Any = None, dim: _b.int = 0, *, indices: Any = None, sections: Any = None) -> _b.tuple[_Tensor, ...]:
         """Cut into parts at positions, or into a number of nearly equal parts; the parts are views."""
-    def tile(self, *dims: _b.int | Sequence[_b.int] | None) -> _Tensor:
+    def tile(self, *times: Any, dims: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """Copies of this tensor side by side; dimensions that are not named are not repeated."""
     def to(self, *args: Any, **kwargs: Any) -> _Tensor:
         """The tensor in another dtype, on another device, or both; itself if nothing changes."""
@@ -1001,7 +1002,7 @@ class Methods:
         """The variance over dimensions, or of all elements."""
     def vdot(self, other: _Tensor, *, out: Any = None) -> _Tensor:
         """The inner product of two vectors, the first one conjugated."""
-    def view(self, *shape: _b.int | Sequence[_b.int] | _dtype, dtype: _dtype | None = None) -> _Tensor:
+    def view(self, *shape: _b.int | Sequence[_b.int] | _dtype, size: _b.int | Sequence[_b.int] | None = None, dtype: _dtype | None = None) -> _Tensor:
         """The same memory in another shape or dtype."""
     def view_as(self, other: _Tensor) -> _Tensor:
         """As `view`, with the shape of another tensor."""

@@ -393,6 +393,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name == "StreamContext":
         return stream
+    if name == "_initialized":
+        return is_initialized()
     if name in _GRAPHS:
         graphs = import_module(f"{__name__}.graphs")
         return graphs if name == "graphs" else getattr(graphs, name)

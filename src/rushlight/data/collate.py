@@ -11,6 +11,8 @@ import numpy as np
 from ..base import dtypes
 from ..core.tensor import Tensor, wrap
 
+FunctionMap = dict[Any, Callable[..., Any]]  # by a class, or a tuple of classes
+
 _NOT_COLLATABLE = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
@@ -30,38 +32,95 @@ def default_collate(batch: Any) -> Any:
         >>> torch.utils.data.default_collate([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])
         {'x': tensor([1, 2]), 'y': ['a', 'b']}
     """
-    first = batch[0]
-    if isinstance(first, Tensor):
-        from ..operators.shape.join import stack
+    return collate(batch, collate_fn_map=default_collate_fn_map)
 
-        return stack(list(batch), 0)
-    if isinstance(first, (str, bytes)):
-        return batch
-    if isinstance(first, (np.ndarray, np.generic)):
-        return _stack_arrays(batch)
-    if isinstance(first, float):
-        return _numbers(batch, dtypes.float64)
-    if isinstance(first, int):
-        return _numbers(batch, None)
+
+def collate(batch: Any, *, collate_fn_map: FunctionMap | None = None) -> Any:
+    """Collate a batch by functions for the classes of its samples; containers are collated element by element.
+
+    Args:
+        batch: a list of samples of the same structure.
+        collate_fn_map: functions of `(batch, *, collate_fn_map)` by the class of a sample, or by several; the
+            sample's own class is looked for first, then the first one that it is an instance of.
+
+    Raises:
+        TypeError: if a sample is no container, and of none of these classes.
+        RuntimeError: if lengths differ.
+
+    Example:
+        >>> from rushlight.utils.data._utils.collate import collate
+        >>> collate([{"x": 1}, {"x": 2}], collate_fn_map={int: lambda batch, *, collate_fn_map: sum(batch)})
+        {'x': 3}
+    """
+    first = batch[0]
+    if collate_fn_map is not None:
+        fn = collate_fn_map.get(type(first))
+        if fn is None:
+            fn = next((f for kind, f in collate_fn_map.items() if isinstance(first, kind)), None)
+        if fn is not None:
+            return fn(batch, collate_fn_map=collate_fn_map)
+
+    def inner(column: Any) -> Any:
+        return collate(column, collate_fn_map=collate_fn_map)
+
     if isinstance(first, Mapping):
-        return _remade_mapping(first, {k: default_collate([d[k] for d in batch]) for k in first})
+        return _remade_mapping(first, {k: inner([d[k] for d in batch]) for k in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[default_collate(column) for column in zip(*batch)])
+        return type(first)(*[inner(column) for column in zip(*batch)])
     if isinstance(first, Sequence):
-        return _collate_sequences(batch, first)
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        columns = [inner(column) for column in zip(*batch)]
+        return columns if type(first) in (list, tuple) else _remade_sequence(first, columns)
     raise TypeError(_NOT_COLLATABLE.format(type(first)))
 
 
-def _stack_arrays(batch: Any) -> Tensor:
-    from ..operators.create.from_data import as_tensor
+def collate_tensor_fn(batch: Any, *, collate_fn_map: FunctionMap | None = None) -> Any:
+    """Tensors of one shape, stacked."""
     from ..operators.shape.join import stack
 
-    first = batch[0]
-    if first.dtype.kind in "SUO":
-        raise TypeError(_NOT_COLLATABLE.format(first.dtype))
-    if first.shape == () and isinstance(first, np.generic):
-        return wrap(np.array(batch, dtype=np.result_type(*batch)))
-    return stack([as_tensor(b) for b in batch], 0)
+    return stack(list(batch), 0)
+
+
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: FunctionMap | None = None) -> Any:
+    """Arrays as tensors, collated as those are."""
+    from ..operators.create.from_data import as_tensor
+
+    if batch[0].dtype.kind in "SUO":
+        raise TypeError(_NOT_COLLATABLE.format(batch[0].dtype))
+    return collate([as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: FunctionMap | None = None) -> Tensor:
+    """NumPy's numbers as one tensor."""
+    return wrap(np.array(batch, dtype=np.result_type(*batch)))
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: FunctionMap | None = None) -> Tensor:
+    """Floats as a tensor of float64."""
+    return _numbers(batch, dtypes.float64)
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: FunctionMap | None = None) -> Tensor:
+    """Integers as a tensor."""
+    return _numbers(batch, None)
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: FunctionMap | None = None) -> Any:
+    """Texts stay a list."""
+    return batch
+
+
+# What `default_collate` does with each class; a program may add classes of its own.
+default_collate_fn_map: FunctionMap = {
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def _numbers(batch: Any, dtype: Any) -> Tensor:
@@ -77,13 +136,6 @@ def _numbers(batch: Any, dtype: Any) -> Tensor:
     from ..operators.create.from_data import tensor
 
     return tensor(list(batch), dtype=dtype)
-
-
-def _collate_sequences(batch: Any, first: Sequence) -> Any:
-    if any(len(sample) != len(first) for sample in batch):
-        raise RuntimeError("each element in list of batch should be of equal size")
-    columns = [default_collate(column) for column in zip(*batch)]
-    return columns if type(first) in (list, tuple) else _remade_sequence(first, columns)
 
 
 def default_convert(data: Any) -> Any:

@@ -46,8 +46,13 @@ def seed_worker(base_seed: int, worker_id: int) -> None:
     """Seed rushlight, `random` and NumPy in a worker with PyTorch's numbers."""
     default_stream().manual_seed(_wrapped(base_seed + worker_id))
     random.seed(base_seed + worker_id)
+    np.random.seed(numpy_seed(base_seed, worker_id))
+
+
+def numpy_seed(base_seed: int, worker_id: int) -> list[int]:
+    """The four numbers that NumPy's generator of a worker begins with."""
     words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    return np.random.SeedSequence(words).generate_state(4).tolist()
 
 
 def _wrapped(seed: int) -> int:

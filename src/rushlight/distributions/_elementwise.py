@@ -81,6 +81,12 @@ class PowerTransform(Transform):
         return (self.exponent * y / x).abs().log()
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """The sigmoid, never quite 0 or 1, so that there is a way back."""
+    limits = finfo(x.dtype)
+    return x.sigmoid().clamp(min=limits.tiny, max=1.0 - limits.eps)
+
+
 class SigmoidTransform(Plain):
     """y = 1 / (1 + exp(-x)).
 
@@ -96,8 +102,7 @@ class SigmoidTransform(Plain):
     codomain = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
-        limits = finfo(x.dtype)
-        return x.sigmoid().clamp(min=limits.tiny, max=1.0 - limits.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         limits = finfo(y.dtype)

@@ -18,6 +18,7 @@ from ._elementwise import (
     SigmoidTransform,
     SoftplusTransform,
     TanhTransform,
+    _clipped_sigmoid,  # noqa: F401 - asked for here
 )
 from ._structured import (
     CatTransform,

@@ -15,6 +15,8 @@ __all__ = sorted(_NAMESPACES.get("functional", {}))
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Tensor" or name.startswith("_"):
+        return _borrowed(name)
     found = _NAMESPACES.get("functional", {}).get(name)
     if found is None:
         raise AttributeError(
@@ -22,3 +24,12 @@ def __getattr__(name: str) -> Any:
             f"{', '.join(sorted(_NAMESPACES.get('functional', {})))}"
         )
     return found
+
+
+def _borrowed(name: str) -> Any:
+    """What programs that wrote a layer of their own take from here: parts of PyTorch's attention."""
+    from . import _attention_parts
+
+    if not hasattr(_attention_parts, name) or name.startswith("__"):
+        raise AttributeError(f"module '{_settings.module}.nn.functional' has no attribute {name!r}")
+    return getattr(_attention_parts, name)

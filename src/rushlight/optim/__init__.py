@@ -7,8 +7,9 @@ from .muon import Muon
 from .optimizer import Optimizer
 from .rules import SGD, Adam, Adamax, AdamW, NAdam, RAdam
 from .rules_older import ASGD, Adadelta, Adagrad, RMSprop, Rprop
+from .sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
-    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler", "swa_utils",
+    "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils",
 ]  # fmt: skip

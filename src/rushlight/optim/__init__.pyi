@@ -23,6 +23,7 @@ from . import rules as rules
 from . import rules_older as rules_older
 from . import schedule_base as schedule_base
 from . import schedules as schedules
+from . import sparse_adam as sparse_adam
 from . import stepping as stepping
 from . import swa_utils as swa_utils
 from .adafactor import Adafactor as Adafactor
@@ -40,3 +41,4 @@ from .rules_older import Adadelta as Adadelta
 from .rules_older import Adagrad as Adagrad
 from .rules_older import RMSprop as RMSprop
 from .rules_older import Rprop as Rprop
+from .sparse_adam import SparseAdam as SparseAdam

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty
 from .. import functional as F
 from .. import init
+from ..common_types import _size_1_t, _size_2_t, _size_3_t  # noqa: F401 - asked for here
 from ..parameter import Parameter
 from ._lazy_conv import LazyConv, LazyConvTranspose
 from .module import Module
-from .utils import _ntuple, _reverse_repeat_tuple
+from .utils import _ntuple, _pair, _reverse_repeat_tuple, _single, _triple  # noqa: F401
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
@@ -45,8 +51,8 @@ class _ConvNd(Module):
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         _check(in_channels, out_channels, groups, padding, stride, padding_mode)
@@ -153,8 +159,8 @@ class _Conv(_ConvNd):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         spread = _ntuple(self._n)
         super().__init__(
@@ -294,8 +300,8 @@ class _ConvTransposeNd(_ConvNd):
         bias: bool = True,
         dilation: Any = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
@@ -357,6 +363,18 @@ class _ConvTransposeNd(_ConvNd):
             self.groups,
             self.dilation,
         )
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """An older name of the base class, which programs derive from beside `_ConvNd`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            "`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(*args, **kwargs)
 
 
 class ConvTranspose1d(_ConvTransposeNd):

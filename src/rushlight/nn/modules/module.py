@@ -29,6 +29,15 @@ from ._hooks import Hooks
 from ._members import DEEPEST, children_first, typename
 from ._state import State, _IncompatibleKeys  # noqa: F401
 
+# PyTorch's names of the tables of hooks that every module calls; the same objects, so that they may be looked at.
+_global_backward_pre_hooks, _global_backward_hooks = GLOBAL.backward_pre, GLOBAL.backward
+_global_forward_pre_hooks, _global_forward_hooks = GLOBAL.forward_pre, GLOBAL.forward
+_global_forward_hooks_always_called = GLOBAL.forward_always
+_global_forward_hooks_with_kwargs = GLOBAL.forward_with_kwargs
+_global_buffer_registration_hooks = GLOBAL.registration["buffer"]
+_global_module_registration_hooks = GLOBAL.registration["module"]
+_global_parameter_registration_hooks = GLOBAL.registration["parameter"]
+
 _TABLES = (
     "_backward_pre_hooks",
     "_backward_hooks",
@@ -387,7 +396,7 @@ def indent(text: str, spaces: int) -> str:
 _addindent = indent
 
 
-def _wrong_kind(value: Any, kind: str, name: str, *expected: str) -> TypeError:
+def _wrong_kind(value: object, kind: str, name: str, *expected: str) -> TypeError:
     first = f"{settings.module}.{expected[0]}"
     wanted = ", ".join([first, *expected[1:]])
     return TypeError(

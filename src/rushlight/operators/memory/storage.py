@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,8 @@ import numpy as np
 from ...base import formats
 from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np
 from ...base.errors import NotYet
-from ...base.shapes import as_size, check_size, contiguous_strides
+from ...base.shapes import as_size, by_name, check_size, contiguous_strides
+from ...base.shared_blocks import mapped
 from ...core.inplace import bump
 from ...core.memory import data_pointer, root_array
 from ...core.public import public, publish
@@ -71,7 +71,7 @@ class UntypedStorage:
 
     def is_shared(self) -> bool:
         """Whether other processes can see this memory."""
-        return _in_shared_memory(self._root)
+        return mapped(self._root) is not None
 
     def _bytes(self) -> np.ndarray:
         settle()
@@ -272,6 +272,8 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
 
 def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...]) -> Any:
     root = root_array(x)
+    if root.dtype != x.dtype:  # a view of other numbers, as `real`
+        root = (root if root.flags.c_contiguous else root.T).reshape(-1).view(x.dtype)
     offset = geometry(x)[2]
     needed = offset + prod(size)
     if needed > root.size:
@@ -286,13 +288,16 @@ RESIZE = Kernel("resize", _resize_body, moves_only=True, meta=lambda x, *, size:
 
 
 @public("Tensor")
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = formats.contiguous_format) -> Tensor:
+def resize_(
+    self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = formats.contiguous_format
+) -> Tensor:
     """Show this tensor's memory in another shape, with more memory where it is too small; returns the tensor itself.
 
     New elements have arbitrary values. `reshape` is what one usually wants.
 
     Args:
         sizes: the new sizes, one by one or as a tuple.
+        size: the same, by name.
 
     Raises:
         RuntimeError: if the tensor requires grad.
@@ -302,7 +307,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = formats.contiguous_f
         tensor([[1, 2],
                 [3, 4]])
     """
-    size = as_size(sizes)
+    size = as_size(sizes if size is None else by_name("size", sizes, size))
     check_size(size)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
@@ -371,42 +376,3 @@ def set_(
         self._a = whole.as_strided(shape, steps, storage_offset)._a
     bump(self)
     return self
-
-
-# -- memory other processes see -----------------------------------------------------------------
-
-
-def _in_shared_memory(root: Any) -> bool:
-    base = getattr(root, "base", None)
-    while base is not None and not isinstance(base, mmap.mmap):
-        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
-    return base is not None
-
-
-@public("Tensor")
-def share_memory_(self: Tensor) -> Tensor:
-    """Move the tensor into memory that processes started later share; returns the tensor itself.
-
-    Example:
-        >>> torch.zeros(2).share_memory_().is_shared()
-        True
-    """
-    if not self.is_cpu or is_shared(self):
-        return self
-    a = self._a
-    block = mmap.mmap(-1, max(a.nbytes, 1))
-    shared = np.frombuffer(block, np.uint8, a.nbytes).view(a.dtype).reshape(a.shape)
-    shared[...] = a
-    self._a = shared
-    return self
-
-
-@public("Tensor")
-def is_shared(self: Tensor) -> bool:
-    """Whether other processes can see this tensor's memory.
-
-    Example:
-        >>> torch.zeros(2).is_shared()
-        False
-    """
-    return self.is_cuda or (self.is_cpu and _in_shared_memory(root_array(self._a)))

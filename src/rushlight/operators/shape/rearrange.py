@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.shapes import as_size, check_size, wrap_dim, wrap_dims
+from ...base.shapes import as_size, by_name, check_size, wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -42,12 +42,13 @@ def _repeat_backward(g: Tensor, x_shape: tuple, repeats: tuple) -> tuple:
 
 
 @public("Tensor")
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(self: Tensor, *sizes: Any, repeats: Any = None) -> Tensor:
     """Copies of this tensor side by side.
 
     Args:
-        repeats: how often along each dimension, one by one or as a tuple; more numbers than
+        sizes: how often along each dimension, one by one or as a tuple; more numbers than
             dimensions add new ones in front.
+        repeats: the same, by name.
 
     Raises:
         RuntimeError: if there are fewer numbers than dimensions.
@@ -57,7 +58,7 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
         tensor([[1, 2, 1, 2],
                 [1, 2, 1, 2]])
     """
-    times = as_size(repeats)
+    times = as_size(sizes if repeats is None else by_name("repeats", sizes, repeats))
     if len(times) < self._a.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -85,19 +86,20 @@ def tile(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
 
 
 @public("Tensor", name="tile")
-def _tile_method(self: Tensor, *dims: Any) -> Tensor:
+def _tile_method(self: Tensor, *times: Any, dims: Any = None) -> Tensor:
     """Copies of this tensor side by side; dimensions that are not named are not repeated.
 
     Args:
-        dims: how often along each dimension, one by one or as a tuple; the last belongs to the
+        times: how often along each dimension, one by one or as a tuple; the last belongs to the
             last dimension.
+        dims: the same, by name.
 
     Example:
         >>> torch.tensor([[1, 2], [3, 4]]).tile(2)
         tensor([[1, 2, 1, 2],
                 [3, 4, 3, 4]])
     """
-    return tile(self, as_size(dims))
+    return tile(self, as_size(times if dims is None else by_name("dims", times, dims)))
 
 
 @public()
@@ -203,18 +205,19 @@ def flip(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
 
 
 @public("Tensor", name="flip")
-def _flip_method(self: Tensor, *dims: Any) -> Tensor:
+def _flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The elements in reverse order along dimensions; always a copy.
 
     Args:
-        dims: the dimensions, one by one or as a tuple.
+        order: the dimensions, one by one or as a tuple.
+        dims: the same, by name.
 
     Example:
         >>> torch.tensor([[1, 2], [3, 4]]).flip(0, 1)
         tensor([[4, 3],
                 [2, 1]])
     """
-    return flip(self, as_size(dims))
+    return flip(self, as_size(order if dims is None else by_name("dims", order, dims)))
 
 
 @public()

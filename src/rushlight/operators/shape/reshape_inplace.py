@@ -10,7 +10,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.thread import here
 from .strided import as_strided
-from .views import squeeze, t, transpose, unsqueeze
+from .views import squeeze, swapaxes, t, transpose, unsqueeze
 
 
 def _show_as(x: Tensor, v: Tensor) -> Tensor:
@@ -42,7 +42,7 @@ for _name, _fn in (
     ("unsqueeze_", unsqueeze),
     ("t_", t),
     ("transpose_", transpose),
-    ("swapaxes_", transpose),
+    ("swapaxes_", swapaxes),
     ("swapdims_", transpose),
     ("as_strided_", as_strided),
 ):

@@ -11,6 +11,7 @@ from ...base.shapes import (
     Size,
     as_size,
     broadcast_shapes,
+    by_name,
     infer_view,
     view_size,
     wrap_dim,
@@ -94,11 +95,12 @@ _can_view = can_view if native is None else native.can_view
 
 
 @public("Tensor")
-def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+def view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same memory in another shape or dtype.
 
     Args:
         shape: the new sizes, of which one may be -1; or a dtype.
+        size: the same, by name.
         dtype: the dtype to read the bytes as.
 
     Raises:
@@ -112,6 +114,8 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_type)):
         return _view_dtype_of(self, dtype or shape[0])
+    if size is not None:
+        shape = by_name("size", shape, size)
     size = view_size(shape, self._a.size)
     if not _can_view(self._a, size):
         raise RuntimeError(
@@ -131,7 +135,7 @@ def _view_dtype_of(x: Tensor, d: Any) -> Tensor:
     what = f"to view {title(x.dtype)} as {title(d)} (different element sizes)"
     if x._a.ndim == 0:
         raise RuntimeError(f"self.dim() cannot be 0 {what}")
-    if x._a.strides[-1] != have:
+    if x.stride(-1) != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {x.stride(-1)}")
     if want > have:
         ratio = want // have
@@ -175,12 +179,13 @@ def _in_shape(x: Tensor, size: tuple[int, ...]) -> Tensor:
 
 
 @public("Tensor", name="reshape")
-def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
+def _reshape_method(self: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape; a view where the memory allows it, otherwise a copy.
 
     Args:
-        shape: the new sizes, one by one or as a tuple; one of them may be -1, which is worked out
+        sizes: the new sizes, one by one or as a tuple; one of them may be -1, which is worked out
             from the rest.
+        shape: the same, by name.
 
     Raises:
         RuntimeError: if the number of elements does not fit.
@@ -190,7 +195,9 @@ def _reshape_method(self: Tensor, *shape: Any) -> Tensor:
         tensor([[0, 1, 2],
                 [3, 4, 5]])
     """
-    return _in_shape(self, view_size(shape, self._a.size))
+    if shape is not None:
+        sizes = by_name("shape", sizes, shape)
+    return _in_shape(self, view_size(sizes, self._a.size))
 
 
 @public("Tensor")
@@ -303,20 +310,21 @@ def permute(input: Tensor, dims: Any) -> Tensor:  # noqa: A002
 
 
 @public("Tensor", name="permute")
-def _permute_method(self: Tensor, *dims: Any) -> Tensor:
+def _permute_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order, as a view.
 
     Args:
-        dims: every dimension once, in the new order; one by one or as a tuple.
+        order: every dimension once, in the new order; one by one or as a tuple.
+        dims: the same, by name.
 
     Example:
         >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
         torch.Size([4, 2, 3])
     """
-    return permute(self, as_size(dims))
+    return permute(self, as_size(order if dims is None else by_name("dims", order, dims)))
 
 
-@public(aliases=("swapaxes", "swapdims"))
+@public(aliases=("swapdims",))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:  # noqa: A002
     """Two dimensions exchanged, as a view.
 
@@ -336,6 +344,22 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:  # noqa: A002
     return _transpose(input, dim0=i, dim1=j)
 
 
+@public()
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:  # noqa: A002
+    """Two dimensions exchanged, as a view: `transpose` with NumPy's name.
+
+    Args:
+        axis0: the one.
+        axis1: the other.
+
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]]).swapaxes(axis0=0, axis1=1)
+        tensor([[1, 3],
+                [2, 4]])
+    """
+    return transpose(input, axis0, axis1)
+
+
 @public("torch", "Tensor")
 def t(input: Tensor) -> Tensor:  # noqa: A002
     """The transpose of a matrix, as a view; vectors and numbers stay as they are.
@@ -352,7 +376,7 @@ def t(input: Tensor) -> Tensor:  # noqa: A002
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {input._a.ndim}D"
         )
-    return input if input._a.ndim < 2 else _t(input)
+    return _t(input)
 
 
 @public(aliases=("moveaxis",))
@@ -377,6 +401,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
         raise RuntimeError(
             "movedim: Invalid source or destination dims: source and destination must have the same length"
         )
+    if n == 0:
+        return _view(input, shape=())
     order = [d for d in range(n) if d not in src]
     for place, d in sorted(zip(dst, src)):
         order.insert(place, d)
@@ -404,6 +430,8 @@ def _mt(self: Tensor) -> Tensor:
         >>> torch.zeros(5, 2, 3).mT.shape
         torch.Size([5, 3, 2])
     """
+    if self._a.ndim == 0:
+        return self
     if self._a.ndim < 2:
         raise RuntimeError(
             "tensor.mT is only supported on matrices or batches of matrices. Got "
@@ -483,7 +511,7 @@ def squeeze(input: Tensor, dim: Any = ALL, *, axis: Any = None) -> Tensor:  # no
         (torch.Size([3]), torch.Size([3, 1]))
     """
     shape = input._a.shape
-    dim = dim if axis is None else axis
+    dim = one_of("squeeze", None if dim is ALL else dim, axis) if axis is not None else dim
     if dim is ALL:
         wanted = list(range(len(shape)))
     elif dim.__class__ is int:
@@ -505,11 +533,12 @@ _expand.derivative(x=lambda g, x_shape: g.sum_to_size(x_shape))
 
 
 @public("Tensor")
-def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
+def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size 1 shown as larger ones, without copying; new dimensions may be added in front.
 
     Args:
         sizes: the new shape; -1 keeps a size.
+        size: the same, by name.
         implicit: for PyTorch's signature; it changes nothing.
 
     Raises:
@@ -520,7 +549,7 @@ def expand(self: Tensor, *sizes: Any, implicit: bool = False) -> Tensor:
         tensor([[1, 1, 1],
                 [2, 2, 2]])
     """
-    size = as_size(sizes)
+    size = as_size(sizes if size is None else by_name("size", sizes, size))
     shape = self._a.shape
     lead = len(size) - len(shape)
     if lead < 0:
@@ -593,7 +622,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     shape = broadcast_shapes(*[x._a.shape for x in tensors])
-    return tuple(expand(x, shape) for x in tensors)
+    return tuple(x if x._a.shape == shape else expand(x, shape) for x in tensors)
 
 
 @public("torch", name="broadcast_shapes")

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._names.refusal import absent_classes, refuser
-from .base.device import device
-from .base.dtypes import dtype
-from .base.formats import layout, memory_format
-from .base.shapes import Size
-from .core.modes import is_grad_enabled
-from .core.modes import set_grad_enabled as _set_grad_enabled
-from .core.tensor import Tensor as TensorBase
-from .futures import Future
-from .operators.memory.casting import _parse_to as _device_and_dtype
-from .operators.random.generator import Generator
-from .overrides import DisableTorchFunctionSubclass, _disabled_torch_function_impl
+from .._names.refusal import absent_classes, refuser
+from ..base.device import device
+from ..base.dtypes import dtype
+from ..base.formats import layout, memory_format
+from ..base.shapes import Size
+from ..core.modes import is_grad_enabled
+from ..core.modes import set_grad_enabled as _set_grad_enabled
+from ..core.tensor import Tensor as TensorBase
+from ..futures import Future
+from ..operators.memory.casting import _parse_to as _device_and_dtype
+from ..operators.random.generator import Generator
+from ..overrides import DisableTorchFunctionSubclass, _disabled_torch_function_impl
 
 __all__ = [
     "DisableTorchFunctionSubclass", "Future", "Generator", "Graph", "Node", "Size", "TensorBase", "Value",
@@ -53,7 +53,7 @@ def _get_tracing_state() -> None:
 
 def _is_tracing() -> bool:
     """Whether `jit.trace` is recording this line."""
-    from .jit import is_tracing
+    from ..jit import is_tracing
 
     return is_tracing()
 
@@ -64,7 +64,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def _get_accelerator(check: Any = None) -> device:
     """The accelerator's device, or the CPU's."""
-    from .accelerator import current_accelerator
+    from ..accelerator import current_accelerator
 
     return current_accelerator() or device("cpu")
 
@@ -84,3 +84,34 @@ class _nn:  # noqa: N801 - a module of functions in PyTorch
         blocking = bool(kwargs.get("non_blocking", False))
         where, kind = _device_and_dtype(args, kwargs)
         return (None if where is None else device(where)), kind, blocking, form
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether the tensors at hand are wrappers of a transform: there are none here."""
+    return False
+
+
+def _show_config() -> str:
+    """What `torch.__config__.show()` says."""
+    from ..__config__ import show
+
+    return show()
+
+
+def _get_default_device() -> str:
+    """The name of the device of new tensors."""
+    from ..base.device import get_default_device
+
+    return str(get_default_device())
+
+
+def _jit_switch(*values: Any) -> bool:
+    """A switch of TorchScript's compiler, of which there is none: it is off, and stays so."""
+    return False
+
+
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_override_can_fuse_on_cpu = _jit_switch
+_jit_override_can_fuse_on_gpu = _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = (
+    _jit_switch
+)
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _jit_set_nvfuser_guard_mode = _jit_switch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 # name -> how its newer form takes the device
@@ -20,8 +21,10 @@ def _autocast_order(args: tuple) -> tuple:
 
 def __getattr__(name: str) -> Any:
     """Looked up late: `rushlight.amp` is loaded only by those who use it."""
+    if name in ("autocast_mode", "common", "grad_scaler"):
+        return import_module(f"{__name__}.{name}")
     if name in _NAMES:
-        from .. import amp
+        from ... import amp
 
         return _NAMES[name](getattr(amp, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

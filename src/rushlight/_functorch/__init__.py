@@ -1,0 +1,1 @@
+"""`torch._functorch`: the inner home of the transforms of `torch.func`."""

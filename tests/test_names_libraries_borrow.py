@@ -1,0 +1,173 @@
+"""Names that libraries of the package index take from PyTorch's inner modules, and what they do."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+
+torch = pytest.importorskip("torch")
+BOTH = pytest.mark.parametrize("lib", [rl, torch], ids=["rushlight", "torch"])
+
+
+@pytest.mark.parametrize("name", ["qint8", "quint8", "qint32", "quint4x2", "int4", "chalf"])
+def test_dtypes_that_are_only_compared(name: str) -> None:
+    ours, theirs = getattr(rl, name), getattr(torch, name)
+    assert (ours.itemsize, ours.is_floating_point) == (theirs.itemsize, theirs.is_floating_point)
+    assert repr(ours).rpartition(".")[2] == repr(theirs).rpartition(".")[2]
+    with pytest.raises(NotImplementedError, match="makes no tensors"):
+        rl.zeros(2, dtype=ours)
+
+
+def test_schemes_of_quantisation() -> None:
+    import pickle
+
+    assert isinstance(rl.per_tensor_affine, rl.qscheme)
+    assert pickle.loads(pickle.dumps(rl.per_channel_symmetric)) is rl.per_channel_symmetric
+
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("flip", {"dims": (0, 1)}), ("permute", {"dims": (2, 0, 1)}), ("repeat", {"repeats": (1, 2, 3)}),
+    ("expand", {"size": (5, 2, 3, 4)}), ("view", {"size": (6, -1)}), ("reshape", {"shape": (4, 6)}), ("tile", {"dims": (2,)}),
+    ("swapaxes", {"axis0": 0, "axis1": 2}), ("swapdims", {"dim0": 0, "dim1": 1}), ("resize_", {"size": (2, 3)}),
+    ("sum_to_size", {"size": (1, 3, 4)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "named"), CALLS, ids=[c[0] for c in CALLS])
+def test_several_numbers_by_name(name: str, named: dict[str, Any]) -> None:
+    found = [getattr(m.arange(24).reshape(2, 3, 4), name)(**named).tolist() for m in (rl, torch)]
+    assert found[0] == found[1]
+    if len(named) == 1:
+        with pytest.raises(TypeError):
+            getattr(rl.arange(24).reshape(2, 3, 4), name)(1, **named)
+
+
+@BOTH
+def test_grad_of_an_iterator(lib: Any) -> None:
+    net = lib.nn.Linear(2, 1)
+    grads = lib.autograd.grad(net(lib.ones(1, 2)).sum(), iter(net.parameters()))
+    assert [tuple(g.shape) for g in grads] == [(1, 2), (1,)]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # of PyTorch
+@pytest.mark.parametrize("maximize", [False, True])
+def test_sparse_adam(maximize: bool) -> None:
+    weights = []
+    for m in (rl, torch):
+        m.manual_seed(0)
+        w = m.nn.Parameter(m.randn(6, 3))
+        optimizer = m.optim.SparseAdam([w], lr=0.05, maximize=maximize)
+        for rows in ([1, 3, 3], [3, 5], [0]):
+            values = 2 * w.detach()[rows]
+            w.grad = m.sparse_coo_tensor(m.tensor([rows]), values, (6, 3))
+            optimizer.step()
+        weights.append(w.detach().numpy())
+        assert optimizer.state[w]["step"] == 3
+    np.testing.assert_allclose(*weights, rtol=1e-5)
+
+
+@BOTH
+def test_sparse_adam_refuses(lib: Any) -> None:
+    w = lib.nn.Parameter(lib.ones(2))
+    w.grad = lib.ones(2)
+    with pytest.raises(RuntimeError, match="SparseAdam does not support dense gradients"):
+        lib.optim.SparseAdam([w]).step()
+    with pytest.raises(ValueError, match="Invalid epsilon value: 0"):
+        lib.optim.SparseAdam([w], eps=0)
+    with pytest.raises(ValueError, match=r"Complex params at indices \[\[0, 0\]\]"):
+        lib.optim.SparseAdam([lib.ones(2, dtype=lib.complex64)])
+
+
+@BOTH
+def test_collating_by_functions_of_a_table(lib: Any) -> None:
+    module = importlib.import_module(f"{lib.__name__}.utils.data._utils.collate")
+
+    class Own:
+        pass
+
+    with pytest.raises(TypeError):
+        lib.utils.data.default_collate([Own()])
+    module.default_collate_fn_map[Own] = lambda batch, *, collate_fn_map: len(batch)
+    try:
+        batch = [{"a": Own(), "b": (1, 2.0)}, {"a": Own(), "b": (3, 4.0)}]
+        found = lib.utils.data.default_collate(batch)
+    finally:
+        del module.default_collate_fn_map[Own]
+    assert found["a"] == 2 and [t.tolist() for t in found["b"]] == [[1, 3], [2.0, 4.0]]
+    arrays = [np.ones(2, np.float32), np.zeros(2, np.float32)]
+    assert module.collate(arrays, collate_fn_map=module.default_collate_fn_map).shape == (2, 2)
+    assert module.collate([np.int8(1), np.int8(2)], collate_fn_map=module.default_collate_fn_map).dtype == lib.int8  # fmt: skip
+
+
+def test_seeds_of_workers() -> None:
+    ours = importlib.import_module("rushlight.utils.data._utils.worker")._generate_state
+    theirs = importlib.import_module("torch.utils.data._utils.worker")._generate_state
+    for seed, worker in ((0, 0), (12345678901234, 3), (2**63 - 1, 7)):
+        assert list(ours(seed, worker)) == list(theirs(seed, worker))
+
+
+@pytest.mark.parametrize("same", ["all", "memory", "none"])
+def test_parts_of_attention(same: str) -> None:
+    found = []
+    for m in (rl, torch):
+        m.manual_seed(0)
+        q, k, v, w, b = (
+            m.randn(2, 3, 4),
+            m.randn(2, 3, 4),
+            m.randn(2, 3, 4),
+            m.randn(12, 4),
+            m.randn(12),
+        )
+        given = {"all": (q, q, q), "memory": (q, k, k), "none": (q, k, v)}[same]
+        F = m.nn.functional
+        parts = [*F._in_projection_packed(*given, w, b), *F._in_projection(*given, *w.chunk(3))]
+        parts.append(F._canonical_mask(m.tensor([True, False]), "mask", None, "", m.float32))
+        found.append([p.tolist() for p in parts])
+        assert F._none_or_dtype(None) is None and F._mha_shape_check(q, k, v, None, None, 2)
+        with pytest.raises(AssertionError, match="expected `key` and `value` to be 3-D"):
+            F._mha_shape_check(q, k[0], v, None, None, 2)
+        with pytest.raises(AssertionError, match="to be `None`, 2-D or 3-D but found 1-D"):
+            F._mha_shape_check(q, k, v, None, m.ones(2), 2)
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_tables_that_keep_no_tensor_alive() -> None:
+    weak = importlib.import_module("rushlight.utils.weak")
+    x, table = rl.ones(2), weak.WeakTensorKeyDictionary()
+    table[x] = 1
+    assert x in table and rl.ones(2) not in table and list(table) == [x]
+    reference = weak.TensorWeakRef(x)
+    del x
+    gc.collect()
+    assert len(table) == 0 and reference() is None
+
+
+NAMES = [
+    "cuda._initialized", "cuda.amp.common.amp_definitely_not_available", "cuda.amp.grad_scaler.GradScaler",
+    "cuda.amp.autocast_mode.autocast", "_C._functorch.is_batchedtensor", "_C._are_functorch_transforms_active",
+    "_functorch.apis.vmap", "_functorch.eager_transforms.jacrev", "_functorch.functional_call.functional_call",
+    "_vmap_internals.vmap", "utils._device.set_device", "autograd.function.InplaceFunction",
+    "distributions.transforms._clipped_sigmoid", "nn.modules.conv._ConvTransposeMixin", "nn.modules.conv._pair",
+    "nn.modules.module._global_forward_hooks", "GradScaler", "vision.models.vision_transformer.ConvStemConfig",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_are_asked_for(name: str) -> None:
+    module, _, last = name.rpartition(".")
+    assert hasattr(importlib.import_module(f"rushlight.{module}".rstrip(".")), last)
+
+
+def test_hooks_of_all_modules_are_seen() -> None:
+    module = importlib.import_module("rushlight.nn.modules.module")
+    handle = module.register_module_forward_hook(lambda *_: None)
+    assert len(module._global_forward_hooks) == 1
+    handle.remove()
+    assert not module._global_forward_hooks
