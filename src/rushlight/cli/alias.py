@@ -77,7 +77,9 @@ def _spelt_as_theirs(name: str, path: Sequence[str] | None) -> ModuleSpec | None
 class AliasFinder(MetaPathFinder, Loader):
     """Answers imports of aliased names with the very module objects of rushlight."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> Any:
         ours = target_of(name)
         if ours is None:
             return _spelt_as_theirs(name, path)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..vision._pillow import PILImage
 
 KINDS = ("none", "light", "strong")
 # Before its middle is cut out for the test, a picture's shorter side is so many times the network's.
@@ -26,7 +29,7 @@ class TrivialAugment:
     Movements are at most a third of the side; the paper has 32 pixels, whatever the size of the picture.
     """
 
-    def __call__(self, picture: Any) -> Any:
+    def __call__(self, picture: PILImage) -> Any:
         from rushlight import randint
 
         names = list(_SPACE)
@@ -41,7 +44,7 @@ class TrivialAugment:
         return "TrivialAugment()"
 
 
-def _apply(name: str, picture: Any, strength: float) -> Any:
+def _apply(name: str, picture: PILImage, strength: float) -> Any:
     """One operation; the corners that a movement uncovers are filled with the middle grey."""
     from PIL import Image, ImageEnhance, ImageOps
 

@@ -6,12 +6,16 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import config
 from .drawing import draw_speeds
 from .errors import UsageError
 from .networks import build
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from types import ModuleType
 
 # Trained on images like the lab's.
 CHANNELS, SIZE, CLASSES = 3, 32, 10
@@ -27,7 +31,7 @@ class Place(NamedTuple):
     threads: int
 
 
-def bench(args: Any) -> int:
+def bench(args: Namespace) -> int:
     """Time training steps over a grid of width and batch size, in every place there is."""
     import rushlight as rl
     from rushlight.runtime.cuda import why_not
@@ -71,7 +75,7 @@ def _numbers(text: str, option: str) -> list[int]:
     return values
 
 
-def _places(rl: Any, gpu: bool, threads: int) -> list[Place]:
+def _places(rl: ModuleType, gpu: bool, threads: int) -> list[Place]:
     """The CPU and every GPU; without one, the CPU with one thread and with all."""
     if gpu:
         count = rl.cuda.device_count()
@@ -85,7 +89,7 @@ def _places(rl: Any, gpu: bool, threads: int) -> list[Place]:
 
 
 def _grid(
-    rl: Any, args: Any, widths: list[int], batches: list[int], places: list[Place]
+    rl: ModuleType, args: Namespace, widths: list[int], batches: list[int], places: list[Place]
 ) -> Iterator[dict[str, Any]]:
     """A row for each width and batch, smallest first; None where the time would not suffice."""
     end = time.perf_counter() + args.seconds
@@ -109,7 +113,7 @@ def _grid(
             yield row
 
 
-def _step(rl: Any, model: str, width: int, batch: int, device: str) -> Callable[[], Any]:
+def _step(rl: ModuleType, model: str, width: int, batch: int, device: str) -> Callable[[], Any]:
     """A training step of a network that exists, on images that lie on the device."""
     rl.manual_seed(0)
     net = build(model, channels=CHANNELS, size=SIZE, classes=CLASSES, width=width).to(device)
@@ -213,7 +217,7 @@ def _explain(rows: list[dict[str, Any]], labels: list[str], reason: str | None) 
     return f"{_wins(labels[-1])} from {where}; the most it gains is {top}. {WHY}{gpu}"
 
 
-def _write(args: Any, rows: list[dict], labels: list[str]) -> None:
+def _write(args: Namespace, rows: list[dict], labels: list[str]) -> None:
     from rushlight.io import atomic_write
 
     with atomic_write(os.path.join(args.out, "bench.json"), "w") as f:

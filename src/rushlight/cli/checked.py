@@ -29,11 +29,11 @@ def _one_of(names: Any) -> Test:
     return lambda v: type(v) is str and v in names
 
 
-def _text(v: Any) -> bool:
+def _text(v: object) -> bool:
     return type(v) is str and len(v) <= 4096 and "\0" not in v
 
 
-def _classes(v: Any) -> bool:
+def _classes(v: object) -> bool:
     return (
         type(v) is list
         and 0 < len(v) <= MOST_CLASSES
@@ -41,21 +41,21 @@ def _classes(v: Any) -> bool:
     )
 
 
-def _numbers(v: Any) -> bool:
+def _numbers(v: object) -> bool:
     return isinstance(v, (tuple, list)) and all(_number()(x) for x in v)
 
 
-def _tensor(v: Any) -> bool:
+def _tensor(v: object) -> bool:
     from rushlight import Tensor
 
     return isinstance(v, Tensor)
 
 
-def _weights(v: Any) -> bool:
+def _weights(v: object) -> bool:
     return isinstance(v, dict) and all(type(k) is str and _tensor(t) for k, t in v.items())
 
 
-def _dict(v: Any) -> bool:
+def _dict(v: object) -> bool:
     return isinstance(v, dict)
 
 
@@ -67,7 +67,7 @@ _LINE = ("epoch", "train_loss", "train_accuracy")
 _MAYBE = ("val_loss", "val_accuracy")  # only with a validation part
 
 
-def _history(v: Any) -> bool:
+def _history(v: object) -> bool:
     return type(v) is list and all(
         isinstance(line, dict)
         and all(_number()(line.get(name)) for name in _LINE)
@@ -76,7 +76,7 @@ def _history(v: Any) -> bool:
     )
 
 
-def _flag(v: Any) -> bool:
+def _flag(v: object) -> bool:
     return type(v) is bool
 
 

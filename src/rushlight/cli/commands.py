@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -55,7 +58,7 @@ def _show_what_cannot_be_encoded() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _with_file(parser: Any, args: list[str], path: str) -> Any:
+def _with_file(parser: ArgumentParser, args: list[str], path: str) -> Any:
     """The arguments with a file's settings before them, so that options of the command line win."""
     from .config import read_file
     from .options_train import arguments_of

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
 from .suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 DATA = ("fashion-mini", "fashion-mnist", "mnist", "cifar10", "cifar100")
 # Networks that `--width` makes wider.
@@ -45,7 +48,7 @@ OTHERS = (
 )
 
 
-def settle(args: Any, saved: dict[str, Any] | None, path: str) -> None:
+def settle(args: Namespace, saved: dict[str, Any] | None, path: str) -> None:
     """Fill in what the command line leaves open: from the run that is resumed, or the defaults."""
     for name, default in DEFAULTS.items():
         given = getattr(args, name)
@@ -62,7 +65,7 @@ def settle(args: Any, saved: dict[str, Any] | None, path: str) -> None:
             raise UsageError(f"--epochs {given}: {path} has {saved[name]}, and --resume can only raise them")  # fmt: skip
 
 
-def finish(args: Any) -> None:
+def finish(args: Namespace) -> None:
     """What follows from other settings, and what does not go together."""
     if args.lr is None:
         args.lr = RATES.get(args.optimizer, 1e-3)
@@ -83,7 +86,7 @@ def option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def arguments(args: Any) -> list[str]:
+def arguments(args: Namespace) -> list[str]:
     """The options that make these settings again, without those that a resumed run remembers."""
     parts = ["--out", args.out]
     for name, default in (

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .pick_device import has_nvidia
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 INDENT = " " * 9
 
@@ -75,7 +78,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _cpu(rl: Any, default: bool) -> None:
+def _cpu(rl: ModuleType, default: bool) -> None:
     from rushlight.runtime.cpu.engine import engine_info
 
     engine = engine_info()
@@ -105,7 +108,7 @@ def _memory() -> str:
     return f"{size / 2**30:.1f} GiB"
 
 
-def _gpu(rl: Any, i: int) -> None:
+def _gpu(rl: ModuleType, i: int) -> None:
     p = rl.cuda.get_device_properties(i)
     free, total = rl.cuda.mem_get_info(i)
     print(f"cuda:{i}   {p.name}{'  (default)' if i == 0 else ''}")
@@ -113,7 +116,7 @@ def _gpu(rl: Any, i: int) -> None:
           f"{p.major}.{p.minor}, {p.multi_processor_count} multiprocessors")  # fmt: skip
 
 
-def _libraries(rl: Any) -> None:
+def _libraries(rl: ModuleType) -> None:
     import cupy
 
     driver = _cuda(cupy.cuda.runtime.driverGetVersion())

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import checkpoint
 from .errors import UsageError, printable
@@ -16,6 +16,9 @@ from .pick_device import pick_device
 from .report import chance_warning, table
 from .scores import measure
 from .sources import find_source, load_images
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 
 def network_of(saved: dict[str, Any]) -> Any:
@@ -52,7 +55,7 @@ def check_weights(saved: dict[str, Any]) -> None:
             )
 
 
-def evaluate_file(args: Any) -> int:
+def evaluate_file(args: Namespace) -> int:
     """Print the same numbers that `rushlight train` ended with."""
     from rushlight.utils.data import DataLoader
 
@@ -74,7 +77,7 @@ def evaluate_file(args: Any) -> int:
     return 0
 
 
-def images_of(saved: dict[str, Any], args: Any) -> Images:
+def images_of(saved: dict[str, Any], args: Namespace) -> Images:
     """The images a network was trained on, split as they were then, or the data set `args.data`."""
     settings = SimpleNamespace(**{
         **saved["config"], "size": saved["size"], "augment": "none", "quiet": True, "strict": False,

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import checkpoint
 from .errors import UsageError
 from .evaluate import network_of
 from .training import BEST, LAST
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def export(args: Any) -> int:
+    from ..nn.modules.module import Module
+
+
+def export(args: Namespace) -> int:
     """Write the file and say what it takes and gives."""
     if args.to != "onnx" and (args.opset or args.batch):
         raise UsageError(
@@ -46,7 +51,7 @@ def about(saved: dict[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _onnx(net: Any, saved: dict[str, Any], path: str, args: Any) -> None:
+def _onnx(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None:
     import rushlight as rl
 
     try:
@@ -61,13 +66,13 @@ def _onnx(net: Any, saved: dict[str, Any], path: str, args: Any) -> None:
                    dynamic_axes=axes, opset_version=args.opset, metadata=about(saved))  # fmt: skip
 
 
-def _safetensors(net: Any, saved: dict[str, Any], path: str, args: Any) -> None:
+def _safetensors(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None:
     from rushlight.io import safetensors
 
     safetensors.save_file(net.state_dict(), path, about(saved))
 
 
-def _pth(net: Any, saved: dict[str, Any], path: str, args: Any) -> None:
+def _pth(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None:
     import rushlight as rl
 
     rl.save(net.state_dict(), path)

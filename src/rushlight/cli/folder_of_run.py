@@ -11,10 +11,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import config
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 DEFAULT = os.path.join("runs", "train")
 # These tell that a folder holds a run that could be lost; the second is there before the first epoch ends.
@@ -77,7 +80,7 @@ def _newest() -> str | None:
     )
 
 
-def find_data(args: Any, saved: dict[str, Any]) -> None:
+def find_data(args: Namespace, saved: dict[str, Any]) -> None:
     """A resumed run's pictures: where they lay, whatever folder this is, or where they were moved to.
 
     Pictures that moved are named by --data; that they are as many of the same classes is checked later.
@@ -107,7 +110,7 @@ def make(folder: str) -> None:
         raise _cannot_write(folder, error) from None
 
 
-def write_args(args: Any, why: str, argv: list[str]) -> dict[str, Any]:
+def write_args(args: Namespace, why: str, argv: list[str]) -> dict[str, Any]:
     """args.json: the command, all settings as they came out, versions, the commit, the machine."""
     from rushlight.io import atomic_write
 

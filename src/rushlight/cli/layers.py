@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from html import escape
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ..nn.modules.module import Module
 
 # A drawing has a block for each of these; norms and activations are counted with the layer before.
 _DRAWN = ("Conv", "Linear", "Pool", "LSTM", "GRU", "RNN", "Embedding", "MultiheadAttention")
@@ -22,7 +25,7 @@ class Layer(NamedTuple):
     multiplies: int
 
 
-def look_at(net: Any, shape: tuple[int, ...]) -> list[Layer]:
+def look_at(net: Module, shape: tuple[int, ...]) -> list[Layer]:
     """Every layer in the order it computes, for one input of this shape."""
     import rushlight as rl
 
@@ -30,7 +33,7 @@ def look_at(net: Any, shape: tuple[int, ...]) -> list[Layer]:
     names = {id(m): name for name, m in net.named_modules()}
     leaves = [m for m in net.modules() if not list(m.children())]
 
-    def note(module: Any, inputs: Any, out: Any) -> None:
+    def note(module: Module, inputs: Any, out: Any) -> None:
         first = out[0] if isinstance(out, tuple) else out
         shape = tuple(first.shape[1:])
         own = sum(p.numel() for p in module.parameters())
@@ -50,7 +53,7 @@ def look_at(net: Any, shape: tuple[int, ...]) -> list[Layer]:
     return rows
 
 
-def _multiplies(module: Any, x: Any, out: Any) -> int:
+def _multiplies(module: Module, x: Any, out: Any) -> int:
     """Multiply-adds for one input, of the layers whose weights are multiplied."""
     weight: Any = getattr(module, "weight", None)
     kind = type(module).__name__

@@ -6,9 +6,12 @@ import contextlib
 import os
 import sys
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 KINDS = ("wandb", "mlflow")
 
@@ -16,7 +19,7 @@ KINDS = ("wandb", "mlflow")
 class Loggers:
     """All places that a run reports to; opened and closed with it."""
 
-    def __init__(self, args: Any) -> None:
+    def __init__(self, args: Namespace) -> None:
         self.args = args
         self.board_note = "TensorBoard events"
         self.open: list[Any] = []
@@ -39,7 +42,7 @@ class Loggers:
                 raise UsageError(f"--log {self.args.log}: {' '.join(str(error).split())}") from None
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.open.clear()
         try:
             self.stack.close()
@@ -93,7 +96,7 @@ def _tell(name: str, error: Exception) -> None:
     print(f"Warning: --log {name} failed, and training goes on without it: {said}", file=sys.stderr)
 
 
-def _settings(args: Any) -> dict[str, Any]:
+def _settings(args: Namespace) -> dict[str, Any]:
     from . import config
 
     return {name: getattr(args, name) for name in config.DEFAULTS}
@@ -102,7 +105,7 @@ def _settings(args: Any) -> dict[str, Any]:
 class _Wandb:
     """A run of Weights & Biases, under the run folder's name."""
 
-    def __init__(self, args: Any) -> None:
+    def __init__(self, args: Namespace) -> None:
         self.args = args
         self.waiting: dict[str, Any] = {}
 
@@ -122,14 +125,14 @@ class _Wandb:
         self.run.log(self.waiting, step=self.epoch)
         self.waiting = {}
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.run.finish()
 
 
 class _Mlflow:
     """A run of MLflow, under the run folder's name."""
 
-    def __init__(self, args: Any) -> None:
+    def __init__(self, args: Namespace) -> None:
         self.args = args
 
     def __enter__(self) -> _Mlflow:
@@ -146,5 +149,5 @@ class _Mlflow:
     def flush(self) -> None:
         """MLflow writes at once."""
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.module.end_run()

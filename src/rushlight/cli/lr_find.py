@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from . import svg
 from .errors import UsageError
 from .page_style import STYLE
 from .training import Run
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
 LOW, HIGH, STEPS = 1e-6, 10.0, 100
 SMOOTH = 0.9  # of the loss from step to step
 WORSE = 4.0  # times the best loss: the rest is not worth trying
 
 
-def find_rate(args: Any, run: Run) -> int:
+def find_rate(args: Namespace, run: Run) -> int:
     """Raise the rate from step to step until the loss explodes; print and draw what was found."""
     points = try_rates(run)
     if len(points) < 8:

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterable
 from types import ModuleType, TracebackType
-from typing import Any
 
 from . import alias
 
@@ -48,7 +47,7 @@ def _asked(error: BaseException) -> tuple[str, str, Iterable[str]] | None:
     return None
 
 
-def _attribute_of(obj: Any, name: str) -> tuple[str, str, Iterable[str]] | None:
+def _attribute_of(obj: object, name: str) -> tuple[str, str, Iterable[str]] | None:
     if isinstance(obj, ModuleType):
         home, label = obj.__name__, alias.alias_of(obj.__name__)
     else:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import config, zoo
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from ..nn.modules.module import Module
 
 # Of an MLP of width 1, and of a ResNet's first stage.
 HIDDEN = (256, 128)
@@ -64,12 +67,12 @@ def _options(name: str, size: int) -> dict[str, Any]:
     return {"image_size": size} if zoo.patch(name) > 1 else {}
 
 
-def parameters_of(net: Any) -> int:
+def parameters_of(net: Module) -> int:
     """How many numbers there are in a network."""
     return sum(p.numel() for p in net.parameters())
 
 
-def head_of(net: Any) -> str:
+def head_of(net: Module) -> str:
     """The name of the layer that answers: the last linear one, or a convolution where there is none."""
     import rushlight as rl
 

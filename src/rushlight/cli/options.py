@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from . import cache, config, zoo
 from .arguments import DEVICE, Parser, command, number, one_of
 from .options_train import add_train
+
+if TYPE_CHECKING:
+    from argparse import Namespace, _SubParsersAction
 
 MODEL = "the folder of a run, or a best.pth that `rushlight train` wrote"
 
@@ -47,8 +50,8 @@ def _help(top: argparse.ArgumentParser) -> int:
     return 2
 
 
-def _eval(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _eval(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .evaluate import evaluate_file
 
         return evaluate_file(args)
@@ -67,8 +70,8 @@ def _eval(commands: Any) -> None:
     p.add_argument("--batch-size", type=number(int, 1, 2**20), default=256, metavar="N")
 
 
-def _predict(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _predict(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .predict import predict
 
         return predict(args)
@@ -86,8 +89,8 @@ def _predict(commands: Any) -> None:
     p.add_argument("--device", default="auto", help=DEVICE)
 
 
-def _export(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _export(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .export import export
 
         return export(args)
@@ -101,8 +104,8 @@ def _export(commands: Any) -> None:
     p.add_argument("--batch", type=number(int, 1, 2**20), metavar="N", help="a fixed batch size for ONNX (default: any)")  # fmt: skip
 
 
-def _serve(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _serve(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .serve import serve
 
         return serve(args)
@@ -118,8 +121,8 @@ def _serve(commands: Any) -> None:
     p.add_argument("--device", default="auto", help=DEVICE)
 
 
-def _view(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _view(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .view import view
 
         return view(args)
@@ -134,8 +137,8 @@ def _view(commands: Any) -> None:
     p.add_argument("--port", type=number(int, 0, 65535), default=8080, metavar="N", help="(default: %(default)s; 0 for a free one)")  # fmt: skip
 
 
-def _runs(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _runs(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .runs import list_runs
 
         return list_runs(args)
@@ -147,12 +150,12 @@ def _runs(commands: Any) -> None:
     p.add_argument("--json", action="store_true", help="print them as JSON")
 
 
-def _models(commands: Any) -> None:
+def _models(commands: _SubParsersAction) -> None:
     command(commands, "models", "list the networks that --model takes", lambda args: zoo.show())
 
 
-def _bench(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _bench(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .bench import bench
 
         return bench(args)
@@ -169,8 +172,8 @@ def _bench(commands: Any) -> None:
                    help="for bench.json and bench.png (default: %(default)s)")  # fmt: skip
 
 
-def _devices(commands: Any) -> None:
-    def call(args: Any) -> int:
+def _devices(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
         from .devices import show
 
         return show()
@@ -178,7 +181,7 @@ def _devices(commands: Any) -> None:
     command(commands, "devices", "show the devices of this machine and what is missing", call)
 
 
-def _run(commands: Any) -> None:
+def _run(commands: _SubParsersAction) -> None:
     text = "run an unmodified PyTorch, torchvision or DeZero script"
     p = command(commands, "run", text, None)
     p.add_argument(
@@ -194,6 +197,6 @@ def _run(commands: Any) -> None:
     p.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
 
 
-def _launch(commands: Any) -> None:
+def _launch(commands: _SubParsersAction) -> None:
     """Only for the list of commands: `main` hands `launch` over, since its options are torchrun's."""
     command(commands, "launch", "run a script as several ranks, with torchrun's options", _help)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import augment, cache, config, loggers, zoo
 from .arguments import DEVICE, command, number, one_of, width
 
+if TYPE_CHECKING:
+    from argparse import Namespace, _SubParsersAction
+    from collections.abc import Callable
+
 PLACE = "runs/train, or runs/train-2 and so on where that holds a run"
 
 
-def add_train(commands: Any) -> None:
+def add_train(commands: _SubParsersAction) -> None:
     """The command and its groups of options."""
     text = "train a network on your pictures, test it, write a report"
     p = command(commands, "train", text, _train)
@@ -21,7 +25,7 @@ def add_train(commands: Any) -> None:
         add(group.add_argument)
 
 
-def _data(add: Any) -> None:
+def _data(add: Callable[..., Any]) -> None:
     d = config.DEFAULTS
     add("--data", metavar="NAME|FOLDER|CSV", help=f"{', '.join(config.DATA)}, or a folder of pictures with one "
         "folder per class, or with train/, val/ and test/ of those, or a .csv file with the columns path,label "
@@ -45,7 +49,7 @@ def _data(add: Any) -> None:
         help="where decoded pictures are kept: memory, disk, none (default: auto)")  # fmt: skip
 
 
-def _network(add: Any) -> None:
+def _network(add: Callable[..., Any]) -> None:
     add("--model", type=zoo.model_name, metavar="NAME", help=f"{', '.join(config.WIDE)}, or any other of `rushlight models`")  # fmt: skip
     add(
         "--width",
@@ -58,7 +62,7 @@ def _network(add: Any) -> None:
     add("--freeze", action="store_true", default=None, help="with --weights: train the head only")
 
 
-def _training(add: Any) -> None:
+def _training(add: Callable[..., Any]) -> None:
     d = config.DEFAULTS
     add("--epochs", type=number(int, 1, 100000), metavar="N", help="times through the data; may be raised with --resume")  # fmt: skip
     add("--batch-size", type=number(int, 1, 2**20), metavar="N", help="images a step")
@@ -75,7 +79,7 @@ def _training(add: Any) -> None:
     add("--seed", type=number(int, 0, 2**63 - 1), metavar="N", help=f"same seed, same numbers (default: {d['seed']})")  # fmt: skip
 
 
-def _speed(add: Any) -> None:
+def _speed(add: Callable[..., Any]) -> None:
     add("--nproc", type=number(int, 1, 1024), default=1, metavar="N", help="processes that train together, through MPI; a batch "
         "size that is not given is split over them (default: %(default)s)")  # fmt: skip
     add("--max-restarts", type=number(int, 0, 1000), default=0, metavar="N", help="go on from the last checkpoint so often when one of them dies")  # fmt: skip
@@ -88,7 +92,7 @@ def _speed(add: Any) -> None:
     add("--profile", action="store_true", help="only time a few steps: a table, and trace.json for a browser")  # fmt: skip
 
 
-def _files(add: Any) -> None:
+def _files(add: Callable[..., Any]) -> None:
     add("--device", default="auto", help=DEVICE)
     add("--out", metavar="FOLDER", help=f"for the results (default: {PLACE})")
     add("--config", metavar="FILE", help="settings from a .toml file, or a run's args.json; options go over them")  # fmt: skip
@@ -97,7 +101,7 @@ def _files(add: Any) -> None:
     add("--quiet", action="store_true", help="only the final result")
 
 
-def _train(args: Any) -> int:
+def _train(args: Namespace) -> int:
     from .train import train
 
     return train(args)

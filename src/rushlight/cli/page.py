@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,17 @@ from .report import chance_warning
 from .scores import TOP, Result
 from .svg import Line
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..nn.modules.module import Module
+
 SHOWN = 12  # pictures of a kind
 MOST_CLASSES = 40  # in the matrix
 
 
 def write_report(
-    args: Any, images: Images, net: Any, result: Result, history: list[dict[str, Any]], best: int, record: dict[str, Any]
+    args: Namespace, images: Images, net: Module, result: Result, history: list[dict[str, Any]], best: int, record: dict[str, Any]
 ) -> str:  # fmt: skip
     """Write it; the answer is its path."""
     from rushlight.io import atomic_write
@@ -46,7 +51,7 @@ def _number(value: str, name: str, more: str = "", main: bool = False) -> str:
 
 
 def _head(
-    name: str, args: Any, images: Images, result: Result, rows: list, record: dict[str, Any]
+    name: str, args: Namespace, images: Images, result: Result, rows: list, record: dict[str, Any]
 ) -> str:
     low, high = result.interval()
     error, _ = result.calibration()
@@ -148,7 +153,7 @@ def _answered(images: Images, result: Result, i: int, kind: str) -> str:
     return _figure(pixels, said + more + file)
 
 
-def _variety(args: Any, images: Images) -> str:
+def _variety(args: Namespace, images: Images) -> str:
     """Some training pictures as the network saw them; the run's random numbers are left as they are."""
     import rushlight as rl
 

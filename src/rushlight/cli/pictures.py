@@ -8,9 +8,12 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from ..vision._pillow import PILImage
 
 # How files of pictures end; other files in a folder are reported and ignored.
 ENDINGS = (
@@ -94,7 +97,7 @@ def _pixels(error: Exception) -> str:
     )
 
 
-def _as_mode(picture: Any, mode: str) -> Any:
+def _as_mode(picture: PILImage, mode: str) -> Any:
     """`convert`, but greys of 16 and 32 bits keep their upper bits, and transparent pixels become black."""
     from PIL import Image
 
@@ -107,7 +110,7 @@ def _as_mode(picture: Any, mode: str) -> Any:
     return picture.convert(mode)
 
 
-def _eight_bits(picture: Any) -> Any:
+def _eight_bits(picture: PILImage) -> Any:
     """Grey of 16 bits, of 32 bits or of floating point as bytes."""
     import numpy as np
 
@@ -124,7 +127,7 @@ def kept_side(size: int) -> int:
     return round(size * KEPT)
 
 
-def shrink(picture: Any, side: int) -> Any:
+def shrink(picture: PILImage, side: int) -> Any:
     """A picture with its shorter side at most `side` and the ends of a panorama cut off.
 
     Everything that reaches a network comes through here, cached or not: the pixels are the same.

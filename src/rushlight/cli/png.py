@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ..core.tensor import Tensor
 
 
 def encode(pixels: np.ndarray) -> bytes:
@@ -28,7 +31,7 @@ def address(pixels: np.ndarray) -> str:
     return "data:image/png;base64," + base64.b64encode(encode(pixels)).decode("ascii")
 
 
-def seen(x: Any, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarray:
+def seen(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarray:
     """A network's input (CxHxW, scaled) as the picture it stands for."""
     a = x.numpy()
     a = a * np.reshape(std, (-1, 1, 1)) + np.reshape(mean, (-1, 1, 1))

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import checkpoint
 from .augment import MARGIN
@@ -18,8 +18,14 @@ from .listing import walk
 from .pick_device import pick_device
 from .pictures import ENDINGS, kept_side, open_picture, shrink
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def predict(args: Any) -> int:
+    from ..core.tensor import Tensor
+    from ..vision._pillow import PILImage
+
+
+def predict(args: Namespace) -> int:
     """Print the most likely classes of each picture; 1 when some could not be read."""
     saved = checkpoint.read(args.model)
     device, _ = pick_device(args.device)
@@ -72,7 +78,7 @@ class Reader:
     def mode(self) -> str:
         return "L" if self.saved["channels"] == 1 else "RGB"
 
-    def prepared(self, picture: Any, invert: bool = False, name: str = "the picture") -> Any:
+    def prepared(self, picture: PILImage, invert: bool = False, name: str = "the picture") -> Any:
         """A PIL picture as the network's input, exactly as the test prepared it."""
         from rushlight.vision import transforms as t
 
@@ -162,7 +168,7 @@ class _JsonLines:
         print(json.dumps({"path": path, "error": why}))
 
 
-def _light_background(x: Any) -> bool:
+def _light_background(x: Tensor) -> bool:
     """Whether the rim of an image is mostly light."""
     rim = (x[:, 0].mean() + x[:, -1].mean() + x[:, :, 0].mean() + x[:, :, -1].mean()) / 4
     return float(rim) > 0.6

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .training import Run
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 WARM, TIMED = 3, 10
 
 
-def profile_steps(args: Any, run: Run) -> int:
+def profile_steps(args: Namespace, run: Run) -> int:
     """Time a few steps through Python, kernel by kernel; write profile.txt and trace.json."""
     from rushlight.io import atomic_write
     from rushlight.profiler import ProfilerActivity, profile, record_function

@@ -6,12 +6,15 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.config import launcher
 from .errors import UsageError
 from .progress import Progress
 from .training import Run
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 __all__ = ["RankedRun", "agreed", "folder", "join", "run_of", "several", "start"]
 
@@ -21,7 +24,7 @@ def several() -> bool:
     return int(launcher("WORLD_SIZE") or 1) > 1
 
 
-def start(args: Any) -> int:
+def start(args: Namespace) -> int:
     """`--nproc N`: the same command line in N ranks."""
     from ..distributed import mpiexec
     from ..distributed.launcher import launch
@@ -46,7 +49,7 @@ def start(args: Any) -> int:
     return launch([*options, sys.executable, "-m", "rushlight", *words], program="rushlight train")
 
 
-def join(args: Any) -> None:
+def join(args: Namespace) -> None:
     """Connect to the other ranks; all but the first print nothing and write no files."""
     from .. import distributed as dist
 
@@ -65,7 +68,7 @@ def join(args: Any) -> None:
         args.quiet = True
 
 
-def folder(args: Any, choose: Callable[[str | None, bool], str]) -> str:
+def folder(args: Namespace, choose: Callable[[str | None, bool], str]) -> str:
     """The folder of the run, which the first rank chooses; a job that was started again goes on in its own."""
     if not several():
         return choose(args.out, args.resume)
@@ -91,7 +94,7 @@ def folder(args: Any, choose: Callable[[str | None, bool], str]) -> str:
     return found
 
 
-def split_chosen(args: Any, given: int | None) -> None:
+def split_chosen(args: Namespace, given: int | None) -> None:
     """A batch size that was chosen for the data is that of all ranks together; a given one is each rank's."""
     from .. import distributed as dist
 
@@ -126,7 +129,7 @@ def follows() -> bool:
     return dist.get_rank() != 0
 
 
-def run_of(args: Any, images: Any, device: str, fresh: bool) -> Run:
+def run_of(args: Namespace, images: Any, device: str, fresh: bool) -> Run:
     """The run of one process, or of one rank of several."""
     if not several():
         return Run(args, images, device, fresh)
@@ -139,7 +142,7 @@ def run_of(args: Any, images: Any, device: str, fresh: bool) -> Run:
 class RankedRun(Run):
     """One rank's part of a run."""
 
-    def __init__(self, args: Any, images: Any, device: str, fresh: bool = True) -> None:
+    def __init__(self, args: Namespace, images: Any, device: str, fresh: bool = True) -> None:
         from .. import distributed as dist
 
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()

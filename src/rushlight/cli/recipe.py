@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import augment, config, zoo
 from .images import Source
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 # Weights trained elsewhere want the size they were trained at, and small steps.
 _PRETRAINED_SIZE = 224
@@ -64,7 +67,7 @@ def _of_named(name: str, on_gpu: bool) -> Recipe:
     return Recipe("small images: a small network, a few epochs", _settings(model="lenet", epochs=6))
 
 
-def settle(args: Any, source: Source, on_gpu: bool) -> str:
+def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
     """Fill in what is still open after the command line, the file and the defaults; the answer says why."""
     chosen = recipe_for(source, on_gpu, args.weights)
     open_before = {name for name in chosen.settings if getattr(args, name) is None}
@@ -91,7 +94,7 @@ def _fit_network(settings: dict[str, Any], name: str, weights: str | None) -> No
         settings["size"] = zoo.fitting_size(name, trained or settings["size"])
 
 
-def in_words(args: Any) -> list[str]:
+def in_words(args: Namespace) -> list[str]:
     """One line each: network, optimiser, pictures."""
     wide = "" if args.width == 1 else f", {args.width:g} times as wide"
     start = f", from {args.weights}" if args.weights else ", from scratch"

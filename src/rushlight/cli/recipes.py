@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..nn.modules.module import Module
+    from ..optim.optimizer import Optimizer
 
 # One cycle: the share of steps in which the rate rises, and how far below its highest it begins and ends.
 RISE, FIRST, LAST = 0.15, 25.0, 250_000.0
 
 
-def make_optimizer(args: Any, net: Any) -> Any:
+def make_optimizer(args: Namespace, net: Module) -> Any:
     """The optimiser `args` describes, over the parameters that are trained; biases and norms do not decay."""
     import rushlight as rl
 
@@ -29,7 +35,7 @@ def make_optimizer(args: Any, net: Any) -> Any:
     return kinds[args.optimizer](groups, **options)
 
 
-def make_schedule(args: Any, optimizer: Any, steps: int) -> Any:
+def make_schedule(args: Namespace, optimizer: Optimizer, steps: int) -> Any:
     """The schedule `args` describes, stepped after each of `steps` steps an epoch.
 
     It is a formula of the step, so that a run with more epochs goes on along the longer curve.

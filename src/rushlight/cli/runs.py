@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 MOST = 1000
 
 
-def list_runs(args: Any) -> int:
+def list_runs(args: Namespace) -> int:
     """A line for each run, the newest first."""
     found = [summary(path) for path in find_runs(args.folder)]
     if not found:

@@ -6,9 +6,14 @@ import json
 import math
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..nn.modules.module import Module
 
 TOP = 5
 BINS = 15  # of the calibration curve
@@ -116,7 +121,9 @@ def wilson(right: int, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def measure(net: Any, loader: Any, device: str, classes: list[str], prepare: Any = None) -> Result:
+def measure(
+    net: Module, loader: Iterable[Any], device: str, classes: list[str], prepare: Any = None
+) -> Result:
     """Test a network on every image of a loader; `prepare` brings a batch into the network's format."""
     import rushlight as rl
     import rushlight.nn.functional as F

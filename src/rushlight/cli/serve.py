@@ -6,7 +6,7 @@ import asyncio
 import io
 import time
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import checkpoint
 from .errors import UsageError
@@ -15,12 +15,17 @@ from .pick_device import pick_device
 from .pictures import pillow_rules, read_picture
 from .predict import Reader
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..core.tensor import Tensor
+
 TOP = 5
 WAITING = 256  # pictures in the queue; further requests are refused
 ADDRESSES = 10_000  # addresses whose rate is remembered
 
 
-def serve(args: Any) -> int:
+def serve(args: Namespace) -> int:
     """Answer until Ctrl-C."""
     saved = checkpoint.read(args.model)
     try:
@@ -82,7 +87,7 @@ class Batcher:
             if not future.done():
                 future.set_result(answer)
 
-    async def ask(self, x: Any) -> list[tuple[str, float]]:
+    async def ask(self, x: Tensor) -> list[tuple[str, float]]:
         """The answer to one input; asyncio.QueueFull where too many wait."""
         future = asyncio.get_running_loop().create_future()
         self.queue.put_nowait((x, future))
@@ -144,7 +149,7 @@ def _first_file(content: bytes, kind: str) -> bytes:
     return b""
 
 
-def make_app(reader: Reader, args: Any) -> Any:
+def make_app(reader: Reader, args: Namespace) -> Any:
     """The Starlette application: /, /predict, /info and /health."""
     from contextlib import asynccontextmanager
 

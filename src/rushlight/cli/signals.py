@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 @contextlib.contextmanager
@@ -14,7 +17,7 @@ def catching_signals() -> Iterator[list[int]]:
     caught: list[int] = []
     before: dict[int, Any] = {}
 
-    def note(number: int, frame: Any) -> None:
+    def note(number: int, frame: FrameType | None) -> None:
         caught.append(number)
         signal.signal(number, before[number])
 

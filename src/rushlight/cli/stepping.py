@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..core.tensor import Tensor
+    from ..nn.modules.module import Module
+    from ..optim.optimizer import Optimizer
 
 
 class Stepper:
     """A network, its loss and its optimiser, as a function of a batch."""
 
-    def __init__(self, args: Any, net: Any, optimizer: Any, counts: list[int], device: str) -> None:
+    def __init__(
+        self, args: Namespace, net: Module, optimizer: Optimizer, counts: list[int], device: str
+    ) -> None:
         import rushlight as rl
 
         self.args, self.net, self.optimizer, self.device = args, net, optimizer, device
@@ -37,7 +46,7 @@ class Stepper:
         for layer in self.frozen:
             layer.eval()
 
-    def prepare(self, x: Any) -> Any:
+    def prepare(self, x: Tensor) -> Any:
         """A batch in the layout that the network was brought to."""
         import rushlight as rl
 
@@ -45,7 +54,7 @@ class Stepper:
             return x.to(memory_format=rl.channels_last)
         return x
 
-    def __call__(self, x: Any, y: Any, share: Any = None) -> tuple[Any, Any]:
+    def __call__(self, x: Tensor, y: Tensor, share: Any = None) -> tuple[Any, Any]:
         """One step: the loss and the number of right answers, both still on the device.
 
         `share` is mixup's: every picture is mixed with so much of itself and the rest of another.
@@ -69,7 +78,7 @@ class Stepper:
             self.scaler.update()
         return total, right
 
-    def _loss(self, x: Any, y: Any, share: Any) -> tuple[Any, Any]:
+    def _loss(self, x: Tensor, y: Tensor, share: Any) -> tuple[Any, Any]:
         import rushlight as rl
 
         if share is not None:
@@ -109,13 +118,13 @@ def mixup_share(strength: float) -> Any:
     return rl.maximum(drawn, 1 - drawn)
 
 
-def freeze_body(net: Any, head: str) -> None:
+def freeze_body(net: Module, head: str) -> None:
     """Let only the head be trained."""
     for name, p in net.named_parameters():
         p.requires_grad_(name.startswith(head + "."))
 
 
-def _frozen_norms(net: Any) -> list[Any]:
+def _frozen_norms(net: Module) -> list[Any]:
     return [m for m in net.modules() if hasattr(m, "running_mean")]
 
 

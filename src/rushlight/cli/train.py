@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import checkpoint, config, folder_of_run, ranks, recipe
 from .energy import Meter
@@ -19,8 +19,11 @@ from .scores import measure, write_json
 from .sources import find_source, load_images
 from .training import BEST, LAST, Run
 
+if TYPE_CHECKING:
+    from argparse import Namespace
 
-def train(args: Any) -> int:
+
+def train(args: Namespace) -> int:
     """Train, save, reload, test, report."""
     if args.nproc > 1 and not ranks.several():
         return ranks.start(args)
@@ -35,7 +38,7 @@ def train(args: Any) -> int:
             folder_of_run.drop_if_empty(chosen)
 
 
-def _in_folder(args: Any, wanted: str | None) -> int:
+def _in_folder(args: Namespace, wanted: str | None) -> int:
     import rushlight as rl
 
     path = os.path.join(args.out, LAST)
@@ -68,7 +71,7 @@ def _in_folder(args: Any, wanted: str | None) -> int:
     return _whole(args, source, images, run, device, why)
 
 
-def _whole(args: Any, source: Source, images: Images, run: Run, device: str, why: str) -> int:
+def _whole(args: Namespace, source: Source, images: Images, run: Run, device: str, why: str) -> int:
     record = folder_of_run.write_args(args, why, args.argv)
     if source.listing is not None:
         from .folders import write_scan
@@ -93,7 +96,7 @@ def _whole(args: Any, source: Source, images: Images, run: Run, device: str, why
     return finish(args, images, device, run, {**record, "seconds": seconds, "joules": meter.joules})
 
 
-def _look_only(args: Any, run: Run) -> int:
+def _look_only(args: Namespace, run: Run) -> int:
     """`--lr-find` and `--profile` train a few steps to report something; they save no network."""
     if args.lr_find:
         from .lr_find import find_rate
@@ -113,7 +116,9 @@ def _engine_note(device: str) -> None:
               "and `pip install --force-reinstall --no-deps rushlight`; unset RUSHLIGHT_CPU_ENGINE if it is set.")  # fmt: skip
 
 
-def _introduce(args: Any, images: Images, run: Run, why: tuple[str, str], wanted: str) -> None:
+def _introduce(
+    args: Namespace, images: Images, run: Run, why: tuple[str, str], wanted: str
+) -> None:
     print(f"Training on {why[0]}.")
     if wanted:
         print(f"{wanted} holds a run already: this one goes to {args.out}.")
@@ -131,7 +136,7 @@ def _introduce(args: Any, images: Images, run: Run, why: tuple[str, str], wanted
         print(f"Going on {run.where()}.")
 
 
-def finish(args: Any, images: Images, device: str, run: Run, record: dict[str, Any]) -> int:
+def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[str, Any]) -> int:
     """Reload the best file and test that network, once, not the one in memory; then tell."""
     from rushlight.utils.data import DataLoader
 

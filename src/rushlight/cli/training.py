@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import checkpoint, config
 from .errors import UsageError
@@ -23,13 +23,18 @@ from .signals import catching_signals
 from .stepping import Stepper, compiled, freeze_body, mixup_share
 from .weights import start_from
 
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..core.tensor import Tensor
+
 LAST, BEST = "last.pth", "best.pth"
 
 
 class Run:
     """Network, optimiser, schedule, and where they are."""
 
-    def __init__(self, args: Any, images: Images, device: str, fresh: bool = True) -> None:
+    def __init__(self, args: Namespace, images: Images, device: str, fresh: bool = True) -> None:
         import rushlight as rl
 
         self.args, self.images, self.device = args, images, device
@@ -131,7 +136,7 @@ class Run:
             if caught:
                 break
 
-    def _one(self, x: Any, y: Any) -> tuple[Any, Any]:
+    def _one(self, x: Tensor, y: Tensor) -> tuple[Any, Any]:
         if not self.args.mixup:
             return self.one_step(x, y)
         return self.one_step(x, y, mixup_share(self.args.mixup).to(self.device))

@@ -6,12 +6,15 @@ import json
 import os
 import posixpath
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from .errors import UsageError
 from .page_style import page
 from .runs import find_runs, history_of, summary
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 # What may be read from a run's folder, and as what.
 _FILES = {"report.html": "text/html; charset=utf-8", "test.json": "application/json", "args.json": "application/json",
@@ -19,7 +22,7 @@ _FILES = {"report.html": "text/html; charset=utf-8", "test.json": "application/j
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def view(args: Any) -> int:
+def view(args: Namespace) -> int:
     """Serve until Ctrl-C."""
     find_runs(args.folder)  # a missing folder is reported now
     try:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
 from .networks import head_of
+
+if TYPE_CHECKING:
+    from ..nn.modules.module import Module
 
 # Prefixes that other programs put before the names of a network.
 _WRAPPERS = ("module.", "model.", "backbone.", "net.", "encoder.", "_orig_mod.")
@@ -24,7 +27,7 @@ _HF_RESNET = (
 )  # fmt: skip
 
 
-def start_from(net: Any, source: str, model: str) -> str:
+def start_from(net: Module, source: str, model: str) -> str:
     """Put the weights of `source` into `net`, all but a head of another size; the answer says what was done."""
     found = _fitting(_fetch(source, model), net)
     head = head_of(net)
@@ -156,7 +159,7 @@ def _read(path: str) -> dict[str, Any]:
 # -- names ---------------------------------------------------------------------------------------
 
 
-def _fitting(found: dict[str, Any], net: Any) -> dict[str, Any]:
+def _fitting(found: dict[str, Any], net: Module) -> dict[str, Any]:
     """The same tensors under the network's own names, whoever wrote them."""
     own = net.state_dict()
     found = _unwrapped(found, own)

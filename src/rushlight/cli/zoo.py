@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import cache
-from typing import Any
 
 from . import config
 from .suggest import did_you_mean
@@ -37,7 +36,7 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in models.list_models() if classifies(name))
 
 
-def known(name: Any) -> bool:
+def known(name: str) -> bool:
     """Whether this is the name of a network; the usual ones are known without loading the rest."""
     return type(name) is str and (name in config.WIDE or name in names())
 
