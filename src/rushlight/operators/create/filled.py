@@ -17,7 +17,10 @@ from ...runtime.door import Kernel, run
 from ...runtime.thread import here
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...base.array_module import ArrayModule
+    from ...base.formats import layout, memory_format
     from ...base.protocols import Array
 
 # -- what every creation function does -----------------------------------------------------------
@@ -125,7 +128,7 @@ FULL = Kernel("full", _full, moves_only=True, meta=_size_meta)
 EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta)
 
 
-def dim_order(a: Array, memory_format: Any) -> tuple[int, ...] | None:
+def dim_order(a: Array, memory_format: memory_format | None) -> tuple[int, ...] | None:
     """The dims from outermost to innermost in memory; None for plain row-major."""
     n = a.ndim
     if memory_format in ORDERS:
@@ -154,10 +157,10 @@ def check_fill(value: Any, d: dtype) -> Any:
 @public("torch")
 def zeros(
     *size: Any,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
     names: Any = None,
@@ -183,10 +186,10 @@ def zeros(
 @public("torch")
 def ones(
     *size: Any,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
     names: Any = None,
@@ -211,13 +214,13 @@ def ones(
 @public("torch")
 def empty(
     *size: Any,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
     names: Any = None,
     **keyword: Any,
 ) -> Tensor:
@@ -264,11 +267,11 @@ EMPTY_STRIDED = Kernel("empty_strided", _empty_strided, is_view=True)
 @public("torch")
 def empty_strided(
     size: Any,
-    stride: Any,
+    stride: Sequence[int],
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -296,11 +299,11 @@ def empty_strided(
 @public("torch")
 def empty_permuted(
     size: Any,
-    physical_layout: Any,
+    physical_layout: Sequence[int],
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -331,10 +334,10 @@ def full(
     size: Any,
     fill_value: Any,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
     names: Any = None,

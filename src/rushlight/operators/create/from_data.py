@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import cast_to, move_to
 from .filled import wants_grad
+
+if TYPE_CHECKING:
+    from ...base.device import device
+    from ...base.formats import layout
 
 _PLAIN = frozenset((int, float, bool, complex))
 
@@ -52,7 +56,7 @@ def _stacked(arrays: Any) -> np.ndarray | None:
     return np.stack(arrays)
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     return isinstance(value, (list, tuple, range)) or (
         hasattr(value, "__getitem__")
         and hasattr(value, "__len__")
@@ -195,7 +199,9 @@ def _integers(flat: list[Any], d: dtype) -> np.ndarray:
 # -- the public ways in ----------------------------------------------------------------------------
 
 
-def _from_object(data: Any, dtype: Any, device: Any, copy: bool) -> Tensor:
+def _from_object(
+    data: Any, dtype: dtype | None, device: device | str | int | None, copy: bool
+) -> Tensor:
     """A tensor without history; shares memory with arrays and tensors unless `copy`."""
     if isinstance(data, Tensor):
         t = wrap(data._a)
@@ -217,7 +223,7 @@ def _from_object(data: Any, dtype: Any, device: Any, copy: bool) -> Tensor:
     return t if where.type == "cpu" else move_to(t, where)
 
 
-def _speaks_array(data: Any) -> bool:
+def _speaks_array(data: object) -> bool:
     return hasattr(data, "__array__") and not isinstance(data, (list, tuple))
 
 
@@ -237,8 +243,8 @@ def from_array(a: np.ndarray) -> np.ndarray:
 def tensor(
     data: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -281,7 +287,9 @@ def tensor(
 
 
 @public("torch")
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(
+    data: Any, dtype: dtype | None = None, device: device | str | int | None = None
+) -> Tensor:
     """The data as a tensor, without a copy where that is possible.
 
     A tensor of the right dtype and device is returned as it is, a NumPy array shares its
@@ -309,8 +317,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 def asarray(
     obj: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    device: device | str | int | None = None,
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -369,9 +377,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def scalar_tensor(
     s: Any,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -390,7 +398,12 @@ def scalar_tensor(
 
 @public("torch")
 def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+    buffer: Any,
+    *,
+    dtype: dtype | None,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of one dimension over the memory of an object with the buffer protocol.
 
@@ -424,10 +437,10 @@ def new_tensor(
     self: Tensor,
     data: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
-    layout: Any = None,
+    layout: layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
     """As `torch.tensor`, in the dtype and on the device of this tensor.

@@ -26,7 +26,7 @@ class _Kind(type):
     on: str
     is_cuda: bool
 
-    def __instancecheck__(cls, value: Any) -> bool:
+    def __instancecheck__(cls, value: object) -> bool:
         if not isinstance(value, Tensor):
             return False
         return value.dtype is cls.dtype and value.device.type == cls.on
@@ -195,7 +195,9 @@ def legacy_dtype(value: Any) -> tuple[dtype, device | None]:
 
 
 @public("Tensor", name="type")
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+def type_(
+    self: Tensor, dtype: dtype | type | str | None = None, non_blocking: bool = False, **kwargs: Any
+) -> Any:
     """The name of the old type, or the elements in another dtype.
 
     Args:
@@ -231,7 +233,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 @public("torch")
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """The name of an object's type; for tensors the old one, such as "torch.FloatTensor".
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import as_dtype
 from ...core.public import public
@@ -21,16 +21,23 @@ from .filled import (
     sizes,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...base.device import device
+    from ...base.dtypes import dtype
+    from ...base.formats import layout, memory_format
+
 
 def like(
     kernel: Kernel,
     input: Tensor,
-    dtype: Any,
-    layout: Any,
-    device: Any,
+    dtype: dtype | None,
+    layout: layout | None,
+    device: device | str | int | None,
     requires_grad: bool,
     pin_memory: bool,
-    memory_format: Any,
+    memory_format: memory_format | None,
     **attrs: Any,
 ) -> Tensor:
     """A new tensor with the size, dtype, device and dim order of `input`."""
@@ -52,12 +59,12 @@ def like(
 def zeros_like(
     input: Tensor,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """Zeros in the shape and, unless given, the dtype and device of another tensor.
 
@@ -73,12 +80,12 @@ def zeros_like(
 def ones_like(
     input: Tensor,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """Ones in the shape and, unless given, the dtype and device of another tensor.
 
@@ -95,12 +102,12 @@ def full_like(
     input: Tensor,
     fill_value: Any,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """One value in the shape and, unless given, the dtype and device of another tensor.
 
@@ -119,12 +126,12 @@ def full_like(
 def empty_like(
     input: Tensor,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
-    memory_format: Any = None,
+    memory_format: memory_format | None = None,
 ) -> Tensor:
     """A tensor with the shape and, unless given, the dtype and device of another one; its values are arbitrary.
 
@@ -144,10 +151,10 @@ def _define_new(name: str, kernel: Kernel, **fixed: Any) -> None:
     def method(
         self: Tensor,
         *size: Any,
-        dtype: Any = None,
-        device: Any = None,
+        dtype: dtype | None = None,
+        device: device | str | int | None = None,
         requires_grad: bool = False,
-        layout: Any = None,
+        layout: layout | None = None,
         pin_memory: bool = False,
         **keyword: Any,
     ) -> Tensor:
@@ -173,10 +180,10 @@ def new_full(
     size: Any,
     fill_value: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtype | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
-    layout: Any = None,
+    layout: layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
     """As `torch.full`, in the dtype and on the device of this tensor.
@@ -198,10 +205,10 @@ def new_full(
 def new_empty_strided(
     self: Tensor,
     size: Any,
-    stride: Any,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    stride: Sequence[int],
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
