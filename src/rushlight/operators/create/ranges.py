@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...base import dtypes
 from ...base.device import device
 from ...base.dtypes import as_dtype, dtype
@@ -145,6 +147,29 @@ def range_(
 # -- linspace and logspace -------------------------------------------------------------------------
 
 
+def _rounded(value: float, kind: Any) -> Any:
+    with np.errstate(over="ignore"):
+        near = kind(value)
+    if math.isinf(near) and not math.isinf(value):
+        raise RuntimeError(f"value cannot be converted to type {kind.__name__} without overflow")
+    return near
+
+
+def _stepped(start: Any, end: Any, steps: int, dtype: dtype) -> Any:
+    """The ends, the step and the dtype of the indices, rounded where PyTorch rounds them."""
+    parts = max(steps - 1, 1)
+    if dtype.is_floating_point and dtype.itemsize <= 4:
+        kind = dtype.np.type
+        start, end = _rounded(start, kind), _rounded(end, kind)
+        gap = (end - start) / kind(parts)
+        if dtype.itemsize < 4:
+            return start, end, gap, kind  # every operation is rounded
+        return float(start), float(end), float(gap), float  # product and sum are one operation
+    if not (dtype.is_floating_point or dtype.is_complex):
+        start, end = int(start), int(end)
+    return start, end, (end - start) / parts, int
+
+
 def _linspace(
     xp: ArrayModule,
     *,
@@ -161,8 +186,9 @@ def _linspace(
     else:
         # Walked from both ends to the middle, as PyTorch does, so that the ends are exact.
         index = xp.arange(steps)
-        gap = (end - start) / max(steps - 1, 1)
-        points = xp.where(index < steps // 2, start + gap * index, end - gap * (steps - 1 - index))
+        start, end, gap, kind = _stepped(start, end, steps, dtype)
+        up, down = index.astype(kind), (steps - 1 - index).astype(kind)
+        points = xp.where(index < steps // 2, start + gap * up, end - gap * down)
     if base is not None:
         points = xp.power(float(base), points)
     return points.astype(dtype.np)

@@ -7,8 +7,12 @@ from itertools import product as corners
 from typing import Any
 
 from ...core.public import public
-from ...core.tensor import Tensor, wrap
+from ...core.tensor import Tensor
+from ..create.filled import ones, zeros
+from ..create.ranges import linspace
 from ..layers.pool_kernels import pool_take
+from ..shape.combine import meshgrid
+from ..shape.join import stack
 
 # Written in tensor ops, so that the derivatives for input and grid follow by themselves.
 
@@ -214,13 +218,15 @@ def _bicubic(x: Tensor, where: list[Tensor], padding_mode: str, align: bool) -> 
 # -- affine grids -------------------------------------------------------------------------------
 
 
-def _centres(n: int, align: bool) -> Any:
-    """Positions of n pixels in [-1, 1]: corner to corner, or the middles of n equal cells."""
-    import numpy as np
+def _centres(n: int, align: bool, like: Tensor) -> Tensor:
+    """Positions of n pixels in [-1, 1]: corner to corner, or the middles of n equal cells.
 
+    Rounded as PyTorch rounds them: a sample that lies exactly on a pixel takes its gradient from one side
+    of it, and the last bit decides from which.
+    """
     if n <= 1:
-        return np.zeros(n)
-    line = np.linspace(-1.0, 1.0, n)
+        return zeros(n, dtype=like.dtype, device=like.device)
+    line = linspace(-1, 1, n, dtype=like.dtype, device=like.device)
     return line if align else line * (n - 1) / n
 
 
@@ -242,8 +248,6 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         tensor([[[[-1.,  0.],
                   [ 1.,  0.]]]])
     """
-    import numpy as np
-
     if align_corners is None:
         _warn_align()
     if not theta.is_floating_point():
@@ -260,8 +264,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
             f"{theta.shape}."
         )
-    lines = [_centres(s, bool(align_corners)) for s in size[2:]]
-    mesh = np.meshgrid(*lines, indexing="ij")
-    points = np.stack([*reversed(mesh), np.ones(size[2:])], axis=-1).reshape(-1, n + 1)
-    base = wrap(points).to(theta.device, theta.dtype)
+    lines = [_centres(s, bool(align_corners), theta) for s in size[2:]]
+    mesh = meshgrid(*lines, indexing="ij")
+    last = ones(size[2:], dtype=theta.dtype, device=theta.device)
+    base = stack([*reversed(mesh), last], -1).reshape(-1, n + 1)
     return (base @ theta.transpose(1, 2)).reshape((size[0], *size[2:], n))
