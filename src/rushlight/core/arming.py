@@ -7,12 +7,15 @@ one that looks at the classes of the arguments and calls a copy of the function 
 from __future__ import annotations
 
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .overriding import MODES, NESTED, SPECIAL, dispatch
 from .public import NAMESPACES, when_published
 from .redirecting import copy_of, exchange_code
 from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # These never ask: they make tensors from numbers, are about classes, or describe the process.
 UNASKED = frozenset("""
@@ -55,7 +58,7 @@ def arm(cls: type | None) -> None:
             exchange(attribute.fget, attribute.__get__)
 
 
-def _arm_one(place: str, name: str, fn: Any) -> None:
+def _arm_one(place: str, name: str, fn: Callable[..., Any]) -> None:
     if not isinstance(fn, FunctionType) or name in UNASKED or place == "return_types":
         return
     if place == "Tensor" and fn in _originals:

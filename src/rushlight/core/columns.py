@@ -51,7 +51,7 @@ def columns_in_python(
     return live, found, kept, counts
 
 
-def _holds_tensor(option: Any) -> bool:
+def _holds_tensor(option: object) -> bool:
     """Whether an option is a tensor, or a tuple that holds one: its number has to be read from memory first."""
     if option.__class__ is tuple:
         return any(isinstance(one, Tensor) for one in option)

@@ -43,7 +43,7 @@ def explain_failures(fn: Any, name: str) -> None:
         fn = getattr(fn, "__wrapped__", None)
 
 
-def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
+def not_a_tensor(name: str, argument: str, position: int, value: object) -> TypeError:
     """PyTorch's error for a value that is no tensor, with what to do about it."""
     text = f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {kind_of(value)}"
     if isinstance(value, np.ndarray):
@@ -53,13 +53,13 @@ def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeErr
     return TypeError(text)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """The name of a value's type, as PyTorch's errors write it."""
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _tensors(value: Any) -> bool:
+def _tensors(value: object) -> bool:
     """A tensor, or a list of them where PyTorch takes that instead of several arguments."""
     if isinstance(value, (list, tuple)):
         return all(isinstance(v, Tensor) for v in value)

@@ -41,7 +41,7 @@ class FunctionCtx:
         self._materialize = True
         self.needs_input_grad: tuple[bool, ...] = ()
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs of forward; a later in-place change of them is noticed."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
@@ -62,11 +62,11 @@ class FunctionCtx:
 
     saved_variables = saved_tensors
 
-    def mark_dirty(self, *tensors: Any) -> None:
+    def mark_dirty(self, *tensors: Tensor) -> None:
         """Declare that forward changed these inputs in place."""
         self._dirty = tensors
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say that these outputs have no gradient."""
         self._non_differentiable = tensors
 
@@ -199,7 +199,7 @@ def _stand_in(t: Tensor) -> Tensor:
     return s
 
 
-def _zeros(a: Any, shape: tuple) -> Tensor:
+def _zeros(a: Tensor, shape: tuple) -> Tensor:
     return a.new_zeros(shape)
 
 

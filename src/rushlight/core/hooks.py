@@ -11,6 +11,8 @@ from .changes import changes
 from .modes import switches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .tape import Node
 
 
@@ -45,7 +47,7 @@ class RemovableHandle:
     def __enter__(self) -> RemovableHandle:
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.remove()
 
 
@@ -69,7 +71,7 @@ def run_pre_hooks(node: Node, gs: list[Any]) -> None:
                 gs[index] = replaced
 
 
-def _check_replaced(hook: Any, g: Any, replaced: Any) -> None:
+def _check_replaced(hook: Callable[..., Any], g: Any, replaced: Any) -> None:
     if not hasattr(replaced, "_a"):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
     name = getattr(hook, "__name__", type(hook).__name__)

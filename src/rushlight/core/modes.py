@@ -71,7 +71,7 @@ class _Switch:
     def __enter__(self) -> Any:
         raise NotImplementedError
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         raise NotImplementedError
 
 
@@ -99,7 +99,7 @@ class no_grad(_Switch):  # noqa: N801
         before = self.before = here.state
         here.state = before & ~GRAD | self.bits
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         here.state = here.state & ~GRAD | self.before & GRAD
 
 
@@ -145,7 +145,7 @@ class set_grad_enabled(_Switch):  # noqa: N801
     def __enter__(self) -> None:
         swap(GRAD, GRAD if self.mode else 0)
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         swap(GRAD, self.before)
 
 
@@ -179,7 +179,7 @@ class inference_mode(_Switch):  # noqa: N801
         # With False it does not only end an outer inference mode, it also switches recording on.
         self.before = swap(GRAD | INFERENCE, INFERENCE if self.mode else GRAD)
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         swap(GRAD | INFERENCE, self.before)
 
 
@@ -207,7 +207,7 @@ class set_detect_anomaly:  # noqa: N801
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         switches.anomaly, switches.check_nan = self.before
 
 

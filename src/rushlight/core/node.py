@@ -207,7 +207,7 @@ class OpNode(Node):
 _classes: dict[str, type] = {}  # one per name of a derivative, of which there are a few hundred
 
 
-def code_of(fn: Any) -> Any:
+def code_of(fn: Callable[..., Any]) -> Any:
     """The code that holds a function's parameter names; `inspect.signature` costs 20 ms at import."""
     while hasattr(fn, "__wrapped__"):
         fn = fn.__wrapped__

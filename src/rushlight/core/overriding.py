@@ -20,7 +20,13 @@ MODES: list[Any] = []  # those at work in any thread: most often none
 ALL_OFF, CLASSES_OFF = 2, 1  # `here.unasked`
 
 
-def disabled(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def disabled(
+    cls: Any,
+    func: Callable[..., Any],
+    types: Iterable[type],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
     """The `__torch_function__` of a class that does not want to be asked."""
     return func(*args, **(kwargs or {}))
 
@@ -67,14 +73,14 @@ def asked_among(values: Iterable[Any], depth: int = 1) -> list[Any]:
     return chosen
 
 
-def _place(value: Any, chosen: list[Any]) -> None:
+def _place(value: object, chosen: list[Any]) -> None:
     if any(type(value) is type(c) for c in chosen):
         return
     at = next((i for i, c in enumerate(chosen) if issubclass(type(value), type(c))), len(chosen))
     chosen.insert(at, value)
 
 
-def dispatch(public: Any, original: Callable, args: tuple, kwargs: dict) -> Any:
+def dispatch(public: Callable[..., Any], original: Callable, args: tuple, kwargs: dict) -> Any:
     """What an armed function does when a mode is at work or an argument's class may be special."""
     if here.unasked == ALL_OFF:
         return original(*args, **kwargs)
@@ -96,7 +102,7 @@ def _is_operator(fn: Callable) -> bool:
     return fn.__name__ in _OPERATORS
 
 
-def ask(public: Any, asked: list[Any], args: tuple, kwargs: dict) -> Any:
+def ask(public: Callable[..., Any], asked: list[Any], args: tuple, kwargs: dict) -> Any:
     """The answer of the innermost mode, else of the first class that has one."""
     types = tuple(map(type, asked))
     modes = here.function_modes
@@ -115,7 +121,7 @@ def ask(public: Any, asked: list[Any], args: tuple, kwargs: dict) -> Any:
     return NotImplemented
 
 
-def _nobody_answered(public: Any, modes: tuple, asked: list[Any]) -> TypeError:
+def _nobody_answered(public: Callable[..., Any], modes: tuple, asked: list[Any]) -> TypeError:
     """PyTorch's error for a function of its own."""
     name = public.__name__
     place = "torch.Tensor" if getattr(Tensor, name, None) is public else "torch"
@@ -127,7 +133,7 @@ def _nobody_answered(public: Any, modes: tuple, asked: list[Any]) -> TypeError:
     )
 
 
-def no_implementation(public: Any, asked: list[Any]) -> TypeError:
+def no_implementation(public: Callable[..., Any], asked: list[Any]) -> TypeError:
     """PyTorch's error for a function of a library none of whose arguments answers."""
     name = f"{public.__module__}.{public.__name__}"
     said = f"no implementation found for '{name}' on types that implement __torch_function__: "
@@ -150,7 +156,7 @@ class DisableTorchFunctionSubclass:
         self.before = here.unasked
         here.unasked = max(self.before, self.level)
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         here.unasked = self.before
 
 
@@ -169,7 +175,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     level = ALL_OFF
 
 
-def foreign(operator: str, self: Tensor, other: Any) -> Any:
+def foreign(operator: str, self: Tensor, other: object) -> Any:
     """An operator met a value that it does not know: a class not seen before may want to be asked."""
     if type(other) in SPECIAL or not notice(type(other)):
         return NotImplemented
@@ -187,7 +193,13 @@ def convert(result: Any, cls: type) -> Any:
     return result
 
 
-def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def _torch_function(
+    cls: Any,
+    func: Callable[..., Any],
+    types: Iterable[type],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
     """Compute as if the arguments were plain tensors, and give the results this class."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented

@@ -80,7 +80,7 @@ def pack(node: OpNode, hooks: Hooks) -> None:
     node.__class__ = PackedNode
 
 
-def _packed(kept: Any, hooks: Hooks) -> Any:
+def _packed(kept: Tensor, hooks: Hooks) -> Any:
     if kept.__class__ is not tuple:
         return kept
     return Packed(tensor_over(kept[0], kept[0].__class__), hooks)

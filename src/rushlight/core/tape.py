@@ -360,7 +360,7 @@ class _Probe:
 
     _edge = ()  # not frozen
 
-    def _accumulate(self, g: Any) -> None:
+    def _accumulate(self, g: Tensor) -> None:
         self.count = getrefcount(g)
 
 
