@@ -48,6 +48,54 @@ PROGRAMS = {
         t1 = t ** -1
         t1 = torch.addcmul(t, t, t, value=-1)
     """,
+    "dim is no bool, and axis is another name for it": """
+        t = torch.ones(2, 3)
+        t1 = t.softmax(True)
+        t1 = t.cumsum(True)
+        t1 = t.max(True)
+        t1 = t.argmax(False)
+        t1 = t.unsqueeze(True)
+        t1 = t.transpose(False, True)
+        t1 = torch.cat([t, t], True)
+        t1 = torch.cat([t, t], False)
+        t1 = torch.cat([t, t], dim=0, axis=1)
+        t1 = torch.cat([t, t], axis=1)
+        t2 = torch.stack([t, t], dim=0, axis=0)
+        t2 = t.chunk(2, dim=0, axis=1)
+        t2 = t.unbind(dim=0, axis=1)
+        t2 = t.squeeze(dim=0, axis=1)
+        t2 = t.split(1, dim=0, axis=1)
+        t2 = t.chunk(2, axis=1); t3 = t.unbind(axis=1); t4 = torch.stack([t, t], axis=2); t5 = t.split(1, axis=1)
+    """,
+    "the stride of a new dim": """
+        t = torch.arange(12.0).reshape(3, 4)
+        t1 = t[:, ::2].unsqueeze(0); t2 = t[:, ::2].unsqueeze(1); t3 = t[:, ::2].unsqueeze(2); t4 = t.t()[:, None]; t5 = t[:, ::2][None]
+        t6 = torch.ones(3).expand(2, 1, 3); t7 = torch.ones(4)[::2].expand(1, 1, 2); t8 = torch.zeros(2, 0); t9 = torch.zeros(2, 0, 3)[0]
+    """,
+    "views of what has few dims": """
+        t = torch.ones(3, requires_grad=True)
+        t1 = t.t(); t2 = torch.tensor(2.0, requires_grad=True).t()
+        t3 = torch.tensor(2.0).mT; t4 = torch.tensor(2.0).movedim(0, -1)
+        t5 = t.adjoint()
+        t6, t7 = torch.broadcast_tensors(t, torch.ones(2, 3))
+        z8 = torch.zeros(0, dtype=torch.int32).view(torch.uint8).tolist()
+        t9 = F.relu(torch.ones(2) * 1j)
+    """,
+    "shapes that index_add and index_copy take": """
+        t = torch.zeros(3, 2)
+        t1 = t.index_add(1, torch.tensor([0]), torch.tensor(1.0))
+        t1 = t[0].index_add(0, torch.tensor([0]), torch.tensor(1.0))
+        t1 = t[0, 0].index_add(0, torch.tensor([0]), torch.ones(1))
+        t1 = t.index_add(0, torch.tensor([0]), torch.ones(1, 2))
+        t1 = t.index_copy(0, torch.tensor([0]), torch.tensor(1.0))
+        t1 = t.index_copy(1, torch.tensor([0]), torch.ones(1, 2))
+        t1 = t[0].index_copy(0, torch.tensor([0]), torch.tensor(1.0))
+    """,
+    "resizing a view of other numbers": """
+        t = torch.tensor([[1 + 2j]])
+        t1 = t.real
+        t1.resize_(1)
+    """,
     "negative numbers as bytes": """
         t = torch.tensor([-3.0, 300.0, -1.5, 1e10])
         t1 = t.to(torch.uint8); t2 = torch.cat([t] * 9).byte(); t3 = t.bfloat16().byte(); t4 = t.half()[:3].byte()

@@ -32,6 +32,19 @@ def root_array(a: Any) -> Any:
     return a
 
 
+def shown_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides that PyTorch shows where NumPy has 0: for a new dim of size 1, and where there are no elements."""
+    empty = 0 in shape and not any(strides)
+    shown: list[int] = []
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides)):
+        if stride or (size != 1 and not empty):
+            step = stride
+        shown.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(shown))
+
+
 def owns_plainly(g: Any, like: Any) -> bool:
     """Whether a gradient's array can become `.grad`: own memory, the leaf's dtype and memory order."""
     owners = getrefcount(g)

@@ -16,7 +16,7 @@ from ..runtime import devices
 from ..runtime.thread import GRAD, TAPE, here
 from .describe import describe
 from .gradient import Retainer, check_grad, in_order_of
-from .memory import data_pointer, owns_plainly, root_array
+from .memory import data_pointer, owns_plainly, root_array, shown_strides
 from .tape import ALONE, AccumulateGrad, RemovableHandle
 from .values import Values
 from .views import current_edge, extra
@@ -234,6 +234,8 @@ class Tensor(_Base):
         """
         item = self._a.itemsize
         strides = tuple([s // item for s in self._a.strides])
+        if 0 in strides:
+            strides = shown_strides(self._a.shape, strides)
         return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
     def storage_offset(self) -> int:

@@ -373,9 +373,7 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
             f"index_add_(): self ({title(input.dtype)}) and source ({title(source.dtype)}) must "
             "have the same scalar type"
         )
-    _check_slices(
-        input, dim, at, source, "index_add_", RuntimeError, ": (", ")", f", for dim: {dim}"
-    )
+    _check_added(input, dim, at, source)
     _check_bounds(at, _size_along(input, dim), dim)
     if alpha != 1:
         source = source * alpha
@@ -383,29 +381,46 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
     return input
 
 
-def _check_slices(
-    x: Tensor, dim: int, at: Tensor, source: Tensor, name: str, kind: type,
-    open_: str, close: str, tail: str,
-) -> None:  # fmt: skip
+def _check_added(x: Tensor, dim: int, at: Tensor, source: Tensor) -> None:
+    if dim >= max(source._a.ndim, 1):
+        raise RuntimeError(
+            f"index_add_(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+            f"{source._a.ndim}"
+        )
+    if _size_along(source, dim) != at._a.size:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({at._a.size}) should be equal to source.size(dim): "
+            f"({_size_along(source, dim)}), for dim: {dim}"
+        )
+    if x._a.ndim != source._a.ndim or _slice_shape(x, dim) != _slice_shape(source, dim):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(x._a.shape)} source.shape = {list(source._a.shape)}"
+        )
+
+
+def _slice_shape(x: Tensor, dim: int) -> list[int]:
+    return list(x._a.shape[:dim] + x._a.shape[dim + 1 :])
+
+
+def _check_copied(x: Tensor, dim: int, at: Tensor, source: Tensor) -> None:
     if source._a.ndim and x._a.ndim and source._a.ndim != x._a.ndim:
         raise IndexError(
-            f"{name}(): When source and destination are not scalars, their dimensionality must "
+            "index_copy_(): When source and destination are not scalars, their dimensionality must "
             f"match. Source dimensionality ({source._a.ndim}), destination dimensionality "
             f"({x._a.ndim})"
         )
-    if _size_along(source, dim) != at._a.size:
-        raise kind(
-            f"{name}(): Number of indices ({at._a.size}) should be equal to source.size(dim)"
-            f"{open_}{_size_along(source, dim)}{close}{tail}"
+    if _slice_shape(x, dim) != _slice_shape(source, dim):
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
+            f"shape: {_slice_shape(x, dim)} at dimension {dim} and source slice shape: "
+            f"{_slice_shape(source, dim)} at dimension 0."
         )
-    for d, (n, m) in enumerate(zip(x._a.shape, source._a.shape)):
-        if d != dim and n != m:
-            raise RuntimeError(
-                f"{name}(): Source and destination tensor must have same slice shapes. Destination "
-                f"slice shape: {list(x._a.shape[:dim] + x._a.shape[dim + 1 :])} at dimension {dim} "
-                f"and source slice shape: {list(source._a.shape[:dim] + source._a.shape[dim + 1 :])}"
-                f" at dimension {dim}."
-            )
+    if _size_along(source, dim) != at._a.size:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({at._a.size}) should be equal to source.size(dim) "
+            f"({_size_along(source, dim)})"
+        )
 
 
 @public()
@@ -428,7 +443,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{title(input.dtype)} and (source) {title(source.dtype)}"
         )
-    _check_slices(input, dim, at, source, "index_copy_", IndexError, " (", ")", "")
+    _check_copied(input, dim, at, source)
     try:
         _check_bounds(at, _size_along(input, dim), dim, IndexError)
     except IndexError as error:

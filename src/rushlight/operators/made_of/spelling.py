@@ -45,6 +45,22 @@ def axis_for_dim(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _First(int):
+    """0 as the default of `dim`: it can be told from a 0 that somebody gave."""
+
+
+FIRST = _First(0)
+
+
+def dim_or_axis(name: str, dim: int, axis: Any) -> int:
+    """`dim`, whose default is `FIRST`, under either name; both at once are refused, as by PyTorch."""
+    if axis is None:
+        return 0 if dim is FIRST else dim
+    if dim is not FIRST:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'axis'")
+    return axis
+
+
 def needed(name: str, axis: Any) -> int:
     """`axis` for a `dim` that was not given."""
     if axis is None:

@@ -42,6 +42,8 @@ def relu(input: Tensor) -> Tensor:
     """
     if input._a.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
+    if input._a.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     return relu_op(input)
 
 

@@ -341,6 +341,10 @@ def adjoint(self: Tensor) -> Tensor:
         tensor([[1.-1.j, 3.-0.j],
                 [2.-0.j, 4.-0.j]])
     """
+    if self._a.ndim == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     return conj(self.transpose(-2, -1) if self._a.ndim else self)
 
 
@@ -356,10 +360,6 @@ def _adjoint(input: Tensor) -> Tensor:
         tensor([[1.-1.j, 3.-0.j],
                 [2.-0.j, 4.-0.j]])
     """
-    if input._a.ndim == 1:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
-        )
     return adjoint(input)
 
 

@@ -190,7 +190,7 @@ def _call_form(
             "other), (Tensor input, int dim, bool keepdim = False)"
         )
     _no_complex(x, name)
-    at = wrap_dim(dim.__index__(), x._a.ndim)
+    at = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
     check_filled(x, (at,), name)
     return into_same(out, _PAIRS[name](*op(x, dim=at, keepdim=keepdim)))
 
@@ -278,7 +278,7 @@ def _locate(op: Op, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
     if dim is not None:
         if not hasattr(dim, "__index__"):
             raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
-        dim = wrap_dim(dim.__index__(), x._a.ndim)
+        dim = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
         check_filled(x, (dim,), name)
     elif not x._a.size:
         raise IndexError(

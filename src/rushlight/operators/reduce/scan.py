@@ -52,7 +52,7 @@ def _scalars_too(fn: Callable) -> Callable:
     """Let a scan of a 0-d tensor run on one element."""
 
     def call(x: Tensor, dim: Any, *args: Any) -> Any:
-        at = wrap_dim(dim.__index__(), x._a.ndim)
+        at = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
         if x._a.ndim:
             return fn(x, at, *args)
         out = fn(reshape(x, (1,)), 0, *args)

@@ -263,7 +263,7 @@ def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
         return into_same(out, _median(x, ignore_nan=ignore))
     if not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
-    at = wrap_dim(dim.__index__(), x._a.ndim)
+    at = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
     check_filled(x, (at,), "median")
     pair = _median_dim(x, dim=at, keepdim=keepdim, ignore_nan=ignore)
     return into_same(out, _MEDIANS[name](*pair))

@@ -10,6 +10,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ..made_of.spelling import FIRST, dim_or_axis
 from ..memory.casting import cast_to
 from .windows import narrow_index, select_op, slice_op
 
@@ -73,7 +74,7 @@ def _joined(out: Any, result: Tensor) -> Tensor:
 
 
 @public("torch", aliases=("concat", "concatenate"))
-def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Tensor:
+def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) -> Tensor:
     """Tensors put one after the other along a dimension they have.
 
     Args:
@@ -90,7 +91,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Ten
         (tensor([[1, 2],
                 [1, 2]]), tensor([[1, 2, 1, 2]]))
     """
-    dim = dim if axis is None else axis
+    dim = dim_or_axis("cat", dim, axis)
     xs = tensor_list(tensors, "cat")
     if not xs:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -98,7 +99,8 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Ten
         if x._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     first = xs[0]._a
-    if dim == 0 and all(x._a.shape == first.shape and x._a.dtype == first.dtype for x in xs):
+    same = dim.__class__ is int and dim == 0
+    if same and all(x._a.shape == first.shape and x._a.dtype == first.dtype for x in xs):
         return _joined(out, _cat(*xs, dim=0))  # the commonest case needs no further checks
     xs = same_dtype(xs)
     # PyTorch lets an empty 1-d tensor stand for "nothing yet", whatever the others' rank.
@@ -141,7 +143,7 @@ def _stack_backward(g: Tensor, needs: list[bool], dim: int) -> tuple:
 
 
 @public("torch")
-def stack(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> Tensor:
+def stack(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) -> Tensor:
     """Tensors of one shape put one after the other along a new dimension.
 
     Args:
@@ -157,7 +159,7 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None, axis: Any = None) -> T
         tensor([[1, 2],
                 [3, 4]])
     """
-    dim = dim if axis is None else axis
+    dim = dim_or_axis("stack", dim, axis)
     xs = tensor_list(tensors, "stack")
     if not xs:
         raise RuntimeError("stack expects a non-empty TensorList")

@@ -11,7 +11,7 @@ from ...core import views
 from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor
-from ..made_of.spelling import axis_for_dim
+from ..made_of.spelling import FIRST, axis_for_dim, dim_or_axis
 from .join import cat, stack
 from .windows import narrow_index, select_op, slice_op
 
@@ -47,7 +47,7 @@ def _with_zeros(gs: list, shapes: list) -> list[Tensor]:
 
 
 @public()
-def unbind(input: Tensor, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:  # noqa: A002
+def unbind(input: Tensor, dim: int = FIRST, *, axis: Any = None) -> tuple[Tensor, ...]:  # noqa: A002
     """All slices along a dimension, as a tuple of views without it.
 
     Args:
@@ -60,7 +60,7 @@ def unbind(input: Tensor, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ..
     """
     if not input._a.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    dim = wrap_dim(dim if axis is None else axis, input._a.ndim)
+    dim = wrap_dim(dim_or_axis("unbind", dim, axis), input._a.ndim)
     if not input._a.shape[dim]:
         return ()
     outs = _unbind(input, dim=dim)
@@ -209,7 +209,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 
 
 @public(aliases=("unsafe_chunk",))
-def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]:  # noqa: A002
+def chunk(input: Tensor, chunks: int, dim: int = FIRST, *, axis: Any = None) -> tuple[Tensor, ...]:  # noqa: A002
     """Cut into a number of parts of equal size; the last may be smaller, and there may be fewer of them.
 
     Args:
@@ -221,7 +221,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: Any = None) -> tupl
         >>> torch.arange(5).chunk(2)
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    dim = _checked_dim(input, dim if axis is None else axis, "chunk")
+    dim = _checked_dim(input, dim_or_axis("chunk", dim, axis), "chunk")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input._a.shape[dim]
