@@ -1,29 +1,38 @@
-"""`torch.multiprocessing`: Python's own, plus `spawn`; tensors travel by value, not shared."""
+"""`spawn`: one function in several fresh processes, with the errors of each."""
 
 from __future__ import annotations
 
 import multiprocessing as _python
+import signal
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 
-class ProcessRaisedException(Exception):
+class _ProcessError(Exception):
+    """A process that `spawn` started did not end well."""
+
+    def __init__(self, msg: str, error_index: int, pid: int | None) -> None:
+        super().__init__(msg)
+        self.msg, self.error_index, self.pid = msg, error_index, pid
+
+
+class ProcessRaisedException(_ProcessError):
     """A process that `spawn` started ended with an exception; the message holds its traceback."""
 
-    def __init__(self, message: str, error_index: int, error_pid: int | None) -> None:
-        super().__init__(message)
-        self.error_index = error_index
+    def __init__(self, msg: str, error_index: int, error_pid: int | None) -> None:
+        super().__init__(msg, error_index, error_pid)
         self.error_pid = error_pid
 
 
-class ProcessExitedException(Exception):
+class ProcessExitedException(_ProcessError):
     """A process that `spawn` started ended without an exception but not well."""
 
-    def __init__(self, message: str, error_index: int, exit_code: int) -> None:
-        super().__init__(message)
-        self.error_index = error_index
-        self.exit_code = exit_code
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int | None, exit_code: int, signal_name: str | None = None
+    ) -> None:  # fmt: skip
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
 
 
 def _run(fn: Callable, rank: int, args: tuple, errors: Any) -> None:
@@ -71,9 +80,18 @@ class ProcessContext:
                 index,
                 failed.pid,
             )
+        code, name = failed.exitcode, None
+        how = f"exit code {code}"
+        if code < 0:
+            name = signal.Signals(-code).name
+            how = f"signal {name}"
         raise ProcessExitedException(
-            f"process {index} terminated with exit code {failed.exitcode}", index, failed.exitcode
+            f"process {index} terminated with {how}", index, failed.pid, code, name
         )
+
+
+class SpawnContext(ProcessContext):
+    """The name that `spawn` had for its processes before there were other ways to start them."""
 
 
 def start_processes(
@@ -110,16 +128,3 @@ def spawn(
 ) -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` fresh processes."""
     return start_processes(fn, args, nprocs, join, daemon, start_method)
-
-
-def get_sharing_strategy() -> str:
-    """How tensors reach other processes: pickled, by value."""
-    return "pickle"
-
-
-def __getattr__(name: str) -> Any:
-    """Process, Queue, set_start_method, ... are Python's."""
-    try:
-        return getattr(_python, name)
-    except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None

@@ -24,7 +24,7 @@ from .layers import (  # noqa: F401
 )
 from .loss import cross_entropy, difference, distance, margin  # noqa: F401
 from .matrix import add_product, einsum, matmul, products  # noqa: F401
-from .memory import casting, copies, interop, query, storage  # noqa: F401
+from .memory import casting, copies, interop, query, sharing, storage  # noqa: F401
 from .pointwise import (  # noqa: F401
     activation,
     activation_smooth,

@@ -17,6 +17,7 @@ from .filled import create, float_dtype, number
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
+    from ...base.formats import layout
 
 
 def _size_meta(*, dtype: dtype, size: tuple, **attrs: Any) -> tuple:
@@ -50,13 +51,13 @@ def _arange_dtype(values: tuple, given: Any) -> dtype:
 @public("torch")
 def arange(
     *bounds: Any,
-    start: Any = None,
-    end: Any = None,
-    step: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    start: float | Tensor | None = None,
+    end: float | Tensor | None = None,
+    step: float | Tensor | None = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -113,14 +114,14 @@ def _count(start: Any, end: Any, step: Any) -> int:
 
 @public("torch", name="range")
 def range_(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
+    start: float | Tensor | None = 0,
+    end: float | Tensor | None = None,
+    step: float | Tensor | None = 1,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers in equal steps, the end included; `arange` is the usual choice, and PyTorch warns about this one.
@@ -147,6 +148,9 @@ def range_(
 # -- linspace and logspace -------------------------------------------------------------------------
 
 
+_SPLIT = 2.0**27 + 1  # halves a double into two parts whose products are exact
+
+
 def _rounded(value: float, kind: Any) -> Any:
     with np.errstate(over="ignore"):
         near = kind(value)
@@ -170,6 +174,20 @@ def _stepped(start: Any, end: Any, steps: int, dtype: dtype) -> Any:
     return start, end, (end - start) / parts, int
 
 
+def _fused(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once as processors do it: what the product and the sum lose is added at the end."""
+    product = a * b
+    if isinstance(a, complex) or isinstance(c, complex) or not abs(a) < 1e290:
+        return product + c
+    a_high = a * _SPLIT - (a * _SPLIT - a)
+    b_high = b * _SPLIT - (b * _SPLIT - b)
+    a_low, b_low = a - a_high, b - b_high
+    lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    total = product + c
+    part = total - c
+    return total + ((c - (total - part)) + (product - part) + lost)
+
+
 def _linspace(
     xp: ArrayModule,
     *,
@@ -188,7 +206,10 @@ def _linspace(
         index = xp.arange(steps)
         start, end, gap, kind = _stepped(start, end, steps, dtype)
         up, down = index.astype(kind), (steps - 1 - index).astype(kind)
-        points = xp.where(index < steps // 2, start + gap * up, end - gap * down)
+        if kind is int:
+            points = xp.where(index < steps // 2, _fused(gap, up, start), _fused(-gap, down, end))
+        else:
+            points = xp.where(index < steps // 2, start + gap * up, end - gap * down)
     if base is not None:
         points = xp.power(float(base), points)
     return points.astype(dtype.np)
@@ -220,14 +241,14 @@ def _spaced(
 
 @public("torch")
 def linspace(
-    start: Any,
-    end: Any,
+    start: float | Tensor | None,
+    end: float | Tensor | None,
     steps: int,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -248,15 +269,15 @@ def linspace(
 
 @public("torch")
 def logspace(
-    start: Any,
-    end: Any,
+    start: float | Tensor | None,
+    end: float | Tensor | None,
     steps: int,
     base: float = 10.0,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -291,10 +312,10 @@ def eye(
     n: int,
     m: int | None = None,
     *,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: device | str | int | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
