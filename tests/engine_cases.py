@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
-from engine_more_cases import columns, join, losses, norms, scatter
+from engine_more_cases import columns, join, losses, norms, row_groups, rows, scatter, stretched
 from rushlight.base.device import CPU
 from rushlight.capture.joined.fused import Step
 from rushlight.runtime.cpu.fused import pack
@@ -358,7 +358,7 @@ def move(d: Draw) -> Iterator[Case]:
 
 FAMILIES = {f.__name__: f for f in (
     conv, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
-    scatter, norms, columns, join, losses,
+    scatter, norms, columns, join, losses, rows, stretched, row_groups,
 )}  # fmt: skip
 
 

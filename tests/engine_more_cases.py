@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rushlight.capture.joined.fused import Step
+from rushlight.runtime.cpu.rows import packed_rows
 from rushlight.runtime.door import KERNELS
 
 if TYPE_CHECKING:
@@ -111,3 +113,101 @@ def losses(d: Draw) -> Iterator[Case]:
         yield name, (x, y), how, 2e-5
         g = d.floats(*shape) if how["reduction"] == "none" else d.floats()
         yield name + "_grad", (g, x, y), how, 2e-6
+
+
+def rows(d: Draw) -> Iterator[Case]:
+    """Whole rows reduced, running sums, and what is computed number by number since then."""
+    shape = d.one((1,), (7,), (3, 5), (4, 40), (2, 3, 129), (5, 1000))
+    x = d.laid(*shape) * np.float32(d.one(1, 30))
+    odd = x.copy()
+    odd.reshape(-1)[:: d.one(3, 50)] = d.one(np.nan, np.inf, -np.inf)
+    first = d.py.randrange(len(shape))
+    how = {"dim": d.one(None, tuple(range(first, len(shape)))), "keepdim": d.one(True, False)}
+    for name in ("amax", "amin", "max", "min"):
+        yield name, (d.one(x, odd),), how, 0.0
+    yield "logsumexp", (d.one(x, odd),), {**how, "dim": tuple(range(first, len(shape)))}, 2e-6
+    yield "vector_norm", (x,), {**how, "ord": 2}, 1e-6
+    yield "cumsum", (x,), {"dim": first, "reverse": d.one(True, False)}, 0.0
+    for name in ("erf", "expm1", "logsigmoid", "rsqrt", "reciprocal"):
+        yield name, (d.one(x, odd),), {}, 1e-6
+    yield "log1p", (np.maximum(d.one(x, odd), np.float32(-1)),), {}, 1e-6
+    yield "logsigmoid_grad", (d.floats(*shape), x), {}, 1e-6
+    yield "pow", (x, d.one(2, 3, 0.5, -0.5, -1, 2.0)), {}, 1e-6
+    channels = d.one(1, 3)
+    x = d.floats(2, channels, *d.one((9,), (4, 5)))
+    w = np.abs(d.floats(1, channels, *[1] * (x.ndim - 2)))
+    yield "prelu", (x, w), {}, 0.0
+    yield "prelu_grad", (d.floats(*x.shape), x, w), {}, 0.0
+    table, index = d.floats(d.one(1, 9), d.one(1, 17)), d.one((), (4,), (2, 3))
+    places = d.np.randint(0, table.shape[0], index)
+    yield "embedding", (table, np.asarray(places)), {"padding_idx": -1, "scale_by_freq": False}, 0.0
+
+
+def stretched(d: Draw) -> Iterator[Case]:
+    """Operands of different shapes: each dim is whole, or one, or not there."""
+    shape = [d.one(1, 2, 3, 9, 40) for _ in range(d.one(2, 3, 4))]
+
+    def part() -> np.ndarray:
+        sizes = [n if d.one(0, 1, 1) else 1 for n in shape]
+        x = d.laid(*sizes[d.one(0, 0, 1) :]) + np.float32(3)
+        x = np.broadcast_to(x, shape) if d.one(0, 0, 1) else x
+        return x[..., ::-1] if d.one(*range(6)) == 0 else x
+
+    for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
+        yield name, (part(), part()), {}, 0.0
+    x = d.laid(*[n if d.one(0, 1) else 1 for n in shape])
+    wanted = (d.one(1, 2), *[n if m == 1 else m for n, m in zip(shape, x.shape)])
+    yield "expand", (x,), {"shape": wanted}, 0.0
+
+
+_STEPS = ("add", "sub", "mul", "div", "maximum", "silu_grad", "exp", "relu", "sqrt", "neg", "pow")
+_OVER_ROWS = ("sum", "mean", "amax", "amin", "logsumexp", "softmax", "log_softmax", "softmax_grad")
+
+
+def _row_step(d: Draw, values: list[tuple], arrays: list[np.ndarray]) -> tuple[Step, str]:
+    """A step over values of (where from, number, kind), and the kind of its own value."""
+    kernel = d.one(*_STEPS, *_OVER_ROWS)
+    if kernel in _OVER_ROWS:
+        kind = "r" if kernel in _OVER_ROWS[:5] else "f"
+        whole = [v for v in values if v[2] == "f"]
+        operands = [d.one(*whole)[:2] for _ in range(2 if kernel == "softmax_grad" else 1)]
+        how = (("dim", (1,)), ("keepdim", True)) if kind == "r" else (("dim", 1),)
+        return Step(kernel, tuple(operands), how), kind
+    narrow = [
+        v for v in values if v[2] in "1r" and (v[0] == "step" or arrays[v[1]].shape[1:] == (1,))
+    ]
+    kind = d.one("f", "f", "r") if any(v[2] == "r" for v in narrow) else "f"
+    pool = values if kind == "f" else narrow
+    operands = [d.one(*[v for v in pool if v[2] == kind])[:2]]
+    if kernel == "pow":
+        operands.append(("number", 2))
+    elif kernel == "silu_grad":
+        operands.append(d.one(*pool)[:2])
+    elif kernel in _STEPS[:5]:
+        operands.insert(d.one(0, 1), d.one(d.one(*pool)[:2], ("number", 1.5)))
+    return Step(kernel, tuple(operands), ()), kind
+
+
+def row_groups(d: Draw) -> Iterator[Case]:
+    """Random groups: steps over whole rows, over a number of each row, and reductions between them."""
+    rows, columns = d.one(1, 2, 6, 40, 300), d.one(4, 7, 16, 33, 700)
+    kinds = "f" + "".join(d.one("f", "r", "c", "1", "s") for _ in range(4))
+    whole = (rows, columns)
+    sizes = {"f": whole, "s": whole, "r": (rows, 1), "c": (columns,), "1": (1, 1)}
+    arrays = [np.abs(d.floats(*sizes[k])) + np.float32(0.5) for k in kinds]
+    for i, k in enumerate(kinds):  # one number of each row, shown for the whole row
+        arrays[i] = np.broadcast_to(arrays[i], whole) if k == "r" and d.one(0, 1) else arrays[i]
+    values: list[tuple] = [("in", i, k) for i, k in enumerate(kinds)]
+    steps, made = [], ""
+    for number in range(d.one(2, 5, 12)):
+        step, kind = _row_step(d, values, arrays)
+        steps.append(step)
+        made += kind
+        values.append(("step", number, kind))
+    outs = tuple(sorted({len(steps) - 1, d.py.randrange(len(steps))}))
+    attrs = {
+        "steps": tuple(steps), "kinds": kinds, "made": made, "dtypes": ("float32",) * len(steps), "outs": outs,
+        "shapes": tuple([(rows, columns if made[o] == "f" else 1) for o in outs]),
+        "turns": tuple([(1, rows if k == "s" else 1) for k in kinds]), "columns": columns,
+    }  # fmt: skip
+    yield "row_group", tuple(arrays), {**attrs, "code": packed_rows(attrs)}, 2e-4

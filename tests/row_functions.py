@@ -23,6 +23,7 @@ def answer_as_a_gpu(set_attribute: Any) -> None:
     """Let the CPU answer as a GPU: its programs get row groups, which the generic body computes."""
     for name in _ANSWERS:
         set_attribute(cpu_joins, name, getattr(cuda_joins, name))
+    set_attribute(cpu_joins, "packed_rows", lambda attrs: b"")  # nothing the engine could read
 
 
 def layer_norm(x: Any, w: Any, b: Any) -> Any:

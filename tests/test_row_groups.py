@@ -12,11 +12,18 @@ from rushlight.capture.joined.fused import rounded_to
 from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW, SOME
 from rushlight.capture.passes.row_kinds import kind_of, turn_of
 from rushlight.capture.program.slots import MADE, Slot, Storage
+from rushlight.runtime.cpu import joins as cpu_joins
+from rushlight.runtime.cpu.joins import is_native
 
 
-@pytest.fixture
-def joining(monkeypatch):
-    row_functions.answer_as_a_gpu(lambda *given: monkeypatch.setattr(*given, raising=False))
+@pytest.fixture(params=["as a GPU", "as the CPU"])
+def joining(request, monkeypatch):
+    """Groups as a GPU would make them, which the generic body computes, and as the CPU's engine makes and runs them."""
+    if request.param == "as a GPU":
+        row_functions.answer_as_a_gpu(lambda *given: monkeypatch.setattr(*given, raising=False))
+    elif not is_native("row_group"):
+        pytest.skip("the native engine was not built")
+    return request.param
 
 
 def calls(fn, arguments, wrap):
@@ -76,7 +83,9 @@ def test_groups_move_less_memory(monkeypatch):
     """Layer norm by hand, both ways: the program reads and writes less than half."""
     fn, *_ = row_functions.FUNCTIONS["layer_norm"]
     arguments = [torch.randn(64, 128), torch.randn(128), torch.randn(128)]
-    _, plain = calls(fn, arguments, torch.compile)
+    with monkeypatch.context() as nothing:
+        nothing.delattr(cpu_joins, "row_step")
+        _, plain = calls(fn, arguments, torch.compile)
     row_functions.answer_as_a_gpu(lambda *given: monkeypatch.setattr(*given, raising=False))
     _, joined = calls(fn, arguments, torch.compile)
     assert joined.program().bytes_moved() < 0.5 * plain.program().bytes_moved()

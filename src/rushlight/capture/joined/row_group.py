@@ -36,11 +36,13 @@ def _body(
     shapes: tuple[tuple[int, ...], ...],
     turns: tuple[tuple[int, int], ...],
     columns: int,
+    code: bytes = b"",
 ) -> tuple:
     """The values of the steps that others read.
 
     `kinds` are those of the arrays, `made` and `dtypes` those of the steps, `outs` the steps that others read, `shapes`
-    theirs; `turns` are `every` and `count` of the arrays, where their rows take turns.
+    theirs; `turns` are `every` and `count` of the arrays, where their rows take turns. `code` is all of it as a device
+    reads it that interprets groups.
     """
     values = values_of(xp, arrays, steps, dtypes)
     return tuple([values[i] for i in outs])

@@ -356,4 +356,6 @@ class _Walk:
             "turns": tuple([group.turns.get(s.number, (1, 1)) for s in slots]),
             "columns": group.columns,
         }
+        if hasattr(self.policy, "packed_rows"):  # for a device that interprets groups
+            attrs["code"] = self.policy.packed_rows(attrs)
         return Instruction(ROW_GROUP, tuple(slots), attrs, results, (), parts[-1].line, True)

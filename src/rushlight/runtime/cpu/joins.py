@@ -9,6 +9,12 @@ from .. import devices
 from ..joins import declare
 from .engine import active
 from .fused import fuses, pack
+from .rows import MOST_ROW_INPUTS as MOST_ROW_INPUTS
+from .rows import MOST_ROW_STEPS as MOST_ROW_STEPS
+from .rows import packed_rows as packed_rows
+from .rows import row_columns as row_columns
+from .rows import row_reduction as row_reduction
+from .rows import row_step as known_row_step
 
 MOST_INPUTS, MOST_STEPS = 8, 24  # as native/bind_fused.c has room for
 
@@ -59,6 +65,11 @@ def is_pointwise(ins: Any) -> bool:
 def fusion() -> Callable[[Any], bool] | None:
     """What tells whether an instruction can be a step of a chain; None where nothing runs chains."""
     return fuses if is_native("fused") else None
+
+
+def row_step(ins: Any) -> bool:
+    """Whether the engine's interpreter of row groups knows a pointwise instruction."""
+    return known_row_step(ins) and is_native("row_group")
 
 
 def width(s: Any) -> str:

@@ -323,6 +323,8 @@ ONE_OPERAND(neg, U_NEG, CHEAP)
 ONE_OPERAND(abs, U_ABS, CHEAP)
 ONE_OPERAND(square, U_SQUARE, CHEAP)
 ONE_OPERAND(log, U_LOG, DEAR)
+ONE_OPERAND(rsqrt, U_RSQRT, CHEAP)
+ONE_OPERAND(reciprocal, U_RECIPROCAL, CHEAP)
 ONE_OPERAND(erf, U_ERF, 2 * DEAR)
 ONE_OPERAND(log1p, U_LOG1P, 2 * DEAR)
 ONE_OPERAND(expm1, U_EXPM1, 2 * DEAR)
@@ -338,6 +340,17 @@ SLOPE(tanh_backward, G_TANH, CHEAP)
 SLOPE(silu_grad, G_SILU, DEAR)
 SLOPE(logsigmoid_grad, G_LOGSIGMOID, DEAR)
 
+/* The powers that need no logarithm. */
+static PyObject *power(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    static const float powers[] = {2.0f, 3.0f, 0.5f, -0.5f, -1.0f};
+    static const int codes[] = {U_SQUARE, U_CUBE, U_SQRT, U_RSQRT, U_RECIPROCAL};
+    float y;
+    if (nargs != 2 || PyArray_Check(args[1]) || !as_number(args[1], &y)) return REFUSE;
+    for (int i = 0; i < 5; i++)
+        if (y == powers[i]) return unary(args, codes[i], CHEAP);
+    return REFUSE;
+}
+
 const Entry point_entries[] = {
     {"relu", relu}, {"relu_grad", relu_grad, 1}, {"exp", point_exp}, {"tanh", point_tanh},
     {"sigmoid", point_sigmoid}, {"silu", point_silu}, {"sqrt", point_sqrt}, {"neg", point_neg},
@@ -349,6 +362,7 @@ const Entry point_entries[] = {
     {"hardtanh_grad", hardtanh_grad, 1}, {"hardsigmoid", hardsigmoid}, {"hardsigmoid_grad", hardsigmoid_grad, 1},
     {"hardswish", hardswish}, {"hardswish_grad", hardswish_grad, 1}, {"elu", elu}, {"elu_grad", elu_grad, 1},
     {"softplus", softplus}, {"softplus_grad", softplus_grad, 1}, {"mish", mish}, {"mish_grad", mish_grad, 1},
+    {"pow", power}, {"rsqrt", point_rsqrt}, {"reciprocal", point_reciprocal},
     {"erf", point_erf}, {"log1p", point_log1p}, {"expm1", point_expm1}, {"logsigmoid", point_logsigmoid},
     {"logsigmoid_grad", point_logsigmoid_grad, 1}, {"prelu", prelu}, {"prelu_grad", prelu_grad, 1},
     {"clamp", clamp}, {"clamp_backward", clamp_backward}, {NULL, NULL},

@@ -11,7 +11,7 @@ typedef struct {
 enum { LARGEST, SMALLEST, LENGTH, LOG_SUM };
 
 /* log(sum of exp): a row whose largest number is no number of its own kind is that number. */
-static float log_sum(const float *x, idx n) {
+float log_sum(const float *x, idx n) {
     float both[2];
     RL->softmax_sums(x, n, both);
     if (isfinite(both[0])) return logf(both[1]) + both[0];

@@ -132,9 +132,10 @@ INLINE vf gelu_tanh_grad(vf x) {
 }
 
 /* Apply `expr` of the vectors named in `loads` to n floats. */
-#define EACH(loads, tail_loads, expr) \
+#define EACH(loads, tail_loads, expr) EACH_BY(_Pragma("GCC unroll 4"), loads, tail_loads, expr)
+#define EACH_BY(unroll, loads, tail_loads, expr) \
     idx i_ = 0; \
-    for (; i_ + VL <= n; i_ += VL) { \
+    unroll for (; i_ + VL <= n; i_ += VL) { \
         loads; \
         store(out + i_, (expr)); \
     } \
@@ -144,6 +145,7 @@ INLINE vf gelu_tanh_grad(vf x) {
         store_some(out + i_, (expr), left_); \
     }
 #define EACH1(expr) EACH(const vf x = load(xs + i_), const vf x = load_some(xs + i_, left_, 1.0f), expr)
+#define EACH1_LEFT(expr) EACH_BY(, const vf x = load(xs + i_), const vf x = load_some(xs + i_, left_, 1.0f), expr)
 /* Two vectors side by side, for functions whose chain of operations is long. */
 #define EACH1_LONG(expr) \
     idx both_ = 0; \
@@ -155,10 +157,11 @@ INLINE vf gelu_tanh_grad(vf x) {
         store(out + both_ + VL, second_); \
     } \
     xs += both_, out += both_, n -= both_; \
-    EACH1(expr)
-#define EACH2(expr) \
-    EACH(const vf x = load(xs + i_); const vf y = load(ys + i_), \
-         const vf x = load_some(xs + i_, left_, 1.0f); const vf y = load_some(ys + i_, left_, 1.0f), expr)
+    EACH1_LEFT(expr)
+#define EACH2(expr) EACH2_BY(_Pragma("GCC unroll 4"), expr)
+#define EACH2_BY(unroll, expr) \
+    EACH_BY(unroll, const vf x = load(xs + i_); const vf y = load(ys + i_), \
+            const vf x = load_some(xs + i_, left_, 1.0f); const vf y = load_some(ys + i_, left_, 1.0f), expr)
 
 #define EACH2_LONG(expr) \
     idx both_ = 0; \
@@ -170,7 +173,7 @@ INLINE vf gelu_tanh_grad(vf x) {
         store(out + both_ + VL, second_); \
     } \
     xs += both_, ys += both_, out += both_, n -= both_; \
-    EACH2(expr)
+    EACH2_BY(, expr)
 
 /* A NaN on either side is the answer, as in NumPy's maximum; NEON's instruction does just that. */
 #if defined(__aarch64__) && VL == 4
@@ -206,6 +209,9 @@ static void K(unary)(int which, const float *xs, float *out, idx n) {
     case U_ERF: { EACH1_LONG(verf(x)) break; }
     case U_LOG1P: { EACH1_LONG(vlog1p(x)) break; }
     case U_EXPM1: { EACH1_LONG(vexpm1(x)) break; }
+    case U_RSQRT: { EACH1(spread(1.0f) / vsqrt(x)) break; }
+    case U_RECIPROCAL: { EACH1(spread(1.0f) / x) break; }
+    case U_CUBE: { EACH1(rounded(x * x) * x) break; }
     case U_LOGSIGMOID: { EACH1_LONG(vlogsigmoid(x)) break; }
     }
 }

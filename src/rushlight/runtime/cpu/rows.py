@@ -1,0 +1,107 @@
+"""Row groups on the CPU: which instructions the native engine's interpreter takes, and how it reads a group."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .fused import GRADS, ONES, RELUS, TWOS, named, packed_step
+
+MOST_ROW_INPUTS, MOST_ROW_STEPS = 24, 48  # as native/bind_row_group.c has room for
+_LEAST_COLUMNS, _MOST_COLUMNS = 4, 4096
+_KINDS = {"f": 0, "r": 1, "c": 2, "1": 3, "s": 4}  # capture/joined/row_group.py
+_REDUCE, _WHOLE = 6, 7  # behind the kinds of pointwise steps
+_REDUCTIONS = {"sum": 0, "sum_to_size": 0, "mean": 1, "amax": 2, "amin": 3, "logsumexp": 4}
+_WHOLE_ROWS = {"softmax": 0, "log_softmax": 1, "softmax_grad": 2, "log_softmax_grad": 3}
+
+
+def row_step(ins: Any) -> bool:
+    """Whether an instruction can be a pointwise step of a row group: float32, whatever its operands' shapes."""
+    name = named(ins.name, ins.attrs, ins.inputs)
+    if not (name in ONES or name in TWOS or name in GRADS or name in RELUS):
+        return False
+    if len(ins.outputs) != 1 or ins.has_effect or ins.is_view or (ins.attrs and name == ins.name):
+        return False
+    numbers = [i for i in ins.inputs if not hasattr(i, "strides")]
+    if ins.name != "pow" and numbers:
+        if name not in TWOS or any(n.__class__ not in (int, float) for n in numbers):
+            return False
+    return all(s.dtype.char == "f" for s in (*ins.reads, *ins.outputs))
+
+
+def row_reduction(ins: Any) -> bool:
+    """Whether an instruction can be a reduction of a row group, as far as its dtypes matter."""
+    return all(s.dtype.char == "f" for s in (*ins.reads, *ins.outputs))
+
+
+def row_columns(columns: int) -> bool:
+    """Whether some rows of so many numbers stay in the first caches for all steps."""
+    return _LEAST_COLUMNS <= columns <= _MOST_COLUMNS
+
+
+def packed_rows(attrs: Mapping[str, Any]) -> bytes:
+    """A group (capture/joined/row_group.py) as native/bind_row_group.c reads it."""
+    steps, made, outs = attrs["steps"], attrs["made"], attrs["outs"]
+    stands = _behind_views(steps, made)
+    places, count = _places(steps, made, outs, stands)
+    head = struct.pack("5i", attrs["columns"], len(steps), len(attrs["kinds"]), len(outs), count)
+    arrays = [
+        struct.pack("3i", _KINDS[k], *turn) for k, turn in zip(attrs["kinds"], attrs["turns"])
+    ]
+    lines = []
+    for number, step in enumerate(steps):
+        if made[number] == "v":
+            lines.append(struct.pack("7if", -1, 0, 0, 0, 0, -1, -1, 0.0))
+            continue
+        operands = tuple(
+            [stands.get(v, (k, v)) if k == "step" else (k, v) for k, v in step.operands]
+        )
+        kind, which, a, b, scalar = _line(step, operands)
+        out = outs.index(number) if number in outs else -1
+        full = int(made[number] != "f")
+        lines.append(
+            struct.pack("7if", kind, which, a, b, full, places.get(number, -1), out, scalar)
+        )
+    return b"".join([head, *arrays, *lines])
+
+
+def _line(step: Any, operands: tuple) -> tuple[int, int, int, int, float]:
+    if step.kernel in _REDUCTIONS or step.kernel in _WHOLE_ROWS:
+        at = [v if k == "in" else -1 - v for k, v in operands]
+        if step.kernel in _REDUCTIONS:
+            return _REDUCE, _REDUCTIONS[step.kernel], at[0], at[0], 0.0
+        return _WHOLE, _WHOLE_ROWS[step.kernel], at[0], at[-1], 0.0
+    return packed_step(step.kernel, operands, dict(step.attrs))
+
+
+def _behind_views(steps: Sequence[Any], made: str) -> dict[int, tuple[str, Any]]:
+    """By the number of a view, the step whose value it shows."""
+    stands: dict[int, tuple[str, Any]] = {}
+    for number, step in enumerate(steps):
+        if made[number] == "v":
+            kind, value = step.operands[0]
+            stands[number] = stands.get(value, (kind, value))
+    return stands
+
+
+def _places(
+    steps: Sequence[Any], made: str, outs: Sequence[int], stands: Mapping[int, tuple[str, Any]]
+) -> tuple[dict[int, int], int]:
+    """Which of how many blocks of memory each whole value has, until the last step that reads it."""
+    last: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        for kind, value in step.operands:
+            if kind == "step":
+                last[stands.get(value, (kind, value))[1]] = number
+    places: dict[int, int] = {}
+    free: list[int] = []
+    count = 0
+    for number in range(len(steps)):
+        if made[number] == "f" and number not in outs:
+            if free:
+                places[number] = free.pop()
+            else:
+                places[number], count = count, count + 1
+        free += [places[n] for n, end in last.items() if end == number and n in places]
+    return places, count
