@@ -22,7 +22,7 @@ from .names import STORAGE_NAMES
 from .rebuild import is_parameter, is_spread, is_uninitialized
 
 
-class _Name:
+class Name:
     """A global name to be written as it is."""
 
     def __init__(self, module: str, name: str) -> None:
@@ -39,7 +39,7 @@ class _StorageRef:
 
     def __init__(self, key: str, dtype_name: str, location: str, numel: int) -> None:
         name = STORAGE_NAMES.get(dtype_name)
-        kind = _Name("torch", name) if name else _Name("torch.storage", "UntypedStorage")
+        kind = Name("torch", name) if name else Name("torch.storage", "UntypedStorage")
         self.id = ("storage", kind, key, location, numel)
 
 
@@ -62,15 +62,15 @@ class Pickler(_Base):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
             if obj.is_nested:
-                return nested.described(obj, _Name)
+                return nested.described(obj, Name)
             return obj.__reduce_ex__(2) if is_spread(obj) else self._object(obj)
         if getattr(obj, "is_sparse", False) and hasattr(obj, "_indices"):
             return self._sparse(obj)
         if isinstance(obj, Size):
-            return _Name("torch", "Size"), (tuple(obj),)
+            return Name("torch", "Size"), (tuple(obj),)
         if type(obj) is device:
             args = (obj.type,) if obj.index is None else (obj.type, obj.index)
-            return _Name("torch", "device"), args
+            return Name("torch", "device"), args
         return NotImplemented
 
     def _object(self, t: Tensor) -> Any:
@@ -80,13 +80,13 @@ class Pickler(_Base):
         if is_parameter(t):
             args: tuple = (t.detach(), t.requires_grad, OrderedDict())
             if not state:
-                return _Name("torch._utils", "_rebuild_parameter"), args
-            return _Name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
+                return Name("torch._utils", "_rebuild_parameter"), args
+            return Name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
         if is_uninitialized(t):
             return kind, (t.requires_grad, t.device, t.dtype)
         if kind is Tensor and not state:
             return self._tensor(t)
-        return _Name("torch._tensor", "_rebuild_from_type_v2"), (
+        return Name("torch._tensor", "_rebuild_from_type_v2"), (
             *_parted(self._tensor(t), kind),
             state,
         )
@@ -113,14 +113,14 @@ class Pickler(_Base):
         where = str(t.device)
         if t.dtype.name in STORAGE_NAMES:
             ref = _StorageRef(key, t.dtype.name, where, root.size)
-            return _Name("torch._utils", "_rebuild_tensor_v2"), (ref, *rest)
+            return Name("torch._utils", "_rebuild_tensor_v2"), (ref, *rest)
         # dtypes younger than typed storages: bytes, and the dtype beside them
         ref = _StorageRef(key, t.dtype.name, where, root.nbytes)
-        return _Name("torch._utils", "_rebuild_tensor_v3"), (ref, *rest, t.dtype)
+        return Name("torch._utils", "_rebuild_tensor_v3"), (ref, *rest, t.dtype)
 
     def _sparse(self, t: Any) -> Any:
         data = (t._indices(), t._values(), t.shape, t.is_coalesced())
-        return _Name("torch._utils", "_rebuild_sparse_tensor"), (t.layout, data)
+        return Name("torch._utils", "_rebuild_sparse_tensor"), (t.layout, data)
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         if getattr(obj, "__module__", None) is not None and _is_ours(obj):
@@ -131,7 +131,7 @@ class Pickler(_Base):
     def _write_name(self, module: str, name: str) -> None:
         self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
 
-    def save_name(self, obj: _Name) -> None:
+    def save_name(self, obj: Name) -> None:
         self._write_name(obj.module, obj.name)
 
     def save_dtype(self, obj: dtype) -> None:
@@ -141,7 +141,7 @@ class Pickler(_Base):
         self._write_name("torch", obj.name)
 
     def save_layout(self, obj: layout) -> None:
-        name = _Name("torch.serialization", "_get_layout")
+        name = Name("torch.serialization", "_get_layout")
         self.save_reduce(name, (f"torch.{obj.name}",), obj=obj)
 
     def save_type(self, obj: type) -> None:
@@ -149,7 +149,7 @@ class Pickler(_Base):
             return self.save_global(obj)
         return _Base.save_type(self, obj)
 
-    dispatch[_Name] = save_name
+    dispatch[Name] = save_name
     dispatch[dtype] = save_dtype
     dispatch[memory_format] = save_format
     dispatch[layout] = save_layout

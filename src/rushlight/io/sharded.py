@@ -1,20 +1,18 @@
-"""Checkpoints that all ranks write together: a folder with a file per rank and a table of what is where.
+"""Checkpoints that all ranks write together: PyTorch's folder with a file per rank and a table of what is where.
 
     step-100/
-        rank-00000-<key>.bin   raw bytes of this rank's parts, one after the other; each save has its own key
-        index.json             for every name: dtype, whole shape, and parts (offset, shape, file, place); and by which
-                           keys of nested dicts it was reached
+        __0_<key>.distcp   this rank's parts, one after the other, each as `save` writes a tensor; each save has its own key
+        .metadata          for every name its parts: where in the whole tensor, in which file, at which place (dcp_table.py)
 
 The table is written last, by replacing the old one at once: until then the folder holds what it held before.
 
 Every part of a tensor says where it lies in the whole, so a reader takes what overlaps with what it wants, whatever
-the number of ranks that wrote or read. Values that are no tensors are in the table of rank 0.
+the number of ranks that wrote or read. Values that are no tensors are in the file of rank 0.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,16 +24,14 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.create.from_data import from_numpy
 from . import pth
-from .atomic import atomic_write
+from .dcp_table import TABLE, read_table, write_table
+from .errors import CorruptFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["Piece", "Reader", "merge", "packed", "publish", "write_pieces"]
-
-INDEX = "index.json"
-FORMAT = "rushlight sharded checkpoint 1"
+__all__ = ["Piece", "Reader", "file_name", "merge", "publish", "write_pieces"]
 
 
 class Piece(NamedTuple):
@@ -47,28 +43,49 @@ class Piece(NamedTuple):
     values: Tensor
 
 
-def write_pieces(folder: str, file: str, pieces: list[Piece]) -> list[dict[str, Any]]:
-    """Write one rank's file; the rows that belong into the table."""
+def file_name(rank: int, key: str) -> str:
+    """What a rank's file is called."""
+    return f"__{rank}_{key}.distcp"
+
+
+def write_pieces(
+    folder: str, file: str, pieces: list[Piece], others: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Write one rank's file; the rows that belong into the table. `others` are values that are no tensors."""
     rows: list[dict[str, Any]] = []
     with open(os.path.join(folder, file), "wb") as f:
         for piece in pieces:
-            a = np.ascontiguousarray(piece.values.detach().cpu()._a)
+            values = piece.values.detach().cpu().contiguous()
+            if values._a.base is not None:
+                values = values.clone()  # a view's file would hold the whole that it looks at
+            place = {"file": file, "at": f.tell(), "bytes": f.write(_packed(values))}
             rows.append({
-                "name": piece.name, "dtype": str(piece.values.dtype).rpartition(".")[2],
-                "whole": list(piece.whole), "offset": list(piece.offset), "shape": list(piece.values.shape),
-                "file": file, "at": f.tell(), "bytes": a.nbytes,
+                "name": piece.name, "dtype": values.dtype.name, "whole": list(piece.whole),
+                "offset": list(piece.offset), "shape": list(values.shape), **place,
             })  # fmt: skip
-            f.write(a.reshape(-1).view(np.uint8).data)
+        for name, value in others.items():
+            rows.append({"name": name, "file": file, "at": f.tell(), "bytes": f.write(_packed(value))})  # fmt: skip
         f.flush()
         os.fsync(f.fileno())
     return rows
 
 
-def merge(tables: list[list[dict[str, Any]]], others: dict[str, bytes]) -> dict[str, Any]:
+def _packed(value: object) -> bytes:
+    """A tensor or any other value, as a file of `save` would hold it."""
+    buffer = io.BytesIO()
+    pth.save(value, buffer)
+    return buffer.getvalue()
+
+
+def merge(tables: list[list[dict[str, Any]]], paths: dict[str, list[Any]]) -> dict[str, Any]:
     """One table of all ranks' rows; two ranks with the same part of a tensor are one row."""
     names: dict[str, Any] = {}
+    others: dict[str, Any] = {}
     for table in tables:
         for row in table:
+            if "whole" not in row:
+                others[row["name"]] = {k: row[k] for k in ("file", "at", "bytes")}
+                continue
             entry = names.setdefault(
                 row["name"], {"dtype": row["dtype"], "whole": row["whole"], "parts": []}
             )
@@ -80,47 +97,32 @@ def merge(tables: list[list[dict[str, Any]]], others: dict[str, bytes]) -> dict[
             part = {k: row[k] for k in ("offset", "shape", "file", "at", "bytes")}
             if not any(p["offset"] == part["offset"] and p["shape"] == part["shape"] for p in entry["parts"]):  # fmt: skip
                 entry["parts"].append(part)
-    return {"format": FORMAT, "tensors": names, "others": {k: v.hex() for k, v in others.items()}}
+    return {"tensors": names, "others": others, "paths": paths}
 
 
 def publish(folder: str, index: dict[str, Any]) -> None:
     """Put the table in its place: from here on the checkpoint is there, and files of older ones go."""
-    with atomic_write(os.path.join(folder, INDEX), "wb") as f:
-        f.write(json.dumps(index).encode())
+    write_table(folder, index)
     used = {part["file"] for entry in index["tensors"].values() for part in entry["parts"]}
+    used |= {row["file"] for row in index["others"].values()}
     for name in os.listdir(folder):
-        if name.startswith("rank-") and name.endswith(".bin") and name not in used:
+        if name.startswith("__") and name.endswith(".distcp") and name not in used:
             os.remove(os.path.join(folder, name))
 
 
-def packed(value: object) -> bytes:
-    """A value that is no tensor, as a file of `save` would hold it."""
-    buffer = io.BytesIO()
-    pth.save(value, buffer)
-    return buffer.getvalue()
-
-
 class Reader:
-    """A checkpoint that is being read."""
+    """A checkpoint that is being read, PyTorch's or ours."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        try:
-            with open(os.path.join(folder, INDEX), encoding="utf-8") as f:
-                self.index = json.load(f)
-        except FileNotFoundError:
-            raise RuntimeError(f"{folder} has no {INDEX}: it is no checkpoint, or one that was not finished") from None  # fmt: skip
-        except ValueError as error:
-            raise RuntimeError(f"{folder}/{INDEX} is damaged: {error}") from None
-        if self.index.get("format") != FORMAT:
-            raise RuntimeError(f"{folder} is not a {FORMAT!r}")
+        self.index = read_table(folder)
 
     def names(self) -> list[str]:
         return [*self.index["tensors"], *self.index["others"]]
 
     def other(self, name: str) -> Any:
         """A value that is no tensor."""
-        return pth.load(io.BytesIO(bytes.fromhex(self.index["others"][name])), weights_only=True)
+        return self._unpacked(self.index["others"][name])
 
     def shape(self, name: str) -> tuple[int, ...]:
         return tuple(self.index["tensors"][name]["whole"])
@@ -170,15 +172,25 @@ class Reader:
             )
 
     def _part(self, part: dict[str, Any], dtype: Any) -> np.ndarray:
-        path = os.path.join(self.folder, part["file"])
-        if os.path.basename(path) != part["file"]:
-            raise RuntimeError(f"{self.folder}/{INDEX} names a file outside of the checkpoint")
+        found = self._unpacked(part)
+        if not isinstance(found, Tensor) or list(found.shape) != list(part["shape"]) or found._a.dtype != dtype:  # fmt: skip
+            raise RuntimeError(f"{self.folder}/{part['file']} holds something else than its table says")  # fmt: skip
+        return found._a
+
+    def _unpacked(self, row: dict[str, Any]) -> Any:
+        """What lies at a place of a file."""
+        path = os.path.join(self.folder, row["file"])
+        if os.path.basename(path) != row["file"]:
+            raise RuntimeError(f"{self.folder}/{TABLE} names a file outside of the checkpoint")
         with open(path, "rb") as f:
-            f.seek(part["at"])
-            raw = f.read(part["bytes"])
-        if len(raw) != part["bytes"]:
+            f.seek(row["at"])
+            raw = f.read(row["bytes"])
+        if len(raw) != row["bytes"]:
             raise RuntimeError(f"{path} is too short: it was cut off")
-        return np.frombuffer(raw, dtype).reshape(part["shape"])
+        try:
+            return pth.load(io.BytesIO(raw), map_location="cpu", weights_only=True)
+        except CorruptFileError as error:
+            raise RuntimeError(f"{path} is damaged: {error}") from None
 
 
 class _List(dict):
@@ -186,14 +198,13 @@ class _List(dict):
 
 
 def _put(root: dict[Any, Any], path: list[Any], value: Any) -> None:
-    """Put a value where a path leads; a step in a list stands in brackets."""
+    """Put a value where a path leads; a step in a list is a number."""
     here = root
     for step, after in zip(path, [*path[1:], None]):
-        key = step[0] if isinstance(step, list) else step
         if after is None:
-            here[key] = value
+            here[step] = value
         else:
-            here = here.setdefault(key, _List() if isinstance(after, list) else {})
+            here = here.setdefault(step, _List() if isinstance(after, int) else {})
 
 
 def _with_lists(tree: Any) -> Any:

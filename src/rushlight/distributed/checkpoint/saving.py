@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...core.tensor import Tensor
 from ...futures import Future
-from ...io.sharded import Piece, Reader, merge, packed, publish, write_pieces
+from ...io.sharded import Piece, Reader, file_name, merge, publish, write_pieces
 from ..groups import group_of, world_or_none
 from ..objects import all_gather_object, broadcast_object_list
 from ..tensor._utils import compute_local_shape_and_global_offset
@@ -75,15 +76,22 @@ def _flatten(tree: Any, prefix: str, path: list[Any], found: _Flat) -> None:
     if hasattr(tree, "state_dict") and not isinstance(tree, dict):
         tree = tree.state_dict()
     pairs: Any = None
-    if isinstance(tree, dict):
-        pairs = [(key, key if type(key) in (int, str) else str(key), value) for key, value in tree.items()]  # fmt: skip
-    elif isinstance(tree, (list, tuple)):
-        pairs = [(i, [i], value) for i, value in enumerate(tree)]  # a list around a place of a list
-    if pairs is None or (not tree and prefix):
+    if isinstance(tree, Mapping):
+        pairs = [(str(key), value) for key, value in tree.items()]
+    elif not _ends(tree):
+        pairs = list(enumerate(tree))  # a number is a place in a list
+    if pairs is None:
         found.values[prefix], found.paths[prefix] = tree, path
         return
-    for key, step, value in pairs:
-        _flatten(value, f"{prefix}.{key}" if prefix else str(key), [*path, step], found)
+    for step, value in pairs:
+        _flatten(value, f"{prefix}.{step}" if prefix else str(step), [*path, step], found)
+
+
+def _ends(value: Any) -> bool:
+    """Whether a value is written as one: all but dicts, and lists with a tensor or a dict somewhere in them."""
+    if isinstance(value, Mapping):
+        return False
+    return not isinstance(value, list) or all(_ends(v) and not isinstance(v, Tensor) for v in value)
 
 
 def _ranks(process_group: Any, no_dist: bool) -> Any:
@@ -161,9 +169,9 @@ def save(
     flat = _flat(state_dict)
     told: Any
     try:
-        told = write_pieces(
-            final, f"rank-{rank:05d}-{key[0]}.bin", _pieces(flat.values, rank, size)
-        )
+        others = {k: v for k, v in flat.values.items() if rank == 0 and not isinstance(v, Tensor)}
+        pieces = _pieces(flat.values, rank, size)
+        told = write_pieces(final, file_name(rank, key[0]), pieces, others)
     except OSError as error:  # a full disk of one rank must end the save of all
         told = f"rank {rank}: {error}"
     everyone: list[Any] = [told]
@@ -184,13 +192,12 @@ def _publish(folder: str, key: str, tables: list[Any], flat: _Flat, problem: str
     """Rank 0: put the table in its place, or take away what was written; what went wrong."""
     try:
         if not problem:
-            others = {k: packed(v) for k, v in flat.values.items() if not isinstance(v, Tensor)}
-            publish(folder, {**merge(tables, others), "paths": flat.paths})
+            publish(folder, merge(tables, flat.paths))
             return ""
     except (OSError, RuntimeError) as error:
         problem = str(error)
     for name in os.listdir(folder):
-        if name.endswith(f"-{key}.bin"):
+        if name.endswith(f"_{key}.distcp"):
             os.remove(os.path.join(folder, name))
     return problem
 
@@ -267,14 +274,14 @@ def _load_into(tree: Any, prefix: str, reader: Reader, partly: bool) -> Any:
     if hasattr(tree, "load_state_dict"):
         tree.load_state_dict(_load_into(tree.state_dict(), prefix, reader, partly))
         return tree
-    if isinstance(tree, dict) and tree:
+    if isinstance(tree, dict):
         for key in list(tree):
             tree[key] = _load_into(tree[key], at(key), reader, partly)
         return tree
-    if isinstance(tree, (list, tuple)) and tree:
-        return type(tree)([_load_into(v, at(i), reader, partly) for i, v in enumerate(tree)])
     if prefix in reader.index["others"]:
         return reader.other(prefix)
+    if not _ends(tree):
+        return [_load_into(v, at(i), reader, partly) for i, v in enumerate(tree)]
     if partly:
         return tree
     raise RuntimeError(f"Missing key in checkpoint state_dict: {prefix}.")
