@@ -8,8 +8,8 @@ The rows of --measure: seconds of an all-reduce by size (latency and bandwidth a
 ResNet-18 (on a GPU ResNet-50) and its three parts by one process of two threads and by two ranks of one thread, and
 what DDP adds at one rank, without and with the exchange. Sides take turns in fresh processes; figures are medians.
 What is fitted: the link, the shares of backward and update, the part of the exchange that backward hides, and what
-DDP's buckets cost by themselves. `--model` takes the newest scaling-*.json of benchmarks/results of each device (or what
-`--fitted FILE` names) and says what of its predictions was measured and what is assumed: without a GPU's file, the shares.
+DDP's buckets cost by themselves. `--model` takes the newest measurement of each device among benchmarks/results (or what
+`--fitted FILE` names), fits again, and says what of its predictions was measured and what is assumed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ from scaling_model import (
     NETWORK_BYTES,
     Link,
     buckets,
+    cost_of_buckets,
     draw,
     fitted,
     predictions,
     ring,
+    shares,
     table,
     told,
 )
@@ -199,12 +201,16 @@ def fit(rows: dict[str, Any]) -> dict[str, Any]:
     link = Link(latency, speed)
     total = NETWORK_BYTES[rows["device"].partition(":")[0]]
     exchange = sum(ring(part, 2, link) for part in buckets(total))
-    extra = max(rows["ddp_exchanging"]["step"] - plain["step"], 0.0)
-    hidden = min(max(1 - (two - plain["step"] - extra) / exchange, 0.0), 1.0)
+    extra = cost_of_buckets(rows)
+    # two ranks on one GPU share it: what they compute together is the step of one process with both batches
+    alone = plain["step"] if rows["device"] == "cpu" else rows["one_process"]["step"]
+    hidden = min(max(1 - (two - alone - extra) / exchange, 0.0), 1.0)
+    found = {
+        f"{part}_share": statistics.median(shares(rows, part)) for part in ("backward", "update")
+    }
     return {
-        "latency_s": latency, "bytes_per_s": speed, "backward_share": plain["backward"] / plain["step"],
-        "update_share": plain["update"] / plain["step"], "buckets_s": extra, "exchange_s": exchange, "hidden_share": hidden,
-        "two_ranks_without_overlap_s": plain["step"] + extra + exchange,
+        "latency_s": latency, "bytes_per_s": speed, **found, "buckets_s": extra, "exchange_s": exchange,
+        "hidden_share": hidden, "two_ranks_without_overlap_s": alone + extra + exchange,
         "two_ranks_throughput": rows["one_process"]["step"] / two, "ddp_cost": rows["ddp_alone"]["step"] / plain["step"] - 1,
     }  # fmt: skip
 
@@ -234,14 +240,18 @@ def main() -> None:
 
 def newest(kind: str) -> dict[str, Any] | None:
     """The newest measurement of a kind of device among the results."""
-    found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("scaling-*.json"))]
+    found = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    found = [{**r, **fit(r)} for r in found if isinstance(r, dict) and "two_ranks" in r]
     mine = [rows for rows in found if rows["device"].partition(":")[0] == kind]
     return max(mine, key=lambda rows: rows["date"]) if mine else None
 
 
 def model(path: str | None, picture: str | None) -> None:
     """Print what is predicted, and what that rests on."""
-    gpu = json.loads(Path(path).read_text()) if path else newest("cuda")
+    gpu = newest("cuda")
+    if path:
+        rows = json.loads(Path(path).read_text())
+        gpu = {**rows, **fit(rows)}
     cpu = newest("cpu")
     found = predictions(gpu)
     print(told(gpu, cpu), table(found), sep="\n\n")

@@ -15,6 +15,7 @@ of a GPU replace the shares of a step and the cost of buckets that are assumed o
 
 from __future__ import annotations
 
+import statistics
 from typing import Any, NamedTuple
 
 
@@ -28,6 +29,7 @@ class Network(NamedTuple):
     backward_share: float = 0.6  # assumed unless fitted, as is the optimiser's
     update_share: float = 0.05
     buckets_s: float = 0.0  # what copying into buckets costs by itself
+    call_s: float = 0.0  # what an all-reduce takes before a byte moves
 
 
 class Link(NamedTuple):
@@ -45,6 +47,7 @@ NETWORKS = (
 )
 # Not measured: NVIDIA's data sheets; the 0.8 and the latencies are assumptions.
 ASSUMED = ("backward is 60 % and the optimiser 5 % of a step", "buckets cost nothing by themselves")
+OTHERS_SHARES = "GPT-2 has ResNet-50's shares, a compiled step those of an eager one"
 NEVER_MEASURED = (
     "links of the data sheets times 0.8",
     "5 microseconds a message inside a host and 15 between hosts",
@@ -112,52 +115,65 @@ def step(net: Network, gpus: int, hosts: int, inside: Link, between: Link) -> di
     for part in parts:
         sent += part
         ready = forward + backward * sent / total
-        free = max(free, ready) + all_reduce(part, gpus, hosts, inside, between)
+        free = max(free, ready)
+        if gpus * hosts > 1:
+            free += net.call_s + all_reduce(part, gpus, hosts, inside, between)
     end = max(forward + backward, free)
     exposed = end - forward - backward
     exposed = max(exposed, 0.0) + net.buckets_s * (gpus * hosts > 1)
     return {"seconds": net.step_s + exposed, "exposed": exposed, "efficiency": net.step_s / (net.step_s + exposed)}  # fmt: skip
 
 
+SIDES = ("plain", "ddp_alone", "one_process")  # without an exchange: their parts are a step's own
+
+
+def shares(measured: dict[str, Any], part: str) -> list[float]:
+    """A part's share of a step, by each side that was measured by itself: their median is taken, their range told."""
+    found = [measured[side] for side in SIDES]
+    return [side[part] / (side["forward"] + side["backward"] + side["update"]) for side in found]
+
+
+def cost_of_buckets(measured: dict[str, Any]) -> float:
+    """What buckets add to backward; forward, which has none, says how much slower the machine was meanwhile."""
+    plain, other = measured["plain"], measured["ddp_exchanging"]
+    return max(other["backward"] * plain["forward"] / other["forward"] - plain["backward"], 0.0)
+
+
 def fitted_to(net: Network, measured: dict[str, Any] | None) -> Network:
-    """A network with the shares that `scaling.py --measure` found on a GPU; buckets cost by their bytes."""
+    """A network with what `scaling.py --measure` found on a GPU; buckets cost by their bytes."""
     if measured is None:
         return net
     bytes_there = NETWORK_BYTES[measured["device"].partition(":")[0]]
     cost = measured["buckets_s"] * net.parameters * net.bytes_each / bytes_there
-    shares = {name: measured[name] for name in ("backward_share", "update_share")}
-    return net._replace(buckets_s=cost, **shares)
+    call = measured.get("nccl_captured", {}).get("captured_ms", 0.0) / 1e3
+    found = {f"{part}_share": statistics.median(shares(measured, part)) for part in ("backward", "update")}  # fmt: skip
+    return net._replace(buckets_s=cost, call_s=call, **found)
 
 
 def check(measured: dict[str, Any]) -> dict[str, Any]:
     """What the fitted forms say of what was measured, beside it: seconds by bytes, and of a step of two ranks."""
     link = Link(measured["latency_s"], measured["bytes_per_s"])
     sizes = {int(k): v for k, v in measured["all_reduce"].items()}
-    plain, two = measured["plain"]["step"], measured["two_ranks"]["step"]
+    alone = measured["plain" if measured["device"] == "cpu" else "one_process"]["step"]
     exposed = measured["exchange_s"] * (1 - measured["hidden_share"])
     return {
         "all_reduce": [(size, seconds, ring(size, 2, link)) for size, seconds in sizes.items()],
-        "step": (two, plain + measured["buckets_s"] + exposed),
+        "step": (measured["two_ranks"]["step"], alone + measured["buckets_s"] + exposed),
     }
 
 
 def told(gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> str:
     """What of the predictions was measured, what was fitted, and what is assumed."""
-    lines = []
-    if cpu is not None:
-        found = check(cpu)
-        worst = max(abs(model / seconds - 1) for _, seconds, model in found["all_reduce"])
-        seconds, model = found["step"]
-        lines += [
-            f"Two ranks by MPI ({cpu['machine']}, {cpu['date']}): {cpu['latency_s'] * 1e6:.0f} microseconds a message and "
-            f"{cpu['bytes_per_s'] / 1e9:.2f} GB/s fit every measured all-reduce to {worst:.0%}; a step of two ranks "
-            f"takes {seconds:.3f} s, the model says {model:.3f} s ({model / seconds - 1:+.1%}).",
-        ]
+    lines = [_told_of_two(rows, way) for rows, way in ((cpu, "by MPI"), (gpu, "on one GPU, through the host")) if rows]  # fmt: skip
     if gpu is not None:
+        ranges = {part: shares(gpu, part) for part in ("backward", "update")}
         lines.append(
-            f"Measured on a GPU ({gpu['machine']}, {gpu['date']}): backward {gpu['backward_share']:.0%} and optimiser "
-            f"{gpu['update_share']:.1%} of a step, buckets {gpu['buckets_s'] * 1e3:.2f} ms a step of ResNet-50."
-        )
+            f"Measured on a GPU ({gpu['machine']}, {gpu['date']}), median (and range) of {len(SIDES)} sides: "
+            + ", ".join(f"{part} {statistics.median(v):.1%} ({min(v):.1%} to {max(v):.1%})" for part, v in ranges.items())
+            + f" of a step of ResNet-50; buckets {gpu['buckets_s'] * 1e3:.2f} ms; an all-reduce that moves nothing "
+            f"{gpu['nccl_captured']['captured_ms'] * 1e3:.0f} microseconds (NCCL, one rank, inside a CUDA graph)."
+        )  # fmt: skip
+        lines.append("Assumed: " + OTHERS_SHARES + ".")
     else:
         lines.append(
             "No GPU was measured by scaling.py yet: assumed is that " + ", ".join(ASSUMED) + "."
@@ -165,12 +181,23 @@ def told(gpu: dict[str, Any] | None, cpu: dict[str, Any] | None) -> str:
     return "\n".join([*lines, "Assumed, never measured: " + "; ".join(NEVER_MEASURED) + "."])
 
 
+def _told_of_two(rows: dict[str, Any], way: str) -> str:
+    """How well the forms fit two ranks."""
+    found = check(rows)
+    worst = max(abs(model / seconds - 1) for _, seconds, model in found["all_reduce"])
+    seconds, model = found["step"]
+    return (f"Two ranks {way} ({rows['machine']}, {rows['date']}): {rows['latency_s'] * 1e6:.0f} microseconds a message and "
+            f"{rows['bytes_per_s'] / 1e9:.2f} GB/s fit every measured all-reduce to {worst:.0%}; a step of two ranks "
+            f"takes {seconds * 1e3:,.0f} ms, the model says {model * 1e3:,.0f} ms ({model / seconds - 1:+.1%}), "
+            f"{rows['hidden_share']:.0%} of the exchange hidden.")  # fmt: skip
+
+
 def bound(net: Network, gpus: int, hosts: int, inside: Link, between: Link, exposed: float) -> str:
     """What a step waits for beyond its own arithmetic: its last bucket, or buckets that queue for the network."""
     if gpus * hosts == 1:
         return "arithmetic"
     last = buckets(net.parameters * net.bytes_each)[-2:]  # a small last one waits for a whole one
-    alone = sum(all_reduce(part, gpus, hosts, inside, between) for part in last) + net.buckets_s
+    alone = sum(net.call_s + all_reduce(part, gpus, hosts, inside, between) for part in last) + net.buckets_s  # fmt: skip
     return "the network" if exposed > alone else "the last bucket"
 
 
@@ -207,7 +234,9 @@ def draw(rows: list[dict[str, Any]], path: str, gpu: dict[str, Any] | None, cpu:
     from matplotlib import pyplot as plt
 
     figure, (left, axes) = plt.subplots(1, 2, figsize=(11, 4.4), width_ratios=(2, 3))
-    draw_fit(left, cpu)
+    for rows_of, colour in ((cpu, "C0"), (gpu, "C1")):
+        if rows_of is not None:
+            draw_fit(left, rows_of, colour)
     for net in NETWORKS:
         for way, style in (("8 cards of 400 Gbit/s", "-o"), ("1 card of 100 Gbit/s", "--s")):
             mine = [r for r in rows if r["net"] == net.name and r["network"] in ("NVLink", way)]
@@ -226,17 +255,15 @@ def draw(rows: list[dict[str, Any]], path: str, gpu: dict[str, Any] | None, cpu:
     figure.savefig(path, dpi=110)
 
 
-def draw_fit(axes: Any, cpu: dict[str, Any] | None) -> None:
+def draw_fit(axes: Any, measured: dict[str, Any], colour: str) -> None:
     """Measured all-reduces of two ranks, and the line that was fitted to them."""
-    if cpu is None:
-        axes.set_axis_off()
-        return
-    rows = check(cpu)["all_reduce"]
+    rows = check(measured)["all_reduce"]
     sizes = [size for size, _, _ in rows]
-    axes.loglog(sizes, [seconds * 1e3 for _, seconds, _ in rows], "o", label="measured")
-    axes.loglog(sizes, [model * 1e3 for _, _, model in rows], "-", label="fitted")
+    where = "MPI" if measured["device"] == "cpu" else "one GPU, through the host"
+    axes.loglog(sizes, [t * 1e3 for _, t, _ in rows], "o", color=colour, label=f"{measured['machine']} ({where})")  # fmt: skip
+    axes.loglog(sizes, [model * 1e3 for _, _, model in rows], "-", color=colour, label="fitted")
     axes.set_xlabel("bytes")
     axes.set_ylabel("ms of an all-reduce, two ranks")
-    axes.set_title(f"{cpu['machine']}, {cpu['date']}", fontsize=8)
+    axes.set_title(f"Measured and fitted, {measured['date']}", fontsize=8)
     axes.legend(fontsize=7)
     axes.grid(alpha=0.3)

@@ -322,7 +322,10 @@ def fully_shard(
     layout = Layout(mesh, offload, getattr(offload_policy, "pin_memory", False))
     for m in modules:
         if isinstance(m, FSDPModule):
-            raise AssertionError(f"fully_shard was called on {type(m).__name__} already")
+            raise AssertionError(
+                "Each distinct composable distributed API can only be applied to a module once. "
+                f"fully_shard has already been applied to the following module:\n{m}"
+            )
         owned = _owned(m, set(map(id, ignored_params or ())))
         for owners, param in owned:
             if not param.dim():
