@@ -30,7 +30,13 @@ from .core.overriding import arming as _arming
 from .core.public import NAMESPACES as _NAMESPACES
 from .core.tensor import Tensor
 from .runtime import cpu as _cpu  # noqa: F401 - registers the CPU
+from .runtime.wrapped import answer as _wrapped
 from .version import __version__
+
+
+def _load_classes() -> None:
+    """Loads what asks `__torch_dispatch__` of classes, when the first tensor is made of others."""
+    from ._aten import classes  # noqa: F401
 
 
 def _compile(*args: _Any, **kwargs: _Any) -> _Any:
@@ -59,6 +65,7 @@ if _settings.trace == "1":
     tracing(True)
 _meeting.compile = _compile
 _arming.arm = _arm
+_wrapped.load = _load_classes
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None

@@ -33,6 +33,7 @@ class Pending:
 class Seer:
     """A listener at the door that asks one mode."""
 
+    asks = True  # tensors made of others are shown to it before their classes are asked
     wants_parts = True  # of what one kernel could compute: PyTorch's operators are the parts
 
     def __init__(self, mode: Any) -> None:

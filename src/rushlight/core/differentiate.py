@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..base.bounded import Bounded
@@ -10,6 +10,7 @@ from ..base.shapes import Size
 from ..runtime import devices
 from ..runtime.door import KERNELS, run
 from ..runtime.thread import PARTS, here
+from ..runtime.wrapped import WrappedArray, answer
 from . import tape
 from .op import OPS, OpNode
 from .tensor import Tensor, tensor_over
@@ -38,7 +39,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
-def _as_tuple(value: Any) -> tuple:
+def _as_tuple(value: object) -> tuple:
     if isinstance(value, (list, tuple)):
         return (value,) if isinstance(value, GradientEdge) else tuple(value)
     if isinstance(value, Tensor) or not hasattr(value, "__iter__"):
@@ -95,6 +96,8 @@ def one_beside(out: Tensor, reuse: bool) -> Tensor:
     it and changed it.
     """
     a = out._a
+    if a.__class__ is WrappedArray:
+        return answer.of_tensor("ones_like.default", out)
     node = out._edge[0]
     place = devices.device_of(a)
     if not (reuse and isinstance(node, OpNode) and node.op.new_gradients) or here.state & PARTS:
@@ -160,12 +163,12 @@ def _edges(inputs: tuple) -> list[Any]:
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge] | None = None,
 ) -> None:
     """Accumulate the gradients of `tensors` into the leaves of their graph.
 
@@ -211,10 +214,10 @@ def backward(
 
 def _backward_from(
     self: Tensor,
-    gradient: Any = None,
+    gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge] | None = None,
 ) -> None:
     """Compute the gradients of this tensor and add them to the `.grad` of the leaves it was made from.
 
@@ -244,9 +247,9 @@ Tensor.backward = _backward_from  # type: ignore[method-assign]
 
 
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Iterable[Tensor | GradientEdge],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,

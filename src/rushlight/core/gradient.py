@@ -28,7 +28,7 @@ def check_grad(t: Tensor, g: Any) -> None:
             f"attempting to assign a gradient with dtype '{g.dtype}' to a tensor with dtype "
             f"'{t.dtype}'. Convert it first, with grad.to(tensor.dtype)"
         )
-    if g._a.__class__ is not t._a.__class__:
+    if g._a.__class__ is not t._a.__class__ and g.device != t.device:
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with "
             f"device type '{t.device.type}'. Please ensure that the gradient and the tensor are on the "

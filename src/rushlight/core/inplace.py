@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import dtypes
 from ..runtime.door import Kernel, run
 from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
+from ..runtime.wrapped import WrappedArray, answer
 from .op import Op, OpNode
 from .tape import numbers
 from .tensor import Tensor, tensor_over
@@ -41,7 +42,8 @@ def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> T
             return change(t, fn, *args, **kwargs)
         finally:
             swap(CASTING, before)
-    if here.state & PARTS:  # a recorder sees the value and the copy
+    if here.state & PARTS or (answer.active and made_of_others(t, *args)):
+        # a recorder, or the class of a wrapper, sees the value and the copy
         here.changing = t._a
         try:
             return _change(t, fn, args, kwargs)
@@ -54,6 +56,11 @@ def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> T
         finally:
             here.in_place = None
     return _change(t, fn, args, kwargs)
+
+
+def made_of_others(*values: Any) -> bool:
+    """Whether one of these is a tensor of a class that computes with the tensors it is made of."""
+    return any(isinstance(v, Tensor) and v._a.__class__ is WrappedArray for v in values)
 
 
 def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> Tensor:
@@ -160,7 +167,9 @@ def check_cast(r: Tensor, t: Tensor) -> None:
 
 def overwrite(t: Tensor, src: Any) -> None:
     """Change the values and raise the version."""
-    if src is not t._a:
+    if answer.active and WrappedArray in (src.__class__, t._a.__class__):
+        answer.overwrite(t._a, src)
+    elif src is not t._a:
         run(COPY_INTO, t._a.__class__, (t._a, src), {})
     bump(t)
 

@@ -11,6 +11,7 @@ from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, here
+from ..runtime.wrapped import WrappedArray
 from . import views
 from .explain import not_a_tensor
 from .modes import switches
@@ -124,7 +125,9 @@ class Op:
                 if cls is None:
                     cls = t.__class__
                 elif t.__class__ is not cls:
-                    return self(*_bring_together(self, inputs), **attrs)
+                    if WrappedArray not in (cls, t.__class__):
+                        return self(*_bring_together(self, inputs), **attrs)
+                    cls = WrappedArray  # its class is asked, and shown the others as they are
             arrays.append(t)
             edges.append(edge)
         if cls is None:

@@ -14,6 +14,7 @@ from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
 from ..runtime import devices
 from ..runtime.thread import GRAD, TAPE, here
+from ..runtime.wrapped import WrappedArray, answer
 from .describe import describe
 from .gradient import Retainer, check_grad, in_order_of
 from .memory import data_pointer, owns_plainly, root_array, shown_strides
@@ -443,6 +444,8 @@ class Tensor(_Base):
             # it is copied, because users change .grad in place.
             if here.state & TAPE == GRAD:
                 self._grad = g
+            elif g._a.__class__ is WrappedArray:
+                self._grad = answer.of_tensor("detach.default", g)
             elif getrefcount(g) <= ALONE and owns_plainly(g._a, self._a):
                 g._edge = None
                 self._grad = g
@@ -467,6 +470,8 @@ class Tensor(_Base):
             >>> w
             tensor([3., 3.], requires_grad=True)
         """
+        if self._a.__class__ is WrappedArray:
+            return answer.of_tensor("detach.default", self)
         t = tensor_over(self._a, self._a.__class__)
         if self.is_inference():
             extra(t).inference = True
@@ -576,6 +581,8 @@ class Tensor(_Base):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         cls = type(self)
+        if self._a.__class__ is WrappedArray:  # it has no values of its own
+            return f"{cls.__name__}(..., size={tuple(self._a.shape)}, dtype={self.dtype})"
         # a subclass prints its own name unless it writes the line around this one itself
         own = cls.__repr__  # core/arming.py puts a function of the same name around ours
         plain = cls is Tensor or own.__qualname__ != Tensor.__repr__.__qualname__
@@ -598,8 +605,22 @@ def tensor_over(a: Any, cls: type) -> Tensor:
     """
     if a.__class__ is not cls and (isinstance(a, cls) or not devices.is_array(a)):
         a = devices.backend_of_type(cls).asarray(a)
+    if a.__class__ is WrappedArray:
+        return _wrapper_over(a)
     t = _new(Tensor)
     t._a = a
+    t._edge = t._grad = t._ver = t._ext = None
+    return t
+
+
+def _wrapper_over(a: WrappedArray) -> Any:
+    """The tensor of a user's class that has just made it, or another one with the same attributes."""
+    if a.fresh is not None:
+        t, a.fresh = a.fresh, None
+        return t
+    t = _new(a.kind)
+    t.__dict__.update(a.parts)
+    t._a = a.for_another(t.__dict__)
     t._edge = t._grad = t._ver = t._ext = None
     return t
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here
+from ..runtime.wrapped import WrappedArray
 from .exposed import exposed
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Values:
 
     def _host(self) -> np.ndarray:
         tracer = here.tracer
-        if tracer is not None:
+        if tracer is not None and self._a.__class__ is not WrappedArray:
             return tracer.read(HOST_READ, self._a)
         return run(HOST_READ, self._a.__class__, (self._a,), {})
 

@@ -1,7 +1,7 @@
 """Every op, one folder per family; importing this package defines them and gives Tensor its methods."""
 
 from . import foreach, update  # noqa: F401 - as every module below, it defines its ops on import
-from .create import filled, from_data, legacy, like, ranges  # noqa: F401
+from .create import filled, from_data, legacy, like, ranges, wrapper  # noqa: F401
 from .image import fold, grid, padding, resample  # noqa: F401
 from .index import gather, indexing, masked, scatter_reduce  # noqa: F401
 from .late import LATE, load_all, load_late  # noqa: F401

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..core.columns import columns
+from ..core.inplace import made_of_others
 from ..core.tensor import Tensor
 from ..operators import update
 from ..operators.create.like import zeros_like
@@ -14,6 +15,7 @@ from ..operators.pointwise.complex import view_as_real
 from ..runtime.cpu import scalars
 from ..runtime.door import Kernel, run
 from ..runtime.thread import GRAD, here
+from ..runtime.wrapped import WrappedArray, answer
 from .calls import Call, Find, HostNumbers, Numbers, are_sure, plain, raise_scalars
 from .differentiable import TENSORS
 from .optimizer import Optimizer, scalar
@@ -125,6 +127,8 @@ class Rule(Optimizer):
         if found is None or group.get("differentiable"):
             return False
         params, arrays, kept, counts = found
+        if answer.active and WrappedArray in map(type, arrays):
+            return False
         self._enqueue(group, group, arrays, [params, kept], counts, self._flags(group))
         return True
 
@@ -195,7 +199,7 @@ class Rule(Optimizer):
         else:
             seen = params
         counts = [[h[name]._a for h in held] for name in self.scalars]
-        if group.get("differentiable"):
+        if group.get("differentiable") or (answer.active and made_of_others(*seen, *grads)):
             self._step_with_history(group, seen, grads, states, counts, flags)
             return
         arrays = [None, *[t._a for tensors in (seen, grads, *states) for t in tensors]]

@@ -72,6 +72,11 @@ def register(backend: Backend) -> None:
     _by_type[backend.array_type] = backend
 
 
+def register_type(backend: Backend) -> None:
+    """Know arrays that belong to no device of their own."""
+    _by_type[backend.array_type] = backend
+
+
 def backend_of(d: device) -> Backend:
     """The backend of a device name, imported on first use; raises if the device cannot be used."""
     found = _by_name.get(d.type)

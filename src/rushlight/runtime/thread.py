@@ -31,6 +31,7 @@ class _Here(threading.local):
     casts: Any = None  # autocast's own state, called as casts(op, inputs); at work while CASTING
     listeners: tuple[Any, ...] = ()  # set by `door.listening`, with the bits
     in_place: Any = None  # the array that an in-place operation reads and is about to write
+    written: Any = None  # what the class of a wrapper has changed in place just now
     changing: Any = None  # the same while somebody is shown parts: the value and then the copy
     replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`
     recorder: Any = None  # the innermost recording this thread is inside of

@@ -8,6 +8,7 @@ from ...base.dtypes import as_dtype
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
+from ...runtime.wrapped import WrappedArray, answer
 from .filled import (
     EMPTY,
     FULL,
@@ -50,9 +51,23 @@ def like(
     d = input.dtype if dtype is None else as_dtype(dtype)
     if "value" in attrs:
         attrs["value"] = check_fill(number(attrs["value"]), d)
+    if a.__class__ is WrappedArray:
+        named = {"dtype": dtype, "device": device, "memory_format": memory_format}
+        given = {name: value for name, value in named.items() if value is not None}
+        fills = (attrs["value"],) if attrs.get("value", 0) not in (0, 1) else ()
+        made = answer.of_tensor(_operator(kernel.name, attrs), input, *fills, **given)
+        return made.requires_grad_() if requires_grad else made
     where = input.device if device is None else device
     return create(kernel, where, requires_grad, None, pin_memory, layout, size=tuple(a.shape),
                   dtype=d, order=dim_order(a, memory_format), **attrs)  # fmt: skip
+
+
+def _operator(kernel: str, attrs: dict[str, Any]) -> str:
+    """PyTorch's inner operator for a new tensor like another."""
+    if kernel == "full":
+        kernel = {0: "zeros", 1: "ones"}.get(attrs["value"], "full")
+    names = {"normal": "randn", "uniform": "rand"}
+    return f"{names.get(attrs.get('kind', ''), kernel)}_like.default"
 
 
 @public("torch")

@@ -14,6 +14,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
 from ...runtime.door import Kernel, run
 from ...runtime.thread import here
+from ...runtime.wrapped import WrappedArray, answer
 from .casting import cast_to, move_to
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def detach(input: Tensor) -> Tensor:  # noqa: A002
         >>> (w * 2).detach().requires_grad
         False
     """
+    if input._a.__class__ is WrappedArray:
+        return answer.of_tensor("detach.default", input)
     t = tensor_over(input._a, input._a.__class__)
     if input._ver is None:
         input._ver = [0]
