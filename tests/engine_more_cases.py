@@ -133,7 +133,13 @@ def rows(d: Draw) -> Iterator[Case]:
     yield "log1p", (np.maximum(d.one(x, odd), np.float32(-1)),), {}, 1e-6
     yield "logsigmoid_grad", (d.floats(*shape), x), {}, 1e-6
     yield "pow", (x, d.one(2, 3, 0.5, -0.5, -1, 2.0)), {}, 1e-6
+    parts = tuple([d.floats(*d.one((), (3,), (40, 5), (0,))) for _ in range(d.one(1, 4))])
+    yield "foreach_total_norm", parts, {"order": 2.0}, 1e-6
     channels = d.one(1, 3)
+    means, variances = d.one(None, d.floats(channels)), d.one(None, np.abs(d.floats(channels)))
+    batch = (d.floats(channels), np.abs(d.floats(channels)) + np.float32(0.5))
+    how = {"momentum": d.one(0.1, 0.7), "eps": 1e-5, "n": d.one(1, 2, 64)}
+    yield "running_statistics", (means, variances, *batch), how, 2e-6
     x = d.floats(2, channels, *d.one((9,), (4, 5)))
     w = np.abs(d.floats(1, channels, *[1] * (x.ndim - 2)))
     yield "prelu", (x, w), {}, 0.0

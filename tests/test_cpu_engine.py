@@ -31,6 +31,7 @@ KEPT = {
     "rmsprop_update",
     "adagrad_update",
     "index_put_into",
+    "running_statistics",
 }  # kernels that write into their arguments
 
 

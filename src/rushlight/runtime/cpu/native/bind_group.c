@@ -1,4 +1,4 @@
-/* group_norm and group_norm_grad: groups of channels of every image, shared out. */
+/* group_norm and group_norm_grad: groups of channels of every image, shared out; batch norm's running statistics. */
 #include "arrays.h"
 
 typedef struct {
@@ -155,6 +155,31 @@ static PyObject *group_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
     return Py_BuildValue("NNN", gx, gw, gb);
 }
 
+/* means and variances, either of which may be None, moved towards those of a batch of n numbers per channel. */
+static PyObject *running_statistics(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    double by, eps;
+    idx n, count = -1;
+    if (attr_double(attrs, "momentum", &by) < 0 || attr_double(attrs, "eps", &eps) < 0) return NULL;
+    if (attr_idx(attrs, "n", &n) < 0) return NULL;
+    for (int i = 0; i < 4; i++) {
+        if (i < 2 && args[i] == Py_None) continue;
+        if (!is_plain(args[i]) || (count >= 0 && PyArray_SIZE(ARRAY(args[i])) != count)) return REFUSE;
+        if (i < 2 && !PyArray_ISWRITEABLE(ARRAY(args[i]))) return REFUSE;
+        count = PyArray_SIZE(ARRAY(args[i]));
+    }
+    float *means = args[0] == Py_None ? NULL : DATA(ARRAY(args[0]));
+    float *variances = args[1] == Py_None ? NULL : DATA(ARRAY(args[1]));
+    const float *mean = DATA(ARRAY(args[2])), *inverse = DATA(ARRAY(args[3]));
+    const double unbiased = (double)n / (double)(n > 1 ? n - 1 : 1);
+    for (idx c = 0; means && c < count; c++) means[c] = (float)(means[c] * (1 - by) + mean[c] * by);
+    for (idx c = 0; variances && c < count; c++) {
+        const double s = inverse[c], var = (1.0 / (s * s) - eps) * unbiased;
+        variances[c] = (float)(variances[c] * (1 - by) + var * by);
+    }
+    return PyTuple_New(0);
+}
+
 const Entry group_entries[] = {
+    {"running_statistics", running_statistics},
     {"group_norm", group_norm, TURNS}, {"group_norm_grad", group_norm_grad, TURNS}, {NULL, NULL},
 };

@@ -86,6 +86,20 @@ static PyObject *vector_norm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) 
     return order == 2.0 ? reduce_rows(a, attrs, LENGTH, 0.3) : REFUSE;
 }
 
+/* The length of all arrays together, as a number of its own. */
+static PyObject *total_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    double order, sum = 0, square = 0;
+    if (attr_double(attrs, "order", &order) < 0) return NULL;
+    if (order != 2.0 || nargs < 1) return REFUSE;
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        if (!is_plain(args[i])) return REFUSE;
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        RL->moments(DATA(ARRAY(args[i])), PyArray_SIZE(ARRAY(args[i])), &sum, &square, 0.0f);
+    PyArrayObject *out = array_new(0, NULL, NPY_FLOAT32);
+    if (out) *DATA(out) = (float)sqrt(square);
+    return (PyObject *)out;
+}
+
 /* -- running sums ------------------------------------------------------------------------------------ */
 
 #define COLUMNS 256
@@ -126,5 +140,5 @@ static PyObject *cumsum(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs
 
 const Entry row_entries[] = {
     {"amax", amax}, {"amin", amin}, {"max", amax}, {"min", amin}, {"logsumexp", logsumexp},
-    {"vector_norm", vector_norm}, {"cumsum", cumsum}, {NULL, NULL},
+    {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {"cumsum", cumsum}, {NULL, NULL},
 };

@@ -155,6 +155,50 @@ static void K(gemm_few)(const Gemm *g) {
     }
 }
 
+#define THIN 4       /* rows of A up to which B's rows are added up where they lie */
+#define THIN_WIDE 1024 /* columns at a time: these stay in the first cache */
+
+/* Some rows of B, each times a number, added to a row of C. */
+INLINE void add_lines(float *c, const float *b, idx b_row, const float *a, idx a_col, idx n, const int lines) {
+    float by[8];
+    idx j = 0;
+    UNROLL for (int l = 0; l < lines; l++) by[l] = a[l * a_col];
+    for (; j + VL <= n; j += VL) {
+        vf even = load(c + j), odd = {0}; /* two chains */
+        UNROLL for (int l = 0; l < lines; l += 2) {
+            even += spread(by[l]) * load(b + l * b_row + j);
+            if (l + 1 < lines) odd += spread(by[l + 1]) * load(b + (l + 1) * b_row + j);
+        }
+        store(c + j, even + odd);
+    }
+    for (; j < n; j++) {
+        float sum = c[j];
+        for (int l = 0; l < lines; l++) sum += by[l] * b[l * b_row + j];
+        c[j] = sum;
+    }
+}
+
+/* Few rows of A, B's rows along memory: a row of C is a sum of B's rows, which are read once and not packed. */
+static void K(gemm_thin)(const Gemm *g) {
+    for (idx j = 0; j < g->n; j += THIN_WIDE) {
+        const idx n = g->n - j < THIN_WIDE ? g->n - j : THIN_WIDE;
+        for (idx i = 0; i < g->m; i++) {
+            float *c = g->c + i * g->ldc + j;
+            if (!g->add) memset(c, 0, (size_t)n * 4);
+            if (g->bias) for (idx q = 0; q < n; q++) c[q] += g->bias[j + q];
+        }
+        for (idx p = 0; p < g->k; p += 8)
+            for (idx i = 0; i < g->m; i++) {
+                const float *a = g->a + i * g->a_row + p * g->a_col, *b = g->b + p * g->b_row + j;
+                float *c = g->c + i * g->ldc + j;
+                if (g->k - p >= 8) add_lines(c, b, g->b_row, a, g->a_col, n, 8);
+                else
+                    for (idx l = 0; l < g->k - p; l++)
+                        add_lines(c, b + l * g->b_row, g->b_row, a + l * g->a_col, g->a_col, n, 1);
+            }
+    }
+}
+
 INLINE void gemm_block(const Gemm *g, const float *a, const float *b, idx b_step, idx kc, float *c, idx rows,
                        idx cols, const float *bias, int add, const int high, const int wide) {
     vf acc[MR][NRV];
@@ -204,6 +248,10 @@ INLINE void gemm_columns(const Gemm *g, idx p0, idx kc, idx j0, idx nc, idx mc_m
 static void K(gemm)(const Gemm *g, float *scratch) {
     if ((g->m <= FEW || g->n <= FEW) && g->a_col == 1 && g->b_row == 1 && g->k >= VL) {
         K(gemm_few)(g);
+        return;
+    }
+    if (g->m <= THIN && g->b_col == 1 && g->n >= 2 * VL && g->k * g->n > 8192) { /* less: tiles, which keep C in registers */
+        K(gemm_thin)(g);
         return;
     }
     /* With few rows a piece of B is used once: it need not outlast the second cache. */
