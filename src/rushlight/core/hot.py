@@ -36,14 +36,19 @@ class Watch:
 
     def __init__(self) -> None:
         self.seen: set[Any] = set()
+        self.loading = False  # a handler of a signal may pass a place while the tracer is imported
 
     def _pass(self, place: Any) -> None:
-        if place not in self.seen or meeting.barred is not None:
+        if place not in self.seen or meeting.barred is not None or self.loading:
             self.seen.add(place)
             return
-        load = meeting.tracer
-        here.tracer = load(self)
-        here.tracer.begin(place)
+        load, self.loading = meeting.tracer, True
+        try:
+            tracer = load(self)
+        finally:
+            self.loading = False
+        here.tracer = tracer
+        tracer.begin(place)
 
     def read(self, kernel: Kernel, a: Any) -> Any:
         """A read by the host."""

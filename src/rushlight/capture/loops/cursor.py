@@ -64,12 +64,13 @@ class Steps:
         self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None
     ) -> Any:
         """A call, with everything looked at."""
-        path = self.path
-        if path is not None and self.at < len(path.events):
-            e = path.events[self.at]
-            if e.__class__ is Step and self.fits(e, kernel, arrays, attrs or {}):
-                return self.hand_out(e, cls, arrays)
-        return self.owner.differs(kernel, cls, arrays, attrs)
+        with self.owner.quiet:
+            path = self.path
+            if path is not None and self.at < len(path.events):
+                e = path.events[self.at]
+                if e.__class__ is Step and self.fits(e, kernel, arrays, attrs or {}):
+                    return self.hand_out(e, cls, arrays)
+            return self.owner.differs(kernel, cls, arrays, attrs)
 
     def fits(self, e: Any, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
         """Whether a call is the one that a step expects."""

@@ -49,6 +49,12 @@ class Ear(Recorder):
     def __call__(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
     ) -> Any:
+        with self.tracer.quiet:
+            return self._hear(kernel, arrays, attrs, call)
+
+    def _hear(
+        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
+    ) -> Any:
         if is_transparent(kernel, arrays, attrs, self._made):
             return call()
         if self.tracer.is_loose(kernel) and not any(map(self._made, arrays)):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.config import settings
-from ...base.locks import new_rlock
 from ...core.exposed import exposed
 from ...core.references import frames_are_watched
 from ...runtime.door import collecting_replay_hooks, remove_listener
@@ -16,6 +15,7 @@ from .ear import Ear
 from .matching import Matching
 from .path import Path
 from .places import Place
+from .quiet import Quiet
 from .report import Report
 from .updates import Update
 
@@ -33,7 +33,7 @@ class Hearing(Matching):
         self.places: dict[Any, Place] = {}
         self.place: Place | None = None
         self.ear: Ear | None = None
-        self.lock = new_rlock()
+        self.quiet = Quiet()
         self.report = Report()
         self.exposure = exposed.version
         self.numerics = settings.numerics
@@ -41,17 +41,19 @@ class Hearing(Matching):
     def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
         ear = self.ear
         assert ear is not None
-        macro = Update(ear, optimizer)
-        macro.start = len(ear.instructions)
+        with self.quiet:
+            macro = Update(ear, optimizer)
+            macro.start = len(ear.instructions)
         with collecting_replay_hooks() as hooks:
             out = go()
-        if self.ear is ear and macro.why is None:
-            macro.done(ear, hooks)
-            if macro.why is None:
-                macro.end = len(ear.instructions)
-                ear.macros.append(macro)
-                return out
-        ear.odd = macro.why or "the step was interrupted"
+        with self.quiet:
+            if self.ear is ear and macro.why is None:
+                macro.done(ear, hooks)
+                if macro.why is None:
+                    macro.end = len(ear.instructions)
+                    ear.macros.append(macro)
+                    return out
+            ear.odd = macro.why or "the step was interrupted"
         return out
 
     def _consider(self) -> None:

@@ -103,7 +103,7 @@ class Matching:
                 self.shown[v] = a
                 self.cursor.wary = 1
             path.low.fill(path.low.arguments[path.inputs[v]], a)
-        self.cursor.now[v] = self.bound[v] = a
+        self.bound[v] = self.cursor.now[v] = a  # in this order: a handler may raise in between
         return True
 
     def unchanged(self) -> bool:

@@ -45,6 +45,10 @@ class Tracer(Hearing):
 
     def begin(self, key: Any) -> None:
         """A stretch begins behind this place."""
+        with self.quiet:
+            self._begin(key)
+
+    def _begin(self, key: Any) -> None:
         place = self.places.get(key)
         if place is None:
             place = self.places[key] = Place(name_of(key))
@@ -66,6 +70,7 @@ class Tracer(Hearing):
         if self.paths and (place.known or place.seen < 3):
             self._match(place)
         elif place.listen > 0:
+            self.quiet.look()
             self.mode, self.ear = HEAR, Ear(self)
             add_listener(self.ear)
 
@@ -78,6 +83,7 @@ class Tracer(Hearing):
     def _match(self, place: Place) -> None:
         path = place.last if place.last in self.paths else self.paths[0]
         self.mode = MATCH
+        self.quiet.look()
         swap(0, 0)  # this thread's own state, before that of threads to come is changed
         if (
             type(here).state != GRAD | FOREIGN
@@ -90,7 +96,7 @@ class Tracer(Hearing):
 
     def end(self) -> None:
         """A place is reached: compute what is waiting, and compare the stretch that was heard with earlier ones."""
-        with self.lock:
+        with self.quiet:
             if self.mode == HEAR:
                 self._consider()
             elif self._on_path():
@@ -104,9 +110,10 @@ class Tracer(Hearing):
 
     def read(self, kernel: Kernel, a: Any) -> Any:
         """A read by the host."""
-        self.end()
-        out = run(kernel, a.__class__, (a,), {})
-        self.begin(line_of_user())
+        with self.quiet:
+            self.end()
+            out = run(kernel, a.__class__, (a,), {})
+            self._begin(line_of_user())
         return out
 
     def fetch(self, take: Callable[[], Any]) -> Any:
@@ -118,9 +125,10 @@ class Tracer(Hearing):
 
     def at_kernel(self, kernel: Kernel, call: Callable[[], Any]) -> Any:
         """A kernel that cannot wait is a place, too."""
-        self.end()
-        out = call()
-        self.begin((kernel.name, *line_of_user()))
+        with self.quiet:
+            self.end()
+            out = call()
+            self._begin((kernel.name, *line_of_user()))
         return out
 
     def step(self, call: Callable, step: Any, optimizer: Any, args: tuple, kwargs: dict) -> Any:
@@ -128,15 +136,18 @@ class Tracer(Hearing):
         go = partial(call, step, optimizer, args, kwargs)
         alone = len(args) == 1 and not kwargs  # no closure, no scaler's numbers
         plain = alone and is_rule(optimizer)
-        if self._on_path() and plain and self._updated(optimizer):
-            out = None
-        elif self.mode == HEAR and plain:
-            out = self._hear_update(go, optimizer)
-        else:
-            out = go()
-        self.end()
-        self.begin(id(optimizer))
+        with self.quiet:
+            if self._on_path() and plain and self._updated(optimizer):
+                self._pass(id(optimizer))
+                return None
+        out = self._hear_update(go, optimizer) if self.mode == HEAR and plain else go()
+        self._pass(id(optimizer))
         return out
+
+    def _pass(self, key: Any) -> None:
+        with self.quiet:
+            self.end()
+            self._begin(key)
 
     def backward(self, walk: Callable, roots: Sequence[Any], options: tuple) -> Any:
         """A backward pass: one comparison if it can be."""
@@ -147,14 +158,16 @@ class Tracer(Hearing):
         ear = self.ear if self.mode == HEAR else None
         if ear is None or not usual:
             return walk(roots, *options)
-        macro = Backward(ear, roots, keep)
-        macro.start = len(ear.instructions)
+        with self.quiet:
+            macro = Backward(ear, roots, keep)
+            macro.start = len(ear.instructions)
         out = walk(roots, *options)
-        if self.ear is ear and macro.why is None:
-            macro.done(ear)
-            if macro.why is None:
-                macro.end = len(ear.instructions)
-                ear.macros.append(macro)
+        with self.quiet:
+            if self.ear is ear and macro.why is None:
+                macro.done(ear)
+                if macro.why is None:
+                    macro.end = len(ear.instructions)
+                    ear.macros.append(macro)
         return out
 
     def _on_path(self) -> bool:
@@ -168,7 +181,7 @@ class Tracer(Hearing):
     def differs(self, kernel: Kernel, cls: type, arrays: Sequence[Any], given: dict | None) -> Any:
         """A kernel that the path does not expect next."""
         attrs = given or {}
-        with self.lock:
+        with self.quiet:
             if self._on_path():
                 self._take_back()
             if self._on_path() and self._is_light(kernel, arrays, attrs):
@@ -194,13 +207,16 @@ class Tracer(Hearing):
 
     def _walked(self, roots: Sequence[Any], keep: bool) -> bool:
         """Whether a backward pass is the one that the path expects; if so, its kernels wait like all others."""
-        with self.lock:
+        with self.quiet:
 
             def test() -> Any:
                 e = self._next_is(Backward)
                 return None if e is None else e.matches(roots, keep, self)
 
-            nodes = self.unchanged() and (test() or self._elsewhere(test))
+            # asked again: the last handler that was let in may have ended the path
+            if not self._on_path() or not self.unchanged():
+                return False
+            nodes = test() or self._elsewhere(test)
             if not nodes:
                 return False
             try:
@@ -213,13 +229,15 @@ class Tracer(Hearing):
 
     def _updated(self, optimizer: Any) -> bool:
         """Whether a step is the one that the path expects; if so, its kernels wait like all others."""
-        with self.lock:
+        with self.quiet:
 
             def test() -> bool:
                 e = self._next_is(Update)
                 return e is not None and e.matches(optimizer, self)
 
-            if not self.unchanged() or not (test() or self._elsewhere(test)):
+            if not self._on_path() or not self.unchanged():
+                return False
+            if not test() and not self._elsewhere(test):
                 return False
             self._next_is(Update).carry_out()
             self.cursor.at += 1
@@ -279,12 +297,12 @@ class Tracer(Hearing):
     def settle(self) -> None:
         """Memory is about to be looked at without passing the door."""
         if self._on_path() and self.cursor.at:
-            with self.lock:
+            with self.quiet:
                 self._miss("memory was looked at")
 
     def settle_from_outside(self) -> None:
         """Another thread begins to compute: compute what is waiting, and let nothing wait any more."""
-        with self.lock:
+        with self.quiet.lock:
             cursor = self.cursor
             if cursor.path is not None:
                 cursor.path.run_steps(cursor.at, cursor.now)
@@ -293,7 +311,7 @@ class Tracer(Hearing):
     def interrupt(self, why: str) -> None:
         """The rest of this stretch runs as it is."""
         if self._on_path():
-            with self.lock:
+            with self.quiet:
                 self._miss(why)
         elif self.mode == HEAR:
             self._stop_hearing()
@@ -320,10 +338,16 @@ _HARMLESS = ("TMonitor",)  # a progress bar's thread, which never touches a tens
 
 def alone() -> bool:
     """Whether no other Python thread could read values that are still waiting to be computed."""
-    if not _threads_beside():
+    beside = _threads_beside()
+    if not beside:
         return True
-    me = threading.current_thread()
-    return all(
-        t is me or type(t).__name__ in _HARMLESS or t.name.startswith("rushlight ")
-        for t in threading.enumerate()
-    )
+    me, main, harmless = threading.current_thread(), threading.main_thread(), 0
+    for t in threading.enumerate():
+        if (
+            t is not me
+            and type(t).__name__ not in _HARMLESS
+            and not t.name.startswith("rushlight ")
+        ):
+            return False
+        harmless += t is not main
+    return beside <= harmless  # there may be threads that `threading` did not start

@@ -5,6 +5,8 @@
  */
 #include "match.h"
 
+#include <math.h>
+
 typedef struct {
     int kind;
     Py_ssize_t number; /* of an array, for KNOWN and BIND */
@@ -29,8 +31,62 @@ typedef struct {
     Step *steps;
 } Table;
 
-static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *same;
+static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *s_quiet, *s_enter, *s_leave, *same;
 long extra;
+
+/* A comparison under way. Where it has to ask Python, nobody else's code may run until it is over (quiet.py): a handler
+ * of a signal that computes would move the cursor. */
+typedef struct {
+    Cursor *cursor;
+    PyObject *table; /* with which it began, and where */
+    Py_ssize_t at;
+    PyObject *quiet; /* entered, or NULL */
+} Comparison;
+static Comparison *current;
+
+/* Whether somebody else has moved the cursor since: a handler, or a collection that computed. */
+static int moved(const Comparison *c)
+{
+    return c->cursor->table != c->table || c->cursor->at != c->at;
+}
+
+/* 0 when Python may be asked; 1 when the comparison is void, since the last who was let in has moved the cursor; -1 on error. */
+static int hush(void)
+{
+    Comparison *c = current;
+    if (c == NULL || c->quiet != NULL)
+        return 0;
+    PyObject *quiet = PyObject_GetAttr(c->cursor->owner, s_quiet);
+    PyObject *entered = quiet == NULL ? NULL : PyObject_CallMethodNoArgs(quiet, s_enter);
+    if (entered == NULL) {
+        Py_XDECREF(quiet);
+        return -1;
+    }
+    Py_DECREF(entered);
+    c->quiet = quiet;
+    return moved(c);
+}
+
+/* The comparison's answer, or NULL if somebody who had to wait raises now. */
+static PyObject *unhush(Comparison *c, PyObject *out)
+{
+    if (c->quiet == NULL)
+        return out;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *left = PyObject_CallMethodNoArgs(c->quiet, s_leave);
+    Py_CLEAR(c->quiet);
+    if (left == NULL) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+        Py_CLEAR(out);
+        return NULL;
+    }
+    Py_DECREF(left);
+    PyErr_Restore(type, value, trace);
+    return out;
+}
 
 /* -- the table of a path ----------------------------------------------------------------------- */
 
@@ -167,6 +223,13 @@ int alike(PyObject *a, PyObject *b)
             found = alike(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
         return found;
     }
+    if (type == &PyFloat_Type) {
+        double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+        return x != x ? y != y : x == y && !signbit(x) == !signbit(y);
+    }
+    int hushed = hush();
+    if (hushed)
+        return hushed < 0 ? -1 : 0;
     PyObject *answer = PyObject_CallFunctionObjArgs(same, a, b, NULL);
     int found = answer == NULL ? -1 : PyObject_IsTrue(answer);
     Py_XDECREF(answer);
@@ -203,6 +266,9 @@ static int fits(Cursor *self, const Operand *o, PyObject *a)
     PyObject *known = PyList_GET_ITEM(self->now, o->number);
     if (known == a || o->kind == KNOWN || known != Py_None)
         return known == a;
+    int hushed = hush();
+    if (hushed)
+        return hushed < 0 ? -1 : 0;
     PyObject *number = PyLong_FromSsize_t(o->number);
     PyObject *bound = number == NULL ? NULL : PyObject_CallMethodObjArgs(self->owner, s_bind, number, a, NULL);
     int found = bound == NULL ? -1 : PyObject_IsTrue(bound);
@@ -219,6 +285,9 @@ static int expected(Cursor *self, const Step *s, PyObject *kernel, PyObject *arr
     for (Py_ssize_t i = 0; found == 1 && i < s->count; i++)
         found = fits(self, &s->operands[i], PyTuple_GET_ITEM(arrays, i));
     if (found == 1 && s->look != Py_None) {
+        int hushed = hush();
+        if (hushed)
+            return hushed < 0 ? -1 : 0;
         PyObject *seen = PyObject_CallFunctionObjArgs(PyTuple_GET_ITEM(s->look, 1), arrays, s->attrs, NULL);
         found = seen == NULL ? -1 : PyObject_IsTrue(seen);
         Py_XDECREF(seen);
@@ -228,24 +297,42 @@ static int expected(Cursor *self, const Step *s, PyObject *kernel, PyObject *arr
 
 /* -- handing out ------------------------------------------------------------------------------- */
 
-/* An array of a pool that nobody holds. */
-PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free)
+/* An array of a pool that nobody holds, borrowed, or NULL. */
+static PyObject *one_of(PyObject *arrays, PyObject *free)
 {
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays) && k < PyList_GET_SIZE(free); k++) {
         PyObject *a = PyList_GET_ITEM(arrays, k);
         if (Py_REFCNT(a) == PyLong_AsSsize_t(PyList_GET_ITEM(free, k)) - extra)
-            return Py_NewRef(a);
+            return a;
     }
-    return PyObject_CallMethodNoArgs(pool, s_take);
+    return NULL;
 }
 
-static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *arrays)
+/* The same, a new one if there is none. */
+PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free)
 {
-    if (s->how == VIEW)
+    PyObject *a = one_of(arrays, free);
+    return a != NULL ? Py_NewRef(a) : PyObject_CallMethodNoArgs(pool, s_take);
+}
+
+/* Whether handing out calls Python: for views, and where all arrays of a pool are held. */
+static int asks_python(const Step *s)
+{
+    if (s->how != FRESH)
+        return s->how == VIEW;
+    for (Py_ssize_t i = 0; i < s->results; i++)
+        if (one_of(s->arrays[i], s->free[i]) == NULL)
+            return 1;
+    return 0;
+}
+
+/* `found` is a tuple for the results where a kernel has several; it is taken. */
+static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *arrays, PyObject *found)
+{
+    if (s->how == VIEW) {
+        Py_XDECREF(found);
         return PyObject_CallMethodObjArgs((PyObject *)self, s_hand_out, s->event, cls, arrays, NULL);
-    PyObject *found = s->several ? PyTuple_New(s->results) : NULL;
-    if (s->several && found == NULL)
-        return NULL;
+    }
     for (Py_ssize_t i = 0; i < s->results; i++) {
         PyObject *a = s->how == GIVEN ? Py_NewRef(PyTuple_GET_ITEM(arrays, s->outs[i]))
                                       : taken(s->pools[i], s->arrays[i], s->free[i]);
@@ -264,6 +351,37 @@ static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *
     return found;
 }
 
+/* A call where nothing is unusual; whether it is the expected one is asked first, and the answer is left to Python if not. */
+static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObject *arrays, PyObject *attrs)
+{
+    PyObject *kept = Py_XNewRef(self->table), *results = NULL, *out = NULL; /* binding may end the path */
+    Table *table = kept != NULL && Py_IS_TYPE(kept, &table_type) ? (Table *)kept : NULL;
+    Py_ssize_t at = self->at;
+    const Step *s = table != NULL && at < table->count ? &table->steps[at] : NULL;
+    Comparison here = {self, kept, at, NULL}, *before = current;
+    int found = 0;
+    current = &here;
+    if (s != NULL && s->kernel != NULL)
+        found = expected(self, s, kernel, arrays, attrs);
+    if (found == 1 && asks_python(s) && hush() < 0)
+        found = -1;
+    if (found == 1 && s->several && (results = PyTuple_New(s->results)) == NULL)
+        found = -1;
+    if (found == 1 && !moved(&here) && !self->wary) {
+        out = hand_out(self, s, cls, arrays, results);
+        results = NULL;
+    }
+    current = NULL;
+    if (found == 1 && out == NULL && !PyErr_Occurred())
+        out = PyObject_CallMethodObjArgs((PyObject *)self, s_careful, kernel, cls, arrays, attrs, NULL);
+    else if (found == 0)
+        out = PyObject_CallMethodObjArgs(self->owner, s_differs, kernel, cls, arrays, attrs, NULL);
+    current = before;
+    Py_XDECREF(results);
+    Py_XDECREF(kept);
+    return unhush(&here, out);
+}
+
 static PyObject *cursor_call(PyObject *me, PyObject *const *args, size_t flags, PyObject *names)
 {
     Cursor *self = (Cursor *)me;
@@ -275,21 +393,8 @@ static PyObject *cursor_call(PyObject *me, PyObject *const *args, size_t flags, 
         return NULL;
     if (self->wary)
         out = PyObject_CallMethodObjArgs(me, s_careful, kernel, cls, arrays, attrs, NULL);
-    else {
-        int found = 0;
-        PyObject *kept = Py_XNewRef(self->table); /* binding may end the path */
-        Table *table = kept != NULL && Py_IS_TYPE(kept, &table_type) ? (Table *)kept : NULL;
-        const Step *s = table != NULL && self->at < table->count ? &table->steps[self->at] : NULL;
-        if (s != NULL && s->kernel != NULL)
-            found = expected(self, s, kernel, arrays, attrs);
-        if (found == 1 && self->table == kept && !self->wary)
-            out = hand_out(self, s, cls, arrays);
-        else if (found == 1)
-            out = PyObject_CallMethodObjArgs(me, s_careful, kernel, cls, arrays, attrs, NULL);
-        else if (found == 0)
-            out = PyObject_CallMethodObjArgs(self->owner, s_differs, kernel, cls, arrays, attrs, NULL);
-        Py_XDECREF(kept);
-    }
+    else
+        out = compared(self, kernel, cls, arrays, attrs);
     Py_DECREF(arrays);
     return out;
 }
@@ -394,6 +499,7 @@ PyMODINIT_FUNC PyInit__match(void)
         const char *text;
     } names[] = {
         {&s_differs, "differs"}, {&s_bind, "bind"}, {&s_hand_out, "hand_out"}, {&s_take, "take"}, {&s_careful, "careful"},
+        {&s_quiet, "quiet"}, {&s_enter, "enter"}, {&s_leave, "leave"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
