@@ -67,6 +67,37 @@ PROGRAMS = {
         t2 = t.split(1, dim=0, axis=1)
         t2 = t.chunk(2, axis=1); t3 = t.unbind(axis=1); t4 = torch.stack([t, t], axis=2); t5 = t.split(1, axis=1)
     """,
+    "gradients that do not exist are not dropped in silence": """
+        t = torch.tensor([1.0, 2.0, 2.0], requires_grad=True)
+        z = [x.requires_grad for x in torch.histogram(t, 2)] + [t.unique().requires_grad, t.unique_consecutive().requires_grad]
+        torch.histogram(t, 2)[0].sum().backward()
+        t.unique().sum().backward()
+        t1 = torch.randn(4, 3).log_softmax(1); t2 = torch.tensor([0, 1, 2, 0]); t3 = torch.rand(4, 3); t4 = torch.rand(3)
+        z = F.nll_loss(t1, t2, t)
+        z = F.cross_entropy(t1, t2, t)
+        z = F.cross_entropy(t1, t3, t).item()
+        z = F.binary_cross_entropy(t3, t3, t)
+        z = F.binary_cross_entropy_with_logits(t1, t3, t)
+        z = F.binary_cross_entropy_with_logits(t1, t3, pos_weight=t)
+        z = F.multi_margin_loss(t1, t2, weight=t)
+        z = F.batch_norm(t1, t, t4)
+        with torch.no_grad(): z = F.nll_loss(t1, t2, t).item(); z1 = F.batch_norm(t1, t, t4).tolist()[0][0]
+    """,
+    "the residuals of least squares have a gradient": """
+        t = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], dtype=torch.float64, requires_grad=True)
+        t1 = torch.tensor([[1.0], [2.0], [4.0]], dtype=torch.float64)
+        torch.linalg.lstsq(t, t1, driver="gelsd").residuals.sum().backward()
+    """,
+    "binary cross entropy of two dtypes has the target's": """
+        t = torch.tensor([0.5, -2.0], requires_grad=True); t1 = torch.tensor([1.0, 0.0], dtype=torch.float64)
+        z = F.binary_cross_entropy_with_logits(t, t1).dtype; z1 = F.binary_cross_entropy_with_logits(t1, t).dtype
+        z2 = F.binary_cross_entropy_with_logits(t, t1.half(), pos_weight=t1).dtype
+        F.binary_cross_entropy_with_logits(t, t1, reduction="sum").backward()
+        z3 = F.binary_cross_entropy_with_logits(t, t1.long())
+        z3 = F.binary_cross_entropy_with_logits(t.long(), t1.long())
+        z3 = F.binary_cross_entropy(t1.long(), t1.long())
+        z3 = F.multi_margin_loss(torch.ones(2, 2).long(), torch.tensor([0, 1]))
+    """,
     "the stride of a new dim": """
         t = torch.arange(12.0).reshape(3, 4)
         t1 = t[:, ::2].unsqueeze(0); t2 = t[:, ::2].unsqueeze(1); t3 = t[:, ::2].unsqueeze(2); t4 = t.t()[:, None]; t5 = t[:, ::2][None]
@@ -164,3 +195,14 @@ def test_the_dtype_of_out(call: str) -> None:
             ("stride", "is_contiguous"),
         )
         assert found is None, f"{dtype}: {found}"
+
+
+def test_the_gradient_of_a_singular_matrix_is_no_error() -> None:
+    import rushlight
+
+    for lib in (rushlight, torch):
+        for function in (lambda a: lib.slogdet(a)[1].sum(), lambda a: lib.logdet(a).sum()):
+            x = lib.tensor([[[1.0, 2.0], [2.0, 4.0]], [[2.0, 0.0], [0.0, 4.0]]], requires_grad=True)
+            function(x).backward()
+            assert not lib.isfinite(x.grad[0]).any()
+            assert x.grad[1].tolist() == [[0.5, 0.0], [0.0, 0.25]]

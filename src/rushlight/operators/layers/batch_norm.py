@@ -11,7 +11,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
-from ..made_of.guards import only_for
+from ..made_of.guards import only_for, refuse_grad
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .layer_norm import standardised, statistics_dtype
@@ -294,6 +294,7 @@ def batch_norm(
         check_eps(eps)
     elif eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    refuse_grad("native_batch_norm", running_mean=running_mean, running_var=running_var)
     return _normalised(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 

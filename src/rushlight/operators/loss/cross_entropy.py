@@ -13,7 +13,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.thread import CASTING, here
 from ..layers.softmax import log_softmax, softmax
-from ..made_of.guards import only_for, title
+from ..made_of.guards import only_for, refuse_grad, title
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .reduction import legacy_reduction, reduced
@@ -192,6 +192,7 @@ def nll_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     _check_nll(input, target, weight)
+    refuse_grad("nll_loss_forward", weight=weight)
     single = input._a.ndim == 1
     if single:
         input, target = input.unsqueeze(0), target.reshape(1)

@@ -10,10 +10,11 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.checks import between_zero_and_one, check_values
-from ..made_of.guards import FLOATS, only, title
+from ..made_of.guards import FLOATS, check_kind, only, refuse_grad, title
 from ..made_of.precision import in_float32
 from ..made_of.promotion import promote
 from ..made_of.reference import by_reference
+from ..memory.casting import cast_to
 from ..pointwise.activation_smooth import logsigmoid
 from .reduction import legacy_reduction, loss_meta, reduce_body, reduced
 
@@ -354,6 +355,8 @@ def binary_cross_entropy(
     check_values(between_zero_and_one, input, _NO_PROBABILITIES)
     if input._a.dtype != target._a.dtype:
         raise RuntimeError(f"Found dtype {title(target.dtype)} but expected {title(input.dtype)}")
+    check_kind(input, "fV", "binary_cross_entropy")
+    refuse_grad("binary_cross_entropy", weight=weight)
     if weight is None:
         return _bce(input, target, reduction=reduction)
     return reduced(_bce(input, target, reduction="none") * weight, reduction)
@@ -388,14 +391,28 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
-    input, target = promote((input, target))
-    if weight is None and pos_weight is None:
+    d = target.dtype
+    _check_logits(input, target, weight, pos_weight)
+    if weight is None and pos_weight is None and input.dtype is d:
         return _bce_logits(input, target, reduction=reduction)
+    input, target = promote((input, target))
     if pos_weight is None:
         loss = _bce_logits(input, target, reduction="none")
     else:
         loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    loss = loss if weight is None else loss * weight
+    return reduced(cast_to(loss, d), reduction)  # PyTorch writes into 1 - target
+
+
+def _check_logits(x: Tensor, target: Tensor, weight: Any, pos_weight: Any) -> None:
+    check_kind(x, "fV", "log_sigmoid_cpu")
+    if target._a.dtype.kind not in "fV":
+        raise RuntimeError(
+            f"result type {title(x.dtype)} can't be cast to the desired output type "
+            f"{title(target.dtype)}"
+        )
+    name = "binary_cross_entropy_with_logits"
+    refuse_grad(name, weight=weight, pos_weight=pos_weight)
 
 
 @public("torch", name="binary_cross_entropy_with_logits")

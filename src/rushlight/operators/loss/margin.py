@@ -10,6 +10,7 @@ from ...core.modes import no_grad
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.checks import below, check_values
+from ..made_of.guards import check_kind, refuse_grad
 from ..pointwise.activation_smooth import logsigmoid
 from .distance import pairwise_distance
 from .reduction import legacy_reduction, reduced
@@ -157,6 +158,8 @@ def multi_margin_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    check_kind(input, "fV", "multi_margin_loss_cpu_kernel")
+    refuse_grad("multi_margin_loss", weight=weight)
     x = input if input._a.ndim > 1 else input.reshape(1, -1)
     t = target.reshape(-1)
     if t._a.size != x._a.shape[0]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.dtypes import dtype, from_np, title
 from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
+from ...runtime.thread import GRAD, TAPE, here
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -64,6 +65,16 @@ def no_derivative(name: str) -> Callable[[Any], Any]:
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
     return derivative
+
+
+def refuse_grad(function: str, **named: Tensor | None) -> None:
+    """RuntimeError for an argument that wants a gradient and never gets one."""
+    for name, t in named.items():
+        if t is not None and t.requires_grad and here.state & TAPE == GRAD:
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
 
 
 def only_for(kinds: str, label: str) -> Callable[[Callable], Callable]:

@@ -11,8 +11,9 @@ from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
+from ..pointwise.select import where
 from ..shape.join import cat
-from .linalg_rules import adjoint, check_square
+from .linalg_rules import adjoint, check_square, eye_like
 from .linalg_solve import inv_op
 from .linalg_spectrum import svd
 
@@ -104,7 +105,16 @@ def _slogdet_backward(gs: list, x: Tensor, out: Tensor) -> tuple:
         factor = turn if factor is None else factor + turn
     if factor is None:
         return (None,)
-    return (factor[..., None, None] * adjoint(inv_op(x)),)
+    return (factor[..., None, None] * adjoint(_inverse_or_infinity(x, out)),)
+
+
+def _inverse_or_infinity(x: Tensor, sign: Tensor) -> Tensor:
+    """The inverse; infinities and NaN, as the derivative of log 0 is, for a matrix that has none."""
+    singular = (sign.detach() == 0)[..., None, None]
+    if x.is_meta or not bool(singular.any()):
+        return inv_op(x)
+    safe = x.masked_fill(singular, 0) + eye_like(x, x._a.shape[-1]) * singular
+    return where(singular, _adjugate(x) / 0, inv_op(safe))
 
 
 @public("linalg")

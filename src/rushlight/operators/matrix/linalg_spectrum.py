@@ -414,7 +414,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
     solution = pinv(A, rcond) @ b
     kind = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
-    rest = _lstsq_extras(A.detach(), b.detach(), solution.detach(), driver or "gelsy", rcond)
+    rest = _lstsq_extras(A, b, solution, driver or "gelsy", rcond)
     return kind(solution.squeeze(-1) if vector else solution, *rest)
 
 
@@ -423,9 +423,9 @@ def _lstsq_extras(a: Tensor, b: Tensor, x: Tensor, driver: str, rcond: Any) -> t
     residuals = values = empty
     rank = wrap(np.zeros(0, np.int64)).to(a.device)
     if driver != "gels":
-        rank = matrix_rank(a, rtol=rcond)
+        rank = matrix_rank(a.detach(), rtol=rcond)
     if driver in ("gelsd", "gelss"):
-        values = svdvals(a)
+        values = svdvals(a.detach())
     if driver != "gelsy" and a._a.shape[-2] > a._a.shape[-1]:
         gap = (a @ x - b).abs()
         residuals = (gap * gap).sum(-2)

@@ -12,7 +12,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
-from ..made_of.guards import unsupported
+from ..made_of.guards import no_derivative, unsupported
 from ..made_of.precision import widen
 from ..made_of.promotion import result_dtype
 from ..made_of.return_types import named
@@ -117,6 +117,8 @@ _edges = Op(
 )
 
 
+_histogram.derivative(x=no_derivative("histogram"), weight=no_derivative("histogram"))
+_edges.derivative(x=no_derivative("histogram"))
 _HISTOGRAM = named("histogram", "hist", "bin_edges")
 
 
@@ -151,8 +153,8 @@ def histogram(
         low, high = (None, None) if range is None else (float(range[0]), float(range[1]))
         if low is not None and high is not None and high < low:
             raise RuntimeError("torch.histogram(): min should not exceed max")
-        edges = _edges(input.detach(), bins=bins, low=low, high=high)
-    hist = _histogram(input.detach(), edges, weight, density=density)
+        edges = _edges(input, bins=bins, low=low, high=high)
+    hist = _histogram(input, edges, weight, density=density)
     return into_same(out, _HISTOGRAM(hist, edges))
 
 
@@ -329,6 +331,13 @@ Tensor.bucketize = bucketize  # type: ignore[method-assign]
 # -- unique -------------------------------------------------------------------------------------
 
 
+def _no_gradient(name: str) -> Any:
+    def derivative(g: Tensor) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return derivative
+
+
 def _unique_body(xp: ArrayModule, x: Array, *, dim: Any) -> tuple:
     key = widen(xp, x)
     options: dict[str, Any] = {"return_inverse": True, "return_counts": True, "equal_nan": False}
@@ -340,7 +349,8 @@ def _unique_body(xp: ArrayModule, x: Array, *, dim: Any) -> tuple:
     return values, inverse.reshape(shape), counts
 
 
-_unique = Op(_unique_body, "unique")
+_unique = Op(_unique_body, "unique", grad_name="Unique2Backward0")
+_unique.derivative(x=_no_gradient("_unique2"))
 
 
 @public()
@@ -364,7 +374,7 @@ def unique(
         (tensor([1, 3]), tensor([1, 2]))
     """
     at = None if dim is None else wrap_dim(dim, input._a.ndim)
-    return _chosen(_unique(input.detach(), dim=at), return_inverse, return_counts)
+    return _chosen(_unique(input, dim=at), return_inverse, return_counts)
 
 
 def _chosen(found: tuple, inverse: bool, counts: bool) -> Any:
@@ -384,6 +394,7 @@ def _unique_consecutive_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
 
 
 _unique_consecutive = Op(_unique_consecutive_body, "unique_consecutive")
+_unique_consecutive.derivative(x=_no_gradient("unique_consecutive"))
 
 
 @public()
@@ -406,8 +417,8 @@ def unique_consecutive(
     """
     shape = input._a.shape
     if dim is None:
-        found = _unique_consecutive(reshape(input.detach(), (-1,)), dim=0)
+        found = _unique_consecutive(reshape(input, (-1,)), dim=0)
         found = (found[0], reshape(found[1], shape), found[2])
     else:
-        found = _unique_consecutive(input.detach(), dim=wrap_dim(dim, len(shape)))
+        found = _unique_consecutive(input, dim=wrap_dim(dim, len(shape)))
     return _chosen(found, return_inverse, return_counts)
