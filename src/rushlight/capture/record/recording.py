@@ -24,6 +24,7 @@ from .effects import SEEDING, noticing, random_states
 from .executed import Seen, Watching
 from .host_work import HostWork
 from .inside import inside
+from .outside import graphs_end_at
 from .recorder import Recorder, host_read_error, is_array, reach, same
 
 
@@ -69,6 +70,7 @@ class Recording:
             noticing(self._notice),
             listening(self.recorder),
             nothing_reused(),
+            graphs_end_at(self.known(), self.tensors, self.recorder),
             Watching(now) as self.recorder.watching,
         ):
             self.result = self.fn(*self.args, **self.kwargs)

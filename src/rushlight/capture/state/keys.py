@@ -39,11 +39,17 @@ def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
     return False
 
 
+PLAIN, LEAF, RESULT, HOOKED = range(4)  # roles of a tensor in autograd
+
+
 def role(t: Tensor) -> int:
-    """0 without history, 1 for a leaf that wants its gradient, 2 for a result of a graph."""
+    """Whether a tensor has no history, is a leaf that wants its gradient, a result of a graph, or a leaf with hooks."""
     if t._edge is None:
-        return 0
-    return 1 if isinstance(t._edge[0], AccumulateGrad) else 2
+        return PLAIN
+    node = t._edge[0]
+    if not isinstance(node, AccumulateGrad):
+        return RESULT
+    return HOOKED if node.pre_hooks or node.post_hooks or node.hooks else LEAF
 
 
 def mode() -> tuple:
