@@ -27,7 +27,7 @@ HEAD = '''"""Made by tools/stubs.py; edit the functions or that file, and run it
 # ruff: noqa
 import builtins as _b
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -50,6 +50,7 @@ PRIVATE = {
     "Number": "_b.complex", "SparseTensor": "_Tensor", "UntypedStorage": "Any", "TypedStorage": "Any",
 }  # fmt: skip
 NUMBER = "_b.complex"  # for type checkers int, float and bool are complex numbers, too
+OPERAND = f"_Tensor | {NUMBER} | np.generic"  # of Python's operators
 INTS = "_b.int | Sequence[_b.int]"
 TYPES = {
     "dtype": "_dtype | None", "device": "_device | _b.str | _b.int | None", "layout": "_layout | None",
@@ -62,9 +63,21 @@ TYPES = {
     "input": f"_Tensor | {NUMBER}", "exponent": f"_Tensor | {NUMBER}", "fill_value": NUMBER, "index": "Any",
     "repeats": f"_Tensor | {INTS} | None", "sizes": INTS, "bounds": NUMBER, "min": f"_Tensor | {NUMBER} | None",
     "max": f"_Tensor | {NUMBER} | None", "steps": "_b.int", "diagonal": "_b.int", "gradient": "_Tensor | None",
+    "out": "_Tensor | Sequence[_Tensor] | None", "order": INTS, "shifts": INTS, "pad": "Sequence[_b.int]",
+    "split_size": INTS, "split_size_or_sections": INTS, "split_sizes": "Sequence[_b.int]",
+    "scale_factor": "_b.float | Sequence[_b.float] | None", "posinf": "_b.float | None", "neginf": "_b.float | None",
 }  # fmt: skip
 # `input` is a tensor wherever a function is a method of one.
 RETURNS = {"item": "Any", "tolist": "Any", "numpy": "np.ndarray"}
+# Methods whose arguments go together in several ways: what stands between the brackets.
+_MOVED = "non_blocking: _b.bool = ..., copy: _b.bool = ..., *, memory_format: _memory_format | None = ..."
+OVERLOADS = {
+    "to": (
+        f"self, device: _device | _b.str | _b.int | None = ..., dtype: _dtype | None = ..., {_MOVED}",
+        f"self, dtype: _dtype, {_MOVED}",
+        f"self, other: _Tensor, {_MOVED}",
+    ),
+}
 
 
 def annotation(text: Any, name: str = "") -> str:
@@ -165,6 +178,12 @@ def functions(names: dict[str, Any], indent: str = "", method: bool = False) -> 
         fn = names[name]
         if inspect.isclass(fn) or not callable(fn) or not name.isidentifier():
             continue
+        if method and name in OVERLOADS:
+            parts += [
+                f"{indent}@overload\n{indent}def {name}({p}) -> _Tensor: ...\n"
+                for p in OVERLOADS[name]
+            ]
+            continue
         parts.append(definition(name, fn, indent, method, in_place_of(name, names, fn)))
     return "".join(parts)
 
@@ -199,7 +218,7 @@ def operators() -> str:
     """The operators of Python, which are written by hand nowhere."""
     both = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
     parts = [
-        f"    def __{r}{n}__(self, other: _Tensor | {NUMBER}) -> _Tensor: ...\n"
+        f"    def __{r}{n}__(self, other: {OPERAND}) -> _Tensor: ...\n"
         for n in both
         for r in ("", "r", "i")
     ]
@@ -207,10 +226,13 @@ def operators() -> str:
         f"    def __{r}matmul__(self, other: _Tensor) -> _Tensor: ...\n" for r in ("", "r", "i")
     ]
     parts += [
-        f"    def __{n}__(self, other: _Tensor | {NUMBER}) -> _Tensor: ...\n"
+        f"    def __{n}__(self, other: {OPERAND}) -> _Tensor: ...\n"
         for n in ("lt", "le", "gt", "ge")
     ]
-    parts += [f"    def __{n}__(self, other: Any) -> Any: ...\n" for n in ("eq", "ne")]
+    parts += [  # by elements, which `object` does not promise
+        f"    def __{n}__(self, other: Any) -> _Tensor: ...  # type: ignore[override]\n"
+        for n in ("eq", "ne")
+    ]
     parts += [f"    def __{n}__(self) -> _Tensor: ...\n" for n in ("neg", "pos", "invert", "abs")]
     parts += [
         "    def __getitem__(self, index: Any) -> _Tensor: ...\n",

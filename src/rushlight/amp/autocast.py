@@ -140,7 +140,7 @@ class autocast:  # noqa: N801 - the name users write
     def __init__(
         self,
         device_type: str,
-        dtype: Any = None,
+        dtype: dtype | None = None,
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:

@@ -257,8 +257,8 @@ def pushed(leaves: list[Tensor], outputs: list[Tensor], directions: list[Tensor]
         allow_unused=True,
         materialize_grads=True,
     )
-    total = sum(_inner(g, d) for g, d in zip(pulled, directions))
-    if not total.requires_grad:  # type: ignore[union-attr]
+    total: Any = sum(_inner(g, d) for g, d in zip(pulled, directions))
+    if not total.requires_grad:
         return [d.detach() for d in dummies]
     return list(
         differentiate.grad(

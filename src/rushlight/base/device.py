@@ -34,11 +34,13 @@ class device:  # noqa: N801 - the name users print
     type: str
     index: int | None
 
-    def __init__(self, type: Any, index: int | None = None) -> None:  # noqa: A002
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:  # noqa: A002
         if isinstance(type, device):
-            type, index = type.type, type.index if index is None else index
+            index = type.index if index is None else index
+            type = type.type
         elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = "cuda", type
+            index = type
+            type = "cuda"
         elif not isinstance(type, str):
             raise TypeError(
                 f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .config import settings
 
+if TYPE_CHECKING:
+    _Ints = tuple[int, ...]
+else:
+    _Ints = tuple
 
-class Size(tuple):
+
+class Size(_Ints):
     """The shape of a tensor: a tuple of integers that can count elements.
 
     Args:
@@ -38,6 +43,10 @@ class Size(tuple):
 
     __str__ = __repr__
 
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
         item = tuple.__getitem__(self, key)
         return Size(item) if isinstance(key, slice) else item

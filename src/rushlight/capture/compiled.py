@@ -9,7 +9,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from ..base.config import settings
 from ..base.errors import HostReadError
@@ -338,6 +338,31 @@ def reset_all() -> None:
         compiled.reset()
 
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@overload
+def compile(
+    model: _F,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict | None = ...,
+    disable: bool = ...,
+) -> _F: ...
+@overload
+def compile(
+    model: None = ...,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict | None = ...,
+    disable: bool = ...,
+) -> Callable[[_F], _F]: ...
 def compile(  # noqa: A001 - PyTorch's name
     model: Any = None,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..runtime.thread import here
 from .inplace import adopt_history, bump
@@ -238,12 +238,27 @@ class Function:
         """Keep in `ctx` what backward needs, apart from `forward`: then `forward` is not given a `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
+    if TYPE_CHECKING:  # one that takes the gradients by name is no other kind of method
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any, **kwargs: Any) -> Any: ...
+
+    else:
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            """The gradients of the inputs from those of the outputs."""
+            raise NotImplementedError(
+                "You must implement either the backward or vjp method for your custom autograd.Function "
+                "to use it with backward mode AD."
+            )
+
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        """The gradients of the inputs from those of the outputs."""
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the outputs from those of the inputs, for derivatives in forward mode."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function "
-            "to use it with backward mode AD."
+            "You must implement the jvp function for custom autograd.Function to use it with forward "
+            "mode AD."
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -3,11 +3,12 @@
 # ruff: noqa
 import builtins as _b
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from . import attention as attention
+from . import common_types as common_types
 from . import functional as functional
 from . import grad as grad
 from . import init as init

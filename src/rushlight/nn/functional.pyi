@@ -3,13 +3,14 @@
 # ruff: noqa
 import builtins as _b
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from ..base.device import device as _device
 from ..base.dtypes import dtype as _dtype
 from ..base.formats import layout as _layout
+from ..base.formats import qscheme as _qscheme
 from ..base.formats import memory_format as _memory_format
 from ..base.shapes import Size as _Size
 from ..core.tensor import Tensor as _Tensor
@@ -121,7 +122,7 @@ def grouped_mm(mat_a: _Tensor, mat_b: _Tensor, *, offs: _Tensor | None = None, b
     """Products of several pairs of matrices; a side of two dimensions holds its matrices one after the other."""
 def gumbel_softmax(logits: _Tensor, tau: _b.float = 1, hard: _b.bool = False, eps: _b.float = 1e-10, dim: _b.int = -1) -> _Tensor:
     """Draw random shares that sum to 1 and can be differentiated (Gumbel-softmax)."""
-def hardshrink(input: _Tensor, lambd: _b.float = 0.5, *, out: Any = None) -> _Tensor:
+def hardshrink(input: _Tensor, lambd: _b.float = 0.5, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Set elements in [-lambd, lambd] to zero."""
 def hardsigmoid(input: _Tensor, inplace: _b.bool = False) -> _Tensor:
     """Sigmoid made of straight lines: relu6(x + 3) / 6."""
@@ -137,7 +138,7 @@ def huber_loss(input: _Tensor, target: _Tensor, reduction: _b.str = 'mean', delt
     """Squared difference where it is small, a line where it is large; outliers weigh less."""
 def instance_norm(input: _Tensor, running_mean: _Tensor | None = None, running_var: _Tensor | None = None, weight: _Tensor | None = None, bias: _Tensor | None = None, use_input_stats: _b.bool = True, momentum: _b.float = 0.1, eps: _b.float = 1e-05) -> _Tensor:
     """Normalise every channel of every sample by itself to mean 0 and variance 1."""
-def interpolate(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: Any = None, mode: _b.str = 'nearest', align_corners: _b.bool | None = None, recompute_scale_factor: _b.bool | None = None, antialias: _b.bool = False) -> _Tensor:
+def interpolate(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: _b.float | Sequence[_b.float] | None = None, mode: _b.str = 'nearest', align_corners: _b.bool | None = None, recompute_scale_factor: _b.bool | None = None, antialias: _b.bool = False) -> _Tensor:
     """Resize signals, images or volumes."""
 def kl_div(input: _Tensor, target: _Tensor, size_average: _b.bool | None = None, reduce: _b.bool | None = None, reduction: _b.str = 'mean', log_target: _b.bool = False) -> _Tensor:
     """Kullback-Leibler divergence of a target distribution from log probabilities."""
@@ -199,11 +200,11 @@ def native_channel_shuffle(input: _Tensor, groups: _b.int) -> _Tensor:
     """Mix channels: take one from each group in turn."""
 def nll_loss(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: _b.bool | None = None, ignore_index: _b.int = -100, reduce: _b.bool | None = None, reduction: _b.str = 'mean') -> _Tensor:
     """Minus the log probability of the target classes."""
-def normalize(input: _Tensor, p: _b.float = 2.0, dim: _b.int | Sequence[_b.int] | None = 1, eps: _b.float = 1e-12, out: Any = None) -> _Tensor:
+def normalize(input: _Tensor, p: _b.float = 2.0, dim: _b.int | Sequence[_b.int] | None = 1, eps: _b.float = 1e-12, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Divide by the p-norm along a dimension, so that vectors have length 1."""
 def one_hot(tensor: _Tensor, num_classes: _b.int = -1) -> _Tensor:
     """Turn class numbers into vectors that are 1 at the class and 0 elsewhere."""
-def pad(input: _Tensor, pad: Any, mode: _b.str = 'constant', value: _Tensor | _b.complex | None = None) -> _Tensor:
+def pad(input: _Tensor, pad: Sequence[_b.int], mode: _b.str = 'constant', value: _Tensor | _b.complex | None = None) -> _Tensor:
     """Add values around the last dimensions, or cut them."""
 def pairwise_distance(x1: _Tensor, x2: _Tensor, p: _b.float = 2.0, eps: _b.float = 1e-06, keepdim: _b.bool = False) -> _Tensor:
     """The p-norm of the difference of two vectors."""
@@ -235,7 +236,7 @@ def selu(input: _Tensor, inplace: _b.bool = False) -> _Tensor:
     """ELU with fixed constants that keep activations near mean 0 and variance 1."""
 def selu_(input: _Tensor, inplace: _b.bool = False) -> _Tensor:
     """In-place version of `selu`."""
-def sigmoid(input: _Tensor, *, out: Any = None) -> _Tensor:
+def sigmoid(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`1 / (1 + exp(-input))`: every number moved into (0, 1)."""
 def silu(input: _Tensor, inplace: _b.bool = False) -> _Tensor:
     """Multiply by the sigmoid: x sigmoid(x), also called swish."""
@@ -267,9 +268,9 @@ def triplet_margin_with_distance_loss(anchor: _Tensor, positive: _Tensor, negati
     """`triplet_margin_loss` with a distance function of your own."""
 def unfold(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], dilation: _b.int | Sequence[_b.int] = 1, padding: _b.int | Sequence[_b.int] | _b.str = 0, stride: _b.int | Sequence[_b.int] | None = 1) -> _Tensor:
     """Cut images into windows: every window becomes a column."""
-def upsample(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: Any = None, mode: _b.str = 'nearest', align_corners: _b.bool | None = None) -> _Tensor:
+def upsample(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: _b.float | Sequence[_b.float] | None = None, mode: _b.str = 'nearest', align_corners: _b.bool | None = None) -> _Tensor:
     """As `nn.functional.interpolate`, under its old name; deprecated."""
-def upsample_bilinear(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: Any = None) -> _Tensor:
+def upsample_bilinear(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: _b.float | Sequence[_b.float] | None = None) -> _Tensor:
     """As `nn.functional.interpolate` with `mode='bilinear', align_corners=True`; deprecated."""
-def upsample_nearest(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: Any = None) -> _Tensor:
+def upsample_nearest(input: _Tensor, size: _b.int | Sequence[_b.int] | None = None, scale_factor: _b.float | Sequence[_b.float] | None = None) -> _Tensor:
     """As `nn.functional.interpolate` with `mode='nearest'`; deprecated."""

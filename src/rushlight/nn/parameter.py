@@ -58,7 +58,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     __slots__ = ()
     __torch_function__ = disabled
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
@@ -155,7 +155,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     __slots__ = ()
     __torch_function__ = disabled
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = empty(0)
         t = data.detach().requires_grad_(data.requires_grad)

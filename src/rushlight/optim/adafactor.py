@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -10,6 +10,9 @@ from .calls import Numbers
 from .checks import check_lr
 from .optimizer import scalar
 from .stepping import Rule, zeros_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _MISSING = {
     1: "variance should be defined when grad is a vector",
@@ -46,7 +49,7 @@ class Adafactor(Rule):
     _fills = {"foreach": None}
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
         foreach: bool | None = None, maximize: bool = False,
     ) -> None:  # fmt: skip

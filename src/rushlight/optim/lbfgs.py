@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.modes import enable_grad, no_grad
 from ..core.tensor import Tensor
@@ -13,6 +13,9 @@ from .calls import number
 from .checks import check_lr
 from .line_search import strong_wolfe
 from .optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class LBFGS(Optimizer):
@@ -48,7 +51,7 @@ class LBFGS(Optimizer):
     """
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
+        self, params: Iterable[Any], lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -14,6 +14,9 @@ from ..runtime.door import run
 from .calls import Numbers
 from .checks import check_lr
 from .stepping import Rule, zeros_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Muon(Rule):
@@ -47,7 +50,7 @@ class Muon(Rule):
     in_columns = False
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+        self, params: Iterable[Any], lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
         nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315),
         eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None,
     ) -> None:  # fmt: skip

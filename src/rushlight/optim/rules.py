@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -11,6 +11,9 @@ from .calls import Numbers
 from .checks import check, check_betas, check_fused, check_lr, check_tensors
 from .optimizer import scalar
 from .stepping import Rule, zeros_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False}
 
@@ -48,7 +51,7 @@ class SGD(Rule):
     _fills = {**_FILLS, "nesterov": False, "fused": False}
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
         weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
@@ -128,7 +131,7 @@ class Adam(Rule):
     }  # fmt: skip
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-3,
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
         maximize: bool = False, capturable: bool = False, differentiable: bool = False,
@@ -185,7 +188,7 @@ class AdamW(Adam):
     """
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-3,
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3,
         betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
@@ -223,7 +226,7 @@ class Adamax(Rule):
     _fills = {**_FILLS, "capturable": False}
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *,
         maximize: bool = False, differentiable: bool = False, capturable: bool = False,
     ) -> None:  # fmt: skip
@@ -272,7 +275,7 @@ class NAdam(Rule):
     _host = ("step", "mu_product")
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
         decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
         capturable: bool = False, differentiable: bool = False,
@@ -336,7 +339,7 @@ class RAdam(Rule):
     _fills = {**_FILLS, "capturable": False, "decoupled_weight_decay": False}
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
         foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
         differentiable: bool = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -11,6 +11,9 @@ from .calls import Numbers, number
 from .checks import check, check_fused, check_lr
 from .optimizer import scalar
 from .stepping import Rule, zeros_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
@@ -43,7 +46,7 @@ class RMSprop(Rule):
     _fills = {**_FILLS, "momentum": 0, "centered": False}
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
         momentum: float = 0, centered: bool = False, capturable: bool = False,
         foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
@@ -107,7 +110,7 @@ class Adagrad(Rule):
     _fills = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
         initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
         maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
@@ -171,7 +174,7 @@ class Adadelta(Rule):
     _fills = _FILLS
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+        self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
         foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
         differentiable: bool = False,
     ) -> None:  # fmt: skip
@@ -212,7 +215,7 @@ class Rprop(Rule):
     _fills = _FILLS
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
         foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
@@ -263,7 +266,7 @@ class ASGD(Rule):
     _host = ("step", "eta", "mu")
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
         weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
         differentiable: bool = False, capturable: bool = False,
     ) -> None:  # fmt: skip

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.modes import enable_grad, no_grad
 from ..core.tensor import Tensor
 from .optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["SparseAdam"]
 
@@ -35,7 +38,7 @@ class SparseAdam(Optimizer):
     """
 
     def __init__(
-        self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8, maximize: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(lr, Tensor) and lr.numel() != 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
@@ -15,6 +15,9 @@ from ..operators.create.filled import empty
 from ..operators.shape.join import cat
 from .optimizer import Optimizer
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
@@ -23,7 +26,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def __init__(
         self,
-        params: Any,
+        params: Iterable[Any],
         optimizer_class: type[Optimizer],
         process_group: Any = None,
         parameters_as_bucket_view: bool = False,

@@ -3,7 +3,7 @@
 # ruff: noqa
 import builtins as _b
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 

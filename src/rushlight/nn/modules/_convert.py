@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from ...base import dtypes
 from ...base.dtypes import as_dtype
@@ -18,12 +18,13 @@ from ._members import Members, children_first
 if TYPE_CHECKING:
     from ...base.device import device
     from ...base.dtypes import dtype
+    from ...base.formats import memory_format
 
 
 class Convert(Members):
     """The part of Module that maps a function over its tensors."""
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace every tensor by `fn(tensor)`, keeping the Parameter objects themselves."""
         if recurse:
             for module, own in children_first(self, "_apply", Convert._apply):
@@ -45,7 +46,7 @@ class Convert(Members):
                     self._buffers[name] = fn(buf)
         return self
 
-    def apply(self, fn: Callable[[Any], None]) -> Any:
+    def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call a function on every module in this one, children first, then on this one; return it.
 
         Args:
@@ -66,7 +67,24 @@ class Convert(Members):
                 fn(module)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
+    @overload
+    def to(
+        self,
+        device: device | str | int | None = ...,
+        dtype: dtype | None = ...,
+        non_blocking: bool = ...,
+        *,
+        memory_format: memory_format | None = ...,
+    ) -> Self: ...
+    @overload
+    def to(
+        self, dtype: dtype, non_blocking: bool = ..., *, memory_format: memory_format | None = ...
+    ) -> Self: ...
+    @overload
+    def to(
+        self, tensor: Tensor, non_blocking: bool = ..., *, memory_format: memory_format | None = ...
+    ) -> Self: ...
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move or cast all parameters and buffers, in place, and return the module.
 
         Takes a device, a dtype, both, or a tensor whose device and dtype are used. A dtype casts only
@@ -110,7 +128,7 @@ class Convert(Members):
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: device | str | int | None, recurse: bool = True) -> Any:
+    def to_empty(self, *, device: device | str | int | None, recurse: bool = True) -> Self:
         """Move to a device without copying values: memory is there, its content is not set.
 
         Used for modules made on the `meta` device, before a checkpoint is loaded.
@@ -126,7 +144,7 @@ class Convert(Members):
         """
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
-    def cpu(self) -> Any:
+    def cpu(self) -> Self:
         """Move all parameters and buffers to host memory and return the module.
 
         Example:
@@ -135,7 +153,7 @@ class Convert(Members):
         """
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device: int | device | None = None) -> Any:
+    def cuda(self, device: int | device | None = None) -> Self:
         """Move all parameters and buffers to a GPU and return the module.
 
         Args:
@@ -147,11 +165,11 @@ class Convert(Members):
         """
         return self._apply(lambda t: t.cuda(device))
 
-    def xpu(self, device: int | device | None = None) -> Any:
+    def xpu(self, device: int | device | None = None) -> Self:
         """Raise an error that names the devices there are: rushlight has no XPU."""
         return self._apply(lambda t: t.to("xpu" if device is None else device))
 
-    def type(self, dst_type: Any) -> Any:
+    def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers, whole numbers too, and return the module.
 
         Args:
@@ -163,7 +181,7 @@ class Convert(Members):
         """
         return self._apply(lambda t: t.type(dst_type))
 
-    def float(self) -> Any:
+    def float(self) -> Self:
         """Cast floating point parameters and buffers to float32 and return the module.
 
         Example:
@@ -172,7 +190,7 @@ class Convert(Members):
         """
         return self._cast_floats(dtypes.float32)
 
-    def double(self) -> Any:
+    def double(self) -> Self:
         """Cast floating point parameters and buffers to float64 and return the module.
 
         Example:
@@ -181,7 +199,7 @@ class Convert(Members):
         """
         return self._cast_floats(dtypes.float64)
 
-    def half(self) -> Any:
+    def half(self) -> Self:
         """Cast floating point parameters and buffers to float16 and return the module.
 
         Example:
@@ -190,7 +208,7 @@ class Convert(Members):
         """
         return self._cast_floats(dtypes.float16)
 
-    def bfloat16(self) -> Any:
+    def bfloat16(self) -> Self:
         """Cast floating point parameters and buffers to bfloat16 and return the module.
 
         Example:
@@ -199,10 +217,10 @@ class Convert(Members):
         """
         return self._cast_floats(dtypes.bfloat16)
 
-    def _cast_floats(self, dtype: dtype) -> Any:
+    def _cast_floats(self, dtype: dtype) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Switch gradients of all parameters on or off, and return the module; off freezes it.
 
         Args:
@@ -242,7 +260,7 @@ class Convert(Members):
                 p.grad.requires_grad_(False)
             p.grad.zero_()
 
-    def share_memory(self) -> Any:
+    def share_memory(self) -> Self:
         """Move all parameters and buffers to memory that other processes can map; return the module.
 
         Example:

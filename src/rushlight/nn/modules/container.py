@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, overload
 
 from ...core.changes import changes
 from ._parameter_containers import ParameterDict, ParameterList
@@ -68,6 +68,10 @@ class Sequential(Module):
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
+    @overload
+    def __init__(self, *args: Module) -> None: ...
+    @overload
+    def __init__(self, arg: OrderedDict[str, Module], /) -> None: ...
     def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):

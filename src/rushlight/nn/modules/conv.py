@@ -17,6 +17,8 @@ from .module import Module
 from .utils import _ntuple, _pair, _reverse_repeat_tuple, _single, _triple  # noqa: F401
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...base.device import device
     from ...base.dtypes import dtype
 
@@ -121,7 +123,12 @@ class _ConvNd(Module):
 
 
 def _check(
-    in_channels: int, out_channels: int, groups: int, padding: Any, stride: tuple, mode: str
+    in_channels: int,
+    out_channels: int,
+    groups: int,
+    padding: int | str | Sequence[int],
+    stride: tuple,
+    mode: str,
 ) -> None:
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -152,10 +159,10 @@ class _Conv(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | str | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
@@ -292,13 +299,13 @@ class _ConvTransposeNd(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | str | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
+        dilation: int | Sequence[int] = 1,
         padding_mode: str = "zeros",
         device: device | str | int | None = None,
         dtype: dtype | None = None,
@@ -322,7 +329,7 @@ class _ConvTransposeNd(_ConvNd):
             dtype,
         )
 
-    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """The output padding with which the result has `output_size`; ValueError if there is none."""
         if output_size is None:
             return self.output_padding
@@ -352,7 +359,7 @@ class _ConvTransposeNd(_ConvNd):
             )
         return tuple(size - lo for size, lo in zip(wanted, low))
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return getattr(F, self._name)(
             input,
             self.weight,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from ...base.config import settings
 from ...core.changes import changes
@@ -270,7 +270,7 @@ class Module(Convert, State, Hooks):
 
     # -- modes ----------------------------------------------------------------------------------
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """Set training mode for this module and every module in it, and return the module.
 
         Args:
@@ -295,7 +295,7 @@ class Module(Convert, State, Hooks):
                 module.training = mode
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         """Set evaluation mode, the same as `train(False)`, and return the module.
 
         Dropout passes its input on and batch norm uses its running statistics. Gradients are still

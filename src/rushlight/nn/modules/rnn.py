@@ -356,20 +356,38 @@ class RNN(RNNBase):
         (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        if len(args) > 3:
-            self.nonlinearity = args[3]
-            args = args[:3] + args[4:]
-        else:
-            self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
-        modes = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}
-        if self.nonlinearity not in modes:
-            raise ValueError(
-                f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'."
-            )
-        super().__init__(modes[self.nonlinearity], *args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            input_size: int,
+            hidden_size: int,
+            num_layers: int = ...,
+            nonlinearity: str = ...,
+            bias: bool = ...,
+            batch_first: bool = ...,
+            dropout: float = ...,
+            bidirectional: bool = ...,
+            device: device | str | int | None = ...,
+            dtype: dtype | None = ...,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            if "proj_size" in kwargs:
+                raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+            if len(args) > 3:
+                self.nonlinearity = args[3]
+                args = args[:3] + args[4:]
+            else:
+                self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
+            modes = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}
+            if self.nonlinearity not in modes:
+                raise ValueError(
+                    f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'."
+                )
+            super().__init__(modes[self.nonlinearity], *args, **kwargs)
 
 
 class GRU(RNNBase):
@@ -400,10 +418,27 @@ class GRU(RNNBase):
         (torch.Size([3, 5, 40]), torch.Size([2, 3, 20]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        super().__init__("GRU", *args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            input_size: int,
+            hidden_size: int,
+            num_layers: int = ...,
+            bias: bool = ...,
+            batch_first: bool = ...,
+            dropout: float = ...,
+            bidirectional: bool = ...,
+            device: device | str | int | None = ...,
+            dtype: dtype | None = ...,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            if "proj_size" in kwargs:
+                raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+            super().__init__("GRU", *args, **kwargs)
 
 
 class LSTM(RNNBase):
@@ -437,8 +472,26 @@ class LSTM(RNNBase):
         (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]), torch.Size([2, 3, 20]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("LSTM", *args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            input_size: int,
+            hidden_size: int,
+            num_layers: int = ...,
+            bias: bool = ...,
+            batch_first: bool = ...,
+            dropout: float = ...,
+            bidirectional: bool = ...,
+            proj_size: int = ...,
+            device: device | str | int | None = ...,
+            dtype: dtype | None = ...,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | BatchSizes | None

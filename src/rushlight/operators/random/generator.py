@@ -34,7 +34,7 @@ class Generator:
 
     __slots__ = ("_own", "device")
 
-    def __init__(self, device: Any = "cpu") -> None:  # noqa: A002
+    def __init__(self, device: device | str | int | None = "cpu") -> None:  # noqa: A002
         d = as_device(device)
         if d.type == "meta":
             raise RuntimeError("META device type not an accelerator.")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ...hub import load_state_dict_from_url
 
@@ -18,6 +18,9 @@ __all__ = [
     "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
     "list_models",
 ]  # fmt: skip
+
+
+_Builder = TypeVar("_Builder", bound=Callable)
 
 
 @dataclass
@@ -126,10 +129,10 @@ class WeightsEnum(Enum):
 _MODELS: dict[str, Callable] = {}
 
 
-def register_model(name: str | None = None) -> Callable[[Callable], Callable]:
+def register_model(name: str | None = None) -> Callable[[_Builder], _Builder]:
     """Make a builder known to `get_model`."""
 
-    def register(fn: Callable) -> Callable:
+    def register(fn: _Builder) -> _Builder:
         key = name if name is not None else fn.__name__
         if key in _MODELS:
             raise ValueError(f"An entry is already registered under the name '{key}'.")

@@ -6,11 +6,13 @@ import functools
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ...core.tensor import Tensor
 from ...nn import Module, ModuleDict
 from ._api import WeightsEnum
+
+_Builder = TypeVar("_Builder", bound=Callable)
 
 
 def _ovewrite_named_param(kwargs: dict[str, Any], param: str, new_value: Any) -> None:
@@ -37,13 +39,13 @@ def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int
     return nearest + divisor if nearest < 0.9 * v else nearest
 
 
-def handle_legacy_interface(**weights: tuple[str, Any]) -> Callable[[Callable], Callable]:
+def handle_legacy_interface(**weights: tuple[str, Any]) -> Callable[[_Builder], _Builder]:
     """Let a builder take `pretrained=True` and positional weights, as programs before 0.13 do.
 
     weights=("pretrained", ResNet18_Weights.IMAGENET1K_V1) says which weights were meant.
     """
 
-    def decorate(builder: Callable) -> Callable:
+    def decorate(builder: _Builder) -> _Builder:
         @functools.wraps(builder)
         def build(*args: Any, **kwargs: Any) -> Any:
             # Older builders began with (pretrained, progress).
@@ -56,7 +58,7 @@ def handle_legacy_interface(**weights: tuple[str, Any]) -> Callable[[Callable], 
         kinds = [d for _, d in weights.values() if isinstance(d, WeightsEnum)]
         if kinds:
             build.weights_enum = type(kinds[0])  # type: ignore[attr-defined]
-        return build
+        return cast("_Builder", build)
 
     return decorate
 
