@@ -98,6 +98,17 @@ PROGRAMS = {
         z3 = F.binary_cross_entropy(t1.long(), t1.long())
         z3 = F.multi_margin_loss(torch.ones(2, 2).long(), torch.tensor([0, 1]))
     """,
+    "memory whose dims lie in another order": """
+        t = torch.arange(12).reshape(2, 3, 2).transpose(1, 0).clone()
+        t1 = t.as_strided((1, 2), (3, 1)); t2 = t.as_strided((12,), (1,))
+        z = t.untyped_storage().tolist(); t3 = torch.tensor([]).long().set_(t.untyped_storage(), 2, (3,))
+        t1.add_(100)
+        t.resize_(2, 2)
+    """,
+    "contracting a dim of size 1": """
+        t = torch.arange(6).reshape(2, 3); t1 = torch.arange(2.0).reshape(1, 2)
+        t2 = torch.tensordot(t.float(), t1, 1); t3 = torch.tensordot(t1, torch.ones(2, 1), dims=([0, 1], [1, 0]))
+    """,
     "the stride of a new dim": """
         t = torch.arange(12.0).reshape(3, 4)
         t1 = t[:, ::2].unsqueeze(0); t2 = t[:, ::2].unsqueeze(1); t3 = t[:, ::2].unsqueeze(2); t4 = t.t()[:, None]; t5 = t[:, ::2][None]

@@ -32,6 +32,12 @@ def root_array(a: Any) -> Any:
     return a
 
 
+def in_memory_order(root: Any) -> Any:
+    """The elements of an array that owns its memory, in one dim and in the order in which they lie there."""
+    order = memory_order(root)
+    return (root if order is None else root.transpose(order)).reshape(-1)
+
+
 def shown_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
     """The strides that PyTorch shows where NumPy has 0: for a new dim of size 1, and where there are no elements."""
     empty = 0 in shape and not any(strides)

@@ -112,11 +112,18 @@ def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -
         raise RuntimeError("both inputs should have same dtype")
     shape_a, shape_b = a._a.shape, b._a.shape
     for i, j in zip(dims_a, dims_b):
-        if shape_a[i] != shape_b[j]:
+        if (
+            shape_b[j] == 1 != shape_a[i]
+        ):  # stands for as many as the other has, whose sum is taken first
+            a = a.sum(i, keepdim=True)
+        elif shape_a[i] == 1 != shape_b[j]:
+            b = b.sum(j, keepdim=True)
+        elif shape_a[i] != shape_b[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {shape_a[i]} in dim {i} "
                 f"and second has size {shape_b[j]} in dim {j}"
             )
+    shape_a, shape_b = a._a.shape, b._a.shape
     over_a = [wrap_dim(d, len(shape_a)) for d in dims_a]
     over_b = [wrap_dim(d, len(shape_b)) for d in dims_b]
     free_a = [d for d in range(len(shape_a)) if d not in over_a]

@@ -21,7 +21,7 @@ from ...base import shared_blocks
 from ...base.dtypes import dtype, from_np, get_default_dtype
 from ...base.shared_blocks import Block, mapped
 from ...core.exposed import exposed
-from ...core.memory import data_pointer, root_array
+from ...core.memory import data_pointer, in_memory_order, root_array
 from ...core.public import public
 from ...core.references import unwatched
 from ...core.tensor import Tensor, wrap
@@ -54,7 +54,7 @@ def _moved(a: Any) -> Any:
     root = root_array(a)
     block, at = shared_blocks.take(max(root.nbytes, 1))
     shared = _root(block, at, root.size, root.dtype)
-    shared[...] = (root if root.flags.c_contiguous else root.T).reshape(-1)
+    shared[...] = in_memory_order(root)
     return _seen(shared, a.dtype, geometry(a))
 
 

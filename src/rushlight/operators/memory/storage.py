@@ -13,7 +13,7 @@ from ...base.errors import NotYet
 from ...base.shapes import as_size, by_name, check_size, contiguous_strides
 from ...base.shared_blocks import mapped
 from ...core.inplace import bump
-from ...core.memory import data_pointer, root_array
+from ...core.memory import data_pointer, in_memory_order, root_array
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
@@ -76,7 +76,7 @@ class UntypedStorage:
     def _bytes(self) -> np.ndarray:
         settle()
         host = devices.backend_of_type(self._root.__class__).to_host(self._root)
-        return (host if host.flags.c_contiguous else host.T).reshape(-1).view(np.uint8)
+        return in_memory_order(host).view(np.uint8)
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""
@@ -273,12 +273,12 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
 def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...]) -> Any:
     root = root_array(x)
     if root.dtype != x.dtype:  # a view of other numbers, as `real`
-        root = (root if root.flags.c_contiguous else root.T).reshape(-1).view(x.dtype)
+        root = in_memory_order(root).view(x.dtype)
     offset = geometry(x)[2]
     needed = offset + prod(size)
     if needed > root.size:
         grown = xp.zeros(needed, x.dtype)  # torch leaves new elements undefined; zeros are kinder
-        old = (root if root.flags.c_contiguous else root.T).reshape(-1)
+        old = in_memory_order(root)
         grown[: old.size] = old
         root = grown
     return strided_over(xp, root, size, contiguous_strides(size), offset)
@@ -369,8 +369,8 @@ def set_(
     else:
         root = root_array(source._a) if isinstance(source, Tensor) else source._root
         if root.dtype != self._a.dtype:
-            root = root.reshape(-1).view(self._a.dtype)
-        whole = wrap(root.reshape(-1))
+            root = in_memory_order(root).view(self._a.dtype)
+        whole = wrap(in_memory_order(root))
         shape = (root.size,) if size is None else as_size((size,))
         steps = contiguous_strides(shape) if stride is None else as_size((stride,))
         self._a = whole.as_strided(shape, steps, storage_offset)._a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import as_size, wrap_dim
-from ...core.memory import data_pointer, root_array
+from ...core.memory import data_pointer, in_memory_order, root_array
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -56,8 +56,7 @@ def _as_strided_body(
 
 def strided_over(xp: ArrayModule, root: Array, size: tuple, stride: tuple, offset: int) -> Any:
     """The memory of `root`, which owns it, seen with sizes, strides and an offset."""
-    flat = (root if root.flags.c_contiguous else root.T).reshape(-1)
-    return _strided(xp, flat, size, stride, offset)
+    return _strided(xp, in_memory_order(root), size, stride, offset)
 
 
 _as_strided = Op(_as_strided_body, "as_strided", view=True)
