@@ -106,3 +106,25 @@ def test_refusals_say_what_to_do_instead(name: str, says: str):
     with pytest.raises(NotYet, match=f"{name}: rushlight .*{says}"):
         refuse(None)
     assert refuse.__name__ == function and refuse.not_yet
+
+
+def test_operators_that_are_named_before_they_are_implemented() -> None:
+    library.define("test_named::twice", "(Tensor x) -> Tensor")
+    with pytest.raises(NotImplementedError, match="Could not run 'test_named::twice'"):
+        rl.ops.test_named.twice(rl.ones(2))
+    library.impl("test_named::twice", ["CPU"])(lambda x: x.detach() * 2)
+    assert rl.ops.test_named.twice(rl.ones(2)).tolist() == [2, 2]
+    assert rl.ops.test_named.twice.default(rl.ones(1)).tolist() == [2]
+    fragment = library.Library("test_named", "FRAGMENT")
+    assert fragment.define("cube(Tensor x) -> Tensor") == "cube"
+    fragment.impl("cube", lambda x: x**3, "CompositeImplicitAutograd")
+    x = rl.ones(2, requires_grad=True)
+    rl.ops.test_named.cube(x).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    library.impl("test_named::later", "CPU", lambda x: x + 1)
+    with pytest.raises(AttributeError):
+        rl.ops.test_named.later(x)
+    library.define("test_named::later", "(Tensor x) -> Tensor")
+    assert rl.ops.test_named.later(rl.ones(1)).tolist() == [2]
+    with pytest.raises(ValueError, match="Unsupported kind: NEW"):
+        library.Library("test_named", "NEW")

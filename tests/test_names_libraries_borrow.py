@@ -171,3 +171,58 @@ def test_hooks_of_all_modules_are_seen() -> None:
     assert len(module._global_forward_hooks) == 1
     handle.remove()
     assert not module._global_forward_hooks
+
+
+@BOTH
+def test_blocks_that_are_decorators(lib: Any) -> None:
+    module = importlib.import_module(f"{lib.__name__}.utils._contextlib")
+    seen: list[str] = []
+
+    class Noted(module._DecoratorContextManager):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __enter__(self) -> None:
+            seen.append(f"in {self.name}")
+
+        def __exit__(self, *exc: Any) -> None:
+            seen.append("out")
+
+        def clone(self) -> Any:
+            return Noted(self.name)
+
+    @Noted("a")
+    def numbers() -> Any:
+        yield 1
+
+    assert list(numbers()) == [1] and seen[:2] == ["in a", "out"]
+    double = module.context_decorator(lambda: lib.no_grad(), lambda x: x * 2)
+    assert not double(lib.ones(1, requires_grad=True)).requires_grad
+
+
+@BOTH
+def test_older_spellings_of_reductions(lib: Any) -> None:
+    module = importlib.import_module(f"{lib.__name__}.nn._reduction")
+    assert [module.get_enum(n) for n in ("none", "mean", "sum")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="most is not a valid value for reduction"):
+        module.get_enum("most")
+    for average, single in ((None, None), (False, True), (True, False)):
+        with pytest.warns(UserWarning, match="size_average and reduce args will be deprecated"):
+            name = module.legacy_get_string(average, single)
+        assert name == {None: "mean", False: "sum", True: "none"}[average]
+
+
+@BOTH
+def test_leaves_in_the_order_of_a_spec(lib: Any) -> None:
+    importlib.import_module(f"{lib.__name__}.fx")
+    spec = lib.utils._pytree.tree_flatten({"a": [0, 0], "b": 0})[1]
+    assert lib.fx._pytree.tree_flatten_spec({"b": 1, "a": [2, 3]}, spec) == [2, 3, 1]
+
+
+@BOTH
+def test_a_function_without_a_rule_for_forward_mode(lib: Any) -> None:
+    class Double(lib.autograd.Function):
+        jvp = lib.autograd.Function.jvp
+
+    with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
+        Double.jvp(None, lib.ones(1))

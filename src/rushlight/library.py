@@ -253,3 +253,11 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Any = No
         tensor([2., 2.])
     """
     _known(op).register_autograd(backward, setup_context=setup_context)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Library", "define", "impl"):
+        from . import _library_fragments
+
+        return getattr(_library_fragments, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

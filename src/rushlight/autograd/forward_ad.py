@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 from typing import Any, NamedTuple
 
 from ..base.trees import tree_flatten, tree_unflatten
-from ..core.function import run_function
+from ..core.function import Function, run_function
 from ..core.modes import enable_grad
 from ..core.overriding import MODES, DisableTorchFunction, arming
 from ..core.tensor import Tensor
@@ -156,7 +156,7 @@ class _Level:
         tangents = [self.get(a) if isinstance(a, Tensor) else None for a in args]
         if all(t is None for t in tangents):
             return NotImplemented
-        if not hasattr(cls, "jvp"):
+        if cls.jvp is Function.jvp:
             raise NotImplementedError(
                 "You must implement the jvp function for custom autograd.Function to use it with "
                 "forward mode AD."

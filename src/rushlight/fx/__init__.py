@@ -1,5 +1,6 @@
 """`torch.fx`: a model traced with stand-ins for its inputs, as a graph that programs read, change and run."""
 
+from . import _pytree as _pytree
 from . import immutable_collections as immutable_collections
 from . import proxy as proxy
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap

@@ -123,3 +123,17 @@ def _tuple_flatten(values: tuple[Any, ...]) -> tuple[list[Any], None]:
 
 def _tuple_unflatten(values: Iterable[Any], context: Any) -> tuple[Any, ...]:
     return tuple(values)
+
+
+def _list_flatten_with_keys(values: list[Any]) -> tuple[list[tuple[SequenceKey, Any]], None]:
+    return [(SequenceKey(i), v) for i, v in enumerate(values)], None
+
+
+def _tuple_flatten_with_keys(
+    values: tuple[Any, ...],
+) -> tuple[list[tuple[SequenceKey, Any]], None]:
+    return [(SequenceKey(i), v) for i, v in enumerate(values)], None
+
+
+def _namedtuple_flatten_with_keys(values: Any) -> tuple[list[tuple[GetAttrKey, Any]], type]:
+    return [(GetAttrKey(n), v) for n, v in zip(type(values)._fields, values)], type(values)

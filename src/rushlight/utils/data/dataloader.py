@@ -6,6 +6,7 @@ from typing import Any
 
 from ...data.collate import default_collate, default_convert
 from ...data.dataset import Dataset, IterableDataset
+from ...data.dataset import T_co as T_co
 from ...data.iterators import LoaderIter as _BaseDataLoaderIter
 from ...data.iterators import SingleIter as _SingleProcessDataLoaderIter
 from ...data.iterators import WorkerIter as _MultiProcessingDataLoaderIter
