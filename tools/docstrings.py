@@ -36,6 +36,8 @@ MORE = (
     "rushlight.fx",
     "rushlight.export",
     "rushlight.library",
+    "rushlight.masked",
+    "rushlight.signal.windows",
     "rushlight.overrides",
     "rushlight.futures",
     "rushlight.accelerator",

@@ -17,8 +17,8 @@ PACKAGE = __name__.split(".")[0]
 SUBMODULES = (
     "_C", "__config__", "_dynamo", "_functorch", "_inductor", "_vmap_internals", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
     "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
-    "fx", "hub", "io", "jit", "library", "linalg", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
-    "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "sparse", "special", "storage",
+    "fx", "hub", "io", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
+    "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
 )  # fmt: skip
 
