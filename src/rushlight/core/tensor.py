@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -84,6 +84,10 @@ class Tensor(_Base):
         """
         return Size(self._a.shape)
 
+    @overload
+    def size(self, dim: None = ...) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Any:
         """The size of every dimension, or of one.
 
@@ -616,9 +620,9 @@ def tensor_over(a: Any, cls: type) -> Tensor:
 def _wrapper_over(a: WrappedArray) -> Any:
     """The tensor of a user's class that has just made it, or another one with the same attributes."""
     if a.fresh is not None:
-        t, a.fresh = a.fresh, None
-        return t
-    t = _new(a.kind)
+        fresh, a.fresh = a.fresh, None
+        return fresh
+    t: Any = _new(a.kind)
     t.__dict__.update(a.parts)
     t._a = a.for_another(t.__dict__)
     t._edge = t._grad = t._ver = t._ext = None
