@@ -109,6 +109,18 @@ PROGRAMS = {
         t = torch.arange(6).reshape(2, 3); t1 = torch.arange(2.0).reshape(1, 2)
         t2 = torch.tensordot(t.float(), t1, 1); t3 = torch.tensordot(t1, torch.ones(2, 1), dims=([0, 1], [1, 0]))
     """,
+    "one value of another dtype where a mask is true": """
+        t = torch.zeros(3); t1 = torch.zeros(3, 2)
+        t[t == 0] = torch.tensor(1)
+        t[torch.tensor([True, False, True]), None] = torch.tensor([2])
+        t1[:, torch.tensor([True, False])] = torch.tensor(3, dtype=torch.float64)
+        t.index_put_((t > 1,), torch.tensor(4))
+        t[True] = torch.tensor(5)
+        t[torch.tensor([0, 1])] = torch.tensor(1)
+        t1[torch.tensor([True, False, True])] = torch.tensor([1, 2])
+        t.index_put_((t > 1,), torch.tensor(4), accumulate=True)
+        t.copy_(t); t[...] = t
+    """,
     "the stride of a new dim": """
         t = torch.arange(12.0).reshape(3, 4)
         t1 = t[:, ::2].unsqueeze(0); t2 = t[:, ::2].unsqueeze(1); t3 = t[:, ::2].unsqueeze(2); t4 = t.t()[:, None]; t5 = t[:, ::2][None]

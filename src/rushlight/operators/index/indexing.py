@@ -16,7 +16,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.door import Kernel, run
 from ...runtime.thread import here, settle
-from ..memory.casting import move_to
+from ..memory.casting import cast_to, move_to
 from ..memory.copies import fitting
 from ..shape.windows import select_op
 from .brackets import Split, position, split_index
@@ -248,7 +248,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, Tensor):
         value = _without_leading_ones(value)
     if split.picks:
-        put(place, tuple(split.slots), split.picks, _put_value(place, value), False)
+        put(place, tuple(split.slots), split.picks, _put_value(place, value, split.picks), False)
     elif not isinstance(value, Tensor):
         place.fill_(value)
     elif value._a.shape == place._a.shape:
@@ -265,9 +265,11 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     return value if len(shape) == value._a.ndim else value.reshape(shape)
 
 
-def _put_value(place: Tensor, value: Any) -> Any:
+def _put_value(place: Tensor, value: Any, picks: Sequence[Tensor]) -> Any:
     if not isinstance(value, Tensor):
         return value
+    if value._a.size == 1 and len(picks) == 1 and picks[0]._a.dtype.kind == "b":
+        value = cast_to(value, place.dtype)  # one value where a mask is true: a fill
     if value._a.dtype != place._a.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
@@ -310,7 +312,9 @@ def index_put_(
         tensor([2., 0., 0.])
     """
     slots, picks = _named_indices(input, indices)
-    return put(input, slots, picks, _put_value(input, values), accumulate)
+    return put(
+        input, slots, picks, _put_value(input, values, () if accumulate else picks), accumulate
+    )
 
 
 @public()

@@ -216,6 +216,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {_kind(src)}")
     check_writable(self)
     if src is self:
+        bump(self)
         return self
     if not (self.is_cpu and src.is_cpu):
         src = move_to(src, self.device, non_blocking)
