@@ -94,3 +94,15 @@ def test_listeners_and_switching_off_while_it_rests() -> None:
     finally:
         rl.tracing(False)
     assert here.tracer is None
+
+
+def test_what_was_saved_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For `--explain` a few stretches of a known loop are left to eager, and nothing changes but their time."""
+    monkeypatch.setattr(meeting, "timed", True)
+
+    def program() -> list[float]:
+        return [(x * 2).tanh().sum().item() for x in [rl.randn(4, 6) for _ in range(20)]]
+
+    seen = both(program, replays=8)
+    [row] = seen.loops
+    assert row["eager"] > 0 and row["replayed"] <= 20 - 3 - 3

@@ -33,6 +33,7 @@ class Hearing(Matching):
         self.places: dict[Any, Place] = {}
         self.place: Place | None = None
         self.ear: Ear | None = None
+        self.left: tuple[Any, float] | None = None  # a path that eager runs now, and since when
         self.quiet = Quiet()
         self.report = Report()
         self.exposure = exposed.version

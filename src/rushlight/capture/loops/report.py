@@ -27,10 +27,16 @@ class Report:
             "built": seconds,
             "replayed": 0,
             "seconds": 0.0,
-            "eager": path.ear.seconds,  # what the stretch took when it was heard: too long rather than too short
+            "eager": None,  # the shortest time that the stretch took without a tracer, if that was asked for
         }
         self.loops.append(row)
         self.by_path[id(path)] = row
+
+    def took(self, path: Any, seconds: float) -> None:
+        """A stretch like this one was left to eager."""
+        row = self.by_path.get(id(path))
+        if row is not None:
+            row["eager"] = seconds if row["eager"] is None else min(row["eager"], seconds)
 
     def launched(self, path: Any, seconds: float) -> None:
         """A stretch was computed by its program."""
@@ -59,14 +65,13 @@ def table(tracer: Any) -> str:
             "program",
             "built in",
             "replayed",
-            "saved at most",
+            "saved about",
         )
     ]
     for row in report.loops:
-        saved = row["eager"] * row["replayed"] - row["seconds"]
         counts = [str(row[k]) for k in ("events", "kernels", "instructions")]
         built = f"{row['built'] * 1e3:.0f} ms"
-        rows.append((_short(row["place"]), *counts, built, str(row["replayed"]), _seconds(saved)))
+        rows.append((_short(row["place"]), *counts, built, str(row["replayed"]), _saved(row)))
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     lines = ["tracing: loops found, and what a replayed stretch stands for"]
     lines += ["  " + "  ".join(t.ljust(w) for t, w in zip(r, widths)).rstrip() for r in rows]
@@ -89,5 +94,8 @@ def _short(place: str) -> str:
     return f"{head.rpartition(' ')[0]} {name}".strip() if " " in head else name
 
 
-def _seconds(value: float) -> str:
-    return f"{value:.2f} s" if value > 0 else "-"
+def _saved(row: dict[str, Any]) -> str:
+    """What replays took less than eager would have; less than nothing where they took longer."""
+    if row["eager"] is None:
+        return "not measured"
+    return f"{row['eager'] * row['replayed'] - row['seconds']:+.3f} s"

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...base.config import settings
 from ...core.exposed import exposed
-from ...core.hot import Watch, line_of_user
+from ...core.hot import Watch, line_of_user, meeting
 from ...core.modes import switches
 from ...runtime.door import (
     Kernel,
@@ -67,7 +67,10 @@ class Tracer(Hearing):
                 here.tracer = Rest(self)
             return
         self.idle = self.rested = 0
-        if self.paths and (place.known or place.seen < 3):
+        if meeting.timed and place.known and place.timings and place.last in self.paths:
+            place.timings -= 1
+            self.left = (place.last, time.perf_counter())
+        elif self.paths and (place.known or place.seen < 3):
             self._match(place)
         elif place.listen > 0:
             self.quiet.look()
@@ -97,6 +100,10 @@ class Tracer(Hearing):
     def end(self) -> None:
         """A place is reached: compute what is waiting, and compare the stretch that was heard with earlier ones."""
         with self.quiet:
+            if self.left is not None:
+                path, began = self.left
+                self.left = None
+                self.report.took(path, time.perf_counter() - began)
             if self.mode == HEAR:
                 self._consider()
             elif self._on_path():
