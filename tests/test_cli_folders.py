@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cli_help import CLASSES, COMMAND, environment, picture, write_pictures
-from rushlight.cli import main
+from rushlight.cli import folder_of_run, main
 from rushlight.cli.errors import UsageError
 from rushlight.cli.listing import list_pictures
 from rushlight.cli.pictures import TooLarge, open_picture
@@ -399,3 +399,38 @@ def test_a_folder_that_cannot_be_read_is_not_passed_over(run: Path, tmp_path, mo
     for words in (["train", "--data", str(tmp_path / "photos"), *SMALL], ["predict", str(run), str(tmp_path)]):  # fmt: skip
         assert main(words) == 2
         assert f"{hidden} cannot be read: Permission denied" in capsys.readouterr().err
+
+
+# -- links upwards, tables that lead nowhere, two runs at once ---------------------------------------
+
+
+def test_a_link_back_to_the_classes_is_not_followed(tmp_path) -> None:
+    folder = write_pictures(tmp_path / "d", 6)
+    (folder / CLASSES[0] / "back").symlink_to("..", target_is_directory=True)
+    found = list_pictures(str(folder))
+    assert len(found.samples) == 6 * len(CLASSES)  # the other classes' pictures are not this one's
+
+
+def test_a_table_whose_pictures_are_all_missing_says_where_they_were_looked_for(tmp_path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("path,label\nx.png,a\ny.png,b\n")
+    with pytest.raises(UsageError, match=r"1 of 1 left out, the first is .*x\.png, missing") as caught:  # fmt: skip
+        load(table)
+    assert str(tmp_path) in str(caught.value) and "class folder" not in str(caught.value)
+
+
+def test_two_runs_do_not_share_a_folder(photos: Path, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(folder_of_run, "_LINGER_S", 0.0)
+    held = folder_of_run.make(str(tmp_path / "o"))
+    words = ["train", "--data", str(photos), *SMALL, "--quiet", "--out", str(tmp_path / "o")]
+    if held is not None:  # a system with locks
+        assert main(words) == 2
+        said = capsys.readouterr().err
+        assert "another `rushlight train` writes to it" in said and said.count("\n") == 1
+    folder_of_run.release(held)
+    assert main(words) == 0
+    assert main([*words, "--epochs", "2", "--resume"]) == 0  # the first has let it go
+    with pytest.raises(UsageError, match="another `rushlight train`"):
+        folder_of_run.make(
+            str(tmp_path / "o")
+        )  # a new run that chose it before the first wrote anything

@@ -27,6 +27,7 @@ WRONG: list[tuple[str, str]] = [
     ("train --epochs 1.5", "is not a whole number"),
     ("train --batch-size -4", "at least 1"),
     ("train --accumulate 0", "at least 1"),
+    ("predict runs/train pictures --csv found.csv", "put > in front of the file"),
     ("train --lr 0", "greater than 0"),
     ("train --lr fast", "'fast' is not a number"),
     ("train --lr inf", "out of range"),

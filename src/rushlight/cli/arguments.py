@@ -24,6 +24,9 @@ class Parser(argparse.ArgumentParser):
         found = re.search(r"COMMAND: invalid choice: '([^']*)'", message)
         if found:
             return did_you_mean(found[1], self._commands())
+        found = re.match(r"unrecognized arguments: [^-]\S*\.(csv|json)$", message)
+        if found:
+            return f" (--{found[1]} writes to the screen: put > in front of the file)"
         found = re.match(r"unrecognized arguments: (-\S*)", message)
         return did_you_mean(found[1].partition("=")[0], self._options()) if found else ""
 

@@ -11,10 +11,16 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from typing import TYPE_CHECKING, Any
 
 from . import config
 from .errors import UsageError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
 DEFAULT = os.path.join("runs", "train")
 # These tell that a folder holds a run that could be lost; the second is there before the first epoch ends.
 _MARKS = ("last.pth", "args.json")
+_LINGER_S = 3.0  # what a killed run's loaders may still live, with its lock
 
 
 def choose(asked: str | None, resume: bool) -> str:
@@ -100,14 +107,49 @@ def _same(one: str, other: str) -> bool:
     return os.path.exists(one) and os.path.samefile(one, other)
 
 
-def make(folder: str) -> None:
-    """The folder, and a file written into it: before hours of training, not after."""
+def make(folder: str, resume: bool = False) -> int | None:
+    """The folder, and a file written into it: before hours of training, not after. The answer holds it until it is closed."""
     try:
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise _cannot_write(folder, error) from None
+    held = _hold(folder)
+    if not resume and not _free(folder):  # somebody was quicker since it was chosen
+        release(held)
+        raise _in_use(folder)
+    return held
+
+
+def _hold(folder: str) -> int | None:
+    """A lock on the folder, which goes with this process; None where the system has none."""
+    if fcntl is None:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    until = time.monotonic() + _LINGER_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except BlockingIOError:
+            if time.monotonic() > until:
+                os.close(handle)
+                raise _in_use(folder) from None
+        except OSError:  # some file systems of networks cannot
+            os.close(handle)
+            return None
+        time.sleep(0.1)
+
+
+def release(held: int | None) -> None:
+    """Let another run have the folder."""
+    if held is not None:
+        os.close(held)
+
+
+def _in_use(folder: str) -> UsageError:
+    return UsageError(f"--out {folder}: another `rushlight train` writes to it; wait until it has ended, or choose another --out")  # fmt: skip
 
 
 def write_args(args: Namespace, why: str, argv: list[str]) -> dict[str, Any]:

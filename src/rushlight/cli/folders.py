@@ -89,11 +89,7 @@ def _split(
         free = [i for i in mine if samples[i].part in ("", "train")]
         least = LEAST if not given else 2
         if len(free) < least:
-            left = " that can be used" if problems else ""
-            raise UsageError(
-                f"--data {listing.root}: class folder {name!r} has fewer than {least} images{left}, too few "
-                f"to keep some for the test: add images of it, or remove it"
-            )
+            raise UsageError(_too_few(listing, name, label, least, problems))
         free.sort(key=lambda i: _rank(samples[i].path, root))
         for part in ("test", "val"):
             parts[part] += [i for i in mine if samples[i].part == part]
@@ -116,6 +112,19 @@ def _split(
             f"--data {listing.root}: there are no pictures to test on: add a test folder or give --val-split"
         )
     return {part: sorted(places) for part, places in parts.items()}
+
+
+def _too_few(listing: Listing, name: str, label: int, least: int, problems: list[Problem]) -> str:
+    """What to say of a class that cannot be split: also why its pictures were left out, where they were."""
+    mine = {s.path for s in listing.samples if s.label == label}
+    bad = [p for p in problems if p.path in mine]
+    folder = os.path.isdir(listing.root)
+    said = f"--data {listing.root}: class {'folder ' if folder else ''}{name!r} has fewer than {least} images"
+    if bad:
+        said += f" that can be used ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"  # fmt: skip
+        if not folder and all(p.kind == "missing" for p in bad):
+            return f"{said}: paths are meant from the folder of the .csv file, {os.path.dirname(os.path.abspath(listing.root))}"
+    return f"{said}, too few to keep some for the test: add images of it, or remove it"
 
 
 def _rank(path: str, root: str) -> bytes:

@@ -110,8 +110,8 @@ def _unreadable(error: OSError) -> NoReturn:
 
 
 def walk(folder: str) -> Iterator[str]:
-    """All files under a folder, in a fixed order, through links but never twice through the same folder."""
-    seen: set[tuple[int, int]] = set()
+    """All files under a folder, in a fixed order, through links but never twice through the same folder, nor upwards."""
+    seen = set(_above(folder))
     for root, inner, files in os.walk(folder, onerror=_unreadable, followlinks=True):
         status = os.stat(root)
         if (status.st_dev, status.st_ino) in seen:
@@ -120,6 +120,14 @@ def walk(folder: str) -> Iterator[str]:
         seen.add((status.st_dev, status.st_ino))
         inner[:] = sorted(name for name in inner if not _hidden(name))
         yield from (os.path.join(root, name) for name in sorted(files) if not _hidden(name))
+
+
+def _above(folder: str) -> Iterator[tuple[int, int]]:
+    """The folders that hold a folder: a link back to one of them would lead to all the other classes."""
+    here = os.path.realpath(folder)
+    while here != (here := os.path.dirname(here)):
+        status = os.stat(here)
+        yield status.st_dev, status.st_ino
 
 
 def _from_parts(path: str, parts: dict[str, str]) -> Listing:

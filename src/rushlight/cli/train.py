@@ -29,11 +29,12 @@ def train(args: Namespace) -> int:
         return ranks.start(args)
     if ranks.several():
         ranks.join(args)
-    wanted = args.out
+    wanted, args.held = args.out, None
     args.out = chosen = ranks.folder(args, folder_of_run.choose)
     try:
         return _in_folder(args, wanted)
     finally:
+        folder_of_run.release(args.held)
         if wanted is None and not ranks.several():
             folder_of_run.drop_if_empty(chosen)
 
@@ -56,7 +57,7 @@ def _in_folder(args: Namespace, wanted: str | None) -> int:
     if source.listing is not None:
         check_model(args.model, 3, args.size)  # before thousands of pictures are decoded
     images = load_images(source, args)
-    ranks.agreed(lambda: folder_of_run.make(args.out))
+    ranks.agreed(lambda: _hold(args))
     run = ranks.run_of(args, images, device, fresh=saved is None)
     if saved is not None:
         run.restore(saved)
@@ -69,6 +70,11 @@ def _in_folder(args: Namespace, wanted: str | None) -> int:
         _introduce(args, images, run, (why, reason), "" if same else wanted or "")
         _engine_note(device)
     return _whole(args, source, images, run, device, why)
+
+
+def _hold(args: Namespace) -> None:
+    """The folder of the run, for this process alone."""
+    args.held = folder_of_run.make(args.out, args.resume)
 
 
 def _whole(args: Namespace, source: Source, images: Images, run: Run, device: str, why: str) -> int:

@@ -149,8 +149,11 @@ class _Attempt:
                     print(f"Every host ({', '.join(self.chosen.hosts)}) must be reached by ssh without a password, "
                           "and have the same files under the same paths.", file=sys.stderr)  # fmt: skip
             return 128 - code if code < 0 else code
-        first = failed[0]
+        # an MPI that aborts takes the agents of all ranks with it: who could still report knows more
+        first = next((r for r in failed if r.why != LOST), failed[0])
         print(f"{self.program}: {first.sentence()}; all ranks were ended.", file=sys.stderr)
+        if first.why == LOST and said:
+            print(f"mpiexec said:\n{_without_places(said)}", file=sys.stderr)
         trace = _traceback("".join(self.streams.errors.get(first.rank, ())))
         if trace:
             print(f"The error of rank {first.rank} was:\n{trace}", file=sys.stderr)
