@@ -167,8 +167,13 @@ def impl(
         tensor([0.5000, 0.5000])
     """
     if isinstance(qualname, Library):  # the older form: a library, then the name, then the key
-        library, name, key = qualname, types, func
-        return lambda given: (library.impl(name, given, str(key or "")), given)[1]
+        library, name, key = qualname, types, str(func or "")
+
+        def given_later(fn: Callable) -> Callable:
+            library.impl(name, fn, key)
+            return fn
+
+        return given_later
 
     def register(given: Callable) -> Callable:
         for kind in [types] if isinstance(types, str) else types:

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import devices
 from .thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
+from .wrapped import WrappedArray
 
 if TYPE_CHECKING:
     from ..base.protocols import GenericBody, KernelBody
@@ -105,7 +106,7 @@ def _unusual(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, 
     if state & FOREIGN:
         settle_others()
         return run(kernel, cls, arrays, attrs)
-    if state & TRACED and cls.__name__ != "WrappedArray":
+    if state & TRACED and cls is not WrappedArray:
         return here.tracer.cursor(kernel, cls, arrays, attrs)
     return _watched(kernel, cls, arrays, attrs)
 
@@ -121,7 +122,7 @@ def _watched(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, 
         return asarray(out) if isinstance(out, np.generic) else out
 
     for listener in here.listeners:
-        if cls.__name__ == "WrappedArray" and not getattr(listener, "asks", False):
+        if cls is WrappedArray and not getattr(listener, "asks", False):
             continue  # it sees what the class computes with
         call = _bind_listener(listener, kernel, arrays, attrs, call)
     return call()
