@@ -198,7 +198,9 @@ resolve, and prints those that still do. What is not there, and why:
   `autograd._disable_profiler`: inner parts of PyTorch's own machinery.
 - `nested` is there with both layouts; tensors of the strided one are of a class of their own (`NestedParts`), and functions that PyTorch
   does not have for nested tensors raise NotImplementedError here, too.
-- `Tensor._make_wrapper_subclass`: `__torch_dispatch__` is asked of modes, not of classes; subclasses have `__torch_function__`.
+- `__torch_dispatch__` is asked of modes and of classes made with `Tensor._make_wrapper_subclass`; a subclass with memory of its own
+  (`_make_subclass`, `as_subclass`) is asked by `__torch_function__` only.
+- `Embedding(sparse=True)`: gradients are dense here; `optim.SparseAdam` takes sparse gradients that a program sets itself.
 - `distributed.pipelining`, `launcher.api`, `distributed.utils`, `numa`: `rushlight launch` starts ranks; there are no pipelines.
 - `utils.data.graph_settings`: of data pipes, which PyTorch has given up.
 
