@@ -101,7 +101,7 @@ class MaskedTensor(Tensor):
         """Whether the numbers are sparse: never here."""
         return False
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return _text(self._masked_data, self._masked_mask)
 
     __str__ = __repr__
