@@ -41,6 +41,7 @@ def level(package: str) -> int:
 
 # Imports that point up or aside, each with its reason; a line that is not needed any more fails a test.
 ALLOWED = {
+    "nn.functional -> overrides": "has_torch_function and the like, which layers of other libraries take from there",
     "distributed.checkpoint.format_utils -> io.pth": "one file of a checkpoint, under PyTorch's path",
     "distributed.checkpoint.format_utils -> io.sharded": "the folder it is made from",
     "distributed.checkpoint.saving -> io.sharded": "checkpoints of ranks, under PyTorch's path",

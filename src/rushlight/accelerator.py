@@ -195,3 +195,17 @@ class device_index(_cuda.device):  # noqa: N801
         >>> with torch.accelerator.device_index(None):
         ...     pass
     """
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """All counters of the allocator by name.
+
+    Raises:
+        RuntimeError: if there is none.
+
+    Example:
+        >>> if torch.accelerator.is_available():
+        ...     counters = torch.accelerator.memory_stats()
+    """
+    _need()
+    return _cuda.memory_stats(device)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 __all__ = [
-    "Stream", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
+    "Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
     "set_device", "stream", "synchronize",
 ]  # fmt: skip
 
@@ -19,6 +19,31 @@ class Stream:
 
     def wait_stream(self, stream: Any) -> None:
         """Nothing to wait for: every call is finished when it returns."""
+
+
+class Event:
+    """A point in the only order of work there is: always reached."""
+
+    def query(self) -> bool:
+        """Every call is finished when it returns."""
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Nothing to note."""
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Nothing to wait for."""
+
+
+class StreamContext(nullcontext):
+    """A block in the only stream."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self.stream = stream
 
 
 _only = Stream()
@@ -59,4 +84,4 @@ def current_stream(device: Any = None) -> Stream:
 
 def stream(stream: Any) -> Any:
     """A block in the only stream."""
-    return nullcontext(stream)
+    return StreamContext(stream)

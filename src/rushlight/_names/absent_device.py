@@ -13,6 +13,11 @@ _NEED_ONE = (
     "reset_max_memory_allocated", "reset_peak_memory_stats", "set_device", "set_rng_state",
     "set_rng_state_all", "stream", "synchronize",
 )  # fmt: skip
+_MORE = (
+    "StreamContext", "XPUGraph", "can_device_access_peer", "device_of", "get_per_process_memory_fraction",
+    "get_stream_from_external", "graph", "graph_pool_handle", "init", "initial_seed", "make_graphed_callables",
+    "reset_accumulated_memory_stats", "set_per_process_memory_fraction", "set_stream",
+)  # fmt: skip
 _APPLE = (
     "Event", "current_allocated_memory", "driver_allocated_memory", "get_rng_state",
     "recommended_max_memory", "set_per_process_memory_fraction", "set_rng_state", "synchronize",
@@ -40,8 +45,22 @@ def absent(name: str) -> dict[str, Any]:
         """How many there are: none."""
         return 0
 
-    needs = _APPLE if name == "mps" else _NEED_ONE
+    def no_text() -> str:
+        """Flags of a compiler for none."""
+        return ""
+
+    needs = _APPLE if name == "mps" else (*_NEED_ONE, *_MORE)
+    none: dict[str, Any] = {
+        "default_generators": (),
+        "get_arch_list": list,
+        "get_gencode_flags": no_text,
+        "is_tf32_supported": no,
+        "memory_snapshot": list,
+        "memory_stats_as_nested_dict": dict,
+        "seed_all": nothing,
+    }
     return {
+        **({} if name == "mps" else none),
         **{function: refuser(function) for function in needs},
         **dict.fromkeys(("is_available", "is_initialized", "is_bf16_supported"), no),
         # PyTorch accepts these without a device, too: programs seed and clean up everything they know.

@@ -13,7 +13,8 @@ from ..core.modes import (
 from ..core.public import publish
 from ..profiler import ProfilerActivity
 from ..profiler.profiler import _profiler_enabled  # noqa: F401 - asked for here
-from . import forward_ad, function, functional, graph, profiler
+from . import forward_ad, function, functional, grad_mode, graph, profiler
+from .grad_mode import set_multithreading_enabled
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable
 
@@ -22,6 +23,7 @@ publish("autograd", "grad", grad)
 
 __all__ = [
     "Function", "FunctionCtx", "GradcheckError", "ProfilerActivity", "Variable", "backward", "detect_anomaly",
-    "enable_grad", "forward_ad", "function", "functional", "grad", "gradcheck", "gradgradcheck",
+    "enable_grad", "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck",
     "graph", "inference_mode", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled",
 ]  # fmt: skip

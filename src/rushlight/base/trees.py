@@ -20,6 +20,8 @@ class _Kind(NamedTuple):
 
     flatten: Callable[[Any], tuple[list, Any]]
     unflatten: Callable[[Iterable, Any], Any]
+    flatten_with_keys: Callable[[Any], tuple[Iterable, Any]] | None = None  # given by who registers
+    serialized_name: str | None = None
 
 
 def _from_dict(make: Callable) -> _Kind:
@@ -46,7 +48,12 @@ def register_pytree_node(
     """Let objects of a class count as containers."""
     if cls in _KINDS:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _KINDS[cls] = _Kind(lambda x: _listed(flatten_fn(x)), unflatten_fn)
+    _KINDS[cls] = _Kind(
+        lambda x: _listed(flatten_fn(x)),
+        unflatten_fn,
+        described.get("flatten_with_keys_fn"),
+        described.get("serialized_type_name"),
+    )
 
 
 _register_pytree_node = register_pytree_node

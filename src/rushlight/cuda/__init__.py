@@ -385,12 +385,18 @@ _GRAPHS = (
     "make_graphed_callables",
 )  # fmt: skip
 
+_MORE = (
+    "CudaError", "get_gencode_flags", "has_half", "has_magma", "memory_stats_as_nested_dict", "reset_max_memory_cached",
+)  # fmt: skip
+
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module  # `from . import` would ask this very function
 
-    if name in ("amp", "nvtx", "profiler"):
+    if name in ("amp", "nvtx", "profiler", "random"):
         return import_module(f"{__name__}.{name}")
+    if name in _MORE:
+        return getattr(import_module(f"{__name__}.more"), name)
     if name == "StreamContext":
         return stream
     if name == "_initialized":

@@ -17,6 +17,7 @@ from .exp_family import ExponentialFamily
 from .exponential import Exponential
 from .fishersnedecor import FisherSnedecor
 from .gamma import Gamma
+from .generalized_pareto import GeneralizedPareto
 from .geometric import Geometric
 from .gumbel import Gumbel
 from .half_cauchy import HalfCauchy
@@ -73,7 +74,7 @@ __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform",
     "Categorical", "Cauchy", "Chi2", "ComposeTransform", "CorrCholeskyTransform",
     "ContinuousBernoulli", "CumulativeDistributionTransform", "Dirichlet", "Distribution", "ExpTransform",
-    "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma", "Geometric", "Gumbel",
+    "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma", "GeneralizedPareto", "Geometric", "Gumbel",
     "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform", "InverseGamma",
     "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal", "LowRankMultivariateNormal", "LowerCholeskyTransform",
     "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal",
@@ -85,13 +86,8 @@ __all__ = [
     "kl_divergence", "register_kl", "transform_to", "transforms",
 ]  # fmt: skip
 
-_ABSENT = ("GeneralizedPareto",)
-
 
 def __getattr__(name: str) -> Any:
     from .._names.lookup import missing
 
-    said = missing(__name__, globals(), name)
-    raise AttributeError(
-        said + (" PyTorch has it; it is not implemented." if name in _ABSENT else "")
-    )
+    raise AttributeError(missing(__name__, globals(), name))

@@ -14,7 +14,16 @@ globals().update(_NAMESPACES.get("functional", {}))
 __all__ = sorted(_NAMESPACES.get("functional", {}))
 
 
+_OF_OVERRIDES = (
+    "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
+    if name in _OF_OVERRIDES:
+        from .. import overrides
+
+        return getattr(overrides, name)
     if name == "Tensor" or name.startswith("_"):
         return _borrowed(name)
     found = _NAMESPACES.get("functional", {}).get(name)

@@ -10,8 +10,10 @@ from .profiler import (
     schedule,
     tensorboard_trace_handler,
 )
+from .supported import supported_activities
 
 __all__ = [
+    "supported_activities",
     "EventList", "FunctionEvent", "FunctionEventAvg", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile",
     "record_function", "schedule", "tensorboard_trace_handler",
 ]  # fmt: skip

@@ -2,5 +2,6 @@
 
 from .comparison import assert_close
 from .creation import make_tensor
+from .older import assert_allclose
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -27,14 +28,20 @@ from ..base.trees import (
     tree_structure,
     tree_unflatten,
 )
+from ._pytree_text import treespec_dumps, treespec_loads, treespec_pprint
 
 __all__ = [
+    "PyTreeSpec", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "is_structseq",
+    "is_structseq_class", "is_structseq_instance", "key_get", "keystr", "tree_all_only", "tree_any_only",
+    "tree_flatten_with_path", "tree_leaves_with_path", "tree_map_only_", "tree_map_with_path",
+    "treespec_dumps", "treespec_loads", "treespec_pprint",
     "SUPPORTED_NODES", "Context", "GetAttrKey", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec",
     "register_pytree_node", "tree_all", "tree_any", "tree_flatten",
     "tree_is_leaf", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
     "tree_structure", "tree_unflatten",
 ]  # fmt: skip
 
+PyTreeSpec = TreeSpec
 Context = Any  # what a container needs besides its children
 
 
@@ -137,3 +144,114 @@ def _tuple_flatten_with_keys(
 
 def _namedtuple_flatten_with_keys(values: Any) -> tuple[list[tuple[GetAttrKey, Any]], type]:
     return [(GetAttrKey(n), v) for n, v in zip(type(values)._fields, values)], type(values)
+
+
+def is_namedtuple(obj: Any) -> bool:
+    """Whether something is a named tuple, or a class of them."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Whether a class is one of named tuples."""
+    fields = getattr(cls, "_fields", None)
+    return (
+        isinstance(cls, type)
+        and issubclass(cls, tuple)
+        and isinstance(fields, tuple)
+        and all(type(field) is str for field in fields)
+        and callable(getattr(cls, "_make", None))
+        and callable(getattr(cls, "_asdict", None))
+    )
+
+
+def is_namedtuple_instance(obj: Any) -> bool:
+    """Whether something is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_structseq(obj: Any) -> bool:
+    """Whether something is a structure of Python's own, as `time.localtime()` is, or a class of them."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Whether a class is one of structures of Python's own: tuples that also count their fields."""
+    counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+    return (
+        isinstance(cls, type)
+        and cls.__bases__ == (tuple,)
+        and all(isinstance(getattr(cls, name, None), int) for name in counts)
+    )
+
+
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether something is a structure of Python's own."""
+    return is_structseq_class(type(obj))
+
+
+def tree_all_only(types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
+    """Whether pred holds at all leaves of some types."""
+    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, types))
+
+
+def tree_any_only(types: Any, /, pred: Any, tree: Any, is_leaf: Any = None) -> bool:
+    """Whether pred holds at some leaf of some types."""
+    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, types))
+
+
+def tree_map_only_(types_or_pred: Any, /, func: Any, tree: Any, is_leaf: Any = None) -> Any:
+    """Call func at every leaf of some types, and return the tree itself."""
+    tree_map_only(types_or_pred, func, tree, is_leaf)
+    return tree
+
+
+def _children_with_keys(tree: Any) -> Iterable[tuple[Any, Any]]:
+    """The children of a container with the steps that lead to them."""
+    kind = SUPPORTED_NODES.get(type(tree))
+    if kind is not None and kind.flatten_with_keys is not None:
+        return kind.flatten_with_keys(tree)[0]
+    if isinstance(tree, dict):
+        return [(MappingKey(k), v) for k, v in tree.items()]
+    if is_namedtuple_instance(tree):
+        return [(GetAttrKey(n), v) for n, v in zip(type(tree)._fields, tree)]
+    if isinstance(tree, (list, tuple, deque)):
+        return [(SequenceKey(i), v) for i, v in enumerate(tree)]
+    raise ValueError(
+        f"Did not find a flatten_with_keys_fn for type: {type(tree)}. "
+        "Please pass a flatten_with_keys_fn argument to register_pytree_node."
+    )
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: Any = None) -> list[tuple[tuple, Any]]:
+    """The leaves in order, each with the steps that lead to it."""
+    if tree_is_leaf(tree, is_leaf):
+        return [((), tree)]
+    found = []
+    for key, child in _children_with_keys(tree):
+        found += [((key, *path), leaf) for path, leaf in tree_leaves_with_path(child, is_leaf)]
+    return found
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: Any = None) -> tuple[list[tuple[tuple, Any]], Any]:
+    """The leaves with the steps that lead to them, and the shape that puts them back."""
+    spec = tree_structure(tree, is_leaf)
+    return tree_leaves_with_path(tree, is_leaf), spec
+
+
+def tree_map_with_path(func: Any, tree: Any, *rests: Any, is_leaf: Any = None) -> Any:
+    """A tree with func(path, leaf, leaves of the other trees in the same place)."""
+    steps = [path for path, _ in tree_leaves_with_path(tree, is_leaf)]
+    paths = iter(steps)  # tree_map goes through the leaves in this order
+    return tree_map(lambda *leaves: func(next(paths), *leaves), tree, *rests, is_leaf=is_leaf)
+
+
+def keystr(kp: tuple) -> str:
+    """A path as it is written in Python, such as `['a'][0].x`."""
+    return "".join(str(step) for step in kp)
+
+
+def key_get(obj: Any, kp: tuple) -> Any:
+    """What a path leads to."""
+    for step in kp:
+        obj = step.get(obj)
+    return obj

@@ -1,0 +1,123 @@
+"""Small public names of PyTorch's that scripts take: they answer as PyTorch's do."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+LIBS = (torch, rushlight)
+
+
+def outcome(call: Any, lib: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call(lib)
+        except Exception as e:
+            return type(e).__name__
+
+
+@pytest.mark.parametrize(("a", "b", "options"), [
+    ([1.0], [1.00001], {}), ([1.0], [1.001], {}), ([1.0], [1.1], {"rtol": 0.2, "atol": 0.0}), ([1.0], [1], {}),
+    ([float("nan")], [float("nan")], {}), ([1.0, 2.0], [1.0], {}), ([3], [3], {}), ([3], [4], {}),
+])  # fmt: skip
+def test_assert_allclose(a: list, b: list, options: dict) -> None:
+    theirs, ours = (outcome(lambda m: m.testing.assert_allclose(m.tensor(a), m.tensor(b), **options), lib) for lib in LIBS)  # fmt: skip
+    assert theirs == ours
+    with pytest.warns(FutureWarning, match="deprecated since 1.12"):
+        rushlight.testing.assert_allclose(1.0, 1.0)
+
+
+def test_multithreading_of_backward() -> None:
+    for lib in LIBS:
+        x = lib.ones(2, requires_grad=True)
+        with lib.autograd.set_multithreading_enabled(False):
+            x.sum().backward()
+        assert x.grad.tolist() == [1.0, 1.0]
+
+        @lib.autograd.grad_mode.set_multithreading_enabled(True)
+        def two() -> int:
+            return 2
+
+        assert two() == 2
+
+
+def test_return_types() -> None:
+    """The classes are those of the results, also before a function was called."""
+    calls = {
+        "linalg_qr": lambda m, x: m.linalg.qr(x),
+        "linalg_svd": lambda m, x: m.linalg.svd(x),
+        "linalg_eigh": lambda m, x: m.linalg.eigh(x),
+        "linalg_lu": lambda m, x: m.linalg.lu(x),
+        "linalg_lu_factor_ex": lambda m, x: m.linalg.lu_factor_ex(x),
+        "linalg_inv_ex": lambda m, x: m.linalg.inv_ex(x),
+        "linalg_slogdet": lambda m, x: m.linalg.slogdet(x),
+        "linalg_lstsq": lambda m, x: m.linalg.lstsq(x, x),
+        "slogdet": lambda m, x: m.slogdet(x),
+        "svd": lambda m, x: m.svd(x),
+        "lu_unpack": lambda m, x: m.lu_unpack(*m.linalg.lu_factor(x)),
+        "max": lambda m, x: m.max(x, 0),
+    }
+    for name, call in calls.items():
+        kind = getattr(rushlight.return_types, name)
+        assert type(call(rushlight, rushlight.eye(2))) is kind
+        theirs = call(torch, torch.eye(2))
+        assert all(hasattr(theirs, field) for field in kind._fields)
+        assert len(theirs) == len(kind._fields)
+    assert issubclass(rushlight.return_types.sort_out, tuple)
+    with pytest.raises(AttributeError):
+        _ = rushlight.return_types.nothing_of_that_name
+
+
+def test_the_profiler_knows_the_cpu() -> None:
+    for lib in LIBS:
+        assert lib.profiler.ProfilerActivity.CPU in lib.profiler.supported_activities()
+
+
+def test_functional_has_what_layers_ask() -> None:
+    for lib in LIBS:
+        assert not lib.nn.functional.has_torch_function((lib.ones(1),))
+        assert not lib.nn.functional.has_torch_function_unary(lib.ones(1))
+        assert not lib.nn.functional.has_torch_function_variadic(lib.ones(1), lib.ones(1))
+        assert callable(lib.nn.functional.handle_torch_function)
+
+
+def test_the_cpu_as_a_device() -> None:
+    for lib in LIBS:
+        event = lib.cpu.Event()
+        event.record()
+        event.wait()
+        event.synchronize()
+        assert event.query()
+        with lib.cpu.StreamContext(lib.cpu.Stream()), lib.cpu.stream(lib.cpu.current_stream()):
+            pass
+
+
+def test_devices_that_are_not_there() -> None:
+    """Questions are answered for none, and what needs a device raises."""
+    for lib in LIBS:
+        assert lib.xpu.default_generators == () and lib.xpu.get_arch_list() == []
+        assert lib.xpu.get_gencode_flags() == "" and lib.xpu.memory_snapshot() == []
+        assert lib.xpu.memory_stats_as_nested_dict() == {} and not lib.xpu.is_tf32_supported()
+        assert lib.xpu.seed_all() is None
+        with pytest.raises((RuntimeError, AssertionError)):
+            lib.xpu.init()
+
+
+def test_small_names_of_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    for lib in LIBS:
+        assert issubclass(lib.cuda.CudaError, RuntimeError)
+        assert lib.cuda.has_half and callable(lib.cuda.random.manual_seed_all)
+        if not lib.cuda.is_available():
+            assert lib.cuda.memory_stats_as_nested_dict() == {}
+            assert lib.cuda.get_gencode_flags() == ""
+    from rushlight.cuda import more
+
+    counters = {"a.all.current": 3, "a.all.peak": 4, "num": 1}
+    monkeypatch.setattr(more, "memory_stats", lambda device: counters)
+    assert more.memory_stats_as_nested_dict() == {"a": {"all": {"current": 3, "peak": 4}}, "num": 1}
