@@ -21,7 +21,7 @@ draws = np.random.default_rng(0)
 
 def run(fn: Callable, arguments: list[Any], device: str, wrap: Callable) -> tuple[list[Any], Any]:
     """Values and gradients of a few calls."""
-    given = [a.to(device).requires_grad_() for a in arguments]
+    given = [a.detach().to(device).requires_grad_() for a in arguments]
 
     def step(*args: Any) -> Any:
         loss = fn(*args)

@@ -12,7 +12,7 @@ from imports import modules
 from rushlight.base import protocols
 from rushlight.base.array_module import ArrayModule, Ufunc
 from rushlight.runtime import devices
-from rushlight.runtime.meta import MetaArray
+from rushlight.runtime.meta_array import MetaArray
 
 
 def members(protocol: type) -> list[str]:

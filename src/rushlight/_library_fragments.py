@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import ops
+from ._library_ops import CustomOpDef
 from .core.tensor import Tensor
-from .library import CustomOpDef
 
 __all__ = ["Library", "define", "impl"]
 

@@ -221,7 +221,10 @@ def _laplace(p: Laplace, q: Laplace) -> Tensor:
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
-def _lowrank(p: LowRankMultivariateNormal | MultivariateNormal, q: LowRankMultivariateNormal | MultivariateNormal) -> Tensor:
+def _lowrank(
+    p: LowRankMultivariateNormal | MultivariateNormal,
+    q: LowRankMultivariateNormal | MultivariateNormal,
+) -> Tensor:
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed"

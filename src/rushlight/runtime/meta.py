@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,64 +10,10 @@ import numpy as np
 from ..base.device import META, device
 from ..base.errors import NoDataError
 from . import devices
+from .meta_array import MetaArray
 
 if TYPE_CHECKING:
     from ..base.protocols import KernelBody, KernelLike
-
-
-class MetaArray:
-    """A NumPy array stretched over one element: views work on it, its values are never read."""
-
-    __slots__ = ("__weakref__", "ghost")
-
-    def __init__(self, ghost: np.ndarray) -> None:
-        self.ghost = ghost
-
-    @classmethod
-    def of(cls, shape: tuple[int, ...], dtype: Any) -> MetaArray:
-        strides = [0] * len(shape)
-        step = np.dtype(dtype).itemsize
-        for i in range(len(shape) - 1, -1, -1):
-            strides[i] = step
-            step *= max(shape[i], 1)
-        one = np.empty((), dtype)
-        return cls(np.lib.stride_tricks.as_strided(one, shape, strides))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.ghost.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.ghost.dtype
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.ghost.strides
-
-    @property
-    def ndim(self) -> int:
-        return self.ghost.ndim
-
-    @property
-    def size(self) -> int:
-        return prod(self.ghost.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.ghost.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
-
-    @property
-    def flags(self) -> Any:
-        return self.ghost.flags
-
-    @property
-    def base(self) -> None:
-        return None
 
 
 class MetaBackend:

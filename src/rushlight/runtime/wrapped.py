@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.device import device
 from . import devices
-from .meta import MetaArray
+from .meta_array import MetaArray
 
 if TYPE_CHECKING:
     from ..base.protocols import KernelBody, KernelLike

@@ -97,7 +97,7 @@ def number(value: Any) -> Any:
 def _size_meta(*, size: tuple, dtype: dtype, order: Any = None, **attrs: Any) -> Any:
     if order is None:
         return size, dtype.np
-    from ...runtime.meta import MetaArray
+    from ...runtime.meta_array import MetaArray
 
     dense = MetaArray.of(tuple([size[i] for i in order]), dtype.np)
     return MetaArray(dense.ghost.transpose(_inverse(order)))
