@@ -92,7 +92,7 @@ class Sanitizer:
 
 ADDRESS = Sanitizer(
     "address", "-fsanitize=address,undefined", ("asan", "ubsan"),
-    {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:halt_on_error=1",
+    {"ASAN_OPTIONS": f"suppressions={ROOT / 'tools' / 'asan.txt'}:detect_leaks=0:abort_on_error=1:halt_on_error=1",
      "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"},
     r"(?:runtime error:|ERROR: AddressSanitizer).*",
 )  # fmt: skip
