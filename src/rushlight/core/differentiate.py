@@ -42,7 +42,7 @@ class GradientEdge(NamedTuple):
 def _as_tuple(value: object) -> tuple:
     if isinstance(value, (list, tuple)):
         return (value,) if isinstance(value, GradientEdge) else tuple(value)
-    if isinstance(value, Tensor) or not hasattr(value, "__iter__"):
+    if isinstance(value, (Tensor, str)) or not hasattr(value, "__iter__"):
         return (value,)
     return tuple(value)  # `model.parameters()`, and what else can be gone through
 
