@@ -39,6 +39,7 @@ _HOMES = {
     "optim.lbfgs": "torch.optim.lbfgs",
     "optim.lr_scheduler": "torch.optim.lr_scheduler",
     "optim.optimizer": "torch.optim.optimizer",
+    "optim.sparse_adam": "torch.optim.sparse_adam",
     "optim.swa_utils": "torch.optim.swa_utils",
     "optim": "torch.optim.*",  # each optimiser has a module there; so many schedules share one
     "vision": "torchvision",
