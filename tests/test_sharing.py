@@ -107,6 +107,8 @@ def test_a_file_s_memory_stays_the_file_s(tmp_path) -> None:
         RuntimeError, match="size <16> is smaller than the required mapping size <20>"
     ):
         rl.from_file(str(path), size=5)
+    with open(path) as file, pytest.raises(TypeError, match="must be str, not int"):
+        rl.from_file(file.fileno(), size=1)  # would close it
     with pytest.raises(RuntimeError, match="unable to open file"):
         rl.from_file(str(tmp_path / "none" / "x"), shared=True, size=1)
     assert rl.from_file(str(tmp_path / "new"), shared=True, size=2, dtype=rl.int64).tolist() == [
@@ -130,8 +132,10 @@ def test_a_forked_child_takes_memory_of_its_own() -> None:
     rl.zeros(8).share_memory_()
     pid = os.fork()
     if not pid:
-        rl.ones(8).share_memory_()
-        os._exit(0)
+        try:
+            rl.ones(8).share_memory_()
+        finally:
+            os._exit(0)
     os.waitpid(pid, 0)
     assert rl.empty(8).share_memory_().ne(1).all() or shared_blocks._chunk.owner == os.getpid()
     later = shared_blocks.take(64)[0]
