@@ -34,6 +34,12 @@ LENIENT = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some functions take text for the name of a file, and make it."""
+    monkeypatch.chdir(tmp_path)
+
+
 def outcome(fn: Any, *args: Any) -> Any:
     try:
         return fn(*args)
