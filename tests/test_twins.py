@@ -158,9 +158,15 @@ def _enums(text: str) -> list[dict[str, int]]:
     return found
 
 
+_SPELT = {
+    "maximum": "max", "minimum": "min", "pow 2": "square", "pow 3": "cube", "pow 0.5": "sqrt",
+    "pow -0.5": "rsqrt", "pow -1": "reciprocal",
+}  # fmt: skip
+
+
 def _in_c_spelling(name: str) -> str:
     """A kernel's name (and the option that chooses) as codes.h spells it."""
-    short = {"maximum": "max", "minimum": "min"}.get(name, name)
+    short = _SPELT.get(name, name)
     for left_out in ("_backward", "_grad", " none"):
         short = short.replace(left_out, "")
     return short.replace(" ", "_").upper()
@@ -168,7 +174,7 @@ def _in_c_spelling(name: str) -> str:
 
 def test_the_fused_kernels_codes_are_those_of_the_engine() -> None:
     codes = {k: v for e in _enums((NATIVE / "codes.h").read_text()) for k, v in e.items()}
-    named = (("U_", fused._ONE), ("B_", fused._TWO), ("B_R", fused._FLIPPED), ("G_", fused._SLOPES))
+    named = (("U_", fused.ONES), ("B_", fused.TWOS), ("B_R", fused._FLIPPED), ("G_", fused.GRADS))
     for prefix, numbers in named:
         for name, number in numbers.items():
             assert codes[prefix + _in_c_spelling(name)] == number, name
