@@ -262,7 +262,12 @@ def draw_fit(axes: Any, measured: dict[str, Any], colour: str) -> None:
     where = "MPI" if measured["device"] == "cpu" else "one GPU, through the host"
     axes.loglog(sizes, [t * 1e3 for _, t, _ in rows], "o", color=colour, label=f"{measured['machine']} ({where})")  # fmt: skip
     axes.loglog(sizes, [model * 1e3 for _, _, model in rows], "-", color=colour, label="fitted")
-    axes.set_xlabel("bytes")
+    axes.set_xticks(
+        [2.0**k for k in (12, 16, 20, 22, 25)], ["4 KB", "64 KB", "1 MB", "4 MB", "32 MB"]
+    )
+    axes.set_yticks([0.05, 0.2, 1, 5, 20], ["0.05", "0.2", "1", "5", "20"])
+    axes.minorticks_off()
+    axes.set_xlabel("size")
     axes.set_ylabel("ms of an all-reduce, two ranks")
     axes.set_title(f"Measured and fitted, {measured['date']}", fontsize=8)
     axes.legend(fontsize=7)
