@@ -21,6 +21,13 @@ def test_the_step_is_rounded_where_pytorch_rounds_it(kind: str) -> None:
             assert str(theirs) == str(ours), (ends, n)
 
 
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+def test_exponents_are_rounded_with_their_powers(kind: str) -> None:
+    for ends in ((0, 1, 7), (0.5, 2.5, 9), (0, 4, 5), (1, 3, 28), (0, 3, 100)):
+        theirs = torch.logspace(*ends, dtype=getattr(torch, kind)).tolist()
+        assert rl.logspace(*ends, dtype=getattr(rl, kind)).tolist() == theirs, ends
+
+
 def test_an_end_that_the_dtype_cannot_hold() -> None:
     for lib in (torch, rl):
         with pytest.raises(RuntimeError, match="without overflow"):

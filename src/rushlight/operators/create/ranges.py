@@ -160,18 +160,25 @@ def _rounded(value: float, kind: Any) -> Any:
 
 
 def _stepped(start: Any, end: Any, steps: int, dtype: dtype) -> Any:
-    """The ends, the step and the dtype of the indices, rounded where PyTorch rounds them."""
+    """The ends and the step, rounded where PyTorch rounds them."""
     parts = max(steps - 1, 1)
     if dtype.is_floating_point and dtype.itemsize <= 4:
         kind = dtype.np.type
         start, end = _rounded(start, kind), _rounded(end, kind)
-        gap = (end - start) / kind(parts)
-        if dtype.itemsize < 4:
-            return start, end, gap, kind  # every operation is rounded
-        return float(start), float(end), float(gap), float  # product and sum are one operation
+        return float(start), float(end), float((end - start) / kind(parts))
     if not (dtype.is_floating_point or dtype.is_complex):
         start, end = int(start), int(end)
-    return start, end, (end - start) / parts, int
+    return start, end, (end - start) / parts
+
+
+def _multiples(gap: Any, index: Any, origin: Any, dtype: dtype) -> Any:
+    """origin + gap * index: halves are rounded after every operation, other numbers once."""
+    if not dtype.is_floating_point or dtype.itemsize > 4:
+        return _fused(gap, index, origin)
+    if dtype.itemsize == 4:
+        return origin + gap * index.astype(float)
+    product = gap * index.astype(dtype.np).astype("float32")
+    return origin + product.astype(dtype.np).astype("float32")
 
 
 def _fused(a: Any, b: Any, c: Any) -> Any:
@@ -204,12 +211,12 @@ def _linspace(
     else:
         # Walked from both ends to the middle, as PyTorch does, so that the ends are exact.
         index = xp.arange(steps)
-        start, end, gap, kind = _stepped(start, end, steps, dtype)
-        up, down = index.astype(kind), (steps - 1 - index).astype(kind)
-        if kind is int:
-            points = xp.where(index < steps // 2, _fused(gap, up, start), _fused(-gap, down, end))
-        else:
-            points = xp.where(index < steps // 2, start + gap * up, end - gap * down)
+        # Exponents are doubles: only their powers are rounded.
+        kind = dtypes.float64 if base is not None and dtype.is_floating_point else dtype
+        start, end, gap = _stepped(start, end, steps, kind)
+        up = _multiples(gap, index, start, kind)
+        down = _multiples(-gap, steps - 1 - index, end, kind)
+        points = xp.where(index < steps // 2, up, down)
     if base is not None:
         points = xp.power(float(base), points)
     return points.astype(dtype.np)
