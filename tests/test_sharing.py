@@ -129,7 +129,7 @@ def test_many_small_tensors_need_few_descriptors() -> None:
 
 
 def test_a_forked_child_takes_memory_of_its_own() -> None:
-    rl.zeros(8).share_memory_()
+    rl.zeros(8).share_memory_()  # there is a block with room in it
     pid = os.fork()
     if not pid:
         try:
@@ -137,9 +137,8 @@ def test_a_forked_child_takes_memory_of_its_own() -> None:
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
-    assert rl.empty(8).share_memory_().ne(1).all() or shared_blocks._chunk.owner == os.getpid()
-    later = shared_blocks.take(64)[0]
-    assert not bytes(later[shared_blocks._chunk.used - 64 : shared_blocks._chunk.used]).strip(b"\0")
+    block, at = shared_blocks.take(32)
+    assert bytes(block[at : at + 32]) == bytes(32)
 
 
 def test_a_graph_cannot_be_sent() -> None:
