@@ -116,8 +116,11 @@ def test_small_names_of_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
         if not lib.cuda.is_available():
             assert lib.cuda.memory_stats_as_nested_dict() == {}
             assert lib.cuda.get_gencode_flags() == ""
-    from rushlight.cuda import more
+    from rushlight.cuda import rarely_used
 
     counters = {"a.all.current": 3, "a.all.peak": 4, "num": 1}
-    monkeypatch.setattr(more, "memory_stats", lambda device: counters)
-    assert more.memory_stats_as_nested_dict() == {"a": {"all": {"current": 3, "peak": 4}}, "num": 1}
+    monkeypatch.setattr(rarely_used, "memory_stats", lambda device: counters)
+    assert rarely_used.memory_stats_as_nested_dict() == {
+        "a": {"all": {"current": 3, "peak": 4}},
+        "num": 1,
+    }

@@ -396,7 +396,7 @@ def __getattr__(name: str) -> Any:
     if name in ("amp", "nvtx", "profiler", "random"):
         return import_module(f"{__name__}.{name}")
     if name in _MORE:
-        return getattr(import_module(f"{__name__}.more"), name)
+        return getattr(import_module(f"{__name__}.rarely_used"), name)
     if name == "StreamContext":
         return stream
     if name == "_initialized":
