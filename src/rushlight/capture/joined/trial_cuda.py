@@ -10,7 +10,6 @@ from cupy.cuda import runtime
 
 from ...base.dtypes import float32, from_np
 from ...runtime.cuda.arrays import CUPY
-from ...runtime.cuda.bodies.products import tuning
 from ...runtime.cuda.code.compile import NotYet, compiling_ahead
 from ...runtime.cuda.memory.host_copies import to_host
 from ...runtime.cuda.memory.streams import current
@@ -40,7 +39,11 @@ if TYPE_CHECKING:
 
 _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused", "row_group"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
-_PRODUCTS = frozenset(("linear", "mm", "mm_nt", "mm_tn"))  # whose kernels the library chooses
+# Whose kernels a library has several of.
+_CHOSEN = frozenset(
+    ("linear", "mm", "mm_nt", "mm_tn", "bmm", "bmm_nt", "bmm_tn", "conv", "conv_relu", "conv_grad_input",
+     "conv_grad_weight", "conv_grads")
+)  # fmt: skip
 
 # So many numbers are compared with what NumPy computes: CuPy would compile kernels of its own, 1 s each, for
 # parts that run once. A generic convolution unfolds its images, which takes as many times the room as a kernel
@@ -60,7 +63,7 @@ def try_kernels(program: Program) -> None:
         if _is_made(ins):
             kinds.setdefault(_kind(ins), ins)
     waiting = list(kinds.values())
-    with compiling_ahead() as ahead, tuning():
+    with compiling_ahead() as ahead:
         while waiting:
             waiting = [ins for ins in waiting if not _tried(ins)]
             ahead.wait()
@@ -68,7 +71,7 @@ def try_kernels(program: Program) -> None:
 
 def _is_made(ins: Instruction) -> bool:
     """Whether a pass made or changed it, so that its kernels may be new, or the library has a choice."""
-    tried = ins.name in _MADE_BY_PASSES or ins.name in _PRODUCTS or _is_turned(ins)
+    tried = ins.name in _MADE_BY_PASSES or ins.name in _CHOSEN or _is_turned(ins)
     if not tried or ins.has_effect:
         return False
     return all(s.storage.device != "cpu" for s in ins.reads)

@@ -158,7 +158,7 @@ class Path(Running):
         while True:
             try:
                 lent = {s.storage.number for s in self.program.results}
-                self.low = lower(self.program, lent, [])
+                self.low = lower(self.program, lent, [], measured=False)
                 break
             except WrongKernel as error:
                 self.program = again(program, self.program, error)

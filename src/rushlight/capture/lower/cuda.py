@@ -8,6 +8,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ...runtime.cuda.library.measuring import measured_choices
 from ...runtime.cuda.memory import pool
 from ...runtime.cuda.memory.repeated_copies import copies_into, copies_of
 from ...runtime.cuda.memory.streams import current
@@ -31,7 +32,9 @@ class CudaReplay:
 
     array_type = cupy.ndarray
 
-    def __init__(self, program: Program, exclusive: set[int], seeds: list[int]) -> None:
+    def __init__(
+        self, program: Program, exclusive: set[int], seeds: list[int], measured: bool = True
+    ) -> None:
         self.program = program
         self.memory: dict[int, Any] = {}
         self.env: dict[int, Any] = {}
@@ -48,7 +51,14 @@ class CudaReplay:
         self._restore = [
             (s.array, s.saved) for s in program.storages if s.rewritten and s.saved is not None
         ]
-        try_kernels(program)
+        with measured_choices(measured):
+            try_kernels(program)
+            self._capture(exclusive)
+        pool.give_back()
+
+    def _capture(self, exclusive: set[int]) -> None:
+        """Make the graphs, and the memory that they work in."""
+        program = self.program
         keep = {s.number for s in program.results}
         cut = program.hand_over
         if cut is None:
@@ -61,7 +71,6 @@ class CudaReplay:
         self.results = program.results
         self.arena = capture(graphs, self.env, exclusive)
         self.arena_bytes = self.arena.bytes
-        pool.give_back()
 
     # -- memory ---------------------------------------------------------------------------------
 

@@ -11,7 +11,9 @@ from ....base.bounded import Bounded
 from ....base.config import settings
 from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, device, load
-from ..library.cudnn import Convolution, Plan, plan_for
+from ..library.cublaslt import is_capturing
+from ..library.cudnn import Convolution, Plan, plan_for, tune
+from ..library.measuring import are_measured
 from ..small import conv as small
 from ..small.conv_costs import forward_pays, weight_pays
 from .fills import copied, row_major
@@ -28,7 +30,7 @@ _calls: dict[tuple, Any] = Bounded(4096)
 def _key(kind: str, a: DeviceArray, b: DeviceArray, *rest: Any) -> tuple:
     return (
         kind, a.shape, a._c_contiguous or a.strides, b.shape, b._c_contiguous or b.strides,
-        a.dtype.char, settings.cudnn_enabled, settings.cudnn_benchmark, settings.cudnn_deterministic or settings.deterministic,
+        a.dtype.char, settings.cudnn_enabled, are_measured(), settings.cudnn_deterministic or settings.deterministic,
         settings.cudnn_allow_tf32, device(), *rest,
     )  # fmt: skip
 
@@ -131,7 +133,7 @@ class _Library:
                 kind, side(a.shape), side(b.shape), side(self.shape), one(attrs["stride"], 1),
                 one(attrs["padding"], 0), one(attrs["dilation"], 1), a.dtype.char,
                 settings.cudnn_allow_tf32,
-                settings.cudnn_deterministic or settings.deterministic, settings.cudnn_benchmark,
+                settings.cudnn_deterministic or settings.deterministic, are_measured(),
                 bias, relu,
             )
         )  # fmt: skip
@@ -142,14 +144,19 @@ class _Library:
         if not self.ready[1] or b.data.ptr & 15:
             b = _ordered(b, self.last)
         out = cupy.ndarray(self.shape, a.dtype, cupy.cuda.alloc(self.bytes), self.strides)
+        plan = self.plan
+        assert plan is not None  # `_library` gives no others out
         if self.fused:
             if bias.data.ptr & 15:
                 bias = bias.copy()
-            self.plan(a.data.ptr, b.data.ptr, bias.data.ptr, out.data.ptr)  # type: ignore[misc]
+            pointers: tuple[int, ...] = (a.data.ptr, b.data.ptr, bias.data.ptr, out.data.ptr)
         else:
-            self.plan(a.data.ptr, b.data.ptr, out.data.ptr)  # type: ignore[misc]
-            if bias is not None:
-                _add_bias(out, bias, self.last)
+            pointers = (a.data.ptr, b.data.ptr, out.data.ptr)
+        if plan.untuned is not None and not is_capturing():
+            tune(plan, pointers)
+        plan(*pointers)
+        if bias is not None and not self.fused:
+            _add_bias(out, bias, self.last)
         return compute("relu", (out,), (), out) if self.relu_after else out
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
 from ..code.variants import compute
 from ..library.cublaslt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
+from ..library.measuring import are_measured
 from ..small import dense
 from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
 from .fills import copied, row_major
@@ -28,18 +27,6 @@ if TYPE_CHECKING:
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
 
 _TUNE_FROM = 1 << 24  # multiply-adds below which measuring candidates does not pay
-_tuning = False
-
-
-@contextmanager
-def tuning() -> Iterator[None]:
-    """Products that are new inside the block are measured, and the library's quickest kernel is kept."""
-    global _tuning
-    before, _tuning = _tuning, not settings.deterministic
-    try:
-        yield
-    finally:
-        _tuning = before
 
 
 def _seen(shape: tuple, strides: tuple, itemsize: int, flip: bool) -> Matrix | None:
@@ -103,7 +90,8 @@ def _recipe(
         right, left, columns, rows, batch, char, compute, epilogue, alignment or 256, wide
     )
     made.plan, made.fill_bias = _plan(what, bias)
-    made.untuned = rows * columns * batch * (x.shape[-2] if flip_x else x.shape[-1]) >= _TUNE_FROM
+    inner = x.shape[-2] if flip_x else x.shape[-1]
+    made.untuned = are_measured() and rows * columns * batch * inner >= _TUNE_FROM
     return made
 
 
@@ -172,7 +160,7 @@ def product(
     lib = library()
     plans = lib.plans
     key = (flip_x, flip_y, x.shape, x.strides, y.shape, y.strides, x.dtype.char, epilogue,
-           settings.float32_matmul_precision, low & -low, wide, flat)  # fmt: skip
+           settings.float32_matmul_precision, low & -low, wide, flat, are_measured())  # fmt: skip
     recipe = plans.get(key)
     if recipe is None:
         seen: tuple[Any, Any] = (_Flat(x), _Flat(y)) if flat else (x, y)
@@ -191,7 +179,7 @@ def product(
     if recipe.fill_bias:
         out[...] = bias
         pb = 0
-    if recipe.untuned and (_tuning or settings.cudnn_benchmark) and not is_capturing():
+    if recipe.untuned and not is_capturing():
         recipe.untuned = False
         if not recipe.fill_bias:
             lib.tune(recipe.plan, py, px, out.data.ptr, pb)

@@ -14,6 +14,7 @@ from cupy.cuda import runtime
 from ....base.bounded import Bounded
 from ..code.launch import of_words
 from ..memory.streams import current
+from .measuring import stopwatch
 
 WORKSPACE = 32 << 20
 _CANDIDATES = 8
@@ -226,25 +227,15 @@ class Library:
 
     def tune(self, plan: Plan, a: int, b: int, out: int, bias: int) -> None:
         """Keep the quickest of the candidates, measured on the operands at hand."""
+        milliseconds = stopwatch()
         times = []
         for algo in plan.candidates:
             plan.algo = algo
             try:
-                times.append((self._time(plan, a, b, out, bias), algo))
+                times.append((milliseconds(lambda: self.launch(plan, a, b, out, bias)), algo))
             except RuntimeError:
                 continue
         plan.algo = min(times)[1] if times else plan.candidates[0]
-
-    def _time(self, plan: Plan, a: int, b: int, out: int, bias: int) -> float:
-        stream = cupy.cuda.get_current_stream()
-        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        self.launch(plan, a, b, out, bias)
-        begin.record(stream)
-        for _ in range(5):
-            self.launch(plan, a, b, out, bias)
-        end.record(stream)
-        end.synchronize()
-        return float(cupy.cuda.get_elapsed_time(begin, end))
 
 
 _libraries: dict[int, Library] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,12 +13,11 @@ from cupy.cuda import runtime
 
 from ....base.config import settings
 from ....base.locks import new_lock
-from ..code.compile import kernel
 from ..memory.streams import current
-from .cublaslt import is_capturing
+from .measuring import stopwatch
 
-_TRIED = 12  # plans measured when `backends.cudnn.benchmark` is on
-_RUNS = 6  # calls of each plan that are measured
+_TRIED = 12  # plans that are measured
+_SHORT = 0.012  # milliseconds below which a plan is quick enough: building others takes a second
 _MOST_WORKSPACE = 1 << 30
 
 
@@ -36,33 +34,52 @@ class Convolution(NamedTuple):
     char: str
     tf32: bool
     deterministic: bool
-    benchmark: bool
+    measured: bool  # whether the quickest plan is wanted, or the one that cuDNN takes for the best
     bias: bool = False
     relu: bool = False  # after the bias
+
+
+class Chosen:
+    """One plan of a graph's list, ready to run on every stream."""
+
+    __slots__ = ("index", "places", "workspace")
+
+    def __init__(self, index: int, workspace: int) -> None:
+        self.index, self.workspace = index, workspace
+        self.places: dict[Any, tuple[int, Any]] = {}  # working memory and handle, per stream
 
 
 class Plan:
     """A built graph with the plan to run: `plan(a, b, out)` takes device addresses."""
 
-    __slots__ = ("graph", "index", "places", "uids", "workspace")
+    __slots__ = ("chosen", "graph", "uids", "untuned")
 
-    def __init__(self, graph: Any, uids: tuple[int, ...]) -> None:
+    def __init__(
+        self, graph: Any, uids: tuple[int, ...], untuned: Convolution | None = None
+    ) -> None:
         self.graph, self.uids = graph, uids
-        self.places: dict[Any, tuple[int, Any]] = {}  # working memory and handle, per stream
-        self.choose(0)
+        self.untuned = untuned  # what is still to be measured, if anything
+        self.chosen = Chosen(0, 0)
 
-    def choose(self, index: int, workspace: int = 0) -> None:
-        """Run the plan at `index` of the list from now on."""
-        self.index, self.workspace = index, workspace
-        self.places.clear()
+    def choose(self, index: int) -> None:
+        """Run the plan at `index` of the list, which is built, from now on."""
+        self.chosen = self.at(index)
+
+    def at(self, index: int) -> Chosen:
+        """The plan at `index`, which is built."""
+        return Chosen(index, self.graph.get_workspace_size_plan_at_index(index))
 
     def __call__(self, *pointers: int) -> None:
+        self.run(self.chosen, pointers)
+
+    def run(self, chosen: Chosen, pointers: tuple[int, ...]) -> None:
+        """Run one of the plans; another thread may choose a new one meanwhile."""
         stream: Any = current.ptr if _single else (runtime.getDevice(), current.ptr)
-        place = self.places.get(stream)
+        place = chosen.places.get(stream)
         if place is None:
-            place = self.places[stream] = (_scratch(self.workspace), handle())
+            place = chosen.places[stream] = (_scratch(chosen.workspace), handle())
         self.graph._execute_plan_at_index(
-            dict(zip(self.uids, pointers)), place[0], self.index, place[1]
+            dict(zip(self.uids, pointers)), place[0], chosen.index, place[1]
         )
 
 
@@ -137,7 +154,7 @@ def build_first(graph: Any, tensors: tuple) -> Plan | None:
     plan = Plan(graph, tuple([t.get_uid() for t in tensors]))
     for index in range(graph.get_execution_plan_count()):
         if _build(plan, index):
-            plan.choose(index, graph.get_workspace_size_plan_at_index(index))
+            plan.choose(index)
             return plan
     return None
 
@@ -157,29 +174,44 @@ def plan_for(what: Convolution) -> Plan | None:
 
 
 def _make(what: Convolution) -> Plan | None:
+    """The first plan of cuDNN's list that can be built; the others are measured by `tune`."""
     try:
-        plan, count = _describe(what)
+        plan = _describe(what)
     except refusals():
         return None
-    tune = what.benchmark and count > 1 and not is_capturing()
-    stored = _stored(what) if tune else None
-    order = range(min(count, _TRIED if tune else count))
-    if stored is not None and stored < count:
-        order = range(stored, stored + 1)
-    built = []
-    for i in order:
-        if _build(plan, i):
-            built.append(i)
-            if not tune:
-                break
-    if not built:
-        return None
-    best = built[0]
-    if len(built) > 1:
-        best = _quickest(plan, built, what)
-        _store(what, best)
-    plan.choose(best, plan.graph.get_workspace_size_plan_at_index(best))
-    return plan
+    for index in range(plan.graph.get_execution_plan_count()):
+        if _build(plan, index):
+            plan.choose(index)
+            return plan
+    return None
+
+
+def tune(plan: Plan, pointers: tuple[int, ...]) -> None:
+    """Keep the quickest of the plans from now on, measured on the arrays at hand; the last one is written."""
+    milliseconds = stopwatch()
+    with _lock:
+        what, plan.untuned = plan.untuned, None
+        if what is None:  # another thread was quicker
+            return
+        first, stored = plan.chosen.index, _stored(what)
+        count = plan.graph.get_execution_plan_count()
+        if stored is not None and stored < count and _build(plan, stored):
+            plan.choose(stored)
+            return
+        least, best = milliseconds(lambda: plan(*pointers)), plan.chosen
+        others = range(first + 1, min(count, first + _TRIED)) if least > _SHORT else ()
+        for index in others:
+            if not _build(plan, index):
+                continue
+            other = plan.at(index)
+            try:
+                time = milliseconds(lambda other=other: plan.run(other, pointers))  # type: ignore[misc]
+            except refusals():
+                continue
+            if time < least:
+                least, best = time, other
+        plan.chosen = best
+        _store(what, best.index)
 
 
 def _build(plan: Plan, index: int) -> bool:
@@ -191,7 +223,7 @@ def _build(plan: Plan, index: int) -> bool:
         return False
 
 
-def _describe(what: Convolution) -> tuple[Plan, int]:
+def _describe(what: Convolution) -> Plan:
     """The graph of a convolution with its list of plans, none of them built yet."""
     cudnn = frontend()
     kinds = {"f": cudnn.data_type.FLOAT, "e": cudnn.data_type.HALF, "E": cudnn.data_type.BFLOAT16,
@@ -233,8 +265,8 @@ def _describe(what: Convolution) -> tuple[Plan, int]:
     graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
     _filter(graph, what)
     graph.check_support()
-    plan = Plan(graph, tuple([t.get_uid() for t in (*inputs, out)]))
-    return plan, graph.get_execution_plan_count()
+    uids = tuple([t.get_uid() for t in (*inputs, out)])
+    return Plan(graph, uids, what if what.measured else None)
 
 
 def _filter(graph: Any, what: Convolution) -> None:
@@ -247,52 +279,6 @@ def _filter(graph: Any, what: Convolution) -> None:
         unwanted.append(notes.NONDETERMINISTIC)
     if unwanted:
         graph.deselect_numeric_notes(unwanted)
-
-
-def _span(side: tuple[tuple, tuple], itemsize: int) -> int:
-    dims, strides = side
-    return itemsize * (1 + sum((d - 1) * s for d, s in zip(dims, strides)))
-
-
-def _quickest(plan: Plan, built: list[int], what: Convolution) -> int:
-    """The plan that takes least time on arrays of its own, filled with random numbers."""
-    itemsize = {"f": 4, "d": 8}.get(what.char, 2)
-    arrays = []
-    sides = [what.first, what.second, what.out]
-    for side in sides:
-        words = cupy.random.random(-(-_span(side, itemsize) // 4) + 4, dtype=cupy.float32)
-        arrays.append(words)
-    if what.bias:
-        arrays.insert(2, cupy.random.random(what.out[0][1] * 2 + 8, dtype=cupy.float32))
-    pointers = [a.data.ptr for a in arrays]
-    times = []
-    for index in built:
-        plan.choose(index, plan.graph.get_workspace_size_plan_at_index(index))
-        try:
-            plan(*pointers)
-            times.append((_seconds(lambda: plan(*pointers)), index))
-        except refusals():
-            continue
-    return min(times)[1] if times else built[0]
-
-
-_BUSY = """extern "C" __global__ void busy(long long cycles) {
-    long long start = clock64();
-    while (clock64() - start < cycles);
-}"""
-
-
-def _seconds(call: Callable[[], None]) -> float:
-    """GPU time of a few calls. They are queued while the GPU is busy, so that the time of the host is not measured."""
-    stream = cupy.cuda.get_current_stream()
-    begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-    kernel(_BUSY, "busy", ("q",))(1, 1, 1_000_000)
-    begin.record(stream)
-    for _ in range(_RUNS):
-        call()
-    end.record(stream)
-    end.synchronize()
-    return cupy.cuda.get_elapsed_time(begin, end)
 
 
 # -- the choice on disk ---------------------------------------------------------------------------
