@@ -55,6 +55,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[engine_onednn.OnednnEngine
         return out
 
     monkeypatch.setitem(engine_onednn.KERNELS, "mm", mm)
+    monkeypatch.setattr(engine_onednn, "PRODUCTS", frozenset())  # this one is oneDNN's
     engine = engine_onednn.OnednnEngine(FakeLibrary(), BEHIND)  # type: ignore[arg-type]
     yield engine
     engine.stop()
@@ -86,6 +87,19 @@ def test_results_in_given_memory(fake: engine_onednn.OnednnEngine) -> None:
     fake.behind = None
     fake.into("mm", np.matmul, (small,))(X[:2], X + 1)
     assert np.allclose(small, X[:2] @ (X + 1))
+
+
+def test_products_of_float32_do_not_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setitem(engine_onednn.KERNELS, "mm", lambda lib, x, y: asked.append(x) or x)
+    engine = engine_onednn.OnednnEngine(FakeLibrary(), BEHIND)  # type: ignore[arg-type]
+    out = np.zeros((4, 4), "f")
+    assert np.allclose(engine.kernel("mm", _never)(X, X), X @ X)  # type: ignore[misc]
+    engine.into("mm", _never, (out,))(X, X)  # type: ignore[misc]
+    assert np.allclose(out, X @ X) and not asked
+    wide = X.astype("d")
+    assert engine.kernel("mm", _never)(wide, wide) is wide and len(asked) == 1  # type: ignore[misc]
+    engine.stop()
 
 
 def test_a_forked_child_computes_without_openmp(fake: engine_onednn.OnednnEngine) -> None:

@@ -67,3 +67,23 @@ def test_sums_in_a_fixed_order(device):
         np.testing.assert_array_equal(*grads)
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("width", [2, 4, 7, 8, 10, 14, 17, 28, 32, 34, 66])
+def test_windows_of_two_of_any_width(width: int) -> None:
+    """Rows narrower than a vector are computed by narrower ones; the last NaN of a window wins."""
+    rng = np.random.default_rng(width)
+    x = rng.integers(-3, 3, (2, 3, 6, width)).astype("f4")  # many ties
+    x[rng.random(x.shape) < 0.1] = np.nan
+    wide = width // 2
+    windows = x[:, :, :6, : 2 * wide].reshape(2, 3, 3, 2, wide, 2).transpose(0, 1, 2, 4, 3, 5)
+    windows = windows.reshape(2, 3, 3, wide, 4)
+    best = np.zeros(windows.shape[:-1], int)
+    for k in range(1, 4):
+        held = np.take_along_axis(windows, best[..., None], -1)[..., 0]
+        best[(windows[..., k] > held) | np.isnan(windows[..., k])] = k
+    rows, columns = np.arange(3)[:, None] * 2 + best // 2, np.arange(wide) * 2 + best % 2
+    values, places = F.max_pool2d(torch.tensor(x), 2, return_indices=True)
+    expected = np.take_along_axis(windows, best[..., None], -1)[..., 0]
+    np.testing.assert_array_equal(values.numpy(), expected)
+    np.testing.assert_array_equal(places.numpy(), rows * width + columns)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .onednn.kernels import KERNELS
+from .onednn.kernels import FLOAT, KERNELS, PRODUCTS
 from .onednn.library import Library, find
 
 
@@ -56,11 +56,16 @@ class OnednnEngine:
         return self.library.instruction_set()
 
     def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
-        native = None if self.behind is None else self.behind.kernel(name, otherwise)
         own = KERNELS.get(name)
-        if own is None:
-            return native
-        library, second = self.library, native or otherwise
+        if self.behind is not None and name in PRODUCTS:
+            # float32 is the native engine's: to ask oneDNN first costs as much as a small product
+            return self.behind.kernel(name, self._first(KERNELS[name], otherwise))
+        native = None if self.behind is None else self.behind.kernel(name, otherwise)
+        return native if own is None else self._first(own, native or otherwise)
+
+    def _first(self, own: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
+        """oneDNN's kernel, and another one for what it refuses."""
+        library = self.library
 
         def first(*arrays: Any, **attrs: Any) -> Any:
             out = own(library, *arrays, **attrs)
@@ -78,16 +83,21 @@ class OnednnEngine:
         """A kernel whose results go into given arrays, for steps that allocate nothing."""
         native = None if self.behind is None else self.behind.into(name, otherwise, outs)
         own = KERNELS.get(name)
-        if own is None:
+        if own is None or (native is not None and name in PRODUCTS and outs[0].dtype == FLOAT):
             return native
-        library = self.library
+        library, refused = self.library, False
 
         def first(*arrays: Any, **attrs: Any) -> None:
+            nonlocal refused
+            if refused and native is not None:  # the same shapes and layouts each time
+                native(*arrays, **attrs)
+                return
             with library.lending(outs[0]):
                 out = own(library, *arrays, **attrs)
             if out is not NotImplemented and not self.shared:
                 self._share_threads()
-            if out is NotImplemented and native is not None:
+            refused = out is NotImplemented
+            if refused and native is not None:
                 native(*arrays, **attrs)
             elif out is not outs[0]:
                 np.copyto(outs[0], otherwise(*arrays, **attrs) if out is NotImplemented else out)

@@ -21,25 +21,37 @@ static int phase_of(const Geo *g, const idx *r, Phase *p) {
     return any;
 }
 
-/* Taps of a phase for one group, and their places in the weight; returns how many. */
+/* Where each place of the kernel reads, for the first channel; -1 where it belongs to another phase. */
+static void backward_places(const Geo *g, const Planes *b, const idx *reach, const Phase *p, idx *where) {
+    idx at[3];
+    for (idx z = 0; z < g->k[0]; z++)
+        for (idx y = 0; y < g->k[1]; y++)
+            for (idx x = 0; x < g->k[2]; x++) {
+                idx place = 0;
+                int mine = 1;
+                at[0] = z * g->d[0], at[1] = y * g->d[1], at[2] = x * g->d[2];
+                for (int d = 0; d < 3; d++) {
+                    mine = mine && at[d] % g->s[d] == p->r[d];
+                    place = place * b->size[d] + reach[d] - (at[d] - p->r[d]) / g->s[d];
+                }
+                *where++ = mine ? place : -1;
+            }
+}
+
+/* Taps of a phase for one group, and their places in the weight; returns how many. `where` has room for the kernel. */
 static idx backward_taps(const Geo *g, const Planes *b, const idx *reach, const Phase *p, int by_rows, idx *tap,
-                         idx *place) {
+                         idx *place, idx *where) {
     const idx outs = g->o / g->groups, channels = g->c / g->groups, kernel = volume(g->k);
-    const idx places = by_rows ? g->k[2] : kernel, rows = kernel / places;
+    const idx places = by_rows ? g->k[2] : kernel;
     idx found = 0;
-    for (idx i = 0; i < rows * outs * places; i++) { /* channel by channel, or row by row of the kernel */
-        const idx o = i / places % outs, j = i / (places * outs) * places + i % places;
-        const idx at[3] = {j / (g->k[1] * g->k[2]) * g->d[0], j / g->k[2] % g->k[1] * g->d[1], j % g->k[2] * g->d[2]};
-        idx where = 0;
-        int mine = 1;
-        for (int d = 0; d < 3; d++) {
-            mine = mine && at[d] % g->s[d] == p->r[d];
-            where = where * b->size[d] + reach[d] - (at[d] - p->r[d]) / g->s[d];
-        }
-        if (!mine) continue;
-        tap[found] = o * b->channel + where;
-        place[found++] = o * channels * kernel + j;
-    }
+    backward_places(g, b, reach, p, where);
+    for (idx first = 0; first < kernel; first += places) /* channel by channel, or row by row of the kernel */
+        for (idx o = 0; o < outs; o++)
+            for (idx j = first; j < first + places; j++) {
+                if (where[j] < 0) continue;
+                tap[found] = o * b->channel + where[j];
+                place[found++] = o * channels * kernel + j;
+            }
     return found;
 }
 
@@ -92,11 +104,11 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
                           int strided) {
     const idx channels = g->c / g->groups, kernel = volume(g->k), most = g->o / g->groups * kernel;
     const idx results = g->n * g->c * volume(p->count);
-    idx *tap = PyMem_RawMalloc((size_t)(2 * (most + p->count[1])) * sizeof(idx));
+    idx *tap = PyMem_RawMalloc((size_t)(2 * (most + p->count[1]) + kernel) * sizeof(idx));
     if (!tap) return -1;
     idx *range = tap + 2 * most;
     const int by_rows = backward_ranges(g, p, range);
-    const idx taps = backward_taps(g, &v.buffer, reach, p, by_rows, tap, tap + most);
+    const idx taps = backward_taps(g, &v.buffer, reach, p, by_rows, tap, tap + most, range + 2 * p->count[1]);
     Spread sp = {g, p, NULL, gx};
     float *found = NULL, *packed = NULL;
     const size_t found_bytes = strided ? (size_t)results * 4 : 0;
@@ -187,6 +199,19 @@ static int all_finite(const float *x, idx n) {
     return !bad;
 }
 
+static PyObject *input_one(const Geo *g, PyObject *const *args, const npy_intp *shape) {
+    const int last = is_channels_last(ARRAY(args[0]));
+    PyArrayObject *gx = last ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
+    PyArrayObject *gy = readable(args[0]), *w = readable(args[1]);
+    if (!gx || !gy || !w || one_place_input(g, gy, w, gx, last) < 0) {
+        Py_CLEAR(gx);
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+    }
+    Py_XDECREF(gy);
+    Py_XDECREF(w);
+    return (PyObject *)gx;
+}
+
 static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     if (!conv_args(args, 0, 1)) return REFUSE;
     PyArrayObject *gy = ARRAY(args[0]), *w = ARRAY(args[1]);
@@ -198,6 +223,7 @@ static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObje
     for (int i = 0; i < ndim; i++) /* output_padding may make room for more outputs than there are */
         if (x_shape[i] == 0) return REFUSE;
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
+    if (is_one_place(&g)) return input_one(&g, args, x_shape);
     Conv v = {.n = 0};
     const idx row = (g.k[2] - 1) * g.d[2] / g.s[2] + (g.in[2] - 1 + g.p[2]) / g.s[2] + 1;
     if (!conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) return REFUSE;

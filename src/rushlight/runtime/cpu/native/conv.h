@@ -87,8 +87,9 @@ static inline idx tap_at(const Planes *b, const idx *at) {
 
 /* One row: n places of a phase that starts `shift` after the image's first float. */
 static inline void fill_row(float *to, const float *from, idx n, idx size, idx shift, idx s, idx step) {
-    idx lo = shift < 0 ? (-shift + s - 1) / s : 0;
-    idx hi = size - shift <= 0 ? 0 : (size - shift + s - 1) / s;
+    const idx room = size - shift; /* a stride of 1 is the usual one, and divisions are slow */
+    idx lo = shift >= 0 ? 0 : s == 1 ? -shift : (-shift + s - 1) / s;
+    idx hi = room <= 0 ? 0 : s == 1 ? room : (room + s - 1) / s;
     if (hi > n) hi = n;
     if (lo > hi) lo = hi;
     memset(to, 0, (size_t)lo * 4);
@@ -144,14 +145,16 @@ static inline void fill_image(const Planes *b, const float *x, const idx *size, 
 
 /* Offsets of the taps of one group, in the order of the weight: channel, depth, height, width. */
 static inline void forward_taps(const Geo *g, const Planes *b, idx channel, const idx *strides, int direct, idx *tap) {
-    for (idx c = 0; c < g->c / g->groups; c++)
-        for (idx z = 0; z < g->k[0]; z++)
-            for (idx y = 0; y < g->k[1]; y++)
-                for (idx x = 0; x < g->k[2]; x++) {
-                    const idx at[3] = {z * g->d[0], y * g->d[1], x * g->d[2]};
-                    *tap++ = c * channel + (direct ? at[0] * strides[2] + at[1] * strides[3] + at[2] * strides[4]
-                                                   : tap_at(b, at));
-                }
+    const idx kernel = volume(g->k);
+    idx *to = tap;
+    for (idx z = 0; z < g->k[0]; z++)
+        for (idx y = 0; y < g->k[1]; y++)
+            for (idx x = 0; x < g->k[2]; x++) {
+                const idx at[3] = {z * g->d[0], y * g->d[1], x * g->d[2]};
+                *to++ = direct ? at[0] * strides[2] + at[1] * strides[3] + at[2] * strides[4] : tap_at(b, at);
+            }
+    for (idx c = 1; c < g->c / g->groups; c++) /* the other channels' lie alike: divisions are slow */
+        for (idx k = 0; k < kernel; k++) *to++ = c * channel + tap[k];
 }
 
 static inline int is_direct(const Geo *g, const idx *st) {
@@ -159,6 +162,12 @@ static inline int is_direct(const Geo *g, const idx *st) {
         if (g->s[i] != 1 || g->p[i]) return 0;
     return st[4] == 1;
 }
+
+/* bind_one.c: kernels of one place. `last`: the result lies with channels last; -1 without memory. */
+int is_one_place(const Geo *g);
+int one_place(const Geo *g, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b, PyArrayObject *out, int last);
+int one_place_input(const Geo *g, PyArrayObject *gy, PyArrayObject *w, PyArrayObject *gx, int last);
+int one_place_weight(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArrayObject *gw, int last);
 
 static inline int conv_args(PyObject *const *args, int first, int second) {
     for (int i = first; i <= second; i++)

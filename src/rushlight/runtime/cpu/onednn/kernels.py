@@ -24,9 +24,10 @@ _MOST_PLANS = 512
 # With fewer channels the native engine is quicker: oneDNN's vectors lie along the channels.
 _CHANNELS = 16
 
-_FLOAT, _BFLOAT = np.dtype(np.float32), dtypes.bfloat16.np
+FLOAT, _BFLOAT = np.dtype(np.float32), dtypes.bfloat16.np
 
 KERNELS: dict[str, Callable[..., Any]] = {}
+PRODUCTS = frozenset("mm mm_nt mm_tn bmm bmm_nt bmm_tn linear".split())
 
 
 def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +36,7 @@ def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fn)
     def body(lib: Library, *arrays: Any, **attrs: Any) -> Any:
         kind = arrays[0].dtype
-        if not lib.usable or (kind != _FLOAT and not (kind == _BFLOAT and lib.has_bfloat16)):
+        if not lib.usable or (kind != FLOAT and not (kind == _BFLOAT and lib.has_bfloat16)):
             return NotImplemented
         for a in arrays:
             if a is not None and (a.__class__ is not np.ndarray or a.dtype != kind or not a.size):
@@ -86,7 +87,7 @@ def _described(lib: Library, a: np.ndarray) -> Any:
 
 
 def _kind(a: np.ndarray) -> int:
-    return dnn.F32 if a.dtype == _FLOAT else dnn.BF16
+    return dnn.F32 if a.dtype == FLOAT else dnn.BF16
 
 
 def _last_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -175,7 +176,7 @@ def _check_work(
     few = min(w_shape[0] // groups, w_shape[1]) < _CHANNELS or (
         forward and places <= lib.few_places and groups == 1
     )
-    if few and lib.picky and like.dtype == _FLOAT:
+    if few and lib.picky and like.dtype == FLOAT:
         raise Refused
 
 
@@ -263,7 +264,7 @@ def _product(lib: Library, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np
     """x (..., m, k) times y (..., k, n) of equal leading dims, plus a row b."""
     if prod(shape) * x.shape[-1] < _SMALLEST or x.shape[:-2] != y.shape[:-2] or x.ndim > 3:
         raise Refused
-    if lib.picky and x.dtype == _FLOAT:  # no quicker than the native engine's
+    if lib.picky and x.dtype == FLOAT:  # no quicker than the native engine's, which comes first
         raise Refused
     if b is not None and b.strides != (b.itemsize,):
         raise Refused
