@@ -214,3 +214,29 @@ def test_missing_derivatives_are_refused_when_asked_for() -> None:
     y = rl.heaviside(x, rl.tensor([1.0]))
     with pytest.raises(RuntimeError, match="derivative for aten::heaviside is not implemented"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "true_divide", "floor_divide"])
+@pytest.mark.parametrize("pair", [(5, 2), (-5.5, 2), (5, 2.5), (3j, 2), (True, 2)])
+def test_arithmetic_of_two_numbers_gives_a_tensor(name: str, pair: tuple) -> None:
+    def told(m: Any) -> Any:
+        try:
+            out = getattr(m, name)(*pair)
+        except Exception as error:
+            return type(error).__name__
+        return out.tolist(), str(out.dtype).rsplit(".", 1)[1]
+
+    assert told(rl) == told(torch)
+
+
+@pytest.mark.parametrize("mode", ["trunc", "floor"])
+def test_rounded_division_of_two_numbers(mode: str) -> None:
+    for pair in ((5, 2), (-5, 2), (5.5, 2)):
+        ours, theirs = rl.div(*pair, rounding_mode=mode), torch.div(*pair, rounding_mode=mode)
+        assert ours.tolist() == theirs.tolist()
+        assert str(ours.dtype).rsplit(".", 1)[1] == str(theirs.dtype).rsplit(".", 1)[1]
+
+
+def test_a_float_function_of_two_numbers_wants_a_tensor() -> None:
+    with pytest.raises(TypeError):
+        rl.xlogy(5.5, 2)

@@ -69,6 +69,8 @@ def promote_float(inputs: tuple) -> tuple:
     """As `promote`, but integers become the default float dtype (division, atan2, ...)."""
     x, y = inputs
     tensor, number = (x, y) if isinstance(x, Tensor) else (y, x)
+    if not isinstance(tensor, Tensor):
+        return promote(inputs)  # the op says that it has none
     if number.__class__ in (int, bool) and tensor._a.dtype.kind in "iub":
         # The number becomes a float at once: as an integer of the tensor's dtype it might wrap.
         return _promote_all(inputs, dtypes.get_default_dtype())

@@ -6,11 +6,13 @@ import cmath
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...base import dtypes
 from ...core.inplace import DIRECT
 from ...core.op import Op
 from ...core.public import into, into_same, public
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, tensor_over
 from ..made_of.checks import check_values
 from ..made_of.guards import only
 from ..made_of.pointwise import binary, dunder, same_meta, ufunc2
@@ -70,6 +72,16 @@ _div: Any = binary("div", ufunc2("true_divide"), dx=lambda g, y: g / conj(y),
               places=()).op  # fmt: skip
 
 
+_NUMBERS = frozenset((int, float, bool, complex))
+
+
+def _of_numbers(input: Any, other: Any) -> Any:
+    """`input`; as a tensor where both are numbers, which PyTorch takes here: `torch.div(7, 2)`."""
+    if input.__class__ in _NUMBERS and other.__class__ in _NUMBERS:
+        return tensor_over(np.array(input, dtypes.scalar_dtype(input).np), np.ndarray)
+    return input
+
+
 def _scaled(input: Any, other: Any, alpha: Any) -> Any:
     """`alpha * other` in the dtype that `input` and `other` promote to."""
     if alpha.__class__ is int and alpha == 1:
@@ -105,6 +117,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
         tensor([21, 42])
     """
+    input = _of_numbers(input, other)
     return into(out, _add(input, _scaled(input, other, alpha)))
 
 
@@ -123,6 +136,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         >>> torch.tensor([5, 7]).sub(2)
         tensor([3, 5])
     """
+    input = _of_numbers(input, other)
     return into(out, _sub(input, _scaled(input, other, alpha)))
 
 
@@ -152,6 +166,7 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
         tensor([[10, 20],
                 [20, 40]])
     """
+    input = _of_numbers(input, other)
     return into(out, _mul(input, other))
 
 
@@ -172,6 +187,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         >>> torch.tensor([7, -7]).div(2, rounding_mode="floor")
         tensor([ 3, -4])
     """
+    input = _of_numbers(input, other)
     if rounding_mode is None:
         return into(out, _div(input, other))
     if rounding_mode == "floor":
@@ -192,6 +208,7 @@ def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
         >>> torch.true_divide(torch.tensor([1, 2]), 2)
         tensor([0.5000, 1.0000])
     """
+    input = _of_numbers(input, other)
     return into(out, _div(input, other))
 
 
@@ -247,6 +264,7 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
         >>> torch.tensor([7, -7]).floor_divide(2)
         tensor([ 3, -4])
     """
+    input = _of_numbers(input, other)
     return into(out, _floor_divide(input, other))
 
 
