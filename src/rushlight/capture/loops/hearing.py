@@ -60,7 +60,12 @@ class Hearing(Matching):
     def _consider(self) -> None:
         ear, place = self._stop_hearing(), self.place
         assert place is not None
-        if ear.odd is not None or frames_are_watched():
+        if frames_are_watched():
+            return
+        if ear.odd is not None:
+            place.listen -= 1
+            if place.listen <= 0 and not place.known:
+                place.give_up(ear.odd)
             return
         if len(ear.instructions) < _SHORTEST:
             place.listen -= 1

@@ -44,6 +44,9 @@ class Update(Macro):
         self.versions = [(t, t._version) for p in self.live for t in self._beside(p)]
         if any(g.get("differentiable") for g in optimizer.param_groups):
             self.why = "a step with history"
+        # A tensor would be read in the middle of a comparison, and a list can be changed unseen.
+        if not all(_is_value(v) for g in optimizer.param_groups for k, v in g.items() if k != "params"):
+            self.why = "an option that is no plain value"
 
     def _beside(self, p: Tensor) -> list[Tensor]:
         held = self.optimizer.state.get(p) or {}
@@ -168,8 +171,8 @@ class Update(Macro):
 
 
 def _is_value(option: Any) -> bool:
-    """Whether an option is of a kind whose comparison computes nothing."""
-    if option.__class__ in (tuple, list):
+    """Whether an option is of a kind that cannot change itself, and whose comparison computes nothing."""
+    if option.__class__ is tuple:
         return all(map(_is_value, option))
     return option is None or option.__class__ in (bool, int, float, complex, str)
 
