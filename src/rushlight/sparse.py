@@ -7,6 +7,7 @@ from typing import Any
 from .base import dtypes as _dtypes
 from .core.tensor import Tensor
 from .operators.matrix.sparse import SparseTensor, sparse_coo_tensor, spmm
+from .operators.matrix.sparse_ops import summed
 from .operators.shape.join import stack
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
@@ -59,20 +60,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
         >>> torch.sparse.sum(a), torch.sparse.sum(a, 0).to_dense()
         (tensor(5.), tensor([3., 2.]))
     """
-    input = input if dtype is None else input.to(dtype)
-    if dim is None:
-        return input.sum()
-    dims = {d % input.ndim for d in ([dim] if isinstance(dim, int) else dim)}
-    one = input.coalesce()
-    listed = one.sparse_dim()
-    values = one.values()
-    inner = sorted([d - listed + 1 for d in dims if d >= listed])
-    values = values.sum(inner) if inner else values
-    left = [d for d in range(listed) if d not in dims]
-    if not left:
-        return values.sum(0)
-    size = [n for d, n in enumerate(one.shape) if d not in dims]
-    return sparse_coo_tensor(one.indices()[left], values, size)
+    return summed(input if dtype is None else input.to(dtype), dim)
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_grad(t: Tensor, g: Any) -> None:
     """Raise unless `g` can be the gradient of `t`."""
-    if getattr(g, "is_sparse", False) and g.shape == t.shape and g.dtype == t.dtype:
-        return  # which only optimisers for sparse gradients read
     if not isinstance(g, Values):
         raise TypeError(
             f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
 from ..runtime.door import Kernel, run
+from ..runtime.sparse_array import sparse
 from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
 from ..runtime.wrapped import WrappedArray, answer
 from .op import Op, OpNode
@@ -35,6 +36,8 @@ DIRECT: set[Callable] = set()
 
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
     """Replace `t`'s values by `fn(t, ...)`, in its own memory and in its graph."""
+    if sparse.active and sparse.among(t, *args):
+        return sparse.changed(t, fn, args, kwargs)
     check_writable(t)
     if here.state & CASTING:  # PyTorch casts no function that writes into its argument
         before = swap(CASTING, 0)

@@ -10,6 +10,7 @@ from ..base.bounded import Bounded
 from ..base.errors import mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
+from ..runtime.sparse_array import SparseArray, sparse
 from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, here
 from ..runtime.wrapped import WrappedArray
 from . import views
@@ -125,6 +126,8 @@ class Op:
                 if cls is None:
                     cls = t.__class__
                 elif t.__class__ is not cls:
+                    if SparseArray in (cls, t.__class__):
+                        return sparse.of_op(self, inputs, attrs)
                     if WrappedArray not in (cls, t.__class__):
                         return self(*_bring_together(self, inputs), **attrs)
                     cls = WrappedArray  # its class is asked, and shown the others as they are
@@ -132,6 +135,8 @@ class Op:
             edges.append(edge)
         if cls is None:
             raise _no_tensor(self, inputs)
+        if cls is SparseArray:
+            return sparse.of_op(self, inputs, attrs)
         out = run(self.kernel, cls, arrays, attrs)
         if out.__class__ is tuple:
             result: Any = tuple([tensor_over(a, cls) for a in out])

@@ -143,6 +143,11 @@ class AccumulateGrad(Node):
         return ()
 
 
+def both(held: Any, g: Any) -> Any:
+    """The sum of two gradients of one tensor; a sparse one is added to a dense one, never the other way."""
+    return g + held if held.is_sparse else held + g
+
+
 class _Pass:
     """One backward pass: gradients on their way, the nodes that wait for them, the leaves."""
 
@@ -169,7 +174,7 @@ class _Pass:
             # A leaf leads nowhere, so it does not wait in the heap.
             if node.__class__ is AccumulateGrad:
                 held = self.leaves.get(node)
-                self.leaves[node] = g if held is None else held + g
+                self.leaves[node] = g if held is None else both(held, g)
                 if node.post_hooks:
                     self.hooked = True
                 continue
@@ -183,7 +188,7 @@ class _Pass:
             else:
                 arriving = found[1]
                 held = arriving[index]
-                arriving[index] = g if held is None else held + g
+                arriving[index] = g if held is None else both(held, g)
 
     def run(self) -> None:
         heap, waiting, keep = self.heap, self.waiting, self.keep

@@ -13,6 +13,7 @@ from ..base.device import device
 from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
 from ..runtime import devices
+from ..runtime.sparse_array import sparse
 from ..runtime.thread import GRAD, TAPE, here
 from ..runtime.wrapped import WrappedArray, answer
 from .describe import describe
@@ -443,7 +444,9 @@ class Tensor(_Base):
     def _accumulate(self, g: Tensor) -> None:
         """Add an arriving gradient to `.grad`."""
         held = self._grad
-        if held is None:
+        if sparse.active and sparse.among(held, g):
+            self._grad = sparse.gradient(self, held, g)
+        elif held is None:
             # A gradient nobody else holds is taken as it is (the pass has let go of it); otherwise
             # it is copied, because users change .grad in place.
             if here.state & TAPE == GRAD:

@@ -63,9 +63,9 @@ class Pickler(_Base):
         if isinstance(obj, Tensor):
             if obj.is_nested:
                 return nested.described(obj, Name)
+            if obj.is_sparse:
+                return self._sparse(obj)
             return obj.__reduce_ex__(2) if is_spread(obj) else self._object(obj)
-        if getattr(obj, "is_sparse", False) and hasattr(obj, "_indices"):
-            return self._sparse(obj)
         if isinstance(obj, Size):
             return Name("torch", "Size"), (tuple(obj),)
         if type(obj) is device:

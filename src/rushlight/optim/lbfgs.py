@@ -70,6 +70,7 @@ class LBFGS(Optimizer):
         parts = []
         for p in self._params:
             g = p.detach().new_zeros(p.shape) if p.grad is None else p.grad
+            g = g.to_dense() if g.is_sparse else g
             parts.append((view_as_real(g) if p.is_complex() else g).reshape(-1))
         return cat(parts)
 

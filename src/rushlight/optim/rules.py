@@ -96,6 +96,30 @@ class SGD(Rule):
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
         return [group["lr"], group["weight_decay"], group["momentum"], group["dampening"]]
 
+    def _is_sparse(self, p: Tensor) -> bool:
+        buffer = (self.state.get(p) or {}).get("momentum_buffer")
+        return super()._is_sparse(p) or (buffer is not None and buffer.is_sparse)
+
+    def _check_sparse(self, group: dict[str, Any], p: Tensor) -> None:
+        if group["fused"]:
+            raise RuntimeError("`_fused_sgd` does not support sparse gradients")
+        if group["weight_decay"] != 0 or not p.grad.is_sparse:
+            raise RuntimeError(
+                "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+            )
+
+    def _step_sparse(self, group: dict[str, Any], p: Tensor) -> None:
+        g: Any = -p.grad if group["maximize"] else p.grad
+        if group["momentum"]:
+            held = self.state[p]
+            buffer = held.get("momentum_buffer")
+            if buffer is None:
+                buffer = held["momentum_buffer"] = g.detach().clone()
+            else:
+                buffer.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
+            g = g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+        p.add_(g, alpha=-float(group["lr"]))
+
 
 class Adam(Rule):
     """Adaptive moments (Kingma and Ba, 2015); `amsgrad` keeps the largest second moment.
@@ -166,8 +190,10 @@ class Adam(Rule):
     def _flags(self, group: dict[str, Any]) -> dict[str, Any]:
         return {"decoupled": group["decoupled_weight_decay"], "maximize": group["maximize"]}
 
-    def _no_sparse(self) -> str:
-        return "Adam does not support sparse gradients, please consider SparseAdam instead"
+    def _check_sparse(self, group: dict[str, Any], p: Tensor) -> None:
+        raise RuntimeError(
+            "Adam does not support sparse gradients, please consider SparseAdam instead"
+        )
 
 
 class AdamW(Adam):

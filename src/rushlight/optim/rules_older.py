@@ -148,6 +148,22 @@ class Adagrad(Rule):
         lr = group["lr"] / (1 + (after[0] - 1) * group["lr_decay"])
         return [lr, group["weight_decay"], group["eps"]]
 
+    def _check_sparse(self, group: dict[str, Any], p: Tensor) -> None:
+        if group["fused"]:
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
+    def _step_sparse(self, group: dict[str, Any], p: Tensor) -> None:
+        held = self.state.get(p) or self._started(p, group)
+        held["step"] += 1
+        lr = float(group["lr"]) / (1 + (held["step"].item() - 1) * group["lr_decay"])
+        gradient = p.grad.coalesce()
+        at, g = tuple(gradient._at), gradient._v
+        squares = held["sum"].index_put_(at, g * g, accumulate=True)
+        step = g / (squares[at].sqrt() + group["eps"])
+        p.index_put_(at, step * (lr if group["maximize"] else -lr), accumulate=True)
+
 
 class Adadelta(Rule):
     """Steps as large as earlier ones were (Zeiler, 2012).

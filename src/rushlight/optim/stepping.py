@@ -37,6 +37,7 @@ class Rule(Optimizer):
     _undo: list[
         tuple[Any, Callable[[], Any]]
     ]  # what takes it back, and the parameter that it is about
+    _rare: list[tuple[dict[str, Any], Tensor]]  # parameters whose gradients are sparse
 
     def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The tensors beside a parameter, in the kernel's order."""
@@ -64,17 +65,19 @@ class Rule(Optimizer):
             here.state = before & ~GRAD
         try:
             loss = None if closure is None else self._closure(closure)
-            self._waiting, self._undo = [], []
+            self._waiting, self._undo, self._rare = [], [], []
             try:
                 for group in self.param_groups:
                     if not (self.in_columns and self._step_columns(group)):
                         self._step_unlike(group)
                 self._go()
+                for group, p in self._rare:
+                    self._step_sparse(group, p)
             except BaseException:
                 self._take_back()
                 raise
             finally:
-                del self._waiting, self._undo
+                del self._waiting, self._undo, self._rare
         finally:
             here.state = here.state & ~GRAD | before & GRAD
         return loss
@@ -119,6 +122,21 @@ class Rule(Optimizer):
         for call in self._waiting:
             call.numbers.put_back()
 
+    # -- sparse gradients -----------------------------------------------------------------------
+
+    def _is_sparse(self, p: Tensor) -> bool:
+        """Whether a parameter's step is one of sparse tensors."""
+        g: Any = p._grad
+        return g.__class__ is not Tensor and g.is_sparse
+
+    def _check_sparse(self, group: dict[str, Any], p: Tensor) -> None:
+        """Raise, before anything changes, where a rule cannot make such a step: most cannot."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
+    def _step_sparse(self, group: dict[str, Any], p: Tensor) -> None:
+        """Change the rows that have a gradient, when the dense parameters have moved."""
+        raise NotImplementedError
+
     # -- the usual step -------------------------------------------------------------------------
 
     def _step_columns(self, group: dict[str, Any]) -> bool:
@@ -148,7 +166,7 @@ class Rule(Optimizer):
 
     def _step_unlike(self, group: dict[str, Any]) -> None:
         """Make states and calls: what can run out of memory does so before any change."""
-        live, alike = self._live(group["params"])
+        live, alike = self._live(group)
         if not live:
             return
         if group.get("fused"):
@@ -156,18 +174,19 @@ class Rule(Optimizer):
         for params in [live] if alike else _apart(live):
             self._step_group(group, params)
 
-    def _live(self, params: list[Tensor]) -> tuple[list[Tensor], bool]:
-        """The parameters that have a gradient, and whether all are of one device and dtype."""
-        live = [p for p in params if p._grad is not None]
-        for p in live:
-            g = p._grad
-            if g.__class__ is not Tensor and g.is_sparse:
-                raise RuntimeError(self._no_sparse())
+    def _live(self, group: dict[str, Any]) -> tuple[list[Tensor], bool]:
+        """The parameters with a dense gradient, and whether all are of one device and dtype."""
+        live = []
+        for p in group["params"]:
+            if p._grad is None:
+                continue
+            if not self._is_sparse(p):
+                live.append(p)
+                continue
+            self._check_sparse(group, p)
+            self._rare.append((group, p))
         kinds = {(p._a.__class__, p._a.dtype) for p in live}
         return live, len(kinds) < 2
-
-    def _no_sparse(self) -> str:
-        return f"{type(self).__name__} does not support sparse gradients"
 
     def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
         """Prepare one step of parameters of one device and dtype."""

@@ -75,7 +75,10 @@ class Kernel:
         """Find the body for one array type, once."""
         backend = devices.backend_of_type(cls)
         impl = backend.bind(self)
-        if backend.type != "wrapped":  # a body that C does not find is called from Python
+        if backend.type not in (
+            "wrapped",
+            "sparse",
+        ):  # a body that C does not find is called from Python
             self.impls[cls] = impl
         return impl
 

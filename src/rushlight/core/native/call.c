@@ -232,6 +232,8 @@ static PyObject *compute(PyObject *op, const Inputs *in, Py_ssize_t n, PyObject 
 /* The answer of the one who compares kernels with those of a loop, and may put them off. */
 static PyObject *traced(PyObject *op, const Inputs *in, Py_ssize_t n, PyObject *attrs)
 {
+    if (PyDict_GetItemWithError(SLOT(op, o_impls), (PyObject *)in->cls) == NULL)
+        return NULL; /* as in `compute`: the Python version finds a body, or what has none is sparse */
     PyObject *tracer = PyObject_GetAttr(here, s_tracer);
     PyObject *cursor = tracer == NULL ? NULL : PyObject_GetAttr(tracer, s_cursor);
     PyObject *arrays = cursor == NULL ? NULL : PyTuple_New(n), *out = NULL;

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ...base.config import settings
 from ...core.changes import changes
 from ...core.tensor import Tensor
-from ...operators.matrix.sparse import SparseTensor
 from ..parameter import Parameter
 from ._global_hooks import on_registration
 
@@ -95,7 +94,7 @@ class Members:
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         _check_name(self, "buffer", name, self._buffers)
-        if tensor is not None and not isinstance(tensor, Tensor | SparseTensor):
+        if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                 f"({settings.module} Tensor or None required)"

@@ -12,6 +12,7 @@ from ...core.tensor import Tensor
 from ...operators.create.from_data import tensor
 from ...operators.foreach import clip, one_kind, total_norm
 from ...operators.shape.join import stack
+from ...runtime.sparse_array import refused
 
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
@@ -199,4 +200,6 @@ def clip_grad_value_(
     clip_value = float(clip_value)
     with no_grad():
         for g in _gradients(parameters):  # those of spread parameters share memory with their parts
+            if g.is_sparse:
+                raise refused("clamp_" if foreach is False else "clamp_min_", g.device)
             g.clamp_(min=-clip_value, max=clip_value)

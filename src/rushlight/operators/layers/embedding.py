@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from ...core.public import public
 from ...core.tensor import Tensor
-from .embedding_kernels import check_indices, embedding_op, padding_row, renorm_rows
+from .embedding_kernels import (
+    check_indices,
+    embedding_op,
+    embedding_sparse,
+    padding_row,
+    renorm_rows,
+)
 
 
 @public("functional")
@@ -41,13 +47,12 @@ def embedding(
     """
     padding = padding_row(padding_idx, weight._a.shape[0])
     check_indices(input, "embedding")
-    if sparse:
-        raise NotImplementedError("embedding: sparse gradients do not exist here; use sparse=False")
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     if weight._a.ndim < 1:
         raise RuntimeError("'weight' must be at least 1-D")
-    return embedding_op(weight, input, padding_idx=padding, scale_by_freq=bool(scale_grad_by_freq))
+    lookup = embedding_sparse if sparse else embedding_op
+    return lookup(weight, input, padding_idx=padding, scale_by_freq=bool(scale_grad_by_freq))
 
 
 @public("torch", name="embedding")

@@ -12,7 +12,14 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
-from .embedding_kernels import check_indices, embedding_grad, embedding_op, padding_row, renorm_rows
+from .embedding_kernels import (
+    check_indices,
+    embedding_grad,
+    embedding_op,
+    embedding_sparse,
+    padding_row,
+    renorm_rows,
+)
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -124,12 +131,10 @@ def embedding_bag(
         input, weight = weight, input  # the old order of arguments
     _check(input, offsets, mode, per_sample_weights, include_last_offset)
     check_indices(input, "embedding_bag")
-    if sparse:
-        raise NotImplementedError(
-            "embedding_bag: sparse gradients do not exist here; use sparse=False"
-        )
     if scale_grad_by_freq and mode == "max":
         raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     padding = padding_row(padding_idx, weight._a.shape[0])
@@ -149,7 +154,7 @@ def embedding_bag(
         bags = _bags_op(offsets, total=input._a.size)
     samples = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     absent = indices.eq(padding) if padding >= 0 else None
-    looked_up = embedding_op(
+    looked_up = (embedding_sparse if sparse else embedding_op)(
         weight, indices, padding_idx=padding, scale_by_freq=bool(scale_grad_by_freq)
     )
     rows = _weighted(looked_up, absent, samples)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import int64
 from ...core.inplace import change
 from ...core.modes import no_grad
 from ...core.op import Op
@@ -65,6 +67,35 @@ embedding_op.derivative(
         g, indices, rows=weight_shape[0], padding_idx=padding_idx, scale_by_freq=scale_by_freq
     )
 )
+
+
+# The same lookup for a table whose gradient is sparse.
+embedding_sparse = Op(
+    _embedding_body,
+    "embedding_sparse",
+    grad_name="EmbeddingBackward0",
+    meta=lambda weight, indices, **_: (indices.shape + weight.shape[1:], weight.dtype),
+)
+
+
+def _sparse_gradient(
+    g: Tensor, indices: Tensor, weight_shape: tuple[int, ...], padding_idx: int, scale_by_freq: bool
+) -> Tensor:
+    """The rows of `g` as they came, each at the index that looked it up."""
+    if scale_by_freq:
+        raise RuntimeError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+        )
+    places = indices.reshape(-1).to(int64)
+    rows = g.reshape((places._a.size, *weight_shape[1:]))
+    if padding_idx >= 0:
+        counts = places.ne(padding_idx)
+        places, rows = places[counts], rows[counts]
+    made = import_module("..matrix.sparse", __package__)  # loaded by programs that use it
+    return made.SparseTensor(places.unsqueeze(0), rows, weight_shape)
+
+
+embedding_sparse.derivative(weight=_sparse_gradient)
 
 
 def _embedding_grad_gy(

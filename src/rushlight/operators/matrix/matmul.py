@@ -8,7 +8,6 @@ import numpy as np
 
 from ...base import dtypes
 from ...base.dtypes import c_name, title
-from ...base.errors import NotYet
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.overriding import foreign
@@ -151,12 +150,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
         >>> a @ torch.tensor([1, 1])
         tensor([3, 7])
     """
-    try:
-        _need_tensors("matmul", input, other)
-    except TypeError:
-        if getattr(input, "is_sparse", False) or getattr(other, "is_sparse", False):
-            return input @ other
-        raise
+    _need_tensors("matmul", input, other)
     a, b = input._a.shape, other._a.shape
     if len(a) == 2 and len(b) == 2:
         result = mm(input, other)
@@ -224,10 +218,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
         tensor([[3.],
                 [3.]])
     """
-    try:
-        a, b = input._a, mat2._a
-    except NotYet:  # a sparse one, which knows its own product
-        return input @ mat2
+    a, b = input._a, mat2._a
     if a.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if b.ndim != 2:

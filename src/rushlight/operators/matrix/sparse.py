@@ -1,4 +1,4 @@
-"""Sparse tensors in coordinate form: indices, values, and the products graph networks need."""
+"""Sparse tensors in coordinate form: the places and the values of the elements that are not zero."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from ...base.config import settings
 from ...base.errors import NotYet
 from ...base.formats import sparse_coo, sparse_csc, sparse_csr
 from ...base.shapes import Size
+from ...core.overriding import disabled
 from ...core.public import public, publish
 from ...core.tensor import Tensor
+from ...runtime.sparse_array import SparseArray, open_sparse, sparse
+from ...runtime.thread import here
 from ..create.filled import empty
 from ..create.from_data import tensor
 from ..shape.join import cat
@@ -22,10 +25,11 @@ def load_compressed() -> Any:
     return import_module(".compressed", __package__)
 
 
-class SparseTensor:
+class SparseTensor(Tensor):
     """A tensor of which only the elements that are not zero are stored; places that repeat add up.
 
-    Made by `torch.sparse_coo_tensor` and `Tensor.to_sparse`.
+    Made by `torch.sparse_coo_tensor` and `Tensor.to_sparse`, and the gradient of a table that was looked up with
+    `sparse=True`. Its history, and whether it wants a gradient, are those of its values.
 
     Args:
         indices: (dimensions, elements), the place of every element.
@@ -39,34 +43,34 @@ class SparseTensor:
         (tensor([3., 0., 0.]), 2)
     """
 
+    __slots__ = ("_at", "_coalesced", "_size", "_v")
+    __torch_function__ = disabled
+
     is_sparse, is_sparse_csr = True, False
-    layout = sparse_coo
+    layout: Any = sparse_coo
+
+    _at: Tensor
+    _v: Tensor
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return object.__new__(cls)
 
     def __init__(self, indices: Tensor, values: Tensor, size: Any, coalesced: bool = False) -> None:
+        if not sparse.active:
+            open_sparse()
+        if here.tracer is not None:
+            here.tracer.interrupt("a sparse tensor was made")
+        self._edge = self._grad = self._ver = self._ext = None
+        self._hold(indices, values, size, coalesced)
+
+    def _hold(self, indices: Tensor, values: Tensor, size: Any, coalesced: bool) -> SparseTensor:
         self._at, self._v = indices, values
         self._size = Size(size)
         self._coalesced = coalesced
+        self._a = SparseArray(self._size, values._a.dtype, values.device)
+        return self
 
     # -- what it is -----------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> Size:
-        """The shape of the whole."""
-        return self._size
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or its size along `dim`."""
-        return self._size if dim is None else self._size[dim]
-
-    def dim(self) -> int:
-        """How many dimensions it has."""
-        return len(self._size)
-
-    ndim = property(dim)
-
-    def numel(self) -> int:
-        """How many elements the whole has, zeros included."""
-        return self._size.numel()
 
     def sparse_dim(self) -> int:
         """How many dimensions the indices name."""
@@ -76,10 +80,16 @@ class SparseTensor:
         """How many dimensions each value has."""
         return self.dim() - self.sparse_dim()
 
-    dtype = property(lambda self: self._v.dtype)
-    device = property(lambda self: self._v.device)
-    is_cuda = property(lambda self: self._v.is_cuda)
-    requires_grad = property(lambda self: self._v.requires_grad)
+    is_cpu = property(lambda self: self.device.type == "cpu")
+
+    @property
+    def shape(self) -> Size:
+        """The shape of the whole."""
+        return self._size
+
+    @property
+    def _repr_html_(self) -> Any:
+        raise AttributeError("sparse tensors are printed as text")
 
     def _nnz(self) -> int:
         return self._v.shape[0]
@@ -89,10 +99,10 @@ class SparseTensor:
         return self._coalesced
 
     def _indices(self) -> Tensor:
-        return self._at
+        return self._at.detach()
 
     def _values(self) -> Tensor:
-        return self._v
+        return self._v.detach()
 
     def indices(self) -> Tensor:
         """The places of the values, in order and without repetition."""
@@ -110,6 +120,89 @@ class SparseTensor:
                 f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first"
             )
 
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
+        self._coalesced = coalesced
+        return self
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Zeros: there is no memory of the whole."""
+        return self._a.strides if dim is None else 0
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """False: there is no memory of the whole."""
+        return False
+
+    def data_ptr(self) -> int:
+        """Refused: there is no memory of the whole."""
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Refused: see `to_dense`."""
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    # -- gradients: those of the values -----------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on the values are recorded."""
+        return self._v.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self._v.requires_grad = value
+
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Record gradients of the values, or no longer."""
+        if requires_grad and not self._v.requires_grad:
+            self._v = self._v.detach()  # the tensor that was given as values stays as it is
+        self._v.requires_grad_(requires_grad)
+        return self
+
+    is_leaf = property(lambda self: self._v.is_leaf)
+    grad_fn = property(lambda self: self._v.grad_fn)
+    retains_grad = property(lambda self: self._v.retains_grad)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient of the values, at their places."""
+        g = self._v.grad
+        return None if g is None else self._with(g)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None and (not isinstance(value, SparseTensor) or value.shape != self.shape):
+            raise RuntimeError("the gradient of a sparse tensor is a sparse tensor of its size")
+        self._v.grad = None if value is None else value._v
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this result in `.grad`."""
+        self._v.retain_grad()
+
+    def register_hook(self, hook: Any) -> Any:
+        """Call a function with the gradient, when it is known."""
+
+        def with_places(g: Tensor) -> Any:
+            replaced = hook(self._with(g))
+            return replaced._v if isinstance(replaced, SparseTensor) else replaced
+
+        return self._v.register_hook(with_places)
+
+    @property
+    def data(self) -> SparseTensor:
+        """The same places and values without history."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._hold(value._at, value._v, value.shape, value._coalesced)
+
+    def backward(self, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+        """The gradients of the leaves, from one of this tensor's size."""
+        if gradient is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        dense = gradient.to_dense() if isinstance(gradient, SparseTensor) else gradient
+        self._v.backward(dense[tuple(self._at)], *args, **kwargs)
+
     # -- other forms ----------------------------------------------------------------------------
 
     def _flat(self) -> Tensor:
@@ -123,6 +216,8 @@ class SparseTensor:
         """The same tensor with its places in order, each once."""
         if self._coalesced:
             return self
+        if self._nnz() < 2:
+            return self.clone()._coalesced_(True)
         places, where = self._flat().unique(return_inverse=True)
         values = self._v.new_zeros((places.numel(), *self._v.shape[1:])).index_add(
             0, where, self._v
@@ -134,22 +229,22 @@ class SparseTensor:
         indices = cat([r.unsqueeze(0) for r in (places, *reversed(rows))])
         return SparseTensor(indices, values, self._size, coalesced=True)
 
-    def to_dense(self, dtype: Any = None) -> Tensor:
+    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
         """The tensor with its zeros written out."""
         n = self.sparse_dim()
         flat = self._v.new_zeros((self._size[:n].numel(), *self._size[n:]))
         dense = flat.index_add(0, self._flat(), self._v).reshape(self._size)
         return dense if dtype is None else dense.to(dtype)
 
-    def to_sparse(self, *, layout: Any = None) -> SparseTensor:
+    def to_sparse(self, sparse_dim: int | None = None, *, layout: Any = None) -> SparseTensor:
         """The tensor itself, or in the layout that is named."""
         return self if layout in (None, sparse_coo) else load_compressed().compress(self, layout)
 
-    def to_sparse_csr(self) -> SparseTensor:
+    def to_sparse_csr(self, dense_dim: int | None = None) -> SparseTensor:
         """The matrix row by row."""
         return self.to_sparse(layout=sparse_csr)
 
-    def to_sparse_csc(self) -> SparseTensor:
+    def to_sparse_csc(self, dense_dim: int | None = None) -> SparseTensor:
         """The matrix column by column."""
         return self.to_sparse(layout=sparse_csc)
 
@@ -159,36 +254,37 @@ class SparseTensor:
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
         """On another device, or with values of another dtype."""
         values = self._v.to(*args, **kwargs)
+        if values is self._v:
+            return self
         return SparseTensor(self._at.to(values.device), values, self._size, self._coalesced)
 
-    def cuda(self, device: Any = None) -> SparseTensor:
+    def cuda(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> SparseTensor:
         """On a GPU."""
         return self.to("cuda" if device is None else device)
 
-    def cpu(self) -> SparseTensor:
+    def cpu(self, **kwargs: Any) -> SparseTensor:
         """On the CPU."""
         return self.to("cpu")
 
-    def float(self) -> SparseTensor:
-        """With values of float32."""
-        return self.to(dtypes.float32)
-
-    def double(self) -> SparseTensor:
-        """With values of float64."""
-        return self.to(dtypes.float64)
+    def type(self, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        """PyTorch's name of the kind of tensor, or this one with values of another dtype."""
+        if dtype is not None:
+            return self.to(dtype)
+        place = "cuda.sparse" if self.is_cuda else "sparse"
+        return f"{settings.module}.{place}.{dtypes.title(self.dtype)}Tensor"
 
     def detach(self) -> SparseTensor:
         """Without a history of gradients."""
         return self._with(self._v.detach())
 
-    def clone(self) -> SparseTensor:
-        """With values of its own."""
-        return SparseTensor(self._at.clone(), self._v.clone(), self._size, self._coalesced)
-
-    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
-        """Record gradients of the values, or no longer."""
-        self._v.requires_grad_(requires_grad)
+    def detach_(self) -> SparseTensor:
+        """Forget the history of gradients."""
+        self._v = self._v.detach()
         return self
+
+    def clone(self, *, memory_format: Any = None) -> SparseTensor:
+        """With places and values of its own."""
+        return SparseTensor(self._at.clone(), self._v.clone(), self._size, self._coalesced)
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Two sparse dims exchanged."""
@@ -198,13 +294,58 @@ class SparseTensor:
         size[dim0], size[dim1] = size[dim1], size[dim0]
         return SparseTensor(self._at[dims], self._v, size)
 
+    def zero_(self) -> SparseTensor:
+        """No element is left."""
+        size = (0, *self._v.shape[1:])
+        none = self._at.new_zeros((self.sparse_dim(), 0))
+        return self._hold(none, self._v.detach().new_zeros(size), self._size, True)
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> SparseTensor:
+        """The places and values of another sparse tensor."""
+        if not isinstance(src, SparseTensor):
+            raise copy_error(self, src)
+        other = src.to(self.device, self.dtype).clone()
+        return self._hold(other._at, other._v, self._size, other._coalesced)
+
+    def norm(
+        self, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+    ) -> Tensor:
+        """The length of all elements seen as one vector."""
+        if dim is not None and len([dim] if isinstance(dim, int) else dim) not in (0, self.dim()):
+            raise RuntimeError(
+                "norm_sparse currently only supports full reductions, so 'dim' must either be empty or "
+                "contain all dimensions of the input"
+            )
+        return self.coalesce()._v.norm(p, dtype=dtype)
+
     def t(self) -> SparseTensor:
         """The transposed matrix."""
+        if self.sparse_dim() > 2 or self.dense_dim():
+            raise RuntimeError(
+                "t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
+                f"{self.sparse_dim()} sparse and {self.dense_dim()} dense dimensions"
+            )
         return self.transpose(0, 1)
 
     T = property(t)
 
-    # -- arithmetic -----------------------------------------------------------------------------
+    def __copy__(self) -> SparseTensor:
+        return self._with(self._v)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment."
+            )
+        if id(self) not in memo:
+            memo[id(self)] = self.detach().clone().requires_grad_(self.requires_grad)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild, (self._at, self._v, tuple(self._size), self._coalesced)
+
+    # -- products ---------------------------------------------------------------------------------
 
     def matmul(self, other: Any) -> Tensor:
         """The product with a dense matrix or vector."""
@@ -226,70 +367,14 @@ class SparseTensor:
         shape = (self._size[0], *other.shape[1:])
         return other.new_zeros(shape).index_add(0, rows, weights * picked)
 
-    mm = spmm = __matmul__ = matmul
+    mm = spmm = mv = __matmul__ = matmul
 
     def __rmatmul__(self, other: Tensor) -> Tensor:
         if other.dim() == 1:
             return self.t().matmul(other)
         return self.t().matmul(other.t()).t()
 
-    def mul(self, other: Any) -> Any:
-        """The product with a number, or place by place."""
-        if isinstance(other, SparseTensor):
-            return (self.to_dense() * other.to_dense()).to_sparse()
-        if isinstance(other, Tensor) and other.dim():
-            one = self.coalesce()
-            return one._with(one._v * other.expand(self._size)[tuple(one._at)])
-        return self._with(self._v * other)
-
-    __mul__ = __rmul__ = mul
-
-    def div(self, other: Any) -> SparseTensor:
-        """Every value divided by a number."""
-        return self._with(self._v / other)
-
-    __truediv__ = div
-
-    def __neg__(self) -> SparseTensor:
-        return self._with(-self._v)
-
-    def add(self, other: Any) -> Any:
-        """The sum: sparse with sparse, dense with dense."""
-        if isinstance(other, SparseTensor):
-            if self._size != other._size:
-                raise RuntimeError(
-                    f"add: expected 'self' and 'other' to have same size, but {tuple(self._size)} != "
-                    f"{tuple(other._size)}"
-                )
-            indices = cat([self._at, other._at], 1)
-            return SparseTensor(indices, cat([self._v, other._v]), self._size)
-        return self.to_dense() + other
-
-    __add__ = __radd__ = add
-
-    def __sub__(self, other: Any) -> Any:
-        return self.add(-other)
-
-    def sum(self, dim: Any = None) -> Tensor:
-        """The sum of all values, or along `dim`."""
-        return self._v.sum() if dim is None else self.to_dense().sum(dim)
-
-    @property
-    def _a(self) -> Any:
-        raise NotYet(
-            "this function is not implemented for sparse tensors; use .to_dense(), or ._values() for the "
-            "values alone"
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "_repr_")) or not hasattr(Tensor, name):
-            raise AttributeError(f"'SparseTensor' object has no attribute '{name}'")
-        raise NotYet(
-            f"{name} is not implemented for sparse tensors; use .to_dense().{name}, or ._values() "
-            "for the values alone"
-        )
-
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         indices = str(self._at.detach()).replace("\n", "\n" + " " * 15)
         values = str(self._v.detach()).replace(f", dtype={self.dtype})", ")")
         values = values.replace("\n", "\n" + " " * 14)
@@ -303,6 +388,18 @@ class SparseTensor:
             f"tensor(indices={indices},\n       values={values},\n       size={tuple(self._size)}, "
             f"nnz={self._nnz()}{dtype}, layout={settings.module}.sparse_coo{grad})"
         )
+
+
+def copy_error(t: Tensor, src: Tensor) -> RuntimeError:
+    return RuntimeError(
+        "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+        f"{t.type()} and src type = {src.type()}"
+    )
+
+
+def _rebuild(indices: Tensor, values: Tensor, size: tuple[int, ...], coalesced: bool) -> Any:
+    """A sparse tensor again from its pickle."""
+    return SparseTensor(indices, values, size, coalesced)
 
 
 @public("torch")
@@ -351,6 +448,8 @@ def sparse_coo_tensor(
             f"values: {v.shape[0]}"
         )
     size = _checked_size(at, v, size)
+    if v.requires_grad:
+        v = v.view_as(v)  # it stays a leaf, and what is made of it is none
     made = SparseTensor(at, v, size, bool(is_coalesced))
     return made.requires_grad_() if requires_grad else made
 
@@ -416,3 +515,5 @@ def spmm(input: Any, mat2: Tensor) -> Tensor:
 
 
 publish("torch", "dsmm", spmm)
+sparse.not_copied = copy_error
+import_module(".sparse_ops", __package__)  # what ops do with sparse tensors

@@ -13,6 +13,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
 from ...runtime.door import Kernel, run
+from ...runtime.sparse_array import sparse
 from ...runtime.thread import here
 from ...runtime.wrapped import WrappedArray, answer
 from .casting import cast_to, move_to
@@ -218,6 +219,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if src is self:
         bump(self)
         return self
+    if sparse.active and sparse.among(src):
+        raise sparse.not_copied(self, src)
     if not (self.is_cpu and src.is_cpu):
         src = move_to(src, self.device, non_blocking)
     if src._a.dtype != self._a.dtype:

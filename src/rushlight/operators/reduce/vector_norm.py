@@ -168,6 +168,8 @@ def norm(
         dims = (-2, -1) if dim is None else dim
         return into_same(out, NAMESPACES["linalg"]["matrix_norm"](matrix, p, dims, keepdim))
     order = 2.0 if p is None or isinstance(p, str) else p
+    if input.is_sparse:
+        return input.norm(order, dim, keepdim, dtype)
     return vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)
 
 
