@@ -46,7 +46,7 @@ WRITES = """
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
 OUTS = """
 torch.add({a}, {b}, out={o})|torch.exp({a}, out={o})|torch.sum({a}, {d}, out={o})|torch.abs({a}, out={o})|torch.amax({a}, {d}, out={o})|torch.gt({a}, {b}, out={o})
-torch.mean({a}, {d}, out={o})|torch.clamp({a}, 0, 1, out={o})|torch.argmax({a}, out={o})|torch.all({a}, {d}, out={o})|torch.tril({a}, out={o})|torch.mul({a}, {n}, out={o})
+torch.mean({a}, {d}, out={o})|torch.clamp({a}, 0, 1, out={o})|torch.argmax({a}, out={o})|torch.all({a} != 0, {d}, out={o})|torch.tril({a}, out={o})|torch.mul({a}, {n}, out={o})
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
 GRADS = """
 {a}.sum().backward()|{a}.sum().backward(retain_graph=True)|{a}.backward(torch.ones_like({a}))|{a}.register_hook(lambda g: log.append(g.clone()))
@@ -59,6 +59,7 @@ MODES = (
     + [""] * 34
 )
 
+# `all` is asked about truth values only: with bytes as `out` PyTorch makes bytes of 0.5 first, and says that it is 0.
 # Where PyTorch refuses, this search asks nothing: which of two errors is raised, and what we compute all the same
 # (writes that overlap what they read, gradients that PyTorch does not know), is listed in docs/trust.md.
 KNOWN = re.compile(r" is not \w+Error\(|not implemented for|ComplexFloat can't be cast")

@@ -218,3 +218,43 @@ def test_a_parameter_whose_view_is_changed_without_recording_stays_one(lib: Any)
         assert p.requires_grad and p.is_leaf
         (p * 2).sum().backward()
         assert p.grad.shape == p.shape
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["v.mul_(2)", "b.mul_(2)", "v.squeeze_(0)", "v.data.mul_(2)"])
+def test_a_view_written_before_its_base_wants_gradients_finds_its_history(lib: Any, how: str) -> None:
+    b = lib.ones(3)
+    v = b[None]
+    exec(how.replace("v.data", "v.detach()"), {"v": v, "b": b})
+    assert not v.requires_grad
+    b.requires_grad_()
+    assert v.requires_grad and not v.is_leaf
+    (v * 3).sum().backward()
+    assert b.grad.tolist() == [3.0] * 3 and v.shape[-1] == 3
+
+
+@BOTH
+def test_detach_in_place_does_nothing_in_inference_mode(lib: Any) -> None:
+    x = lib.ones(2, requires_grad=True)
+    y = x * 2
+    v = y[0]
+    with lib.inference_mode():
+        assert x.detach_() is x and y.detach_() is y and v.detach_() is v
+    assert x.requires_grad and not y.is_leaf and v.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+@BOTH
+def test_the_data_of_an_inference_tensor_may_be_written(lib: Any) -> None:
+    with lib.inference_mode():
+        x = lib.ones(2, 2)
+        inside = x.detach()
+    x.data.mul_(2)
+    x.detach().fill_(3)
+    assert x.tolist() == [[3.0] * 2] * 2 and x.data.is_inference()
+    for refused in (x, x[0], inside, x.data[0]):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            refused.mul_(2)
+    with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor"):
+        x.data.requires_grad_()

@@ -116,7 +116,7 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
                 "single memory location. Please clone() the tensor before performing the operation."
             )
     ext = t._ext
-    if ext is not None and ext.inference and not here.inference:
+    if ext is not None and ext.inference and ext.spec != () and not here.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed."
             "You can make a clone to get a normal tensor before doing inplace update."
@@ -197,7 +197,6 @@ def adopt_history(t: Tensor, r: Tensor) -> None:
             t._edge = None
             refresh_view(t)
             _move_retainer(t)
-        ext.edge_version = t._ver[0]
         return
     if r._edge is None and t._edge is None:
         return

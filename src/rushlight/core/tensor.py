@@ -21,7 +21,7 @@ from .gradient import Retainer, check_grad, in_order_of
 from .memory import data_pointer, owns_plainly, root_array, shown_strides
 from .tape import ALONE, AccumulateGrad, RemovableHandle
 from .values import Values
-from .views import current_edge, extra
+from .views import current_edge, extra, mark_detached
 
 _new = object.__new__
 
@@ -481,7 +481,7 @@ class Tensor(_Base):
             return answer.of_tensor("detach.default", self)
         t = tensor_over(self._a, self._a.__class__)
         if self.is_inference():
-            extra(t).inference = True
+            mark_detached(t)
         return t
 
     @data.setter

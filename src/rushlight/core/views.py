@@ -20,7 +20,7 @@ class Extra:
     __slots__ = ("base", "spec", "edge_version", "retains", "inference", "no_grad_view")
 
     base: Any  # the tensor whose memory this one views
-    spec: Any  # (op, attrs, parent spec): the way from the base to here
+    spec: Any  # (op, attrs, parent spec): the way from the base to here; () without a base: may be written
 
     def __init__(self) -> None:
         self.base = self.spec = None
@@ -53,6 +53,14 @@ def mark_view(t: Tensor, source: Tensor, op: Any, attrs: dict) -> None:
     ext.inference = parent is not None and parent.inference  # as the memory that it shows
 
 
+def mark_detached(t: Tensor) -> None:
+    """Note that `t` shows an inference tensor's memory; taken outside of the mode it may be written, as PyTorch's."""
+    ext = extra(t)
+    ext.inference = True
+    if not here.inference:
+        t._ver, ext.spec = [0], ()
+
+
 def current_edge(t: Tensor) -> Any:
     """The edge to the node that made `t`; a view whose base was changed in place finds its new one."""
     ext = t._ext
@@ -64,9 +72,11 @@ def current_edge(t: Tensor) -> Any:
 def refresh_view(t: Tensor) -> None:
     """Take the view's edge anew from its base, whose history has changed."""
     ext = extra(t)
-    ext.edge_version = t._ver[0]
     base = ext.base
-    if current_edge(base) is None or ext.no_grad_view:
+    if current_edge(base) is None:
+        return  # and is looked at again: the base may want gradients later
+    ext.edge_version = t._ver[0]
+    if ext.no_grad_view:
         return
     with enable_grad():
         t._edge = replay(base, steps_of(ext.spec))._edge

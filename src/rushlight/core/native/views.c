@@ -68,7 +68,9 @@ PyObject *edge_of(PyObject *t)
     PyObject *own = SLOT(t, t_ext);
     if (own != Py_None && SLOT(own, e_base) != Py_None) {
         PyObject *now = PyList_GET_ITEM(SLOT(t, t_ver), 0);
-        int same = now == SLOT(own, e_version) ? 1 : PyObject_RichCompareBool(now, SLOT(own, e_version), Py_EQ);
+        int same = now == SLOT(own, e_version) || SLOT(SLOT(own, e_base), t_edge) == Py_None
+                       ? 1
+                       : PyObject_RichCompareBool(now, SLOT(own, e_version), Py_EQ);
         PyObject *done = same ? NULL : PyObject_CallOneArg(refresh_view, t);
         if (same < 0 || (!same && done == NULL))
             return NULL;

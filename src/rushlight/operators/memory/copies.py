@@ -11,7 +11,7 @@ from ...core.inplace import adopt_history, bump, check_writable, write
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
-from ...core.views import current_edge, extra
+from ...core.views import current_edge, mark_detached
 from ...runtime.door import Kernel, run
 from ...runtime.sparse_array import sparse
 from ...runtime.thread import here
@@ -128,13 +128,15 @@ def detach(input: Tensor) -> Tensor:  # noqa: A002
         input._ver = [0]
     t._ver = input._ver
     if input._ext is not None and input._ext.inference:
-        extra(t).inference = True
+        mark_detached(t)
     return t
 
 
 @public()
 def detach_(input: Tensor) -> Tensor:  # noqa: A002
     """Take this tensor itself out of the graph that made it; returns it.
+
+    In `inference_mode` nothing happens.
 
     Raises:
         RuntimeError: for a view of a tensor with history.
@@ -144,6 +146,8 @@ def detach_(input: Tensor) -> Tensor:  # noqa: A002
         >>> y.detach_().requires_grad
         False
     """
+    if here.inference:  # nothing is recorded, and PyTorch leaves alone what was
+        return input
     if input._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
@@ -215,12 +219,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         if isinstance(src, (bool, int, float, complex)):
             return fill_(self, src)
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {_kind(src)}")
+    if sparse.active and sparse.among(src):
+        raise sparse.not_copied(self, src)
     check_writable(self)
     if src is self:
         bump(self)
         return self
-    if sparse.active and sparse.among(src):
-        raise sparse.not_copied(self, src)
     if not (self.is_cpu and src.is_cpu):
         src = move_to(src, self.device, non_blocking)
     if src._a.dtype != self._a.dtype:

@@ -23,7 +23,8 @@ def _show_as(x: Tensor, v: Tensor) -> Tensor:
     bump(x)
     if x._ext is not None and x._ext.base is not None:
         x._ext.spec = v._ext.spec
-        x._ext.edge_version = x._ver[0]
+        if v._edge is not None:
+            x._ext.edge_version = x._ver[0]
     return x
 
 
