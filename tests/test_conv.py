@@ -137,3 +137,22 @@ def test_fractional_pooling_draws_its_own_places(n: int) -> None:
     flat = x.reshape(2, 3, -1)
     picked = flat.gather(2, index.reshape(2, 3, -1)).reshape(out.shape)
     np.testing.assert_array_equal(picked.numpy(), out.numpy())
+
+
+@pytest.mark.parametrize("channels", [3, 16])
+@pytest.mark.parametrize(("last_x", "last_w"), [(True, True), (True, False), (False, True)])
+def test_channels_last_stays_channels_last(
+    device: str, channels: int, last_x: bool, last_w: bool
+) -> None:
+    """Results and gradients lie as PyTorch's do; one row-major layer would turn the whole network around."""
+    x = rl.randn(2, channels, 12, 12).to(device)
+    w = rl.randn(6, channels, 3, 3).to(device)
+    if last_x:
+        x = x.contiguous(memory_format=rl.channels_last)
+    if last_w:
+        w = w.contiguous(memory_format=rl.channels_last)
+    x.requires_grad_()
+    y = F.conv2d(x, w, padding=1)
+    (gx,) = rl.autograd.grad(y.square().sum(), [x])
+    assert y.is_contiguous(memory_format=rl.channels_last)
+    assert gx.is_contiguous(memory_format=rl.channels_last)

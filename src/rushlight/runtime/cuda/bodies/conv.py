@@ -49,6 +49,13 @@ def _channels_last(a: DeviceArray) -> bool:
     return bool(a.transpose(order)._c_contiguous)
 
 
+def _takes_small(a: DeviceArray, b: DeviceArray, w_shape: tuple, attrs: dict[str, Any]) -> bool:
+    """Whether our own kernels may compute it: they read and write row-major arrays."""
+    if _channels_last(a) or _channels_last(b):
+        return False
+    return bool(small.takes(a, w_shape, attrs["dilation"], attrs["groups"]))
+
+
 def _strides(shape: tuple, last: bool) -> tuple:
     """Strides in elements of a dense array, its channels innermost or not."""
     order = [*range(len(shape))] if not last else [0, *range(2, len(shape)), 1]
@@ -84,8 +91,7 @@ class _Library:
         self, kind: str, a: DeviceArray, b: DeviceArray, out_shape: tuple, attrs: dict[str, Any],
         bias: bool = False, relu: bool = False,
     ) -> None:  # fmt: skip
-        lead = a if kind != "wgrad" else b
-        self.last = _channels_last(a) or _channels_last(lead)
+        self.last = _channels_last(a) or _channels_last(b)
         self.shape = out_shape
         # Strides are part of the key under which this object is found, so order is known here.
         self.ready = (self._is_ready(a), self._is_ready(b))
@@ -196,7 +202,7 @@ def _choose_forward(
     out = _out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
     if min(out) < 1:
         return None
-    if small.takes(x, w.shape, dilation, attrs["groups"]):
+    if _takes_small(x, w, w.shape, attrs):
         small_one = small.forward_shape(x.shape, w.shape, out, stride, padding)
         made = small.Forward(small_one, x) if forward_pays(small_one) else None
         if made is not None and made.ok:
@@ -256,7 +262,7 @@ def conv_relu(
 
 def _choose_input(gy: DeviceArray, w: DeviceArray, x_shape: tuple, attrs: dict[str, Any]) -> Any:
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
-    if small.takes(gy, w.shape, dilation, attrs["groups"]):
+    if _takes_small(gy, w, w.shape, attrs):
         shape = small.input_shape(x_shape, w.shape, gy.shape, stride, padding)
         if shape is not None and forward_pays(shape):
             made = small.Forward(shape, gy)
@@ -294,7 +300,7 @@ def conv_grad_input(
 
 def _choose_weight(gy: DeviceArray, x: DeviceArray, w_shape: tuple, attrs: dict[str, Any]) -> Any:
     stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
-    if small.takes(x, w_shape, dilation, attrs["groups"]):
+    if _takes_small(x, gy, w_shape, attrs):
         shape = small.forward_shape(x.shape, w_shape, gy.shape[2:], stride, padding)
         made = small.Weight(shape, gy.dtype) if weight_pays(shape) else None
         if made is not None and made.ok:

@@ -19,6 +19,7 @@ from .measuring import stopwatch
 _TRIED = 12  # plans that are measured
 _SHORT = 0.012  # milliseconds below which a plan is quick enough: building others takes a second
 _MOST_WORKSPACE = 1 << 30
+_LITTLE_WORKSPACE = 1 << 23  # a plan that is quicker must not take much more memory for it
 
 
 class Convolution(NamedTuple):
@@ -204,6 +205,8 @@ def tune(plan: Plan, pointers: tuple[int, ...]) -> None:
             if not _build(plan, index):
                 continue
             other = plan.at(index)
+            if other.workspace > max(_LITTLE_WORKSPACE, best.workspace):
+                continue
             try:
                 time = milliseconds(lambda other=other: plan.run(other, pointers))  # type: ignore[misc]
             except refusals():
