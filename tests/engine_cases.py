@@ -64,9 +64,26 @@ class Draw:
 def conv(d: Draw) -> Iterator[Case]:
     n, groups = d.one(1, 2, 2, 2, 3), d.one(1, 1, 1, 2, 3)
     channels, outs = d.one(1, 2, 3, 5, 8), d.one(1, 2, 3, 4, 6, 7, 8, 9, 17)
-    if d.one(*range(6)) == 0:
-        groups, channels, outs = 4, 1, 1
     kernel = tuple(d.one(1, 2, 3, 5) if n < 3 else d.one(1, 2, 3) for _ in range(n))
+    yield from convolutions(d, groups, channels, outs, kernel)
+
+
+def one_place(d: Draw) -> Iterator[Case]:
+    channels, outs = d.one(1, 3, 16, 24, 40), d.one(1, 2, 17, 24, 33)
+    yield from convolutions(d, 1, channels, outs, (1,) * d.one(1, 2, 2, 2, 3))
+
+
+def depthwise(d: Draw) -> Iterator[Case]:
+    n = d.one(1, 2, 2, 2, 3)
+    kernel = tuple(d.one(1, 3, 3, 4, 5, 7) if n < 3 else d.one(1, 2, 3) for _ in range(n))
+    yield from convolutions(d, d.one(2, 4, 16, 21, 33), 1, d.one(1, 1, 1, 2), kernel)
+
+
+def convolutions(
+    d: Draw, groups: int, channels: int, outs: int, kernel: tuple[int, ...]
+) -> Iterator[Case]:
+    """The three convolutions of a kernel, of images of any size."""
+    n = len(kernel)
     how = {
         "stride": tuple(d.one(1, 1, 1, 2, 3) for _ in range(n)),
         "padding": tuple(d.one(0, 0, 1, 2) for _ in range(n)),
@@ -357,7 +374,7 @@ def move(d: Draw) -> Iterator[Case]:
 
 
 FAMILIES = {f.__name__: f for f in (
-    conv, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
+    conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
     scatter, norms, columns, join, losses, rows, stretched, row_groups,
 )}  # fmt: skip
 

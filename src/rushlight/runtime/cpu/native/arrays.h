@@ -90,6 +90,8 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
 PyObject *broadcast(int which, PyObject *a, PyObject *b);
 float log_sum(const float *x, idx n); /* of the exponentials of a row */
 int product_of(const Gemm *g); /* one matrix product on all threads; -1 when memory is short */
+/* The same A with `batch` times B, `b_step` floats apart, into results that follow each other. */
+int products_of(const Gemm *g, idx batch, idx b_step);
 
 /* Part i of n items in `parts` equal shares. */
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }

@@ -77,6 +77,20 @@ static PyObject *conv_few(const Geo *g, PyObject *const *args, const npy_intp *s
     return (PyObject *)out;
 }
 
+/* -- one place of the kernel ------------------------------------------------------------------------ */
+
+static PyObject *conv_one(const Geo *g, PyObject *const *args, const npy_intp *shape, int last) {
+    PyArrayObject *out = last ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
+    PyArrayObject *x = readable(args[0]), *w = readable(args[1]);
+    if (!out || !x || !w || one_place(g, x, w, args[2] == Py_None ? NULL : ARRAY(args[2]), out, last) < 0) {
+        Py_CLEAR(out);
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(w);
+    return (PyObject *)out;
+}
+
 /* -- many ------------------------------------------------------------------------------------------ */
 
 static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b,
@@ -125,6 +139,7 @@ static PyObject *conv(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     const int last = is_channels_last(x) || is_channels_last(w);
     const idx places = g.n * volume(g.out);
     if (g.groups == 1 && places > 0 && places <= FEW_PLACES && g.o >= places) return conv_few(&g, args, shape, last);
+    if (is_one_place(&g)) return conv_one(&g, args, shape, last);
     Conv v = {.n = 0};
     if (!conv_form(&v, g.out[2], g.out[1], (g.in[2] + 2 * g.p[2] + g.s[2] - 1) / g.s[2])) return REFUSE;
     PyArrayObject *out = array_new(g.ndim, shape, NPY_FLOAT32);

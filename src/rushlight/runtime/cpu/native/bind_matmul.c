@@ -80,6 +80,17 @@ int product_of(const Gemm *g) {
     return multiply(&p);
 }
 
+int products_of(const Gemm *g, idx batch, idx b_step) {
+    Product p = {.gemm = *g, .batch = batch};
+    idx *at = PyMem_RawMalloc((size_t)(2 * batch) * sizeof(idx));
+    if (!at) return -1;
+    for (idx n = 0; n < batch; n++) at[n] = 0, at[batch + n] = n * b_step;
+    p.a_at = at, p.b_at = at + batch;
+    const int status = multiply(&p);
+    PyMem_RawFree(at);
+    return status;
+}
+
 static int whole_strides(PyArrayObject *a) {
     for (int i = 0; i < PyArray_NDIM(a); i++)
         if (PyArray_STRIDE(a, i) % 4) return 0;

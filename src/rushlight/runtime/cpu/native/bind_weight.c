@@ -248,7 +248,9 @@ static PyObject *conv_grad_weight(PyObject *const *args, Py_ssize_t nargs, PyObj
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
     PyArrayObject *gw = array_new(ndim, w_shape, NPY_FLOAT32);
     gy = readable(args[0]), x = readable(args[1]);
-    if (!gw || !gy || !x || weight_run(&g, gy, x, gw, 0) < 0) {
+    const int last = is_channels_last(ARRAY(args[0])) && is_channels_last(ARRAY(args[1]));
+    const int one = is_one_place(&g) && (last || volume(g.s) > 1 || volume(g.out) <= FEW_PLACES);
+    if (!gw || !gy || !x || (one ? one_place_weight(&g, gy, x, gw, last) : weight_run(&g, gy, x, gw, 0)) < 0) {
         Py_CLEAR(gw);
         if (!PyErr_Occurred()) PyErr_NoMemory();
     }

@@ -165,19 +165,21 @@ def _out_shape(x: tuple, w: tuple, how: dict) -> tuple[int, ...]:
 
 
 def _check_work(
-    lib: Library, like: np.ndarray, out: tuple, w_shape: tuple, groups: int, forward: bool = False
+    lib: Library, like: np.ndarray, out: tuple, w_shape: tuple, how: dict, forward: bool = False
 ) -> None:
     """Refuse convolutions that are too small, or that the native engine behind does as well."""
     if prod(out) * prod(w_shape[1:]) < _SMALLEST:
         raise Refused
-    places = (
-        prod(out) // out[1]
-    )  # the native engine computes few of them without turning the weights
-    few = min(w_shape[0] // groups, w_shape[1]) < _CHANNELS or (
-        forward and places <= lib.few_places and groups == 1
-    )
-    if few and lib.picky and like.dtype == FLOAT:
+    if not lib.picky or like.dtype != FLOAT:
+        return
+    groups = how["groups"]
+    if min(w_shape[0] // groups, w_shape[1]) < _CHANNELS:
         raise Refused
+    places = prod(out) // out[1]  # the native engine computes few without turning the weights
+    if forward and places <= lib.few_places and groups == 1:
+        raise Refused
+    if groups == 1 and max(w_shape[2:]) == 1 and not any(how["padding"]):
+        raise Refused  # one matrix product, which the native engine does without turning the images
 
 
 def _key(name: str, arrays: tuple, how: dict) -> Hashable:
@@ -188,7 +190,7 @@ def _key(name: str, arrays: tuple, how: dict) -> Hashable:
 @_kernel
 def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
     shape = _out_shape(x.shape, w.shape, how)
-    _check_work(lib, x, shape, w.shape, how["groups"], forward=True)
+    _check_work(lib, x, shape, w.shape, how, forward=True)
     out = _empty(lib, shape, _is_last(x) or _is_last(w), x.dtype)
 
     def make() -> Plan:
@@ -217,7 +219,7 @@ def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
 def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any) -> Any:
     if _out_shape(x_shape, w.shape, how) != gy.shape or 0 in x_shape:
         raise Refused  # a transposed convolution with more room than outputs
-    _check_work(lib, gy, gy.shape, w.shape, how["groups"])
+    _check_work(lib, gy, gy.shape, w.shape, how)
     gx = _empty(lib, x_shape, _is_last(gy), gy.dtype)
 
     def make() -> Plan:
@@ -239,7 +241,7 @@ def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any
 def conv_grad_weight(lib: Library, gy: Any, x: Any, *, w_shape: tuple, **how: Any) -> Any:
     if _out_shape(x.shape, w_shape, how) != gy.shape or 0 in w_shape:
         raise Refused
-    _check_work(lib, gy, gy.shape, w_shape, how["groups"])
+    _check_work(lib, gy, gy.shape, w_shape, how)
     gw = _empty(lib, w_shape, False, gy.dtype)
 
     def make() -> Plan:
