@@ -9,6 +9,7 @@ from ..base.bounded import Bounded
 from ..base.shapes import Size
 from ..runtime import devices
 from ..runtime.door import KERNELS, run
+from ..runtime.sparse_array import SparseArray
 from ..runtime.thread import PARTS, here
 from ..runtime.wrapped import WrappedArray, answer
 from . import tape
@@ -148,10 +149,15 @@ def _root(out: Any, g: Any, reuse: bool) -> tuple[Any, Any]:
     return out[:2], g
 
 
+def _differentiated(t: Any) -> Any:
+    """The tensor whose edge is meant: a sparse tensor is differentiated by its values."""
+    return t._v if t._a.__class__ is SparseArray else t
+
+
 def _edges(inputs: tuple) -> list[Any]:
     """Where each input hangs in its graph."""
     try:
-        return [current_edge(t) for t in inputs]
+        return [current_edge(_differentiated(t)) for t in inputs]
     except AttributeError:
         strangers = _strangers(inputs)
         if not strangers:
@@ -344,7 +350,8 @@ def _batched(
 
 def _present(i: int, t: Tensor, g: Any, allow_unused: bool | None, materialize: bool) -> Any:
     if g is not None:
-        return g
+        sparse = not isinstance(t, GradientEdge) and t._a.__class__ is SparseArray
+        return t._gradient(g) if sparse else g
     if materialize:
         if isinstance(t, GradientEdge):
             raise RuntimeError(

@@ -75,6 +75,10 @@ def _check_replaced(hook: Callable[..., Any], g: Any, replaced: Any) -> None:
     if not hasattr(replaced, "_a"):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
     name = getattr(hook, "__name__", type(hook).__name__)
+    if replaced.is_sparse is not g.is_sparse:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was {g.type()} got {replaced.type()})"
+        )
     if replaced._a.shape != g._a.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     if replaced.dtype != g.dtype:

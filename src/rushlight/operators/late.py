@@ -21,7 +21,7 @@ LATE: dict[str, str] = {
     "loss.ctc": "ctc_loss",
     "signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "random.gamma_draws": "_sample_dirichlet _standard_gamma binomial",
-    "matrix.sparse": "dsmm sparse_coo_tensor spmm to_dense to_sparse",
+    "matrix.sparse": "dsmm sparse_coo_tensor sparse_mask spmm to_dense to_sparse",
     "matrix.compressed": "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo "
     "sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor to_sparse_csc to_sparse_csr",
     "matrix.grouped": "_grouped_mm",

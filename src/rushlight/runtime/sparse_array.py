@@ -47,6 +47,11 @@ class SparseArray:
     def strides(self) -> tuple[int, ...]:
         return (0,) * len(self.shape)  # as PyTorch says
 
+    def _no_memory(self) -> Any:
+        raise NotYet("a sparse tensor has no memory of all its elements; use .to_dense() first")
+
+    base = flags = property(_no_memory)
+
 
 class SparseAnswers:
     """What `operators/matrix/sparse_ops.py` fills in."""
@@ -55,6 +60,7 @@ class SparseAnswers:
     of_op: Any  # (op, inputs, attributes) -> the result of an op with sparse inputs
     changed: Any  # (tensor, function, args, kwargs) -> the tensor, after an operation in place
     not_copied: Any  # (tensor, source) -> the error of `copy_` between a dense and a sparse one
+    like: Any  # (name of a kernel that makes tensors, sparse tensor, dtype, device, attributes) -> a new one
     gradient: Any  # (leaf, what it has, what arrives) -> the leaf's new gradient
 
     def among(self, *values: Any) -> bool:

@@ -8,6 +8,7 @@ from ...base.dtypes import as_dtype
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
+from ...runtime.sparse_array import sparse
 from ...runtime.wrapped import WrappedArray, answer
 from .filled import (
     EMPTY,
@@ -47,6 +48,8 @@ def like(
             f"{kernel.name}_like(): argument 'input' (position 1) must be Tensor, not "
             f"{type(input).__name__}"
         )
+    if sparse.active and sparse.among(input) and layout in (None, input.layout):
+        return sparse.like(kernel.name, input, dtype, device, attrs)
     a = input._a
     d = input.dtype if dtype is None else as_dtype(dtype)
     if "value" in attrs:

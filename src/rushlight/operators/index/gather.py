@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import title
+import numpy as np
+
+from ...base.dtypes import int64, title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.thread import settle
+from ..made_of.constants import on_device
 from ..made_of.spelling import axis_for_dim
+from ..shape.join import stack
 from ..shape.windows import unwindow
 from .brackets import is_position
 from .indexing import index_grad, put
@@ -81,6 +86,28 @@ _gather.derivative(x=lambda g, index, x_shape, dim: _gather_grad(g, index, dim=d
 _gather_grad.derivative(g=lambda g, index, dim: _gather(g, index, dim=dim))
 
 
+_gather_sparse = Op(
+    _gather_body,
+    "gather_sparse",
+    moves_only=True,
+    grad_name="GatherBackward0",
+    meta=lambda x, index, *, dim: (index.shape, x.dtype),
+)
+
+
+def _sparse_gradient(g: Tensor, index: Tensor, x_shape: tuple[int, ...], dim: int) -> Tensor:
+    """Every element of `g`, at the place that it was picked from."""
+    shape = index._a.shape
+    grid: Any = np.indices(shape, np.int64).reshape((len(shape), -1))
+    places = [on_device(row, index.device) for row in grid]
+    places[dim] = index.reshape(-1).to(int64)
+    made = import_module("..matrix.sparse", __package__)  # loaded by programs that use it
+    return made.SparseTensor(stack(places), g.reshape(-1), x_shape)
+
+
+_gather_sparse.derivative(x=_sparse_gradient)
+
+
 def _d_src(g: Tensor, index: Tensor, src_shape: tuple, dim: int) -> Tensor:
     part = _gather(g, index, dim=dim)
     if part._a.shape == src_shape:
@@ -131,7 +158,7 @@ def gather(
         dim: the dimension to pick along.
         index: integers of any size up to that of `input` in the other dimensions; the result
             has its shape.
-        sparse_grad: for PyTorch's signature; gradients are dense.
+        sparse_grad: make the gradient of `input` a sparse tensor.
 
     Raises:
         RuntimeError: if an index is out of range, or its shape does not fit.
@@ -144,7 +171,8 @@ def gather(
     """
     dim = wrap_dim(dim, input._a.ndim)
     _check_index(input, index, "gather", "input")
-    if not index._a.size:
+    pick = _gather_sparse if sparse_grad and input._a.ndim else _gather
+    if not index._a.size and pick is _gather:
         nothing = input.reshape(-1)[:0].reshape(
             index._a.shape
         )  # with a history, as any other result
@@ -156,7 +184,7 @@ def gather(
                 f"no larger than self {list(input._a.shape)} apart from dimension {dim}"
             )
     _check_bounds(index, _size_along(input, dim), dim)
-    return into_same(out, _gather(input, index, dim=dim))
+    return into_same(out, pick(input, index, dim=dim))
 
 
 def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "scatter") -> int:

@@ -7,7 +7,6 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.config import settings
-from ...base.errors import NotYet
 from ...base.formats import sparse_coo, sparse_csc, sparse_csr
 from ...base.shapes import Size
 from ...core.overriding import disabled
@@ -66,7 +65,7 @@ class SparseTensor(Tensor):
     def _hold(self, indices: Tensor, values: Tensor, size: Any, coalesced: bool) -> SparseTensor:
         self._at, self._v = indices, values
         self._size = Size(size)
-        self._coalesced = coalesced
+        self._coalesced = coalesced or self._nnz() < 2
         self._a = SparseArray(self._size, values._a.dtype, values.device)
         return self
 
@@ -164,15 +163,23 @@ class SparseTensor(Tensor):
 
     @property
     def grad(self) -> Any:
-        """The gradient of the values, at their places."""
+        """The gradient at the places that have a value, each once."""
         g = self._v.grad
-        return None if g is None else self._with(g)
+        return None if g is None else self._gradient(g)._coalesced_(self._nnz() < 2)
 
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is not None and (not isinstance(value, SparseTensor) or value.shape != self.shape):
             raise RuntimeError("the gradient of a sparse tensor is a sparse tensor of its size")
-        self._v.grad = None if value is None else value._v
+        self._v.grad = None if value is None else value.to_dense()[tuple(self._at)]
+
+    def _gradient(self, g: Tensor) -> SparseTensor:
+        """The gradient of the values as one of this tensor: values that share a place have the same one."""
+        if self._coalesced:
+            return self._with(g)
+        one = self.detach().coalesce()
+        _, where = self._flat().unique(return_inverse=True)
+        return one._with(g.new_zeros((one._nnz(), *g.shape[1:])).index_copy(0, where, g))
 
     def retain_grad(self) -> None:
         """Keep the gradient of this result in `.grad`."""
@@ -182,8 +189,8 @@ class SparseTensor(Tensor):
         """Call a function with the gradient, when it is known."""
 
         def with_places(g: Tensor) -> Any:
-            replaced = hook(self._with(g))
-            return replaced._v if isinstance(replaced, SparseTensor) else replaced
+            replaced = hook(self._gradient(g))
+            return None if replaced is None else replaced.to_dense()[tuple(self._at)]
 
         return self._v.register_hook(with_places)
 
@@ -345,6 +352,22 @@ class SparseTensor(Tensor):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild, (self._at, self._v, tuple(self._size), self._coalesced)
 
+    def reshape(self, *shape: Any) -> Any:
+        """Refused, as in PyTorch."""
+        raise RuntimeError("reshape is not implemented for sparse tensors")
+
+    flatten: Any = reshape
+
+    def contiguous(self, memory_format: Any = None) -> SparseTensor:
+        """The tensor itself: there is no memory of the whole."""
+        return self
+
+    def sparse_resize_and_clear_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
+        """Another size, and no element."""
+        none = self._at.new_zeros((sparse_dim, 0))
+        values = self._v.detach().new_zeros((0, *tuple(size)[sparse_dim:]))
+        return self._hold(none, values, size, True)
+
     # -- products ---------------------------------------------------------------------------------
 
     def matmul(self, other: Any) -> Tensor:
@@ -486,11 +509,38 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
         >>> torch.tensor([[0.0, 5.0], [0.0, 0.0]]).to_sparse().values()
         tensor([5.])
     """
-    if sparse_dim not in (None, self.dim()):
-        raise NotYet("to_sparse: only with all dims sparse; use sparse_coo_tensor for the rest")
-    at = self.detach().nonzero()
+    n = self.dim() if sparse_dim is None else sparse_dim
+    if not 0 <= n <= self.dim() or (self.dim() and not n):
+        raise RuntimeError(
+            f"sparse_dim argument must be in [1,{self.dim()}] range, but {n} is given"
+        )
+    found = self.detach() != 0
+    at = (found.flatten(n).any(n) if n < self.dim() else found).nonzero()
     made = SparseTensor(at.t(), self[tuple(at.unbind(1))], self.shape, coalesced=True)
     return made.to_sparse(layout=layout)
+
+
+@public("Tensor")
+def sparse_mask(self: Tensor, mask: Any) -> SparseTensor:
+    """The elements at the places of a sparse tensor.
+
+    Args:
+        mask: a sparse tensor of the same size.
+
+    Raises:
+        RuntimeError: if the sizes differ.
+
+    Example:
+        >>> mask = torch.tensor([[0.0, 1.0], [0.0, 0.0]]).to_sparse()
+        >>> torch.tensor([[5.0, 6.0], [7.0, 8.0]]).sparse_mask(mask).values()
+        tensor([6.])
+    """
+    if self.shape != mask.shape:
+        raise RuntimeError(
+            "sparse_mask(): operands have incompatible sizes; self has size "
+            f"{list(self.shape)} but mask has size {list(mask.shape)}"
+        )
+    return mask._with(self.to_dense()[tuple(mask._at)])
 
 
 @public("Tensor")

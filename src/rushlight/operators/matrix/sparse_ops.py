@@ -62,10 +62,10 @@ def add_sparse(x: SparseTensor, y: SparseTensor) -> SparseTensor:
 
 def _merged(x: SparseTensor, y: SparseTensor) -> SparseTensor:
     a, b = x._flat()._host(), y._flat()._host()
-    where_x, where_y, n = _meeting(a, b)
+    wfoundx, wfoundy, n = _meeting(a, b)
     indices = x._at.new_zeros((x.sparse_dim(), n))
     values = x._v.new_zeros((n, *x._v.shape[1:]))
-    for one, where in ((x, tensor(where_x)), (y, tensor(where_y))):
+    for one, where in ((x, tensor(wfoundx)), (y, tensor(wfoundy))):
         indices.index_copy_(1, where, one._at)
         values = values.index_add(0, where, one._v)
     return SparseTensor(indices, values, x.shape, x._coalesced and y._coalesced)
@@ -77,22 +77,22 @@ def _meeting(a: np.ndarray, b: np.ndarray) -> tuple[Any, Any, int]:
         found, where = np.unique(np.concatenate([a, b]), return_inverse=True)
         return where[: a.size], where[a.size :], found.size
     left, right = a.tolist(), b.tolist()
-    where_a, where_b = [0] * len(left), [0] * len(right)
+    wfounda, wfoundb = [0] * len(left), [0] * len(right)
     i = j = n = 0
     while i < len(left) and j < len(right):
         p, q = left[i], right[j]
         if p <= q:
-            where_a[i] = n
+            wfounda[i] = n
             i += 1
         if q <= p:
-            where_b[j] = n
+            wfoundb[j] = n
             j += 1
         n += 1
-    for rest, start in ((where_a, i), (where_b, j)):
+    for rest, start in ((wfounda, i), (wfoundb, j)):
         count = len(rest) - start
         rest[start:] = range(n, n + count)
         n += count
-    return where_a, where_b, n
+    return wfounda, wfoundb, n
 
 
 def _minus(x: Any, y: Any) -> Any:
@@ -205,6 +205,34 @@ def _unsqueezed(x: SparseTensor, dim: int) -> SparseTensor:
     return SparseTensor(cat([x._at[:dim], row, x._at[dim:]]), x._v, size)
 
 
+def _selected(x: SparseTensor, window: tuple[Any, ...]) -> Any:
+    """One slice; dense where no sparse dim is left."""
+    dim, index = len(window) - 1, window[-1]
+    if index.__class__ is not int or any(w != (None, None, None) for w in window[:-1]):
+        raise refused("as_strided", x.device)
+    index = index % x.shape[dim]
+    n, size = x.sparse_dim(), (*x.shape[:dim], *x.shape[dim + 1 :])
+    if dim >= n:
+        return SparseTensor(x._at, x._v.select(dim - n + 1, index), size, x._coalesced)
+    found = x._at[dim].eq(index).nonzero().squeeze(1)
+    values = x._v.index_select(0, found)
+    if n == 1:
+        return values.sum(0)
+    rest = [d for d in range(n) if d != dim]
+    return SparseTensor(x._at[rest].index_select(1, found), values, size, x._coalesced)
+
+
+def _picked(x: SparseTensor, index: Tensor, dim: int) -> SparseTensor:
+    """Slices by their numbers, each as often as it is named."""
+    n, size = x.sparse_dim(), (*x.shape[:dim], index.numel(), *x.shape[dim + 1 :])
+    if dim >= n:
+        return SparseTensor(x._at, x._v.index_select(dim - n + 1, index), size, x._coalesced)
+    pairs = index.reshape(-1, 1).eq(x._at[dim]).nonzero()
+    at = x._at.index_select(1, pairs[:, 1])
+    at[dim] = pairs[:, 0]
+    return SparseTensor(at, x._v.index_select(0, pairs[:, 1]), size)
+
+
 def _joined(*tensors: Any, dim: int) -> Any:
     """Sparse tensors one behind the other along a sparse dim."""
     first = tensors[0]
@@ -227,6 +255,9 @@ ANSWERS: dict[str, Any] = {
     "add": _plus, "sub": _minus, "mul": _times, "div": _over, "pow": _power, "mm": _product, "mv": _product,
     "floor_divide": _rounded(OPS["floor_divide"]), "trunc_divide": _rounded(OPS["trunc_divide"]),
     "sum": summed, "unsqueeze": lambda x, *, dim: _unsqueezed(x, dim), "cat": _joined,
+    "stack": lambda *tensors, dim: _joined(*[_unsqueezed(t, dim) for t in tensors], dim=dim),
+    "select": lambda x, *, index: _selected(x, index), "index_select": lambda x, i, *, dim: _picked(x, i, dim),
+    "sum_to_size": lambda x, *, shape: x.to_dense().sum_to_size(shape),
     "any": lambda x, **_: x.coalesce()._v.any(), "t": lambda x: x.t(), "zeros_of": lambda x: x.detach().clone().zero_(),
     "transpose": lambda x, **dims: x.transpose(*dims.values()), "clone": lambda x, **_: x.clone(),
     **{name: _of_values(OPS[name], False) for name in ("neg", "cast")},
@@ -250,7 +281,7 @@ def of_op(op: Op, inputs: tuple, attrs: dict[str, Any]) -> Any:
 
 def changed(t: Tensor, fn: Any, args: tuple, kwargs: dict[str, Any]) -> Tensor:
     """`t` after `fn(t, ...)` was written into it, where `t` or an argument is sparse."""
-    name = fn.__name__
+    name = fn.name if isinstance(fn, Op) else fn.__name__
     if not isinstance(t, SparseTensor):
         return _changed_dense(t, name, fn, args, kwargs)
     check_writable(t._v)
@@ -262,6 +293,9 @@ def changed(t: Tensor, fn: Any, args: tuple, kwargs: dict[str, Any]) -> Tensor:
     if not isinstance(r, SparseTensor):
         raise RuntimeError(f"{name}_: a sparse tensor cannot hold a dense result")
     r = r if r.dtype is t.dtype else r.to(t.dtype)
+    if name in ("div", "neg"):  # who holds the values sees them change, as in PyTorch
+        t._v.copy_(r._v)
+        return t
     t._hold(r._at, r._v, t.shape, r._coalesced)
     return t
 
@@ -284,11 +318,19 @@ def gradient(leaf: Tensor, held: Any, g: Any) -> Any:
     """What a leaf's `.grad` becomes when `g` arrives and one of both is sparse."""
     if held is None:
         # A copy: the values may be part of a gradient that goes elsewhere, the places are the batch.
-        return g if here.state & TAPE == GRAD else g.clone()
+        return g if here.state & TAPE == GRAD else g.clone()._coalesced_(g._nnz() < 2)
     dense_arrives = not isinstance(g, SparseTensor)
     if dense_arrives or here.state & TAPE == GRAD:
         return g + held if dense_arrives else held + g
     return held.add_(g)
 
 
-sparse.of_op, sparse.changed, sparse.gradient = of_op, changed, gradient
+def like(kernel: str, x: SparseTensor, dtype: Any, device: Any, attrs: dict[str, Any]) -> Any:
+    """A new sparse tensor of the size of another: without elements, as only zeros can be."""
+    if kernel != "empty" and attrs.get("value") != 0:
+        raise refused("fill_" if kernel == "full" else f"{attrs.get('kind', kernel)}_", x.device)
+    made = x.detach().to(device or x.device, dtype or x.dtype)
+    return SparseTensor(made._at, made._v, x.shape).zero_()
+
+
+sparse.of_op, sparse.changed, sparse.gradient, sparse.like = of_op, changed, gradient, like
