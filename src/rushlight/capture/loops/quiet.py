@@ -14,33 +14,28 @@ import threading
 from typing import Any
 
 from ...base.locks import new_rlock
+from .piece import native
 
 _NAMES = "HUP INT QUIT USR1 USR2 ALRM TERM CHLD IO VTALRM PROF WINCH BREAK"
 _SIGNALS = tuple([int(n) for s in _NAMES.split() if (n := getattr(signal, f"SIG{s}", None))])
 
 
-class Quiet:
-    """The tracer's own thread enters it by `with`; another one takes `lock` itself."""
+class InPython:
+    """What the C extension has, too (`native/quiet.c`)."""
 
     __slots__ = ("collects", "depth", "handlers", "late", "lock", "note", "watched")
 
     def __init__(self) -> None:
-        self.lock = new_rlock()
         self.depth = 0
         self.collects = False  # whether collections are switched on again at the end
         self.watched: tuple[int, ...] = ()  # signals whose handlers are functions of Python
         self.handlers: list[tuple[int, Any]] = []  # those that are put off now
         self.late: list[tuple[int, Any]] = []  # signals that came meanwhile, and where
-        self.note = lambda number, frame: self.late.append((number, frame))
-        self.look()
 
-    def look(self) -> None:
-        """Find out which signals have handlers; only the main thread runs them."""
-        if threading.get_ident() != threading.main_thread().ident:
-            self.watched = ()
-            return
+    def look_at(self, signals: tuple[int, ...]) -> None:
+        """Watch those of some signals that have handlers."""
         get = _signal.getsignal
-        self.watched = tuple([n for n in _SIGNALS if callable(get(n))])
+        self.watched = tuple([n for n in signals if callable(get(n))])
 
     def __enter__(self) -> None:
         self.enter()
@@ -78,12 +73,38 @@ class Quiet:
             raise
 
     def _put_back(self) -> None:
+        raise NotImplementedError
+
+
+Base: Any = InPython if native is None else native.Quiet
+
+
+class Quiet(Base):
+    """The tracer's own thread enters it by `with`; another one takes `lock` itself."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = new_rlock()
+        self.note = lambda number, frame: self.late.append((number, frame))
+        self.look()
+
+    def look(self) -> None:
+        """Find out which signals have handlers; only the main thread runs them."""
+        main = threading.get_ident() == threading.main_thread().ident
+        self.look_at(_SIGNALS if main else ())
+
+    def _put_back(self) -> None:
         """The handlers are those of the user again, and what came meanwhile is told to them."""
         held, late = self.handlers, self.late
         self.handlers, self.late = [], []
-        before = dict(held)
         for n, handler in held:
             if _signal.getsignal(n) is self.note:
                 _signal.signal(n, handler)
+        late, self.late = late + self.late, []
+        before = dict(held)
         for n, frame in late:
-            before[n](n, frame)
+            handler = before.get(n) or _signal.getsignal(n)
+            if callable(handler):
+                handler(n, frame)

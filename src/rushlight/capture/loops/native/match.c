@@ -504,12 +504,13 @@ PyMODINIT_FUNC PyInit__match(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
             return NULL;
-    if (name_graph() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
+    if (name_graph() < 0 || name_quiet() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    if (PyModule_AddObjectRef(module, "Cursor", (PyObject *)&cursor_type) < 0)
+    if (PyModule_AddObjectRef(module, "Cursor", (PyObject *)&cursor_type) < 0 ||
+        PyModule_AddObjectRef(module, "Quiet", (PyObject *)&quiet_type) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -50,3 +50,7 @@ PyObject *find_slots(PyObject *module, PyObject *args);
 
 /* update.c */
 PyObject *stepped(PyObject *module, PyObject *args);
+
+/* quiet.c */
+extern PyTypeObject quiet_type;
+int name_quiet(void);
