@@ -112,3 +112,43 @@ def test_helpers_of_distributions(lib):
         == lib.normal(lib.zeros(3, dtype=lib.float64), lib.ones(3, dtype=lib.float64)).tolist()
     )
     assert lib.serialization.DEFAULT_PROTOCOL == 2
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 6, 7])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_prefixes_of_an_associative_function(length, reverse):
+    from rushlight._higher_order_ops.associative_scan import associative_scan
+
+    def combine(left, right):
+        return {"a": left["a"] * right["a"], "b": right["a"] * left["b"] + right["b"]}
+
+    rushlight.manual_seed(0)
+    xs = {k: rushlight.rand(2, length, dtype=rushlight.float64) for k in "ab"}
+    xs["a"].requires_grad_()
+    out = associative_scan(combine, xs, 1, reverse=reverse, combine_mode="generic")
+    held, slow = None, []  # step by step
+    for i in reversed(range(length)) if reverse else range(length):
+        x = {k: v[:, i] for k, v in xs.items()}
+        held = x if held is None else combine(held, x)
+        slow.append(held["b"])
+    expected = rushlight.stack(slow[::-1] if reverse else slow, 1)
+    assert rushlight.allclose(out["b"], expected)
+    if length > 1:
+        grads = [rushlight.autograd.grad(y.sum(), xs["a"])[0] for y in (out["b"], expected)]
+        assert rushlight.allclose(*grads)
+
+
+def test_scans_refuse_what_pytorch_does():
+    from rushlight._higher_order_ops import associative_scan, map, scan
+
+    with pytest.raises(ValueError, match="on CUDA or XPU"):
+        associative_scan(rushlight.add, rushlight.arange(3), 0)
+    with pytest.raises(ValueError, match="'pointwise' or 'generic'"):
+        associative_scan(rushlight.add, rushlight.arange(3), 0, combine_mode="x")
+    with pytest.raises(ValueError, match="scan dimension > 0"):
+        associative_scan(rushlight.add, rushlight.zeros(0), 0, combine_mode="generic")
+    xs = rushlight.arange(6.0).reshape(3, 2)
+    last, ys = scan(lambda c, x: (c + x, c * x), rushlight.zeros(3), xs, dim=1, reverse=True)
+    assert last.tolist() == [1.0, 5.0, 9.0]
+    assert ys.tolist() == [[0.0, 0.0], [6.0, 0.0], [20.0, 0.0]]
+    assert map(lambda x: {"s": x.sum()}, xs)["s"].tolist() == [1.0, 5.0, 9.0]

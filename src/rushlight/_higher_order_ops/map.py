@@ -1,0 +1,5 @@
+"""`torch._higher_order_ops.map`: a function of each row."""
+
+from .._loops import map
+
+__all__ = ["map"]
