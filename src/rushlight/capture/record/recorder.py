@@ -16,6 +16,7 @@ from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime import devices
 from ...runtime.door import Kernel
+from ...runtime.sparse_array import SparseArray
 from ..program.instructions import Instruction, Program
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
 from .reads import Reading, watched
@@ -123,6 +124,8 @@ class Recorder:
         return self._outside(a) if known is None else known
 
     def _outside(self, a: Any) -> Slot:
+        if a.__class__ is SparseArray:
+            raise CannotCapture("it makes a sparse tensor, as a gradient or otherwise")
         root = root_array(a)
         storage = self.roots.get(id(root))
         if storage is None:

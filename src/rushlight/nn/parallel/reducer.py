@@ -131,10 +131,10 @@ class Reducer:
     def _fill(self, bucket: Bucket, k: int, param: Any) -> None:
         """Copy a gradient into its bucket; with `gradient_as_bucket_view` it stays there."""
         view, grad = bucket.views[k], param.grad
-        if grad.is_sparse:
-            raise RuntimeError("DistributedDataParallel does not exchange sparse gradients")
         with no_grad():
-            if not _same_memory(grad, view):
+            if grad.is_sparse:  # exchanged with its zeros, and sparse again in `_give_back`
+                view.copy_(grad.to_dense())
+            elif not _same_memory(grad, view):
                 view.copy_(grad)
                 if self.as_view:
                     param._grad = view
@@ -211,12 +211,16 @@ class Reducer:
             if i not in self.used:
                 if anywhere is None or i not in anywhere:
                     continue  # no rank used it: its gradient stays as it was
-                if self.as_view:
+                if _is_sparse(param._grad):
+                    param._grad = view.to_sparse(param._grad.sparse_dim())
+                elif self.as_view:
                     param._grad = view
                 elif param._grad is None:
                     param._grad = view.clone()
                 else:
                     param._grad.copy_(view)
+            elif _is_sparse(param._grad):
+                param._grad = view.to_sparse(param._grad.sparse_dim())
             elif self.as_view:
                 param._grad = view
             elif not _same_memory(param._grad, view):
@@ -266,6 +270,10 @@ class Reducer:
     def close(self) -> None:
         for handle in self._handles:
             handle.remove()
+
+
+def _is_sparse(grad: Any) -> bool:
+    return grad is not None and grad.is_sparse
 
 
 def _same_memory(a: Any, b: Any) -> bool:

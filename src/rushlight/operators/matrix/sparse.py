@@ -59,6 +59,8 @@ class SparseTensor(Tensor):
             open_sparse()
         if here.tracer is not None:
             here.tracer.interrupt("a sparse tensor was made")
+        if here.recorder is not None:
+            here.recorder.complain("makes a sparse tensor")
         self._edge = self._grad = self._ver = self._ext = None
         self._hold(indices, values, size, coalesced)
 
