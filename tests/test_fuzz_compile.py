@@ -23,6 +23,12 @@ def test_random_programs(first):
         )
 
 
+@pytest.mark.parametrize("seed", [710704])  # words of errors: which node would fail first
+def test_programs_that_once_differed(seed):
+    case = fuzz_compile.Case(seed)
+    assert fuzz_compile.check(case) is None, f"python tools/fuzz_compile.py --seed {seed}\n{case}"
+
+
 def test_a_difference_is_found_and_made_smaller():
     """A side that forgets a number differs, and what is left of the program is what shows it."""
     case = fuzz_compile.Case(0)

@@ -178,7 +178,9 @@ class Recording:
             edge = value._edge
             if edge is not None and not _spent(edge[0]):
                 self.live.append((len(self.leaf_makers), value))
-            return ("tensor", self.add_result(slot), None if edge is None else edge[0].name())
+            failure = None if edge is None else _first_failure(edge[0])
+            name = None if edge is None else edge[0].name()
+            return ("tensor", self.add_result(slot), name, failure)
         reading = getattr(value, "reading", None)
         if reading is not None and isinstance(value, (int, float)):
             return (
@@ -341,6 +343,25 @@ def _spent(node: Any) -> bool:
             return True
         stack.extend([e[0] for e in node.edges if e is not None])
     return False
+
+
+def _first_failure(node: Any) -> tuple[int, str] | None:
+    """Which node of a graph a backward pass would fail at first, by its number, and why; None where it would not."""
+    nodes, stack = {}, [node]
+    while stack:
+        node = stack.pop()
+        if node.seq not in nodes:
+            nodes[node.seq] = node
+            stack.extend([e[0] for e in node.edges if e is not None])
+    for seq in sorted(nodes, reverse=True):  # the order in which a pass comes to them
+        saved, outputs = (getattr(nodes[seq], name, None) for name in ("saved", "outputs"))
+        if FREED in (saved, outputs):
+            return seq, "freed"
+        kept = [*(saved.values() if isinstance(saved, dict) else ()), *(outputs or ())]
+        for k in kept:
+            if k.__class__ is tuple and len(k) == 3 and k[1].__class__ is list and k[1][0] != k[2]:
+                return seq, f"a tensor {list(k[0].shape)} that a compiled function used"
+    return None
 
 
 def _numbers(o: Any) -> list:

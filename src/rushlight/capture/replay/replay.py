@@ -29,16 +29,22 @@ _IN_FLIGHT = 8  # calls of one program that may wait for their backward
 class SpentNode(Node):
     """The history of a replayed result: its backward has been done inside the program."""
 
-    __slots__ = ("label",)
+    __slots__ = ("label", "why")
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, why: str = "freed") -> None:
         super().__init__(())
         self.label = label
+        self.why = why
 
     def name(self) -> str:
         return self.label
 
     def apply(self, gs: list[Any]) -> NoReturn:
+        if self.why != "freed":
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace "
+                f"operation: {self.why} has changed inside of it since."
+            )
         raise RuntimeError(
             "Trying to backward through the graph a second time: this tensor comes from a compiled "
             "function that has called backward() itself. Differentiate inside that function, or "
@@ -66,7 +72,7 @@ class Replay:
         self.recorded = r.program
         first: tuple = self.makers[0] if self.shape is None and len(self.makers) == 1 else ("",)
         self.alone = first[0] == "tensor" and r.backward is None
-        self.spent = SpentNode(first[2] if self.alone and first[2] else "")
+        self.spent = self._spent_node(first) if self.alone and first[2] else SpentNode("")
         self.complaint: str | None = None  # what had to be left out of the program
         _drop_unread(r)
         self.program = optimise(r.program)
@@ -300,13 +306,29 @@ class Replay:
         self.lent.measure()
         return result
 
+    def _spent_nodes(self, live: Sequence[int]) -> dict[int, SpentNode]:
+        """By place, in the order of the nodes that would fail: a pass comes to the youngest first."""
+        found = [
+            (0 if m[3] is None else m[3][0], place)
+            for place, m in enumerate(self.makers)
+            if m[0] == "tensor" and m[2] is not None and place not in live
+        ]
+        return {place: self._spent_node(self.makers[place]) for _, place in sorted(found)}
+
+    @staticmethod
+    def _spent_node(maker: tuple) -> SpentNode:
+        """The history of a result that a backward pass from outside cannot use; it fails as the eager one would."""
+        return SpentNode(maker[2], maker[3][1] if maker[3] is not None else "freed")
+
     def _one(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Tensor:
         """The result that is one tensor alone, most often the loss after its backward."""
-        _, place, label = self.makers[0]
+        _, place, label, _ = self.makers[0]
         t = self._tensor(place, outs, tensors)
         if label is not None:
             if self.spent.hooks or self.spent.pre_hooks:
-                self.spent = SpentNode(label)  # somebody hung a hook on an earlier result
+                self.spent = self._spent_node(
+                    self.makers[0]
+                )  # somebody hung a hook on an earlier result
             t._edge = (self.spent, 0)
         return t
 
@@ -320,6 +342,7 @@ class Replay:
     def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
         makers = enumerate(self.makers)
         live = () if node is None else self.backward.outputs
+        spent = self._spent_nodes(live)
 
         def leaf(_: Any) -> Any:
             place, maker = next(makers)
@@ -329,7 +352,7 @@ class Replay:
                 if place in live:
                     t._edge = (node, live.index(place))
                 elif maker[2] is not None:
-                    t._edge = (SpentNode(maker[2]), 0)
+                    t._edge = (spent[place], 0)
                 return t
             if kind == "number":
                 return maker[2](outs[maker[1]].item())
