@@ -91,6 +91,22 @@ static PyObject *conv_one(const Geo *g, PyObject *const *args, const npy_intp *s
     return (PyObject *)out;
 }
 
+/* -- one channel per group -------------------------------------------------------------------------- */
+
+static PyObject *conv_depth(const Geo *g, PyObject *const *args, const npy_intp *shape, int last) {
+    const int as_is = last && g->o == g->c && is_channels_last(ARRAY(args[0]));
+    PyArrayObject *out = as_is ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
+    PyArrayObject *x = as_is ? ARRAY(Py_NewRef(args[0])) : array_plain(args[0]), *w = array_plain(args[1]);
+    const float *bias = args[2] == Py_None ? NULL : DATA(ARRAY(args[2]));
+    if (!out || !x || !w || depthwise(g, DATA(x), DATA(w), bias, DATA(out), as_is) < 0) {
+        Py_CLEAR(out);
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(w);
+    return (PyObject *)(out && last && !as_is ? array_turned(out) : out);
+}
+
 /* -- many ------------------------------------------------------------------------------------------ */
 
 static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b,
@@ -140,6 +156,7 @@ static PyObject *conv(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     const idx places = g.n * volume(g.out);
     if (g.groups == 1 && places > 0 && places <= FEW_PLACES && g.o >= places) return conv_few(&g, args, shape, last);
     if (is_one_place(&g)) return conv_one(&g, args, shape, last);
+    if (is_depthwise(&g, last)) return conv_depth(&g, args, shape, last);
     Conv v = {.n = 0};
     if (!conv_form(&v, g.out[2], g.out[1], (g.in[2] + 2 * g.p[2] + g.s[2] - 1) / g.s[2])) return REFUSE;
     PyArrayObject *out = array_new(g.ndim, shape, NPY_FLOAT32);

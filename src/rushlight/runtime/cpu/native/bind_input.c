@@ -212,6 +212,19 @@ static PyObject *input_one(const Geo *g, PyObject *const *args, const npy_intp *
     return (PyObject *)gx;
 }
 
+static PyObject *input_depth(const Geo *g, PyObject *const *args, const npy_intp *shape) {
+    const int last = is_channels_last(ARRAY(args[0])), as_is = last && g->o == g->c;
+    PyArrayObject *gx = as_is ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
+    PyArrayObject *gy = as_is ? ARRAY(Py_NewRef(args[0])) : array_plain(args[0]), *w = array_plain(args[1]);
+    if (!gx || !gy || !w || depthwise_input(g, DATA(gy), DATA(w), DATA(gx), as_is) < 0) {
+        Py_CLEAR(gx);
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+    }
+    Py_XDECREF(gy);
+    Py_XDECREF(w);
+    return (PyObject *)(gx && last && !as_is ? array_turned(gx) : gx);
+}
+
 static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     if (!conv_args(args, 0, 1)) return REFUSE;
     PyArrayObject *gy = ARRAY(args[0]), *w = ARRAY(args[1]);
@@ -224,6 +237,7 @@ static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObje
         if (x_shape[i] == 0) return REFUSE;
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
     if (is_one_place(&g)) return input_one(&g, args, x_shape);
+    if (is_depthwise(&g, 0)) return input_depth(&g, args, x_shape);
     Conv v = {.n = 0};
     const idx row = (g.k[2] - 1) * g.d[2] / g.s[2] + (g.in[2] - 1 + g.p[2]) / g.s[2] + 1;
     if (!conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) return REFUSE;

@@ -246,11 +246,18 @@ static PyObject *conv_grad_weight(PyObject *const *args, Py_ssize_t nargs, PyObj
     Geo g;
     if (geometry(&g, attrs, x, PyArray_DIMS(x), w_shape, ndim) < 0) return NULL;
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
-    PyArrayObject *gw = array_new(ndim, w_shape, NPY_FLOAT32);
-    gy = readable(args[0]), x = readable(args[1]);
-    const int last = is_channels_last(ARRAY(args[0])) && is_channels_last(ARRAY(args[1]));
+    const int last = is_channels_last(gy) && is_channels_last(x), deep = is_depthwise(&g, last);
     const int one = is_one_place(&g) && (last || volume(g.s) > 1 || volume(g.out) <= FEW_PLACES);
-    if (!gw || !gy || !x || (one ? one_place_weight(&g, gy, x, gw, last) : weight_run(&g, gy, x, gw, 0)) < 0) {
+    const int as_is = deep && last && g.o == g.c;
+    PyArrayObject *gw = array_new(ndim, w_shape, NPY_FLOAT32);
+    gy = deep && !as_is ? array_plain(args[0]) : readable(args[0]);
+    x = deep && !as_is ? array_plain(args[1]) : readable(args[1]);
+    int status = -1;
+    if (gw && gy && x)
+        status = deep  ? depthwise_weight(&g, DATA(gy), DATA(x), DATA(gw), as_is)
+                 : one ? one_place_weight(&g, gy, x, gw, last)
+                       : weight_run(&g, gy, x, gw, 0);
+    if (status < 0) {
         Py_CLEAR(gw);
         if (!PyErr_Occurred()) PyErr_NoMemory();
     }

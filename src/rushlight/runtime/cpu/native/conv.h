@@ -169,6 +169,12 @@ int one_place(const Geo *g, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b
 int one_place_input(const Geo *g, PyArrayObject *gy, PyArrayObject *w, PyArrayObject *gx, int last);
 int one_place_weight(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArrayObject *gw, int last);
 
+/* bind_depth.c: one channel per group. `last`: all images lie with channels last, else all are plain. */
+int is_depthwise(const Geo *g, int last);
+int depthwise(const Geo *g, const float *x, const float *w, const float *bias, float *y, int last);
+int depthwise_input(const Geo *g, const float *gy, const float *w, float *gx, int last);
+int depthwise_weight(const Geo *g, const float *gy, const float *x, float *gw, int last);
+
 static inline int conv_args(PyObject *const *args, int first, int second) {
     for (int i = first; i <= second; i++)
         if (!is_float(args[i])) return 0;

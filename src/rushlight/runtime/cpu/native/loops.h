@@ -7,6 +7,7 @@
 #include "k_gemm.h"
 #include "k_conv.h"
 #include "k_weight.h"
+#include "k_depth.h"
 #include "k_pool.h"
 #include "k_point.h"
 #include "k_active.h"
@@ -29,6 +30,9 @@ const Loops K(loops) = {
     .corr_run = K(corr_run),
     .outer_width = K(outer_width),
     .outer_run = K(outer_run),
+    .depth = K(depth),
+    .depth_spread = K(depth_spread),
+    .depth_weight = K(depth_weight),
     .max_2x2 = K(max_2x2),
     .max_row = K(max_row),
     .add_row = K(add_row),

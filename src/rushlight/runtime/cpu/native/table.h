@@ -38,6 +38,12 @@ typedef struct {
     idx images, x_image, g_image;
 } Corr;
 
+/* A depthwise convolution of images [place][channel], whose places are `x_step` and `y_step` floats apart. */
+typedef struct {
+    idx in[3], out[3], k[3], s[3], p[3], d[3];
+    idx x_step, y_step;
+} Depth;
+
 typedef struct {
     const char *name;
     int lanes;
@@ -55,6 +61,10 @@ typedef struct {
     void (*corr_run)(const Corr *, const float *buf, const float *g, float *gw, int first);
     idx (*outer_width)(idx outs); /* channels of a panel */
     void (*outer_run)(const Corr *, const float *buf, const float *g, float *sums, int first);
+    /* depth.h: one image of as many channels as there are lanes */
+    void (*depth)(const Depth *, const float *x, const float *w, const float *bias, float *y);
+    void (*depth_spread)(const Depth *, const float *g, const float *w, float *x);
+    void (*depth_weight)(const Depth *, const float *x, const float *g, float *sums);
     /* pool.h */
     void (*max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index);
     void (*max_row)(const float *x, idx n, idx step, int32_t at, float *best, int32_t *index);
