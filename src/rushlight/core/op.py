@@ -56,9 +56,13 @@ class Op:
         meta: Callable[..., Any] | None = None,
         new_gradients: bool = False,
         widens_itself: bool = False,
+        kernel: Kernel | None = None,
     ) -> None:
         self.name = name or fn.__name__
-        self.kernel = Kernel(self.name, fn, is_view=view, moves_only=moves_only, meta=meta)
+        # one that is given is another op's, whose results are the same and whose derivatives are not
+        self.kernel = kernel or Kernel(
+            self.name, fn, is_view=view, moves_only=moves_only, meta=meta
+        )
         self.impls = self.kernel.impls
         self.rule = rule
         self.broadcasts = broadcasts

@@ -89,9 +89,8 @@ _gather_grad.derivative(g=lambda g, index, dim: _gather(g, index, dim=dim))
 _gather_sparse = Op(
     _gather_body,
     "gather_sparse",
-    moves_only=True,
     grad_name="GatherBackward0",
-    meta=lambda x, index, *, dim: (index.shape, x.dtype),
+    kernel=_gather.kernel,
 )
 
 

@@ -74,7 +74,7 @@ embedding_sparse = Op(
     _embedding_body,
     "embedding_sparse",
     grad_name="EmbeddingBackward0",
-    meta=lambda weight, indices, **_: (indices.shape + weight.shape[1:], weight.dtype),
+    kernel=embedding_op.kernel,
 )
 
 
