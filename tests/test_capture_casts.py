@@ -14,7 +14,7 @@ from rushlight.capture.passes.dead import drop_dead
 from test_capture_passes import compute, for_gpu, names, record
 
 
-def step():
+def step(clips=False):
     torch.manual_seed(0)
     net = nn.Sequential(*[nn.Linear(6, 6) for _ in range(5)])
     opt = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -24,14 +24,17 @@ def step():
         with torch.autocast("cpu", torch.bfloat16):
             loss = net(x).float().square().mean()
         loss.backward()
+        if clips:
+            nn.utils.clip_grad_norm_(net.parameters(), 0.01)
         opt.step()
         return loss
 
     return net, fn
 
 
-def test_weights_join_in_front_and_gradients_at_the_end():
-    net, fn = step()
+@pytest.mark.parametrize("clips", [False, True], ids=["", "clipped in place"])
+def test_weights_join_in_front_and_gradients_at_the_end(clips):
+    net, fn = step(clips)
     x = torch.randn(3, 6)
     fn(x)
     program = drop_dead(drop_copies(record(fn, x)))

@@ -42,7 +42,7 @@ _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
 # Whose kernels a library has several of.
 _CHOSEN = frozenset(
     ("linear", "mm", "mm_nt", "mm_tn", "bmm", "bmm_nt", "bmm_tn", "conv", "conv_relu", "conv_grad_input",
-     "conv_grad_weight", "conv_grads")
+     "conv_grad_weight", "conv_grads", "attention", "attention_grad", "masked_attention", "masked_attention_grad")
 )  # fmt: skip
 
 # So many numbers are compared with what NumPy computes: CuPy would compile kernels of its own, 1 s each, for

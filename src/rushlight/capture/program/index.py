@@ -117,7 +117,8 @@ class Index:
         at = self.place[ins]
         if any(self.is_written(s, min(at, to), max(at, to)) for s in ins.reads) or ins.has_effect:
             return False
-        return all(self.is_once(s) and not self._is_touched(s, at, to) for s in ins.outputs)
+        own = all(s.storage.kind == MADE for s in ins.outputs)
+        return own and not any(self._is_touched(s, at, to) for s in ins.outputs)
 
     def is_seen(self, slot: Slot, gone: set[int]) -> bool:
         """Whether its memory is used by anything else than the instructions at `gone`, and views that only these read."""

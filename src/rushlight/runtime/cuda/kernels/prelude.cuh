@@ -45,9 +45,14 @@ template <class C> __device__ __forceinline__ half_t narrow(To<half_t>, C v) {
 }
 template <class C> __device__ __forceinline__ bf16_t narrow(To<bf16_t>, C v) {
     bf16_t b;
+#if __CUDA_ARCH__ >= 800
+    float f = (float)v;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b.bits) : "f"(f));
+#else
     unsigned u = __float_as_uint((float)v);
     if ((u & 0x7fffffffu) > 0x7f800000u) b.bits = 0x7fc0;
     else b.bits = (unsigned short)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+#endif
     return b;
 }
 template <class R, class C> __device__ __forceinline__ cplx<R> narrow(To<cplx<R>>, C v) {
