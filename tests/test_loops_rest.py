@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import rushlight as rl
+import traced
 from rushlight import nn, optim
+from rushlight.capture.loops.paying import Trial
 from rushlight.capture.loops.rest import Rest
 from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
@@ -96,13 +98,28 @@ def test_listeners_and_switching_off_while_it_rests() -> None:
     assert here.tracer is None
 
 
-def test_what_was_saved_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For `--explain` a few stretches of a known loop are left to eager, and nothing changes but their time."""
-    monkeypatch.setattr(meeting, "timed", True)
+@pytest.mark.parametrize("pays", [True, False])
+def test_what_does_not_pay_is_let_alone(pays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few stretches of a known loop are left to eager; where that is quicker, all of them from then on."""
+    monkeypatch.setattr(traced, "TIMED", [True])
+    monkeypatch.setattr(Trial, "is_loss", lambda self: len(self.eager) >= 6 and not pays)
 
     def program() -> list[float]:
-        return [(x * 2).tanh().sum().item() for x in [rl.randn(4, 6) for _ in range(20)]]
+        return [(x * 2).tanh().sum().item() for x in [rl.randn(4, 6) for _ in range(60)]]
 
-    seen = both(program, replays=8)
+    seen = both(program, replays=18)
     [row] = seen.loops
-    assert row["eager"] > 0 and row["replayed"] <= 20 - 3 - 3
+    assert row["eager"] > 0 and (row["replayed"] > 40) == pays
+    whys = [p.why for p in seen.places.values() if p.why is not None]
+    assert pays or any("does not pay" in why for why in whys)
+
+
+def test_times_decide() -> None:
+    trial = Trial()
+    for i in range(30):
+        if trial.wants_eager():
+            trial.took_eager(2.0 if i < 28 else 0.1)
+        trial.took_replay(1.0 + i % 3)
+    assert len(trial.eager) == 6 and not trial.is_loss()
+    trial.eager = [1.5] * 6
+    assert trial.is_loss() and "does not pay" in trial.text()

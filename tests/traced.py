@@ -13,6 +13,10 @@ from rushlight.capture.loops import tracer
 from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
 
+TIMED = [
+    False
+]  # whether paths that do not pay are let alone: what a test sees would depend on the machine
+
 
 class Seen:
     """What tracing did in a run."""
@@ -28,6 +32,7 @@ class Seen:
 def run_traced(program: Callable[..., Any], *args: Any) -> tuple[Any, Seen]:
     """The program's answer with tracing on, and what tracing did."""
     barred, meeting.barred = meeting.barred, None
+    timed, meeting.timed = meeting.timed, TIMED[0]
     elders = frozenset(threading.enumerate())  # left by other tests: they do not know the program
     alone = tracer.alone
     tracer.alone = lambda: alone() or elders.issuperset(threading.enumerate())
@@ -37,7 +42,7 @@ def run_traced(program: Callable[..., Any], *args: Any) -> tuple[Any, Seen]:
         return out, Seen(here.tracer)
     finally:
         rl.tracing(False)
-        meeting.barred, tracer.alone = barred, alone
+        meeting.barred, meeting.timed, tracer.alone = barred, timed, alone
 
 
 def both(program: Callable[..., Any], *args: Any, replays: int = 1, exact: bool = False) -> Seen:

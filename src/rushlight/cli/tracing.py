@@ -32,14 +32,11 @@ def explained() -> Iterator[None]:
         yield
         return
     import rushlight as rl
-    from rushlight.core.hot import meeting
 
-    meeting.timed = _asked["explain"]
     rl.tracing(True)
     try:
         yield
     finally:
-        meeting.timed = False
         if _asked["explain"]:
             from rushlight.capture.loops.report import table
             from rushlight.runtime.thread import here

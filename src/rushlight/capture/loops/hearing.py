@@ -114,6 +114,14 @@ class Hearing(Matching):
             if place.last is path:
                 place.last, place.known, place.listen = None, False, 2
 
+    def _give_up(self, path: Path) -> None:
+        """A path that does not pay goes, and so does the listening behind its places."""
+        text = path.trial.text()
+        places = [p for p in self.places.values() if p.last is path]
+        self._drop(path)
+        for place in places:
+            place.give_up(text)
+
     def _change_paths(self) -> None:
         """Other settings: what was heard under the old ones is of no use."""
         self.numerics = settings.numerics

@@ -17,6 +17,7 @@ from .ear import Ear
 from .fragile import look_of
 from .macros import Macro
 from .pairing import Pairing
+from .paying import Trial
 from .pool import Pool, array_type
 from .rewriting import Rewriting
 from .running import Running
@@ -42,6 +43,7 @@ class Path(Running):
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.inside: set[int] = set()  # numbers that only kernels of macros know
         self.launches = self.misses = 0
+        self.trial = Trial()
         self.numerics = settings.numerics  # that the program is made for
         self.table: Any = None  # of the cursor in C
         self._read(second)

@@ -10,7 +10,6 @@ from .pairing import Pairing
 
 _LISTEN = 4  # stretches heard before a place is given up, and after one that was not expected
 _RECENT = 3  # stretches that wait for one like them
-_TIMINGS = 3
 _MISSES = 16  # more than this, and more than matches: not worth it
 
 
@@ -25,7 +24,6 @@ class Place:
         self.recent: list[Ear] = []
         self.why: str | None = None  # why nothing is tried here any more
         self.last: Any = None  # the path that was taken last
-        self.timings = _TIMINGS  # stretches that may still be run eagerly to see how long they take
 
     def missed(self, why: str) -> None:
         """The stretch was none of the known paths."""

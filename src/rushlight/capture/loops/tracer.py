@@ -67,9 +67,9 @@ class Tracer(Hearing):
                 here.tracer = Rest(self)
             return
         self.idle = self.rested = 0
-        if meeting.timed and place.known and place.timings and place.last in self.paths:
-            place.timings -= 1
-            self.left = (place.last, time.perf_counter())
+        last = place.last
+        if meeting.timed and place.known and last in self.paths and last.trial.wants_eager():
+            self.left = (last, time.perf_counter())
         elif self.paths and (place.known or place.seen < 3):
             self._match(place)
         elif place.listen > 0:
@@ -103,7 +103,10 @@ class Tracer(Hearing):
             if self.left is not None:
                 path, began = self.left
                 self.left = None
-                self.report.took(path, time.perf_counter() - began)
+                path.trial.took_eager(seconds := time.perf_counter() - began)
+                self.report.took(path, seconds)
+                if path.trial.is_loss() and path in self.paths:
+                    self._give_up(path)
             if self.mode == HEAR:
                 self._consider()
             elif self._on_path():
@@ -272,7 +275,9 @@ class Tracer(Hearing):
             self._drop(path)
             self._clear()
             raise
-        self.report.launched(path, time.perf_counter() - self.began)
+        seconds = time.perf_counter() - self.began
+        path.trial.took_replay(seconds)
+        self.report.launched(path, seconds)
         assert place is not None
         place.matches += 1
         place.known, place.last = True, path

@@ -1,0 +1,41 @@
+"""Whether a path pays: some of its stretches are left to eager, and the usual times of both are compared."""
+
+from __future__ import annotations
+
+from statistics import median
+
+_TURNS = 6  # stretches that are left to eager before it is decided
+_BETWEEN = 3  # replays for each of them: the two take turns, since others use the machine, too
+
+
+class Trial:
+    """The times of one path, in seconds."""
+
+    __slots__ = ("eager", "replayed")
+
+    def __init__(self) -> None:
+        self.eager: list[float] = []
+        self.replayed: list[float] = []
+
+    def wants_eager(self) -> bool:
+        """Whether the next stretch is left to eager."""
+        turns = len(self.eager)
+        return turns < _TURNS and len(self.replayed) >= _BETWEEN * (turns + 1)
+
+    def took_eager(self, seconds: float) -> None:
+        """A stretch was left to eager."""
+        self.eager.append(seconds)
+
+    def took_replay(self, seconds: float) -> None:
+        """A stretch was replayed."""
+        if len(self.eager) < _TURNS:
+            self.replayed.append(seconds)
+
+    def is_loss(self) -> bool:
+        """Whether it is known that eager is quicker."""
+        return len(self.eager) >= _TURNS and median(self.eager) < median(self.replayed)
+
+    def text(self) -> str:
+        """What was measured, for a report."""
+        replay, eager = median(self.replayed) * 1e6, median(self.eager) * 1e6
+        return f"it does not pay: {replay:.0f} us replayed, {eager:.0f} us eager"
