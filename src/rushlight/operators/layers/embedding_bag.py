@@ -65,11 +65,6 @@ def _check(input: Tensor, offsets: Any, mode: str, weights: Any, include_last: b
             f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have "
             f"the same shape as the input ({input.shape})"
         )
-    if weights is not None and mode != "sum":
-        raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
-            f"for mode='sum' (got mode='{mode}')."
-        )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if input._a.ndim == 2:
@@ -135,6 +130,11 @@ def embedding_bag(
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}')."
+        )
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     padding = padding_row(padding_idx, weight._a.shape[0])

@@ -296,7 +296,7 @@ def changed(t: Tensor, fn: Any, args: tuple, kwargs: dict[str, Any]) -> Tensor:
     if name in ("div", "neg"):  # who holds the values sees them change, as in PyTorch
         t._v.copy_(r._v)
         return t
-    t._hold(r._at, r._v, t.shape, r._coalesced)
+    t._hold(r._at, r._v, t.shape, r._coalesced and name != "mul")  # which PyTorch does not say
     return t
 
 
