@@ -226,3 +226,36 @@ def test_a_function_without_a_rule_for_forward_mode(lib: Any) -> None:
 
     with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
         Double.jvp(None, lib.ones(1))
+
+
+@BOTH
+def test_bytes_become_a_tensor_by_way_of_a_storage(lib: Any) -> None:
+    packed = lib.ByteTensor(lib.ByteStorage._from_buffer(b"abc"))
+    assert packed.tolist() == [97, 98, 99] and packed.dtype == lib.uint8
+    assert packed.resize_(8)[:3].tolist() == [97, 98, 99]
+
+
+@BOTH
+def test_casts_of_autocast_as_a_function(lib: Any) -> None:
+    given = (lib.ones(1), 3, "a", {"k": lib.ones(1).double()}, [lib.ones(1).int()])
+    made = importlib.import_module(f"{lib.__name__}.amp.autocast_mode")._cast(
+        given, "cpu", lib.bfloat16
+    )
+    assert made[0].dtype == lib.bfloat16 and made[1:3] == (3, "a")
+    assert made[3]["k"].dtype == lib.float64 and made[4][0].dtype == lib.int32
+
+
+def test_questions_about_modes_of_compile() -> None:
+    inductor = importlib.import_module("rushlight._inductor")
+    assert inductor.list_mode_options()["max-autotune"]["triton.cudagraphs"]
+    assert inductor.list_mode_options("default") == {}
+    with pytest.raises(RuntimeError, match="Unrecognized mode=none"):
+        inductor.list_mode_options("none")
+    inductor.cudagraph_mark_step_begin()
+
+
+@BOTH
+def test_questions_about_backends_and_overrides(lib: Any) -> None:
+    assert not lib.distributed.distributed_c10d.is_xccl_available()
+    unwrapped = lib.overrides.get_default_nowrap_functions()
+    assert lib.Tensor.grad.__get__ in unwrapped and lib.Tensor._base.__get__ in unwrapped

@@ -28,7 +28,7 @@ from .operators.late import load_all
 from .runtime.thread import here
 
 __all__ = [
-    "BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "get_ignored_functions",
+    "BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "get_default_nowrap_functions", "get_ignored_functions",
     "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
     "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
     "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
@@ -290,6 +290,16 @@ def get_ignored_functions() -> set[Callable]:
     """
     names = [NAMESPACES[p].get(n) for p in ("torch", "Tensor") for n in UNASKED]
     return {f for f in names if f is not None and callable(f)}
+
+
+def get_default_nowrap_functions() -> set[Callable]:
+    """Functions whose results stay what they are: the default `__torch_function__` makes no subclass of them.
+
+    Example:
+        >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
+        True
+    """
+    return {getattr(Tensor, name).__get__ for name in ("_base", "grad")}
 
 
 def get_testing_overrides() -> dict[Callable, Callable]:

@@ -34,9 +34,12 @@ from . import (
     get_world_size,
     init_process_group,
     irecv,
+    is_gloo_available,
     is_initialized,
     is_mpi_available,
     is_nccl_available,
+    is_ucc_available,
+    is_xccl_available,
     isend,
     new_group,
     recv,
@@ -55,8 +58,9 @@ __all__ = [
     "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout",
     "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
     "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "irecv",
-    "is_initialized", "is_mpi_available", "is_nccl_available", "isend", "new_group", "recv", "reduce",
-    "reduce_scatter", "reduce_scatter_tensor", "scatter", "scatter_object_list", "send",
+    "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_ucc_available",
+    "is_xccl_available", "isend", "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor",
+    "scatter", "scatter_object_list", "send",
 ]  # fmt: skip
 
 default_pg_timeout = DEFAULT_TIMEOUT

@@ -39,6 +39,8 @@ class _OfOneDtype(type):
         kind = cls.dtype.np if cls.dtype.np.kind == "V" else cls.dtype.np.newbyteorder(order)
         return TypedStorage(np.frombuffer(buffer, kind).astype(cls.dtype.np))
 
+    _from_buffer = from_buffer  # the name that packed objects come by
+
 
 TYPES = {
     name: _OfOneDtype(
