@@ -40,20 +40,17 @@ class Convolution(NamedTuple):
     relu: bool = False  # after the bias
 
 
-class Chosen:
-    """One plan of a graph's list, ready to run on every stream."""
+class Chosen(NamedTuple):
+    """One plan of a graph's list, which is built, and the working memory that it needs."""
 
-    __slots__ = ("index", "places", "workspace")
-
-    def __init__(self, index: int, workspace: int) -> None:
-        self.index, self.workspace = index, workspace
-        self.places: dict[Any, tuple[int, Any]] = {}  # working memory and handle, per stream
+    number: int
+    workspace: int
 
 
 class Plan:
     """A built graph with the plan to run: `plan(a, b, out)` takes device addresses."""
 
-    __slots__ = ("chosen", "graph", "uids", "untuned")
+    __slots__ = ("chosen", "graph", "handles", "uids", "untuned")
 
     def __init__(
         self, graph: Any, uids: tuple[int, ...], untuned: Convolution | None = None
@@ -61,6 +58,7 @@ class Plan:
         self.graph, self.uids = graph, uids
         self.untuned = untuned  # what is still to be measured, if anything
         self.chosen = Chosen(0, 0)
+        self.handles: dict[Any, Any] = {}  # by stream
 
     def choose(self, index: int) -> None:
         """Run the plan at `index` of the list, which is built, from now on."""
@@ -74,20 +72,24 @@ class Plan:
         self.run(self.chosen, pointers)
 
     def run(self, chosen: Chosen, pointers: tuple[int, ...]) -> None:
-        """Run one of the plans; another thread may choose a new one meanwhile."""
+        """Run one of the plans; another thread may choose a new one meanwhile.
+
+        Its working memory goes back to the pool at once: what uses it next on this stream comes later.
+        """
         stream: Any = current.ptr if _single else (runtime.getDevice(), current.ptr)
-        place = chosen.places.get(stream)
-        if place is None:
-            place = chosen.places[stream] = (_scratch(chosen.workspace), handle())
+        own = self.handles.get(stream)
+        if own is None:
+            own = self.handles[stream] = handle()
+        index, size = chosen
+        room = cupy.cuda.alloc(size) if size else None
         self.graph._execute_plan_at_index(
-            dict(zip(self.uids, pointers)), place[0], chosen.index, place[1]
+            dict(zip(self.uids, pointers)), 0 if room is None else room.ptr, index, own
         )
 
 
 _single = runtime.getDeviceCount() == 1
 _module: Any = None
 _handles: dict[tuple[int, int], Any] = {}  # by GPU and stream
-_rooms: dict[tuple[int, int], list[Any]] = {}
 # Never forgotten: a captured graph may run kernels that only the plan holds.
 _plans: dict[Convolution, Plan | None] = {}
 _lock = new_lock()
@@ -132,17 +134,6 @@ def handle() -> Any:
         found = _handles[key] = cudnn.create_handle()
         cudnn.set_stream(handle=found, stream=current.ptr)
     return found
-
-
-def _scratch(size: int) -> int:
-    """Working memory of a stream, grown as plans ask; 0 when none is needed."""
-    if not size:
-        return 0
-    key = (runtime.getDevice(), current.ptr)
-    rooms = _rooms.setdefault(key, [])  # smaller ones are kept: a CUDA graph may still use them
-    if not rooms or rooms[-1].mem.size < size:
-        rooms.append(cupy.cuda.alloc(size))
-    return rooms[-1].ptr
 
 
 def build_first(graph: Any, tensors: tuple) -> Plan | None:
@@ -194,7 +185,7 @@ def tune(plan: Plan, pointers: tuple[int, ...]) -> None:
         what, plan.untuned = plan.untuned, None
         if what is None:  # another thread was quicker
             return
-        first, stored = plan.chosen.index, _stored(what)
+        first, stored = plan.chosen.number, _stored(what)
         count = plan.graph.get_execution_plan_count()
         if stored is not None and stored < count and _build(plan, stored):
             plan.choose(stored)
@@ -214,7 +205,7 @@ def tune(plan: Plan, pointers: tuple[int, ...]) -> None:
             if time < least:
                 least, best = time, other
         plan.chosen = best
-        _store(what, best.index)
+        _store(what, best.number)
 
 
 def _build(plan: Plan, index: int) -> bool:
