@@ -121,5 +121,5 @@ def test_times_decide() -> None:
             trial.took_eager(2.0 if i < 28 else 0.1)
         trial.took_replay(1.0 + i % 3)
     assert len(trial.eager) == 6 and not trial.is_loss()
-    trial.eager = [1.5] * 6
+    trial.eager = [0.5] * 6
     assert trial.is_loss() and "does not pay" in trial.text()

@@ -26,7 +26,7 @@ class Report:
             "events": len(path.events),
             "built": seconds,
             "replayed": 0,
-            "seconds": 0.0,
+            "shortest": None,  # of all replays
             "eager": None,  # the shortest time that the stretch took without a tracer, if that was asked for
         }
         self.loops.append(row)
@@ -43,7 +43,7 @@ class Report:
         row = self.by_path.get(id(path))
         if row is not None:
             row["replayed"] += 1
-            row["seconds"] += seconds
+            row["shortest"] = seconds if row["shortest"] is None else min(row["shortest"], seconds)
 
     def fell_back(self, why: str, line: str, ran: int) -> None:
         """A stretch was computed kernel by kernel."""
@@ -96,6 +96,6 @@ def _short(place: str) -> str:
 
 def _saved(row: dict[str, Any]) -> str:
     """What replays took less than eager would have; less than nothing where they took longer."""
-    if row["eager"] is None:
+    if row["eager"] is None or row["shortest"] is None:
         return "not measured"
-    return f"{row['eager'] * row['replayed'] - row['seconds']:+.3f} s"
+    return f"{(row['eager'] - row['shortest']) * row['replayed']:+.3f} s"
