@@ -259,3 +259,17 @@ def test_questions_about_backends_and_overrides(lib: Any) -> None:
     assert not lib.distributed.distributed_c10d.is_xccl_available()
     unwrapped = lib.overrides.get_default_nowrap_functions()
     assert lib.Tensor.grad.__get__ in unwrapped and lib.Tensor._base.__get__ in unwrapped
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+def test_a_loop_over_a_sparse_matrix_sees_its_rows(lib: Any) -> None:
+    given = lib.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0], [0.0, 0.0, 0.0]])
+    sparse = given.to_sparse()
+    rows = [*sparse]
+    assert all(r.is_sparse for r in rows)
+    assert [r.to_dense().tolist() for r in rows] == given.tolist()
+    assert [c.to_dense().tolist() for c in sparse.unbind(1)] == given.t().tolist()
+    assert lib.stack(rows).to_dense().tolist() == given.tolist()
+    hybrid = lib.sparse_coo_tensor(lib.tensor([[0, 2]]), lib.ones(2, 3), (3, 3))
+    assert [r.tolist() for r in hybrid] == [[1.0] * 3, [0.0] * 3, [1.0] * 3]

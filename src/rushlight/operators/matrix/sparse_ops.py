@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.formats import sparse_coo
 from ...core.inplace import check_writable
 from ...core.op import OPS, Op
 from ...core.tensor import Tensor
@@ -222,6 +223,12 @@ def _selected(x: SparseTensor, window: tuple[Any, ...]) -> Any:
     return SparseTensor(x._at[rest].index_select(1, found), values, size, x._coalesced)
 
 
+def _slices(x: SparseTensor, dim: int) -> tuple[Any, ...]:
+    """All slices: what a loop over a sparse matrix sees are its rows."""
+    lead = ((None, None, None),) * dim
+    return tuple([_selected(x, (*lead, i)) for i in range(x.shape[dim])])
+
+
 def _picked(x: SparseTensor, index: Tensor, dim: int) -> SparseTensor:
     """Slices by their numbers, each as often as it is named."""
     n, size = x.sparse_dim(), (*x.shape[:dim], index.numel(), *x.shape[dim + 1 :])
@@ -257,6 +264,7 @@ ANSWERS: dict[str, Any] = {
     "sum": summed, "unsqueeze": lambda x, *, dim: _unsqueezed(x, dim), "cat": _joined,
     "stack": lambda *tensors, dim: _joined(*[_unsqueezed(t, dim) for t in tensors], dim=dim),
     "select": lambda x, *, index: _selected(x, index), "index_select": lambda x, i, *, dim: _picked(x, i, dim),
+    "unbind": lambda x, *, dim: _slices(x, dim),
     "sum_to_size": lambda x, *, shape: x.to_dense().sum_to_size(shape),
     "any": lambda x, **_: x.coalesce()._v.any(), "t": lambda x: x.t(), "zeros_of": lambda x: x.detach().clone().zero_(),
     "transpose": lambda x, **dims: x.transpose(*dims.values()), "clone": lambda x, **_: x.clone(),
@@ -273,7 +281,13 @@ def of_op(op: Op, inputs: tuple, attrs: dict[str, Any]) -> Any:
     if body is None:
         place = next(t.device for t in inputs if isinstance(t, SparseTensor))
         raise refused(_NAMES.get(op.name, op.name), place)
-    return body(*inputs, **attrs)
+    layouts = [t.layout for t in inputs if isinstance(t, SparseTensor)]
+    if all(layout is sparse_coo for layout in layouts):
+        return body(*inputs, **attrs)
+    layout = next(found for found in layouts if found is not sparse_coo)
+    listed = [t.to_sparse() if isinstance(t, SparseTensor) else t for t in inputs]
+    result = body(*listed, **attrs)
+    return result.to_sparse(layout=layout) if isinstance(result, SparseTensor) else result
 
 
 # -- in place --------------------------------------------------------------------------------------
@@ -285,6 +299,8 @@ def changed(t: Tensor, fn: Any, args: tuple, kwargs: dict[str, Any]) -> Tensor:
     if not isinstance(t, SparseTensor):
         return _changed_dense(t, name, fn, args, kwargs)
     check_writable(t._v)
+    if t.layout is not sparse_coo:
+        raise refused(f"{name}_", t.device)
     if name in ("pow", "clamp", "clamp_min", "clamp_max"):
         raise refused(f"{name}_", t.device)
     if name in _UNARY and not t._coalesced:
