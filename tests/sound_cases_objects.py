@@ -10,6 +10,7 @@ import operator
 import random
 import threading
 import types
+import typing
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from sound_classes import (
     Described,
     Forwards,
     Frozen,
+    Generic,
     HasScale,
     Intercepts,
     Items,
@@ -256,6 +258,22 @@ object_case(
     lambda: Concrete(),
     scale(3.0),
     lambda x, o: x * o.scale if isinstance(o, HasScale) else x,
+)
+object_case("generic", lambda: Generic(), scale(3.0), times_scale)
+object_case("generic_method", lambda: Generic(), scale(3.0), lambda x, o: o.run(x))
+object_case("generic_alias", lambda: Generic[int](), scale(3.0), lambda x, o: o.run(x))
+object_case(
+    "type_variable",
+    lambda: typing.TypeVar("T"),
+    scale(3.0),
+    lambda x, o: x * getattr(o, "scale", 2.0),
+)
+object_case(
+    "type_variable_bound",
+    lambda: typing.TypeVar("T", bound=type("Bound", (), {"scale": 1.0})),
+    lambda o: setattr(o.__bound__, "scale", 3.0),
+    lambda x, o: x * o.__bound__.scale,
+    "any",
 )
 object_case(
     "exception",

@@ -183,3 +183,14 @@ class Concrete(Base):
 @typing.runtime_checkable
 class HasScale(typing.Protocol):
     scale: float
+
+
+Kind = typing.TypeVar("Kind")
+
+
+class Generic(typing.Generic[Kind]):
+    def __init__(self):
+        self.scale = 1.0
+
+    def run(self, x):
+        return x * typing.cast(Kind, self.scale)

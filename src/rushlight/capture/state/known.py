@@ -6,6 +6,7 @@ its arguments and changes nothing but them. What is not listed here is not known
 
 from __future__ import annotations
 
+import _typing
 import builtins
 import collections
 import contextvars
@@ -40,6 +41,10 @@ def _passing_types() -> list[type]:
     return [type(v) for v in (*views, *map(iter, things))]
 
 
+# From Python 3.12 on of C: what generic classes derive from, type variables and their like.
+OF_TYPING: frozenset[Any] = frozenset(
+    [v for v in vars(_typing).values() if isinstance(v, type) and v is not types.UnionType]
+)
 # Types of C whose methods work on their own object alone. Objects of them that the function itself
 # makes may be used at will; those that outlive the call are compared, see `watch`.
 TYPES: frozenset[Any] = frozenset((
@@ -51,7 +56,7 @@ TYPES: frozenset[Any] = frozenset((
     types.BuiltinFunctionType, types.ModuleType, types.CellType, types.GeneratorType, re.Pattern,
     contextvars.ContextVar, contextvars.Token, re.Match, fractions.Fraction, np.ndarray, np.dtype, memoryview, types.WrapperDescriptorType,
     types.MethodWrapperType, types.MethodDescriptorType, types.TracebackType, weakref.ref, *_passing_types(),
-    *[v for v in vars(itertools).values() if isinstance(v, type)],
+    *[v for v in vars(itertools).values() if isinstance(v, type)], *OF_TYPING,
 ))  # fmt: skip
 
 _BUILTINS = frozenset((

@@ -29,7 +29,7 @@ from .kinds import (
     slot_is_set,
     unwrapped,
 )
-from .known import PACKAGE, TYPES, is_known_type, may_call
+from .known import OF_TYPING, PACKAGE, TYPES, is_known_type, may_call
 from .library import Library
 
 _LONG = 1024  # more entries than this are not compared before every call
@@ -92,14 +92,21 @@ class Objects(Library):
         cls = type(value)
         if cls is types.SimpleNamespace or cls is object:
             return True
+        if cls in OF_TYPING:
+            return not self._is_touched(value)
         return cls not in TYPES and is_known_type(cls) and not isinstance(value, BaseException)
 
     def _is_untouched(self, value: Any) -> bool:
         """Whether an object can only be used by its methods, and the code names none of them."""
+        return issubclass(type(value), _BY_METHODS) and not self._is_touched(value)
+
+    def _is_touched(self, value: Any) -> bool:
+        """Whether the code may look at what the type of an object, one of C, keeps in it."""
         cls = type(value)
-        if not issubclass(cls, _BY_METHODS) or self._is_whole(value):
-            return False
-        return not any(hasattr(cls, n) and not hasattr(object, n) for n in self._names(value))
+        names = self._names(value)
+        return self._is_whole(value) or any(
+            hasattr(cls, n) and not hasattr(object, n) for n in names
+        )
 
     def _sequence(self, value: Any, label: str) -> None:
         if len(value) > _LONG:
@@ -164,6 +171,10 @@ class Objects(Library):
         if isinstance(member, types.MemberDescriptorType):
             there = member.__get__(value) if slot_is_set(member, value) else MISSING
             self._row(RawAttributes(value), name, there, at)
+            return
+        if cls in OF_TYPING and member is MISSING:  # its dict of attributes cannot be asked for
+            raw = RawAttributes(value)
+            self._row(raw, name, raw.get(name, MISSING), at)
             return
         data = member is not MISSING and hasattr(type(member), "__set__")
         if inside is not None and name in inside and not data:
