@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
-from engine_more_cases import columns, join, losses, norms, row_groups, rows, scatter, stretched
+from engine_more_cases import (
+    columns,
+    join,
+    losses,
+    norms,
+    resample,
+    row_groups,
+    rows,
+    scatter,
+    stretched,
+    three,
+)
 from rushlight.base.device import CPU
 from rushlight.capture.joined.fused import Step
 from rushlight.runtime.cpu.fused import pack
@@ -238,8 +249,8 @@ def attention(d: Draw) -> Iterator[Case]:
 
 
 def norm(d: Draw) -> Iterator[Case]:
-    c = d.one(1, 3, 16)
-    shape = (d.one(1, 2, 7), c, *[d.one(2, 5, 9) for _ in range(d.one(1, 2, 3))])
+    c = d.one(1, 3, 16, 70)
+    shape = (d.one(2, 7, 70), c, *[d.one(2, 5, 9) for _ in range(d.one(0, 1, 2, 3))])
     x = d.floats(*shape) * 3 + np.float32(d.one(0, 100))
     eps = {"eps": 1e-5}
     w, b = d.one((None, None), (d.floats(c), d.floats(c)))
@@ -375,7 +386,7 @@ def move(d: Draw) -> Iterator[Case]:
 
 FAMILIES = {f.__name__: f for f in (
     conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
-    scatter, norms, columns, join, losses, rows, stretched, row_groups,
+    scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample,
 )}  # fmt: skip
 
 

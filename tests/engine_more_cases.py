@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rushlight.capture.joined.fused import Step
+from rushlight.operators.image.resample_kernels import Plan
 from rushlight.runtime.cpu.rows import packed_rows
 from rushlight.runtime.door import KERNELS
 
@@ -164,6 +165,32 @@ def stretched(d: Draw) -> Iterator[Case]:
     x = d.laid(*[n if d.one(0, 1) else 1 for n in shape])
     wanted = (d.one(1, 2), *[n if m == 1 else m for n, m in zip(shape, x.shape)])
     yield "expand", (x,), {"shape": wanted}, 0.0
+
+
+def three(d: Draw) -> Iterator[Case]:
+    shape = tuple(d.one(1, 3, 8, 17, 40) for _ in range(d.one(1, 2, 3)))
+    x, y, w = d.laid(*shape), d.laid(*shape), d.laid(*shape)
+    yield "lerp", (x, y, d.one(w, w, 0.25, 0.5, 1, -3.0, w[..., :1])), {}, 0.0
+    yield "addcmul", (x, y, w), {"value": d.one(1, 0.5, -2, 1.0)}, 0.0
+    yield "addcdiv", (x, y, w + np.float32(7)), {"value": d.one(1, 0.5, -2, 1.0)}, 0.0
+
+
+def resample(d: Draw) -> Iterator[Case]:
+    shape = tuple(d.one(1, 2, 5, 16, 23) for _ in range(d.one(1, 2, 3, 4)))
+    axis = d.one(*range(len(shape)))
+    n, m = shape[axis], d.one(1, 3, 16, 37)
+    kind = d.one(
+        "nearest", "nearest-exact", "linear", "cubic", "mean", "smooth-linear", "replicate"
+    )
+    plan = Plan(kind, n, m, n / m, d.one(False, True), d.one(0, 1))
+    if kind == "replicate":
+        plan = Plan(kind, n, n + 3, shift=2)
+    if kind == "linear" and plan.align:
+        plan = plan._replace(step=(n - 1) / max(m - 1, 1))
+    attrs = {"axis": axis, "plan": plan}
+    yield "resample_axis", (d.laid(*shape),), {**attrs, "flip": False}, 1e-6
+    back = d.laid(*shape[:axis], plan.out, *shape[axis + 1 :])
+    yield "resample_axis", (back,), {**attrs, "flip": True}, 1e-6
 
 
 _STEPS = ("add", "sub", "mul", "div", "maximum", "silu_grad", "exp", "relu", "sqrt", "neg", "pow")

@@ -25,6 +25,10 @@ class Plan(NamedTuple):
     align: bool = False
     shift: int = 0  # of padding: how many positions were added in front
 
+    def table(self, flip: bool) -> tuple[np.ndarray, np.ndarray | None, bool]:
+        """`taps` as the native engine reads them, and whether weights of 0 only fill the table."""
+        return _narrow(self, flip)
+
 
 @lru_cache(maxsize=256)
 def taps(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None]:
@@ -33,6 +37,13 @@ def taps(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None]:
     if not flip:
         return index, weight
     return _transposed(index, weight, plan.size)
+
+
+@lru_cache(maxsize=256)
+def _narrow(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None, bool]:
+    index, weight = taps(plan, flip)
+    narrow = None if weight is None else np.ascontiguousarray(weight, np.float32)
+    return np.ascontiguousarray(index, np.int32), narrow, plan.kind not in _WEIGHED
 
 
 def _transposed(

@@ -21,15 +21,21 @@ static void stretch_row(const Stretch *s, const float *a, const float *b, float 
 
 static void stretch_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Stretch *s = what;
-    for (idx r = share(s->rows, i, parts); r < share(s->rows, i + 1, parts); r++) {
-        idx left = r, a = 0, b = 0;
-        for (int d = s->dims - 2; d >= 0; d--) {
-            const idx at = left % s->size[d];
-            left /= s->size[d];
-            a += at * s->a_step[d];
-            b += at * s->b_step[d];
-        }
+    idx r = share(s->rows, i, parts), left = r, a = 0, b = 0, at[DIMS];
+    for (int d = s->dims - 2; d >= 0; d--) {
+        at[d] = left % s->size[d];
+        left /= s->size[d];
+        a += at[d] * s->a_step[d];
+        b += at[d] * s->b_step[d];
+    }
+    for (; r < share(s->rows, i + 1, parts); r++) {
         stretch_row(s, s->a + a, s->b + b, s->out + r * s->size[s->dims - 1]);
+        for (int d = s->dims - 2; d >= 0; d--) { /* the next row, without divisions */
+            a += s->a_step[d], b += s->b_step[d];
+            if (++at[d] < s->size[d]) break;
+            a -= at[d] * s->a_step[d], b -= at[d] * s->b_step[d];
+            at[d] = 0;
+        }
     }
 }
 

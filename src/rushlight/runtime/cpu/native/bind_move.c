@@ -11,24 +11,35 @@ typedef struct {
     idx outer;             /* squares, or rows, to copy */
 } Copy;
 
-/* Offsets of item `i` over all dims but the last and the turned one. */
-static void place(const Copy *c, idx i, idx *from, idx *to) {
+/* Where item `i` is over all dims but the last and the turned one, and its offsets. */
+static void place(const Copy *c, idx i, idx *at, idx *from, idx *to) {
     *from = *to = 0;
     for (idx d = c->n - 2; d >= 0; d--) {
         if (d == c->turn) continue;
-        const idx at = i % c->size[d];
+        at[d] = i % c->size[d];
         i /= c->size[d];
-        *from += at * c->from[d];
-        *to += at * c->to[d];
+        *from += at[d] * c->from[d];
+        *to += at[d] * c->to[d];
+    }
+}
+
+/* The next one, without divisions: three of them take as long as copying a short row. */
+static void next_place(const Copy *c, idx *at, idx *from, idx *to) {
+    for (idx d = c->n - 2; d >= 0; d--) {
+        if (d == c->turn) continue;
+        *from += c->from[d], *to += c->to[d];
+        if (++at[d] < c->size[d]) return;
+        *from -= at[d] * c->from[d], *to -= at[d] * c->to[d];
+        at[d] = 0;
     }
 }
 
 static void copy_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Copy *c = what;
     const idx last = c->n - 1, width = c->size[last], step = c->from[last];
-    for (idx j = share(c->outer, i, parts); j < share(c->outer, i + 1, parts); j++) {
-        idx from, to;
-        place(c, j, &from, &to);
+    idx j = share(c->outer, i, parts), from, to, at[DIMS];
+    place(c, j, at, &from, &to);
+    for (; j < share(c->outer, i + 1, parts); j++, next_place(c, at, &from, &to)) {
         const float *x = c->x + from;
         float *out = c->out + to;
         if (c->turn >= 0) RL->transpose(x, width, c->size[c->turn], step, out, c->to[c->turn]);

@@ -38,14 +38,59 @@ static void train_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+/* Rows of channels, nothing behind them: blocks of columns are shared out. */
+#define BLOCK 64
+
+static void train_columns(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const idx blocks = (q->c + BLOCK - 1) / BLOCK;
+    const double count = (double)q->n;
+    for (idx b = share(blocks, i, parts); b < share(blocks, i + 1, parts); b++) {
+        const idx c0 = b * BLOCK, here = q->c - c0 < BLOCK ? q->c - c0 : BLOCK;
+        double sum[BLOCK], square[BLOCK];
+        float scale[BLOCK], shift[BLOCK];
+        RL->column_moments(q->x + c0, q->n, q->c, here, sum, square);
+        for (idx c = 0; c < here; c++) {
+            const double at = sum[c] / count, var = square[c] / count - at * at;
+            const float mean = (float)((double)q->x[c0 + c] + at);
+            const float rstd = (float)(1.0 / sqrt((var < 0 ? 0 : var) + q->eps));
+            q->mean[c0 + c] = mean, q->rstd[c0 + c] = rstd;
+            scale[c] = q->w ? q->w[c0 + c] * rstd : rstd;
+            shift[c] = (float)((q->b ? (double)q->b[c0 + c] : 0.0) - (double)mean * (double)scale[c]);
+        }
+        RL->column_affine(q->x + c0, q->y + c0, q->n, q->c, here, scale, shift);
+    }
+}
+
+static void grad_columns(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Norm *q = what;
+    const idx blocks = (q->c + BLOCK - 1) / BLOCK;
+    const double count = (double)q->n;
+    for (idx b = share(blocks, i, parts); b < share(blocks, i + 1, parts); b++) {
+        const idx c0 = b * BLOCK, here = q->c - c0 < BLOCK ? q->c - c0 : BLOCK;
+        double sg[BLOCK], sgx[BLOCK];
+        float abc[3 * BLOCK];
+        RL->column_sums(q->g + c0, q->x + c0, q->n, q->c, here, q->mean + c0, sg, sgx);
+        for (idx c = 0; c < here; c++) {
+            const double rstd = q->rstd[c0 + c];
+            const double scale = rstd * (q->w ? (double)q->w[c0 + c] : 1.0), slope = sgx[c] * rstd * rstd / count;
+            q->gb[c0 + c] = (float)sg[c];
+            q->gw[c0 + c] = (float)(sgx[c] * rstd);
+            abc[c] = (float)scale, abc[here + c] = (float)(-scale * slope);
+            abc[2 * here + c] = (float)(-scale * sg[c] / count);
+        }
+        RL->column_back(q->g + c0, q->x + c0, q->y + c0, q->n, q->c, here, abc, q->mean + c0);
+    }
+}
+
 static int norm_array(Norm *q, PyObject *o) {
     if (!is_plain(o)) return 0;
     PyArrayObject *x = ARRAY(o);
     const int ndim = PyArray_NDIM(x);
-    if (ndim < 3 || PyArray_SIZE(x) == 0) return 0;
+    if (ndim < 2 || PyArray_SIZE(x) == 0) return 0;
     q->x = DATA(x), q->n = PyArray_DIM(x, 0), q->c = PyArray_DIM(x, 1), q->m = 1;
     for (int i = 2; i < ndim; i++) q->m *= PyArray_DIM(x, i);
-    return q->m >= 4; /* shorter runs: NumPy's way is better */
+    return q->m == 1 || q->m >= 4; /* shorter runs: NumPy's way is better */
 }
 
 static PyObject *batch_norm_train(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -63,7 +108,8 @@ static PyObject *batch_norm_train(PyObject *const *args, Py_ssize_t nargs, PyObj
     q.w = optional(args[1]), q.b = optional(args[2]);
     q.y = DATA(y), q.mean = DATA(mean), q.rstd = DATA(rstd);
     const double ns = (double)PyArray_SIZE(y) * 0.9;
-    run_parts(train_part, &q, threads_parts(ns, q.c), ns);
+    if (q.m == 1) run_parts(train_columns, &q, threads_parts(ns, (q.c + BLOCK - 1) / BLOCK), ns);
+    else run_parts(train_part, &q, threads_parts(ns, q.c), ns);
     return Py_BuildValue("NNN", y, mean, rstd);
 }
 
@@ -105,7 +151,8 @@ static PyObject *batch_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
     q.mean = DATA(ARRAY(args[3])), q.rstd = DATA(ARRAY(args[4]));
     q.y = DATA(gx), q.gw = DATA(gw), q.gb = DATA(gb);
     const double ns = (double)PyArray_SIZE(gx) * 1.2;
-    run_parts(train_grad_part, &q, threads_parts(ns, q.c), ns);
+    if (q.m == 1) run_parts(grad_columns, &q, threads_parts(ns, (q.c + BLOCK - 1) / BLOCK), ns);
+    else run_parts(train_grad_part, &q, threads_parts(ns, q.c), ns);
     return Py_BuildValue("NNN", gx, gw, gb);
 }
 
@@ -123,7 +170,7 @@ static void eval_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 static PyObject *batch_norm_eval(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Norm q = {0};
     if (attr_double(attrs, "eps", &q.eps) < 0) return NULL;
-    if (!norm_array(&q, args[0])) return REFUSE;
+    if (!norm_array(&q, args[0]) || q.m == 1) return REFUSE;
     for (int i = 1; i < 5; i++)
         if (!fits(args[i], q.c) || (i > 2 && args[i] == Py_None)) return REFUSE;
     PyArrayObject *y = array_like(ARRAY(args[0]));

@@ -199,3 +199,66 @@ static void K(rms_norm_grad)(const float *g, const float *x, const float *w, con
         for (; i < n; i++) gx[i] = ((w ? g[i] * w[i] : g[i]) - x[i] * b) * rstd[r];
     }
 }
+
+/* -- columns --------------------------------------------------------------------------------------- */
+
+#define COLUMN_CHAIN 64 /* rows added in float before the sums go on in double */
+
+static void K(column_moments)(const float *x, idx rows, idx step, idx columns, double *sum, double *square) {
+    for (idx c = 0; c < columns; c += VL) {
+        const idx left = columns - c;
+        const vf t = GET(x + c);
+        double s[VL] = {0}, q[VL] = {0};
+        for (idx r = 0; r < rows; r += COLUMN_CHAIN) {
+            const idx end = rows - r < COLUMN_CHAIN ? rows : r + COLUMN_CHAIN;
+            vf a = {0}, b = {0};
+            for (idx i = r; i < end; i++) {
+                const vf v = GET(x + i * step + c) - t;
+                a += v;
+                b += v * v;
+            }
+            for (int i = 0; i < VL; i++) s[i] += (double)a[i], q[i] += (double)b[i];
+        }
+        for (idx i = 0; i < VL && i < left; i++) sum[c + i] = s[i], square[c + i] = q[i];
+    }
+}
+
+static void K(column_affine)(const float *x, float *y, idx rows, idx step, idx columns, const float *scale,
+                             const float *shift) {
+    for (idx r = 0; r < rows; r++, x += step, y += step)
+        for (idx c = 0; c < columns; c += VL) {
+            const idx left = columns - c;
+            PUT(y + c, GET(x + c) * GET(scale + c) + GET(shift + c));
+        }
+}
+
+static void K(column_sums)(const float *g, const float *x, idx rows, idx step, idx columns, const float *mean, double *sg,
+                           double *sgx) {
+    for (idx c = 0; c < columns; c += VL) {
+        const idx left = columns - c;
+        const vf m = GET(mean + c);
+        double s[VL] = {0}, q[VL] = {0};
+        for (idx r = 0; r < rows; r += COLUMN_CHAIN) {
+            const idx end = rows - r < COLUMN_CHAIN ? rows : r + COLUMN_CHAIN;
+            vf a = {0}, b = {0};
+            for (idx i = r; i < end; i++) {
+                const vf v = GET(g + i * step + c);
+                a += v;
+                b += v * (GET(x + i * step + c) - m);
+            }
+            for (int i = 0; i < VL; i++) s[i] += (double)a[i], q[i] += (double)b[i];
+        }
+        for (idx i = 0; i < VL && i < left; i++) sg[c + i] = s[i], sgx[c + i] = q[i];
+    }
+}
+
+/* a * g + b * (x - mean) + c; abc: three rows of `columns`. Two rows far from zero may lie close together. */
+static void K(column_back)(const float *g, const float *x, float *out, idx rows, idx step, idx columns, const float *abc,
+                           const float *mean) {
+    for (idx r = 0; r < rows; r++, g += step, x += step, out += step)
+        for (idx c = 0; c < columns; c += VL) {
+            const idx left = columns - c;
+            const vf a = GET(abc + c), b = GET(abc + columns + c), d = GET(abc + 2 * columns + c);
+            PUT(out + c, GET(g + c) * a + (GET(x + c) - GET(mean + c)) * b + d);
+        }
+}

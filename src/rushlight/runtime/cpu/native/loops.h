@@ -12,6 +12,7 @@
 #include "k_point.h"
 #include "k_active.h"
 #include "k_loss.h"
+#include "k_three.h"
 #include "k_softmax.h"
 #include "k_norm.h"
 #include "k_update.h"
@@ -47,6 +48,10 @@ const Loops K(loops) = {
     .sum = K(sum),
     .extreme = K(extreme),
     .add_into = K(add_into),
+    .three = K(three),
+    .lerp_by = K(lerp_by),
+    .mix_rows = K(mix_rows),
+    .mix_places = K(mix_places),
     .loss = K(loss),
     .loss_grad = K(loss_grad),
     .softmax = K(softmax),
@@ -57,6 +62,10 @@ const Loops K(loops) = {
     .softmax_columns_grad = K(softmax_columns_grad),
     .moments = K(moments),
     .affine = K(affine),
+    .column_moments = K(column_moments),
+    .column_affine = K(column_affine),
+    .column_sums = K(column_sums),
+    .column_back = K(column_back),
     .norm_sums = K(norm_sums),
     .norm_back = K(norm_back),
     .layer_norm = K(layer_norm),

@@ -84,6 +84,11 @@ typedef struct {
     /* loss.h: `by`: what slopes are multiplied with */
     void (*loss)(int which, float beta, const float *x, const float *y, float *out, idx n);
     void (*loss_grad)(int which, float beta, float by, const float *x, const float *y, float *out, idx n);
+    /* three.h */
+    void (*three)(int which, const float *x, const float *y, const float *z, float value, float *out, idx n);
+    void (*lerp_by)(const float *x, const float *y, float weight, int from_end, float *out, idx n);
+    void (*mix_rows)(const float *x, const idx *row, const float *weight, idx taps, int skip, float *out, idx n);
+    void (*mix_places)(const float *x, const int32_t *at, const float *weight, idx taps, int skip, float *out, idx n);
     /* softmax.h: rows of n */
     void (*softmax)(const float *x, float *y, idx rows, idx n, int log, float *tops, float *sums);
     void (*softmax_sums)(const float *x, idx n, float *both);
@@ -95,6 +100,13 @@ typedef struct {
     /* norm.h */
     void (*moments)(const float *x, idx n, double *sum, double *square, float shift);
     void (*affine)(const float *x, float *y, idx n, float scale, float shift);
+    /* over the rows of [rows][step], for some columns; the first row is subtracted before squares are taken */
+    void (*column_moments)(const float *x, idx rows, idx step, idx columns, double *sum, double *square);
+    void (*column_affine)(const float *x, float *y, idx rows, idx step, idx columns, const float *scale, const float *shift);
+    void (*column_sums)(const float *g, const float *x, idx rows, idx step, idx columns, const float *mean, double *sg,
+                        double *sgx);
+    void (*column_back)(const float *g, const float *x, float *out, idx rows, idx step, idx columns, const float *abc,
+                        const float *mean);
     void (*norm_sums)(const float *g, const float *x, idx n, float mean, double *sg, double *sgx);
     void (*norm_back)(const float *g, const float *x, float *out, idx n, float a, float b, float c);
     void (*layer_norm)(const float *x, const float *w, const float *b, float *y, float *mean, float *rstd,
