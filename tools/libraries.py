@@ -200,7 +200,7 @@ resolve, and prints those that still do. What is not there, and why:
   does not have for nested tensors raise NotImplementedError here, too.
 - `__torch_dispatch__` is asked of modes and of classes made with `Tensor._make_wrapper_subclass`; a subclass with memory of its own
   (`_make_subclass`, `as_subclass`) is asked by `__torch_function__` only.
-- `Embedding(sparse=True)`: gradients are dense here; `optim.SparseAdam` takes sparse gradients that a program sets itself.
+- The gradient of a sparse leaf is sparse, at the leaf's places, also where PyTorch's is dense (`x @ d`, `d + x`, `x.sum()`); CSR and CSC are matrices only.
 - `distributed.pipelining`, `launcher.api`, `distributed.utils`, `numa`: `rushlight launch` starts ranks; there are no pipelines.
 - `utils.data.graph_settings`: of data pipes, which PyTorch has given up.
 

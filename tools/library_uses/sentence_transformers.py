@@ -3,9 +3,20 @@
 from pathlib import Path
 
 import torch
-from sentence_transformers import InputExample, SentenceTransformer, losses, util
+from sentence_transformers import (
+    InputExample,
+    SentenceTransformer,
+    SparseEncoder,
+    losses,
+    util,
+)
+from sentence_transformers.evaluation import (
+    EmbeddingSimilarityEvaluator,
+    InformationRetrievalEvaluator,
+)
 from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
-from transformers import BertConfig, BertModel, BertTokenizer
+from sentence_transformers.sparse_encoder.models import MLMTransformer, SpladePooling
+from transformers import BertConfig, BertForMaskedLM, BertModel, BertTokenizer
 
 LIBRARY = "sentence-transformers"
 REQUIRES = ["accelerate", "datasets"]
@@ -95,3 +106,55 @@ def saved_and_loaded() -> object:
     model.save("saved")
     again = SentenceTransformer("saved", device="cpu")
     return again.encode(SENTENCES)
+
+
+def other_ways_to_pool() -> object:
+    ways = ("cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
+    words = _tiny()[0]
+    models = [
+        SentenceTransformer(modules=[words, Pooling(16, pooling_mode=w)], device="cpu")
+        for w in ways
+    ]
+    return [model.encode(SENTENCES) for model in models]
+
+
+def other_losses() -> object:
+    model = _tiny()
+    narrower = losses.MatryoshkaLoss(model, losses.MultipleNegativesRankingLoss(model), [16, 8, 4])
+    kinds = [
+        (3, losses.TripletLoss(model)), (2, losses.CoSENTLoss(model)), (2, losses.AnglELoss(model)),
+        (2, losses.ContrastiveLoss(model)), (2, narrower), (1, losses.BatchHardTripletLoss(model)),
+        (2, losses.CachedMultipleNegativesRankingLoss(model, mini_batch_size=2)),
+    ]  # fmt: skip
+    found = []
+    for width, loss in kinds:
+        texts = [[SENTENCES[(i + j) % 4] for j in range(width)] for i in range(4)]
+        batch = [InputExample(texts=text, label=i % 2) for i, text in enumerate(texts)]
+        value = loss(*model.smart_batching_collate(batch))
+        model.zero_grad()
+        value.backward()
+        found += [value, sum(p.grad.norm() for p in model.parameters() if p.grad is not None)]
+    return found
+
+
+def judged_by_evaluators() -> object:
+    model = _tiny()
+    near = EmbeddingSimilarityEvaluator(SENTENCES[:3], SENTENCES[1:], [0.1, 0.5, 0.9])
+    found = InformationRetrievalEvaluator(
+        {"q": SENTENCES[0]}, {"a": SENTENCES[1], "b": SENTENCES[2], "c": SENTENCES[3]}, {"q": {"b"}},
+        accuracy_at_k=[1], precision_recall_at_k=[1], map_at_k=[3], mrr_at_k=[3], ndcg_at_k=[3],
+    )  # fmt: skip
+    return [list(judge(model).values()) for judge in (near, found)]
+
+
+def sparse_embeddings() -> object:
+    folder = Path("words")
+    _tiny().tokenizer.save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=32,
+    )  # fmt: skip
+    BertForMaskedLM(config).save_pretrained(folder)
+    model = SparseEncoder(modules=[MLMTransformer(str(folder)), SpladePooling("max")], device="cpu")
+    found = model.encode(SENTENCES)
+    return found.to_dense(), model.similarity(found, found), list(model.sparsity(found).values())

@@ -65,3 +65,55 @@ def preferences() -> object:
         processing_class=_tokens(),
     )
     return _losses(trainer)
+
+
+def _letters(n: int) -> list[str]:
+    return (["abc ", "hij ", "aa ", "dd "] * n)[:n]
+
+
+def rewards_learnt() -> object:
+    config = transformers.LlamaConfig(**_model().config.to_dict() | {"num_labels": 1})
+    torch.manual_seed(0)
+    model = transformers.LlamaForSequenceClassification(config)
+    rows = {"chosen": _letters(8), "rejected": ["nop", "a", "cc", "f"] * 2}
+    args = trl.RewardConfig(max_length=16, **_QUIET)
+    data = datasets.Dataset.from_dict(rows)
+    return _losses(
+        trl.RewardTrainer(model, args=args, train_dataset=data, processing_class=_tokens())
+    )
+
+
+def preferences_by_other_losses() -> object:
+    rows = {
+        "prompt": _letters(4),
+        "chosen": ["def", "klm", "bb", "e"],
+        "rejected": ["nop", "a", "cc", "f"],
+    }
+    found = []
+    for kind in ("ipo", "hinge", "apo_zero"):
+        args = trl.DPOConfig(max_length=16, loss_type=kind, **_QUIET)
+        trainer = trl.DPOTrainer(
+            _model(),
+            ref_model=_model(),
+            args=args,
+            train_dataset=datasets.Dataset.from_dict(rows),
+            processing_class=_tokens(),
+        )
+        found.append(_losses(trainer))
+    return found
+
+
+def _variety(completions: list[str], **more: object) -> list[float]:
+    return [float(len(set(text))) for text in completions]
+
+
+def rewards_of_a_group() -> object:
+    _model().save_pretrained("model")
+    _tokens().save_pretrained("model")
+    options = _QUIET | {"per_device_train_batch_size": 4}
+    args = trl.GRPOConfig(num_generations=4, max_completion_length=6, beta=0.1, **options)
+    rows = datasets.Dataset.from_dict({"prompt": _letters(8)})
+    trainer = trl.GRPOTrainer("model", reward_funcs=_variety, args=args, train_dataset=rows)
+    trainer.train()
+    kinds = ("loss", "reward", "reward_std", "kl")
+    return [row[kind] for row in trainer.state.log_history for kind in kinds if kind in row]
