@@ -348,7 +348,7 @@ def _batched(
     return tuple(None if column[0] is None else stack(*column, dim=0) for column in zip(*rows))
 
 
-def _present(i: int, t: Tensor, g: Any, allow_unused: bool | None, materialize: bool) -> Any:
+def _present(i: int, t: Any, g: Any, allow_unused: bool | None, materialize: bool) -> Any:
     if g is not None:
         sparse = not isinstance(t, GradientEdge) and t._a.__class__ is SparseArray
         return t._gradient(g) if sparse else g

@@ -90,18 +90,18 @@ class CompressedTensor(SparseTensor):
 
     # -- other forms -------------------------------------------------------------------------------
 
-    def to_sparse(self, *, layout: Any = None) -> SparseTensor:
+    def to_sparse(self, sparse_dim: int | None = None, *, layout: Any = None) -> SparseTensor:
         """The same matrix as coordinates, or in the layout that is named."""
         if layout is None or layout.name == "sparse_coo":
             csr = self if self.layout is sparse_csr else self.to_sparse_csr()
             return SparseTensor(csr._at, csr._v, self._size, coalesced=True)
         return compress(SparseTensor(self._at, self._v, self._size), layout)
 
-    def to_sparse_csr(self) -> CompressedTensor:
+    def to_sparse_csr(self, dense_dim: int | None = None) -> CompressedTensor:
         """The same matrix row by row."""
         return self if self.layout is sparse_csr else self.to_sparse(layout=sparse_csr)  # type: ignore[return-value]
 
-    def to_sparse_csc(self) -> CompressedTensor:
+    def to_sparse_csc(self, dense_dim: int | None = None) -> CompressedTensor:
         """The same matrix column by column."""
         return self if self.layout is sparse_csc else self.to_sparse(layout=sparse_csc)  # type: ignore[return-value]
 
@@ -114,7 +114,7 @@ class CompressedTensor(SparseTensor):
         compressed, plain = (t.to(values.device) for t in (self._compressed, self._plain))
         return CompressedTensor(compressed, plain, values, self._size, self.layout)
 
-    def clone(self) -> CompressedTensor:
+    def clone(self, *, memory_format: Any = None) -> CompressedTensor:
         """A copy in memory of its own."""
         compressed, plain, values = (t.clone() for t in (self._compressed, self._plain, self._v))
         return CompressedTensor(compressed, plain, values, self._size, self.layout)
@@ -127,42 +127,15 @@ class CompressedTensor(SparseTensor):
         size = (self._size[1], self._size[0])
         return CompressedTensor(self._compressed, self._plain, self._v, size, other)
 
-    # -- arithmetic that coordinates do otherwise --------------------------------------------------
+    # -- what coordinates do otherwise -------------------------------------------------------------
 
-    def mul(self, other: Any) -> Any:
-        """The product with a number, or place by place."""
-        if isinstance(other, SparseTensor):
-            return compress((self.to_dense() * other.to_dense()).to_sparse(), self.layout)
-        if isinstance(other, Tensor) and other.dim():
-            return self._with(self._v * other.expand(self._size)[tuple(self._at)])
-        return self._with(self._v * other)
-
-    __mul__ = __rmul__ = mul
-
-    def add(self, other: Any) -> Any:
-        """The sum: sparse with sparse, dense with dense."""
-        if not isinstance(other, SparseTensor):
-            return self.to_dense() + other
-        plain = other.to_sparse() if isinstance(other, CompressedTensor) else other
-        return compress(self.to_sparse().add(plain), self.layout)
-
-    __add__ = __radd__ = add
-
-    def matmul(self, other: Any) -> Any:
+    def matmul(self, other: Any, *, out: Any = None) -> Any:
         """The product with a dense matrix or vector; with a sparse matrix it is compressed, too."""
         if isinstance(other, SparseTensor):
             return compress(super().matmul(other.to_dense()).to_sparse(), self.layout)
         return super().matmul(other)
 
-    mm = mv = spmm = __matmul__ = matmul
-
-    def abs(self) -> CompressedTensor:
-        """The magnitudes of the values."""
-        return self._with(self._v.abs())
-
-    def relu(self) -> CompressedTensor:
-        """The values, zero where they are negative."""
-        return self._with(self._v.relu())
+    mm = mv = spmm = __matmul__ = matmul  # type: ignore[assignment]
 
     def __getitem__(self, row: int) -> SparseTensor:
         """One row, as a sparse vector."""
@@ -174,7 +147,7 @@ class CompressedTensor(SparseTensor):
         at = csr._plain[part].to(dtypes.int64).unsqueeze(0)
         return SparseTensor(at, csr._v[part], self._size[1:], coalesced=True)
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         lines = []
         for name, t in zip(_NAMES[self.layout], (self._compressed, self._plain)):
             lines.append(f"{name}={str(t).replace(chr(10), chr(10) + ' ' * (8 + len(name)))}")

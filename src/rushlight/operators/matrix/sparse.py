@@ -196,7 +196,7 @@ class SparseTensor(Tensor):
 
         return self._v.register_hook(with_places)
 
-    @property
+    @property  # type: ignore[override]
     def data(self) -> SparseTensor:
         """The same places and values without history."""
         return self.detach()
@@ -354,7 +354,7 @@ class SparseTensor(Tensor):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild, (self._at, self._v, tuple(self._size), self._coalesced)
 
-    def reshape(self, *shape: Any) -> Any:
+    def reshape(self, *shape: Any) -> Any:  # type: ignore[override]
         """Refused, as in PyTorch."""
         raise RuntimeError("reshape is not implemented for sparse tensors")
 
@@ -372,7 +372,7 @@ class SparseTensor(Tensor):
 
     # -- products ---------------------------------------------------------------------------------
 
-    def matmul(self, other: Any) -> Tensor:
+    def matmul(self, other: Any, *, out: Any = None) -> Tensor:
         """The product with a dense matrix or vector."""
         if isinstance(other, SparseTensor):
             return self.matmul(other.to_dense())
@@ -392,14 +392,14 @@ class SparseTensor(Tensor):
         shape = (self._size[0], *other.shape[1:])
         return other.new_zeros(shape).index_add(0, rows, weights * picked)
 
-    mm = spmm = mv = __matmul__ = matmul
+    mm = spmm = mv = __matmul__ = matmul  # type: ignore[assignment]
 
     def __rmatmul__(self, other: Tensor) -> Tensor:
         if other.dim() == 1:
             return self.t().matmul(other)
         return self.t().matmul(other.t()).t()
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         indices = str(self._at.detach()).replace("\n", "\n" + " " * 15)
         values = str(self._v.detach()).replace(f", dtype={self.dtype})", ")")
         values = values.replace("\n", "\n" + " " * 14)
