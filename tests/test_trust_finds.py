@@ -222,7 +222,9 @@ def test_a_parameter_whose_view_is_changed_without_recording_stays_one(lib: Any)
 
 @BOTH
 @pytest.mark.parametrize("how", ["v.mul_(2)", "b.mul_(2)", "v.squeeze_(0)", "v.data.mul_(2)"])
-def test_a_view_written_before_its_base_wants_gradients_finds_its_history(lib: Any, how: str) -> None:
+def test_a_view_written_before_its_base_wants_gradients_finds_its_history(
+    lib: Any, how: str
+) -> None:
     b = lib.ones(3)
     v = b[None]
     exec(how.replace("v.data", "v.detach()"), {"v": v, "b": b})
@@ -258,3 +260,105 @@ def test_the_data_of_an_inference_tensor_may_be_written(lib: Any) -> None:
             refused.mul_(2)
     with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor"):
         x.data.requires_grad_()
+
+
+@BOTH
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("written", [True, False])
+def test_views_of_a_base_that_gets_another_shape_keep_their_places(
+    lib: Any, recorded: bool, written: bool
+) -> None:
+    x = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    v = y[0]
+    with lib.set_grad_enabled(recorded):
+        y.t_()
+    if written:
+        v.mul_(lib.tensor([5.0, 6.0]))
+    assert v.requires_grad and v.tolist() == ([5.0, 12.0] if written else [1.0, 2.0])
+    if not recorded:
+        return  # x's gradient would go through a node that knows nothing of the change
+    (v * lib.tensor([1.0, 10.0])).sum().backward()
+    assert x.grad.tolist() == [[5.0, 60.0] if written else [1.0, 10.0], [0.0, 0.0]]
+
+
+@BOTH
+def test_the_imaginary_part_of_logsumexp_stays_between_minus_and_plus_pi(lib: Any) -> None:
+    x = lib.tensor([-3.0, 1 + 4j, 2j])
+    got = x.logsumexp(0)
+    assert got.real.item() == pytest.approx(0.8883878) and got.imag.item() == pytest.approx(
+        -2.6498594
+    )
+
+
+@BOTH
+def test_the_gradient_of_a_complex_logsumexp(lib: Any) -> None:
+    x = lib.tensor([-3.0, 1 + 4j, 2j], requires_grad=True)
+    x.logsumexp(0).backward(lib.tensor(1 + 2j))
+    want = [0.0012859 - 0.0458112j, 1.8454466 + 1.6867265j, -0.8467324 + 0.3590848j]
+    assert x.grad.tolist() == pytest.approx(want, abs=2e-4)
+
+
+@BOTH
+@pytest.mark.parametrize("data", [None, {}, set(), object(), [None], [1.0, None], [{}]], ids=str)
+def test_what_is_no_number_is_named_as_the_dtype_wants_it(lib: Any, data: Any) -> None:
+    with pytest.raises(RuntimeError, match="Could not infer dtype of"):
+        lib.tensor(data)
+    for kind in (lib.float64, lib.complex64):
+        with pytest.raises(TypeError, match="must be real number, not"):
+            lib.tensor(data, dtype=kind)
+    for kind in (lib.int64, lib.bool):
+        with pytest.raises(TypeError, match="object cannot be interpreted as an integer"):
+            lib.tensor(data, dtype=kind)
+
+
+@BOTH
+def test_several_elements_are_no_python_number(lib: Any) -> None:
+    for number in (float, int, complex):
+        for many in (lib.ones(2), lib.ones(0)):
+            with pytest.raises(ValueError, match="only one element tensors can be converted"):
+                number(many)
+
+
+@BOTH
+def test_sizes_that_no_machine_has_are_refused_in_pytorchs_kinds_of_errors(lib: Any) -> None:
+    for make in (lib.zeros, lib.ones, lib.empty, lib.rand, lib.randn):
+        with pytest.raises(TypeError, match="Overflow when unpacking long long"):
+            make(2, 10**20)
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+            make(2**40, 2**40)
+        with pytest.raises(RuntimeError, match="can't allocate memory: you tried to allocate"):
+            make(2**58)
+
+
+@BOTH
+def test_weights_of_a_sampler_are_doubles_from_the_start(lib: Any) -> None:
+    assert lib.utils.data.WeightedRandomSampler([0.1, 0.9], 1).weights.tolist() == [0.1, 0.9]
+
+
+@BOTH
+def test_rprop_without_one_of_its_limits(lib: Any) -> None:
+    for sizes, want in (((None, 0.015), 0.9636), ((0.02, None), 0.9272), ((None, None), None)):
+        w = lib.nn.Parameter(lib.ones(1))
+        chosen = lib.optim.Rprop([w], lr=0.01, step_sizes=sizes)
+        w.grad = lib.ones(1)
+        if want is None:
+            with pytest.raises(RuntimeError, match="At least one of 'min' or 'max' must not be"):
+                chosen.step()
+            continue
+        for _ in range(3):
+            chosen.step()
+        assert w.item() == pytest.approx(want, abs=1e-5)
+
+
+@BOTH
+def test_cyclic_lr_of_sizes_that_are_no_plain_numbers(lib: Any) -> None:
+    for size in (lib.tensor(2), "2", lib.tensor([2.0])):
+        sgd = lib.optim.SGD([lib.nn.Parameter(lib.ones(1))], lr=0.1)
+        schedule = lib.optim.lr_scheduler.CyclicLR(sgd, 0.1, 0.5, size, cycle_momentum=False)
+        rates = []
+        for _ in range(4):
+            sgd.step()
+            schedule.step()
+            rates.append(round(float(schedule.get_last_lr()[0]), 4))
+        assert rates == [0.3, 0.5, 0.3, 0.1]

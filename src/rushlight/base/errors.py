@@ -14,6 +14,10 @@ class OutOfMemoryError(RuntimeError):
     """
 
 
+class HostMemoryError(RuntimeError, MemoryError):
+    """The machine has no memory for a new tensor: PyTorch's kind of error, and Python's."""
+
+
 class AcceleratorError(RuntimeError):
     """A device failed; after most of these it is lost to this process, which must be restarted.
 

@@ -13,7 +13,7 @@ from ..runtime.wrapped import WrappedArray, answer
 from .op import Op, OpNode
 from .tape import numbers
 from .tensor import Tensor, tensor_over
-from .views import current_edge, refresh_view, replay, steps_of
+from .views import current_edge, refresh_view, replay, steps_of, way
 
 if TYPE_CHECKING:
     from ..base.array_module import ArrayModule
@@ -192,7 +192,7 @@ def adopt_history(t: Tensor, r: Tensor) -> None:
         if r._edge is not None or base._edge is not None:
             before = tensor_over(base._a, base._a.__class__)
             before._edge = base._edge
-            base._edge = _scattered_edge(before, r, ext.spec)
+            base._edge = _scattered_edge(before, r, way(t))
             _move_retainer(base)
             t._edge = None
             refresh_view(t)

@@ -25,6 +25,9 @@ def _host_read(xp: ArrayModule, x: Array) -> np.ndarray:
 HOST_READ = Kernel("host_read", _host_read, moves_only=True)
 
 
+_MANY = "only one element tensors can be converted to Python scalars"
+
+
 class Values:
     """What a tensor answers when Python asks for its values."""
 
@@ -118,12 +121,18 @@ class Values:
         return bool(self._host())
 
     def __float__(self) -> float:
+        if self._a.size != 1:
+            raise ValueError(_MANY)
         return float(self.item())
 
     def __int__(self) -> int:
+        if self._a.size != 1:
+            raise ValueError(_MANY)
         return int(self.item())
 
     def __complex__(self) -> complex:
+        if self._a.size != 1:
+            raise ValueError(_MANY)
         return complex(self.item())
 
     def __index__(self) -> int:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 Steps = tuple[tuple["Op", dict], ...]  # view operations and their attributes, first one first
 
 
+RESHAPED = (
+    "reshaped",
+)  # the spec of a base that `squeeze_`, `t_` or their like gave another shape
+
+
 class Extra:
     """What only some tensors have: a base they view, hooks, a wish to keep their gradient."""
 
@@ -79,7 +84,17 @@ def refresh_view(t: Tensor) -> None:
     if ext.no_grad_view:
         return
     with enable_grad():
-        t._edge = replay(base, steps_of(ext.spec))._edge
+        t._edge = replay(base, steps_of(way(t)))._edge
+
+
+def way(t: Tensor) -> Any:
+    """The spec of a view; by strides, where its base was given another shape in place since."""
+    ext = extra(t)
+    base = ext.base
+    if base._ext is not None and base._ext.spec is RESHAPED:
+        seen = base.as_strided(tuple(t.shape), t.stride(), t.storage_offset())
+        ext.spec = seen._ext.spec
+    return ext.spec
 
 
 def steps_of(spec: Any) -> Steps:

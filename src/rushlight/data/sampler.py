@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from ..base.dtypes import float64
 from ..core.tensor import Tensor
 from ..runtime.cpu.random import Stream
 from .batching import index_chunks, rebatch
@@ -211,7 +212,7 @@ class WeightedRandomSampler(_ChunkedSampler):
             raise ValueError(
                 f"replacement should be a boolean value, but got replacement={replacement}"
             )
-        self.weights = as_tensor(weights).double()
+        self.weights = as_tensor(weights, dtype=float64)
         if self.weights.dim() != 1:
             raise ValueError(
                 "weights should be a 1d sequence but given weights have shape "

@@ -21,10 +21,10 @@ def stream_of(generator: Any) -> Stream:
     """The random stream of a CPU `Generator`, or the default one for None."""
     if generator is None:
         return default_stream()
-    where = getattr(generator, "device", CPU)
-    if where != CPU:
-        raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{where}'")
     stream = getattr(generator, "stream", generator)
+    where = getattr(generator, "device", CPU)
+    if where != CPU and stream is not generator:
+        raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{where}'")
     if not isinstance(stream, Stream):
         raise TypeError(
             f"generator must be a rushlight.Generator on the CPU, but got {type(generator).__name__}"

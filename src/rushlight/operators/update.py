@@ -26,7 +26,9 @@ def update(name: str) -> Callable[[Callable], Kernel]:
             try:
                 for i, h in enumerate(rows):
                     body(xp, h, *arrays[i::n], **flags)
-            except ValueError as error:  # a state of another shape, from a file of other parameters
+            except ValueError as error:
+                if _alike(arrays, n):
+                    raise
                 raise RuntimeError(f"a parameter and its state differ in shape: {error}") from None
             return ()
 
@@ -37,6 +39,11 @@ def update(name: str) -> Callable[[Callable], Kernel]:
 
 
 BODIES: dict[str, Callable[..., None]] = {}
+
+
+def _alike(arrays: Sequence[Any], n: int) -> bool:
+    """Whether all states have their parameters' shapes; those of a file of other parameters do not."""
+    return all(a.shape == arrays[i % n].shape for i, a in enumerate(arrays))
 
 
 def written(arrays: Sequence[Any], attrs: dict[str, Any]) -> list[int]:

@@ -154,4 +154,8 @@ def plain(group: dict[str, Any]) -> dict[str, Any]:
 def number(t: Tensor) -> float:
     """A tensor of one element as a number of the host."""
     settle()
+    if t.numel() != 1:
+        raise RuntimeError(
+            f"an optimiser's option is a number or a tensor of one, not of shape {list(t.shape)}"
+        )
     return float(devices.backend_of_type(t._a.__class__).to_host(t._a).reshape(()))

@@ -22,8 +22,8 @@ def check_lr(lr: Any, words: str = "Invalid learning rate: {}") -> None:
 
 
 def check_betas(betas: tuple[Any, Any]) -> None:
-    for i, beta in enumerate(betas):
-        check(f"beta parameter at index {i}", beta, 0.0 <= beta < 1.0)
+    for i in (0, 1):
+        check(f"beta parameter at index {i}", betas[i], 0.0 <= betas[i] < 1.0)
 
 
 def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
@@ -34,10 +34,17 @@ def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) 
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-def check_tensors(values: Any, foreach: bool | None, capturable: bool) -> Any:
-    """Adam's learning rate or betas as tensors: of one element each, and not with `foreach` alone."""
+def check_differentiable(differentiable: Any) -> None:
+    """PyTorch hands it on to `set_grad_enabled`, which takes nothing else."""
+    if not isinstance(differentiable, bool):
+        raise TypeError(
+            f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(differentiable).__name__}"
+        )
+
+
+def check_tensor_betas(values: Any, foreach: bool | None, capturable: bool) -> Any:
+    """Adam's betas as tensors: of one element each, and not with `foreach` alone."""
     if not isinstance(values, tuple):
-        _check_tensor("lr", values, foreach, capturable)
         return values
     kinds = {
         float if isinstance(b, float) else Tensor if isinstance(b, Tensor) else None for b in values
@@ -45,11 +52,12 @@ def check_tensors(values: Any, foreach: bool | None, capturable: bool) -> Any:
     if len(kinds) != 1 or None in kinds:
         raise ValueError("betas must be either both floats or both Tensors")
     for i, beta in enumerate(values):
-        _check_tensor(f"betas[{i}]", beta, foreach, capturable)
+        check_tensor(f"betas[{i}]", beta, foreach, capturable)
     return tuple([b.squeeze() if isinstance(b, Tensor) and b.dim() else b for b in values])
 
 
-def _check_tensor(name: str, value: Any, foreach: bool | None, capturable: bool) -> None:
+def check_tensor(name: str, value: Any, foreach: bool | None, capturable: bool) -> None:
+    """An option of Adam's as a tensor: of one element, and not with `foreach` alone."""
     if not isinstance(value, Tensor):
         return
     if foreach and not capturable:

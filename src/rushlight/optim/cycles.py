@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .optimizer import Optimizer
-from .schedule_base import LRScheduler, per_group, rates, set_rate
+from .schedule_base import LRScheduler, check_optimizer, per_group, rates, set_rate
 
 
 def _cosine(start: float, end: float, share: float) -> float:
@@ -59,20 +59,18 @@ class OneCycleLR(LRScheduler):
         div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
+        check_optimizer(optimizer)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError(
                     "You must define either total_steps OR (epochs AND steps_per_epoch)"
                 )
+            for name, count in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+                if not isinstance(count, int) or count <= 0:
+                    raise ValueError(f"Expected positive integer {name}, but got {count}")
             total_steps = epochs * steps_per_epoch
-        if total_steps <= 0:
+        if total_steps <= 0 or not isinstance(total_steps, int):
             raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
-        if not 0 <= pct_start <= 1:
-            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
         self.optimizer = optimizer
         self.total_steps = total_steps
         self._anneal_func_type = anneal_strategy
@@ -89,6 +87,12 @@ class OneCycleLR(LRScheduler):
                 (turn, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
                 (total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
             ]
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         self.cycle_momentum = cycle_momentum
         if last_epoch == -1:
             for group, top in zip(optimizer.param_groups, per_group(optimizer, max_lr, "max_lr")):
@@ -178,14 +182,16 @@ class CyclicLR(LRScheduler):
         cycle_momentum: bool = True, base_momentum: Any = 0.8, max_momentum: Any = 0.9,
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
+        check_optimizer(optimizer)
         self.optimizer = optimizer
         for group, low in zip(optimizer.param_groups, per_group(optimizer, base_lr, "base_lr")):
             if last_epoch == -1:
                 set_rate(group, low)
         self.max_lrs = per_group(optimizer, max_lr, "max_lr")
-        down = step_size_up if step_size_down is None else step_size_down
-        self.total_size = float(step_size_up + down)
-        self.step_ratio = step_size_up / self.total_size
+        up = float(step_size_up)
+        down = up if step_size_down is None else float(step_size_down)
+        self.total_size = up + down
+        self.step_ratio = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode, self.gamma = mode, gamma
@@ -262,9 +268,9 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:  # fmt: skip
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        if mode not in ("min", "max"):
+        if mode not in {"min", "max"}:
             raise ValueError("mode " + mode + " is unknown!")
-        if threshold_mode not in ("rel", "abs"):
+        if threshold_mode not in {"rel", "abs"}:
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.tensor import Tensor
 from ..operators import update
 from .calls import Numbers
-from .checks import check, check_betas, check_fused, check_lr, check_tensors
+from .checks import check, check_betas, check_fused, check_lr, check_tensor, check_tensor_betas
 from .optimizer import scalar
 from .stepping import Rule, zeros_for
 
@@ -55,9 +55,10 @@ class SGD(Rule):
         weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        check_lr(lr)
-        check("momentum value", momentum, momentum >= 0.0)
-        check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        if lr == lr:  # PyTorch's takes nan
+            check_lr(lr)
+        check("momentum value", momentum, not momentum < 0.0)
+        check("weight_decay value", weight_decay, not weight_decay < 0.0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {
@@ -161,12 +162,12 @@ class Adam(Rule):
         maximize: bool = False, capturable: bool = False, differentiable: bool = False,
         fused: bool | None = None, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
-        check_tensors(lr, foreach, capturable)
+        check_tensor("lr", lr, foreach, capturable)
         check_lr(lr)
         check("epsilon value", eps, 0.0 <= eps)
         check_betas(betas)
         check("weight_decay value", weight_decay, 0.0 <= weight_decay)
-        betas = check_tensors(betas, foreach, capturable)
+        betas = check_tensor_betas(betas, foreach, capturable)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
@@ -249,7 +250,11 @@ class Rprop(Rule):
         held["step_size"] = full_like(p.detach(), complex(lr, lr) if p.is_complex() else lr)
 
     def _numbers(self, group: dict[str, Any], before: Numbers, after: Numbers) -> list[Any]:
-        return [*group["etas"], *group["step_sizes"]]
+        low, high = group["step_sizes"]
+        if low is None and high is None:
+            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        low, high = -math.inf if low is None else low, math.inf if high is None else high
+        return [*group["etas"], low, high]
 
 
 class ASGD(Rule):

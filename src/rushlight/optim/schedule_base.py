@@ -37,8 +37,7 @@ class LRScheduler:
     _skip_step_at_init = False
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -124,6 +123,11 @@ def rates(optimizer: Optimizer) -> list[Any]:
     """The groups' learning rates as they are now."""
     found = [g["lr"] for g in optimizer.param_groups]
     return [lr.clone() if isinstance(lr, Tensor) else lr for lr in found]
+
+
+def check_optimizer(optimizer: Any) -> None:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
 def per_group(optimizer: Optimizer, value: Any, name: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..runtime.door import Kernel, run
 from ..runtime.thread import GRAD, here
 from ..runtime.wrapped import WrappedArray, answer
 from .calls import Call, Find, HostNumbers, Numbers, are_sure, plain, raise_scalars
+from .checks import check_differentiable
 from .differentiable import TENSORS
 from .optimizer import Optimizer, scalar
 
@@ -38,6 +39,10 @@ class Rule(Optimizer):
         tuple[Any, Callable[[], Any]]
     ]  # what takes it back, and the parameter that it is about
     _rare: list[tuple[dict[str, Any], Tensor]]  # parameters whose gradients are sparse
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        check_differentiable(defaults.get("differentiable", False))
+        super().__init__(params, defaults)
 
     def _states(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The tensors beside a parameter, in the kernel's order."""

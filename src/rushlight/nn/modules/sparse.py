@@ -267,16 +267,16 @@ class EmbeddingBag(_Table):
         )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        text = f"{self.num_embeddings!r}, {self.embedding_dim!r}"
         if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
+            text += f", max_norm={self.max_norm!r}"
         if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
+            text += f", norm_type={self.norm_type!r}"
         if self.scale_grad_by_freq is not False:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq!r}"
         text += f", mode={self.mode!r}"
         if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
+            text += f", padding_idx={self.padding_idx!r}"
         return text
 
     @classmethod

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
+from ...base.errors import HostMemoryError
 from ...base.fits import fitting
 from ...base.formats import ORDERS, order_of, preserve_format, strided
 from ...core.public import into, public
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
     from ...base.formats import layout, memory_format
     from ...base.protocols import Array
+
+_MOST = (1 << 63) - 1  # what PyTorch's sizes can be
 
 # -- what every creation function does -----------------------------------------------------------
 
@@ -43,7 +47,11 @@ def create(
     d = as_device(d)
     backend = devices.backend_of(d)
     cls = backend.array_type
-    t = tensor_over(run(kernel, cls, (), {"device": backend.check(d), **attrs}), cls)
+    attrs["device"] = backend.check(d)
+    try:
+        t = tensor_over(run(kernel, cls, (), attrs), cls)
+    except (ValueError, MemoryError) as error:
+        raise _no_memory(error, attrs.get("size"), attrs.get("dtype")) from None
     if out is not None:
         return into(out, t)
     if pin_memory:
@@ -53,6 +61,21 @@ def create(
     if requires_grad:
         wants_grad(t)
     return t
+
+
+def _no_memory(error: Exception, size: Any, d: Any) -> Exception:
+    """The error for a tensor that is too large for the machine, in PyTorch's words; others as they are."""
+    if size is None or not isinstance(d, dtype):
+        return error
+    wanted = math.prod(size) * d.itemsize
+    if wanted > _MOST:
+        return RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
+    if not isinstance(error, MemoryError):
+        return error
+    return HostMemoryError(
+        f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {wanted} bytes. "
+        "Error code 12 (Cannot allocate memory)"
+    )
 
 
 def wants_grad(t: Tensor) -> Tensor:
@@ -81,6 +104,10 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
         if s < 0:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {s}: {list(result)}"
+            )
+        if s > _MOST:
+            raise TypeError(
+                f"{name}(): argument 'size' failed to unpack with error \"Overflow when unpacking long long\""
             )
     return result
 

@@ -41,6 +41,9 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     except (TypeError, ValueError):
         _raise_first_misfit(data, shape, 0)
         raise
+    except _Unknown as error:
+        told = RuntimeError(str(error)) if d is None else _not_one_of(d, error.kind)
+        raise told from None
     if d is None:
         d = _infer(kinds)
     return _fill(flat, shape, d)
@@ -120,6 +123,21 @@ def _raise_first_misfit(node: Any, shape: tuple[int, ...], depth: int) -> None:
         _raise_first_misfit(child, shape, depth + 1)
 
 
+class _Unknown(RuntimeError):
+    """Something that is no number, where a dtype is looked for."""
+
+    def __init__(self, kind: type) -> None:
+        super().__init__(f"Could not infer dtype of {kind.__name__}")
+        self.kind = kind
+
+
+def _not_one_of(d: dtype, kind: type) -> TypeError:
+    """The error for the same thing, where the dtype is given."""
+    if d.category < dtypes.FLOATING:
+        return TypeError(f"'{kind.__name__}' object cannot be interpreted as an integer")
+    return TypeError(f"must be real number, not {kind.__name__}")
+
+
 def _check_leaf(kind: type, rows: list[Any], kinds: set, depth: int) -> None:
     if issubclass(kind, Tensor):
         kinds.discard(kind)
@@ -141,7 +159,7 @@ def _check_leaf(kind: type, rows: list[Any], kinds: set, depth: int) -> None:
     elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
         return
     else:
-        raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+        raise _Unknown(kind)
 
 
 def _infer(kinds: set) -> dtype:

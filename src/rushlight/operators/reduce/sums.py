@@ -370,15 +370,15 @@ def prod(
 def _logsumexp_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     if not x.size:
         return xp.full(result_shape(x.shape, dim, keepdim), -xp.inf, x.dtype)
-    top = x.max(axis=dim, keepdims=True)
-    top = xp.where(xp.isinf(top), x.dtype.type(0), top)  # inf - inf would be nan
+    top = x.real.max(axis=dim, keepdims=True)  # of complex numbers the angle stays where log puts it
+    top = xp.where(xp.isinf(top), top.dtype.type(0), top)  # inf - inf would be nan
     total = xp.log(add_up(xp, xp.exp(x - top), dim, True)) + top
     return total if keepdim else total.reshape(result_shape(x.shape, dim, False))
 
 
 def _logsumexp_dx(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     shape = x._a.shape
-    return keep(g, shape, dim, keepdim) * (x - keep(out, shape, dim, keepdim)).exp()
+    return keep(g, shape, dim, keepdim) * (x - keep(out, shape, dim, keepdim)).exp().conj()
 
 
 _logsumexp = Op(_logsumexp_body, "logsumexp", rule=promote_unary_float, meta=same_dtype_meta)

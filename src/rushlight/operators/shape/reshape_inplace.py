@@ -8,6 +8,7 @@ from typing import Any
 from ...core.inplace import bump, check_writable
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...core.views import RESHAPED, extra
 from ...runtime.thread import here
 from .strided import as_strided
 from .views import squeeze, swapaxes, t, transpose, unsqueeze
@@ -25,6 +26,8 @@ def _show_as(x: Tensor, v: Tensor) -> Tensor:
         x._ext.spec = v._ext.spec
         if v._edge is not None:
             x._ext.edge_version = x._ver[0]
+    elif not x.is_inference():
+        extra(x).spec = RESHAPED  # its views lead here by steps that start from the old shape
     return x
 
 
