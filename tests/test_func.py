@@ -51,6 +51,7 @@ SAME = [
     "func.vmap(lambda a: a + torch.rand(1), randomness='different')(torch.zeros(3)).unique().numel()",
     "func.vmap(lambda a: a + torch.rand(1), randomness='same')(torch.zeros(3)).unique().numel()",
     "torch.autograd.grad(func.vmap(lambda a: a * y)(v).sum(), y)",
+    "(lambda z: func.vmap(lambda g: torch.autograd.grad(z, y, g)[0])(torch.eye(3)))((v * y).sin() * y)",
     "func.stack_module_state([nn.Linear(2, 3), nn.Linear(2, 3)])",
     "func.functional_call(nn.Linear(3, 1, bias=False), {'weight': torch.ones(1, 3)}, (x,))",
 ]

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .base.errors import NotYet
 from .core.function import Function
 from .core.tensor import Tensor
 from .runtime.thread import here
@@ -89,7 +90,16 @@ class CustomOpDef:
         if body is None:
             known = ", ".join(map(str, self._bodies))
             raise NotImplementedError(f"{self} is implemented for {known}, not for {kind} tensors")
-        result = body(*args)
+        try:
+            result = body(*args)
+        except (
+            NotYet
+        ):  # such as a function in C++ for PyTorch; many operators have a plain one, too
+            plain = self._bodies.get(None)
+            if plain is None or body is plain or kind == "meta":
+                raise
+            result = plain(*args)
+            self._bodies[kind] = plain
         outputs = result if isinstance(result, (tuple, list)) else (result,)
         if any(o is t for o in outputs for t in tensors):
             raise RuntimeError(

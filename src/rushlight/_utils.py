@@ -100,3 +100,18 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     from .cuda import current_device
 
     return current_device()
+
+
+def _get_available_device_type() -> str | None:
+    """The name of the accelerator of this machine, None where there is none."""
+    from .accelerator import current_accelerator
+
+    found = current_accelerator(check_available=True)
+    return None if found is None else found.type
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device: `torch.cuda` for "cuda"."""
+    from ._device_module import get_device_module
+
+    return get_device_module(device_type)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .autograd.batched import vmap
@@ -12,7 +13,7 @@ from .nn.utils.stateless import call_with as functional_call
 from .operators.shape.join import stack
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
@@ -70,3 +71,31 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root
+
+
+def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
+    """A function without changes in place: what is recorded of one here has none, so it is called as it is.
+
+    Args:
+        func: the function.
+        remove: "mutations", or "mutations_and_views", which are recorded by copies.
+
+    Raises:
+        RuntimeError: if `remove` is neither.
+
+    Example:
+        >>> f = torch.func.functionalize(lambda x: x.clone().add_(1))
+        >>> f(torch.zeros(2))
+        tensor([1., 1.])
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            "functionalize(f, remove='mutations'): received invalid argument for remove= "
+            f"Valid options are: 'mutations', 'mutations_and_views'. Got {remove}"
+        )
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return wrapped

@@ -15,8 +15,8 @@ PACKAGE = __name__.split(".")[0]
 
 # Submodules that `import rushlight` does not load; `rushlight.nn` loads them on first use.
 SUBMODULES = (
-    "_C", "__config__", "_dynamo", "_functorch", "_inductor", "_vmap_internals", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
-    "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
+    "_C", "__config__", "_dynamo", "_functorch", "_guards", "_inductor", "_vmap_internals", "_jit_internal", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "amp", "ao", "autograd", "backends", "capture", "classes", "cli",
+    "compiler", "cpu", "cuda", "data", "dezero", "distributed", "distributions", "export", "fft", "func", "functional", "functorch", "futures",
     "fx", "hub", "io", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx",
     "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
@@ -31,13 +31,13 @@ LATE = {
     "set_printoptions": "core.printing", "vmap": "func", "_assert": "base.errors",
     "UntypedStorage": "io", "TypedStorage": "io", "as_torch": "cli.alias", "load_ipython_extension": "cli.notebook",
     "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",
-    "_log_softmax_backward_data": "_inner_functions",
+    "_log_softmax_backward_data": "_inner_functions", "_int_mm": "_inner_functions",
     "pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "Future": "futures", "get_device_module": "_device_module", "ScriptModule": "jit",
     "ScriptFunction": "jit", "DisableTorchFunctionSubclass": "overrides", "cond": "_loops", "while_loop": "_loops",
     **dict.fromkeys(("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"), "_autocast_names"),
     **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
                      "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage",
-                     "LongStorage", "ShortStorage"), "storage"),
+                     "LongStorage", "ShortStorage", "StorageBase"), "storage"),
     **dict.fromkeys(("AnyType", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType",
                      "FutureType", "IntType", "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType",
                      "PyObjectType", "RRefType", "StreamObjType", "StringType", "TensorType", "TupleType", "UnionType"), "_C"),

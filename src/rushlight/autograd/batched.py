@@ -12,6 +12,7 @@ from ..base.trees import broadcast_prefix, tree_flatten, tree_structure, tree_un
 from ..core.tensor import Tensor
 from ..operators.shape.join import stack
 from ..runtime import devices
+from ..runtime.thread import here
 
 
 def vmap(
@@ -50,17 +51,32 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec, dims, size = _inputs(func, in_dims, args)
-        named, names = tree_flatten(kwargs)  # keyword arguments are mapped over dim 0
+        named, names = tree_flatten(
+            kwargs, _like_a_tensor
+        )  # keyword arguments are mapped over dim 0
         results = []
         with _draws(randomness) as rewind:
             for i in range(size):
                 rewind()
-                one = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims)]
-                more = [x.select(0, i) if isinstance(x, Tensor) else x for x in named]
-                results.append(func(*tree_unflatten(one, spec), **tree_unflatten(more, names)))
+                one = [x if d is None else _one_of(x, d, i) for x, d in zip(leaves, dims)]
+                more = [_one_of(x, 0, i) if _like_a_tensor(x) else x for x in named]
+                with _graphs_kept(i < size - 1):
+                    results.append(func(*tree_unflatten(one, spec), **tree_unflatten(more, names)))
         return _stacked(func, results, out_dims)
 
     return mapped
+
+
+def _like_a_tensor(x: Any) -> bool:
+    """Whether something has dims to map over: a tensor, or a container that answers for one."""
+    return isinstance(x, Tensor) or hasattr(type(x), "__torch_function__")
+
+
+def _one_of(x: Any, dim: int, index: int) -> Any:
+    """Sample `index` along a dim."""
+    if isinstance(x, Tensor):
+        return x.select(dim, index)
+    return x[(slice(None),) * (dim % x.dim()) + (index,)]
 
 
 def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple[list, Any, list, int]:
@@ -77,8 +93,8 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple[list, Any, list,
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying "
             "to vmap over a function with no inputs. The latter is unsupported."
         )
-    leaves, spec = tree_flatten(args)
-    dims = broadcast_prefix(in_dims, args)
+    leaves, spec = tree_flatten(args, _like_a_tensor)
+    dims = broadcast_prefix(in_dims, args, _like_a_tensor)
     if dims is None:
         raise ValueError(
             where
@@ -101,7 +117,7 @@ def _inputs(func: Callable, in_dims: Any, args: tuple) -> tuple[list, Any, list,
 def _check(where: str, x: Any, dim: Any) -> None:
     if dim is None:
         return
-    if not isinstance(x, Tensor):
+    if not _like_a_tensor(x):
         raise ValueError(
             where
             + f"Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap "
@@ -118,9 +134,9 @@ def _check(where: str, x: Any, dim: Any) -> None:
 def _stacked(func: Callable, results: list[Any], out_dims: Any) -> Any:
     if not results:
         raise ValueError("vmap: the mapped dimension is empty, and there is no result to stack")
-    flat = [tree_flatten(r) for r in results]
+    flat = [tree_flatten(r, _like_a_tensor) for r in results]
     spec = flat[0][1]
-    dims = broadcast_prefix(out_dims, results[0])
+    dims = broadcast_prefix(out_dims, results[0], _like_a_tensor)
     if dims is None:
         raise ValueError(
             f"vmap(..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
@@ -129,7 +145,7 @@ def _stacked(func: Callable, results: list[Any], out_dims: Any) -> Any:
     stacked = []
     for k, dim in enumerate(dims):
         column = [leaves[k] for leaves, _ in flat]
-        if dim is not None and not isinstance(column[0], Tensor):
+        if dim is not None and not _like_a_tensor(column[0]):
             name = getattr(func, "__name__", repr(func))
             raise ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(column[0])}. Did "
@@ -137,6 +153,17 @@ def _stacked(func: Callable, results: list[Any], out_dims: Any) -> Any:
             )
         stacked.append(column[0] if dim is None else stack(column, dim))
     return tree_unflatten(stacked, spec)
+
+
+@contextmanager
+def _graphs_kept(wanted: bool) -> Iterator[None]:
+    """Let backward passes leave graphs whole: the next sample goes through them, too."""
+    before = here.graphs_kept
+    here.graphs_kept = before or wanted
+    try:
+        yield
+    finally:
+        here.graphs_kept = before
 
 
 @contextmanager

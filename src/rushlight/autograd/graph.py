@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ..core.differentiate import GradientEdge
+from ..core.hooks import RemovableHandle
+from ..core.inplace import bump
 from ..core.packing import pack
-from ..core.tape import Node
+from ..core.tape import Node, at_end
 from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..runtime.thread import PACKING, here, swap
@@ -18,6 +20,8 @@ __all__ = [
     "Node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
@@ -127,3 +131,98 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
     return GradientEdge(edge[0].shown(), edge[1])
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Say that tensors were written to behind autograd's back.
+
+    Args:
+        tensor: a tensor, or several.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> torch.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        bump(t)
+
+
+class _Gathered:
+    """The gradients of several tensors in one backward pass, and the function that waits for them."""
+
+    def __init__(self, count: int, fn: Callable, first_only: bool) -> None:
+        self.count, self.fn, self.first_only = count, fn, first_only
+        self.walk: Any = None
+        self.grads: list[Any] = []
+        self.seen = 0
+
+    def take(self, index: int, grad: Any) -> None:
+        """The gradient of one of them has come."""
+        if self.walk is not here.walk:
+            self.walk, self.grads, self.seen = here.walk, [None] * self.count, 0
+            at_end(self.finish)
+        self.grads[index] = grad
+        self.seen += 1
+        if self.first_only:
+            if self.seen == 1:
+                self.fn(grad)
+        elif self.seen == self.count:
+            self.finish()
+
+    def finish(self) -> None:
+        """Call the function, unless that was done; tensors that this pass did not reach have None."""
+        grads, self.grads, self.walk = self.grads, [], None
+        if grads and not self.first_only:
+            self.fn(grads)
+
+
+class _Handles:
+    """Several handles as one."""
+
+    def __init__(self, handles: tuple[RemovableHandle, ...]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        """Take all hooks away."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _Handles:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: str = "all") -> Any:
+    """Call a function in every backward pass when the gradients of several tensors are there.
+
+    Args:
+        tensors: the tensors.
+        fn: called with a list of their gradients, None for a tensor the pass does not reach; with
+            `mode="any"`, called with the first gradient that comes.
+        mode: "all" or "any".
+
+    Returns:
+        A handle with `remove()`.
+
+    Raises:
+        ValueError: for another mode.
+
+    Example:
+        >>> x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        >>> handle = torch.autograd.graph.register_multi_grad_hook([x, y], lambda grads: print(len(grads)))
+        >>> (x * y).sum().backward()
+        2
+        >>> handle.remove()
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    gathered = _Gathered(len(tensors), fn, mode == "any")
+
+    def hook_of(index: int) -> Callable:
+        return lambda grad: gathered.take(index, grad)
+
+    return _Handles(tuple(t.register_hook(hook_of(i)) for i, t in enumerate(tensors)))

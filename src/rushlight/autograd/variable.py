@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..core.tape import at_end
 from ..core.tensor import Tensor
+
+
+class _Engine:
+    """What PyTorch calls its engine: the part of it that programs reach for."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], None]) -> None:
+        """Call something at the end of the backward pass that is under way."""
+        at_end(callback)
 
 
 class _VariableMeta(type):
@@ -28,6 +39,8 @@ class Variable(metaclass=_VariableMeta):
         >>> v.requires_grad, isinstance(v, torch.Tensor)
         (True, True)
     """
+
+    _execution_engine = _Engine()
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
         if not isinstance(data, Tensor):

@@ -23,6 +23,16 @@ class _Kind(NamedTuple):
     flatten_with_keys: Callable[[Any], tuple[Iterable, Any]] | None = None  # given by who registers
     serialized_name: str | None = None
 
+    @property
+    def flatten_fn(self) -> Callable:
+        """PyTorch's name of `flatten`."""
+        return self.flatten
+
+    @property
+    def unflatten_fn(self) -> Callable:
+        """PyTorch's name of `unflatten`."""
+        return self.unflatten
+
 
 def _from_dict(make: Callable) -> _Kind:
     return _Kind(lambda d: (list(d.values()), list(d)), lambda vs, ks: make(zip(ks, vs)))
@@ -235,12 +245,12 @@ def tree_any(pred: Callable, tree: Any, is_leaf: Callable | None = None) -> bool
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def broadcast_prefix(prefix: Any, tree: Any) -> list[Any] | None:
+def broadcast_prefix(prefix: Any, tree: Any, is_leaf: Callable | None = None) -> list[Any] | None:
     """One value of `prefix` per leaf of `tree`, which may branch further; None if they do not fit."""
     kind = _kind(prefix)
     if kind is None:
-        return [prefix] * len(tree_leaves(tree))
-    if _kind(tree) is None:
+        return [prefix] * len(tree_leaves(tree, is_leaf))
+    if tree_is_leaf(tree, is_leaf):
         return None
     (parts, context), (subtrees, other) = kind.flatten(prefix), _kind(tree).flatten(tree)  # type: ignore[union-attr]
     alike = isinstance(prefix, dict) == isinstance(tree, dict)
@@ -248,7 +258,7 @@ def broadcast_prefix(prefix: Any, tree: Any) -> list[Any] | None:
         return None
     found: list[Any] = []
     for part, subtree in zip(parts, subtrees):
-        values = broadcast_prefix(part, subtree)
+        values = broadcast_prefix(part, subtree, is_leaf)
         if values is None:
             return None
         found += values

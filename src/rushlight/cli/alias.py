@@ -13,7 +13,10 @@ from typing import Any
 from ..base.config import settings
 from ..base.spelling import respell
 
-ALIASES = {"torch": "rushlight", "torchvision": "rushlight.vision", "dezero": "rushlight.dezero"}
+ALIASES = {
+    "torch": "rushlight", "torchvision": "rushlight.vision", "dezero": "rushlight.dezero",
+    "functorch": "rushlight.functorch",
+}  # fmt: skip
 # Scripts compare `torch.__version__` with what they need; this is the one whose API is followed.
 TORCH = "2.13.0"
 TORCHVISION = "0.28.0"  # the torchvision that belongs to it

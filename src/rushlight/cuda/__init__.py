@@ -386,14 +386,14 @@ _GRAPHS = (
 )  # fmt: skip
 
 _MORE = (
-    "CudaError", "get_gencode_flags", "has_half", "has_magma", "memory_stats_as_nested_dict", "reset_max_memory_cached",
+    "CudaError", "_lazy_call", "get_gencode_flags", "has_half", "has_magma", "memory_stats_as_nested_dict", "reset_max_memory_cached",
 )  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module  # `from . import` would ask this very function
 
-    if name in ("amp", "nvtx", "profiler", "random"):
+    if name in ("amp", "comm", "nvtx", "profiler", "random"):
         return import_module(f"{__name__}.{name}")
     if name in _MORE:
         return getattr(import_module(f"{__name__}.rarely_used"), name)

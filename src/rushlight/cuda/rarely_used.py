@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ._gpus import is_available
 from .memory import memory_stats, reset_peak_memory_stats
 
 has_half = True
@@ -65,3 +66,9 @@ def get_gencode_flags() -> str:
 
     numbers = [name.split("_")[1] for name in get_arch_list()]
     return " ".join(f"-gencode compute=compute_{n},code=sm_{n}" for n in numbers)
+
+
+def _lazy_call(callable: Any, **kwargs: Any) -> None:  # noqa: A002 - PyTorch's name
+    """Call something that needs a GPU: now where there is one, never where there is none."""
+    if is_available():
+        callable()

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .batching import Batcher, batcher_of
-from .dataset import Dataset
+from .dataset import Dataset, T_co
 from .seeding import stream_of
 
 
-class StackDataset(Dataset):
+class StackDataset(Dataset[T_co]):
     """Datasets of equal length side by side: a sample is a tuple, or a dict, of their samples.
 
     Args:
@@ -88,7 +88,7 @@ def _samples(dataset: Any, indices: list) -> list:
     return items
 
 
-class Subset(Dataset):
+class Subset(Dataset[T_co]):
     """The samples of a dataset at the given indices.
 
     Args:

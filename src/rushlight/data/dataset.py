@@ -97,7 +97,7 @@ class ChainDataset(IterableDataset):
             raise AssertionError("ChainDataset only supports IterableDataset")
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(Dataset[T_co]):
     """Datasets one after the other.
 
     Args:

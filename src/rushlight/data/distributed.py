@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
 from ..runtime.cpu.random import Stream
-from .sampler import _ChunkedSampler
+from .sampler import T_co, _ChunkedSampler
 
 
-class DistributedSampler(_ChunkedSampler):
+class DistributedSampler(_ChunkedSampler, Generic[T_co]):
     """The share of one process: every `num_replicas`-th index from `rank` on, of an order that all processes know.
 
     Args:

@@ -74,3 +74,6 @@ def _get_default_group() -> ProcessGroup:
 def _get_default_store() -> Any:
     """The store by which the ranks met."""
     return group_of().world.store
+
+
+_get_global_rank = get_global_rank  # its name before PyTorch 1.13

@@ -35,7 +35,7 @@ from .utils import sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_RULES: dict[tuple[type, type], Callable] = {}
+_KL_REGISTRY: dict[tuple[type, type], Callable] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable:
@@ -61,7 +61,7 @@ def register_kl(type_p: type, type_q: type) -> Callable:
             raise TypeError(f"{name} should be a class, not {cls!r}")
 
     def decorator(fn: Callable) -> Callable:
-        _RULES[type_p, type_q] = fn
+        _KL_REGISTRY[type_p, type_q] = fn
         return fn
 
     return decorator
@@ -69,12 +69,14 @@ def register_kl(type_p: type, type_q: type) -> Callable:
 
 def _find(p: type, q: type) -> Callable:
     """The rule of the nearest classes: those furthest down in both lines of descent."""
-    matches = [(a, b) for a, b in _RULES if issubclass(p, a) and issubclass(q, b)]
+    matches = [(a, b) for a, b in _KL_REGISTRY if issubclass(p, a) and issubclass(q, b)]
     if not matches:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {p.__name__} and q type {q.__name__}"
         )
-    return _RULES[min(matches, key=lambda ab: (p.__mro__.index(ab[0]), q.__mro__.index(ab[1])))]
+    return _KL_REGISTRY[
+        min(matches, key=lambda ab: (p.__mro__.index(ab[0]), q.__mro__.index(ab[1])))
+    ]
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:

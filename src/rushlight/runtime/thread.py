@@ -46,6 +46,7 @@ class _Here(threading.local):
     replicating = False  # plain tensors count as replicated beside a DTensor
     losses_cut = False  # cross entropy of DTensors wants their classes cut, see `loss_parallel`
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
+    graphs_kept = False  # a backward pass frees nothing: a map goes through the same graph again
     walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`
     stance = "default"  # what compiled functions do, see `compiler.set_stance`
     attention_by_products = False  # `nn.attention.sdpa_kernel` allows no other way

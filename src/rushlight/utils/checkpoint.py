@@ -27,6 +27,13 @@ from ..runtime import devices
 from ..runtime.devices import open_streams
 from ..runtime.door import KERNELS, Kernel, listening, run
 from ..runtime.thread import here
+from ._checkpoint_names import (
+    DefaultDeviceType,
+    check_backward_validity,
+    detach_variable,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
 from ._selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -34,9 +41,10 @@ from ._selective_checkpoint import (
 )
 
 __all__ = [
-    "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint", "checkpoint_sequential",
-    "create_selective_checkpoint_contexts", "get_device_states", "noop_context_fn",
-    "set_device_states",
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType",
+    "SelectiveCheckpointContext", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+    "create_selective_checkpoint_contexts", "detach_variable", "get_device_states", "noop_context_fn",
+    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
 
 
@@ -378,3 +386,22 @@ def checkpoint_sequential(
         part = run(i * size, (i + 1) * size)
         input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return run((segments - 1) * size, len(chain))(input)
+
+
+class CheckpointFunction:
+    """PyTorch's function behind `checkpoint(use_reentrant=True)`; here it calls `checkpoint`.
+
+    Example:
+        >>> from rushlight.utils.checkpoint import CheckpointFunction
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> CheckpointFunction.apply(lambda t: t**3, True, x).backward()
+        >>> x.grad
+        tensor(12.)
+    """
+
+    @staticmethod
+    def apply(run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        """`run_function(*args)`, whose inside backward computes again."""
+        return checkpoint(
+            run_function, *args, use_reentrant=True, preserve_rng_state=preserve_rng_state
+        )

@@ -9,8 +9,9 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from ..modules.module import Module
+from ._named_member_accessor import NamedMemberAccessor
 
-__all__ = ["functional_call"]
+__all__ = ["NamedMemberAccessor", "functional_call"]
 
 
 def functional_call(

@@ -1,0 +1,27 @@
+"""`functorch`, as PyTorch installs it beside torch: the transforms of `torch.func` under their older names."""
+
+from .._functorch.make_functional import (
+    FunctionalModule,
+    FunctionalModuleWithBuffers,
+    combine_state_for_ensemble,
+    make_functional,
+    make_functional_with_buffers,
+)
+from ..func import (
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    vjp,
+    vmap,
+)
+from ..fx.experimental.proxy_tensor import make_fx
+
+__all__ = [
+    "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functionalize", "grad",
+    "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers",
+    "make_fx", "vjp", "vmap",
+]  # fmt: skip
