@@ -872,6 +872,8 @@ class Methods:
         """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`."""
     def sort(self, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
         """The elements in order along a dimension, and where each one was."""
+    def sparse_mask(self, mask: Any) -> _Tensor:
+        """The elements at the places of a sparse tensor."""
     def split(self, split_size: _b.int | Sequence[_b.int], dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
         """Cut into parts along a dimension; the parts are views."""
     def split_with_sizes(self, split_sizes: Sequence[_b.int], dim: _b.int = 0) -> _b.tuple[_Tensor, ...]:
