@@ -11,7 +11,7 @@ import _signal
 import gc
 import signal
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.locks import new_rlock
 from .piece import native
@@ -24,6 +24,9 @@ class InPython:
     """What the C extension has, too (`native/quiet.c`)."""
 
     __slots__ = ("collects", "depth", "handlers", "late", "lock", "note", "watched")
+
+    lock: Any
+    note: Any
 
     def __init__(self) -> None:
         self.depth = 0
@@ -76,13 +79,14 @@ class InPython:
         raise NotImplementedError
 
 
-Base: Any = InPython if native is None else native.Quiet
+if TYPE_CHECKING or native is None:
+    Base = InPython
+else:
+    Base = native.Quiet
 
 
 class Quiet(Base):
     """The tracer's own thread enters it by `with`; another one takes `lock` itself."""
-
-    __slots__ = ()
 
     def __init__(self) -> None:
         super().__init__()
