@@ -128,10 +128,12 @@ def _known(obj: type, inner: str, there: str) -> bool:
 def _move(obj: type, there: str, same: str) -> None:
     """Let a class say that it is in a module of PyTorch's; `same` is the one of the same path."""
     home = _moved[obj] = obj.__module__
+    line = vars(obj).get("__firstlineno__")  # from Python 3.13 on; it goes when the module is set
     obj.__module__ = there
-    if (
-        there != same
-    ):  # `typing` would look for what its annotations name in a file that may not have it
+    if there == same:
+        if line is not None:  # the same file, in which `inspect` finds the source there
+            type.__setattr__(obj, "__firstlineno__", line)
+    else:  # `typing` would look for what its annotations name in a file that may not have it
         told = vars(obj).get("__annotations__", {})
         for name, text in told.items():
             if isinstance(text, str):
