@@ -139,14 +139,16 @@ def test_fractional_pooling_draws_its_own_places(n: int) -> None:
     np.testing.assert_array_equal(picked.numpy(), out.numpy())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("channels", [3, 16])
 @pytest.mark.parametrize(("last_x", "last_w"), [(True, True), (True, False), (False, True)])
 def test_channels_last_stays_channels_last(
-    device: str, channels: int, last_x: bool, last_w: bool
+    device: str, channels: int, last_x: bool, last_w: bool, dtype: str
 ) -> None:
     """Results and gradients lie as PyTorch's do; one row-major layer would turn the whole network around."""
-    x = rl.randn(2, channels, 12, 12).to(device)
-    w = rl.randn(6, channels, 3, 3).to(device)
+    kind = getattr(rl, dtype)
+    x = rl.randn(2, channels, 12, 12).to(device, kind)
+    w = rl.randn(6, channels, 3, 3).to(device, kind)
     if last_x:
         x = x.contiguous(memory_format=rl.channels_last)
     if last_w:

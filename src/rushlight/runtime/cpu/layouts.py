@@ -32,6 +32,17 @@ def _image(out: np.ndarray, inputs: tuple) -> Sequence[int]:
     return _images(out, inputs[:1])
 
 
+def _of_either(out: np.ndarray, inputs: tuple) -> Sequence[int]:
+    """Channels last where the images or the weights of a convolution are."""
+    if out.ndim in (4, 5) and any(map(_is_turned, inputs[:2])):
+        return (0, *range(2, out.ndim), 1)
+    return range(out.ndim)
+
+
+def _is_turned(a: np.ndarray) -> bool:
+    return _channels_last(a) and not a.flags.c_contiguous
+
+
 def _channels_last(a: np.ndarray) -> bool:
     """Whether PyTorch would say so: strides grow from the channels outwards."""
     least = 0
@@ -76,6 +87,7 @@ _KERNELS: dict[Rule, str] = {
         std sum sum_to_size tril triu var vector_norm""",
     _images: "cat",
     _image: "avg_pool batch_norm_eval batch_norm_train group_norm max_pool pad_constant resample_axis rms_norm roll",
+    _of_either: "conv conv_grad_input",
     _as_first: "addcdiv addcmul complex flip gammainc gammaincc sort",
     _columns: """
         linalg_cholesky linalg_eig linalg_eigh linalg_inv linalg_lu_factor linalg_qr linalg_solve linalg_svd
