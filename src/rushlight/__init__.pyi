@@ -35,6 +35,7 @@ from . import export as export
 from . import fft as fft
 from . import func as func
 from . import functional as functional
+from . import functorch as functorch
 from . import futures as futures
 from . import fx as fx
 from . import hub as hub
@@ -133,6 +134,7 @@ from .io.pth import save as save
 from .jit import ScriptFunction as ScriptFunction
 from .jit import ScriptModule as ScriptModule
 from .operators.memory.storage import TypedStorage as TypedStorage
+from .operators.memory.storage import UntypedStorage as StorageBase
 from .operators.memory.storage import UntypedStorage as UntypedStorage
 from .operators.random.generator import Generator as Generator
 AnyType: Any

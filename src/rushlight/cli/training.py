@@ -160,7 +160,7 @@ class Run:
         # Workers draw their own random numbers from the epoch's start on: then the done batches
         # are loaded again and dropped. Otherwise the checkpoint knows the stream.
         again = self.step if args.workers and args.augment != "none" else 0
-        rest = Subset(self.images.train, indices[(self.step - again) * size :])
+        rest: Subset[Any] = Subset(self.images.train, indices[(self.step - again) * size :])
         loader = DataLoader(rest, size, num_workers=args.workers, generator=order)
         return islice(iter(loader), again, None)
 

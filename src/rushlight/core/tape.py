@@ -145,7 +145,7 @@ class AccumulateGrad(Node):
 
 def both(held: Any, g: Any) -> Any:
     """The sum of two gradients of one tensor; a sparse one is added to a dense one, never the other way."""
-    return g + held if held.is_sparse else held + g
+    return g + held if getattr(held, "is_sparse", False) else held + g
 
 
 class _Pass:

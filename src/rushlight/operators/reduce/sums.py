@@ -370,7 +370,9 @@ def prod(
 def _logsumexp_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     if not x.size:
         return xp.full(result_shape(x.shape, dim, keepdim), -xp.inf, x.dtype)
-    top = x.real.max(axis=dim, keepdims=True)  # of complex numbers the angle stays where log puts it
+    top = x.real.max(
+        axis=dim, keepdims=True
+    )  # of complex numbers the angle stays where log puts it
     top = xp.where(xp.isinf(top), top.dtype.type(0), top)  # inf - inf would be nan
     total = xp.log(add_up(xp, xp.exp(x - top), dim, True)) + top
     return total if keepdim else total.reshape(result_shape(x.shape, dim, False))
