@@ -74,3 +74,23 @@ def test_fullgraph_says_so() -> None:
     with pytest.raises((CannotCapture, HostReadError), match="from outside"):
         for _ in range(3):
             call(p * 2)
+
+
+@pytest.mark.parametrize("device", ["cpu"])
+def test_a_frozen_parameter_that_gets_a_gradient_later_is_looked_at(device: str) -> None:
+    """Found by the fuzzer, seed 910538: `zero_grad(set_to_none=False)` left it as it was."""
+    p = rl.nn.Parameter(rl.ones(3, device=device))
+    opt = rl.optim.SGD([p], lr=0.1)
+
+    @rl.compile
+    def step(x: Any) -> Any:
+        opt.zero_grad(set_to_none=False)
+        return x * 2
+
+    p.requires_grad_(False)
+    for _ in range(4):
+        step(rl.ones(2))
+    for _ in range(3):
+        p.grad = rl.ones(3)
+        step(rl.ones(2))
+        assert p.grad.tolist() == [0.0, 0.0, 0.0]

@@ -95,6 +95,45 @@ def test_optimisers(name: str, device: Any) -> None:
     both(program, replays=N - 5)
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_a_learning_rate_that_is_a_tensor(name: str, device: Any) -> None:
+    """Its step was lost: what the tensor holds is known only when it is read."""
+
+    def program() -> Any:
+        net = _net(device)
+        opt = getattr(optim, name)(net.parameters(), lr=rl.tensor(0.01))
+        losses = []
+        for x, y in _batches(device=device):
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            opt.step()
+            losses.append(loss.item())
+        return losses, list(net.parameters())
+
+    both(program, replays=0)
+
+
+def test_convolutions_have_eagers_bits() -> None:
+    def program() -> Any:
+        rl.manual_seed(0)
+        net = nn.Sequential(
+            nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(216, 4)
+        )
+        opt = optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+        losses = []
+        for _ in range(N):
+            x, y = rl.randn(4, 3, 16, 16), rl.randint(0, 4, (4,))
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            opt.step()
+            losses.append(loss.item())
+        return losses, _everything(net, opt)
+
+    both(program, exact=True)
+
+
 def test_reads_before_backward_and_now_and_then(device: Any) -> None:
     def program(every: int) -> Any:
         net = _net(device)

@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn
+from rushlight.capture.record import executed
 from rushlight.capture.record.executed import Seen, Watching
 from rushlight.capture.state.known import BELOW
 from rushlight.nn import functional as F
@@ -129,6 +131,26 @@ def test_the_collector_waits_for_the_last_recording() -> None:
             pool.submit(first.__exit__).result()
             assert not gc.isenabled()
     assert gc.isenabled()
+
+
+def test_on_python_3_12_one_thread_is_recorded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That Python crashes when two threads are told of every instruction."""
+    monkeypatch.setattr(executed, "_ONE_AT_A_TIME", True)
+    with ThreadPoolExecutor(1) as pool:
+        first, late, seen = Watching(Seen()), Watching(Seen()), Seen()
+        pool.submit(first.__enter__).result()
+        pool.submit(lambda: None).result()
+        assert not executed.can_watch()
+        with Watching(seen):  # one that asked a moment too early
+            before = sys.gettrace()
+        assert before is None or before.__func__ is not Watching._trace
+        assert not seen.complete
+        pool.submit(first.__exit__).result()
+        assert executed.can_watch()
+        with late:
+            with Watching(Seen()):  # of the same thread
+                pass
+        assert late.seen.complete
 
 
 def test_24_compiled_trainings_by_adam_are_right() -> None:

@@ -48,6 +48,11 @@ _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _BEGINS_LATE = sys.version_info >= (3, 12)
 
 
+# Python 3.12 crashes when two threads are told of every instruction: there, one at a time is.
+_ONE_AT_A_TIME = sys.version_info[:2] == (3, 12)
+_turn = new_lock()
+
+
 @lru_cache(maxsize=4096)
 def _instructions(code: CodeType) -> tuple[int, frozenset[int]]:
     """The first instruction that tracing tells of, and all of them."""
@@ -69,6 +74,8 @@ def can_watch() -> bool:
     """Whether instructions can be noted now: a debugger or a C profiler may already use Python's tracing."""
     tracing, profiling = sys.gettrace(), sys.getprofile()
     if profiling is not None and not callable(profiling):
+        return False
+    if _ONE_AT_A_TIME and _thread.watching is None and _turn.locked():
         return False
     owner = type(getattr(tracing, "__self__", None))
     names = [owner.__module__, getattr(tracing, "__module__", None) or ""]
@@ -122,6 +129,8 @@ class Seen:
 class Watching:
     """A block whose instructions are noted in `seen`."""
 
+    refused = waits = False  # whether another thread has its turn; whether this one has
+
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
         self.ours: dict[CodeType, bool] = {}
@@ -135,22 +144,32 @@ class Watching:
         self.before = sys.gettrace(), sys.getprofile()
         self.outer, _thread.watching = _thread.watching, self
         self.start = sys._getframe(1)  # the frame that calls the function
+        self.waits = _ONE_AT_A_TIME and self.outer is None
+        if self.waits and not _turn.acquire(blocking=False):
+            self.waits, self.refused = False, True
         _stand_ins.enter()
-        sys.setprofile(self._profile)
-        sys.settrace(self._trace)
+        if not self.refused:
+            sys.setprofile(self._profile)
+            sys.settrace(self._trace)
         return self
 
     def __exit__(self, *exc: Any) -> None:
         if sys.gettrace() != self._trace or sys.getprofile() != self._profile:
-            self.seen.complete = False  # a debugger took over in the middle
+            self.seen.complete = (
+                False  # a debugger took over in the middle, or another thread has the turn
+            )
         else:
             sys.settrace(self.before[0])
             sys.setprofile(self.before[1])
+        if self.waits:
+            _turn.release()
         _stand_ins.leave()
         _thread.watching = self.outer
 
     def unwatched(self, call: Callable[[], Any]) -> Any:
         """Run a kernel, whoever wrote its body and whatever it imports: a replay runs it, too."""
+        if self.refused:
+            return call()
         sys.settrace(None)
         sys.setprofile(None)
         _thread.watching = None

@@ -28,6 +28,10 @@ from .outside import graphs_end_at
 from .recorder import Recorder, host_read_error, is_array, reach, same
 
 
+def _may_have_one(t: Tensor) -> bool:
+    return t._a.dtype.kind in "fcV"
+
+
 class Recording:
     """What a call computed and how it changed the tensors that outlive it."""
 
@@ -146,7 +150,8 @@ class Recording:
         return [*self.tensors, *[r() for r in self.old_grads]]
 
     def _leaves(self) -> list[Tensor]:
-        return [t for t in self.known() if t._edge is not None and t.is_leaf]
+        """Tensors whose `.grad` the call may look at; a frozen parameter may have one, too, or get one later."""
+        return [t for t in self.known() if t.is_leaf and (t._edge is not None or _may_have_one(t))]
 
     # -- what came out --------------------------------------------------------------------------
 
