@@ -300,7 +300,11 @@ def test_the_gradient_of_a_complex_logsumexp(lib: Any) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("data", [None, {}, set(), object(), [None], [1.0, None], [{}]], ids=str)
+@pytest.mark.parametrize(
+    "data",
+    [None, {}, set(), object(), [None], [1.0, None], [{}]],
+    ids=lambda v: "object" if type(v) is object else str(v),
+)
 def test_what_is_no_number_is_named_as_the_dtype_wants_it(lib: Any, data: Any) -> None:
     with pytest.raises(RuntimeError, match="Could not infer dtype of"):
         lib.tensor(data)
