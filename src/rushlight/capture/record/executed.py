@@ -50,6 +50,9 @@ _BEGINS_LATE = sys.version_info >= (3, 12)
 
 # Python 3.12 crashes when two threads are told of every instruction: there, one at a time is.
 _ONE_AT_A_TIME = sys.version_info[:2] == (3, 12)
+_PATIENCE = (
+    5.0  # seconds: the other thread may itself wait for this one, which then goes on unrecorded
+)
 _turn = new_lock()
 
 
@@ -74,8 +77,6 @@ def can_watch() -> bool:
     """Whether instructions can be noted now: a debugger or a C profiler may already use Python's tracing."""
     tracing, profiling = sys.gettrace(), sys.getprofile()
     if profiling is not None and not callable(profiling):
-        return False
-    if _ONE_AT_A_TIME and _thread.watching is None and _turn.locked():
         return False
     owner = type(getattr(tracing, "__self__", None))
     names = [owner.__module__, getattr(tracing, "__module__", None) or ""]
@@ -145,7 +146,7 @@ class Watching:
         self.outer, _thread.watching = _thread.watching, self
         self.start = sys._getframe(1)  # the frame that calls the function
         self.waits = _ONE_AT_A_TIME and self.outer is None
-        if self.waits and not _turn.acquire(blocking=False):
+        if self.waits and not _turn.acquire(timeout=_PATIENCE):
             self.waits, self.refused = False, True
         _stand_ins.enter()
         if not self.refused:
