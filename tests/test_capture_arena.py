@@ -151,7 +151,7 @@ def test_steps_on_a_gpu_need_no_more_memory_compiled(name):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     eager, recorded, replayed, arena, most = map(int, done.stdout.split("\n")[1].split()[1:])
-    assert recorded <= 1.1 * eager and replayed <= 1.06 * eager
+    assert recorded <= 1.1 * eager and replayed <= 1.08 * eager
     assert arena <= 1.02 * most + 1
 
 

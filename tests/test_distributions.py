@@ -569,7 +569,7 @@ def test_divergence_of_exponential_families_by_their_normalizers() -> None:
     from rushlight.distributions import ExponentialFamily, Gamma, Normal, Poisson, kl
 
     p, q = Gamma(rl.tensor([2.0, 3.0]), 1.5), Gamma(rl.tensor([1.0, 4.0]), 2.5)
-    general = kl._RULES[ExponentialFamily, ExponentialFamily](p, q)
+    general = kl._KL_REGISTRY[ExponentialFamily, ExponentialFamily](p, q)
     np.testing.assert_allclose(general.detach().numpy(), kl.kl_divergence(p, q).numpy(), rtol=1e-5)
     with pytest.raises(NotImplementedError, match="between different exponential families"):
         kl.kl_divergence(Normal(0.0, 1.0), Poisson(1.0))

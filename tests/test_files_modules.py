@@ -236,6 +236,7 @@ NOT_WRITTEN = {
     "Future",
     "ScriptFunction",
     "ScriptModule",
+    "StorageBase",
     "Stream",
     "SymBool",
     "SymFloat",
