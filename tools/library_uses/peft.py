@@ -25,7 +25,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 LIBRARY = "peft"
-REQUIRES = ["transformers"]
+REQUIRES = ["transformers", "jinja2"]  # which PyTorch would bring
 
 
 def _net() -> nn.Module:
