@@ -181,7 +181,7 @@ def test_a_loop_whose_program_fails_counts_no_step(monkeypatch: pytest.MonkeyPat
         for i in range(12):
             before = counts(case)
             try:
-                fails[0] = i == 7
+                fails[0] = i == 9
                 case.tensors_step(*case.batches[i % 4])
             except Injected:
                 fails[0], failures = False, failures + 1

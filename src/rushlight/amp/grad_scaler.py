@@ -59,11 +59,6 @@ def _update(
     return ()
 
 
-def _stored(g: Any) -> Tensor:
-    """The memory of a sparse gradient's values."""
-    return g._values()
-
-
 UNSCALE = Kernel("amp_unscale", _unscale, mutates=lambda arrays, attrs: (0, *range(2, len(arrays))))
 UPDATE = Kernel("amp_update", _update, mutates=(0, 1))
 
@@ -193,7 +188,7 @@ class GradScaler:
         ]  # fmt: skip
         if any(g.dtype is dtypes.float16 for g in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        grads = [_stored(g) if g.is_sparse else g for g in grads]
+        grads = [g._values() if g.is_sparse else g for g in grads]  # type: ignore[attr-defined]
         found = self._flag_of(optimizer, scale.device)
         inverse = scale.double().reciprocal().float()
         arrays = (found._a, inverse._a, *[g._a for g in grads])

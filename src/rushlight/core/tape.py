@@ -144,7 +144,10 @@ class AccumulateGrad(Node):
 
 
 def both(held: Any, g: Any) -> Any:
-    """The sum of two gradients of one tensor; a sparse one is added to a dense one, never the other way."""
+    """The sum of two gradients of one tensor; a sparse one is added to a dense one, never the other way.
+
+    DeZero's gradients are Variables, or bare arrays, which do not know of sparse ones.
+    """
     return g + held if getattr(held, "is_sparse", False) else held + g
 
 
