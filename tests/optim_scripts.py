@@ -46,6 +46,13 @@ MENU: dict[str, dict[str, list]] = {
     "LBFGS": {"lr": [1, 0.5], "max_iter": [4, 7], "history_size": [2, 10],
               "line_search_fn": [None, "strong_wolfe"]},
 }  # fmt: skip
+# The same for optimisers that take gradients of rows, those of Embedding(sparse=True).
+ROWS_MENU: dict[str, dict[str, list]] = {
+    "SGD": {**MENU["SGD"], "weight_decay": [0, 0, 0, 0.1], "nesterov": [False, False, True]},
+    "Adagrad": {**MENU["Adagrad"], "weight_decay": [0, 0, 0, 0.1]},
+    "SparseAdam": {"lr": [0.1, 0.01], "betas": [(0.9, 0.999), (0.5, 0.7)], "eps": [1e-8, 1e-2], "maximize": [False, True]},
+    "Adam": {**MENU["Adam"]},
+}  # fmt: skip
 SHAPES = [(), (1,), (5,), (3, 4), (2, 3, 2), (40,), (2, 0)]
 MATRICES = [(3, 4), (4, 3), (5, 5), (1, 6)]
 SCHEDULES = [
@@ -108,9 +115,11 @@ class World:
 class Script:
     """One random life: `run()` raises Different at the first step after which the worlds disagree."""
 
+    menu = MENU
+
     def __init__(self, seed: int, libs: tuple[Any, Any], name: str | None = None) -> None:
         self.seed, self.rng = seed, np.random.RandomState(seed)
-        self.name = name or list(MENU)[seed % len(MENU)]
+        self.name = name or list(self.menu)[seed % len(self.menu)]
         self.worlds = [World(lib) for lib in libs]
         self.log: list[str] = []
         self.dtypes = self._dtypes()
@@ -134,7 +143,7 @@ class Script:
         return self.pick(kinds)
 
     def _options(self) -> Options:
-        options = {k: self.pick(v) for k, v in MENU[self.name].items()}
+        options = {k: self.pick(v) for k, v in self.menu[self.name].items()}
         options = {k: v for k, v in options.items() if not (isinstance(v, tuple) and not v)}
         if options.get("nesterov") and self.name == "SGD":
             options["momentum"], options["dampening"] = options["momentum"] or 0.9, 0
@@ -426,6 +435,55 @@ class Script:
                 raise Different(self._say(f"state {k} of {i}: {a} and {b}"))
 
 
+class RowsScript(Script):
+    """A life of tables whose gradients are of a few rows: sparse tensors, whole ones between them."""
+
+    menu = ROWS_MENU
+
+    def _dtypes(self) -> list[str]:
+        return self.pick([["float32"], ["float64"], ["float32", "float64"]])
+
+    def _new_parameter(self) -> int:
+        dtype, shape = self.pick(self.dtypes), self.pick([(5, 3), (4, 1), (7, 2), (3,), (4, 2, 2)])
+        values = self.values(shape, dtype)
+        for w in self.worlds:
+            w.parameter(values, dtype)
+        return len(self.worlds[0].params) - 1
+
+    def _set_grad(self, i: int, how: str) -> None:
+        shape = tuple(self.worlds[0].params[i].shape)
+        if how != "new" or (self.name != "SparseAdam" and self.chance(0.2)):
+            super()._set_grad(i, how if how != "zero" or self.name != "SparseAdam" else "none")
+            return
+        count = self.pick([0, 1, 2, 4, 6])
+        rows = self.rng.randint(shape[0], size=(1, count))
+        dtype = kind_of(self.worlds[0].params[i])
+        values = self.values((count, *shape[1:]), dtype)
+        kind = self.pick(["coordinates", "coalesced", "lookup"])
+        self.log.append(f"rows {rows.tolist()} of parameter {i}, {kind}")
+        for w in self.worlds:
+            p = w.params[i]
+            if kind == "lookup" and len(shape) == 2:
+                p.grad = None
+                found = w.lib.nn.functional.embedding(w.lib.tensor(rows), p, sparse=True)
+                (found * w.tensor(values, dtype)).sum().backward()
+                continue
+            p.grad = w.lib.sparse_coo_tensor(w.lib.tensor(rows), w.tensor(values, dtype), shape)
+            if kind == "coalesced":
+                p.grad = p.grad.coalesce()
+
+    def _step_by_closure(self) -> None:
+        if self.name != "SparseAdam":
+            super()._step_by_closure()
+
+    def clip(self) -> None:
+        """Norms of sparse gradients: PyTorch has none of most kinds."""
+
+    def cross(self) -> None:
+        if not any(getattr(v, "is_sparse", False) for s in self.worlds[1].opt.state.values() for v in s.values()):
+            super().cross()  # fmt: skip
+
+
 EVENTS = {
     False: ["freeze", "freeze", "add_group", "change", "change", "change", "save_when_whole", "load", "cross",
             "rearrange", "rearrange", "forget", "zero", "zero", "schedule", "schedule", "clip"],
@@ -436,6 +494,7 @@ EVENTS = {
 def as_numpy(t: Any) -> np.ndarray:
     """The values of a tensor of either library."""
     t = t.detach()
+    t = t.to_dense() if t.is_sparse else t
     return (t.float() if "bfloat16" in str(t.dtype) else t).numpy()
 
 
@@ -463,7 +522,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--name", choices=list(MENU))
+    parser.add_argument("--name", choices=[*MENU, "SparseAdam"])
+    parser.add_argument("--rows", action="store_true", help="tables with sparse gradients")
     parser.add_argument("--show", type=int, default=3, help="differences to print in full")
     asked = parser.parse_args()
     import torch
@@ -471,8 +531,9 @@ def main() -> None:
     import rushlight
 
     wrong: Counter = Counter()
+    kind = RowsScript if asked.rows else Script
     for seed in range(asked.first, asked.first + asked.count):
-        script = Script(seed, (rushlight, torch), asked.name)
+        script = kind(seed, (rushlight, torch), asked.name)
         try:
             script.run()
         except Exception as error:  # of either library: it must not happen in one only
