@@ -97,7 +97,7 @@ class Categorical(Distribution):
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        from ..operators.shape.views import broadcast_tensors
+        from ..operators.shape.expand import broadcast_tensors
 
         self._checked(value)
         index, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)

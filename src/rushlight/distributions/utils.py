@@ -31,7 +31,7 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
             "__torch_function__."
         )
-    from ..operators.shape.views import broadcast_tensors
+    from ..operators.shape.expand import broadcast_tensors
 
     like = next((v for v in values if isinstance(v, Tensor)), None)
     options: dict[str, Any] = {"dtype": get_default_dtype()}

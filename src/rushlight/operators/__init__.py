@@ -54,12 +54,14 @@ from .reduce import (  # noqa: F401
 from .shape import (  # noqa: F401
     combine,
     diagonal,
+    dim_order,
+    expand,
     join,
     rearrange,
+    reshape,
     reshape_inplace,
     split,
     strided,
     view_copies,
-    views,
     windows,
 )

@@ -10,7 +10,7 @@ from ...core.modes import enable_grad
 from ...core.op import Op
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.thread import here
-from ..shape.views import view
+from ..shape.reshape import view
 
 
 def by_reference(op: Op, formula: Callable[..., Any]) -> Op:

@@ -16,7 +16,7 @@ from ..made_of.guards import no_derivative, unsupported
 from ..made_of.precision import widen
 from ..made_of.promotion import result_dtype
 from ..made_of.return_types import named
-from ..shape.views import reshape
+from ..shape.reshape import reshape
 from .scan import along
 
 if TYPE_CHECKING:

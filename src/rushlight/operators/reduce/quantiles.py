@@ -10,7 +10,8 @@ from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.checks import between_zero_and_one, check_values
 from ..made_of.spelling import numpy_names
-from ..shape.views import _expand, reshape
+from ..shape.expand import _expand
+from ..shape.reshape import reshape
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 

@@ -19,7 +19,7 @@ from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
 from ..memory.casting import cast_to, dtype_of
 from ..pointwise.arithmetic import conj
-from ..shape.views import reshape
+from ..shape.reshape import reshape
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule

@@ -18,7 +18,7 @@ from ..made_of.precision import in_float32, widen
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
 from ..memory.casting import cast_to
-from ..shape.views import reshape
+from ..shape.reshape import reshape
 from .extremes import check_filled, pick_meta, send_to_index, share_evenly
 from .scan import along, doubling
 from .sums import Dims, add_up, count, keep, mean, result_shape

@@ -17,7 +17,8 @@ from ..made_of.promotion import promote_unary_float
 from ..made_of.spelling import numpy_names, one_of
 from ..memory.casting import cast_to, dtype_of
 from ..pointwise.arithmetic import conj
-from ..shape.views import _expand, reshape
+from ..shape.expand import _expand
+from ..shape.reshape import reshape
 from .scan import product_of_others
 
 if TYPE_CHECKING:

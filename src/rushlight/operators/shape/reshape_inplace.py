@@ -10,8 +10,9 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.views import RESHAPED, extra
 from ...runtime.thread import here
+from .dim_order import swapaxes, t, transpose
+from .expand import squeeze, unsqueeze
 from .strided import as_strided
-from .views import squeeze, swapaxes, t, transpose, unsqueeze
 
 
 def _show_as(x: Tensor, v: Tensor) -> Tensor:

@@ -9,9 +9,10 @@ from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..memory.copies import detach
 from .diagonal import diagonal
+from .dim_order import permute, t, transpose
+from .expand import squeeze, unsqueeze
 from .split import split_with_sizes, unbind
 from .strided import as_strided
-from .views import permute, squeeze, t, transpose, unsqueeze
 from .windows import select
 
 
