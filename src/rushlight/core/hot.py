@@ -113,6 +113,23 @@ def tracing(mode: bool | None = None) -> bool:
     return before
 
 
+def bar(why: str) -> None:
+    """Trace no loop of this process from now on; what waits is computed first.
+
+    Args:
+        why: what `rushlight run --explain` says about it.
+
+    Example:
+        >>> from rushlight.core import hot
+        >>> before, _ = hot.meeting.barred, hot.bar("an example")
+        >>> hot.meeting.barred
+        'an example'
+        >>> hot.meeting.barred = before
+    """
+    meeting.barred = why
+    _interrupt(why)
+
+
 def _settle_before_forks() -> None:
     """Compute what is waiting before a fork, so that the child process finds the values, and before settings change."""
     if not meeting.forks and hasattr(os, "register_at_fork"):
@@ -122,10 +139,10 @@ def _settle_before_forks() -> None:
         settings.before_change += (_interrupt,)
 
 
-def _interrupt() -> None:
+def _interrupt(why: str = "a setting was changed") -> None:
     """A kernel that waits must not be computed under settings that are made after its call."""
     for tracer in list(tracers):
         if tracer is getattr(here.tracer, "tracer", here.tracer):
-            tracer.interrupt("a setting was changed")
+            tracer.interrupt(why)
         else:
             tracer.settle_from_outside()

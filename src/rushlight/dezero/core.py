@@ -12,7 +12,7 @@ import numpy as np
 
 import rushlight as rl
 
-from ..core.hot import meeting
+from ..core.hot import bar
 from ..runtime.thread import here
 from . import cuda
 from ._arrays import compute, floating, gpu_types
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Operand: TypeAlias = "Variable | Array"  # what functions take
 
 # Functions of DeZero are written with bare arrays, which must be computed at once.
-meeting.barred = "DeZero computes with bare arrays"
+bar("DeZero computes with bare arrays")
 
 
 class _Switches(type):

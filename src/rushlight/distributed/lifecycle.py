@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.config import launcher
+from ..core.hot import bar
 from . import mpiexec
 from .compare import DebugLevel
 from .groups import DEFAULT_TIMEOUT, GroupMember, ProcessGroup, group_of, not_in
@@ -175,6 +176,9 @@ def init_process_group(
     name = _backend(backend)
     rank, world_size = numbers(rank, world_size, init_method)
     limit = timeout or DEFAULT_TIMEOUT
+    if world_size > 1:
+        # The other ranks wait for what this one computes, and messages go past the door.
+        bar("several processes compute together")
     world, comm = meet(rank, world_size, init_method, store, None)
     group = ProcessGroup(world, range(world_size), "default_pg", name, limit, comm)
     world.groups[group.group_name] = group

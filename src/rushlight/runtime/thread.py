@@ -75,15 +75,17 @@ def settle() -> None:
     """Compute everything that is waiting, before memory is read without passing the door."""
     if here.tracer is not None:
         here.tracer.settle()
-    elif here.state & FOREIGN:
+    if here.state & FOREIGN:
         settle_others()
 
 
 def settle_others() -> None:
     """The same for kernels that wait in another thread; from then on that thread lets nothing wait."""
     here.state &= ~FOREIGN
+    own = getattr(here.tracer, "tracer", here.tracer)
     for tracer in list(tracers):
-        tracer.settle_from_outside()
+        if tracer is not own:
+            tracer.settle_from_outside()
 
 
 tracers: list[Any] = []  # tracers that may have kernels waiting

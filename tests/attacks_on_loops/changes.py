@@ -1,0 +1,913 @@
+"""Loops whose modules, parameters, optimisers, modes or numbers are changed by hand in the middle."""
+
+# ruff: noqa: E731, E741, B023, B007, B904, B018, F841, E702, C408, N801, N806
+from __future__ import annotations
+
+import copy
+import gc
+import io
+
+import numpy as np
+
+import rushlight as rl
+from attacks_on_loops.common import attack, data, mlp, see, train
+from rushlight import nn, optim
+from rushlight.nn import functional as F
+
+
+@attack
+def data_swaps():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    log = []
+
+    def ch(i, w):
+        p = net[0].weight
+        if i == 8 and w == "begin":
+            p.data = p.data * 0.5
+        if i == 10 and w == "forward":
+            p.data = p.data.clone()
+        if i == 12 and w == "backward":
+            p.data = p.data + 1
+        if i == 14 and w == "step":
+            p.data = rl.ones_like(p.data)
+        if i == 16 and w == "backward":
+            p.grad.data = p.grad.data * 3
+        if i == 17 and w == "backward":
+            p.grad = rl.ones_like(p)
+        if i == 18 and w == "backward":
+            p.grad = None
+        if i == 19 and w == "backward":
+            net[0].bias.grad, net[3].bias.grad = (rl.zeros(8), rl.ones(3))
+        if i == 20 and w == "begin":
+            net[0].weight = nn.Parameter(rl.ones(8, 6))
+
+    train(net, opt, log, ch)
+    return (log, see(net, opt))
+
+
+@attack
+def group_edits():
+    net = mlp()
+    opt = optim.SGD(
+        [{"params": net[0].parameters()}, {"params": net[3].parameters(), "lr": 0.05}],
+        lr=0.1,
+        momentum=0.9,
+    )
+    log = []
+    extra = nn.Parameter(rl.ones(3))
+
+    def ch(i, w):
+        if w != "begin":
+            return
+        if i == 8:
+            opt.param_groups[0]["lr"] *= 0.5
+        if i == 10:
+            opt.param_groups[1]["momentum"] = 0.5
+        if i == 12:
+            opt.param_groups[0]["weight_decay"] = 0.1
+        if i == 14:
+            opt.param_groups[0]["nesterov"] = True
+        if i == 16:
+            opt.add_param_group({"params": [extra]})
+            extra.grad = rl.ones(3)
+        if i == 17:
+            extra.grad = rl.ones(3)
+        if i == 18:
+            opt.param_groups.pop()
+        if i == 19:
+            opt.param_groups[0]["params"] = opt.param_groups[0]["params"][::-1]
+        if i == 20:
+            opt.param_groups[0]["maximize"] = True
+        if i == 21:
+            opt.param_groups.reverse()
+        if i == 22:
+            opt.state.clear()
+
+    train(net, opt, log, ch, n=28, ds=data(28))
+    return (log, see(net, opt), extra.detach())
+
+
+@attack
+def state_dicts():
+    net = mlp(bn=True)
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    saved = {}
+
+    def ch(i, w):
+        if w == "step" and i == 7:
+            saved["n"] = copy.deepcopy(net.state_dict())
+            saved["o"] = copy.deepcopy(opt.state_dict())
+        if w == "begin" and i == 12:
+            net.load_state_dict(saved["n"])
+        if w == "begin" and i == 14:
+            opt.load_state_dict(saved["o"])
+        if w == "forward" and i == 16:
+            net.load_state_dict(saved["n"])
+        if w == "backward" and i == 18:
+            opt.load_state_dict(saved["o"])
+        if w == "begin" and i == 20:
+            b = io.BytesIO()
+            rl.save({"n": net.state_dict(), "o": opt.state_dict()}, b)
+            b.seek(0)
+            d = rl.load(b)
+            net.load_state_dict(d["n"], assign=True)
+            opt.load_state_dict(d["o"])
+
+    try:
+        train(net, opt, log, ch)
+    except RuntimeError as e:
+        log.append(str(e)[:80])
+    return (log, see(net, opt), saved)
+
+
+@attack
+def tying():
+    net = nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 3))
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    own = net[2].weight
+
+    def ch(i, w):
+        if w == "begin" and i == 8:
+            net[2].weight = net[0].weight
+        if w == "begin" and i == 14:
+            net[2].weight = own
+        if w == "begin" and i == 18:
+            net[2].weight.data = net[0].weight.data
+
+    train(net, opt, log, ch)
+    return (log, see(net, opt))
+
+
+@attack
+def train_eval():
+    net = mlp(0.3, bn=True)
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+
+    def ch(i, w):
+        if w == "begin" and i % 5 == 4:
+            net.eval()
+        if w == "begin" and i % 5 == 1:
+            net.train()
+        if w == "begin" and i == 17:
+            net[1].momentum = 0.5
+        if w == "begin" and i == 19:
+            net[1].track_running_stats = False
+        if w == "begin" and i == 21:
+            net[1].reset_running_stats()
+        if w == "begin" and i == 22:
+            net[3].p = 0.7
+
+    train(net, opt, log, ch, ds=data(40))
+    return (log, see(net, opt))
+
+
+@attack
+def default_dtype():
+    log = []
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    try:
+        for i, (x, y) in enumerate(data()):
+            if i == 10:
+                rl.set_default_dtype(rl.float64)
+            if i == 16:
+                rl.set_default_dtype(rl.float32)
+            opt.zero_grad()
+            out = net(x)
+            s = rl.ones(3) * 0.5
+            loss = F.cross_entropy(out * s, y) + rl.tensor(0.25)
+            loss.backward()
+            opt.step()
+            log.append((loss.item(), str(loss.dtype), str(out.dtype)))
+    finally:
+        rl.set_default_dtype(rl.float32)
+    return (log, see(net, opt))
+
+
+@attack
+def autocast_alternates():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(36)):
+        opt.zero_grad()
+        with rl.autocast("cpu", enabled=i // 6 % 2 == 1, dtype=rl.bfloat16):
+            out = net(x)
+            loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), str(out.dtype)))
+    return (log, see(net, opt))
+
+
+@attack
+def grad_modes():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(30)):
+        opt.zero_grad()
+        with rl.no_grad():
+            a = net(x)
+            with rl.enable_grad():
+                b = net(x)
+            with rl.set_grad_enabled(i % 7 == 3):
+                c = net(x)
+        loss = F.cross_entropy(b, y) + a.sum() * 0 + c.mean() * 0.1
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), a.requires_grad, b.requires_grad, c.requires_grad))
+        if i % 9 == 5:
+            with rl.inference_mode():
+                log.append((float(net(x).sum()), net(x).is_inference()))
+    return (log, see(net, opt))
+
+
+@attack
+def freeze_unfreeze():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    log = []
+
+    def ch(i, w):
+        if i == 8 and w == "begin":
+            net[0].weight.requires_grad_(False)
+        if i == 11 and w == "begin":
+            net[0].weight.requires_grad_(True)
+        if i == 13 and w == "forward":
+            net[0].weight.requires_grad_(False)
+        if i == 15 and w == "begin":
+            net.requires_grad_(True)
+        if i == 17 and w == "backward":
+            net[0].bias.requires_grad_(False)
+        if i == 19 and w == "begin":
+            net.requires_grad_(True)
+
+    train(net, opt, log, ch)
+    return (log, see(net, opt))
+
+
+@attack
+def patched_class_step():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    old = optim.SGD.step
+
+    def ch(i, w):
+        if i == 10 and w == "begin":
+            optim.SGD.step = lambda self, *a, **k: (log.append("p"), old(self, *a, **k))[1]
+        if i == 15 and w == "begin":
+            optim.SGD.step = old
+
+    try:
+        train(net, opt, log, ch)
+    finally:
+        optim.SGD.step = old
+    return (log, see(net, opt))
+
+
+@attack
+def patched_functional():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    old = F.relu
+
+    def ch(i, w):
+        if i == 10 and w == "begin":
+            F.relu = lambda x, *a, **k: old(x) * 0.5
+        if i == 15 and w == "begin":
+            F.relu = old
+        if i == 18 and w == "begin":
+            net[1].forward = lambda x: rl.tanh(x)
+        if i == 21 and w == "begin":
+            del net[1].forward
+
+    try:
+        train(net, opt, log, ch)
+    finally:
+        F.relu = old
+    return (log, see(net, opt))
+
+
+@attack
+def subclass_step():
+    class Mine(optim.SGD):
+        n = 0
+
+        def step(self, closure=None):
+            Mine.n += 1
+            if Mine.n % 3 == 0:
+                self.param_groups[0]["lr"] *= 0.9
+            return super().step(closure)
+
+    net = mlp()
+    opt = Mine(net.parameters(), lr=0.1)
+    log = []
+
+    def ch(i, w):
+        if i == 14 and w == "begin":
+            old = opt.step
+            opt.step = lambda *a: (log.append("patched"), old(*a))[1]
+
+    train(net, opt, log, ch)
+    return (log, see(net, opt))
+
+
+@attack
+def numbers_of_other_kinds():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(48)):
+        k = [2, 2.0, True, np.float32(2), np.int64(2), rl.tensor(2.0), -0.0, 0.0][i // 6]
+        opt.zero_grad()
+        out = net(x)
+        z = out * k
+        zz = z.detach() / 1
+        loss = F.cross_entropy(z, y)
+        loss.backward()
+        opt.step()
+        log.append(
+            (loss.item(), str(z.dtype), np.signbit(zz.numpy()).tolist() if i % 6 == 5 else None)
+        )
+    return (log, see(net, opt))
+
+
+@attack
+def constants_change():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    C = {"s": 1.0}
+    T = rl.ones(3)
+    for i, (x, y) in enumerate(data(60)):
+        if i == 12:
+            C["s"] = 2.0
+        if i == 20:
+            T = T * 2
+        if i == 26:
+            T = T.tolist()
+            T = rl.tensor(T)
+        if i == 32:
+            C["s"] = rl.tensor(1.5)
+        if i == 38:
+            C["s"] = np.float32(1.5)
+        if i == 44:
+            C["s"] = 1
+        if i == 50:
+            C["s"] = -0.0
+        opt.zero_grad()
+        o = net(x) * C["s"] * T
+        loss = F.cross_entropy(o, y, label_smoothing=0.1 if i > 55 else 0.0)
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), str(o.dtype)))
+    return (log, see(net, opt))
+
+
+@attack
+def layer_swapped():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
+    log = []
+
+    def ch(i, w):
+        if w != "begin":
+            return
+        if i == 8:
+            net[1] = nn.Tanh()
+        if i == 14:
+            net[3] = nn.Linear(8, 3)
+        if i == 18:
+            opt.add_param_group({"params": net[3].parameters()})
+        if i == 24:
+            net.insert(2, nn.Linear(8, 8))
+        if i == 30:
+            del net[2]
+        if i == 34:
+            net[0].register_parameter("weight", nn.Parameter(net[0].weight.detach() * 0.5))
+
+    train(net, opt, log, ch, ds=data(44))
+    return (log, see(net, opt))
+
+
+@attack
+def model_swapped():
+    a, b = (mlp(), mlp())
+    oa, ob = (optim.SGD(a.parameters(), lr=0.1), optim.SGD(b.parameters(), lr=0.1))
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        net, opt = (a, oa) if i // 7 % 2 else (b, ob)
+        if i == 33:
+            a, b = (b, a)
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(a, oa), see(b, ob))
+
+
+@attack
+def optimiser_replaced():
+    net = mlp()
+    log = []
+    opts = []
+    for k, mk in enumerate(
+        [
+            lambda: optim.SGD(net.parameters(), lr=0.1),
+            lambda: optim.Adam(net.parameters(), lr=0.01),
+            lambda: optim.SGD(net.parameters(), lr=0.1),
+            lambda: optim.SGD(net.parameters(), lr=0.1, momentum=0.9),
+            lambda: optim.AdamW(net.parameters(), lr=0.01, fused=None),
+        ]
+    ):
+        opt = mk()
+        gc.collect() if k % 2 else None
+        train(net, opt, log, n=9)
+        opts.append(opt.state_dict())
+        del opt
+    return (log, opts, see(net))
+
+
+@attack
+def id_reuse():
+    net = mlp()
+    log = []
+    for k in range(8):
+        opt = optim.SGD(net.parameters(), lr=0.1 / (k + 1), momentum=0.1 * k)
+        train(net, opt, log, n=6)
+        opt = None
+    for k in range(12):
+        w = nn.Parameter(rl.ones(6, 3) * (k + 1) * 0.1)
+        o = optim.SGD([w], lr=0.1)
+        for x, y in data(5):
+            o.zero_grad()
+            l = F.cross_entropy(x @ w, y)
+            l.backward()
+            o.step()
+            log.append(l.item())
+        log.append(w.detach())
+        w = o = None
+    return (log, see(net))
+
+
+@attack
+def lr_by_hand():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01, weight_decay=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(40)):
+        for g in opt.param_groups:
+            g["lr"] = 0.01 * min(1, (i + 1) / 10) * (0.5 if i > 20 else 1)
+            g["betas"] = (0.9, 0.99) if i == 30 else g["betas"]
+            g["eps"] = 1e-08 * (1 + (i > 34))
+            g["weight_decay"] = 0.1 if i < 15 else 0
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), opt.param_groups[0]["lr"]))
+    return (log, see(net, opt))
+
+
+@attack
+def requires_toggled():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        on = i // 6 % 2 == 0
+        for p in net[0].parameters():
+            p.requires_grad_(on)
+        if i == 30:
+            net.requires_grad_(False)
+            net[3].requires_grad_()
+        x.requires_grad_(i % 20 > 14)
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), [p.grad is None for p in net.parameters()], x.grad))
+    return (log, see(net, opt))
+
+
+@attack
+def buffers_by_user():
+    class M(nn.Module):
+        def __init__(s):
+            super().__init__()
+            s.l = nn.Linear(6, 3)
+            s.register_buffer("scale", rl.ones(3))
+            s.register_buffer("n", rl.zeros((), dtype=rl.int64))
+            s.register_buffer("hist", rl.zeros(5, 3), persistent=False)
+            s.k = 0
+
+        def forward(s, x):
+            o = s.l(x) * s.scale
+            s.n += 1
+            s.hist[s.k % 5] = o.detach().mean(0)
+            s.k += 1
+            return o + s.hist.mean(0)
+
+    net = M()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+
+    def ch(i, w):
+        if w != "begin":
+            return
+        if i == 9:
+            net.scale *= 2
+        if i == 13:
+            net.scale = rl.full((3,), 0.5)
+        if i == 17:
+            net.hist.zero_()
+        if i == 21:
+            net.scale[1] = 7
+        if i == 25:
+            net.n.fill_(0)
+        if i == 28:
+            net.scale.data = net.scale.data.double().float()
+        if i == 31:
+            net._buffers["scale"] = rl.ones(3)
+
+    train(net, opt, log, ch, ds=data(40))
+    return (log, see(net, opt))
+
+
+@attack
+def data_writes():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        opt.zero_grad()
+        out = net(x)
+        if i % 10 == 4:
+            net[3].weight.data.mul_(0.9)
+        if i % 10 == 6:
+            net[3].weight.data[0] = 0
+        if i % 10 == 7:
+            net[3].weight.data.copy_(net[3].weight.data.flip(0))
+        if i % 10 == 8:
+            net[0].weight.data.clamp_(-0.3, 0.3)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        if i % 10 == 9:
+            net[0].weight.grad.data.zero_()
+        opt.step()
+        log.append((loss.item(), net[3].weight._version))
+    return (log, see(net, opt))
+
+
+@attack
+def ema_swap_data():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    sh = [p.detach().clone() for p in net.parameters()]
+    for i, (x, y) in enumerate(data(40)):
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        for s, p in zip(sh, net.parameters()):
+            s.mul_(0.9).add_(p.data, alpha=0.1)
+        if i % 8 == 7:
+            for k, p in enumerate(net.parameters()):
+                sh[k], p.data = (p.data, sh[k])
+            with rl.no_grad():
+                log.append(net(x).mean().item())
+            if i % 16 == 7:
+                for k, p in enumerate(net.parameters()):
+                    sh[k], p.data = (p.data, sh[k])
+    return (log, sh, see(net, opt))
+
+
+@attack
+def sharing_params():
+    a = nn.Linear(6, 3)
+    b = nn.Linear(6, 3)
+    opt = optim.SGD([*a.parameters(), *b.parameters()], lr=0.1, momentum=0.9)
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        if i == 12:
+            b.weight = a.weight
+        if i == 22:
+            b.weight = nn.Parameter(a.weight.detach().clone())
+            opt.param_groups[0]["params"] = [*a.parameters(), *b.parameters()]
+        if i == 34:
+            b.weight.data = a.weight.data
+        if i == 44:
+            b.weight.data = a.weight.data.view(3, 6)
+        if i == 52:
+            b.bias.data = a.weight.data[:, 0]
+        opt.zero_grad()
+        loss = F.cross_entropy(a(x) + b(x * 0.5), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(a, opt), see(b))
+
+
+@attack
+def dtype_moves():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        if i == 14:
+            net.double()
+        if i == 26:
+            net.float()
+        if i == 34:
+            net.bfloat16()
+        if i == 42:
+            net.to(rl.float32)
+        opt.zero_grad()
+        o = net(x.to(net[0].weight.dtype))
+        loss = F.cross_entropy(o.float(), y)
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), str(o.dtype)))
+    return (log, see(net, opt))
+
+
+@attack
+def dropout_p():
+    net = mlp(0.5)
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        net[2].p = [0.5, 0.3, 0.0, 1.0, 0.5][i // 12]
+        net[2].train(i % 7 != 6)
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, rl.rand(2), see(net, opt))
+
+
+@attack
+def engine_settings():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        if i == 12:
+            rl.use_deterministic_algorithms(True)
+        if i == 20:
+            rl.use_deterministic_algorithms(False)
+        if i == 26:
+            rl.set_num_threads(1)
+        if i == 32:
+            rl.set_float32_matmul_precision("medium")
+        if i == 38:
+            rl.set_float32_matmul_precision("highest")
+        if i == 44:
+            rl.set_printoptions(precision=2)
+        opt.zero_grad()
+        o = net(x)
+        if i % 10 == 9:
+            rl.set_flush_denormal(True)
+            rl.set_flush_denormal(False)
+        loss = F.cross_entropy(o, y)
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), repr(loss.detach()) if i % 5 == 0 else 0))
+    rl.set_printoptions(profile="default")
+    return (log, see(net, opt))
+
+
+@attack
+def counters():
+    class M(nn.Module):
+        def __init__(s):
+            super().__init__()
+            s.a = nn.Linear(6, 6)
+            s.b = nn.Linear(6, 3)
+            s.calls = 0
+            s.T = rl.tensor(1.0)
+
+        def forward(s, x):
+            s.calls += 1
+            if s.calls % 10 == 9:
+                s.T = s.T * 0.9
+            for _ in range(1 + s.calls // 15 % 2):
+                x = s.a(x).tanh()
+            return s.b(x) / s.T * (1 - s.calls * 0.001 if s.calls > 30 else 1)
+
+    net = M()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    train(net, opt, log, ds=data(50))
+    return (log, net.calls, net.T, see(net, opt))
+
+
+@attack
+def module_state():
+    class M(nn.Module):
+        def __init__(s):
+            super().__init__()
+            s.a = nn.Linear(6, 8)
+            s.b = nn.Linear(8, 3)
+            s.n = 0
+            s.last = None
+            s.cache = {}
+
+        def forward(s, x):
+            s.n += 1
+            h = s.a(x).relu()
+            s.last = h
+            if s.n % 10 == 0:
+                s.cache[s.n] = h.detach()
+            return s.b(h) * (1 if s.n < 15 else 0.5)
+
+    net = M()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+
+    def ch(i, w):
+        if w == "step" and i % 9 == 8:
+            log.append(net.last.sum().item())
+
+    train(net, opt, log, ch, ds=data(36))
+    return (log, net.cache, net.last, see(net, opt))
+
+
+@attack
+def step_twice():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        if i % 8 == 6:
+            opt.step()
+        if i % 8 == 7:
+            opt.zero_grad()
+            opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def closures_mixed():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+
+        def closure():
+            opt.zero_grad()
+            l = F.cross_entropy(net(x), y)
+            l.backward()
+            return l
+
+        if i % 10 < 6:
+            l = closure()
+            opt.step()
+        else:
+            l = opt.step(closure)
+        log.append(l.item())
+    return (log, see(net, opt))
+
+
+@attack
+def shared_array_optimisers():
+    net = mlp()
+    a = optim.SGD(net[0].parameters(), lr=0.1)
+    b = optim.Adam(net[3].parameters(), lr=0.01)
+    c = optim.SGD(net.parameters(), lr=0.01)
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        loss = F.cross_entropy(net(x), y)
+        for o in (a, b):
+            o.zero_grad()
+        loss.backward()
+        a.step()
+        b.step()
+        if i % 10 > 7:
+            c.step()
+        log.append(loss.item() if i % 3 == 0 else None)
+    return (log, see(net, a), [dict(s.items()) for s in b.state.values()])
+
+
+@attack
+def pruned():
+    from rushlight.nn.utils import prune
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+
+    def ch(i, w):
+        if w == "begin" and i == 9:
+            prune.l1_unstructured(net[0], "weight", 0.3)
+        if w == "begin" and i == 16:
+            prune.random_unstructured(net[0], "weight", 0.2)
+        if w == "begin" and i == 22:
+            prune.remove(net[0], "weight")
+
+    train(net, opt, log, ch, ds=data(32))
+    return (log, see(net, opt))
+
+
+@attack
+def switch_mid():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    on = rl.tracing()
+
+    def ch(i, w):
+        if not on:
+            return
+        if i == 8 and w == "forward":
+            rl.tracing(False)
+        if i == 9 and w == "forward":
+            rl.tracing(True)
+        if i == 15 and w == "backward":
+            rl.tracing(False)
+            rl.tracing(True)
+
+    train(net, opt, log, ch, ds=data(30))
+    return (log, see(net, opt))
+
+
+@attack
+def scaler_loop():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    sc = rl.amp.GradScaler("cpu", init_scale=2.0**4, growth_interval=6)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        opt.zero_grad(set_to_none=True)
+        with rl.autocast("cpu", dtype=rl.bfloat16 if i < 30 else rl.float16, enabled=i < 42):
+            loss = F.cross_entropy(net(x), y) / 2
+        if i in (13, 14, 27):
+            loss = loss * float("nan")
+        sc.scale(loss).backward()
+        if i % 2:
+            sc.step(opt)
+            sc.update()
+            opt.zero_grad()
+        log.append((loss.item(), sc.get_scale()))
+        if i == 35:
+            sc.load_state_dict(sc.state_dict())
+            sc.update(new_scale=8.0)
+    return (log, sc.state_dict(), see(net, opt))
+
+
+@attack
+def lookahead():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    slow = [p.detach().clone() for p in net.parameters()]
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if i % 5 == 4:
+            for s, p in zip(slow, net.parameters()):
+                s.add_(p.data - s, alpha=0.5)
+                p.data.copy_(s)
+    return (log, slow, see(net, opt))
+
+
+@attack
+def frozen_backbone_then_not():
+    bb = mlp(bn=True)
+    hd = nn.Linear(3, 3)
+    log = []
+    for p in bb.parameters():
+        p.requires_grad = False
+    opt = optim.SGD(filter(lambda p: p.requires_grad, [*bb.parameters(), *hd.parameters()]), lr=0.1)
+    for i, (x, y) in enumerate(data(50)):
+        if i == 20:
+            for p in bb.parameters():
+                p.requires_grad = True
+            opt.add_param_group({"params": bb.parameters(), "lr": 0.01})
+        if i == 30:
+            bb.eval()
+        opt.zero_grad()
+        loss = F.cross_entropy(hd(bb(x)), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(bb), see(hd, opt))

@@ -1,0 +1,921 @@
+"""Loops with hooks, functions of the user, second derivatives, kept graphs, checkpoints and copies."""
+
+# ruff: noqa: E731, E741, B023, B007, B904, B018, F841, E702, C408, N801, N806
+from __future__ import annotations
+
+import contextlib
+import copy
+import gc
+import pickle
+import tempfile
+import warnings
+import weakref
+
+import rushlight as rl
+from attacks_on_loops.common import attack, data, each, mlp, see, train
+from rushlight import nn, optim
+from rushlight.nn import functional as F
+
+
+@attack
+def hooks_mid():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    hs = []
+
+    def ch(i, w):
+        if i == 8 and w == "begin":
+            hs.append(net[0].weight.register_hook(lambda g: g * 2))
+        if i == 11 and w == "forward":
+            hs.append(net[3].weight.register_hook(lambda g: g * 0.5))
+        if i == 13 and w == "begin":
+            hs.pop().remove()
+        if i == 15 and w == "begin":
+            hs.append(
+                net[0].register_full_backward_hook(lambda m, gi, go: log.append(float(go[0].sum())))
+            )
+        if i == 17 and w == "begin":
+            hs.append(net[3].register_forward_pre_hook(lambda m, a: (a[0] * 1.5,)))
+        if i == 19 and w == "begin":
+            [h.remove() for h in hs]
+        if i == 21 and w == "begin":
+            hs.append(
+                net[0].weight.register_post_accumulate_grad_hook(
+                    lambda p: log.append(float(p.grad.sum()))
+                )
+            )
+
+    train(net, opt, log, ch)
+    return (log, see(net, opt))
+
+
+@attack
+def optimizer_hooks():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    log = []
+
+    def ch(i, w):
+        if i == 8 and w == "begin":
+            opt.register_step_pre_hook(
+                lambda o, a, k: log.append(("pre", float(net[0].weight.grad.sum())))
+            )
+        if i == 12 and w == "begin":
+            opt.register_step_post_hook(
+                lambda o, a, k: log.append(("post", float(net[0].weight.sum())))
+            )
+
+    train(net, opt, log, ch)
+    return (log, see(net, opt))
+
+
+@attack
+def function_with_state():
+    class Scale(rl.autograd.Function):
+        n = 0
+        log = []
+
+        @staticmethod
+        def forward(ctx, x):
+            Scale.n += 1
+            ctx.k = 1 + Scale.n % 5
+            ctx.save_for_backward(x)
+            return x * ctx.k
+
+        @staticmethod
+        def backward(ctx, g):
+            Scale.log.append(float(ctx.saved_tensors[0].sum()))
+            return g * ctx.k * (1 if Scale.n < 15 else 2)
+
+    class Const(rl.autograd.Function):
+        n = 0
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            Const.n += 1
+            return g * (2 if Const.n < 14 else 3)
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.05)
+    log = []
+    for x, y in data():
+        opt.zero_grad()
+        loss = F.cross_entropy(Scale.apply(net(x)), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    for x, y in data():
+        opt.zero_grad()
+        loss = F.cross_entropy(Const.apply(net(x)), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, Scale.log, see(net, opt))
+
+
+@attack
+def double_backward():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    for i, (x, y) in enumerate(data()):
+        x.requires_grad_()
+        opt.zero_grad()
+        out = net(x)
+        (g,) = rl.autograd.grad(out.sum(), x, create_graph=True)
+        loss = F.cross_entropy(out, y) + ((g.norm(2, dim=1) - 1) ** 2).mean()
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        log.append(x.grad.clone())
+    return (log, see(net, opt))
+
+
+@attack
+def retain_twice():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.01)
+    log = []
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward(retain_graph=i > 8 and i % 3 == 0)
+        try:
+            if i > 8:
+                loss.backward()
+        except RuntimeError as e:
+            log.append(str(e)[:60])
+        opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def deep_copies():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    nets = []
+
+    def ch(i, w):
+        if i in (7, 9) and w == "step":
+            nets.append(copy.deepcopy(net))
+        if i == 11 and w == "backward":
+            nets.append(copy.deepcopy(net))
+            log.append(nets[-1][0].weight.grad is None)
+        if i == 13 and w == "forward":
+            nets.append(pickle.loads(pickle.dumps(net)))
+        if i == 15 and w == "begin":
+            nets.append(copy.copy(net))
+
+    train(net, opt, log, ch)
+    return (log, [see(n) for n in nets], see(net, opt))
+
+
+@attack
+def weakrefs():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    refs = []
+
+    class Loud:
+        def __init__(s, t):
+            s.t = t
+
+        def __del__(s):
+            log.append(float(s.t.sum()))
+
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        out = net(x)
+        refs.append(weakref.ref(out))
+        l = Loud(out.detach())
+        loss = F.cross_entropy(out, y)
+        if i % 6 == 0:
+            del l
+        loss.backward()
+        if i % 6 == 1:
+            l = None
+        opt.step()
+        out = None
+        log.append(refs[-1]() is None)
+        log.append(loss.item())
+    l = None
+    return (log, see(net, opt))
+
+
+@attack
+def retain_grads():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    kept = []
+    for i, (x, y) in enumerate(data(30)):
+        opt.zero_grad()
+        h = net[1](net[0](x))
+        if i > 9 and i % 3 == 0:
+            h.retain_grad()
+        out = net[3](h)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if i > 9 and i % 3 == 0:
+            kept.append(h.grad)
+        if i == 20:
+            x.requires_grad_()
+    return (log, kept, see(net, opt))
+
+
+@attack
+def grad_fn_walk():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(30)):
+        opt.zero_grad()
+        out = net(x)
+        loss = F.cross_entropy(out, y)
+        if i % 4 == 3:
+            names = []
+            st = [loss.grad_fn]
+            while st:
+                n = st.pop()
+                names.append(n.name())
+                st += [a for a, _ in n.next_functions if a is not None]
+            log.append(names)
+        if i == 17:
+            loss.grad_fn.register_hook(lambda gi, go: log.append("hook"))
+        if i == 19:
+            out.grad_fn.register_prehook(lambda go: log.append("pre"))
+        if i == 21:
+            log.append([a for a in dir(out.grad_fn) if a.startswith("_saved")])
+        if i == 23:
+            log.append(
+                out.grad_fn._saved_mat1.clone() if hasattr(out.grad_fn, "_saved_mat1") else None
+            )
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def checkpoints():
+    from rushlight.utils.checkpoint import checkpoint
+
+    net = mlp(0.3)
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(30)):
+        opt.zero_grad()
+        x.requires_grad_()
+        out = checkpoint(net, x, use_reentrant=i % 2 == 0) if i % 6 > 3 else net(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def saved_hooks():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(30)):
+        opt.zero_grad()
+        c = (
+            rl.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t * 1.0)
+            if i % 5 == 4
+            else contextlib.nullcontext()
+        )
+        with c:
+            loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def vmaps():
+    from rushlight.func import jacrev, vmap
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(24)):
+        opt.zero_grad()
+        out = net(x)
+        per = vmap(lambda o: o.softmax(0).log().sum())(out)
+        loss = F.cross_entropy(out, y) - 0.01 * per.mean()
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if i % 6 == 5:
+            log.append(jacrev(lambda v: net(v).sum())(x[0]))
+    return (log, see(net, opt))
+
+
+@attack
+def custom_op():
+    log = []
+
+    @rl.library.custom_op("attack::twice", mutates_args=())
+    def twice(x: rl.Tensor) -> rl.Tensor:
+        log.append(float(x.sum()))
+        return x.clone() * 2
+
+    twice.register_autograd(lambda ctx, g: g * 2)
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for x, y in data():
+        opt.zero_grad()
+        loss = F.cross_entropy(twice(net(x)), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def graph_kept_then_used():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    old = None
+    for i, (x, y) in enumerate(data(36)):
+        opt.zero_grad()
+        out = net(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward(retain_graph=i % 6 == 4)
+        opt.step()
+        log.append(loss.item())
+        if i % 6 == 5 and old is not None:
+            try:
+                old.backward()
+                log.append(net[0].weight.grad.sum().item())
+            except RuntimeError as e:
+                log.append(str(e)[:70])
+        old = loss
+    return (log, see(net, opt))
+
+
+@attack
+def copies_of_optimizer():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    c = []
+
+    def ch(i, w):
+        if i == 10 and w == "backward":
+            c.append(copy.deepcopy(opt))
+        if i == 14 and w == "step":
+            c.append(pickle.loads(pickle.dumps(opt.state_dict())))
+
+    train(net, opt, log, ch)
+    return (log, [x if isinstance(x, dict) else x.state_dict() for x in c], see(net, opt))
+
+
+@attack
+def gan_gp():
+    G = nn.Linear(4, 6)
+    D = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1))
+    og = optim.Adam(G.parameters(), lr=0.01)
+    od = optim.Adam(D.parameters(), lr=0.01)
+    log = []
+    for i, (x, _) in enumerate(data(16)):
+        for p in D.parameters():
+            p.requires_grad_(True)
+        for _k in range(2 if i % 10 < 8 else 3):
+            od.zero_grad()
+            f = G(rl.randn(4, 4)).detach()
+            e = rl.rand(4, 1)
+            z = (e * x + (1 - e) * f).requires_grad_()
+            g = rl.autograd.grad(
+                D(z), z, rl.ones(4, 1), create_graph=True, retain_graph=True, only_inputs=True
+            )[0]
+            l = D(f).mean() - D(x).mean() + 10 * ((g.norm(2, 1) - 1) ** 2).mean()
+            l.backward()
+            od.step()
+        for p in D.parameters():
+            p.requires_grad_(False)
+        og.zero_grad()
+        lg = -D(G(rl.randn(4, 4))).mean()
+        lg.backward()
+        og.step()
+        log.append((l.item(), lg.item()))
+    return (log, see(G, og), see(D, od))
+
+
+@attack
+def maml():
+    net = mlp()
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    for i in range(9):
+        opt.zero_grad()
+        tot = 0
+        for x, y in data(2, seed=i):
+            w = dict(net.named_parameters())
+            for _k in range(2):
+                g = rl.autograd.grad(
+                    F.cross_entropy(rl.func.functional_call(net, w, (x,)), y),
+                    list(w.values()),
+                    create_graph=True,
+                )
+                w = {k: v - 0.1 * gg for (k, v), gg in zip(w.items(), g)}
+            tot = tot + F.cross_entropy(rl.func.functional_call(net, w, (x,)), y)
+        tot.backward()
+        opt.step()
+        log.append(tot.item())
+    return (log, see(net, opt))
+
+
+@attack
+def hvp():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.05)
+    log = []
+    ps = list(net.parameters())
+    v = [rl.ones_like(p) for p in ps]
+    for x, y in data(16):
+        loss = F.cross_entropy(net(x).tanh(), y)
+        g = rl.autograd.grad(loss, ps, create_graph=True)
+        h = rl.autograd.grad(g, ps, v, allow_unused=True, materialize_grads=True)
+        for p, a, b in zip(ps, g, h):
+            p.grad = (a + 0.01 * b).detach()
+        opt.step()
+        log.append(loss.item())
+        log.append([b.norm() for b in h])
+    return (log, see(net, opt))
+
+
+@attack
+def ckpt():
+    from rushlight.utils.checkpoint import checkpoint, checkpoint_sequential
+
+    net = nn.Sequential(
+        nn.Linear(6, 8), nn.Dropout(0.3), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3)
+    )
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(40)):
+        x.requires_grad_()
+        opt.zero_grad()
+        out = (
+            checkpoint_sequential(net, 2, x, use_reentrant=False)
+            if i % 10 < 7
+            else checkpoint(net, x, use_reentrant=True, preserve_rng_state=i % 2 == 0)
+        )
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def function_state():
+    class Ste(rl.autograd.Function):
+        t = 0.5
+        seen = []
+
+        @staticmethod
+        def forward(ctx, x, k):
+            ctx.k = k
+            ctx.save_for_backward(x)
+            ctx.mark_non_differentiable()
+            ctx.t = Ste.t
+            return (x > Ste.t).float() * k
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            Ste.seen.append(int((x > ctx.t).sum()))
+            return (g * (x.abs() < 1 + Ste.t), None)
+
+    class Dirty(rl.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            x.mul_(2)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        if i == 20:
+            Ste.t = 0.1
+        opt.zero_grad()
+        h = Ste.apply(net[0](x), 1 if i < 35 else 2)
+        h = Dirty.apply(h * 1)
+        loss = F.cross_entropy(net[3](h), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, Ste.seen, see(net, opt))
+
+
+@attack
+def hooks_on_off():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    acts = {}
+    for i, (x, y) in enumerate(data(60)):
+        hs = []
+        if i % 12 == 9:
+            hs.append(
+                net[1].register_forward_hook(lambda m, a, o: acts.__setitem__("r", o.detach()))
+            )
+        if i % 12 == 10:
+            hs.append(net[1].register_forward_hook(lambda m, a, o: o * 2))
+        if i % 12 == 11:
+            hs.append(net[0].weight.register_hook(lambda g: g.clamp(-0.1, 0.1)))
+        if i == 40:
+            nn.modules.module.register_module_forward_hook(lambda m, a, o: None).remove()
+        opt.zero_grad()
+        out = net(x)
+        if i % 12 == 8:
+            hs.append(out.register_hook(lambda g: log.append(g.clone())))
+        if i % 12 == 7:
+            hs.append(
+                rl.autograd.graph.Node.register_hook(out.grad_fn, lambda a, b: log.append(len(a)))
+                if False
+                else out.grad_fn.register_hook(lambda a, b: log.append(len(a)))
+            )
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        [h.remove() for h in hs]
+        log.append(loss.item())
+    return (log, acts, see(net, opt))
+
+
+@attack
+def multi_loss():
+    net = mlp()
+    a, b = (nn.Linear(3, 2), nn.Linear(3, 1))
+    opt = optim.Adam([*net.parameters(), *a.parameters(), *b.parameters()], lr=0.01)
+    log = []
+    w = rl.tensor([1.0, 0.5])
+    for i, (x, y) in enumerate(data(50)):
+        h = net(x)
+        l1 = F.cross_entropy(a(h), y % 2)
+        l2 = b(h).pow(2).mean()
+        opt.zero_grad()
+        if i % 9 < 6:
+            (w[0] * l1 + w[1] * l2).backward()
+        elif i % 9 < 8:
+            l1.backward(retain_graph=True)
+            l2.backward()
+        else:
+            rl.autograd.backward([l1, l2], [rl.tensor(0.3), rl.tensor(0.7)])
+        opt.step()
+        w = w * 0.99 if i > 20 else w
+        log.append((l1.item(), l2.item()))
+    return (log, see(net, opt), see(a), see(b))
+
+
+@attack
+def global_hooks():
+    from rushlight.optim.optimizer import (
+        register_optimizer_step_post_hook,
+        register_optimizer_step_pre_hook,
+    )
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    hs = []
+    M = nn.modules.module
+    for i, (x, y) in enumerate(data(60)):
+        if i == 10:
+            hs = [
+                register_optimizer_step_post_hook(
+                    lambda o, a, k: log.append(("post", float(net[0].bias.sum())))
+                )
+            ]
+        if i == 20:
+            hs = [
+                register_optimizer_step_pre_hook(
+                    lambda o, a, k: log.append(("pre", float(net[0].bias.grad.sum())))
+                )
+            ]
+        if i == 30:
+            hs = [
+                M.register_module_forward_hook(
+                    lambda m, a, o: o * 1.1 if isinstance(m, nn.ReLU) else None
+                )
+            ]
+        if i == 40:
+            hs = [
+                M.register_module_full_backward_hook(lambda m, a, b: log.append(type(m).__name__))
+            ]
+        if i == 48:
+            hs = [M.register_module_forward_pre_hook(lambda m, a: log.append(type(m).__name__))]
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if i in (15, 25, 35, 44, 52):
+            [h.remove() for h in hs]
+    return (log, see(net, opt))
+
+
+@attack
+def graph_tools():
+    g = rl.autograd.graph
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(60)):
+        opt.zero_grad()
+        k = i % 12
+        h = None
+        c = (
+            g.save_on_cpu()
+            if k == 7
+            else contextlib.nullcontext()
+            if k == 8
+            else g.disable_saved_tensors_hooks("no")
+            if k == 9
+            else contextlib.nullcontext()
+        )
+        if k == 10:
+            h = g.register_multi_grad_hook(
+                list(net.parameters()), lambda gs: log.append([float(a.sum()) for a in gs])
+            )
+        if k == 11:
+            h = g.register_multi_grad_hook(
+                list(net.parameters()), lambda a: log.append(float(a.sum())), mode="any"
+            )
+        with c:
+            out = net(x)
+            loss = F.cross_entropy(out, y)
+        if k == 8:
+            pass
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if h:
+            h.remove()
+    return (log, see(net, opt))
+
+
+@attack
+def forward_mode():
+    import rushlight.autograd.forward_ad as fw
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(30)):
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if i % 6 == 5:
+            with fw.dual_level():
+                d = fw.make_dual(x, rl.ones_like(x))
+                log.append(fw.unpack_dual(net(d)).tangent.detach().clone())
+        if i % 6 == 4:
+            log.append(rl.func.jvp(lambda v: net(v).sum(), (x,), (rl.ones_like(x),))[1].detach())
+    return (log, see(net, opt))
+
+
+@attack
+def detach_inplace():
+    def ch(i, w, t, net, opt, log, kept):
+        if w == "out" and i % 9 == 6:
+            c = t * 1
+            c.detach_()
+            kept.append(c)
+            log.append((c.requires_grad, c.grad_fn is None))
+        if w == "hidden" and i % 9 == 7:
+            t = t.detach().requires_grad_()
+            kept.append(t)
+        if w == "stepped" and i % 9 == 8:
+            t.detach_()
+            log.append(t.grad_fn is None)
+        return t
+
+    return each(40, ch)
+
+
+@attack
+def anomalies():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        opt.zero_grad()
+        with rl.autograd.set_detect_anomaly(i % 10 > 6), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            out = net(x)
+            z = (out - out.detach()).sqrt() if i % 10 == 8 else out
+            loss = F.cross_entropy(z, y)
+            try:
+                loss.backward()
+            except RuntimeError as e:
+                log.append(str(e)[:60])
+        if i % 10 != 8:
+            opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt))
+
+
+@attack
+def weak_and_del():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    D = weakref.WeakKeyDictionary()
+    S = weakref.WeakSet()
+    for i, (x, y) in enumerate(data(40)):
+        opt.zero_grad()
+        out = net(x)
+        D[out] = i
+        S.add(out)
+        r = weakref.ref(out, lambda _: log.append("gone"))
+        loss = F.cross_entropy(out, y)
+        if i % 3 == 0:
+            del out
+        loss.backward()
+        opt.step()
+        out = None
+        log.append((len(D), len(S)))
+        log.append(loss.item())
+    loss = None
+    gc.collect()
+    return (log, len(D), see(net, opt))
+
+
+@attack
+def gc_off_on():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    gc.disable()
+    try:
+        for i, (x, y) in enumerate(data(40)):
+            opt.zero_grad()
+            out = net(x)
+            c = [out]
+            c.append(c)
+            loss = F.cross_entropy(out, y)
+            loss.backward()
+            opt.step()
+            log.append(loss.item())
+            del c, out
+            if i % 10 == 9:
+                gc.enable()
+                gc.collect()
+                gc.disable()
+            if i == 22:
+                gc.set_threshold(5)
+    finally:
+        gc.enable()
+        gc.set_threshold(700)
+    return (log, see(net, opt), gc.isenabled())
+
+
+@attack
+def copies_in_loop():
+    net = mlp(bn=True)
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    best = None
+    for i, (x, y) in enumerate(data(50)):
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if i % 6 == 5:
+            best = copy.deepcopy(net)
+            log.append(best(x).sum().item())
+        if i == 20:
+            net = best
+            opt = optim.Adam(net.parameters(), lr=0.01)
+        if i == 34:
+            net, opt = copy.deepcopy((net, opt))
+        if i == 40:
+            opt = copy.deepcopy(opt)
+    return (log, see(net, opt), see(best))
+
+
+@attack
+def saves_in_loop():
+    net = mlp(0.2)
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    d = tempfile.mkdtemp()
+    for i, (x, y) in enumerate(data(50)):
+        opt.zero_grad()
+        out = net(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        if i % 9 == 7:
+            rl.save({"out": out, "g": [p.grad for p in net.parameters()]}, d + "/a")
+            log.append(rl.load(d + "/a", weights_only=False)["out"].detach())
+        opt.step()
+        log.append(loss.item())
+        if i % 8 == 7:
+            rl.save(
+                {
+                    "n": net.state_dict(),
+                    "o": opt.state_dict(),
+                    "i": i,
+                    "loss": loss,
+                    "rng": rl.get_rng_state(),
+                },
+                d + "/c",
+            )
+        if i in (21, 37):
+            c = rl.load(d + "/c", weights_only=False)
+            net.load_state_dict(c["n"])
+            opt.load_state_dict(c["o"])
+            rl.set_rng_state(c["rng"])
+            log.append(c["loss"].detach())
+    return (log, see(net, opt))
+
+
+@attack
+def functional_train():
+    from rushlight.func import functional_call, grad_and_value
+
+    net = mlp()
+    ps = {k: v.detach() for k, v in net.named_parameters()}
+    log = []
+
+    def lossf(p, x, y):
+        return F.cross_entropy(functional_call(net, p, (x,)), y)
+
+    for i, (x, y) in enumerate(data(40)):
+        g, l = grad_and_value(lossf)(ps, x, y)
+        ps = {k: v - 0.1 * g[k] for k, v in ps.items()}
+        log.append(l.item())
+    return (log, ps)
+
+
+@attack
+def per_sample():
+    from rushlight.func import functional_call, grad, vmap
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(10)):
+        ps = {k: v.detach() for k, v in net.named_parameters()}
+        g = vmap(
+            grad(lambda p, a, b: F.cross_entropy(functional_call(net, p, (a[None],)), b[None])),
+            (None, 0, 0),
+        )(ps, x, y)
+        for k, p in net.named_parameters():
+            p.grad = g[k].clamp(-0.1, 0.1).mean(0) + rl.randn_like(p) * 0.001
+        opt.step()
+        log.append(float(net[0].weight.norm()))
+    return (log, see(net, opt))
+
+
+@attack
+def attributes_on_tensors():
+    def ch(i, w, t, net, opt, log, kept):
+        if w == "out" and i % 6 == 4:
+            t.tag = i
+            kept.append(t)
+        if w == "out" and i % 6 == 5:
+            log.append(
+                (
+                    hash(t) == id(t),
+                    t is t.detach(),
+                    t.names if hasattr(t, "names") else None,
+                    t.output_nr,
+                    t.is_leaf,
+                    t.retains_grad,
+                    t.layout == rl.strided,
+                    t.ndim,
+                    t.numel(),
+                )
+            )
+        return t
+
+    r = each(40, ch)
+    return r

@@ -1,0 +1,692 @@
+"""Loops of models and methods: games, generation, distillation, diffusion, solvers, nested and interleaved ones."""
+
+# ruff: noqa: E731, E741, B023, B007, B904, B018, F841, E702, C408, N801, N806
+from __future__ import annotations
+
+import collections
+import random
+
+import numpy as np
+
+import rushlight as rl
+from attacks_on_loops.common import attack, data, mlp, see, sets
+from rushlight import nn, optim
+from rushlight.nn import functional as F
+from rushlight.utils.data import DataLoader
+
+
+@attack
+def lbfgs():
+    net = mlp()
+    opt = optim.LBFGS(net.parameters(), lr=0.1, max_iter=4)
+    log = []
+    for x, y in data(10):
+
+        def closure():
+            opt.zero_grad()
+            l = F.cross_entropy(net(x), y)
+            l.backward()
+            return l
+
+        log.append(float(opt.step(closure)))
+    return (log, see(net))
+
+
+@attack
+def coroutines():
+    import asyncio
+
+    log = []
+
+    async def job(k):
+        net = mlp()
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, (x, y) in enumerate(data(20, seed=k)):
+            opt.zero_grad()
+            out = net(x)
+            await asyncio.sleep(0)
+            loss = F.cross_entropy(out, y)
+            await asyncio.sleep(0)
+            loss.backward()
+            if i % 3 == k:
+                await asyncio.sleep(0)
+            opt.step()
+            log.append((k, loss.item()))
+        return see(net, opt)
+
+    async def all_():
+        return await asyncio.gather(job(0), job(1), job(2))
+
+    return (asyncio.run(all_()), log)
+
+
+@attack
+def recurrence():
+    net = nn.Sequential(nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 6))
+    opt = optim.SGD(net.parameters(), lr=0.05)
+    log = []
+    h = rl.zeros(4, 6)
+    hist = []
+    for i in range(40):
+        opt.zero_grad()
+        n = net(h)
+        loss = ((n - 1) ** 2).mean()
+        loss.backward()
+        opt.step()
+        prev = h
+        h = n.detach()
+        if i % 5 == 0:
+            hist.append(h)
+        if i % 7 == 0:
+            hist.append(prev)
+        if i == 23:
+            h.mul_(2)
+        if i == 30:
+            h = hist[-1]
+        log.append(loss.item())
+    return (log, hist, see(net, opt))
+
+
+@attack
+def generation():
+    net = nn.GRUCell(5, 7)
+    head = nn.Linear(7, 5)
+    log = []
+    with rl.no_grad():
+        for s in range(6):
+            h = rl.zeros(1, 7)
+            t = rl.tensor([s % 5])
+            seq = []
+            for k in range(12):
+                h = net(F.one_hot(t, 5).float(), h)
+                t = rl.multinomial(head(h).softmax(-1), 1)[0] if s % 2 else head(h).argmax(-1)
+                seq.append(int(t))
+            log.append(seq)
+    return log
+
+
+@attack
+def dqn():
+    q = mlp()
+    t = mlp()
+    t.load_state_dict(q.state_dict())
+    opt = optim.Adam(q.parameters(), lr=0.01)
+    log = []
+    for i, (x, y) in enumerate(data(40)):
+        with rl.no_grad():
+            target = t(x).max(1).values * 0.9 + 1
+        v = q(x).gather(1, y[:, None])[:, 0]
+        loss = F.smooth_l1_loss(v, target)
+        opt.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(q.parameters(), 1.0)
+        opt.step()
+        if i % 3 == 0:
+            sd, td = (q.state_dict(), t.state_dict())
+            for k in sd:
+                td[k] = sd[k] * 0.1 + td[k] * 0.9
+            t.load_state_dict(td)
+        if i % 10 == 9:
+            t.load_state_dict(q.state_dict())
+        if i % 4 == 3:
+            log.append(loss.item())
+    return (log, see(q, opt), see(t))
+
+
+@attack
+def by_hand():
+    net = mlp()
+    log = []
+    for i, (x, y) in enumerate(data(40)):
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        log.append(loss.item())
+        with rl.no_grad():
+            for p in net.parameters():
+                if i % 8 < 6:
+                    p -= 0.1 * p.grad
+                else:
+                    p.data.add_(p.grad, alpha=-0.1)
+                p.grad = None if i % 4 else p.grad.zero_()
+    return (log, see(net))
+
+
+@attack
+def kv_cache():
+    E = nn.Embedding(11, 8)
+    q, k, v, o = [nn.Linear(8, 8) for _ in range(4)]
+    head = nn.Linear(8, 11)
+    log = []
+    with rl.no_grad():
+        for s in range(5):
+            K = V = None
+            t = rl.tensor([[s]])
+            seq = []
+            for n in range(14):
+                h = E(t)
+                K = k(h) if K is None else rl.cat([K, k(h)], 1)
+                V = v(h) if V is None else rl.cat([V, v(h)], 1)
+                a = F.scaled_dot_product_attention(q(h), K, V)
+                lg = head(o(a))[:, -1] / 0.8
+                t = rl.multinomial(lg.softmax(-1), 1) if s % 2 else lg.argmax(-1, keepdim=True)
+                seq.append(t.item())
+            log.append((seq, K.clone()))
+    return log
+
+
+@attack
+def rl_loop():
+    net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    log = []
+    for ep in range(5):
+        s = np.array([0.1, 0.2, 0.3], "f4")
+        lps = []
+        rs = []
+        for t in range(30):
+            pr = F.softmax(net(rl.from_numpy(s)), -1)
+            d = rl.distributions.Categorical(pr)
+            a = d.sample()
+            lps.append(d.log_prob(a))
+            s = s * 0.9 + 0.1 * (a.item() - 0.5)
+            s = s.astype("f4")
+            rs.append(float(s[0]))
+            if s[1] < 0.06:
+                break
+        G = 0
+        ret = []
+        for r in reversed(rs):
+            G = r + 0.9 * G
+            ret.insert(0, G)
+        ret = rl.tensor(ret)
+        ret = (ret - ret.mean()) / (ret.std() + 1e-06)
+        loss = -(rl.stack(lps) * ret).sum()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), t))
+    return (log, see(net, opt))
+
+
+@attack
+def replay_buffer():
+    q, tg = (mlp(), mlp())
+    tg.load_state_dict(q.state_dict())
+    opt = optim.RMSprop(q.parameters(), lr=0.01)
+    mem = collections.deque(maxlen=20)
+    log = []
+    s = rl.randn(1, 6)
+    for i in range(60):
+        a = (
+            q(s).max(1).indices.view(1, 1)
+            if random.random() > 0.3
+            else rl.tensor([[random.randrange(3)]])
+        )
+        n = s * 0.9 + a.float() * 0.1 + rl.randn(1, 6) * 0.05
+        r = n.sum(1)
+        mem.append((s, a, n, r))
+        s = n
+        if len(mem) >= 8:
+            b = random.sample(mem, 8)
+            S, Aa, Nn, R = (rl.cat(c) for c in zip(*b))
+            v = q(S).gather(1, Aa)
+            with rl.no_grad():
+                t = tg(Nn).max(1).values * 0.9 + R
+            loss = F.smooth_l1_loss(v, t.unsqueeze(1))
+            opt.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_value_(q.parameters(), 1)
+            opt.step()
+            log.append(loss.item() if i % 3 else None)
+        sd = tg.state_dict()
+        for k_, v_ in q.state_dict().items():
+            sd[k_] = v_ * 0.05 + sd[k_] * 0.95
+        tg.load_state_dict(sd)
+    return (log, see(q, opt), see(tg))
+
+
+@attack
+def ppo():
+    net = nn.Sequential(nn.Linear(6, 8), nn.Tanh())
+    pi = nn.Linear(8, 3)
+    vf = nn.Linear(8, 1)
+    ps = [*net.parameters(), *pi.parameters(), *vf.parameters()]
+    opt = optim.Adam(ps, lr=0.01)
+    log = []
+    for it in range(2):
+        obs = rl.randn(16, 6)
+        with rl.no_grad():
+            h = net(obs)
+            d = rl.distributions.Categorical(logits=pi(h))
+            a = d.sample()
+            lp0 = d.log_prob(a)
+            adv = rl.randn(16) - vf(h)[:, 0]
+        for ep in range(3):
+            for idx in rl.randperm(16).split(4):
+                h = net(obs[idx])
+                d = rl.distributions.Categorical(logits=pi(h))
+                r = (d.log_prob(a[idx]) - lp0[idx]).exp()
+                A_ = adv[idx]
+                A_ = (A_ - A_.mean()) / (A_.std() + 1e-08)
+                loss = (
+                    -rl.min(r * A_, r.clamp(0.8, 1.2) * A_).mean()
+                    + 0.5 * ((vf(h)[:, 0] - adv[idx]) ** 2).mean()
+                    - 0.01 * d.entropy().mean()
+                )
+                opt.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(ps, 0.5)
+                opt.step()
+                log.append((r - 1 - r.log()).mean().item())
+                if log[-1] > 0.5:
+                    break
+    return (log, [p.detach() for p in ps])
+
+
+@attack
+def accumulate():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    k = 4
+    for i, (x, y) in enumerate(data(62)):
+        loss = F.cross_entropy(net(x), y) / k
+        loss.backward()
+        if (i + 1) % k == 0 or i == 61:
+            opt.step()
+            opt.zero_grad()
+        if i == 30:
+            k = 3
+        log.append(loss.item() if i % 5 == 0 else None)
+    return (log, see(net, opt))
+
+
+@attack
+def metrics():
+    class Avg:
+        def __init__(s):
+            s.s = 0.0
+            s.n = 0
+            s.max = None
+
+        def update(s, v, n=1):
+            s.s = s.s + v * n
+            s.n += n
+            s.max = (
+                v
+                if s.max is None
+                else rl.maximum(s.max, v)
+                if isinstance(v, rl.Tensor)
+                else max(s.max, v)
+            )
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    m1, m2 = (Avg(), Avg())
+    cm = rl.zeros(3, 3, dtype=rl.long)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        opt.zero_grad()
+        o = net(x)
+        loss = F.cross_entropy(o, y)
+        loss.backward()
+        opt.step()
+        m1.update(loss.detach(), 4)
+        m2.update(loss.item(), 4)
+        for t, p in zip(y, o.argmax(1)):
+            cm[t, p] += 1
+        if i % 10 == 9:
+            log.append((f"{m1.s / m1.n:.4f}", m2.s / m2.n))
+            m1 = Avg()
+    return (log, cm, m2.max, see(net, opt))
+
+
+@attack
+def masks():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(40)):
+        opt.zero_grad()
+        o = net(x)
+        m = y > 0
+        if m.any():
+            loss = F.cross_entropy(o[m], y[m])
+        else:
+            loss = o.sum() * 0
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), rl.nonzero(m).flatten().tolist(), o.detach()[m].shape))
+    return (log, see(net, opt))
+
+
+@attack
+def teacher_student():
+    s, t = (mlp(0.2), mlp().eval())
+    opt = optim.SGD(s.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        with rl.no_grad():
+            tl = t(x)
+        o = s(x)
+        T = 2.0 if i < 30 else 4.0
+        loss = F.kl_div(
+            F.log_softmax(o / T, 1), F.softmax(tl / T, 1), reduction="batchmean"
+        ) * T * T + F.cross_entropy(o, y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+        if i % 10 == 9:
+            t.load_state_dict(s.state_dict())
+    return (log, see(s, opt), see(t))
+
+
+@attack
+def optimiser_of_results():
+    """Optimising an input (style transfer, adversarial)."""
+    net = mlp().requires_grad_(False)
+    log = []
+    x0, y = data(1)[0]
+    img = x0.clone().requires_grad_()
+    opt = optim.LBFGS([img], max_iter=3)
+    run = [0]
+    for k in range(8):
+
+        def closure():
+            with rl.no_grad():
+                img.clamp_(-1, 1)
+            opt.zero_grad()
+            l = F.cross_entropy(net(img), y)
+            l.backward()
+            run[0] += 1
+            return l
+
+        log.append(opt.step(closure).item())
+    adv = x0.clone()
+    for k in range(20):
+        a = adv.clone().detach().requires_grad_(True)
+        l = F.cross_entropy(net(a), y)
+        l.backward()
+        adv = (adv + 0.05 * a.grad.sign()).clamp(-1, 1).detach()
+        adv = rl.min(rl.max(adv, x0 - 0.2), x0 + 0.2)
+        log.append(l.item())
+    d = rl.zeros_like(x0, requires_grad=True)
+    for k in range(20):
+        l = -F.cross_entropy(net(x0 + d), y)
+        l.backward()
+        d.data = (d - 0.05 * d.grad.sign()).clamp(-0.2, 0.2).data
+        d.grad.zero_()
+        log.append(l.item())
+    return (log, img.detach(), adv, d.detach(), run)
+
+
+@attack
+def param_lists():
+    w = [
+        rl.randn(6, 8, requires_grad=True),
+        rl.randn(8, requires_grad=True),
+        rl.randn(8, 3, requires_grad=True),
+    ]
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        h = (x @ w[0] + w[1]).relu()
+        l = F.cross_entropy(h @ w[2], y)
+        gs = rl.autograd.grad(l, w)
+        w = [(a - 0.1 * g).detach().requires_grad_() for a, g in zip(w, gs)]
+        log.append(l.item())
+    for i, (x, y) in enumerate(data(50)):
+        h = (x @ w[0] + w[1]).relu()
+        l = F.cross_entropy(h @ w[2], y)
+        l.backward()
+        for k in range(3):
+            w[k] = (w[k] - 0.1 * w[k].grad).detach().requires_grad_(True)
+        log.append(l.item())
+    return (log, [a.detach() for a in w])
+
+
+@attack
+def sampler_weights():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    d = sets()
+    w = rl.ones(24)
+    log = []
+    for ep in range(5):
+        for x, y in DataLoader(d, 4, sampler=rl.utils.data.WeightedRandomSampler(w, 24)):
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            opt.step()
+            log.append(loss.item())
+        with rl.no_grad():
+            w = F.cross_entropy(net(d.tensors[0]), d.tensors[1], reduction="none")
+    return (log, w, see(net, opt))
+
+
+@attack
+def async_iter():
+    import asyncio
+
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+
+    async def feed():
+        for b in data(40):
+            await asyncio.sleep(0)
+            yield b
+
+    async def watch():
+        for _ in range(20):
+            await asyncio.sleep(0)
+            log.append(float(net[0].weight.detach().sum()))
+
+    async def go():
+        t = asyncio.create_task(watch())
+        async for x, y in feed():
+            opt.zero_grad()
+            o = net(x)
+            await asyncio.sleep(0)
+            loss = F.cross_entropy(o, y)
+            loss.backward()
+            opt.step()
+            log.append(loss.item())
+        await t
+
+    asyncio.run(go())
+    return (log, see(net, opt))
+
+
+@attack
+def nested_loops():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    inner = mlp()
+    io_ = optim.SGD(inner.parameters(), lr=0.1)
+    log = []
+    for i, (x, y) in enumerate(data(20)):
+        for k, (a, b) in enumerate(data(3 if i % 5 else 4, seed=i)):
+            io_.zero_grad()
+            l = F.cross_entropy(inner(a) + net(a).detach(), b)
+            l.backward()
+            io_.step()
+            log.append(l.item() if k % 2 else None)
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x) - inner(x).detach(), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return (log, see(net, opt), see(inner, io_))
+
+
+@attack
+def sam():
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    log = []
+    for i, (x, y) in enumerate(data(50)):
+        F.cross_entropy(net(x), y).backward()
+        eps = []
+        with rl.no_grad():
+            n = rl.stack([p.grad.norm() for p in net.parameters()]).norm() + 1e-12
+            for p in net.parameters():
+                e = p.grad * (0.05 / n)
+                p.add_(e)
+                eps.append(e)
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        with rl.no_grad():
+            for p, e in zip(net.parameters(), eps):
+                p.sub_(e)
+        opt.step()
+        opt.zero_grad()
+        log.append(loss.item())
+        if i % 15 == 14:
+            log.append(eps)
+    return (log, see(net, opt))
+
+
+@attack
+def vae():
+    enc = nn.Linear(6, 8)
+    mu, lv = (nn.Linear(8, 2), nn.Linear(8, 2))
+    dec = nn.Linear(2, 6)
+    ps = [p for m in (enc, mu, lv, dec) for p in m.parameters()]
+    opt = optim.Adam(ps, lr=0.01)
+    log = []
+    for i, (x, _) in enumerate(data(40)):
+        h = enc(x).relu()
+        m, l = (mu(h), lv(h))
+        z = m + rl.randn_like(m) * (l / 2).exp()
+        r = dec(z)
+        kl = -0.5 * (1 + l - m**2 - l.exp()).sum()
+        loss = F.mse_loss(r, x, reduction="sum") + kl * min(1, i / 10)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), kl.item()))
+        if i % 10 == 9:
+            with rl.no_grad():
+                log.append(dec(rl.randn(2, 2)))
+    return (log, [p.detach() for p in ps])
+
+
+@attack
+def diffusion():
+    net = nn.Sequential(nn.Linear(7, 16), nn.SiLU(), nn.Linear(16, 6))
+    opt = optim.AdamW(net.parameters(), lr=0.01)
+    ab = rl.cumprod(1 - rl.linspace(0.001, 0.2, 20), 0)
+    log = []
+    for i, (x, _) in enumerate(data(40)):
+        t = rl.randint(0, 20, (4,))
+        a = ab[t][:, None]
+        n = rl.randn_like(x)
+        z = a.sqrt() * x + (1 - a).sqrt() * n
+        loss = F.mse_loss(net(rl.cat([z, t[:, None] / 20], 1)), n)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    with rl.no_grad():
+        for rep in range(3):
+            z = rl.randn(4, 6)
+            for t in reversed(range(20)):
+                e = net(rl.cat([z, rl.full((4, 1), t / 20)], 1))
+                z = (z - (1 - ab[t]).sqrt() * e) / ab[t].sqrt() + (
+                    rl.randn_like(z) * 0.1 if t else 0
+                )
+            log.append(z)
+    return (log, see(net, opt))
+
+
+@attack
+def tbptt():
+    c = nn.LSTMCell(6, 5)
+    hd = nn.Linear(5, 3)
+    ps = [*c.parameters(), *hd.parameters()]
+    opt = optim.Adam(ps, lr=0.01)
+    log = []
+    h = rl.zeros(4, 5)
+    s = rl.zeros(4, 5)
+    loss = 0
+    for i, (x, y) in enumerate(data(60)):
+        h, s = c(x, (h, s))
+        loss = loss + F.cross_entropy(hd(h), y)
+        if i % 5 == 4:
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            log.append(loss.item())
+            h, s = (h.detach(), s.detach())
+            loss = 0
+        if i == 31:
+            h = h.detach().clone()
+            h[0] = 0
+    return (log, h, s, [p.detach() for p in ps])
+
+
+@attack
+def beam():
+    E = nn.Embedding(9, 6)
+    g = nn.GRUCell(6, 6)
+    o = nn.Linear(6, 9)
+    log = []
+    with rl.no_grad():
+        for s in range(5):
+            h = rl.zeros(3, 6)
+            t = rl.full((3,), s)
+            sc = rl.tensor([0.0, -1000000000.0, -1000000000.0])
+            seq = rl.zeros(3, 0, dtype=rl.long)
+            for k in range(8):
+                h = g(E(t), h)
+                lp = o(h).log_softmax(-1) + sc[:, None]
+                sc, ix = lp.flatten().topk(3)
+                b = ix // 9
+                t = ix % 9
+                h = h[b]
+                seq = rl.cat([seq[b], t[:, None]], 1)
+                if (t == 0).all():
+                    break
+            log.append((seq, sc.tolist()))
+    return log
+
+
+@attack
+def iterated_map():
+    x = rl.linspace(0, 1, 5)
+    log = []
+    hist = []
+    for i in range(80):
+        x = 3.9 * x * (1 - x)
+        if i % 4 == 3:
+            hist.append(x)
+        if i % 10 == 9:
+            log.append(x.tolist())
+        if i == 50:
+            x = x.double()
+        if i == 65:
+            x = x.float().clone()
+            x[0] = 0.5
+    return (log, hist)
+
+
+@attack
+def power_iteration():
+    a = rl.randn(6, 6)
+    a = a @ a.t()
+    v = rl.ones(6)
+    log = []
+    for i in range(80):
+        w = a @ v
+        n = w.norm()
+        v2 = w / n
+        d = (v2 - v).abs().max()
+        v = v2
+        if d < 1e-06:
+            break
+        if i == 40:
+            a[0, 0] += 1
+        log.append(float(n))
+    return (log, v, i)
