@@ -257,3 +257,38 @@ def test_ctrl_c_is_not_explained_away() -> None:
     explain.explain_failures(waits, waits.__name__)
     with pytest.raises(KeyboardInterrupt):
         waits(1)
+
+
+TRUE_FOR_A_NUMBER = """
+x.tril(True)|x.topk(True)|x.kthvalue(True)|x.chunk(True)|x.split(True)|x.split([True, 3])|x.select(0, True)|x.narrow(0, True, 1)|x.narrow(0, 0, True)|x.diagonal(True)
+x.diag(True)|x.diff(True)|x.unfold(0, True, 1)|x.roll(True)|x.rot90(True)|x.flip(True)|x.repeat(True, 1)|x.tile(True)|x.view(True, 16)|x.reshape((True, 16))
+x.expand(True, 4, 4)|x.broadcast_to((True, 4, 4))|x.repeat_interleave(True)|x.unflatten(0, (True, 4))|x.as_strided((True,), (1,))|x.as_strided((2,), (1,), True)
+x.tensor_split(True)|x.hsplit(True)|x.multinomial(True)|x.matrix_power(True)|x.cov(correction=True)|x.nonzero_static(size=True)|x.sum_to_size(True, 4)|x.histogram(True)
+torch.linspace(0, 1, True)|torch.tril_indices(True, 2)|torch.fft.fftfreq(True)|torch.fft.fft(x, n=True)|torch.empty_strided((2,), (True,))|torch.slice_scatter(x, x[1:], 0, True)
+F.pad(x, (True, 1))|F.max_pool2d(x[None], True)|F.avg_pool2d(x[None], 2, True)|F.adaptive_avg_pool2d(x[None], True)|F.unfold(x[None, None], True)|F.pixel_shuffle(x[None], True)
+F.conv2d(x[None, None], x[None, None, :3, :3], stride=(True, 1))|F.conv2d(x[None, None], x[None, None, :2, :3], groups=True)|F.group_norm(x, True)|F.embedding(x.long(), x, True)
+F.cross_entropy(x, x[0].long(), ignore_index=True)|F.channel_shuffle(x[None], True)|torch.linalg.tensorinv(x, ind=True)
+""".replace("\n", "|").strip("|").split("|")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TRUE_FOR_A_NUMBER)
+def test_a_truth_value_is_no_whole_number(text):
+    """PyTorch refuses True for an int; Python would compute with 1."""
+    torch = pytest.importorskip("torch")
+    for lib in (torch, rl):
+        given = {"torch": lib, "F": lib.nn.functional, "x": lib.eye(4)}
+        with pytest.raises(TypeError):
+            eval(text, given)
+        eval(text.replace("True", "1"), given)  # the number itself is taken
+
+
+def test_whole_numbers_of_other_kinds_are_taken():
+    x = rl.arange(12.0).reshape(3, 4)
+    for one in (np.int64(1), rl.tensor(1)):
+        assert (
+            x.tril(one).equal(x.tril(1))
+            and x.select(0, one).equal(x[1])
+            and x.narrow(0, one, one).equal(x[1:2])
+        )
+        assert x.topk(one).values.equal(x.topk(1).values) and len(x.chunk(one)) == 1
+        assert rl.nn.functional.max_pool2d(x[None], one).equal(x[None])

@@ -23,6 +23,19 @@ THREADED = ["test_threads.py", "test_pool_order.py", "test_thread_state.py", "te
 UNFORKED = "(thread or pool or order) and not fork and not another_library and not workers"
 
 
+# Files of the suite that run nothing of the native engine, and what they run instead.
+ELSEWHERE = {
+    "test_doc_commands.py": "reads the pages and asks commands for their help",
+    "test_emulated_gpu.py": "kernels for GPUs in a library that another compiler makes; runs where it is found",
+    "test_nightly.py": "reads and writes lines of figures",
+    "test_packaging.py": "reads what a wheel would hold",
+    "test_release.py": "git in a small repository",
+    "test_site.py": "MkDocs and links",
+    "test_site_files.py": "reads first lines",
+    "test_types.py": "mypy, pyright and stubs",
+}
+
+
 # A test that sends itself SIGSEGV, as a worker that crashes: no error of memory.
 _SENT = re.compile(r"SUMMARY: AddressSanitizer: SEGV .* in kill$", re.M)
 
@@ -126,7 +139,7 @@ def _under(sanitizer: Sanitizer, slices: list[list[str]], count: int, record: Re
 
 def sanitizers(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """The suite under the address and undefined sanitizers, `count` of its files at a time (0: all)."""
-    files = sorted((ROOT / "tests").glob("test_*.py"))
+    files = [f for f in sorted((ROOT / "tests").glob("test_*.py")) if f.name not in ELSEWHERE]
     return _under(ADDRESS, [[f"tests/{f.name}"] for f in files], count, record)
 
 

@@ -71,12 +71,38 @@ def as_size(size: Sequence[Any]) -> tuple[int, ...]:
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     try:
-        return tuple([s.__index__() for s in size])
+        sizes = tuple([s.__index__() for s in size])
     except (AttributeError, TypeError):
         bad = next(s for s in size if not hasattr(s, "__index__"))
         raise TypeError(
             f"size must be a tuple of ints, but found element of type {type(bad).__name__}"
         ) from None
+    if sizes and size[0].__class__ is bool:  # PyTorch, too, looks at the first
+        raise TypeError("size must be a tuple of ints, but found element of type bool at pos 0")
+    return sizes
+
+
+def whole(value: Any, name: str) -> int:
+    """A whole number; TypeError for a truth value, which Python would take for 0 or 1, and for what is no number."""
+    if value.__class__ is int:
+        return value
+    if value.__class__ is bool or not hasattr(value, "__index__"):
+        raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}")
+    return value.__index__()
+
+
+def several_whole(value: Any, n: int, name: str) -> tuple[int, ...]:
+    """Whole numbers, one that is spread to `n` or as many as were given."""
+    if value.__class__ is int:
+        return (value,) * n
+    if hasattr(value, "__index__"):
+        return (whole(value, name),) * n
+    values = tuple([v.__index__() for v in value])
+    if values and value[0].__class__ is bool:  # PyTorch, too, looks at the first
+        raise TypeError(
+            f"argument '{name}' must be tuple of ints, but found element of type bool at pos 0"
+        )
+    return values * n if len(values) == 1 else values
 
 
 def by_name(name: str, given: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
@@ -214,11 +240,7 @@ def channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 def ntuple(value: Any, n: int, name: str = "argument") -> tuple[int, ...]:
     """Spread one int to n, or check that a sequence has n (or 1) entries."""
-    if hasattr(value, "__index__"):
-        return (value.__index__(),) * n
-    values = tuple([v.__index__() for v in value])
-    if len(values) == 1:
-        return values * n
+    values = several_whole(value, n, name)
     if len(values) != n:
         raise RuntimeError(f"expected {name} to be a single integer or a list of {n}, got {value}")
     return values

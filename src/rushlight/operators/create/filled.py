@@ -11,6 +11,7 @@ from ...base.dtypes import as_dtype, dtype
 from ...base.errors import HostMemoryError
 from ...base.fits import fitting
 from ...base.formats import ORDERS, order_of, preserve_format, strided
+from ...base.shapes import as_size
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import extra
@@ -312,7 +313,7 @@ def empty_strided(
         >>> torch.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
     """
-    shape, steps = tuple(size), tuple(stride)
+    shape, steps = tuple(size), as_size((tuple(stride),))
     if len(shape) != len(steps):
         raise RuntimeError(
             f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "

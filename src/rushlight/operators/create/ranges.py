@@ -229,7 +229,7 @@ def _spaced(
     name: str, start: Any, end: Any, steps: Any, base: Any, dtype: Any, out: Any, **options: Any
 ) -> Tensor:
     steps = number(steps)
-    if not isinstance(steps, int):
+    if not isinstance(steps, int) or isinstance(steps, bool):
         raise TypeError(
             f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...base.shapes import several_whole, whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -66,11 +67,7 @@ _fold_op.derivative(
 
 
 def _pair(value: Any, name: str) -> Dims:
-    if hasattr(value, "__index__"):
-        return (value.__index__(),) * 2
-    values = tuple([v.__index__() for v in value])
-    if len(values) == 1:
-        return values * 2
+    values = several_whole(value, 2, name)
     if len(values) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(values)}")
     return values
@@ -215,7 +212,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         tensor([[[[0., 1.],
                   [2., 3.]]]])
     """
-    r = upscale_factor
+    r = whole(upscale_factor, "upscale_factor")
     _check_shuffle("pixel_shuffle", input, r, "upscale_factor")
     *lead, c, h, w = input._a.shape
     if c % (r * r):
@@ -244,7 +241,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         >>> F.pixel_unshuffle(torch.ones(1, 3, 8, 8), 2).shape
         torch.Size([1, 12, 4, 4])
     """
-    r = downscale_factor
+    r = whole(downscale_factor, "downscale_factor")
     _check_shuffle("pixel_unshuffle", input, r, "downscale_factor")
     *lead, c, h, w = input._a.shape
     for name, size, at in (("height", h, -2), ("width", w, -1)):
@@ -276,7 +273,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}"
         )
-    if groups <= 0:
+    if whole(groups, "groups") <= 0:
         raise RuntimeError(
             f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.fits import fitting
+from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -119,7 +120,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         >>> F.pad(x.float(), (2, 2), mode="reflect")
         tensor([[3., 2., 1., 2., 3., 2., 1.]])
     """
-    widths = tuple([p.__index__() for p in pad])
+    widths = several_whole(tuple(pad), 1, "pad")
     _check(input, widths)
     by_dim = _by_dim(widths, input._a.ndim)
     if mode == "constant":

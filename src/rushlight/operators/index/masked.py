@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.dtypes import int64 as _INT64
 from ...base.dtypes import title
-from ...base.shapes import as_size, broadcast_shapes
+from ...base.shapes import as_size, broadcast_shapes, whole
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import into_same, public
@@ -261,7 +261,8 @@ def argwhere(input: Tensor) -> Tensor:  # noqa: A002
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:  # noqa: A002
     """As `nonzero` with exactly `size` rows: cut off, or filled up."""
     found = _positions(input)
-    missing = size - found._a.shape[0]
+    missing = whole(size, "size") - found._a.shape[0]
+    whole(fill_value, "fill_value")
     if missing > 0:
         from ..shape.join import cat
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...base.bounded import Bounded
 from ...base.dtypes import c_name, title
+from ...base.shapes import several_whole, whole
 from ...core.public import public, publish
 from ...core.tensor import Tensor
 from ...runtime.thread import here
@@ -19,11 +20,7 @@ from .window_texts import window_text
 
 def spread(value: Any, n: int, name: str) -> Dims:
     """One int for every spatial dim, or one each."""
-    if hasattr(value, "__index__"):
-        return (value.__index__(),) * n
-    values = tuple([v.__index__() for v in value])
-    if len(values) == 1:
-        return values * n
+    values = several_whole(value, n, name)
     if len(values) != n:
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {n} values to match the "
@@ -164,7 +161,7 @@ def _convolve_checked(
     name, given = f"conv{n}d", x
     x, alone = _batched(x, n, name)
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
-    if groups <= 0:
+    if whole(groups, "groups") <= 0:
         raise RuntimeError("non-positive groups is not supported")
     _check_weight(w, n, groups, name)
     kernel = w._a.shape[2:]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.dtypes import int64
+from ...base.shapes import whole
 from ...core.inplace import change
 from ...core.modes import no_grad
 from ...core.op import Op
@@ -117,7 +118,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int:
     """The padding row as a non-negative index; -1 for none."""
     if padding_idx is None:
         return -1
-    if padding_idx > 0 and padding_idx >= rows:
+    if whole(padding_idx, "padding_idx") >= max(rows, 1):
         raise AssertionError("Padding_idx must be within num_embeddings")
     if padding_idx < 0:
         if padding_idx < -rows:

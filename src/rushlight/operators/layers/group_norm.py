@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -123,7 +124,7 @@ def _check_groups(x: Tensor, groups: int, weight: Any, bias: Any) -> None:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
         )
-    if groups <= 0:
+    if whole(groups, "num_groups") <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
     if shape[1] % groups:
         raise RuntimeError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base.bounded import Bounded
 from ...base.dtypes import title
+from ...base.shapes import several_whole
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ..made_of.guards import check_kind, recall, remember
@@ -24,11 +25,7 @@ _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 def _spread(value: Any, n: int, fn: str, name: str) -> Dims:
-    if hasattr(value, "__index__"):
-        return (value.__index__(),) * n
-    values = tuple([v.__index__() for v in value])
-    if len(values) == 1:
-        return values * n
+    values = several_whole(value, n, name)
     if len(values) != n:
         raise RuntimeError(f"{fn}: {name} must either be a single int, or a tuple of {_WORDS[n]}")
     return values
@@ -312,6 +309,8 @@ def _adaptive_input(x: Tensor, output_size: Any, n: int, fn: str) -> tuple[Tenso
         output_size = tuple(output_size) * n
     if len(output_size) != n:
         raise RuntimeError(f"{fn}: output_size must be {n}")
+    if output_size[0].__class__ is bool:
+        raise TypeError(f"{fn}(): argument 'output_size' must be tuple of ints, not bool")
     size = tuple([s if o is None else o.__index__() for s, o in zip(shape[-n:], output_size)])
     if min(size) < 0:
         raise RuntimeError(

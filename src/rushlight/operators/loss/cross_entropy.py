@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -196,7 +197,9 @@ def nll_loss(
     single = input._a.ndim == 1
     if single:
         input, target = input.unsqueeze(0), target.reshape(1)
-    loss = _nll(input, target, weight, ignore_index=int(ignore_index), reduction=reduction)[0]
+    loss = _nll(
+        input, target, weight, ignore_index=whole(ignore_index, "ignore_index"), reduction=reduction
+    )[0]
     return loss.reshape(()) if single and reduction == "none" else loss
 
 
@@ -341,7 +344,11 @@ def cross_entropy(
     ):  # fmt: skip
         wide = bool(here.state & CASTING) and here.casts.widens(cross_entropy_fused, input)
         return cross_entropy_fused(
-            input, target, ignore_index=int(ignore_index), reduction=reduction, wide=wide
+            input,
+            target,
+            ignore_index=whole(ignore_index, "ignore_index"),
+            reduction=reduction,
+            wide=wide,
         )[0]
     if x.ndim < 1:
         raise RuntimeError("cross_entropy: input needs a class dimension")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -34,7 +35,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
                 [0., 1.]])
     """
     check_square(A, "linalg.matrix_power", any_dtype=True)
-    if n == 0:
+    if whole(n, "n") == 0:
         eye = eye_like(A, A._a.shape[-1])
         return into_same(out, eye.expand(*A._a.shape).clone())
     if n < 0:

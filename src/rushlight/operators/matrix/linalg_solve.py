@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.dtypes import title
-from ...base.shapes import broadcast_shapes
+from ...base.shapes import broadcast_shapes, whole
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
@@ -287,7 +287,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
         >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
         torch.Size([6, 2, 3])
     """
-    if ind <= 0:
+    if whole(ind, "ind") <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     lead, tail = A._a.shape[:ind], A._a.shape[ind:]
     if prod(lead) != prod(tail):

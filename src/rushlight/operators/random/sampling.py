@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import dtypes
+from ...base.shapes import whole
 from ...core.inplace import check_writable, write
 from ...core.op import Op
 from ...core.public import into, public
@@ -113,7 +114,7 @@ def multinomial(
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {dtypes.title(input.dtype)}"
         )
-    if num_samples <= 0:
+    if whole(num_samples, "num_samples") <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input._a.shape[-1]:
         raise RuntimeError(

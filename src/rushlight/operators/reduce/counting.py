@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import dtypes
-from ...base.shapes import wrap_dim
+from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -74,7 +74,7 @@ def _check_finite(what: str, low: Any, high: Any) -> None:
 
 
 def _check_bins(bins: int) -> None:
-    if bins <= 0:
+    if whole(bins, "bins") <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base import dtypes
-from ...base.shapes import wrap_dim
+from ...base.shapes import whole, wrap_dim
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ..made_of.spelling import axis_for_dim
@@ -45,7 +45,7 @@ def diff(
     """
     if not input._a.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    if n < 0:
+    if whole(n, "n") < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     at = wrap_dim(dim, input._a.ndim)
     parts = [t for t in (prepend, input, append) if t is not None]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.shapes import wrap_dim
+from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -184,7 +184,7 @@ def topk(
         (tensor([4, 3]), tensor([2, 0]))
     """
     at = wrap_dim(dim, input._a.ndim)
-    k = k.__index__()
+    k = whole(k, "k")
     if not 0 <= k <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if input._a.dtype.kind == "c":
@@ -226,7 +226,7 @@ def kthvalue(
         tensor(2)
     """
     at = wrap_dim(dim, input._a.ndim)
-    if not 1 <= k <= (input._a.shape[at] if input._a.ndim else 1):
+    if not 1 <= whole(k, "k") <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
-    pair = _kthvalue(input, k=k.__index__(), dim=at, keepdim=keepdim)
+    pair = _kthvalue(input, k=int(k), dim=at, keepdim=keepdim)
     return into_same(out, _KTHVALUE(*pair))

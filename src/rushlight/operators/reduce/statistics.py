@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import dtypes
-from ...base.shapes import wrap_dim, wrap_dims
+from ...base.shapes import whole, wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
@@ -384,6 +384,7 @@ def cov(
         tensor([[ 1., -1.],
                 [-1.,  1.]])
     """
+    whole(correction, "correction")
     if input._a.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input with "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.dtypes import as_dtype, int64
-from ...base.shapes import wrap_dim
+from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor, wrap
@@ -71,7 +71,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         tensor([1, 4])
     """
     first, second = _two_dims(input._a.ndim, dim1, dim2, "diagonal")
-    return _diagonal(input, offset=offset, dim1=first, dim2=second)
+    return _diagonal(input, offset=whole(offset, "offset"), dim1=first, dim2=second)
 
 
 @public()
@@ -89,7 +89,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     """
     ndim = input._a.ndim + 1
     first, second = _two_dims(ndim, dim1, dim2, "diagonal")
-    side = input._a.shape[-1] + abs(offset)
+    side = input._a.shape[-1] + abs(whole(offset, "offset"))
     shape = list(input._a.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, side)
@@ -114,7 +114,9 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noq
         return into_same(out, diag_embed(input, diagonal))
     if input._a.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
-    return into_same(out, _diagonal(input, offset=diagonal, dim1=0, dim2=1).clone())
+    return into_same(
+        out, _diagonal(input, offset=whole(diagonal, "diagonal"), dim1=0, dim2=1).clone()
+    )
 
 
 @public()
@@ -194,7 +196,7 @@ def _triangle(name: str, doc: str) -> None:
     def triangle(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noqa: A002
         if input._a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return into_same(out, op(input, diagonal=diagonal))
+        return into_same(out, op(input, diagonal=whole(diagonal, "diagonal")))
 
     triangle.__name__ = triangle.__qualname__ = name
     triangle.__doc__ = doc
@@ -242,8 +244,9 @@ def _triangle_indices(name: str, example: str) -> None:
         row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Any = "cpu",
         layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
+        whole(offset, "offset")
         for label, n in (("row", row), ("col", col)):
-            if n < 0:
+            if whole(n, label) < 0:
                 raise RuntimeError(f"{label} must be non-negative, got{n}")
         found = getattr(np, f"{name}_indices")(row, offset, col)
         return cast_to(move_to(wrap(np.stack(found)), device), as_dtype(dtype))
@@ -343,6 +346,9 @@ def slice_scatter(
         tensor([0., 1., 1.])
     """
     at = wrap_dim(dim, input._a.ndim)
+    for name, n in (("start", start), ("end", end), ("step", step)):
+        if n is not None:
+            whole(n, name)
     window = (slice(None),) * at + (slice(start, end, step),)
     return _scattered(input, lambda t: t[window], src, "slice")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.shapes import as_size, by_name, check_size, wrap_dim, wrap_dims
+from ...base.shapes import as_size, by_name, check_size, whole, wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -126,7 +126,7 @@ def repeat_interleave(
     x = input.reshape(-1) if dim is None else input
     at = 0 if dim is None else wrap_dim(dim, x._a.ndim)
     if not isinstance(repeats, Tensor):
-        return _interleave_evenly(x, int(repeats), at)
+        return _interleave_evenly(x, whole(repeats, "repeats"), at)
     if not is_position(repeats._a.dtype):
         raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats._a.size == 1:
@@ -308,7 +308,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A00
         tensor([[2, 4],
                 [1, 3]])
     """
-    axes = tuple(dims)
+    k, axes = whole(k, "k"), as_size((tuple(dims),))
     if len(axes) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(axes)}")
     if input._a.ndim < 2:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...base.shapes import wrap_dim
+from ...base.shapes import as_size, whole, wrap_dim
 from ...core import views
 from ...core.op import Op, native
 from ...core.public import public
@@ -152,7 +152,7 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     if hasattr(split_size, "__index__"):
-        return _by_size_checked(self, split_size.__index__(), dim)
+        return _by_size_checked(self, whole(split_size, "split_size"), dim)
     return split_with_sizes(self, split_size, dim)
 
 
@@ -193,7 +193,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
         (tensor([0]), tensor([1, 2, 3, 4]))
     """
     dim = _checked_dim(input, dim, "split")
-    lengths = [n.__index__() for n in split_sizes]
+    lengths = list(as_size((tuple(split_sizes),)))
     if any(n < 0 for n in lengths):
         raise RuntimeError(
             "split_with_sizes expects split_sizes have only non-negative entries, but got "
@@ -222,7 +222,7 @@ def chunk(input: Tensor, chunks: int, dim: int = FIRST, *, axis: Any = None) -> 
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
     dim = _checked_dim(input, dim_or_axis("chunk", dim, axis), "chunk")
-    if chunks <= 0:
+    if whole(chunks, "chunks") <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input._a.shape[dim]
     if size == 0:
@@ -269,8 +269,8 @@ def tensor_split(
             )
         where = where.tolist()
     if not isinstance(where, int):
-        return _cut_at(input, [int(w) for w in where], dim)
-    if where <= 0:
+        return _cut_at(input, list(as_size((tuple(where),))), dim)
+    if whole(where, "sections") <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {where}")
     short, longer = divmod(size, where)
     lengths = [short + 1] * longer + [short] * (where - longer)

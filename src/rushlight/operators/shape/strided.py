@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.shapes import as_size, wrap_dim
+from ...base.shapes import as_size, whole, wrap_dim
 from ...core.memory import data_pointer, in_memory_order, root_array
 from ...core.op import Op
 from ...core.public import public
@@ -149,7 +149,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     size, stride = as_size((tuple(size),)), as_size((tuple(stride),))
     home = geometry(input._a)
-    offset = home[2] if storage_offset is None else storage_offset
+    offset = home[2] if storage_offset is None else whole(storage_offset, "storage_offset")
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
@@ -223,13 +223,13 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     ndim = self._a.ndim
     dim = wrap_dim(dimension, ndim)
     length = self._a.shape[dim] if ndim else 1
-    if size < 0:
+    if whole(size, "size") < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if size > length:
         raise RuntimeError(
             f"maximum size for tensor at dimension {dim} is {length} but size is {size}"
         )
-    if step <= 0:
+    if whole(step, "step") <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not ndim:
         return self.reshape(1).narrow(0, 0, size)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from operator import index as index_of
 from typing import TYPE_CHECKING, Any
 
-from ...base.shapes import wrap_dim
+from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -78,7 +77,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, len(shape))
-    i = index.__index__()
+    i = whole(index, "index")
     if not -shape[dim] <= i < shape[dim]:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {list(shape)} at dimension {dim}"
@@ -108,7 +107,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, len(shape))
     size = shape[dim]
-    start, length = int(start), index_of(length)
+    length = whole(length, "length")
+    start = int(start) if isinstance(start, Tensor) else whole(start, "start")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:

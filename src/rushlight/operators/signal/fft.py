@@ -181,6 +181,10 @@ def _several(x: Tensor, s: Any, dim: Any) -> tuple[Dims, Dims]:
 
 
 def _checked(sizes: Dims) -> Dims:
+    if sizes and sizes[0].__class__ is bool:
+        raise TypeError(
+            "argument 's' must be tuple of ints, but found element of type bool at pos 0"
+        )
     for n in sizes:
         if n < 1:
             raise RuntimeError(f"Invalid number of data points ({n}) specified")

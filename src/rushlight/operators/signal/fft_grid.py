@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...base.dtypes import as_dtype, get_default_dtype
+from ...base.shapes import whole
 from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
 
@@ -40,7 +41,9 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layou
         >>> torch.fft.fftfreq(4, 0.5)
         tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
     """
-    return _made(np.fft.fftfreq(n, _spacing("fft_fftfreq", d)), dtype, device, requires_grad, out)
+    return _made(
+        np.fft.fftfreq(whole(n, "n"), _spacing("fft_fftfreq", d)), dtype, device, requires_grad, out
+    )
 
 
 @public("fft")
@@ -56,7 +59,13 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layo
         >>> torch.fft.rfftfreq(4, 0.5)
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return _made(np.fft.rfftfreq(n, _spacing("fft_rfftfreq", d)), dtype, device, requires_grad, out)
+    return _made(
+        np.fft.rfftfreq(whole(n, "n"), _spacing("fft_rfftfreq", d)),
+        dtype,
+        device,
+        requires_grad,
+        out,
+    )
 
 
 def _rolled(x: Tensor, dim: Any, back: bool) -> Tensor:
