@@ -23,7 +23,7 @@ from .core.overriding import (
     disabled as _disabled_torch_function_impl,  # noqa: F401 - asked for here
 )
 from .core.public import NAMESPACES
-from .core.tensor import Tensor
+from .core.tensor import Tensor, properties
 from .operators.late import load_all
 from .runtime.thread import here
 
@@ -175,7 +175,7 @@ def resolve_name(f: Any) -> str | None:
         return f
     if is_tensor_method_or_property(f):
         owner = getattr(f, "__self__", None)
-        held = next((n for n, v in vars(Tensor).items() if v is owner), None) if owner else None
+        held = next((n for n, v in properties().items() if v is owner), None) if owner else None
         return f"torch.Tensor.{held}.{f.__name__}" if held else f"torch.Tensor.{f.__name__}"
     name = getattr(f, "__name__", "")
     for place, home in _HOMES.items():
@@ -260,7 +260,7 @@ def _all_of(place: str) -> list[Any]:
     ]
     if place == "Tensor":
         found = [f for n, f in names.items() if callable(f) and n not in UNASKED]
-        found += [v.__get__ for v in vars(Tensor).values() if isinstance(v, property)]
+        found += [v.__get__ for v in properties().values()]
     return found
 
 

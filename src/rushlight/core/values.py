@@ -11,6 +11,7 @@ from ..runtime.door import Kernel, run
 from ..runtime.thread import here
 from ..runtime.wrapped import WrappedArray
 from .exposed import exposed
+from .facts import Facts
 
 if TYPE_CHECKING:
     from ..base.array_module import ArrayModule
@@ -28,16 +29,11 @@ HOST_READ = Kernel("host_read", _host_read, moves_only=True)
 _MANY = "only one element tensors can be converted to Python scalars"
 
 
-class Values:
+class Values(Facts):
     """What a tensor answers when Python asks for its values."""
 
     __slots__ = ()
 
-    _a: Any
-    device: Any
-    dtype: Any
-    is_cpu: Any
-    is_meta: Any
     requires_grad: Any
     detach: Any
     unbind: Any

@@ -18,7 +18,7 @@ from ..base.trees import tree_flatten, tree_map
 from ..core.modes import no_grad
 from ..core.overriding import arming
 from ..core.public import NAMESPACES
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, properties
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
@@ -78,7 +78,7 @@ class Recorded(TorchFunctionMode):
 
     def _step(self, func: Any, args: Any, kwargs: Any) -> Node:
         if func.__name__ in ("__get__", "__set__"):
-            name = next(n for n, v in vars(Tensor).items() if v is func.__self__)
+            name = next(n for n, v in properties().items() if v is func.__self__)
             return self.graph.call_function(getattr, (args[0], name))
         if is_tensor_method_or_property(func):
             return self.graph.call_method(func.__name__, tuple(args), kwargs)

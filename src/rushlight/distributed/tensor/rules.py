@@ -11,7 +11,7 @@ from typing import Any
 from ...base.trees import tree_leaves, tree_map
 from ...core.modes import no_grad
 from ...core.overriding import DisableTorchFunctionSubclass
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, properties
 from ...runtime.thread import here
 from .dtensor import DTensor, local_of, spread
 from .losses import LOSSES
@@ -50,7 +50,7 @@ ASKED = frozenset(
     "item __bool__ __float__ __int__ __index__ __complex__ __format__ is_nonzero".split()
 )
 TURNED = ("T", "mT", "H", "mH")
-_PROPERTIES = {id(v): k for k, v in vars(Tensor).items() if isinstance(v, property)}
+_PROPERTIES = {id(v): k for k, v in properties().items()}
 
 
 def answer(func: Any, args: tuple, kwargs: dict) -> Any:
