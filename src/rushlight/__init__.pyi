@@ -73,9 +73,9 @@ from . import xpu as xpu
 from ._autocast_names import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from ._autocast_names import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._autocast_names import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from ._control_flow import cond as cond
+from ._control_flow import while_loop as while_loop
 from ._device_module import get_device_module as get_device_module
-from ._loops import cond as cond
-from ._loops import while_loop as while_loop
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._symbols import SymBool as SymBool

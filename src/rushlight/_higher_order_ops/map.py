@@ -1,5 +1,5 @@
 """`torch._higher_order_ops.map`: a function of each row."""
 
-from .._loops import map
+from .._control_flow import map
 
 __all__ = ["map"]

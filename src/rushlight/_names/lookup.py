@@ -33,7 +33,7 @@ LATE = {
     "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",
     "_log_softmax_backward_data": "_inner_functions", "_int_mm": "_inner_functions",
     "pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "Future": "futures", "get_device_module": "_device_module", "ScriptModule": "jit",
-    "ScriptFunction": "jit", "DisableTorchFunctionSubclass": "overrides", "cond": "_loops", "while_loop": "_loops",
+    "ScriptFunction": "jit", "DisableTorchFunctionSubclass": "overrides", "cond": "_control_flow", "while_loop": "_control_flow",
     **dict.fromkeys(("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"), "_autocast_names"),
     **dict.fromkeys(("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
                      "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage",

@@ -32,7 +32,7 @@ class Rule(Optimizer):
 
     kernel: Kernel
     scalars: tuple[str, ...] = ("step",)
-    _host = ("step",)
+    _host: tuple[str, ...] = ("step",)
     state_names: tuple[str, ...] = ()
     in_columns = True  # the usual step of a group is one call over all parameters with a gradient
     _waiting: list[Call]  # of the step that is being prepared
