@@ -11,11 +11,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.inplace import bump
 from ..core.public import public
 from ..core.tensor import Tensor, tensor_over
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here
+from .made_of.precision import is_half
+from .made_of.promotion import rounded
 
 if TYPE_CHECKING:
     from ..base.array_module import ArrayModule
@@ -178,7 +182,16 @@ def _mul(tensors: list[Tensor], method: str, other: Any) -> Any:
             for t in tensors:
                 bump(t)
             return tensors
+    if method == "mul_" and not isinstance(other, Tensor):
+        other = [_rounded_beside(t, o) for t, o in zip(tensors, _each(tensors, other))]
     return _binary(tensors, method, other)
+
+
+def _rounded_beside(t: Tensor, factor: Any) -> Any:
+    """A factor as half precision on the CPU takes it in this one function: `mul_` does not round it."""
+    if factor.__class__ is float and t._a.__class__ is np.ndarray and is_half(t._a):
+        return rounded(factor, t.dtype)
+    return factor
 
 
 FORMS: dict[str, Callable[..., Any]] = {

@@ -13,6 +13,7 @@ from ...core.op import Op
 from ...core.overriding import foreign
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, wrap
+from .precision import is_half
 from .promotion import promote, promote_unary_float
 
 if TYPE_CHECKING:
@@ -37,6 +38,21 @@ def ufunc2(name: str) -> Callable:
         return getattr(xp, name)(x, y)
 
     body.ufunc = name  # type: ignore[attr-defined]
+    return body
+
+
+def wide2(name: str) -> Callable:
+    """The generic body of a two-operand ufunc that takes half precision beside a number in float32."""
+
+    def body(xp: ArrayModule, x: Any, y: Any) -> Any:
+        first, second = getattr(x, "dtype", None), getattr(y, "dtype", None)
+        if first is not second and (first is None or second is None or first != second):
+            array = x if first is not None else y
+            if is_half(array):
+                one, other = xp.asarray(x, xp.float32), xp.asarray(y, xp.float32)
+                return getattr(xp, name)(one, other).astype(array.dtype)
+        return getattr(xp, name)(x, y)
+
     return body
 
 

@@ -11,6 +11,7 @@ from ...base.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
 from ...base.shapes import broadcast_shapes
 from ...core.tensor import Tensor
 from ..memory.casting import cast_to
+from .precision import is_half
 
 _WEAK_WITH_FLOAT = (float, int, bool)
 
@@ -56,9 +57,9 @@ def promote(inputs: tuple) -> tuple:
                 broadcast_shapes(a.shape, b.shape)
             if a.dtype == b.dtype:
                 return inputs
-        elif a.dtype.kind == "f" and y.__class__ in _WEAK_WITH_FLOAT:
+        elif a.dtype.char in "fd" and y.__class__ in _WEAK_WITH_FLOAT:
             return inputs
-    elif isinstance(y, Tensor) and y._a.dtype.kind == "f" and x.__class__ in _WEAK_WITH_FLOAT:
+    elif isinstance(y, Tensor) and y._a.dtype.char in "fd" and x.__class__ in _WEAK_WITH_FLOAT:
         return inputs  # 1 - y
     if x is None or y is None:
         _wants_a_tensor(None)
@@ -79,6 +80,60 @@ def promote_float(inputs: tuple) -> tuple:
     if first._a.dtype.kind in "fcV":
         return inputs
     return _promote_all(inputs, dtypes.get_default_dtype())
+
+
+def promote_wide(inputs: tuple) -> tuple:
+    """As `promote`, but beside half precision a number stays in float32 (products, quotients)."""
+    return _with_wide_number(inputs) or promote(inputs)
+
+
+def promote_float_wide(inputs: tuple) -> tuple:
+    """As `promote_float`, with numbers as `promote_wide` has them."""
+    return _with_wide_number(inputs) or promote_float(inputs)
+
+
+def promote_sum(inputs: tuple) -> tuple:
+    """As `promote`; on a GPU a number beside half precision stays in float32, as PyTorch has it only there."""
+    tensor = inputs[0] if isinstance(inputs[0], Tensor) else inputs[1]
+    if isinstance(tensor, Tensor) and tensor._a.__class__ is not np.ndarray:
+        return _with_wide_number(inputs) or promote(inputs)
+    return promote(inputs)
+
+
+def _with_wide_number(inputs: tuple) -> tuple | None:
+    """Half precision and a number in float32: a Python number, or a 0-d tensor of the host in the second place."""
+    x, y = inputs
+    if isinstance(x, Tensor):
+        if not is_half(x._a):
+            return None
+        if not isinstance(y, Tensor):
+            wide = _wide_number(y)
+            return None if wide is None else (x, wide)
+        b = y._a
+        if b.__class__ is np.ndarray and b.ndim == 0 and x._a.ndim and b.dtype.char in "dfqlihbB":
+            if (
+                y.requires_grad
+            ):  # a cast is what brings the gradient, which is of half precision, to y's dtype
+                y = cast_to(y, dtypes.float64)
+            return x, cast_to(y, dtypes.float32)
+        return None
+    if isinstance(y, Tensor) and is_half(y._a):
+        wide = _wide_number(x)
+        return None if wide is None else (wide, y)
+    return None
+
+
+def _wide_number(value: Any) -> float | None:
+    """A real number as a kernel that computes in float32 takes it; None for anything else."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return float(value) if value.__class__ in _WEAK_WITH_FLOAT else None
+
+
+def rounded(value: Any, d: dtype) -> float:
+    """A number as a dtype holds it, as a Python float."""
+    with np.errstate(over="ignore"):
+        return float(d.np.type(float(value)))
 
 
 def promote_unary_float(inputs: tuple) -> tuple:
@@ -137,4 +192,8 @@ def _fit_scalar(value: Any, d: dtype) -> Any:
         return number
     if d is dtypes.bfloat16:  # NumPy's weak numbers would widen it to float32
         return d.np.type(float(value))
+    if (
+        d is dtypes.float16
+    ):  # a kernel that computes in float32 must see the number that float16 has
+        return rounded(value, d)
     return value if d.category == COMPLEX else float(value)

@@ -10,7 +10,7 @@ from ...base.dtypes import promote_types
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
-from ..made_of.precision import in_float32
+from ..made_of.precision import in_float32, is_half
 from ..pointwise.arithmetic import conj
 from .matmul import add_product, bmm, mm, mm_nt, mm_tn, mv, product
 
@@ -34,6 +34,16 @@ addmm_op.derivative(
     b=lambda g, beta: _times(g, beta),
     x=lambda g, y, alpha: _times(mm_nt(g, y), alpha),
     y=lambda g, x, alpha: _times(mm_tn(x, g), alpha),
+)
+
+
+_baddbmm_op = Op(
+    _addmm, "baddbmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype)
+)  # fmt: skip
+_baddbmm_op.derivative(
+    b=lambda g, beta: _times(g, beta),
+    x=lambda g, y, alpha: _times(bmm(g, y.mT), alpha),
+    y=lambda g, x, alpha: _times(bmm(x.mT, g), alpha),
 )
 
 
@@ -151,6 +161,14 @@ def baddbmm(
         >>> torch.baddbmm(torch.zeros(1), torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
         torch.Size([5, 2, 4])
     """
+    x, y = batch1._a, batch2._a
+    on_host = x.__class__ is np.ndarray and input._a.dtype == x.dtype == y.dtype
+    if on_host and is_half(x) and beta != 0 and x.ndim == y.ndim == 3 and (
+        x.shape[0] == y.shape[0] and x.shape[2] == y.shape[1]
+    ):  # fmt: skip
+        # Half precision is rounded once, as PyTorch has it.
+        input = input.expand(x.shape[0], x.shape[1], y.shape[2])
+        return into_same(out, _baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha))
     return into_same(out, add_product(input, bmm(batch1, batch2), beta, alpha))
 
 

@@ -11,12 +11,20 @@ import numpy as np
 from ...base import dtypes
 from ...core.inplace import DIRECT
 from ...core.op import Op
-from ...core.public import into, into_same, public
+from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, tensor_over
 from ..made_of.checks import check_values
 from ..made_of.guards import only
-from ..made_of.pointwise import binary, dunder, same_meta, ufunc2
-from ..made_of.promotion import promote, promote_float, result_dtype
+from ..made_of.pointwise import binary, dunder, pair_meta, same_meta, ufunc2, wide2
+from ..made_of.precision import is_half
+from ..made_of.promotion import (
+    promote,
+    promote_float_wide,
+    promote_sum,
+    promote_wide,
+    result_dtype,
+    rounded,
+)
 from ..memory.casting import cast_to
 
 if TYPE_CHECKING:
@@ -46,7 +54,7 @@ def _no_bool(inputs: tuple) -> tuple:
                 raise _bool_subtraction(inputs)
         elif t.__class__ is bool:
             raise _bool_subtraction(inputs)
-    return promote(inputs)
+    return promote_sum(inputs)
 
 
 def _bool_subtraction(inputs: tuple) -> RuntimeError:
@@ -61,14 +69,14 @@ def _bool_subtraction(inputs: tuple) -> RuntimeError:
     )
 
 
-_add = binary("add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, places=(),
-              ).op  # fmt: skip
+_add = binary("add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, rule=promote_sum,
+              places=()).op  # fmt: skip
 _sub = binary("sub", ufunc2("subtract"), dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
               places=()).op  # fmt: skip
-_mul: Any = binary("mul", ufunc2("multiply"), dx=lambda g, y: g * conj(y),
-              dy=lambda g, x: g * conj(x), places=()).op  # fmt: skip
-_div: Any = binary("div", ufunc2("true_divide"), dx=lambda g, y: g / conj(y),
-              dy=lambda g, x, y: -(g * conj(x) / conj(y * y)), rule=promote_float,
+_mul: Any = binary("mul", wide2("multiply"), dx=lambda g, y: g * conj(y),
+              dy=lambda g, x: g * conj(x), rule=promote_wide, places=()).op  # fmt: skip
+_div: Any = binary("div", wide2("true_divide"), dx=lambda g, y: g / conj(y),
+              dy=lambda g, x, y: -g * conj(x / y / y), rule=promote_float_wide,
               places=()).op  # fmt: skip
 
 
@@ -82,11 +90,35 @@ def _of_numbers(input: Any, other: Any) -> Any:
     return input
 
 
-def _scaled(input: Any, other: Any, alpha: Any) -> Any:
-    """`alpha * other` in the dtype that `input` and `other` promote to."""
+def _add_scaled_body(xp: ArrayModule, x: Any, y: Any, *, alpha: float) -> Any:
+    dtype = (x if hasattr(x, "dtype") else y).dtype
+    if xp is np:  # PyTorch's CPU rounds alpha, a GPU does not
+        alpha = rounded(alpha, dtypes.from_np(dtype))
+    return (xp.asarray(x, xp.float32) + xp.asarray(y, xp.float32) * alpha).astype(dtype)
+
+
+# Half precision is rounded once: `add(x, y * alpha)` would round the product, too.
+_add_scaled: Any = Op(
+    _add_scaled_body, "add_scaled", rule=promote_sum, broadcasts=True, meta=pair_meta, grad_name="AddBackward0"
+)  # fmt: skip
+_add_scaled.derivative(x=lambda g: g, y=lambda g, alpha: g * alpha)
+
+
+def _sum(input: Any, other: Any, alpha: Any, sign: int) -> Any:
+    """`input + sign * alpha * other`."""
+    op = _add if sign > 0 else _sub
     if alpha.__class__ is int and alpha == 1:
-        return other
+        return op(input, other)
     d = result_dtype(input, other)
+    if d.itemsize == 2 and d.category == dtypes.FLOATING and alpha.__class__ in (int, float):
+        if sign < 0:
+            _no_bool((input, other))
+        return _add_scaled(input, other, alpha=float(sign * alpha))
+    return op(input, _scaled(input, other, alpha, d))
+
+
+def _scaled(input: Any, other: Any, alpha: Any, d: dtypes.dtype) -> Any:
+    """`alpha * other` in the dtype `d` that `input` and `other` promote to."""
     if isinstance(alpha, bool) and d.category != dtypes.BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and d.category < dtypes.FLOATING:
@@ -118,7 +150,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         tensor([21, 42])
     """
     input = _of_numbers(input, other)
-    return into(out, _add(input, _scaled(input, other, alpha)))
+    return into(out, _sum(input, other, alpha, 1))
 
 
 @public(inplace=True, aliases=("subtract",))
@@ -137,7 +169,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         tensor([3, 5])
     """
     input = _of_numbers(input, other)
-    return into(out, _sub(input, _scaled(input, other, alpha)))
+    return into(out, _sum(input, other, alpha, -1))
 
 
 @public()
@@ -151,7 +183,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
         >>> torch.rsub(torch.tensor([1, 2]), 10)
         tensor([9, 8])
     """
-    return _sub(other, _scaled(other, input, alpha))
+    return _sum(other, input, alpha, -1)
 
 
 @public(inplace=True, aliases=("multiply",))
@@ -212,8 +244,8 @@ def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     return into(out, _div(input, other))
 
 
-def _zero_checked(label: str) -> Any:
-    numbers = only("iufV", label, promote)
+def _zero_checked(label: str, promotes: Any = promote) -> Any:
+    numbers = only("iufV", label, promotes)
 
     def rule(inputs: tuple) -> tuple:
         inputs = numbers(inputs)
@@ -233,7 +265,14 @@ def _no_zero(divisor: Array) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+def _number_second(inputs: tuple) -> tuple:
+    """A number is kept in float32 as the divisor only."""
+    return (promote_wide if isinstance(inputs[0], Tensor) else promote)(inputs)
+
+
 def _trunc_body(xp: ArrayModule, x: Array, y: Array) -> Any:
+    if hasattr(x, "dtype") and is_half(x) and getattr(y, "dtype", None) != x.dtype:
+        return xp.trunc(x.astype(xp.float32) / xp.float32(y)).astype(x.dtype)
     if (x if hasattr(x, "dtype") else y).dtype.kind in "iu":
         q = xp.floor_divide(x, y)
         return q + ((q < 0) & (q * y != x))
@@ -242,14 +281,19 @@ def _trunc_body(xp: ArrayModule, x: Array, y: Array) -> Any:
 
 _floor_divide = binary(
     "floor_divide",
-    ufunc2("floor_divide"),
-    rule=_zero_checked("div_floor_cpu"),
+    wide2("floor_divide"),
+    rule=_zero_checked("div_floor_cpu", _number_second),
     places=(),
     dx=flat,
     dy=flat,
 ).op
 _trunc_divide = binary(
-    "trunc_divide", _trunc_body, rule=_zero_checked("div_trunc_cpu"), places=(), dx=flat, dy=flat
+    "trunc_divide",
+    _trunc_body,
+    rule=_zero_checked("div_trunc_cpu", _number_second),
+    places=(),
+    dx=flat,
+    dy=flat,
 ).op
 
 
@@ -291,15 +335,22 @@ def _pow_rule(inputs: tuple) -> tuple:
     base_integral = not isinstance(x, Tensor) or x._a.dtype.kind in "iub"
     if base_integral and isinstance(power, int) and not isinstance(power, bool) and power < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if not isinstance(y, Tensor) and is_half(x._a):
+        return x, float(power)  # the derivative takes it as it is; the body rounds it
     return x, y
 
 
 def _pow_body(xp: ArrayModule, x: Any, y: Any) -> Any:
+    half = y.__class__ is float and is_half(x)
+    if half:
+        y = rounded(y, dtypes.from_np(x.dtype))
     if y.__class__ in (int, float):  # NumPy's float power is 20 times slower than a product
         if y == 2:
             return xp.multiply(x, x)
-        if y == 3:
+        if y == 3 and x.dtype.char != "e":  # PyTorch rounds float16 once, bfloat16 each time
             return xp.multiply(x, x) * x
+        if y == -2 and x.dtype.char in "fdE":
+            return xp.reciprocal(xp.multiply(x, x))
         if y == 0.5 and x.dtype.kind in "fc":
             return xp.sqrt(x)
         if y == -0.5 and x.dtype.kind == "f":
@@ -308,7 +359,7 @@ def _pow_body(xp: ArrayModule, x: Any, y: Any) -> Any:
             return xp.reciprocal(x)
     elif getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
         return _integer_power(xp, x, y)
-    return xp.power(x, y)
+    return xp.power(x, x.dtype.type(y) if half else y)
 
 
 def _integer_power(xp: ArrayModule, x: Array, y: Array) -> Any:
@@ -322,7 +373,7 @@ def _pow_dx(g: Any, x: Any, y: Any) -> Any:
     if not isinstance(y, Tensor):
         if y == 0:
             return flat(g)
-        return g * conj(x if y == 2 else _pow(x, y - 1)) * y
+        return g * conj((x if y == 2 else _pow(x, y - 1)) * y)
     return (g * conj(_pow(x, y - 1) * y)).masked_fill(y == 0, 0)
 
 
@@ -384,4 +435,15 @@ for _name, _op in (("add", _add), ("sub", _sub), ("mul", _mul), ("truediv", _div
                    ("floordiv", _floor_divide), ("pow", _pow)):  # fmt: skip
     dunder(_name, _op)
 dunder("mod", remainder.op)
+_divided_by = Tensor.__rtruediv__
+
+
+def _rtruediv(self: Tensor, other: Any) -> Any:
+    """`number / tensor`; of half precision as PyTorch rounds it: the reciprocal, then the product."""
+    if is_half(self._a) and other.__class__ in (int, float, bool):
+        return _mul(self.reciprocal(), other)
+    return _divided_by(self, other)
+
+
+publish("Tensor", "__rtruediv__", _rtruediv)
 DIRECT.update((add, sub, _add, _sub))

@@ -177,12 +177,10 @@ logaddexp2 = binary(
 )  # fmt: skip
 
 
-@in_float32
 def _xlogy_body(xp: ArrayModule, x: Any, y: Any) -> Any:
     return _times_log(xp, x, y, xp.log)
 
 
-@in_float32
 def _xlog1py_body(xp: ArrayModule, x: Array, y: Any) -> Any:
     return _times_log(xp, x, y, xp.log1p)
 

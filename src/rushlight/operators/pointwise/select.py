@@ -420,7 +420,7 @@ def _three_meta(x: Any, a: Any, b: Any, *, value: Any) -> tuple:
 
 
 def _addcdiv_b(g: Tensor, a: Tensor, b: Tensor, value: Any) -> Tensor:
-    return -(g * conj(a / (b * b) * value))
+    return -g * conj(a * value / (b * b))
 
 
 def _three_rule(inputs: tuple) -> tuple:

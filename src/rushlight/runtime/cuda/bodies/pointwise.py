@@ -123,6 +123,8 @@ def _register() -> None:
 
 def _pow(x: DeviceArray, y: Any) -> Any:
     if y.__class__ in (int, float) and x.dtype.kind in "fcV":
+        if x.dtype.itemsize == 2:
+            y = float(x.dtype.type(y))
         if y == 2:
             return compute("square", (x,))
         if y == 3:

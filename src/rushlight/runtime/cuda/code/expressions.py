@@ -80,6 +80,7 @@ _ARITHMETIC = {
     "square": _E("x", fiuc="x * x"),
     "reciprocal": _E("x", f="T(1) / x", c="T(1) / x"),
     "zeros_of": _E("x", all="T(0)", c="T(0)"),
+    "add_scaled": _E("x y", "alpha", f="x + y * alpha"),
     "addcmul": _E("x a b", "value", f="x + (a * b) * value", iu="x + a * b * value"),
     "addcdiv": _E("x a b", "value", f="x + (a / b) * value"),
     "lerp": _E("start end weight", f="fabs(weight) < T(0.5) ? start + weight * (end - start)"
