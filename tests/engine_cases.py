@@ -21,7 +21,9 @@ from engine_more_cases import (
     resample,
     row_groups,
     rows,
+    scans,
     scatter,
+    selections,
     stretched,
     three,
 )
@@ -386,7 +388,7 @@ def move(d: Draw) -> Iterator[Case]:
 
 FAMILIES = {f.__name__: f for f in (
     conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
-    scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample,
+    scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample, scans, selections,
 )}  # fmt: skip
 
 

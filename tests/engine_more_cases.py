@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import rushlight as rl
 from rushlight.capture.joined.fused import Step
 from rushlight.operators.image.resample_kernels import Plan
 from rushlight.runtime.cpu.rows import packed_rows
@@ -244,3 +245,49 @@ def row_groups(d: Draw) -> Iterator[Case]:
         "turns": tuple([(1, rows if k == "s" else 1) for k in kinds]), "columns": columns,
     }  # fmt: skip
     yield "row_group", tuple(arrays), {**attrs, "code": packed_rows(attrs)}, 2e-4
+
+
+def scans(d: Draw) -> Iterator[Case]:
+    """What runs along a dim, and products of one."""
+    shape = d.one((1,), (7,), (3, 5), (9, 40), (2, 3, 70), (5, 300))
+    x = d.laid(*shape)
+    if d.one(0, 1):
+        x = np.round(x)  # equal numbers among the extremes
+        x.reshape(-1)[:: d.one(3, 50)] = d.one(np.nan, np.inf, -np.inf)
+    dim = d.py.randrange(len(shape))
+    way = {"dim": dim, "reverse": d.one(True, False)}
+    yield "cumprod", (x,), way, 1e-6
+    yield "linear_scan", (d.laid(*shape) / 2, d.laid(*shape)), way, 1e-4
+    for name in ("cummax", "cummin"):
+        yield name, (x,), {"dim": dim}, 0.0
+    yield "logcumsumexp", (x,), {"dim": dim}, 1e-5
+    small = np.where(np.abs(x) < 2, x / 4 + 1, x)
+    yield "prod", (small,), {"dim": d.one(None, (dim,)), "keepdim": d.one(True, False)}, 1e-4
+
+
+def selections(d: Draw) -> Iterator[Case]:
+    """One of two by a truth value, remainders, and activations with a gap."""
+    shape = d.one((1,), (9,), (3, 17), (4, 1, 40), (2, 5, 33))
+    x, y = d.laid(*shape), d.laid(*[1 if d.one(0, 0, 1) else n for n in shape])
+    if d.one(0, 1):
+        x[..., 0] = d.one(np.nan, np.inf, -np.inf, 0.0, -0.0, 3e38)
+    mask = d.laid(*[1 if d.one(0, 0, 1) else n for n in shape[d.one(0, 0, len(shape) - 1) :]]) > 0
+    yield "masked_fill", (x, mask, d.one(0, -np.inf, 2.5, d.floats())), {}, 0.0
+    yield "where", (mask, d.one(x, y), y), {"to": None}, 0.0
+    for name in ("fmod", "remainder", "floor_divide", "hypot"):
+        yield name, d.one((x, y), (y, x), (x, d.one(0.75, -3, 1e-12, np.inf))), {}, 1e-6
+    yield d.one("sign", "sgn"), (np.nan_to_num(x, nan=1.0),), {}, 0.0
+    how = {"lambd": d.one(0.5, 0.0, 1.25)}
+    yield "threshold", (x,), {"threshold": d.one(0.0, 0.4), "value": d.one(0.0, -7.5)}, 0.0
+    for name in ("softshrink", "hardshrink"):
+        yield name, (x,), how, 0.0
+        yield name + "_grad", (d.laid(*shape), x), how, 0.0
+    channels = d.floats(4, 24)
+    w = d.floats(1, 24)
+    yield "prelu", (channels, w), {}, 0.0
+    yield "prelu_grad", (d.floats(4, 24), channels, w), {}, 0.0
+    half = d.one(rl.float16, rl.bfloat16)
+    yield "cast", (np.ascontiguousarray(x),), {"to": half, "source": rl.float32}, 0.0
+    with np.errstate(over="ignore"):
+        narrow = x.astype(half.np)
+    yield "cast", (narrow,), {"to": rl.float32, "source": half}, 0.0

@@ -103,11 +103,39 @@ def test_other_dtypes_go_to_numpy() -> None:
         ("relu", (x,), {}),
         ("softmax", (x,), {"dim": 1}),
         ("sum", (x.astype(np.int64),), {"dim": None, "keepdim": False}),
-        ("relu", (x.astype(np.float16),), {}),
+        ("relu", (x.astype(np.float16).T[::2],), {}),
         ("relu", (x.astype(">f4"),), {}),
     ):
         with pytest.raises(Refused):
             _native.kernel(name, _refuse)(*arrays, **attrs)
+
+
+@needs_native
+@pytest.mark.parametrize("half", [rl.float16, rl.bfloat16], ids=str)
+def test_half_precision_is_float32_rounded_once(half: Any) -> None:
+    """Every half precision number, and pairs of them, as the same kernel has them in float32."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    x, y = bits.view(half.np), np.random.RandomState(0).permutation(bits).view(half.np)
+    wide = _native.kernel("cast", _refuse)(x, to=rl.float32, source=half)
+    with np.errstate(all="ignore"):
+        assert np.array_equal(wide, x.astype(np.float32), equal_nan=True)
+        for name, arrays, attrs in (
+            ("relu", (x,), {}),
+            ("relu_grad", (x, y), {}),
+            ("add", (x, y), {}),
+            ("mul", (x, y), {}),
+            ("div", (x, y), {}),
+            ("mul", (x, 0.3), {}),
+            ("silu", (x,), {}),
+            ("gelu_grad", (x, y), {"approximate": "none"}),
+            ("leaky_relu", (x,), {"slope": 0.01}),
+        ):
+            kernel = _native.kernel(name, _refuse)
+            floats = [a if a.__class__ is float else a.astype(np.float32) for a in arrays]
+            out, truth = kernel(*arrays, **attrs), kernel(*floats, **attrs).astype(half.np)
+            assert out.dtype == truth.dtype
+            same = (out == truth) | ((out != out) & (truth != truth))
+            assert same.all(), (name, x[~same][:5], out[~same][:5], truth[~same][:5])
 
 
 @needs_native

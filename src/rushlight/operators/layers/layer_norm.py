@@ -11,7 +11,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.guards import check_kind, only_for
-from ..made_of.precision import widen
+from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def statistics_dtype(x: Any) -> Any:
 
 
 @only_for("fV", "LayerNormKernelImpl")
+@rounds("0--")
 def _layer_norm_body(
     xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, dims: int, eps: float
 ) -> tuple:
@@ -49,6 +50,7 @@ def _layer_norm_body(
     return out.astype(x.dtype, copy=False), mean, rstd
 
 
+@rounds("122")
 def _layer_norm_grad_body(
     xp: ArrayModule,
     gy: Array,
@@ -204,6 +206,7 @@ def _torch_layer_norm(
 
 
 @only_for("fVc", "rms_norm")
+@rounds("0-")
 def _rms_norm_body(
     xp: ArrayModule, x: Array, weight: Array | None, *, dims: int, eps: float
 ) -> tuple:
@@ -217,6 +220,7 @@ def _rms_norm_body(
     return out.astype(x.dtype, copy=False), rstd
 
 
+@rounds("12")
 def _rms_norm_grad_body(
     xp: ArrayModule,
     gy: Array,

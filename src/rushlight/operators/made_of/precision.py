@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
     from ...base.protocols import Array
+
+
+Body = TypeVar("Body", bound=Callable[..., Any])
 
 
 def is_half(a: Array) -> bool:
@@ -35,7 +38,21 @@ def in_float32(fn: Callable[..., Any]) -> Callable[..., Any]:
             return tuple([_narrow(o, first.dtype) for o in out])
         return _narrow(out, first.dtype)
 
-    return body
+    return rounds("0")(body)
+
+
+def rounds(like: str) -> Callable[[Body], Body]:
+    """Says of a body that it computes half precision in float32, so that an engine may do so in its place.
+
+    Each letter of `like` is the number of the input whose dtype a result is rounded to, or "-" for one that stays in
+    float32; the last letter stands for all results that follow.
+    """
+
+    def mark(body: Body) -> Body:
+        body.rounds = like  # type: ignore[attr-defined]
+        return body
+
+    return mark
 
 
 def _narrow(a: Any, dtype: Any) -> Any:

@@ -12,7 +12,7 @@ from ...base.shapes import as_size, by_name, reduced_shape, wrap_dims
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
-from ..made_of.precision import in_float32
+from ..made_of.precision import in_float32, rounds
 from ..made_of.promotion import promote_unary_float
 from ..made_of.spelling import numpy_names, one_of
 from ..memory.casting import cast_to, dtype_of
@@ -101,6 +101,7 @@ def _add_rows(xp: ArrayModule, x: Array, dim: Dims, keepdim: bool) -> Any:
     return parts
 
 
+@rounds("0")
 def _sum_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     if dim is None and x.dtype.char in "fd" and not keepdim:
         out = xp.empty((), x.dtype)  # given one, NumPy makes no scalar that has to be wrapped again
@@ -198,6 +199,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 # -- mean ---------------------------------------------------------------------------------------
 
 
+@rounds("0")
 def _mean_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     out = add_up(xp, x, dim, keepdim) / (x.size if dim is None else count(x.shape, dim))
     return out if out.dtype == x.dtype else out.astype(x.dtype)

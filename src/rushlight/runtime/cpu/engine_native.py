@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.version import __version__
+from .. import door
 
 
 class NativeEngine:
@@ -23,13 +24,13 @@ class NativeEngine:
         return self.library.instruction_set()
 
     def kernel(self, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
-        return self.library.kernel(name, otherwise)
+        return self.library.kernel(name, otherwise, _rounds(name))
 
     def into(
         self, name: str, otherwise: Callable[..., Any], outs: tuple
     ) -> Callable[..., None] | None:
         """A kernel whose results go into given arrays, for steps that allocate nothing."""
-        return self.library.into(name, otherwise, outs)
+        return self.library.into(name, otherwise, outs, _rounds(name))
 
     def watch(self, on: bool) -> None:
         self.library.watch(on)
@@ -45,6 +46,12 @@ class NativeEngine:
 
     def set_same_bits(self, on: bool) -> None:
         self.library.set_same_bits(on)
+
+
+def _rounds(name: str) -> str | None:
+    """How a kernel's own body rounds what it computes in float32: then the native one may, too."""
+    kernel = door.KERNELS.get(name)
+    return None if kernel is None else getattr(kernel.generic, "rounds", None)
 
 
 def load() -> NativeEngine:

@@ -99,6 +99,30 @@ PyArrayObject *array_like(PyArrayObject *a) {
     return array_new(PyArray_NDIM(a), PyArray_DIMS(a), NPY_FLOAT32);
 }
 
+PyArrayObject *array_dense(PyArrayObject *a) {
+    const int plain = PyArray_IS_C_CONTIGUOUS(a);
+    return array_made(PyArray_NDIM(a), PyArray_DIMS(a), plain ? NULL : PyArray_STRIDES(a), PyArray_TYPE(a));
+}
+
+int is_filled(PyArrayObject *a) {
+    if (PyArray_IS_C_CONTIGUOUS(a)) return 1;
+    const int ndim = PyArray_NDIM(a);
+    if (ndim > DIMS) return 0;
+    npy_intp step = PyArray_ITEMSIZE(a);
+    int left = 0;
+    for (int d = 0; d < ndim; d++) left += PyArray_DIM(a, d) != 1;
+    for (int found = 1; left && found;) { /* the dim whose step is the next one, until all are found */
+        found = 0;
+        for (int d = 0; d < ndim && !found; d++)
+            if (PyArray_DIM(a, d) != 1 && PyArray_STRIDE(a, d) == step && PyArray_DIM(a, d) > 0) {
+                step *= PyArray_DIM(a, d);
+                left--;
+                found = 1;
+            }
+    }
+    return left == 0;
+}
+
 PyArrayObject *array_copy(PyArrayObject *a) {
     Given *const lent = given; /* for results, not for copies */
     given = NULL;

@@ -28,6 +28,7 @@ typedef struct {
     const char *name;
     Body body;
     int copies; /* where the body wants plain arrays: COPIES or TURNS */
+    const char *rounds; /* half precision may be computed with in float32: see with_floats of module.c */
 } Entry;
 
 #define COPIES 1 /* it is worth to copy others for it */
@@ -59,8 +60,12 @@ int arrays_init(void); /* once, at import; -1 with an exception */
 
 PyArrayObject *array_new(int ndim, const npy_intp *shape, int type); /* uninitialised, C order */
 PyArrayObject *array_like(PyArrayObject *a);                          /* same shape, C order, float32 */
+PyArrayObject *array_dense(PyArrayObject *a);                         /* same shape, type and order in memory, if that has no gaps */
+int is_filled(PyArrayObject *a);                                      /* whether it has none, in whichever order its dims lie */
 PyArrayObject *array_plain(PyObject *o); /* a new reference to o, or to a C-contiguous copy of it */
 PyArrayObject *array_copy(PyArrayObject *a); /* uninitialised, C order, of a's shape and type; no result */
+PyArrayObject *array_widened(PyArrayObject *a); /* half precision in float32, C order; no result */
+PyArrayObject *array_narrowed(PyArrayObject *a, int type, int half); /* the other way; a is plain */
 PyArrayObject *array_channels_last(int ndim, const npy_intp *shape); /* (N, C, ...) with C innermost */
 int is_channels_last(PyArrayObject *a); /* so, and not C-contiguous at the same time */
 PyArrayObject *array_turned(PyArrayObject *a); /* a plain (N, C, ...) as channels-last; takes a's reference */
@@ -99,6 +104,6 @@ static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % p
 extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_entries[], pool_entries[], point_entries[], softmax_entries[],
     norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[], attention_entries[],
     scatter_entries[], group_entries[], nll_entries[], join_entries[],
-    loss_entries[], view_entries[], row_entries[], row_group_entries[], three_entries[], resample_entries[];
+    loss_entries[], view_entries[], row_entries[], row_group_entries[], three_entries[], resample_entries[], select_entries[], scan_entries[], cast_entries[];
 
 #endif

@@ -4,7 +4,7 @@
 #include "codes.h"
 
 typedef struct {
-    int which, dims;
+    int which, turned, dims; /* turned: `which` where the number comes first */
     idx size[DIMS], a_step[DIMS], b_step[DIMS]; /* outermost first; the last one is a row */
     const float *a, *b;
     float *out;
@@ -16,7 +16,7 @@ static void stretch_row(const Stretch *s, const float *a, const float *b, float 
     const idx n = s->size[last];
     if (s->a_step[last] && s->b_step[last]) RL->binary(s->which, a, b, out, n);
     else if (s->a_step[last]) RL->binary_scalar(s->which, a, *b, out, n);
-    else RL->binary_scalar(s->which == B_SUB ? B_RSUB : s->which == B_DIV ? B_RDIV : s->which, b, *a, out, n);
+    else RL->binary_scalar(s->turned, b, *a, out, n);
 }
 
 static void stretch_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -77,7 +77,8 @@ PyObject *broadcast(int which, PyObject *left, PyObject *right) {
     idx a_step[DIMS], b_step[DIMS];
     if (ndim < 1 || ndim > DIMS || !joint_shape(a, b, ndim, shape)) return REFUSE;
     if (!steps_of(a, ndim, shape, a_step) || !steps_of(b, ndim, shape, b_step)) return REFUSE;
-    Stretch s = {.which = which, .a = DATA(a), .b = DATA(b), .rows = 1};
+    const int turned = which == B_SUB ? B_RSUB : which == B_DIV ? B_RDIV : which > B_RDIV ? which + B_TURNED : which;
+    Stretch s = {.which = which, .turned = turned, .a = DATA(a), .b = DATA(b), .rows = 1};
     for (int d = 0; d < ndim; d++) {
         const int l = s.dims - 1;
         if (shape[d] == 1) continue;

@@ -2,29 +2,34 @@
 #include "arrays.h"
 
 #include "codes.h"
+#include "halves.h"
 
-/* Whether two arrays hold the same elements in the same order of memory, without gaps. */
+/* Whether two arrays hold the same elements in the same order of memory. */
 static int same_layout(PyArrayObject *a, PyArrayObject *b) {
     const int ndim = PyArray_NDIM(a);
-    if (PyArray_NDIM(b) != ndim) return 0;
+    if (PyArray_NDIM(b) != ndim || PyArray_TYPE(a) != PyArray_TYPE(b)) return 0;
+    const int plain = PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b);
     for (int i = 0; i < ndim; i++)
-        if (PyArray_DIM(a, i) != PyArray_DIM(b, i)) return 0;
-    if (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b)) return 1;
-    return is_channels_last(a) && is_channels_last(b);
+        if (PyArray_DIM(a, i) != PyArray_DIM(b, i) ||
+            (!plain && PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)))
+            return 0;
+    return 1;
 }
 
-static int is_dense(PyObject *o) {
-    return is_float(o) && (PyArray_IS_C_CONTIGUOUS(ARRAY(o)) || is_channels_last(ARRAY(o)));
+static int is_dense(PyObject *o) { return is_float(o) && is_filled(ARRAY(o)); }
+
+/* Half precision is computed with in float32, some numbers at a time, and rounded. */
+static int is_dense_half(PyObject *o) {
+    return PyArray_CheckExact(o) && PyArray_ISALIGNED(ARRAY(o)) && half_of(ARRAY(o)) && is_filled(ARRAY(o));
 }
 
-static PyArrayObject *result_like(PyArrayObject *a) {
-    return is_channels_last(a) ? array_channels_last(PyArray_NDIM(a), PyArray_DIMS(a)) : array_like(a);
-}
+#define CHEAP 0.35 /* nanoseconds per element, about */
+#define DEAR 1.5
 
 typedef struct {
     void (*two)(const float *, const float *, float *, idx); /* relu_grad */
     void (*one)(const float *, float *, idx);                /* relu */
-    int which, kind;
+    int which, kind, half;
     const float *x, *y, *other;
     float scalar;
     float h[3];       /* an activation's parameters */
@@ -35,13 +40,7 @@ typedef struct {
 
 enum { ONE, TWO, UNARY, BINARY, SCALAR, GRAD, ACTIVE, ACTIVE_GRAD };
 
-static void point_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Point *p = what;
-    const idx blocks = (p->n + 63) / 64; /* shares begin at cache lines */
-    const idx from = share(blocks, i, parts) * 64, end = share(blocks, i + 1, parts) * 64;
-    const idx n = (end < p->n ? end : p->n) - from;
-    const float *x = p->x + from, *y = p->y ? p->y + from : NULL;
-    float *out = p->out + from;
+static void point_floats(const Point *p, const float *x, const float *y, float *out, idx n) {
     switch (p->kind) {
     case ONE: p->one(x, out, n); break;
     case TWO: p->two(x, y, out, n); break;
@@ -54,41 +53,125 @@ static void point_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+#define HALVES 512 /* so many at a time: they stay in the first cache */
+
+static void point_halves(const Point *p, idx from, idx n) {
+    const uint16_t *x = (const uint16_t *)p->x + from, *y = p->y ? (const uint16_t *)p->y + from : NULL;
+    uint16_t *out = (uint16_t *)p->out + from;
+    float wide_x[HALVES], wide_y[HALVES], wide[HALVES];
+    for (idx i = 0; i < n; i += HALVES) {
+        const idx some = n - i < HALVES ? n - i : HALVES;
+        RL->widen(p->half, x + i, wide_x, some);
+        if (y) RL->widen(p->half, y + i, wide_y, some);
+        point_floats(p, wide_x, y ? wide_y : NULL, wide, some);
+        RL->narrow(p->half, wide, out + i, some);
+    }
+}
+
+static void point_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Point *p = what;
+    const idx blocks = (p->n + 63) / 64; /* shares begin at cache lines */
+    const idx from = share(blocks, i, parts) * 64, end = share(blocks, i + 1, parts) * 64;
+    const idx n = (end < p->n ? end : p->n) - from;
+    if (p->half) point_halves(p, from, n);
+    else point_floats(p, p->x + from, p->y ? p->y + from : NULL, p->out + from, n);
+}
+
 static PyObject *point_run(Point *p, PyArrayObject *like, double ns_each) {
-    PyArrayObject *out = result_like(like);
+    PyArrayObject *out = array_dense(like);
     if (!out) return NULL;
     p->n = PyArray_SIZE(like);
     p->out = DATA(out);
-    const double ns = ns_each * (double)p->n;
+    const double ns = (ns_each + (p->half ? CHEAP : 0.0)) * (double)p->n;
     run_parts(point_part, p, threads_parts(ns, p->n / 4096 + 1), ns);
     return (PyObject *)out;
 }
 
-#define CHEAP 0.35 /* nanoseconds per element, about */
-#define DEAR 1.5
+/* -- one operand, also a view whose rows have gaps between them ---------------------------------------- */
+
+typedef struct {
+    Point point;
+    int dims;
+    idx size[DIMS], step[DIMS]; /* outermost first; the last one is a row */
+    idx rows;
+} Gaps;
+
+static void gaps_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Gaps *g = what;
+    const int last = g->dims - 1;
+    idx r = share(g->rows, i, parts), left = r, x = 0, at[DIMS];
+    for (int d = last - 1; d >= 0; d--) at[d] = left % g->size[d], left /= g->size[d], x += at[d] * g->step[d];
+    for (; r < share(g->rows, i + 1, parts); r++) {
+        point_floats(&g->point, g->point.x + x, NULL, g->point.out + r * g->size[last], g->size[last]);
+        for (int d = last - 1; d >= 0; d--) { /* the next row, without divisions */
+            x += g->step[d];
+            if (++at[d] < g->size[d]) break;
+            x -= at[d] * g->step[d], at[d] = 0;
+        }
+    }
+}
+
+/* The dims of a view that lie in memory as they are counted; false where they do not, or rows are short. */
+static int gaps_of(Gaps *g, PyArrayObject *x) {
+    if (PyArray_NDIM(x) > DIMS || PyArray_SIZE(x) == 0) return 0;
+    for (int d = 0; d < PyArray_NDIM(x); d++) {
+        const idx size = PyArray_DIM(x, d), step = PyArray_STRIDE(x, d) / 4, l = g->dims - 1;
+        if (size == 1) continue;
+        if (PyArray_STRIDE(x, d) % 4 || step <= 0 || (l >= 0 && step * size > g->step[l])) return 0;
+        if (l >= 0 && g->step[l] == step * size) g->size[l] *= size, g->step[l] = step; /* joins the dim before it */
+        else g->size[g->dims] = size, g->step[g->dims++] = step;
+    }
+    const int last = g->dims - 1;
+    return last > 0 && g->step[last] == 1 && g->size[last] >= 8;
+}
+
+/* p of one array of any layout that fits; REFUSE otherwise. */
+static PyObject *point_one(Point *p, PyObject *o, double ns_each) {
+    if (is_dense(o) || is_dense_half(o)) {
+        p->x = DATA(ARRAY(o));
+        p->half = is_float(o) ? NO_HALF : half_of(ARRAY(o));
+        return point_run(p, ARRAY(o), ns_each);
+    }
+    Gaps g = {.rows = 1};
+    if (!is_float(o) || !gaps_of(&g, ARRAY(o))) return REFUSE;
+    PyArrayObject *out = array_like(ARRAY(o));
+    if (!out) return NULL;
+    p->x = DATA(ARRAY(o)), p->out = DATA(out);
+    g.point = *p;
+    for (int d = 0; d < g.dims - 1; d++) g.rows *= g.size[d];
+    const double ns = ns_each * (double)PyArray_SIZE(out) + 5.0 * (double)g.rows;
+    run_parts(gaps_part, &g, threads_parts(ns, g.rows), ns);
+    return (PyObject *)out;
+}
+
+/* p of two arrays of one layout; REFUSE otherwise. */
+static PyObject *point_two(Point *p, PyObject *x, PyObject *y, double ns_each) {
+    const int floats = is_dense(x) && is_dense(y);
+    if (!floats && !(is_dense_half(x) && is_dense_half(y))) return REFUSE;
+    if (!same_layout(ARRAY(x), ARRAY(y))) return REFUSE;
+    p->x = DATA(ARRAY(x)), p->y = DATA(ARRAY(y));
+    p->half = floats ? NO_HALF : half_of(ARRAY(x));
+    return point_run(p, ARRAY(x), ns_each);
+}
 
 static PyObject *relu(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!is_dense(args[0])) return REFUSE;
-    Point p = {.kind = ONE, .one = RL->relu, .x = DATA(ARRAY(args[0]))};
-    return point_run(&p, ARRAY(args[0]), CHEAP);
+    Point p = {.kind = ONE, .one = RL->relu};
+    return point_one(&p, args[0], CHEAP);
 }
 
 static PyObject *relu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!is_dense(args[0]) || !is_dense(args[1]) || !same_layout(ARRAY(args[0]), ARRAY(args[1]))) return REFUSE;
-    Point p = {.kind = TWO, .two = RL->relu_grad, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(args[1]))};
-    return point_run(&p, ARRAY(args[0]), CHEAP);
+    Point p = {.kind = TWO, .two = RL->relu_grad};
+    return point_two(&p, args[0], args[1], CHEAP);
 }
 
 static PyObject *unary(PyObject *const *args, int which, double ns) {
-    if (!is_dense(args[0])) return REFUSE;
-    Point p = {.kind = UNARY, .which = which, .x = DATA(ARRAY(args[0]))};
-    return point_run(&p, ARRAY(args[0]), ns);
+    Point p = {.kind = UNARY, .which = which};
+    return point_one(&p, args[0], ns);
 }
 
 static PyObject *slope(PyObject *const *args, int which, double ns) {
-    if (!is_dense(args[0]) || !is_dense(args[1]) || !same_layout(ARRAY(args[0]), ARRAY(args[1]))) return REFUSE;
-    Point p = {.kind = GRAD, .which = which, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(args[1]))};
-    return point_run(&p, ARRAY(args[0]), ns);
+    Point p = {.kind = GRAD, .which = which};
+    return point_two(&p, args[0], args[1], ns);
 }
 
 /* -- two operands ----------------------------------------------------------------------------------- */
@@ -150,9 +233,26 @@ static int as_number(PyObject *o, float *out) {
     return 0;
 }
 
+/* Two of half precision, or one and a number, which is computed with as it comes: whether it is rounded, the op said. */
+static PyObject *binary_half(PyObject *a, PyObject *b, int which) {
+    const int first = is_dense_half(a);
+    Point p = {.kind = BINARY, .which = which};
+    if (first && is_dense_half(b)) return point_two(&p, a, b, CHEAP);
+    PyObject *const array = first ? a : b, *const other = first ? b : a;
+    if (!first && which != B_ADD && which != B_MUL) {
+        if (which != B_SUB && which != B_DIV) return REFUSE;
+        p.which = which == B_SUB ? B_RSUB : B_RDIV;
+    }
+    if (PyArray_IsScalar(other, Generic)) p.scalar = (float)PyFloat_AsDouble(other);
+    else if (!as_number(other, &p.scalar)) return REFUSE;
+    p.kind = SCALAR, p.x = DATA(ARRAY(array)), p.half = half_of(ARRAY(array));
+    return point_run(&p, ARRAY(array), CHEAP);
+}
+
 static PyObject *binary(PyObject *const *args, int which) {
     PyObject *a = args[0], *b = args[1];
     const int commutes = which == B_ADD || which == B_MUL;
+    if (is_dense_half(a) || is_dense_half(b)) return binary_half(a, b, which);
     if (!is_dense(a) || PyArray_NDIM(ARRAY(a)) == 0) {
         if (!is_dense(b)) return broadcast(which, a, b);
         if (!commutes) {
@@ -208,13 +308,14 @@ static PyObject *gelu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return tanh_form < 0 ? NULL : slope(args, tanh_form ? G_GELU_TANH : G_GELU, 3 * DEAR);
 }
 
-/* PReLU: a slope for all, or one per channel (x seen as [rows][period][n]). */
+/* PReLU: a slope for all, one per channel (x seen as [rows][period][n]), or one for each number of a row. */
 static void prelu_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Point *p = what;
     const idx all = p->rows * p->period;
     for (idx r = share(all, i, parts); r < share(all, i + 1, parts); r++) {
         const float h[3] = {p->y[r % p->period]}, *x = p->x + r * p->n;
-        if (p->kind == ACTIVE) RL->active(A_LEAKY, h, x, p->out + r * p->n, p->n);
+        if (p->period == 1) RL->three(T_PRELU, x, p->other + r * p->n, p->y, 0.0f, p->out + r * p->n, p->n);
+        else if (p->kind == ACTIVE) RL->active(A_LEAKY, h, x, p->out + r * p->n, p->n);
         else RL->active_grad(A_LEAKY, h, x, p->other + r * p->n, p->out + r * p->n, p->n);
     }
 }
@@ -231,7 +332,7 @@ static PyObject *prelu_of(PyObject *const *args, int grad) {
         p.y = p.other;
         return point_run(&p, ARRAY(x), CHEAP);
     }
-    if (!PyArray_IS_C_CONTIGUOUS(ARRAY(x)) || !find_broadcast(&p, ARRAY(x), ARRAY(w)) || p.period == 1) return REFUSE;
+    if (!PyArray_IS_C_CONTIGUOUS(ARRAY(x)) || !find_broadcast(&p, ARRAY(x), ARRAY(w))) return REFUSE;
     PyArrayObject *out = array_like(ARRAY(x));
     if (!out) return NULL;
     p.out = DATA(out);
@@ -258,15 +359,13 @@ static int parameters(PyObject *attrs, const char *const *names, float *h) {
 }
 
 static PyObject *active(PyObject *const *args, PyObject *attrs, int which, const char *const *names, double ns) {
-    if (!is_dense(args[0])) return REFUSE;
-    Point p = {.kind = ACTIVE, .which = which, .x = DATA(ARRAY(args[0]))};
-    return parameters(attrs, names, p.h) < 0 ? NULL : point_run(&p, ARRAY(args[0]), ns);
+    Point p = {.kind = ACTIVE, .which = which};
+    return parameters(attrs, names, p.h) < 0 ? NULL : point_one(&p, args[0], ns);
 }
 
 static PyObject *active_grad(PyObject *const *args, PyObject *attrs, int which, const char *const *names, double ns) {
-    if (!is_dense(args[0]) || !is_dense(args[1]) || !same_layout(ARRAY(args[0]), ARRAY(args[1]))) return REFUSE;
-    Point p = {.kind = ACTIVE_GRAD, .which = which, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(args[1]))};
-    return parameters(attrs, names, p.h) < 0 ? NULL : point_run(&p, ARRAY(args[0]), ns);
+    Point p = {.kind = ACTIVE_GRAD, .which = which};
+    return parameters(attrs, names, p.h) < 0 ? NULL : point_two(&p, args[0], args[1], ns);
 }
 
 #define ACTIVATION(name, code, cost, ...) \
@@ -284,6 +383,16 @@ ACTIVATION(hardswish, A_HARDSWISH, CHEAP, NULL)
 ACTIVATION(elu, A_ELU, DEAR, "alpha", "scale", "inner")
 ACTIVATION(softplus, A_SOFTPLUS, 2 * DEAR, "beta", "limit")
 ACTIVATION(mish, A_MISH, 3 * DEAR, NULL)
+ACTIVATION(hardshrink, A_HARDSHRINK, CHEAP, "lambd")
+
+static PyObject *softshrink(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
+    return active(a, attrs, A_SOFTSHRINK, hardshrink_names, CHEAP);
+}
+
+static PyObject *threshold(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
+    static const char *const names[] = {"threshold", "value", NULL};
+    return is_float(a[0]) ? active(a, attrs, A_THRESHOLD, names, CHEAP) : REFUSE;
+}
 
 /* Bounds given as numbers; None is no bound. */
 static int bounds(PyObject *low, PyObject *high, float *h) {
@@ -326,15 +435,24 @@ ONE_OPERAND(log, U_LOG, DEAR)
 ONE_OPERAND(rsqrt, U_RSQRT, CHEAP)
 ONE_OPERAND(reciprocal, U_RECIPROCAL, CHEAP)
 ONE_OPERAND(erf, U_ERF, 2 * DEAR)
+ONE_OPERAND(sign, U_SIGN, CHEAP)
 ONE_OPERAND(log1p, U_LOG1P, 2 * DEAR)
 ONE_OPERAND(expm1, U_EXPM1, 2 * DEAR)
-ONE_OPERAND(logsigmoid, U_LOGSIGMOID, 2 * DEAR)
+
+static PyObject *point_logsigmoid(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { /* PyTorch's is always in C order */
+    return PyArray_CheckExact(a[0]) && PyArray_IS_C_CONTIGUOUS(ARRAY(a[0])) ? unary(a, U_LOGSIGMOID, 2 * DEAR) : REFUSE;
+}
+
 TWO_OPERANDS(add, B_ADD)
 TWO_OPERANDS(sub, B_SUB)
 TWO_OPERANDS(mul, B_MUL)
 TWO_OPERANDS(div, B_DIV)
 TWO_OPERANDS(maximum, B_MAX)
 TWO_OPERANDS(minimum, B_MIN)
+TWO_OPERANDS(fmod, B_FMOD)
+TWO_OPERANDS(remainder, B_REMAINDER)
+TWO_OPERANDS(floor_divide, B_FLOOR_DIV)
+TWO_OPERANDS(hypot, B_HYPOT)
 SLOPE(sigmoid_backward, G_SIGMOID, CHEAP)
 SLOPE(tanh_backward, G_TANH, CHEAP)
 SLOPE(silu_grad, G_SILU, DEAR)
@@ -345,7 +463,7 @@ static PyObject *power(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
     static const float powers[] = {2.0f, 3.0f, 0.5f, -0.5f, -1.0f};
     static const int codes[] = {U_SQUARE, U_CUBE, U_SQRT, U_RSQRT, U_RECIPROCAL};
     float y;
-    if (nargs != 2 || PyArray_Check(args[1]) || !as_number(args[1], &y)) return REFUSE;
+    if (nargs != 2 || !is_float(args[0]) || PyArray_Check(args[1]) || !as_number(args[1], &y)) return REFUSE;
     for (int i = 0; i < 5; i++)
         if (y == powers[i]) return unary(args, codes[i], CHEAP);
     return REFUSE;
@@ -354,8 +472,8 @@ static PyObject *power(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
 const Entry point_entries[] = {
     {"relu", relu}, {"relu_grad", relu_grad, 1}, {"exp", point_exp}, {"tanh", point_tanh},
     {"sigmoid", point_sigmoid}, {"silu", point_silu}, {"sqrt", point_sqrt}, {"neg", point_neg},
-    {"abs", point_abs}, {"square", point_square}, {"add", point_add}, {"sub", point_sub},
-    {"mul", point_mul}, {"div", point_div}, {"maximum", point_maximum}, {"minimum", point_minimum},
+    {"abs", point_abs}, {"square", point_square}, {"add", point_add, 0, "0"}, {"sub", point_sub, 0, "0"},
+    {"mul", point_mul, 0, "0"}, {"div", point_div, 0, "0"}, {"maximum", point_maximum, 0, "0"}, {"minimum", point_minimum, 0, "0"},
     {"sigmoid_backward", point_sigmoid_backward, 1}, {"tanh_backward", point_tanh_backward, 1},
     {"silu_grad", point_silu_grad, 1}, {"log", point_log}, {"gelu", gelu}, {"gelu_grad", gelu_grad, 1},
     {"leaky_relu", leaky_relu}, {"leaky_relu_grad", leaky_relu_grad, 1}, {"hardtanh", hardtanh},
@@ -365,5 +483,8 @@ const Entry point_entries[] = {
     {"pow", power}, {"rsqrt", point_rsqrt}, {"reciprocal", point_reciprocal},
     {"erf", point_erf}, {"log1p", point_log1p}, {"expm1", point_expm1}, {"logsigmoid", point_logsigmoid},
     {"logsigmoid_grad", point_logsigmoid_grad, 1}, {"prelu", prelu}, {"prelu_grad", prelu_grad, 1},
+    {"hardshrink", hardshrink}, {"hardshrink_grad", hardshrink_grad, 1}, {"softshrink", softshrink},
+    {"softshrink_grad", hardshrink_grad, 1}, {"threshold", threshold}, {"fmod", point_fmod, 0, "0"}, {"remainder", point_remainder, 0, "0"},
+    {"floor_divide", point_floor_divide, 0, "0"}, {"hypot", point_hypot, 0, "0"}, {"sign", point_sign}, {"sgn", point_sign},
     {"clamp", clamp}, {"clamp_backward", clamp_backward}, {NULL, NULL},
 };

@@ -100,45 +100,7 @@ static PyObject *total_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *a
     return (PyObject *)out;
 }
 
-/* -- running sums ------------------------------------------------------------------------------------ */
-
-#define COLUMNS 256
-
-/* Over the rows of [n][step], some columns at a time; in double, as PyTorch. */
-static void run_columns(const float *x, float *out, idx n, idx step, idx columns, int reverse) {
-    if (step == 1) {
-        double sum = 0;
-        for (idx i = 0; !reverse && i < n; i++) out[i] = (float)(sum += (double)x[i]);
-        for (idx i = n - 1; reverse && i >= 0; i--) out[i] = (float)(sum += (double)x[i]);
-        return;
-    }
-    double sums[COLUMNS] = {0};
-    for (idx i = 0; i < n; i++) {
-        const idx at = (reverse ? n - 1 - i : i) * step;
-        for (idx c = 0; c < columns; c++) out[at + c] = (float)(sums[c] += (double)x[at + c]);
-    }
-}
-
-static PyObject *cumsum(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    const int reverse = attr_flag(attrs, "reverse");
-    idx dim, outer = 1, n, inner = 1;
-    if (reverse < 0 || attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    if (dim < 0 || dim >= PyArray_NDIM(x)) return REFUSE;
-    PyArrayObject *out = array_like(x);
-    if (!out) return NULL;
-    n = PyArray_DIM(x, dim);
-    for (int d = 0; d < PyArray_NDIM(x); d++)
-        if (d != dim) *(d < dim ? &outer : &inner) *= PyArray_DIM(x, d);
-    for (idx o = 0; o < outer; o++)
-        for (idx c = 0; c < inner; c += COLUMNS)
-            run_columns(DATA(x) + o * n * inner + c, DATA(out) + o * n * inner + c, n, inner,
-                        inner - c < COLUMNS ? inner - c : COLUMNS, reverse);
-    return (PyObject *)out;
-}
-
 const Entry row_entries[] = {
     {"amax", amax}, {"amin", amin}, {"max", amax}, {"min", amin}, {"logsumexp", logsumexp},
-    {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {"cumsum", cumsum}, {NULL, NULL},
+    {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {NULL, NULL},
 };

@@ -119,7 +119,7 @@ static PyObject *take_logits(Entropy *e, PyObject *o) {
 static const float *logits_row(const Entropy *e, idx r, ptrdiff_t i) {
     if (!e->half) return (const float *)e->x + r * e->n;
     float *to = e->wide + i * e->n;
-    widen_row(e->half, (const uint16_t *)e->x + r * e->n, to, e->n);
+    RL->widen(e->half, (const uint16_t *)e->x + r * e->n, to, e->n);
     return to;
 }
 
@@ -151,7 +151,7 @@ static void entropy_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         float *out = e->half ? e->wide + i * e->n : (float *)e->out + r * e->n;
         RL->softmax_again(logits_row(e, r, i), out, e->n, e->stats + 2 * r, g);
         if (t != e->ignore) out[t] -= g;
-        if (e->half) round_row(e->half, out, (uint16_t *)e->out + r * e->n, e->n);
+        if (e->half) RL->narrow(e->half, out, (uint16_t *)e->out + r * e->n, e->n);
     }
 }
 
@@ -200,7 +200,7 @@ static PyArrayObject *entropy_result(const Entropy *e, PyArrayObject *losses, in
     PyArrayObject *out = array_new(!reduction, &rows, type);
     if (!out) return NULL;
     if (type == NPY_FLOAT32) *DATA(out) = one;
-    else round_row(e->half, from, PyArray_DATA(out), reduction ? 1 : rows);
+    else RL->narrow(e->half, from, PyArray_DATA(out), reduction ? 1 : rows);
     return out;
 }
 

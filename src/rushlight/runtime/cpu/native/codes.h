@@ -4,12 +4,16 @@
 
 enum { U_EXP, U_TANH, U_SIGMOID, U_SILU, U_SQRT, U_NEG, U_ABS, U_SQUARE, U_LOG,
        U_GELU, U_GELU_TANH, U_ERF, U_LOG1P, U_EXPM1, U_LOGSIGMOID,
-       U_RSQRT, U_RECIPROCAL, U_CUBE };
-enum { B_ADD, B_SUB, B_MUL, B_DIV, B_MAX, B_MIN, B_RSUB, B_RDIV }; /* R: the scalar first */
+       U_RSQRT, U_RECIPROCAL, U_CUBE, U_SIGN };
+enum { B_ADD, B_SUB, B_MUL, B_DIV, B_MAX, B_MIN, B_RSUB, B_RDIV, /* R: the scalar first */
+       B_FMOD, B_REMAINDER, B_FLOOR_DIV, B_HYPOT, B_TURNED = 16 }; /* TURNED: added where these have it first */
 enum { G_SIGMOID, G_TANH, G_SILU, G_GELU, G_GELU_TANH, G_LOGSIGMOID };
-enum { A_LEAKY, A_CLIP, A_CLAMP, A_HARDSIGMOID, A_HARDSWISH, A_ELU, A_SOFTPLUS, A_MISH };
+enum { A_LEAKY, A_CLIP, A_CLAMP, A_HARDSIGMOID, A_HARDSWISH, A_ELU, A_SOFTPLUS, A_MISH,
+       A_SOFTSHRINK, A_HARDSHRINK, A_THRESHOLD };
 enum { L_SQUARE, L_ABS, L_SMOOTH, L_HUBER, L_LOGITS };
 enum { NESTEROV = 1, MAXIMIZE = 2, FIRST = 4, DECOUPLED = 8, DECAYS = 16 };
 
-enum { T_LERP, T_ADDCMUL, T_ADDCDIV }; /* three operands */
+enum { T_LERP, T_ADDCMUL, T_ADDCDIV, T_PRELU }; /* three operands */
+enum { NO_HALF, FLOAT16, BFLOAT16 };
+
 #endif

@@ -39,6 +39,9 @@ static void K(active)(int which, const float *h, const float *xs, float *out, id
     case A_ELU: { EACH1_LONG(pick(x > zero, x * b, vexpm1_low(nan_min(x, zero) * c) * (a * b))) break; }
     case A_SOFTPLUS: { EACH1_LONG(pick(x * a > b, x, vsoftplus(x * a) / a)) break; }
     case A_MISH: { EACH1_LONG(x * vtanh(vsoftplus(x))) break; }
+    case A_SOFTSHRINK: { EACH1(pick(x > a, x - a, pick(x < -a, x + a, x * zero))) break; }
+    case A_HARDSHRINK: { EACH1(pick((x >= -a) & (x <= a), zero, x)) break; }
+    case A_THRESHOLD: { EACH1(pick(x <= a, b, x)) break; }
     }
 }
 
@@ -55,5 +58,6 @@ static void K(active_grad)(int which, const float *h, const float *xs, const flo
     case A_ELU: { EACH2(x * pick(y > zero, b, vexp(nan_min(y, zero) * c) * (c * a * b))) break; }
     case A_SOFTPLUS: { EACH2(pick(y * a > b, x, x * vsigmoid(y * a))) break; }
     case A_MISH: { EACH2(x * vmish_slope(y)) break; }
+    case A_HARDSHRINK: { EACH2(pick((y < -a) | (y > a), x, zero)) break; }
     }
 }

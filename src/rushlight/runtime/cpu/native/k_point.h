@@ -212,6 +212,7 @@ static void K(unary)(int which, const float *xs, float *out, idx n) {
     case U_RSQRT: { EACH1(spread(1.0f) / vsqrt(x)) break; }
     case U_RECIPROCAL: { EACH1(spread(1.0f) / x) break; }
     case U_CUBE: { EACH1(rounded(x * x) * x) break; }
+    case U_SIGN: { EACH1(pick(x > spread(0.0f), spread(1.0f), pick(x < spread(0.0f), spread(-1.0f), spread(0.0f)))) break; }
     case U_LOGSIGMOID: { EACH1_LONG(vlogsigmoid(x)) break; }
     }
 }
@@ -224,6 +225,7 @@ static void K(binary)(int which, const float *xs, const float *ys, float *out, i
     case B_DIV: { EACH2(x / y) break; }
     case B_MAX: { EACH2(nan_max(x, y)) break; }
     case B_MIN: { EACH2(nan_min(x, y)) break; }
+    default: K(modulo)(which, xs, 1, ys, 1, out, n);
     }
 }
 
@@ -238,6 +240,9 @@ static void K(binary_scalar)(int which, const float *xs, float value, float *out
     case B_MIN: { EACH1(nan_min(x, y)) break; }
     case B_RSUB: { EACH1(y - x) break; }
     case B_RDIV: { EACH1(y / x) break; }
+    default:
+        if (which & B_TURNED) K(modulo)(which - B_TURNED, &value, 0, xs, 1, out, n);
+        else K(modulo)(which, xs, 1, &value, 0, out, n);
     }
 }
 

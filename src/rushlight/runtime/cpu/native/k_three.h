@@ -9,6 +9,8 @@ static void K(three)(int which, const float *x, const float *y, const float *z, 
         if (which == T_LERP) { /* from the nearer end, so that weight 1 gives it exactly */
             const vf gap = b - a, near = a + rounded(c * gap), far = b - rounded(gap * (one - c));
             r = pick(vabs(c) < half, near, far);
+        } else if (which == T_PRELU) { /* x, or c times it where y is not positive */
+            r = pick(b > spread(0.0f), a, a * c);
         } else {
             vf part = rounded(which == T_ADDCMUL ? b * c : b / c);
             if (value != 1.0f) part = rounded(part * v);

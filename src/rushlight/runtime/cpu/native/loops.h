@@ -4,11 +4,13 @@
 #include "table.h"
 
 #include "k_move.h"
+#include "k_half.h"
 #include "k_gemm.h"
 #include "k_conv.h"
 #include "k_weight.h"
 #include "k_depth.h"
 #include "k_pool.h"
+#include "k_modulo.h"
 #include "k_point.h"
 #include "k_active.h"
 #include "k_loss.h"
@@ -25,6 +27,8 @@ const Loops K(loops) = {
     .gemm = K(gemm),
     .gemm_scratch = K(gemm_scratch),
     .transpose = K(transpose),
+    .widen = K(widen),
+    .narrow = K(narrow),
     .conv_block = K(conv_block),
     .conv_pack = K(conv_pack),
     .conv_run = K(conv_run),

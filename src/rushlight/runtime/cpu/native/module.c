@@ -2,6 +2,7 @@
 #define RL_IMPORTS_NUMPY
 #include "arrays.h"
 #include "conv.h"
+#include "halves.h"
 
 #include "scalars.h"
 #include "words.h"
@@ -78,26 +79,80 @@ static PyObject *with_copies(const Entry *e, PyObject *const *args, Py_ssize_t n
     return last ? turned_results(out) : out;
 }
 
-static PyObject *call_body(const Entry *e, PyObject *args, PyObject *attrs) {
+/* A float32 result rounded to what `like` holds, if that is half precision; takes the reference. */
+static PyObject *narrowed(PyObject *o, PyObject *like) {
+    const int half = PyArray_CheckExact(like) ? half_of(ARRAY(like)) : NO_HALF;
+    if (!o || !is_plain(o) || !half) return o;
+    PyObject *out = (PyObject *)array_narrowed(ARRAY(o), PyArray_TYPE(ARRAY(like)), half);
+    Py_DECREF(o);
+    return out;
+}
+
+/* Result `i`: a letter of `rounds` is the number of the argument whose type it takes (0, if that is None), '-' says
+ * that it stays, and the last one stands for all that follow. */
+static PyObject *rounded(PyObject *o, Py_ssize_t i, const char *rounds, PyObject *const *args, Py_ssize_t n) {
+    const Py_ssize_t last = (Py_ssize_t)strlen(rounds) - 1;
+    const int at = rounds[i < last ? i : last] - '0';
+    if (at < 0 || at >= n) return o;
+    return narrowed(o, args[at] == Py_None ? args[0] : args[at]);
+}
+
+/* Call the body with half precision as float32 and round its results, as `in_float32` of made_of/precision.py does. */
+static PyObject *with_floats(const Entry *e, const char *rounds, PyObject *const *args, Py_ssize_t n, PyObject *attrs) {
+    PyObject *wide[MOST_COPIED], *out = NULL;
+    if (!n || n > MOST_COPIED || !PyArray_CheckExact(args[0]) || !half_of(ARRAY(args[0]))) return REFUSE;
+    Py_ssize_t made = 0;
+    for (; made < n; made++) {
+        PyObject *o = args[made];
+        const int widens = PyArray_CheckExact(o) && PyArray_ISALIGNED(ARRAY(o)) && half_of(ARRAY(o));
+        if (!(wide[made] = widens ? (PyObject *)array_widened(ARRAY(o)) : Py_NewRef(o))) break;
+    }
+    if (made == n) {
+        Given *const lent = given; /* for what is rounded */
+        given = NULL;
+        out = e->body(wide, n, attrs);
+        if (out == REFUSE && e->copies) out = with_copies(e, wide, n, attrs);
+        given = lent;
+    }
+    for (Py_ssize_t i = 0; i < made; i++) Py_DECREF(wide[i]);
+    if (!out || out == REFUSE) return out;
+    if (!PyTuple_CheckExact(out)) return rounded(out, 0, rounds, args, n);
+    const Py_ssize_t count = PyTuple_GET_SIZE(out);
+    PyObject *found = PyTuple_New(count);
+    for (Py_ssize_t i = 0; found && i < count; i++) {
+        PyObject *item = rounded(Py_NewRef(PyTuple_GET_ITEM(out, i)), i, rounds, args, n);
+        if (item) PyTuple_SET_ITEM(found, i, item);
+        else Py_CLEAR(found);
+    }
+    Py_DECREF(out);
+    return found;
+}
+
+static PyObject *call_body(const Entry *e, PyObject *rounds, PyObject *args, PyObject *attrs) {
     PyObject *const *items = &PyTuple_GET_ITEM(args, 0);
-    PyObject *out = e->body(items, PyTuple_GET_SIZE(args), attrs);
-    return out == REFUSE && e->copies ? with_copies(e, items, PyTuple_GET_SIZE(args), attrs) : out;
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *out = e->body(items, n, attrs);
+    if (out == REFUSE && e->copies) out = with_copies(e, items, n, attrs);
+    const char *how = rounds == Py_None ? e->rounds : PyUnicode_AsUTF8(rounds);
+    return out == REFUSE && how ? with_floats(e, how, items, n, attrs) : out;
 }
 
 typedef struct {
     PyObject_HEAD
     const Entry *entry;
     PyObject *otherwise; /* called when the body refuses */
+    PyObject *rounds;    /* None, or as in Entry */
 } Native;
 
 static PyObject *native_call(PyObject *self, PyObject *args, PyObject *attrs) {
     Native *k = (Native *)self;
-    PyObject *out = call_body(k->entry, args, attrs);
+    PyObject *out = call_body(k->entry, k->rounds, args, attrs);
     return out == REFUSE ? PyObject_Call(k->otherwise, args, attrs) : out;
 }
 
 static void native_dealloc(PyObject *self) {
     Py_XDECREF(((Native *)self)->otherwise);
+    Py_XDECREF(((Native *)self)->rounds);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -118,7 +173,7 @@ static const Entry *const families[] = {
     conv_entries,    input_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  fused_entries, attention_entries,
     softmax_entries, norm_entries,  update_entries, recurrent_entries, gather_entries, reduce_entries, move_entries,
     scatter_entries, group_entries, nll_entries, join_entries, loss_entries, view_entries, row_entries, row_group_entries,
-    three_entries, resample_entries,
+    three_entries, resample_entries, select_entries, scan_entries, cast_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -131,14 +186,15 @@ static const Entry *entry_of(const char *name) {
 
 static PyObject *m_kernel(PyObject *module, PyObject *args) {
     const char *name;
-    PyObject *otherwise;
-    if (!PyArg_ParseTuple(args, "sO", &name, &otherwise)) return NULL;
+    PyObject *otherwise, *rounds = Py_None;
+    if (!PyArg_ParseTuple(args, "sO|O", &name, &otherwise, &rounds)) return NULL;
     const Entry *e = entry_of(name);
     if (!e) Py_RETURN_NONE;
     Native *k = PyObject_New(Native, &NativeType);
     if (!k) return NULL;
     k->entry = e;
     k->otherwise = Py_NewRef(otherwise);
+    k->rounds = Py_NewRef(rounds);
     return (PyObject *)k;
 }
 
@@ -160,6 +216,7 @@ typedef struct {
     PyObject_HEAD
     const Entry *entry;
     PyObject *otherwise;
+    PyObject *rounds;
     PyObject *outs; /* a tuple of arrays */
 } Into;
 
@@ -186,7 +243,7 @@ static PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
     Given mine = {.count = (int)PyTuple_GET_SIZE(k->outs)}, *before = given;
     for (int i = 0; i < mine.count; i++) mine.arrays[i] = ARRAY(PyTuple_GET_ITEM(k->outs, i));
     given = &mine;
-    PyObject *found = call_body(k->entry, args, attrs);
+    PyObject *found = call_body(k->entry, k->rounds, args, attrs);
     given = before;
     if (found == REFUSE) found = PyObject_Call(k->otherwise, args, attrs);
     if (!found) return NULL;
@@ -198,6 +255,7 @@ static PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
 
 static void into_dealloc(PyObject *self) {
     Py_XDECREF(((Into *)self)->otherwise);
+    Py_XDECREF(((Into *)self)->rounds);
     Py_XDECREF(((Into *)self)->outs);
     Py_TYPE(self)->tp_free(self);
 }
@@ -212,8 +270,8 @@ static PyTypeObject IntoType = {
 
 static PyObject *m_into(PyObject *module, PyObject *args) {
     const char *name;
-    PyObject *otherwise, *outs;
-    if (!PyArg_ParseTuple(args, "sOO!", &name, &otherwise, &PyTuple_Type, &outs)) return NULL;
+    PyObject *otherwise, *outs, *rounds = Py_None;
+    if (!PyArg_ParseTuple(args, "sOO!|O", &name, &otherwise, &PyTuple_Type, &outs, &rounds)) return NULL;
     const Entry *e = entry_of(name);
     if (!e || PyTuple_GET_SIZE(outs) > MOST_GIVEN) Py_RETURN_NONE;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outs); i++)
@@ -225,6 +283,7 @@ static PyObject *m_into(PyObject *module, PyObject *args) {
     if (!k) return NULL;
     k->entry = e;
     k->otherwise = Py_NewRef(otherwise);
+    k->rounds = Py_NewRef(rounds);
     k->outs = Py_NewRef(outs);
     return (PyObject *)k;
 }
@@ -290,9 +349,9 @@ static PyObject *m_conversions(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef methods[] = {
-    {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise): the native kernel, or None."},
+    {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise, rounds=None): the native kernel, or None."},
     {"into", m_into, METH_VARARGS,
-     "into(name, otherwise, arrays): the native kernel with its results in given memory, or None."},
+     "into(name, otherwise, arrays, rounds=None): the native kernel with its results in given memory, or None."},
     {"names", m_names, METH_NOARGS, "The names of all native kernels."},
     {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
     {"set_same_bits", m_same_bits, METH_O,

@@ -52,6 +52,9 @@ typedef struct {
     size_t (*gemm_scratch)(const Gemm *);
     /* move.h: dst[c * dst_ld + r] = src[r * src_ld + c] */
     void (*transpose)(const float *src, idx rows, idx cols, idx src_ld, float *dst, idx dst_ld);
+    /* half.h: bits of float16 or bfloat16 (codes.h) */
+    void (*widen)(int half, const uint16_t *x, float *y, idx n);
+    void (*narrow)(int half, const float *x, uint16_t *y, idx n);
     /* conv.h */
     idx (*conv_block)(idx outs);
     void (*conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed);

@@ -1,0 +1,44 @@
+/* Remainders and whole quotients, and lengths: in doubles, 64 numbers at a time. */
+
+/* `which` of two rows, each as it is or one number again and again. x - q y is exact while the quotient has less than
+ * 29 bits: it differs from a whole number by 2^-24 at least, and q y fits into a double. Beyond that libm is asked. */
+static void K(modulo)(int which, const float *xs, idx x_step, const float *ys, idx y_step, float *out, idx n) {
+    for (idx from = 0; from < n; from += 64) {
+        float x[64], y[64], r[64];
+        const idx m = n - from < 64 ? n - from : 64;
+        int odd = 0;
+        for (idx i = 0; i < 64; i++) x[i] = y[i] = 1.0f;
+        if (x_step) memcpy(x, xs + from, (size_t)m * 4);
+        else
+            for (idx i = 0; i < 64; i++) x[i] = *xs;
+        if (y_step) memcpy(y, ys + from, (size_t)m * 4);
+        else
+            for (idx i = 0; i < 64; i++) y[i] = *ys;
+        if (which == B_HYPOT) {
+            for (idx i = 0; i < 64; i++) {
+                const double a = x[i], b = y[i];
+                r[i] = (float)sqrt(a * a + b * b);
+                odd |= !(fabsf(r[i]) < INFINITY);
+            }
+            for (idx i = 0; odd && i < m; i++) r[i] = hypotf(x[i], y[i]);
+            memcpy(out + from, r, (size_t)m * 4);
+            continue;
+        }
+        for (idx i = 0; i < 64; i++) {
+            const double a = x[i], b = y[i], q = trunc(a / b);
+            r[i] = copysignf((float)(a - q * b), x[i]);
+            odd |= !(fabs(q) < 0x1p29) | !(fabsf(y[i]) < INFINITY);
+        }
+        for (idx i = 0; odd && i < m; i++) r[i] = fmodf(x[i], y[i]);
+        if (which == B_REMAINDER)
+            for (idx i = 0; i < 64; i++) r[i] = (r[i] != 0) & ((y[i] < 0) != (r[i] < 0)) ? r[i] + y[i] : r[i];
+        if (which == B_FLOOR_DIV)
+            for (idx i = 0; i < 64; i++) {
+                const float off = (r[i] != 0) & ((y[i] < 0) != (r[i] < 0)) ? 1.0f : 0.0f;
+                const float q = (x[i] - r[i]) / y[i] - off, low = floorf(q), near = q - low > 0.5f ? low + 1.0f : low;
+                const float exact = x[i] / y[i];
+                r[i] = y[i] == 0 ? exact : q != 0 ? near : copysignf(0.0f, exact);
+            }
+        memcpy(out + from, r, (size_t)m * 4);
+    }
+}
