@@ -200,3 +200,20 @@ def test_a_loop_whose_program_fails_counts_no_step(monkeypatch: pytest.MonkeyPat
 @needs_compiler
 def test_memory_runs_out_on_the_emulated_gpu() -> None:
     runs_on_the_emulated_gpu("emulated_faults.py")
+
+
+def test_an_op_that_finds_no_memory_raises_both_kinds_of_error_with_sizes() -> None:
+    """PyTorch's is a RuntimeError, Python's a MemoryError: who catches either one goes on."""
+    far, row = rl.zeros(1).expand(1 << 46), rl.zeros(1, 1).expand(1 << 24, 1)
+    for op in (lambda: far + 1, far.exp, far.clone, far.double, lambda: rl.cat([far, far]), lambda: row + row.t(),
+               lambda: row @ row.t(), lambda: rl.stack([far, far]), lambda: rl.randn_like(far)):  # fmt: skip
+        with pytest.raises(RuntimeError, match="DefaultCPUAllocator") as told:
+            op()
+        assert isinstance(told.value, MemoryError)
+    with pytest.raises(RuntimeError, match=r"allocate 281474976710656 bytes \(in exp of"):
+        far.exp()
+    leaf = rl.zeros(1, requires_grad=True)
+    with pytest.raises(MemoryError):
+        leaf.expand(1 << 46).exp()
+    leaf.exp().backward()
+    assert leaf.grad.item() == 1.0

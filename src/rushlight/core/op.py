@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..base.bounded import Bounded
-from ..base.errors import mixed_devices
+from ..base.errors import HostMemoryError, mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.sparse_array import SparseArray, sparse
@@ -141,7 +142,10 @@ class Op:
             raise _no_tensor(self, inputs)
         if cls is SparseArray:
             return sparse.of_op(self, inputs, attrs)
-        out = run(self.kernel, cls, arrays, attrs)
+        try:
+            out = run(self.kernel, cls, arrays, attrs)
+        except MemoryError as error:
+            raise self.no_memory(error, inputs) from None
         if out.__class__ is tuple:
             result: Any = tuple([tensor_over(a, cls) for a in out])
         else:
@@ -155,6 +159,23 @@ class Op:
             else:
                 mark_inference(outs)
         return result
+
+    def no_memory(self, error: MemoryError, inputs: Sequence[Any]) -> MemoryError:
+        """The error where a kernel found no memory on the host: Python's kind and PyTorch's, with sizes."""
+        if isinstance(error, HostMemoryError):
+            return error
+        shape, kind = getattr(error, "shape", None), getattr(error, "dtype", None)
+        wanted = (
+            ""
+            if kind is None or shape is None
+            else f": you tried to allocate {prod(shape) * kind.itemsize} bytes"
+        )
+        given = ", ".join(
+            [f"{t.dtype} {list(t._a.shape)}" for t in inputs if isinstance(t, Tensor)]
+        )
+        return HostMemoryError(
+            f"DefaultCPUAllocator: not enough memory{wanted} (in {self.name} of {given}). Error code 12 (Cannot allocate memory)"
+        )
 
     def joins(self, t: Tensor) -> bool:
         """Whether a derivative should call this op, which does the work of several, beside `t`.

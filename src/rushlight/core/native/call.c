@@ -370,6 +370,27 @@ static PyObject *marked(PyObject *result)
     return result;
 }
 
+/* The machine has no memory for the result: said with the op and its sizes, in an error that is PyTorch's kind, too. */
+static void tell_memory(PyObject *op, PyObject *inputs)
+{
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    PyObject *name = error == NULL ? NULL : PyUnicode_FromString("no_memory");
+    PyObject *told = name == NULL ? NULL : PyObject_CallMethodObjArgs(op, name, error, inputs, NULL);
+    Py_XDECREF(name);
+    if (told == NULL) {
+        PyErr_Clear();
+        PyErr_Restore(type, error, trace);
+        return;
+    }
+    PyErr_SetObject((PyObject *)Py_TYPE(told), told);
+    Py_DECREF(told);
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+}
+
 /* A call whose inputs are cast and checked; NULL without an error when the Python version must do it. */
 PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long state, int same_shape)
 {
@@ -382,6 +403,8 @@ PyObject *carry_out(PyObject *op, PyObject *inputs, PyObject *attrs, long state,
     PyObject *out = found > 0 ? (state & TRACED ? traced : compute)(op, &in, PyTuple_GET_SIZE(inputs), attrs) : NULL;
     if (out != NULL)
         result = (PyTuple_CheckExact(out) ? wrap_all : wrap_one)(op, &in, inputs, attrs, out, state);
+    else if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError))
+        tell_memory(op, inputs);
     if (result != NULL && state & INFERENCE)
         result = marked(result);
     Py_XDECREF(in.edges);
