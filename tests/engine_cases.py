@@ -248,6 +248,14 @@ def attention(d: Draw) -> Iterator[Case]:
     yield "attention", (q, k, v), how, 2e-5
     out, stats = numpy_body("attention")(q, k, v, **how)
     yield "attention_grad", (g, q, k, v, out, stats), how, 5e-5
+    shape = [n if d.one(0, 1) else 1 for n in (batch, heads, queries, keys)][d.one(0, 0, 2) :]
+    mask = d.one(d.laid(*shape) > -0.5, np.where(d.laid(*shape) > -1, d.floats(*shape), -np.inf))
+    mask = mask if mask.dtype == bool else mask.astype(np.float32)
+    how = {"scale": d.one(1.0, 0.3, -0.5)}
+    yield "seen_attention", (q, k, v, mask), how, 2e-5
+    with np.errstate(all="ignore"):  # a query that may look at nothing
+        out, stats = numpy_body("seen_attention")(q, k, v, mask, **how)
+    yield "seen_attention_grad", (g, q, k, v, mask, out, stats), how, 5e-5
 
 
 def norm(d: Draw) -> Iterator[Case]:

@@ -13,6 +13,7 @@ from rushlight.nn.attention import SDPBackend, sdpa_kernel
 from rushlight.operators.layers.attention_kernels import attention
 from rushlight.operators.layers.masked_attention import attend
 from rushlight.operators.layers.masked_attention_kernels import masked_attention
+from rushlight.operators.layers.seen_attention import seen_attention
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -144,3 +145,33 @@ def test_a_mask_that_learns_takes_the_plain_way(device: str) -> None:
     mask = rl.zeros(3, 3).to(device, rl.bfloat16).requires_grad_()
     F.scaled_dot_product_attention(q, q, q, mask).float().sum().backward()
     assert mask.grad is not None
+
+
+@pytest.mark.parametrize("kind", ["keysb", "allb", "queriesb", "keysf", "allf"])
+def test_one_kernel_of_the_host_sees_through_a_mask(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(5)
+    mask = _masks(kind, rng)
+    arrays = [rng.standard_normal((2, 4, n, 8)).astype(np.float32) for n in (5, 16, 16)]
+    mine = [rl.tensor(a, requires_grad=True) for a in arrays]
+    theirs = [torch.tensor(a, requires_grad=True) for a in arrays]
+    out = F.scaled_dot_product_attention(*mine, attn_mask=rl.tensor(mask))
+    want = torch.nn.functional.scaled_dot_product_attention(*theirs, attn_mask=torch.tensor(mask))
+    assert out.grad_fn.name() == want.grad_fn.name()
+    np.testing.assert_allclose(out.detach().numpy(), want.detach().numpy(), atol=1e-6)
+    out.pow(2).sum().backward()
+    want.pow(2).sum().backward()
+    for a, b in zip(mine, theirs):
+        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), atol=1e-5)
+
+
+def test_derivatives_of_both_orders_through_a_mask() -> None:
+    rng = np.random.default_rng(1)
+    inputs = [rl.tensor(rng.standard_normal((1, 1, n, 4))).requires_grad_() for n in (3, 4, 4)]
+    mask = rl.tensor([[True, False, True, True], [False] * 4, [True] * 4])
+
+    def out(*qkv: rl.Tensor) -> rl.Tensor:
+        return seen_attention(*qkv, mask, scale=0.3)[0]
+
+    assert rl.autograd.gradcheck(out, inputs)
+    assert rl.autograd.gradgradcheck(out, inputs)

@@ -189,6 +189,15 @@ def _attention(backward: str) -> Translation:
     return translate
 
 
+def _seen_attention(x: Sequence[Any], attrs: dict) -> tuple:
+    """Its mask is given by name; the gradient's arrays stand around it."""
+    backward = "" if len(x) == 4 else "_backward"
+    at = 3 if len(x) == 4 else 4
+    how = {"attn_mask": x[at], "scale": attrs["scale"]}
+    name = f"_scaled_dot_product_flash_attention_for_cpu{backward}.default"
+    return name, (*x[:at], *x[at + 1 :], 0.0, False), how
+
+
 def _index(x: Sequence[Any], attrs: dict) -> tuple:
     """The indices in their places, None for the dims between them."""
     given, slots = iter(x[1:]), attrs["slots"]
@@ -230,7 +239,8 @@ _TABLE: dict[str, Translation] = {
     "conv_grad_input": _transposed_or_grad, "conv_grad_weight": _conv_grad(False, True, False),
     "conv_grads": _conv_grad(False, True, True), "max_pool": _pooled, "avg_pool": _averaged, "layer_norm": _layer_norm,
     "batch_norm_train": _batch_norm(True), "batch_norm_learn": _batch_norm(True), "batch_norm_eval": _batch_norm(False),
-    "attention": _attention(""), "attention_grad": _attention("_backward"), "index": _index, "pad_constant": _padded, "cross_entropy_fused": _entropy,
+    "attention": _attention(""), "attention_grad": _attention("_backward"),
+    "seen_attention": _seen_attention, "seen_attention_grad": _seen_attention, "index": _index, "pad_constant": _padded, "cross_entropy_fused": _entropy,
     "embedding": _ordered("padding_idx"), "gelu": lambda x, a: (
         "default", tuple(x), {} if a["approximate"] == "none" else {"approximate": a["approximate"]}),
     "fill_into": lambda x, a: ("Scalar", (x[0], a["value"])) if a["value"] != 0 else ("default", (x[0],)),

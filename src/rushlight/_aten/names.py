@@ -13,6 +13,8 @@ SPACE = __package__.partition(".")[0]  # the namespace of kernels that PyTorch h
 _OTHERWISE = {
     "attention": "_scaled_dot_product_flash_attention_for_cpu",
     "attention_grad": "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "seen_attention": "_scaled_dot_product_flash_attention_for_cpu",
+    "seen_attention_grad": "_scaled_dot_product_flash_attention_for_cpu_backward",
     "avg_pool": "avg_pool2d", "avg_pool_grad": "avg_pool2d_backward", "batch_norm_eval": "native_batch_norm",
     "batch_norm_grad": "native_batch_norm_backward", "batch_norm_learn": "native_batch_norm",
     "batch_norm_train": "native_batch_norm", "binary_cross_entropy_grad": "binary_cross_entropy_backward",

@@ -120,6 +120,21 @@ def _attention(s: Site) -> list[str]:
     return [s.node("MatMul", s.node("Softmax", scores, axis=-1), s.x(2))]
 
 
+@writes("seen_attention")
+def _seen_attention(s: Site) -> list[str]:
+    turn = [*range(s.rank - 2), s.rank - 1, s.rank - 2]
+    scores = s.node(
+        "MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn)
+    )
+    if s.dtypes[3].kind == "b":
+        scores = s.node("Where", s.x(3), scores, s.number(float("-inf")))
+    else:
+        scores = s.node("Add", scores, s.x(3))
+    weights = s.node("Softmax", scores, axis=-1)
+    weights = s.node("Where", s.node("IsNaN", weights), s.number(0.0), weights)
+    return [s.node("MatMul", weights, s.x(2))]
+
+
 # -- products ------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from .attention_kernels import (
 )
 from .dropout import dropout
 from .masked_attention import attend
+from .seen_attention import seen_attention, sees
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool) -> None:
@@ -94,6 +95,9 @@ def scaled_dot_product_attention(
         key, value = spread_heads(query, key), spread_heads(query, value)
     if fused and attn_mask is None and not dropout_p and fits(query, key, value):
         return attention(query, key, value, causal=bool(is_causal), scale=float(scale))[0]
+    if fused and attn_mask is not None and not dropout_p:
+        if sees(query, key, value, attn_mask):
+            return seen_attention(query, key, value, attn_mask, scale=float(scale))[0]
     scores = (query * scale) @ key.transpose(-2, -1)
     weights = attention_weights(masked(scores, attn_mask, is_causal))
     if dropout_p > 0.0:

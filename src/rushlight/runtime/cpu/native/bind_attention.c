@@ -18,6 +18,9 @@ typedef struct {
     idx queries, keys, width, depth; /* width: of queries and keys; depth: of values */
     int causal;
     float scale;
+    const char *mask; /* truth values or floats, by strides in elements; NULL: none */
+    int mask_adds;
+    idx mask_step[4];
     float *room; /* for every part: scores, their gradients, and what products need */
     idx room_floats;
 } Attention;
@@ -46,6 +49,21 @@ static idx reach(const Attention *a, idx first, idx rows) {
 /* How many of them query `i` may look at. */
 static idx sight(const Attention *a, idx i, idx keys) { return a->causal && i + 1 < keys ? i + 1 : keys; }
 
+/* -inf where a query may not look, or what the mask adds. */
+static void hide(const Attention *a, idx pair, idx first, idx rows, idx keys, float *scores) {
+    const idx begin = pair / a->heads * a->mask_step[0] + pair % a->heads * a->mask_step[1], step = a->mask_step[3];
+    for (idx r = 0; r < rows; r++, scores += keys) {
+        const idx from = begin + (first + r) * a->mask_step[2];
+        const float *adds = (const float *)a->mask + from;
+        const char *seen = a->mask + from;
+        if (a->mask_adds && step == 1) RL->add_into(scores, adds, keys);
+        else if (a->mask_adds)
+            for (idx j = 0; j < keys; j++) scores[j] += adds[j * step];
+        else
+            for (idx j = 0; j < keys; j++) scores[j] = seen[j * step] ? scores[j] : -INFINITY;
+    }
+}
+
 /* scores (rows, keys) = queries keys^T scale. */
 static void make_scores(const Attention *a, idx pair, idx first, idx rows, idx keys, float *scores, float *scratch) {
     const Gemm g = {.m = rows, .n = keys, .k = a->width, .a = at(&a->q, a, pair, first), .b = at(&a->k, a, pair, 0),
@@ -53,6 +71,7 @@ static void make_scores(const Attention *a, idx pair, idx first, idx rows, idx k
                     .ldc = keys};
     RL->gemm(&g, scratch);
     RL->binary_scalar(B_MUL, scores, a->scale, scores, rows * keys);
+    if (a->mask) hide(a, pair, first, rows, keys, scores);
 }
 
 static void forward_block(const Attention *a, idx pair, idx first, float *scores, float *scratch) {
@@ -127,17 +146,36 @@ static void backward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+/* A mask that is stretched to (batch, heads, queries, keys). */
+static int take_mask(Attention *a, PyObject *o, idx batch) {
+    if (!PyArray_CheckExact(o) || PyArray_NDIM(ARRAY(o)) > 4) return 0;
+    PyArrayObject *m = ARRAY(o);
+    const idx full[4] = {batch, a->heads, a->queries, a->keys};
+    const int lead = 4 - PyArray_NDIM(m), bytes = (int)PyArray_ITEMSIZE(m);
+    a->mask_adds = is_float(o);
+    if (!a->mask_adds && PyArray_TYPE(m) != NPY_BOOL) return 0;
+    for (int d = 0; d < 4; d++) {
+        a->mask_step[d] = 0;
+        if (d < lead || PyArray_DIM(m, d - lead) == 1) continue;
+        if (PyArray_DIM(m, d - lead) != full[d] || PyArray_STRIDE(m, d - lead) % bytes) return 0;
+        a->mask_step[d] = PyArray_STRIDE(m, d - lead) / bytes;
+    }
+    a->mask = PyArray_BYTES(m);
+    return 1;
+}
+
 /* Queries, keys and values, if they are what is computed with here: 1, 0, or -1 with an exception. */
-static int take(Attention *a, PyObject *const *qkv, PyObject *attrs) {
+static int take(Attention *a, PyObject *const *qkv, PyObject *attrs, int masked) {
     idx q[4], k[4], v[4];
     double scale;
-    a->causal = attr_flag(attrs, "causal");
+    a->causal = masked ? 0 : attr_flag(attrs, "causal");
     if (a->causal < 0 || attr_double(attrs, "scale", &scale) < 0) return -1;
     a->scale = (float)scale;
     if (!view_of(&a->q, qkv[0], q) || !view_of(&a->k, qkv[1], k) || !view_of(&a->v, qkv[2], v)) return 0;
     a->heads = q[1], a->pairs = q[0] * q[1], a->queries = q[2], a->width = q[3], a->keys = k[2], a->depth = v[3];
     for (int d = 0; d < 2; d++)
         if (q[d] != k[d] || q[d] != v[d]) return 0;
+    if (masked && !take_mask(a, qkv[3], q[0])) return 0;
     return k[3] == a->width && v[2] == a->keys && a->pairs && a->queries && a->keys && a->width && a->depth;
 }
 
@@ -163,9 +201,9 @@ static double duration(const Attention *a, double products) {
            (a->causal ? 0.6 : 1.0) / FLOPS_PER_NS;
 }
 
-static PyObject *attention(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static PyObject *forward(PyObject *const *args, PyObject *attrs, int masked) {
     Attention a = {0};
-    const int fits = take(&a, args, attrs);
+    const int fits = take(&a, args, attrs, masked);
     if (fits <= 0) return fits ? NULL : REFUSE;
     const npy_intp *dims = PyArray_DIMS(ARRAY(args[0]));
     const npy_intp shape[4] = {dims[0], dims[1], a.queries, a.depth}, one[4] = {dims[0], dims[1], a.queries, 1};
@@ -184,16 +222,17 @@ static PyObject *attention(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return NULL;
 }
 
-/* gy, q, k, v, out, stats -> gq, gk, gv */
-static PyObject *attention_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+/* gy, q, k, v, (mask,) out, stats -> gq, gk, gv */
+static PyObject *backward(PyObject *const *args, PyObject *attrs, int masked) {
     Attention a = {0};
     idx g[4];
-    const int fits = take(&a, args + 1, attrs);
+    PyObject *const stats = args[5 + masked];
+    const int fits = take(&a, args + 1, attrs, masked);
     if (fits <= 0) return fits ? NULL : REFUSE;
-    if (!view_of(&a.g, args[0], g) || g[2] != a.queries || g[3] != a.depth || !is_plain(args[5])) return REFUSE;
+    if (!view_of(&a.g, args[0], g) || g[2] != a.queries || g[3] != a.depth || !is_plain(stats)) return REFUSE;
     const npy_intp *dims = PyArray_DIMS(ARRAY(args[1]));
-    if (g[0] != dims[0] || g[1] != dims[1] || PyArray_SIZE(ARRAY(args[5])) != a.pairs * a.queries) return REFUSE;
-    a.stats_in = DATA(ARRAY(args[5]));
+    if (g[0] != dims[0] || g[1] != dims[1] || PyArray_SIZE(ARRAY(stats)) != a.pairs * a.queries) return REFUSE;
+    a.stats_in = DATA(ARRAY(stats));
     const double ns = duration(&a, 5.0);
     const idx parts = threads_parts(ns, a.pairs);
     if (!take_room(&a, parts, 2)) return PyErr_NoMemory();
@@ -211,4 +250,14 @@ static PyObject *attention_grad(PyObject *const *args, Py_ssize_t nargs, PyObjec
     return NULL;
 }
 
-const Entry attention_entries[] = {{"attention", attention}, {"attention_grad", attention_grad}, {NULL, NULL}};
+#define EITHER(name, body, masked) \
+    static PyObject *name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return body(a, attrs, masked); }
+EITHER(attention, forward, 0)
+EITHER(attention_grad, backward, 0)
+EITHER(seen_attention, forward, 1)
+EITHER(seen_attention_grad, backward, 1)
+
+const Entry attention_entries[] = {
+    {"attention", attention}, {"attention_grad", attention_grad}, {"seen_attention", seen_attention},
+    {"seen_attention_grad", seen_attention_grad}, {NULL, NULL},
+};
