@@ -270,7 +270,7 @@ def plot(table: dict[str, Any], path: Path, cpu_time: bool) -> bool:
     from matplotlib import pyplot as plt
     from matplotlib.ticker import NullFormatter
 
-    from rushlight.cli.drawing import plain_numbers
+    from rushlight.cli.report.drawing import plain_numbers
 
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axis, (kind, rows) in zip(axes, table.items()):

@@ -131,7 +131,7 @@ def growth(seconds: float) -> dict[str, Any]:
 
 def draw(record: Path, picture: Path = PICTURE) -> None:
     """The picture of a record of --growth."""
-    from rushlight.cli.drawing import draw_speeds
+    from rushlight.cli.report.drawing import draw_speeds
 
     found = json.loads(record.read_text())["growth"]
     print(draw_speeds(str(picture), f"training {found['model']}", found["rows"], found["places"]))

@@ -57,7 +57,7 @@ def pictures(folder: str, settings: dict[str, Any]) -> Any:
     """The parts of the data set as `rushlight train` splits them: pixels in memory, and labels."""
     from types import SimpleNamespace
 
-    from rushlight.cli.sources import find_source, load_images
+    from rushlight.cli.data.sources import find_source, load_images
 
     wanted = {**settings, "quiet": True, "strict": False, "cache": "memory", "data_dir": "data"}
     return load_images(find_source(folder), SimpleNamespace(**wanted))
@@ -100,7 +100,7 @@ def varied(torch: Any, picture: Any, size: int) -> Any:
     """RandomResizedCrop, a flip, TrivialAugment: the recipe's, on Pillow pictures, drawn by PyTorch."""
     from PIL import Image
 
-    from rushlight.cli.augment import _BINS, _LEAST, _SPACE, _apply
+    from rushlight.cli.data.augment import _BINS, _LEAST, _SPACE, _apply
 
     def between(low: float, high: float) -> float:
         return low + (high - low) * float(torch.rand(()))
@@ -130,7 +130,7 @@ def plain(torch: Any, picture: Any, size: int) -> Any:
     """The middle of a picture, for validation and test."""
     from PIL import Image
 
-    from rushlight.cli.augment import MARGIN
+    from rushlight.cli.data.augment import MARGIN
 
     wide, high = picture.size
     scale = round(size * MARGIN) / min(wide, high)
@@ -145,7 +145,7 @@ def as_dataset(torch: Any, part: Any, prepare: Any, size: int) -> Any:
     import numpy as np
     from PIL import Image
 
-    from rushlight.cli.images import PHOTO_SCALE
+    from rushlight.cli.data.images import PHOTO_SCALE
 
     mean, std = (torch.tensor(v).view(3, 1, 1) for v in PHOTO_SCALE)
 
@@ -165,7 +165,7 @@ def worker(folder: str, record: str, seed: int) -> None:
     """Train in PyTorch by the settings of a run of ours; print the result as JSON."""
     import torch
 
-    from rushlight.cli.recipes import factor
+    from rushlight.cli.training.recipes import factor
 
     settings = json.loads(Path(record).read_text())["settings"]
     asked = {"model": "resnet18", "optimizer": "adamw", "augment": "strong", "mixup": 0.0}
@@ -228,7 +228,7 @@ def compare(which: str, seeds: list[int], epochs: int | None, place: Path) -> di
     sys.path.insert(0, str(ROOT / "tools"))
     from photo_set import SETS, write
 
-    from rushlight.cli.scores import wilson
+    from rushlight.cli.report.scores import wilson
 
     folder = place / which
     count = write(folder, which, 122)

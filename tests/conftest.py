@@ -77,7 +77,7 @@ def _restore_global_state():
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings of the command line without pictures, half the time of a small one; tests/test_cli.py looks at some."""
-    monkeypatch.setattr("rushlight.cli.drawing.draw_training", lambda *run: "undrawn")
+    monkeypatch.setattr("rushlight.cli.report.drawing.draw_training", lambda *run: "undrawn")
 
 
 @pytest.fixture(scope="session")

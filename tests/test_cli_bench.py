@@ -104,7 +104,7 @@ def test_refusals(tmp_path, capsys, args: list[str], says: str) -> None:
 def test_plain_numbers_beside_the_axes() -> None:
     """2,000, not 2 times a power of ten."""
     figure = pytest.importorskip("matplotlib.figure").Figure()
-    from rushlight.cli.drawing import plain_numbers
+    from rushlight.cli.report.drawing import plain_numbers
 
     axis = figure.subplots()
     axis.plot([1, 2], [30, 40_000])

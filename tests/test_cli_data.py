@@ -13,15 +13,15 @@ import pytest
 import rushlight as rl
 from cli_help import CLASSES, picture, write_pictures
 from rushlight.cli import config, main
-from rushlight.cli.cache import make_store
+from rushlight.cli.data.cache import make_store
+from rushlight.cli.data.listing import list_pictures
+from rushlight.cli.data.pictures import TooLarge, open_picture
+from rushlight.cli.data.scan import scan
+from rushlight.cli.data.sources import Source, find_source, load_images
 from rushlight.cli.errors import UsageError
-from rushlight.cli.listing import list_pictures
-from rushlight.cli.pictures import TooLarge, open_picture
-from rushlight.cli.recipe import recipe_for
-from rushlight.cli.recipes import factor
-from rushlight.cli.scan import scan
-from rushlight.cli.scores import Result, wilson
-from rushlight.cli.sources import Source, find_source, load_images
+from rushlight.cli.report.scores import Result, wilson
+from rushlight.cli.training.recipe import recipe_for
+from rushlight.cli.training.recipes import factor
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -143,7 +143,7 @@ def test_caches_give_the_same_pixels(photos: Path, kind: str, monkeypatch) -> No
         images = load(photos, cache=kind)
         if kind != "none":  # epochs do not decode any more
             with monkeypatch.context() as patch:
-                patch.setattr("rushlight.cli.cache.open_picture", lambda path: pytest.fail("decoded again"))  # fmt: skip
+                patch.setattr("rushlight.cli.data.cache.open_picture", lambda path: pytest.fail("decoded again"))  # fmt: skip
                 found = [images.train[i][0] for i in range(5)]
         else:
             found = [images.train[i][0] for i in range(5)]
@@ -161,7 +161,7 @@ def test_the_disk_cache_is_used_and_kept_true(tmp_path, monkeypatch) -> None:
     first, _ = look()
     with monkeypatch.context() as patch:
         patch.setattr(
-            "rushlight.cli.scan.read_picture", lambda path: pytest.fail("it was decoded again")
+            "rushlight.cli.data.scan.read_picture", lambda path: pytest.fail("it was decoded again")
         )
         second, _ = look()
     assert all((first.store[i] == second.store[i]).all() for i in range(18))
@@ -180,7 +180,7 @@ def test_the_disk_cache_is_used_and_kept_true(tmp_path, monkeypatch) -> None:
 
 def test_recipes_by_size() -> None:
     def of(count: int, gpu: bool = False, weights: str | None = None) -> dict:
-        from rushlight.cli.listing import Listing, Sample
+        from rushlight.cli.data.listing import Listing, Sample
 
         listing = Listing("x", [Sample("", 0, "")] * count, ["a", "b"], "", 0)
         return recipe_for(Source("x", listing), gpu, weights).settings
@@ -304,8 +304,8 @@ def test_a_config_file(photos: Path, tmp_path, capsys) -> None:
 
 
 def test_weights_under_other_names(tmp_path) -> None:
-    from rushlight.cli.networks import build
-    from rushlight.cli.weights import _renamed, start_from
+    from rushlight.cli.training.networks import build
+    from rushlight.cli.training.weights import _renamed, start_from
 
     rl.manual_seed(1)
     theirs = build("resnet18", channels=3, size=64, classes=7, width=0.25)

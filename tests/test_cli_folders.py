@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from cli_help import CLASSES, COMMAND, environment, picture, write_pictures
-from rushlight.cli import folder_of_run, main
+from rushlight.cli import main
+from rushlight.cli.data.listing import list_pictures
+from rushlight.cli.data.pictures import TooLarge, open_picture
+from rushlight.cli.data.sources import find_source, load_images
 from rushlight.cli.errors import UsageError
-from rushlight.cli.listing import list_pictures
-from rushlight.cli.pictures import TooLarge, open_picture
-from rushlight.cli.report import chance_warning, table
-from rushlight.cli.scores import Result
-from rushlight.cli.sources import find_source, load_images
+from rushlight.cli.report.scores import Result
+from rushlight.cli.report.text import chance_warning, table
+from rushlight.cli.training import folder_of_run
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -335,7 +336,7 @@ def test_view_answers_only_this_machine(run: Path, host: str, path: str, code: i
 
 def test_ctrl_c_while_pictures_are_looked_at(tmp_path, monkeypatch) -> None:
     """It waits for the pictures at hand only, and nothing is left behind."""
-    from rushlight.cli import scan
+    from rushlight.cli.data import scan
 
     root = write_pictures(tmp_path / "photos", 40)
     looked: list[str] = []
@@ -363,7 +364,7 @@ def test_a_hub_that_cannot_be_reached(photos: Path, tmp_path, monkeypatch, capsy
     def nothing(*args: object, **more: object) -> None:
         raise URLError("no network in tests")
 
-    monkeypatch.setattr("rushlight.cli.weights._promised_hash", nothing)
+    monkeypatch.setattr("rushlight.cli.training.weights._promised_hash", nothing)
     monkeypatch.setattr("rushlight.hub.get_dir", lambda: str(tmp_path))
     args = ["train", "--data", str(photos), "--weights", "hf:timm/resnet18.a1_in1k", "--epochs", "1"]  # fmt: skip
     assert main([*args, "--size", "48", "--out", str(tmp_path / "run")]) == 2

@@ -142,9 +142,9 @@ def test_a_folder_that_cannot_be_written(run: Path, capsys) -> None:
 
 
 def test_a_weights_name_of_several_lines_is_told_in_one() -> None:
-    from rushlight.cli import networks
     from rushlight.cli.errors import UsageError
     from rushlight.cli.evaluate import check_weights
+    from rushlight.cli.training import networks
 
     net = networks.build("mlp", channels=1, size=8, classes=2, width=1)
     weights = {**net.state_dict(), "0\n\x1b[2J": rl.zeros(1)}

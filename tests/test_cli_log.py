@@ -11,7 +11,7 @@ import pytest
 
 from cli_help import cli
 from rushlight.cli import main
-from rushlight.cli.loggers import KINDS
+from rushlight.cli.training.loggers import KINDS
 
 SMALL = ("train", "--model", "mlp", "--width", "1", "--epochs", "2", "--quiet", "--out", "run")
 

@@ -194,7 +194,8 @@ def test_exports_agree(story: Path, run: Path, tmp_path) -> None:
     done = cli("export", run, "--out", tmp_path / "m.onnx", cwd=story)
     assert done.returncode == 0, done.stderr
     session = runtime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
-    from rushlight.cli import checkpoint, evaluate
+    from rushlight.cli import evaluate
+    from rushlight.cli.training import checkpoint
 
     net = evaluate.network_of(checkpoint.read(str(run)))
     for batch in (1, 7):

@@ -13,7 +13,7 @@ import pytest
 import rushlight as rl
 from cli_help import cli, in_terminal, start, write_pictures
 from rushlight.cli import main
-from rushlight.cli.training import Run
+from rushlight.cli.training.loop import Run
 
 pytest.importorskip("PIL")
 
@@ -225,7 +225,7 @@ def test_optimizers_are_found_beside_modules_of_their_names() -> None:
     import importlib
 
     import rushlight as rl
-    from rushlight.cli.recipes import make_optimizer
+    from rushlight.cli.training.recipes import make_optimizer
 
     for name in ("adam", "adamw", "sgd", "rmsprop"):
         importlib.import_module(f"rushlight.optim.{name}")

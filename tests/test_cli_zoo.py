@@ -8,11 +8,12 @@ import pytest
 
 import rushlight as rl
 from cli_help import write_pictures
-from rushlight.cli import main, recipe, zoo
+from rushlight.cli import main
+from rushlight.cli.data.images import Source
+from rushlight.cli.data.listing import Listing, Sample
 from rushlight.cli.errors import UsageError
-from rushlight.cli.images import Source
-from rushlight.cli.listing import Listing, Sample
-from rushlight.cli.networks import build, head_of
+from rushlight.cli.training import recipe, zoo
+from rushlight.cli.training.networks import build, head_of
 from rushlight.vision import models
 
 pytest.importorskip("PIL")

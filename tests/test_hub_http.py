@@ -14,7 +14,8 @@ import pytest
 import rushlight as rl
 from cli_help import write_pictures
 from rushlight import hub
-from rushlight.cli import main, weights
+from rushlight.cli import main
+from rushlight.cli.training import weights
 from rushlight.vision import models
 
 

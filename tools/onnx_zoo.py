@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
-from rushlight.cli import zoo
+from rushlight.cli.training import zoo
 from rushlight.vision import models
 
 TOLERANCE = 1e-5

@@ -219,7 +219,7 @@ def images() -> Kind:
 
 
 def images_of_the_command_line() -> Kind:
-    from rushlight.cli.pictures import open_picture
+    from rushlight.cli.data.pictures import open_picture
 
     def read(data: bytes, folder: Path) -> None:
         path = folder / "x.png"
@@ -268,7 +268,8 @@ def archives() -> Kind:
 
 def checkpoints() -> Kind:
     """What `predict`, `eval` and `train --resume` read from a run's folder, up to the network."""
-    from rushlight.cli import checkpoint, config, evaluate, networks
+    from rushlight.cli import config, evaluate
+    from rushlight.cli.training import checkpoint, networks
 
     net = networks.build("mlp", channels=1, size=8, classes=2, width=1)
     optimizer = rl.optim.SGD(net.parameters(), 0.1)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import config
-from .drawing import draw_speeds
 from .errors import UsageError
-from .networks import build
+from .report.drawing import draw_speeds
+from .training.networks import build
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -8,14 +8,14 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint
+from .data.images import Images
+from .data.sources import find_source, load_images
 from .errors import UsageError, printable
-from .images import Images
-from .networks import build
 from .pick_device import pick_device
-from .report import chance_warning, table
-from .scores import measure
-from .sources import find_source, load_images
+from .report.scores import measure
+from .report.text import chance_warning, table
+from .training import checkpoint
+from .training.networks import build
 
 if TYPE_CHECKING:
     from argparse import Namespace

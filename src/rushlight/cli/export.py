@@ -6,10 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint
 from .errors import UsageError
 from .evaluate import network_of
-from .training import BEST, LAST
+from .training import checkpoint
+from .training.loop import BEST, LAST
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from . import cache, config, zoo
+from . import config
 from .arguments import DEVICE, Parser, command, number, one_of
+from .data import cache
 from .options_train import add_train
+from .training import zoo
 
 if TYPE_CHECKING:
     from argparse import Namespace, _SubParsersAction

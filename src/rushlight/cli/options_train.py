@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import augment, cache, config, loggers, zoo
+from . import config
 from .arguments import DEVICE, command, number, one_of, width
+from .data import augment, cache
+from .training import loggers, zoo
 
 if TYPE_CHECKING:
     from argparse import Namespace, _SubParsersAction

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint
-from .augment import MARGIN
 from .config import DATA
+from .data.augment import MARGIN
+from .data.listing import walk
+from .data.pictures import ENDINGS, kept_side, open_picture, shrink
 from .errors import UsageError, printable
 from .evaluate import network_of
-from .listing import walk
 from .pick_device import pick_device
-from .pictures import ENDINGS, kept_side, open_picture, shrink
+from .training import checkpoint
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -8,12 +8,12 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint
+from .data.pictures import pillow_rules, read_picture
 from .errors import UsageError
-from .page_style import page
 from .pick_device import pick_device
-from .pictures import pillow_rules, read_picture
 from .predict import Reader
+from .report.page_style import page
+from .training import checkpoint
 
 if TYPE_CHECKING:
     from argparse import Namespace

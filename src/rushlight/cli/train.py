@@ -8,16 +8,17 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint, config, folder_of_run, ranks, recipe
-from .energy import Meter
+from . import config
+from .data.images import Images, Source
+from .data.sources import find_source, load_images
 from .evaluate import check_weights, network_of
-from .images import Images, Source
-from .networks import check_model, parameters_of
 from .pick_device import pick_device
-from .report import chance_warning, table
-from .scores import measure, write_json
-from .sources import find_source, load_images
-from .training import BEST, LAST, Run
+from .report.scores import measure, write_json
+from .report.text import chance_warning, table
+from .training import checkpoint, folder_of_run, ranks, recipe
+from .training.energy import Meter
+from .training.loop import BEST, LAST, Run
+from .training.networks import check_model, parameters_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -80,7 +81,7 @@ def _hold(args: Namespace) -> None:
 def _whole(args: Namespace, source: Source, images: Images, run: Run, device: str, why: str) -> int:
     record = folder_of_run.write_args(args, why, args.argv)
     if source.listing is not None:
-        from .folders import write_scan
+        from .data.folders import write_scan
 
         write_scan(args.out, images)
     begin = time.perf_counter()
@@ -105,10 +106,10 @@ def _whole(args: Namespace, source: Source, images: Images, run: Run, device: st
 def _look_only(args: Namespace, run: Run) -> int:
     """`--lr-find` and `--profile` train a few steps to report something; they save no network."""
     if args.lr_find:
-        from .lr_find import find_rate
+        from .training.lr_find import find_rate
 
         return find_rate(args, run)
-    from .profile_steps import profile_steps
+    from .training.profile_steps import profile_steps
 
     return profile_steps(args, run)
 
@@ -146,8 +147,8 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
     """Reload the best file and test that network, once, not the one in memory; then tell."""
     from rushlight.utils.data import DataLoader
 
-    from .drawing import draw_training
-    from .page import write_report
+    from .report.drawing import draw_training
+    from .report.page import write_report
 
     saved = checkpoint.read(os.path.join(args.out, BEST))
     net = network_of(saved).to(device)

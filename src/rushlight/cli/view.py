@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from .errors import UsageError
-from .page_style import page
+from .report.page_style import page
 from .runs import find_runs, history_of, summary
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .errors import UsageError
+from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from ..vision._pillow import PILImage
+    from ...vision._pillow import PILImage
 
 # How files of pictures end; other files in a folder are reported and ignored.
 ENDINGS = (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import config, zoo
-from .errors import UsageError
+from .. import config
+from ..errors import UsageError
+from . import zoo
 
 if TYPE_CHECKING:
-    from ..nn.modules.module import Module
+    from ...nn.modules.module import Module
 
 # Of an MLP of width 1, and of a ResNet's first stage.
 HIDDEN = (256, 128)

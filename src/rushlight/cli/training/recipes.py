@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..nn.modules.module import Module
-    from ..optim.optimizer import Optimizer
+    from ...nn.modules.module import Module
+    from ...optim.optimizer import Optimizer
 
 # One cycle: the share of steps in which the rate rises, and how far below its highest it begins and ends.
 RISE, FIRST, LAST = 0.15, 25.0, 250_000.0

@@ -14,8 +14,8 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import config
-from .errors import UsageError
+from .. import config
+from ..errors import UsageError
 
 try:
     import fcntl

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..nn.modules.module import Module
+    from ...nn.modules.module import Module
 
 TOP = 5
 BINS = 15  # of the calibration curve

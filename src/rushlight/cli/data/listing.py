@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
-from .errors import UsageError, printable
+from ..errors import UsageError, printable
 from .pictures import ENDINGS
 
 # Names of the parts that people use for folders and in a CSV file's third column.

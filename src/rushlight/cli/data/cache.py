@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.config import settings
-from .errors import UsageError
+from ...base.config import settings
+from ..errors import UsageError
 from .pictures import open_picture, shrink
 
 KINDS = ("auto", "memory", "disk", "none")

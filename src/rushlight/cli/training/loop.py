@@ -11,22 +11,23 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint, config
-from .errors import UsageError
-from .images import Images
+from .. import config
+from ..data.images import Images
+from ..errors import UsageError
+from ..report.scores import measure
+from ..signals import catching_signals
+from . import checkpoint
 from .loggers import Loggers
 from .networks import build, head_of
 from .progress import Progress
 from .recipes import make_optimizer, make_schedule
-from .scores import measure
-from .signals import catching_signals
 from .stepping import Stepper, compiled, freeze_body, mixup_share
 from .weights import start_from
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..core.tensor import Tensor
+    from ...core.tensor import Tensor
 
 LAST, BEST = "last.pth", "best.pth"
 

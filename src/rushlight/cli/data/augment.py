@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..vision._pillow import PILImage
+    from ...vision._pillow import PILImage
 
 KINDS = ("none", "light", "strong")
 # Before its middle is cut out for the test, a picture's shorter side is so many times the network's.

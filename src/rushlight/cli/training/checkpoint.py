@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..errors import UsageError
 from .checked import check
-from .errors import UsageError
 
 FORMAT = "rushlight-train-2"
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.images import Images
+from ..errors import printable
+from ..training.progress import clock
 from . import layers, png, svg
-from .errors import printable
-from .images import Images
 from .page_style import page
-from .progress import clock
-from .report import chance_warning
 from .scores import TOP, Result
 from .svg import Line
+from .text import chance_warning
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..nn.modules.module import Module
+    from ...nn.modules.module import Module
 
 SHOWN = 12  # pictures of a kind
 MOST_CLASSES = 40  # in the matrix
@@ -157,7 +157,7 @@ def _variety(args: Namespace, images: Images) -> str:
     """Some training pictures as the network saw them; the run's random numbers are left as they are."""
     import rushlight as rl
 
-    from .augment import in_words
+    from ..data.augment import in_words
 
     state = rl.get_rng_state()
     rl.manual_seed(args.seed)

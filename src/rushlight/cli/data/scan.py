@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import UsageError, printable
+from ..training.progress import bar
 from .cache import Entry
-from .errors import UsageError, printable
 from .listing import Listing, Sample
 from .pictures import TooLarge, need_pillow, pillow_rules, read_picture, shrink
-from .progress import bar
 
 LEAST_SIDE = 4  # pixels; counting pixels of web pages are smaller
 SHOWN = 5  # problems of a kind that are listed on the screen; scan.json has all

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .training import Run
+from .loop import Run
 
 if TYPE_CHECKING:
     from argparse import Namespace

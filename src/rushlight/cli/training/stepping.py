@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .errors import UsageError
+from ..errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..core.tensor import Tensor
-    from ..nn.modules.module import Module
-    from ..optim.optimizer import Optimizer
+    from ...core.tensor import Tensor
+    from ...nn.modules.module import Module
+    from ...optim.optimizer import Optimizer
 
 
 class Stepper:

@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from .errors import UsageError, printable
+from ..errors import UsageError, printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -97,7 +97,7 @@ def _tell(name: str, error: Exception) -> None:
 
 
 def _settings(args: Namespace) -> dict[str, Any]:
-    from . import config
+    from .. import config
 
     return {name: getattr(args, name) for name in config.DEFAULTS}
 

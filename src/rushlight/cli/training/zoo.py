@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import cache
 
-from . import config
-from .suggest import did_you_mean
+from .. import config
+from ..suggest import did_you_mean
 
 # The fewest pixels of a side with which every layer still has something to look at, by the beginning of
 # the name; tests/test_cli_zoo.py tries each of them.

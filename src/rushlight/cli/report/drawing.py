@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import short
+from ..errors import short
 
 ABSENT = "no picture: that needs matplotlib, `pip install 'rushlight[plot]'`"
 

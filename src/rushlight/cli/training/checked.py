@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from . import augment, config, zoo
-from .errors import UsageError
+from .. import config
+from ..data import augment
+from ..errors import UsageError
+from . import zoo
 
 Test = Callable[[Any], bool]
 MOST_CLASSES, LONGEST_CLASS = 1_000_000, 1000

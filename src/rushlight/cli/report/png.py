@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..core.tensor import Tensor
+    from ...core.tensor import Tensor
 
 
 def encode(pixels: np.ndarray) -> bytes:

@@ -6,10 +6,10 @@ import math
 import os
 from typing import TYPE_CHECKING
 
-from . import svg
-from .errors import UsageError
-from .page_style import STYLE
-from .training import Run
+from ..errors import UsageError
+from ..report import svg
+from ..report.page_style import STYLE
+from .loop import Run
 
 if TYPE_CHECKING:
     from argparse import Namespace

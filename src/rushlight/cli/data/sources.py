@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from . import augment, config
-from .errors import UsageError
+from .. import config
+from ..errors import UsageError
+from ..suggest import did_you_mean
+from . import augment
 from .folders import from_listing
 from .images import Images, Source
 from .listing import list_pictures
-from .suggest import did_you_mean
 
 # Mean and standard deviation of the training pixels.
 _SCALES = {

@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..base.config import launcher
-from .errors import UsageError
+from ...base.config import launcher
+from ..errors import UsageError
+from .loop import Run
 from .progress import Progress
-from .training import Run
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -26,8 +26,8 @@ def several() -> bool:
 
 def start(args: Namespace) -> int:
     """`--nproc N`: the same command line in N ranks."""
-    from ..distributed import mpiexec
-    from ..distributed.launcher import launch
+    from ...distributed import mpiexec
+    from ...distributed.launcher import launch
 
     reason = mpiexec.why_not()
     if reason is not None:
@@ -51,7 +51,7 @@ def start(args: Namespace) -> int:
 
 def join(args: Namespace) -> None:
     """Connect to the other ranks; all but the first print nothing and write no files."""
-    from .. import distributed as dist
+    from ... import distributed as dist
 
     if not dist.is_initialized():
         dist.init_process_group()
@@ -96,7 +96,7 @@ def folder(args: Namespace, choose: Callable[[str | None, bool], str]) -> str:
 
 def split_chosen(args: Namespace, given: int | None) -> None:
     """A batch size that was chosen for the data is that of all ranks together; a given one is each rank's."""
-    from .. import distributed as dist
+    from ... import distributed as dist
 
     if given is None and several():
         args.batch_size = max(1, args.batch_size // dist.get_world_size())
@@ -106,7 +106,7 @@ def agreed(choose: Callable[[], Any]) -> Any:
     """What the first rank chooses; with one process just that."""
     if not several():
         return choose()
-    from .. import distributed as dist
+    from ... import distributed as dist
 
     told: list[Any] = [None]
     if dist.get_rank() == 0:
@@ -124,7 +124,7 @@ def follows() -> bool:
     """Whether another rank writes the files and prints the messages."""
     if not several():
         return False
-    from .. import distributed as dist
+    from ... import distributed as dist
 
     return dist.get_rank() != 0
 
@@ -143,7 +143,7 @@ class RankedRun(Run):
     """One rank's part of a run."""
 
     def __init__(self, args: Namespace, images: Any, device: str, fresh: bool = True) -> None:
-        from .. import distributed as dist
+        from ... import distributed as dist
 
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
         if len(images.train) < self.ranks:
@@ -159,8 +159,8 @@ class RankedRun(Run):
             rl.manual_seed(self.args.seed + 7919 * self.rank + 104729 * self.epoch + self.step)
 
     def _for_steps(self) -> Any:
-        from ..nn import SyncBatchNorm
-        from ..nn.parallel import DistributedDataParallel
+        from ...nn import SyncBatchNorm
+        from ...nn.parallel import DistributedDataParallel
 
         self.net = SyncBatchNorm.convert_sync_batchnorm(self.net)
         return DistributedDataParallel(self.net)
@@ -185,7 +185,7 @@ class RankedRun(Run):
         super()._epoch(progress, caught)
 
     def _one(self, x: Any, y: Any) -> tuple[Any, Any]:
-        from .. import distributed as dist
+        from ... import distributed as dist
 
         last = self.step == self.steps - 1
         self.stepper.weight = self._last_weight if last else 1.0
@@ -203,7 +203,7 @@ class RankedRun(Run):
         """The first rank measures and writes; the others take over what it found."""
         import rushlight as rl
 
-        from .. import distributed as dist
+        from ... import distributed as dist
 
         sums = rl.tensor([float(v) for v in self.sums], dtype=rl.float64)
         dist.all_reduce(sums)

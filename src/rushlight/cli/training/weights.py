@@ -6,11 +6,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from .errors import UsageError
+from ..errors import UsageError
 from .networks import head_of
 
 if TYPE_CHECKING:
-    from ..nn.modules.module import Module
+    from ...nn.modules.module import Module
 
 # Prefixes that other programs put before the names of a network.
 _WRAPPERS = ("module.", "model.", "backbone.", "net.", "encoder.", "_orig_mod.")

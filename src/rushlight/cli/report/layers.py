@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from ..nn.modules.module import Module
+    from ...nn.modules.module import Module
 
 # A drawing has a block for each of these; norms and activations are counted with the layer before.
 _DRAWN = ("Conv", "Linear", "Pool", "LSTM", "GRU", "RNN", "Embedding", "MultiheadAttention")

@@ -8,9 +8,9 @@ import os
 from collections import Counter
 from typing import Any
 
+from ..errors import UsageError
 from . import augment
 from .cache import make_store
-from .errors import UsageError
 from .images import PHOTO_SCALE, Images
 from .listing import Listing, Sample
 from .pictures import kept_side

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import augment, config, zoo
-from .images import Source
+from .. import config
+from ..data import augment
+from ..data.images import Source
+from . import zoo
 
 if TYPE_CHECKING:
     from argparse import Namespace

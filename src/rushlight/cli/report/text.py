@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import short
+from ..errors import short
 from .scores import TOP, Result
 
 # With more classes than this the matrix does not fit a screen.

@@ -1,0 +1,1 @@
+"""Pictures for the command line: found, looked at, decoded, kept, varied."""

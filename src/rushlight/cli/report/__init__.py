@@ -1,0 +1,1 @@
+"""What came out of a run or a test: numbers, charts, pages."""

@@ -1,0 +1,1 @@
+"""A training run of the command line: its network, its loop, its files, its ranks."""
