@@ -3,38 +3,43 @@ PYTHON ?= python3
 VENV := .venv
 LOCKED ?= # 1: packages of the tests only with the hashes of requirements-ci.lock
 BIN := $(VENV)/bin
+# Python writes the bytecode of what is imported; pip would write that of every file, half its time.
+PIP := $(BIN)/python -m pip install -q --no-compile
 
 .PHONY: help train test test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check nightly release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
-# What the build needs is installed once, here, instead of once more in an environment of pip's own.
 BUILD := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
-$(VENV)/.run: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -c '$(BUILD)' > $(VENV)/build.txt
-	$(BIN)/python -m pip install -q -r $(VENV)/build.txt
-	$(BIN)/python -m pip install -q --no-build-isolation -e '.[cli]'
-	@touch $@
-
 # Our dependencies and an extra's by their names: installing '.[dev]' would build the engine once more.
 EXTRA = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*p["dependencies"], *p["optional-dependencies"][sys.argv[1]], sep="\n")
 
+# What the build needs is installed once, here, instead of once more in an environment of pip's own. The engine
+# compiles while pip fetches the rest, which takes one core.
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c '$(BUILD)' > $(VENV)/build.txt
+	$(BIN)/python -c '$(EXTRA)' cli > $(VENV)/cli.txt
+	$(PIP) -r $(VENV)/build.txt
+	$(PIP) --no-warn-conflicts -r $(VENV)/cli.txt & rest=$$!; \
+		$(PIP) --no-build-isolation --no-deps -e .; built=$$?; wait $$rest && exit $$built
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml $(VENV)/.run
-	$(if $(LOCKED),$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements-ci.lock)
+	$(if $(LOCKED),$(PIP) --require-hashes --no-deps -r requirements-ci.lock)
 	$(BIN)/python -c '$(EXTRA)' dev > $(VENV)/dev.txt
-	$(BIN)/python -m pip install -q -c requirements-ci.txt -r $(VENV)/dev.txt
+	$(PIP) -c requirements-ci.txt -r $(VENV)/dev.txt
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.run
 	$(BIN)/python -c '$(EXTRA)' docs > $(VENV)/docs.txt
-	$(BIN)/python -m pip install -q -c requirements-ci.txt -r $(VENV)/docs.txt
+	$(PIP) -c requirements-ci.txt -r $(VENV)/docs.txt
 	@touch $@
 
 $(VENV)/.oracle: $(VENV)/.dev
-	$(BIN)/python -m pip install -q torch==2.13.0
+	$(PIP) torch==2.13.0
 	@touch $@
 
 train: $(VENV)/.run ## train on the embedded images, save, reload, test
