@@ -240,7 +240,8 @@ def ask(address: str, body: bytes | None = None) -> tuple[int, dict]:
         with urllib.request.urlopen(urllib.request.Request(address, body), timeout=60) as answer:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read())
+        with error:
+            return error.code, json.loads(error.read())
 
 
 def test_serving(story: Path, run: Path, tmp_path) -> None:
@@ -284,11 +285,13 @@ def test_view_and_runs(story: Path, run: Path, tmp_path) -> None:
         with urllib.request.urlopen(found[0] + "run/train/report.html") as page:
             assert b"How it learnt" in page.read()
         for secret in ("run/train/best.pth", "run/..%2F..%2Fsaid/args.json", "../said"):
-            with pytest.raises(urllib.error.HTTPError):
+            with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(found[0] + secret)
+            refused.value.close()
         strange = urllib.request.Request(found[0], headers={"Host": "evil.example:80"})
-        with pytest.raises(urllib.error.HTTPError):
+        with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(strange)
+        refused.value.close()
         if shutil.which("chromium"):
             pixels, console = screenshot(found[0], tmp_path, "--virtual-time-budget=4000")
             assert console == ""
