@@ -127,4 +127,5 @@ def test_compiled_is_eager(case: str, device: str) -> None:
     (_, eager), (_, compiled) = (
         as_text(result(rushlight, case, "bfloat16", device, c)) for c in (False, True)
     )
-    np.testing.assert_array_equal(compiled, eager)
+    # a generated kernel of a GPU rounds several steps once
+    np.testing.assert_allclose(compiled, eager, rtol=2**-7 if device == "cuda" else 0, atol=0)

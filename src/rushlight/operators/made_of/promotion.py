@@ -111,11 +111,10 @@ def _with_wide_number(inputs: tuple) -> tuple | None:
             return None if wide is None else (x, wide)
         b = y._a
         if b.__class__ is np.ndarray and b.ndim == 0 and x._a.ndim and b.dtype.char in "dfqlihbB":
-            if (
-                y.requires_grad
-            ):  # a cast is what brings the gradient, which is of half precision, to y's dtype
+            if y.requires_grad:  # a cast brings the gradient, of half precision, to y's dtype
                 y = cast_to(y, dtypes.float64)
-            return x, cast_to(y, dtypes.float32)
+            y = cast_to(y, dtypes.float32)
+            return x, y if x._a.__class__ is np.ndarray else y.to(x.device)
         return None
     if isinstance(y, Tensor) and is_half(y._a):
         wide = _wide_number(x)

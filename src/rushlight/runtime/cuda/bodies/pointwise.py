@@ -133,6 +133,8 @@ def _pow(x: DeviceArray, y: Any) -> Any:
             return compute("sqrt", (x,))
         if y == -1:
             return compute("reciprocal", (x,))
+        if y == -2 and x.dtype.kind != "c":
+            return compute("reciprocal", (compute("square", (x,)),))
     return compute("pow", (x, y))
 
 
