@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.explain import kind_of
 from ...core.public import public
@@ -48,6 +49,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         at = next(i for i, t in enumerate(operands) if not isinstance(t, Tensor))
         kind = kind_of(operands[at])
         raise TypeError(f"expected Tensor as element {at} in argument 1, but got {kind}") from None
+    if len(operands) == 2:
+        plan = _plan(equation, operands[0]._a.shape, operands[1]._a.shape)
+        if plan is not None:
+            return plan.follow(*operands)
     terms, target = _parse(equation, dims)
     parts = [_distinct(t, labels) for t, labels in zip(operands, terms)]
     _check_sizes(operands, terms)
@@ -56,6 +61,64 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         later = set(target).union(*[set(p[1]) for p in parts[i + 1 :]])
         out, labels = _contract(out, labels, other, other_labels, later)
     return _finish(out, labels, target)
+
+
+# -- two operands -------------------------------------------------------------------------------
+
+
+class _Plan(NamedTuple):
+    """How two operands are contracted: None where one already lies as it is needed."""
+
+    left: tuple[int, ...] | None
+    left_shape: tuple[int, ...] | None
+    right: tuple[int, ...] | None
+    right_shape: tuple[int, ...] | None
+    summed: bool
+    shape: tuple[int, ...] | None
+    order: tuple[int, ...] | None
+
+    def follow(self, a: Tensor, b: Tensor) -> Tensor:
+        a = a if self.left is None else a.permute(*self.left)
+        b = b if self.right is None else b.permute(*self.right)
+        a = a if self.left_shape is None else a.reshape(self.left_shape)
+        b = b if self.right_shape is None else b.reshape(self.right_shape)
+        out = matmul(a, b) if self.summed else a * b
+        out = out if self.shape is None else out.reshape(self.shape)
+        return out if self.order is None else out.permute(*self.order)
+
+
+@lru_cache(maxsize=256)
+def _plan(equation: str, a: tuple[int, ...], b: tuple[int, ...]) -> _Plan | None:
+    """The plan of an equation of two operands; None where a label is summed in one alone, repeated, or broadcasts."""
+    (la, lb), target = _parse(equation, [len(a), len(b)])
+    size = {**dict(zip(lb, b)), **dict(zip(la, a))}
+    if len(set(la)) < len(la) or len(set(lb)) < len(lb):
+        return None
+    if any(size[x] != n for labels, shape in ((la, a), (lb, b)) for x, n in zip(labels, shape)):
+        return None
+    shared = [x for x in la if x in lb]
+    if not la or not lb or any(x not in shared and x not in target for x in (*la, *lb)):
+        return None
+    batch, summed = [x for x in shared if x in target], [x for x in shared if x not in target]
+    rows, columns = [x for x in la if x not in shared], [x for x in lb if x not in shared]
+    lead, m, n = [size[x] for x in batch], [size[x] for x in rows], [size[x] for x in columns]
+    k = prod([size[x] for x in summed])
+    left, right = batch + rows + summed, batch + summed + columns
+    out, shape, final = batch + rows + columns, (*lead, *m, *n), (*lead, prod(m), prod(n))
+    to_left, to_right = (*lead, prod(m), k), (*lead, k, prod(n))
+    return _Plan(
+        _order(la, left), _unless(to_left, tuple([size[x] for x in left])),
+        _order(lb, right), _unless(to_right, tuple([size[x] for x in right])),
+        bool(summed), _unless(shape, final), _order(out, target),
+    )  # fmt: skip
+
+
+def _order(labels: Labels, wanted: Labels) -> tuple[int, ...] | None:
+    return None if labels == wanted else tuple([labels.index(x) for x in wanted])
+
+
+def _unless(shape: tuple[int, ...], same: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if shape == same else shape
 
 
 # -- reading the equation -----------------------------------------------------------------------
