@@ -89,3 +89,19 @@ def test_misuse_is_refused_in_the_same_types(m: Any) -> None:
         m.distributions.VonMises(0.0, -1.0)
     with pytest.raises(ValueError):
         m.distributions.ContinuousBernoulli(m.tensor(0.5), logits=m.tensor(0.5))
+
+
+def test_pareto_distance_knows_its_scales():
+    """The exponentials beneath two of equal scales are equal, but the scales have gradients."""
+    torch = pytest.importorskip("torch")
+    for scales in ((0.7, 0.7), (1.5, 0.7), (0.7, 1.5)):
+        found = []
+        for lib in (rl, torch):
+            given = [
+                lib.tensor(v, dtype=lib.float64, requires_grad=True) for v in (*scales, 3.0, 2.5)
+            ]
+            p, q = (lib.distributions.Pareto(given[i], given[2 + i]) for i in (0, 1))
+            told = lib.distributions.kl_divergence(p, q)
+            told.backward()
+            found.append([told.item(), *[t.grad.item() for t in given]])
+        assert found[0] == pytest.approx(found[1], rel=1e-12)

@@ -222,3 +222,12 @@ def test_schedules_write_into_a_learning_rate_that_is_a_tensor():
         schedule.step()
         assert opt.param_groups[0]["lr"] is lr and lr.item() == 0.25
         assert float(schedule.get_last_lr()[0]) == 0.25
+
+
+def test_several_groups_are_printed_as_torch_prints_them():
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (rl, torch):
+        a, b = (lib.nn.Parameter(lib.ones(2)) for _ in range(2))
+        found.append(repr(lib.optim.Adam([{"params": [a]}, {"params": [b], "lr": 0.2}])))
+    assert found[0] == found[1]

@@ -140,3 +140,23 @@ def test_statistics_of_large_draws() -> None:
     assert abs(rl.empty(n).geometric_(0.25).mean().item() - 4) < 0.15
     counts = np.bincount(rl.multinomial(rl.tensor([1.0, 3.0]), n, True).numpy())
     assert abs(counts[1] / n - 0.75) < 0.02
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["torch.randint(-3, 100, (4,), dtype=torch.uint8)", "torch.randint(0, 3, (4,), dtype=torch.bool)",
+     "torch.randint(0, 300, (4,), dtype=torch.int8)", "torch.randint(0, 2**20, (4,), dtype=torch.float16)",
+     "torch.randint(0, 9, (4,), dtype=torch.complex64)", "torch.zeros(4, dtype=torch.float16).random_(-5, 2**20)",
+     "torch.zeros(4, dtype=torch.complex64).random_()", "torch.zeros(4, dtype=torch.complex64).exponential_()",
+     "torch.zeros(4, dtype=torch.complex64).cauchy_()", "torch.zeros(4, dtype=torch.complex64).log_normal_()",
+     "torch.zeros(4, dtype=torch.complex64).geometric_(0.3)", "torch.zeros(4, dtype=torch.bool).geometric_(0.3)",
+     "torch.zeros(4, dtype=torch.complex64).bernoulli_(0.3)",
+     "torch.nn.functional.alpha_dropout(torch.ones(4, dtype=torch.int64), 0.4, training=True)"],
+)  # fmt: skip
+def test_numbers_that_a_dtype_cannot_hold_are_not_drawn(text):
+    """They wrapped around, became infinite, or lost their fraction without a word."""
+    torch = pytest.importorskip("torch")
+    with pytest.raises((RuntimeError, NotImplementedError)) as theirs:
+        eval(text, {"torch": torch})
+    with pytest.raises(type(theirs.value)):
+        eval(text, {"torch": rl})

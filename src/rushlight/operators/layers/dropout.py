@@ -243,6 +243,10 @@ def _alpha_dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
 def _alpha(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace: bool) -> Tensor:
     if not training or p == 0.0 or x._a.size == 0:
         return x
+    if x._a.dtype.kind in "biu":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {title(x.dtype)}"
+        )
     return change(x, _alpha_dropped, p, shape) if inplace else _alpha_dropped(x, p, shape)
 
 

@@ -68,6 +68,11 @@ def floating(name: str, d: dtype) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.title(d)}'")
 
 
+def real(name: str, d: dtype) -> None:
+    if d.category > dtypes.FLOATING:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.title(d)}'")
+
+
 # -- uniform and normal ----------------------------------------------------------------------------
 
 
@@ -222,11 +227,25 @@ def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
 # -- integers --------------------------------------------------------------------------------------
 
 
-def check_span(low: int, high: int) -> None:
+def check_span(low: int, high: int, d: dtype) -> None:
+    """Whether there are whole numbers between two ends, and `d` holds both of them."""
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    if d.category > dtypes.FLOATING:
+        raise RuntimeError(
+            "check_random_bounds handles only integral, floating-point and boolean types"
+        )
+    if d.category == dtypes.BOOL:
+        bottom, top = 0, 1
+    else:
+        limits: Any = dtypes.finfo(d) if d.category == dtypes.FLOATING else dtypes.iinfo(d)
+        bottom, top = int(limits.min), int(limits.max)
+    if low < bottom:
+        raise RuntimeError(f"from is out of bounds for {d.name}: {low} < {bottom}")
+    if high - 1 > top:
+        raise RuntimeError(f"to - 1 is out of bounds for {d.name}: {high - 1} > {top}")
 
 
 @public("torch")
@@ -274,8 +293,8 @@ def randint(
     if low is None:
         low = given.pop() if given else 0
     low, high = int(number(low)), int(number(high))
-    check_span(low, high)
     d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
+    check_span(low, high, d)
     where = out.device if out is not None and device is None else device
     return draw(RANDINT, generator, where, requires_grad, out, pin_memory, layout, low=low,
                 high=high, size=sizes("randint", (size,)), dtype=d)  # fmt: skip

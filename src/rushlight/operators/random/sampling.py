@@ -16,7 +16,7 @@ from ...runtime.door import Kernel, run
 from ..create.filled import dim_order, number
 from ..made_of.checks import between_zero_and_one, check_values
 from ..memory.copies import _write_op, _written
-from .draws import COINS, RANDINT, RANDOM, check_span, draw, floating
+from .draws import COINS, RANDINT, RANDOM, check_span, draw, floating, real
 from .generator import stream_for
 
 if TYPE_CHECKING:
@@ -250,10 +250,10 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
         args = (0, *args)  # random_(to)
     low, high = _two("random_", args, kwargs, ("from", "to"), (0, None))
     if high is None and not low:
+        real("random_kernel_cpu", self.dtype)
         return _fill(self, RANDOM, generator, kind="random", args=())
     low, high = int(low), _top(self.dtype) + 1 if high is None else int(high)
-    check_span(low, high)
-    _check_bounds(low, high, self.dtype)
+    check_span(low, high, self.dtype)
     return _fill(self, RANDINT, generator, low=low, high=high)
 
 
@@ -263,20 +263,6 @@ def _top(d: dtypes.dtype) -> int:
     if d.category == dtypes.FLOATING:
         return int(1 / dtypes.finfo(d).eps) * 2
     return int(np.iinfo(d.np).max)
-
-
-def _check_bounds(low: int, high: int, d: dtypes.dtype) -> None:
-    if d.category == dtypes.INTEGRAL:
-        info = np.iinfo(d.np)
-        bottom, top = int(info.min), int(info.max)
-    elif d.category == dtypes.BOOL:
-        bottom, top = 0, 1
-    else:
-        return
-    if low < bottom:
-        raise RuntimeError(f"from is out of bounds for {d.name}: {low} < {bottom}")
-    if high - 1 > top:
-        raise RuntimeError(f"to - 1 is out of bounds for {d.name}: {high - 1} > {top}")
 
 
 @public("Tensor")
@@ -291,6 +277,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         tensor([1., 1., 1.])
     """
     if not isinstance(p, Tensor):
+        real("bernoulli_scalar_cpu_", self.dtype)
         return _fill(self, COINS, generator, p=_probability(p))
     check_writable(self)
     _probabilities(p)
@@ -315,6 +302,11 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
         tensor([3.5083, 1.2304])
     """
     floating("exponential", self.dtype)
+    if self.dtype.category > dtypes.FLOATING:
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
+            f"you specified {dtypes.title(self.dtype)}"
+        )
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return _fill(self, RANDOM, generator, kind="exponential", args=(float(lambd),))
@@ -331,6 +323,9 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
         >>> torch.empty(3).geometric_(1 - 1e-9)
         tensor([1., 1., 1.])
     """
+    real("geometric_cpu", self.dtype)
+    if self.dtype.category == dtypes.BOOL:
+        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return _fill(self, RANDOM, generator, kind="geometric", args=(float(p),))
@@ -350,6 +345,11 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
         tensor([10.5977,  0.7648])
     """
     floating("cauchy", self.dtype)
+    if self.dtype.category > dtypes.FLOATING:
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {dtypes.title(self.dtype)}"
+        )
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     return _fill(self, RANDOM, generator, kind="cauchy", args=(float(median), float(sigma)))
@@ -369,6 +369,7 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
         tensor([4.6692, 0.7457])
     """
     floating("log_normal", self.dtype)
+    real("log_normal_cpu", self.dtype)
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     return _fill(self, RANDOM, generator, kind="log_normal", args=(float(mean), float(std)))
