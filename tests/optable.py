@@ -63,6 +63,15 @@ class T:
         return np.asarray(rng.uniform(self.low, self.high, self.shape))
 
 
+_STREAM = np.random.RandomState(0)
+
+
+def seeded(seed: int) -> np.random.RandomState:
+    """What `RandomState(seed)` draws, until the next call of this: a new one takes 0.4 ms, more than most ops."""
+    _STREAM.seed(seed)
+    return _STREAM
+
+
 class Row:
     """One op call: name, arguments, and which checks apply (options start with an underscore)."""
 
@@ -98,7 +107,7 @@ class Row:
 
     def arrays(self, float_dtype: str = "float64") -> list[np.ndarray]:
         """Sample inputs: the same numbers every time, whatever the dtype."""
-        rng = np.random.RandomState(zlib.crc32(repr(self).encode()) & 0x7FFFFFFF)
+        rng = seeded(zlib.crc32(repr(self).encode()) & 0x7FFFFFFF)
         return [spec.make(rng, float_dtype) for spec in self.specs()]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from optable import Row, all_rows, call, flat
+from optable import Row, all_rows, call, flat, seeded
 from rushlight.core.tensor import Tensor, wrap
 from rushlight.operators import load_all
 
@@ -19,7 +19,7 @@ CALLS = 4
 
 
 def inputs(row: Row, seed: int, grad: bool) -> list[Tensor]:
-    rng = np.random.RandomState(seed)
+    rng = seeded(seed)
     made = []
     for spec in row.specs():
         t = wrap(np.array(spec.make(rng, "float32")))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from optable import Row, all_rows, call, flat, resolve, substitute
+from optable import Row, all_rows, call, flat, resolve, seeded, substitute
 from rushlight.core.op import OPS
 from rushlight.core.tensor import wrap
 from rushlight.operators import load_all
@@ -22,10 +22,12 @@ GRAD_ROWS = [r for r in ROWS if r.grad and any(s.grad for s in r.specs())]
 TOLERANCE = {"float64": 1e-9, "float32": 2e-5, "float16": 2e-3, "bfloat16": 2e-2}
 
 
-@pytest.fixture(autouse=True)
-def _in_float32(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def _in_float32():
     """The oracle computes on the CPU, without TF32, which cuDNN uses by default."""
-    monkeypatch.setattr(rl.backends.cudnn, "allow_tf32", False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rl.backends.cudnn, "allow_tf32", False)
+        yield
 
 
 def rows(which: list[Row]) -> Any:
@@ -104,7 +106,7 @@ def test_forward_agrees_with_torch(row: Row, dtype: str, device: str) -> None:
 
 def gradients(lib: Any, row: Row, ins: list) -> list:
     outs = [o for o in flat(call(lib, row, ins)) if hasattr(o, "requires_grad") and o.requires_grad]
-    rng = np.random.RandomState(7)
+    rng = seeded(7)
     loss = None
     for o in outs:
         w = rng.uniform(0.5, 1.5, tuple(o.shape))
