@@ -98,7 +98,7 @@ def test_the_kernel_on_a_gpu(pair):
     from rushlight.runtime.cuda.bodies.casts import casts
 
     source, to = [getattr(torch, name) for name in pair]
-    given = [torch.randn(*shape).to(source) for shape in ((), (1,), (7,), (64, 3, 3, 3), (5, 1000))]
+    given = [torch.randn(shape).to(source) for shape in ((), (1,), (7,), (64, 3, 3, 3), (5, 1000))]
     given += [torch.randn(8, 6, 3, 3).to(source).contiguous(memory_format=torch.channels_last)]
     given += [torch.randn(9).to(source)[1:], torch.zeros(0, dtype=source)]
     given = (given * 10)[:70]

@@ -208,7 +208,7 @@ def test_exports_agree(story: Path, run: Path, tmp_path) -> None:
 
 
 def test_exports_of_weights(story: Path, run: Path, tmp_path) -> None:
-    saved = rl.load(run / "best.pth")["model"]
+    saved = rl.load(run / "best.pth", map_location="cpu")["model"]
     assert cli("export", run, "--to", "pth", "--out", tmp_path / "w.pth", cwd=story).returncode == 0
     assert all(rl.equal(v, saved[k]) for k, v in rl.load(tmp_path / "w.pth").items())
     pytest.importorskip("safetensors")
@@ -230,7 +230,7 @@ def test_exports_of_weights(story: Path, run: Path, tmp_path) -> None:
         cwd=story,
     )
     assert again.returncode == 0, again.stderr
-    tuned = rl.load(story / "tuned" / "last.pth")["model"]
+    tuned = rl.load(story / "tuned" / "last.pth", map_location="cpu")["model"]
     moved = [k for k in tuned if not rl.equal(tuned[k], saved[k])]
     assert moved == ["fc3.weight", "fc3.bias"]
 

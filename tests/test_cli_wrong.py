@@ -53,7 +53,7 @@ WRONG: list[tuple[str, str]] = [
     ("train --augment stong", "did you mean strong?"),
     ("train --cache ram", "choose from auto, memory, disk, none"),
     ("train --amp bf61", "did you mean bf16?"),
-    ("train --amp fp16", "on the CPU use --amp bf16"),
+    ("train --device cpu --amp fp16", "on the CPU use --amp bf16"),
     ("train --log tensorbord", "choose from wandb, mlflow"),
     ("train --device cdua", "did you mean cuda?"),
     ("train --device gpu", "did you mean cuda?"),

@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
         "MASTER_",
     )
     kept = {k: v for k, v in os.environ.items() if not k.startswith(gone)}
-    return {**kept, "OMP_NUM_THREADS": "1"}
+    return {**kept, "OMP_NUM_THREADS": "1", "RUSHLIGHT_NO_CUDA": "1"}
 
 
 def python(*words: str, timeout: float = 120) -> subprocess.CompletedProcess:

@@ -311,8 +311,9 @@ def test_a_container_without_parameters_of_its_own_is_sharded() -> None:
         rl.manual_seed(0)
         net = rl.nn.Sequential(rl.nn.Linear(2, 3), rl.nn.Linear(3, 1))
         plain = copy.deepcopy(net)
+        mesh = dist.init_device_mesh("cpu", (1,))
         for part in (*net, net):
-            dist.fsdp.fully_shard(part)
+            dist.fsdp.fully_shard(part, mesh=mesh)
         x = rl.ones(4, 2)
         for _ in range(2):  # the second pass gathers ahead
             out = net(x)

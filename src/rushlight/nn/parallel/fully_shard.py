@@ -192,7 +192,7 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
         ...         return self.forward(x) * 2
         >>> net = fully_shard(Net(2, 1))
         >>> register_fsdp_forward_method(net, "twice")
-        >>> net.twice(torch.ones(3, 2)).shape
+        >>> net.twice(torch.ones(3, 2, device=net.weight.device)).shape
         torch.Size([3, 1])
         >>> dist.destroy_process_group()
     """
@@ -312,7 +312,7 @@ def fully_shard(
         >>> for layer in net:
         ...     _ = fully_shard(layer)
         >>> _ = fully_shard(net)
-        >>> net(torch.ones(4, 2)).shape
+        >>> net(torch.ones(4, 2, device=net[0].weight.device)).shape
         torch.Size([4, 1])
         >>> dist.destroy_process_group()
     """
