@@ -31,7 +31,7 @@ def run(tmp_path_factory) -> Path:
                     folder / f"{i}.png"
                 )
     args = ["train", "--data", str(root / "data"), "--size", "16", "--out", str(root / "out"),
-            "--epochs", "2", "--batch-size", "4", "--quiet", "--width", "1"]  # fmt: skip
+            "--epochs", "2", "--batch-size", "4", "--quiet", "--model", "lenet", "--width", "1"]  # fmt: skip
     assert main(args) == 0
     return root
 
