@@ -143,15 +143,16 @@ static idx *batch_places(PyArrayObject *x, PyArrayObject *y, npy_intp *shape, in
     for (int which = 0; which < 2; which++) {
         PyArrayObject *a = both[which];
         const int missing = lead - (PyArray_NDIM(a) - 2);
-        for (idx n = 0; n < batch; n++) {
-            idx rest = n, place = 0;
-            for (int d = lead - 1; d >= 0; d--) {
-                const idx i = rest % shape[d];
-                rest /= shape[d];
-                if (d >= missing && PyArray_DIM(a, d - missing) > 1)
-                    place += i * (PyArray_STRIDE(a, d - missing) / 4);
-            }
+        idx i[DIMS] = {0}, place = 0;
+        for (idx n = 0; n < batch; n++) { /* the next one, without divisions */
             at[which * batch + n] = place;
+            for (int d = lead - 1; d >= 0; d--) {
+                const int stays = d < missing || PyArray_DIM(a, d - missing) == 1;
+                const idx step = stays ? 0 : PyArray_STRIDE(a, d - missing) / 4;
+                place += step;
+                if (++i[d] < shape[d]) break;
+                place -= i[d] * step, i[d] = 0;
+            }
         }
     }
     return at;

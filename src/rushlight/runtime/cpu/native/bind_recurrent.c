@@ -106,6 +106,61 @@ static void multiply_frames(float *c, const float *d, const float *h, idx frames
     columns_run(&x);
 }
 
+/* -- the same weights at every step: packed once ------------------------------------------------------ */
+
+typedef struct {
+    float *packed; /* panels [k][width] of B, or NULL: then B is packed at every step */
+    size_t bytes;
+    idx n, k, width;
+    Gemm g;
+} Panels;
+
+/* B (k, n) is w, or w transposed if `flip`. */
+static void panels_make(Panels *p, const Walk *w, const float *b, idx n, idx k, int flip) {
+    *p = (Panels){.n = n, .k = k, .width = 2 * RL->lanes};
+    const idx panels = (n + p->width - 1) / p->width;
+    if (w->frames < 64 || w->batch < 2 || w->batch > MOST_ROWS_HERE || (n % RL->lanes && RL->lanes != 16)) return;
+    p->bytes = (size_t)(panels * p->width * k) * 4;
+    p->packed = memory_take(p->bytes);
+    for (idx i = 0; p->packed && i < panels; i++) {
+        float *to = p->packed + i * p->width * k;
+        const idx from = i * p->width, cols = n - from < p->width ? n - from : p->width;
+        if (flip) RL->transpose(b + from * k, cols, k, k, to, p->width);
+        else
+            for (idx r = 0; r < k; r++) memcpy(to + r * p->width, b + r * n + from, (size_t)cols * 4);
+    }
+}
+
+static void panels_done(Panels *p) {
+    if (p->packed) memory_give(p->packed, p->bytes);
+}
+
+static void panels_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Panels *p = what;
+    const idx panels = (p->n + p->width - 1) / p->width;
+    for (idx j = share(panels, i, parts); j < share(panels, i + 1, parts); j++) {
+        Gemm g = p->g;
+        const idx from = j * p->width;
+        g.n = p->n - from < p->width ? p->n - from : p->width;
+        g.b = p->packed + from * p->k;
+        g.c += from;
+        if (g.bias) g.bias += from;
+        RL->gemm(&g, NULL);
+    }
+}
+
+/* c = (add ? c : 0) + a B; `w` and `flip` are what B was made of. */
+static void multiply_panels(Panels *p, float *c, const float *a, const float *w, idx m, int flip, int add, const float *bias) {
+    if (!p->packed) {
+        multiply(c, a, w, m, p->n, p->k, flip, add, bias);
+        return;
+    }
+    p->g = (Gemm){.m = m, .k = p->k, .a = a, .bias = bias, .c = c, .a_row = p->k, .a_col = 1, .b_row = p->width,
+                  .b_col = 1, .ldc = p->n, .add = add};
+    const double ns = 2.0 * (double)(m * p->n) * (double)p->k / FLOPS_PER_NS;
+    threads_run(panels_part, p, threads_parts(ns, (p->n + p->width - 1) / p->width));
+}
+
 /* -- LSTM ------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -129,14 +184,17 @@ static void lstm_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
 static void lstm_walk(Layer *q) {
     const Walk *w = q->w;
     const idx n = w->hidden;
+    Panels p;
+    panels_make(&p, w, q->w_hh, 4 * n, n, 1);
     for (idx s = 0; s < w->steps; s++) {
         const idx t = w->reverse ? w->steps - 1 - s : s;
         q->rows = w->alive[t], q->first = w->first[t];
         memcpy(q->h_before + q->first * n, q->h, (size_t)(q->rows * n) * 4);
         memcpy(q->z, q->xw + q->first * 4 * n, (size_t)(q->rows * 4 * n) * 4);
-        multiply(q->z, q->h, q->w_hh, q->rows, 4 * n, n, 1, 1, NULL);
+        multiply_panels(&p, q->z, q->h, q->w_hh, q->rows, 1, 1, NULL);
         threads_run(lstm_rows, q, threads_parts((double)(q->rows * n) * 10.0, q->rows));
     }
+    panels_done(&p);
 }
 
 static PyObject *lstm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -182,12 +240,15 @@ static void lstm_grad_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
 static void lstm_grad_walk(Layer *q) {
     const Walk *w = q->w;
     const idx n = w->hidden;
+    Panels p;
+    panels_make(&p, w, q->w_hh, n, 4 * n, 0);
     for (idx s = 0; s < w->steps; s++) {
         const idx t = w->reverse ? s : w->steps - 1 - s;
         q->rows = w->alive[t], q->first = w->first[t];
         threads_run(lstm_grad_rows, q, threads_parts((double)(q->rows * n) * 6.0, q->rows));
-        multiply(q->h, q->d + q->first * 4 * n, q->w_hh, q->rows, n, 4 * n, 0, 0, NULL);
+        multiply_panels(&p, q->h, q->d + q->first * 4 * n, q->w_hh, q->rows, 0, 0, NULL);
     }
+    panels_done(&p);
 }
 
 /* A gradient to start from: a copy of what arrived, or zeros. */
@@ -242,13 +303,16 @@ static void gru_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
 static void gru_walk(Layer *q) {
     const Walk *w = q->w;
     const idx n = w->hidden;
+    Panels p;
+    panels_make(&p, w, q->w_hh, 3 * n, n, 1);
     for (idx s = 0; s < w->steps; s++) {
         const idx t = w->reverse ? w->steps - 1 - s : s;
         q->rows = w->alive[t], q->first = w->first[t];
         memcpy(q->h_before + q->first * n, q->h, (size_t)(q->rows * n) * 4);
-        multiply(q->z, q->h, q->w_hh, q->rows, 3 * n, n, 1, 0, q->b_hh);
+        multiply_panels(&p, q->z, q->h, q->w_hh, q->rows, 1, 0, q->b_hh);
         threads_run(gru_rows, q, threads_parts((double)(q->rows * n) * 8.0, q->rows));
     }
+    panels_done(&p);
 }
 
 static PyObject *gru(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -294,12 +358,15 @@ static void gru_grad_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
 static void gru_grad_walk(Layer *q) {
     const Walk *w = q->w;
     const idx n = w->hidden;
+    Panels p;
+    panels_make(&p, w, q->w_hh, n, 3 * n, 0);
     for (idx s = 0; s < w->steps; s++) {
         const idx t = w->reverse ? s : w->steps - 1 - s;
         q->rows = w->alive[t], q->first = w->first[t];
         threads_run(gru_grad_rows, q, threads_parts((double)(q->rows * n) * 4.0, q->rows));
-        multiply(q->h, q->e + q->first * 3 * n, q->w_hh, q->rows, n, 3 * n, 0, 1, NULL);
+        multiply_panels(&p, q->h, q->e + q->first * 3 * n, q->w_hh, q->rows, 0, 1, NULL);
     }
+    panels_done(&p);
 }
 
 static void sum_frames(const float *e, idx frames, idx n, float *out) {

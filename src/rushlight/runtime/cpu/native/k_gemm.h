@@ -199,6 +199,54 @@ static void K(gemm_thin)(const Gemm *g) {
     }
 }
 
+#define SMALL 8192 /* numbers of B that stay in the first cache, */
+#define LOW MOST_ROWS_HERE /* and rows of A, for which packing either takes longer than it saves */
+
+/* `rows` rows and `wide` vectors of C from column j on, of which `cols` numbers are C's; A and B are read where they lie. */
+INLINE void gemm_here(const Gemm *g, idx i, idx j, idx cols, const int rows, const int wide, const int partial) {
+    vf t[4][2];
+    const float *a = g->a + i * g->a_row, *b = g->b + j;
+    const idx rest = cols - (wide - 1) * VL;
+    UNROLL for (int r = 0; r < rows; r++)
+        UNROLL for (int c = 0; c < wide; c++) t[r][c] = (vf){0};
+    for (idx p = 0; p < g->k; p++, a += g->a_col, b += g->b_row) {
+        vf col[2];
+        UNROLL for (int c = 0; c < wide; c++)
+            col[c] = partial && c == wide - 1 ? load_some(b + c * VL, rest, 0) : load(b + c * VL);
+        UNROLL for (int r = 0; r < rows; r++) {
+            const vf row = spread(a[r * g->a_row]);
+            UNROLL for (int c = 0; c < wide; c++) t[r][c] += row * col[c];
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++)
+        UNROLL for (int c = 0; c < wide; c++) {
+            float *at = g->c + (i + r) * g->ldc + j + c * VL;
+            const idx left = partial && c == wide - 1 ? rest : VL;
+            vf v = t[r][c];
+            if (g->add) v += GET(at);
+            if (g->bias) v += GET(g->bias + j + c * VL);
+            PUT(at, v);
+        }
+}
+
+INLINE void gemm_lines(const Gemm *g, idx j, idx cols, const int wide, const int partial) {
+    idx i = 0;
+    for (; i + 4 <= g->m; i += 4) gemm_here(g, i, j, cols, 4, wide, partial);
+    for (; i < g->m; i++) gemm_here(g, i, j, cols, 1, wide, partial);
+}
+
+/* Small matrices, of which a batch has many: nothing is packed. The sums are those of the tiles. */
+static void K(gemm_small)(const Gemm *g) {
+    idx j = 0;
+    for (; j + 2 * VL <= g->n; j += 2 * VL) gemm_lines(g, j, 2 * VL, 2, 0);
+    const idx left = g->n - j;
+    if (left == VL) gemm_lines(g, j, VL, 1, 0);
+#if VL == 16 /* others have no loads of a part of a vector */
+    else if (left > VL) gemm_lines(g, j, left, 2, 1);
+    else if (left > 0) gemm_lines(g, j, left, 1, 1);
+#endif
+}
+
 INLINE void gemm_block(const Gemm *g, const float *a, const float *b, idx b_step, idx kc, float *c, idx rows,
                        idx cols, const float *bias, int add, const int high, const int wide) {
     vf acc[MR][NRV];
@@ -252,6 +300,11 @@ static void K(gemm)(const Gemm *g, float *scratch) {
     }
     if (g->m <= THIN && g->b_col == 1 && g->n >= 2 * VL && g->k * g->n > 8192) { /* less: tiles, which keep C in registers */
         K(gemm_thin)(g);
+        return;
+    }
+    const int here = g->b_row == 2 * VL && g->n <= 2 * VL; /* a panel of B as it is packed */
+    if (g->m <= LOW && g->b_col == 1 && (here || (g->k <= KC && g->k * g->n <= SMALL)) && (VL == 16 || g->n % VL == 0)) {
+        K(gemm_small)(g);
         return;
     }
     /* With few rows a piece of B is used once: it need not outlast the second cache. */

@@ -9,6 +9,7 @@ typedef ptrdiff_t idx;
 
 /* C[m][n] (row stride ldc) = A B, added to what C holds when `add`; element (i, k) of A is at
  * a[i * a_row + k * a_col]. `bias` (n floats, or NULL) is added to every row. */
+#define MOST_ROWS_HERE 96 /* of A: a B of two vectors' width (2 * lanes floats from row to row) is not packed again */
 typedef struct {
     idx m, n, k;
     const float *a, *b, *bias;
