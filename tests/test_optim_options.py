@@ -231,3 +231,61 @@ def test_several_groups_are_printed_as_torch_prints_them():
         a, b = (lib.nn.Parameter(lib.ones(2)) for _ in range(2))
         found.append(repr(lib.optim.Adam([{"params": [a]}, {"params": [b], "lr": 0.2}])))
     assert found[0] == found[1]
+
+
+RESUMED = {
+    "StepLR": {"step_size": 2}, "MultiStepLR": {"milestones": [2, 4]}, "ExponentialLR": {"gamma": 0.5}, "ConstantLR": {"total_iters": 4},
+    "LinearLR": {"total_iters": 4}, "PolynomialLR": {"total_iters": 6}, "CosineAnnealingLR": {"T_max": 6},
+    "CosineAnnealingWarmRestarts": {"T_0": 3}, "LambdaLR": {"lr_lambda": lambda e: 1 / (1 + e)}, "MultiplicativeLR": {"lr_lambda": lambda e: 0.9},
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", RESUMED)
+@pytest.mark.parametrize("last", [0, 1, 3, 5])
+def test_a_schedule_that_goes_on_begins_with_the_rate_that_was_saved(name, last):
+    """The constructor's own step must not be one ahead of the checkpoint."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (rl, torch):
+        group = {"params": [lib.nn.Parameter(lib.ones(1))], "lr": 0.07, "initial_lr": 0.1}
+        opt = lib.optim.SGD([group], lr=0.1)
+        schedule = getattr(lib.optim.lr_scheduler, name)(opt, last_epoch=last, **RESUMED[name])
+        found.append([opt.param_groups[0]["lr"]])
+        for _ in range(4):
+            opt.step()
+            schedule.step()
+            found[-1].append(opt.param_groups[0]["lr"])
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+SEQUENCES = {
+    "from the second": lambda s, o: s.SequentialLR(o, [s.ConstantLR(o, 0.5, 3), s.ExponentialLR(o, 0.9)], milestones=[0]),
+    "from the last": lambda s, o: s.SequentialLR(o, [s.ConstantLR(o), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], milestones=[0, 0]),
+    "in each other": lambda s, o: s.SequentialLR(o, [s.SequentialLR(o, [s.ConstantLR(o, 0.5, 3), s.ExponentialLR(o, 0.9)], [2]), s.StepLR(o, 2)], [4]),
+    "chained inside": lambda s, o: s.SequentialLR(o, [s.ChainedScheduler([s.ConstantLR(o, 0.5, 3), s.ExponentialLR(o, 0.9)]), s.StepLR(o, 2)], [4]),
+    "factors": lambda s, o: s.SequentialLR(o, [s.ExponentialLR(o, 0.9), s.MultiplicativeLR(o, lambda e: 0.8)], [3]),
+    "a plateau": lambda s, o: s.SequentialLR(o, [s.ReduceLROnPlateau(o), s.StepLR(o, 2)], [4]),
+    "a chained plateau": lambda s, o: s.ChainedScheduler([s.ReduceLROnPlateau(o), s.StepLR(o, 2)]),
+    "nothing": lambda s, o: s.SequentialLR(o, [], []),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("how", SEQUENCES)
+def test_sequences_of_schedules_go_as_torchs(how):
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (rl, torch):
+        opt = lib.optim.SGD([lib.nn.Parameter(lib.ones(1))], lr=1.0)
+        try:
+            schedule = SEQUENCES[how](lib.optim.lr_scheduler, opt)
+        except ValueError:
+            found.append(["refused"])
+            continue
+        found.append([opt.param_groups[0]["lr"]])
+        for _ in range(7):
+            opt.step()
+            schedule.step()
+            found[-1].append(opt.param_groups[0]["lr"])
+    assert found[0] == (found[1] if found[1] == ["refused"] else pytest.approx(found[1]))

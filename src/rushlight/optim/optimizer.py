@@ -138,7 +138,9 @@ class Optimizer:
     _post_hooks: Any = _Own()
     _file_hooks: Any = _Own()
     _fills: dict[str, Any] = {}  # options that files of older versions lack
-    _host: tuple[str, ...] = ()  # states that are tensors of one number on the host, whatever the device
+    _host: tuple[
+        str, ...
+    ] = ()  # states that are tensors of one number on the host, whatever the device
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -35,6 +35,7 @@ class LRScheduler:
     """
 
     _skip_step_at_init = False
+    _is_initial = False  # while the constructor steps: one that goes on has its rate already
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -50,7 +51,14 @@ class LRScheduler:
         self.last_epoch = last_epoch
         self._step_count = 0
         self._start = optimizer._step_count
-        self.step()
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
 
     def get_lr(self) -> list[float]:
         """The learning rates of this epoch, from those of the last one."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from .cycles import ReduceLROnPlateau
 from .optimizer import Optimizer
 from .schedule_base import LRScheduler, load_functions, per_group, rates, saved_functions, set_rate
 
@@ -70,7 +71,7 @@ class MultiplicativeLR(LambdaLR):
     """
 
     def get_lr(self) -> list[float]:
-        if self.last_epoch <= 0:
+        if self._is_initial:
             return self._same()
         return [g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self._groups)]
 
@@ -245,7 +246,7 @@ class LinearLR(LRScheduler):
     def get_lr(self) -> list[float]:
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._same()
         rise = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
@@ -282,7 +283,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        return self._same() if self.last_epoch == 0 else self._scaled(self.gamma)
+        return self._same() if self._is_initial else self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[float]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
@@ -317,7 +318,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._same()
         left = 1.0 - self.last_epoch / self.total_iters
         return self._scaled((left / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power)
@@ -356,7 +357,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        if self.last_epoch == 0:
+        if self._is_initial:
             return self._same()
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
@@ -436,7 +437,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.last_epoch += 1
             self.T_cur += 1
             if self.T_cur >= self.T_i:
-                self.T_cur -= self.T_i
+                self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
         else:
             if epoch < 0:
@@ -455,6 +456,35 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
         self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
         self.T_i = self.T_0 * self.T_mult**n
+
+
+def _check_members(name: str, schedulers: Sequence[Any], optimizer: Optimizer) -> None:
+    """Whether schedules may be parts of another: of one optimiser, and asked for nothing but a step."""
+    if not schedulers:
+        raise ValueError(f"{name} expects at least one scheduler, but got no scheduler.")
+    for i, s in enumerate(schedulers):
+        if not hasattr(s, "optimizer"):
+            raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+        if isinstance(s, ReduceLROnPlateau):
+            raise ValueError(
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
+                f"when calling `step`, but got one at index {i} in the given schedulers sequence."
+            )
+        if s.optimizer is not optimizer:
+            raise ValueError(
+                f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {type(s).__name__} at "
+                f"index {i} has {s.optimizer}, which is different from {type(optimizer).__name__}."
+            )
+
+
+def _undo(schedulers: Sequence[Any]) -> None:
+    """Take back the first step of every schedule, and of those inside it."""
+    for s in schedulers:
+        if hasattr(s, "_schedulers"):
+            _undo(s._schedulers)
+        else:
+            s.last_epoch -= 1
+            s._step_count -= 1
 
 
 class SequentialLR(LRScheduler):
@@ -487,28 +517,23 @@ class SequentialLR(LRScheduler):
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
+        _check_members("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the "
                 f"number of milestone points, but got number of schedulers {len(schedulers)} and the "
                 f"number of milestones to be equal to {len(milestones)}"
             )
-        for s in schedulers:
-            if s.optimizer is not optimizer:
-                raise ValueError(
-                    "SequentialLR expects all schedulers to belong to the same optimizer"
-                )
         self._schedulers = list(schedulers)
         self._milestones = list(milestones)
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         for group in optimizer.param_groups:  # undo the first step of every schedule
             set_rate(group, group["initial_lr"])
-        for s in schedulers:
-            s.last_epoch -= 1
-            s._step_count -= 1
-        schedulers[0].step()
-        self._last_lr = schedulers[0].get_last_lr()
+        _undo(self._schedulers)
+        first = self._schedulers[bisect_right(self._milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
         self.last_epoch += 1
@@ -564,6 +589,7 @@ class ChainedScheduler(LRScheduler):
             )
         self._schedulers = list(schedulers)
         self.optimizer = optimizer or schedulers[0].optimizer
+        _check_members("ChainedScheduler", schedulers, self.optimizer)
         self._last_lr = rates(self.optimizer)
 
     def step(self, epoch: int | None = None) -> None:
