@@ -110,6 +110,10 @@ static int gemm_of(Gemm *g, PyArrayObject *x, PyArrayObject *y, int flip_x, int 
     g->b_row = PyArray_STRIDE(y, y_in) / 4;
     g->b_col = PyArray_STRIDE(y, col) / 4;
     g->ldc = g->n;
+    /* Along a dim of one number the step says nothing: the one that products like best. */
+    if (g->n == 1) g->b_col = 1;
+    if (g->m == 1) g->a_row = g->k;
+    if (g->k == 1) g->a_col = 1, g->b_row = g->n;
     return g->m > 0 && g->n > 0 && g->k > 0 && PyArray_DIM(y, y_in) == g->k;
 }
 
