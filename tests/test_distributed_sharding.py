@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from test_distributed import HERE, environment, launch, needs_mpi
+from test_distributed import HERE, environment, free_port, launch, needs_mpi
 
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 
 
-def theirs(count: int, script: str, *args: str) -> None:
-    """The script by PyTorch's own launcher, where the oracle is installed."""
+@functools.cache
+def oracle() -> subprocess.Popen:
+    """A process that has imported PyTorch, from which its ranks are forked; it ends with this one."""
     pytest.importorskip("torch")
-    words = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]  # fmt: skip
-    done = subprocess.run(
-        [*words, str(HERE / script), *args], capture_output=True, text=True, timeout=200, env=environment()
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = [sys.executable, "-W", "ignore", str(HERE / "forked.py")]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ends() -> Iterator[None]:
+    yield
+    if oracle.cache_info().currsize:
+        with oracle() as process:  # its pipes are closed, and it ends
+            assert process.stdin is not None
+        oracle.cache_clear()
+
+
+def theirs(count: int, script: str, *args: str) -> None:
+    """The script by PyTorch's ranks, where the oracle is installed."""
+    process = oracle()
+    assert process.stdin is not None and process.stdout is not None
+    print(
+        json.dumps([count, free_port(), str(HERE / script), *args]), file=process.stdin, flush=True
+    )
+    said = json.loads(process.stdout.readline())
+    assert said is None, said
 
 
 def compare(count: int, script: str, parts: str, folder: Path, limit: float = 2e-3) -> int:
