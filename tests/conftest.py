@@ -19,6 +19,9 @@ import counting
 import order
 import rushlight
 
+# Tests are about eager calls unless they ask for more; RUSHLIGHT_TRACE=1 has all of them traced.
+rushlight.tracing(os.environ.get("RUSHLIGHT_TRACE") == "1")
+
 # A CI job that runs in the background is started with SIGINT ignored, and its children inherit that;
 # tests of Ctrl-C need it as a terminal gives it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -748,15 +748,20 @@ def test_random_loops() -> None:
     [
         (["--explain", "a.py", "--trace"], True, True, ["a.py", "--trace"]),
         (["--trace", "a.py"], True, False, ["a.py"]),
-        (["a.py", "--explain"], False, False, ["a.py", "--explain"]),
+        (["a.py", "--explain"], None, False, ["a.py", "--explain"]),
+        (["--no-trace", "a.py"], False, False, ["a.py"]),
+        (["--explain", "--no-trace", "a.py"], False, False, ["a.py"]),
     ],
 )
 def test_options_of_run(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], trace: bool, explain: bool, left: list[str]
-) -> None:
+    monkeypatch: pytest.MonkeyPatch, words: list[str], trace: bool | None, explain: bool,
+    left: list[str],
+) -> None:  # fmt: skip
+    from rushlight.base.config import settings
     from rushlight.cli import tracing
 
-    monkeypatch.setattr(tracing, "_asked", {"trace": False, "explain": False})
+    monkeypatch.setattr(settings, "trace", "")
+    monkeypatch.setattr(tracing, "_asked", {"trace": None, "explain": False})
     assert tracing.take_options(words) == left
     assert tracing._asked == {"trace": trace, "explain": explain}
 

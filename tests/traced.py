@@ -36,19 +36,23 @@ def run_traced(program: Callable[..., Any], *args: Any) -> tuple[Any, Seen]:
     elders = frozenset(threading.enumerate())  # left by other tests: they do not know the program
     alone = tracer.alone
     tracer.alone = lambda: alone() or elders.issuperset(threading.enumerate())
+    before = rl.tracing(False)
     rl.tracing(True)
     try:
         out = program(*args)
         return out, Seen(here.tracer)
     finally:
         rl.tracing(False)
+        rl.tracing(before)
         meeting.barred, meeting.timed, tracer.alone = barred, timed, alone
 
 
 def both(program: Callable[..., Any], *args: Any, replays: int = 1, exact: bool = False) -> Seen:
     """Run a program eager and traced from the same seed; its answers must agree."""
     rl.manual_seed(0)
+    before = rl.tracing(False)
     expected = program(*args)
+    rl.tracing(before)
     state = rl.get_rng_state().numpy().copy()
     rl.manual_seed(0)
     found, seen = run_traced(program, *args)

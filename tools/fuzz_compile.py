@@ -302,6 +302,7 @@ def check(case: Case, sides: dict[str, Callable] = SIDES) -> str | None:
     """How compiled or traced differ from eager, or None."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        torch.tracing(False)  # of plain calls
         eager = Side(case, lambda fn: fn)
         others = {name: Side(case, wrap) for name, wrap in sides.items()}
         for i in range(CALLS):

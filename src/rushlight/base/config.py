@@ -55,7 +55,8 @@ class Settings:
         self.no_cuda = _env("RUSHLIGHT_NO_CUDA", "0") == "1"
         # "refuse" makes jit.script an error; otherwise it returns its argument and says so once.
         self.jit = _env("RUSHLIGHT_JIT", "eager")
-        # "1" traces the loops of a program from its beginning, "0" forbids it even to `rushlight run --trace`.
+        # "1" traces the loops of a program from their beginning, "0" forbids it even to `rushlight run --trace`;
+        # otherwise `rushlight run` traces loops that go on for a second, see core/hot.py.
         self.trace = _env("RUSHLIGHT_TRACE", "")
         # Whether `compile` splits what it cannot replay as a whole on the CPU, too: for tests of splitting.
         self.split_on_cpu = False

@@ -1,4 +1,4 @@
-"""`rushlight run --trace` and `--explain`: loops traced in a script, and a table of what became of them."""
+"""`rushlight run`: loops of a script are traced; with `--explain` a table says what became of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_asked: dict[str, bool] = {"trace": False, "explain": False}
+# What the command line asks for; None: loops that go on for long enough are traced.
+_asked: dict[str, bool | None] = {"trace": None, "explain": False}
 
 
 def take_options(rest: list[str]) -> list[str]:
@@ -27,13 +28,17 @@ def take_options(rest: list[str]) -> list[str]:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Trace the loops of the block, if that was asked for, and say at its end what became of them."""
-    if not _asked["trace"]:
-        yield
-        return
+    """Trace the loops of the block, unless that is forbidden, and say at its end what became of them, if asked for."""
     import rushlight as rl
+    from rushlight.base.config import settings
+    from rushlight.core.hot import trace_by_itself
 
-    rl.tracing(True)
+    if settings.trace == "0":
+        rl.tracing(False)
+    elif _asked["trace"]:
+        rl.tracing(True)
+    else:
+        trace_by_itself()
     try:
         yield
     finally:

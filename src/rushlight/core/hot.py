@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..runtime.door import Kernel, run
 from ..runtime.thread import here, settle, tracers
 
 _PACKAGE = __name__.split(".")[0] + "."
+_PATIENCE = 1.0  # seconds that a loop goes on before it is traced without being asked for
+_MOST = 4096  # places that are remembered
 
 
 class Meeting:
@@ -35,13 +38,21 @@ class Watch:
 
     awake = False  # whether backward passes are to be told
 
-    def __init__(self) -> None:
-        self.seen: set[Any] = set()
+    def __init__(self, patience: float = 0.0) -> None:
+        self.seen: dict[Any, float] = {}  # places, and when they were first passed
         self.loading = False  # a handler of a signal may pass a place while the tracer is imported
+        # Loading the tracer takes as long as hundreds of iterations: not for what is soon over.
+        self.patience = patience
 
     def _pass(self, place: Any) -> None:
-        if place not in self.seen or meeting.barred is not None or self.loading:
-            self.seen.add(place)
+        now = time.perf_counter()
+        first = self.seen.get(place)
+        if first is None:
+            if len(self.seen) >= _MOST:
+                self.seen.clear()
+            self.seen[place] = now
+            return
+        if now - first < self.patience or meeting.barred is not None or self.loading:
             return
         load, self.loading = meeting.tracer, True
         try:
@@ -92,8 +103,8 @@ def tracing(mode: bool | None = None) -> bool:
     """Whether loops of this thread are recorded and run as programs; with `mode`, switch that on or off.
 
     A loop that repeats is recorded, while Python runs every line of it: see docs/hot-loops.md.
-    RUSHLIGHT_TRACE=1 switches it on when rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off
-    whatever is asked for.
+    `rushlight run` does so for loops that go on for a second. RUSHLIGHT_TRACE=1 switches it on
+    when rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off whatever is asked for.
 
     Args:
         mode: True or False; None only asks. What was set before is returned.
@@ -104,13 +115,34 @@ def tracing(mode: bool | None = None) -> bool:
     """
     before = here.tracer is not None
     if mode is not None and bool(mode) != before:
-        if mode and settings.trace != "0":
-            here.tracer = Watch()
-            _settle_before_forks()
-        elif before:
+        if mode:
+            _watch(0.0)
+        else:
             here.tracer.stop()
             here.tracer = None
+    elif mode and here.tracer.__class__ is Watch:
+        here.tracer.patience = 0.0
     return before
+
+
+def trace_by_itself() -> None:
+    """Have loops of this thread traced that go on for long enough; at once, or not at all, where the environment says so.
+
+    Example:
+        >>> from rushlight.core import hot
+        >>> before = torch.tracing(False)
+        >>> hot.trace_by_itself()
+        >>> torch.tracing(before) == (hot.settings.trace != "0")
+        True
+    """
+    if here.tracer is None:
+        _watch(0.0 if settings.trace == "1" else _PATIENCE)
+
+
+def _watch(patience: float) -> None:
+    if settings.trace != "0":
+        here.tracer = Watch(patience)
+        _settle_before_forks()
 
 
 def bar(why: str) -> None:

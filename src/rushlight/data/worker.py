@@ -199,9 +199,11 @@ def _work(
 def _settle(worker_id: int, setup: Setup) -> None:
     """Threads, seeds, identity, and the user's own preparations."""
     global _info
+    from ..core.hot import tracing
     from ..operators.memory.query import set_num_threads
 
     set_num_threads(1)  # the workers are the parallelism
+    tracing(False)  # as it came from the parent
     seed_worker(setup.base_seed, worker_id)
     _info = WorkerInfo(worker_id, setup.num_workers, setup.base_seed + worker_id, setup.dataset)
     if setup.init_fn is not None:

@@ -54,6 +54,8 @@ class Report:
 def table(tracer: Any) -> str:
     """What tracing did in a program, as text."""
     report = getattr(tracer, "report", None)
+    if tracer is None:
+        return "tracing: it was off at the end."
     if report is None:
         why = meeting.barred
         return f"tracing: no loop was found{'' if why is None else ': ' + why}."
@@ -83,6 +85,8 @@ def table(tracer: Any) -> str:
     )
     for (why, line), count in report.fallbacks.most_common(10):
         lines.append(f"  fell back {count} times: {why}, at {_short(line)}")
+    if meeting.barred is not None:
+        lines.append(f"  nothing was traced any more in the end: {meeting.barred}")
     for place in tracer.places.values():
         if place.why is not None and place.seen > 2:
             lines.append(f"  not replayed behind {_short(place.name)}: {place.why}")

@@ -1,0 +1,99 @@
+"""Loops are traced without a word from the user once they have gone on for a while, and never where that is forbidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rushlight as rl
+from rushlight import nn, optim
+from rushlight.base.config import settings
+from rushlight.capture.loops.report import table
+from rushlight.cli import tracing as options
+from rushlight.core import hot
+from rushlight.core.hot import Watch, meeting
+from rushlight.nn import functional as F
+from rushlight.runtime.thread import here
+
+
+@pytest.fixture(autouse=True)
+def as_at_the_beginning(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(meeting, "barred", None)
+    monkeypatch.setattr(settings, "trace", "")
+    before = rl.tracing(False)
+    yield
+    rl.tracing(False)
+    rl.tracing(before)
+
+
+def _loop(n: int) -> list[float]:
+    rl.manual_seed(0)
+    net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    x, y, log = rl.randn(4, 6), rl.tensor([0, 1, 2, 0]), []
+    for _ in range(n):
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log
+
+
+class Clock:
+    """A clock that a test moves on; it stands for the module `time`."""
+
+    def __init__(self, step: float) -> None:
+        self.now, self.step = 0.0, step
+
+    def perf_counter(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+@pytest.mark.parametrize(("step", "traced"), [(0.001, False), (0.1, True)])
+def test_a_loop_is_traced_when_it_has_gone_on_for_a_second(
+    monkeypatch: pytest.MonkeyPatch, step: float, traced: bool
+) -> None:
+    eager = _loop(40)
+    monkeypatch.setattr(hot, "time", Clock(step))
+    hot.trace_by_itself()
+    assert rl.tracing() and _loop(40) == eager
+    assert (here.tracer.__class__ is not Watch) == traced
+
+
+def test_who_asks_does_not_wait() -> None:
+    hot.trace_by_itself()
+    rl.tracing(True)
+    _loop(6)
+    assert here.tracer.__class__ is not Watch
+
+
+def test_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "trace", "0")
+    hot.trace_by_itself()
+    assert not rl.tracing(True) and not rl.tracing()
+
+
+@pytest.mark.parametrize(("words", "patience"), [([], 1.0), (["--trace"], 0.0), (["--no-trace"], None)])  # fmt: skip
+def test_run_traces_unless_told_not_to(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], patience: float | None
+) -> None:
+    monkeypatch.setattr(options, "_asked", {"trace": None, "explain": False})
+    options.take_options([*words, "a.py"])
+    with options.explained():
+        assert (here.tracer is None) == (patience is None)
+        if patience is not None:
+            assert here.tracer.patience == patience
+    assert here.tracer is None
+
+
+def test_the_table_says_what_was_not_done() -> None:
+    assert table(None) == "tracing: it was off at the end."
+    rl.tracing(True)
+    assert table(here.tracer) == "tracing: no loop was found."
+    _loop(20)
+    assert "replayed" in table(here.tracer)
+    hot.bar("several processes compute together")
+    assert "several processes compute together" in table(here.tracer)
