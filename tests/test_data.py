@@ -400,6 +400,7 @@ def test_shuffles_of_several_epochs(workers: int, persistent: bool, own: bool) -
             num_workers=workers,
             persistent_workers=persistent,
             generator=library.Generator().manual_seed(5) if own else None,
+            multiprocessing_context="fork" if workers else None,  # PyTorch settles the default else
         )
         epochs = [[b[0].tolist() for b in loader] + [library.rand(1).item()] for _ in range(3)]
         orders.append(epochs)

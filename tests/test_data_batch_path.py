@@ -241,6 +241,14 @@ def test_every_draw_of_an_epoch_is_made_when_workers_would_be_sent_it() -> None:
     for library, data in ((rushlight, (DataLoader, TensorDataset)), (torch, None)):
         loader_type, dataset_type = data or (theirs.DataLoader, theirs.TensorDataset)
         library.manual_seed(0)
-        it = iter(loader_type(dataset_type(library.arange(9)), 2, shuffle=True, num_workers=2))
+        it = iter(
+            loader_type(
+                dataset_type(library.arange(9)),
+                2,
+                shuffle=True,
+                num_workers=2,
+                multiprocessing_context="fork",
+            )
+        )
         numbers.append((library.rand(1).item(), [b[0].tolist() for b in it]))
     assert numbers[0] == numbers[1]
