@@ -268,6 +268,8 @@ def norm(d: Draw) -> Iterator[Case]:
     _, mean, invstd = numpy_body("batch_norm_train")(x, w, b, **eps)
     yield "batch_norm_grad", (d.floats(*shape), x, w, mean, invstd), eps, 1e-4
     yield "batch_norm_eval", (x, w, b, d.floats(c), np.abs(d.floats(c))), eps, 1e-4
+    still = d.floats(c), np.abs(d.floats(c)) + np.float32(0.5)
+    yield "batch_norm_eval_grad", (d.floats(*shape), x, w, *still), eps, 1e-4
     dims = d.py.randrange(1, len(shape))
     inner = shape[-dims:]
     w, b = d.one((None, None), (d.floats(*inner), d.floats(*inner)), (d.floats(*inner), None))

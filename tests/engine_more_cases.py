@@ -149,6 +149,10 @@ def rows(d: Draw) -> Iterator[Case]:
     table, index = d.floats(d.one(1, 9), d.one(1, 17)), d.one((), (4,), (2, 3))
     places = d.np.randint(0, table.shape[0], index)
     yield "embedding", (table, np.asarray(places)), {"padding_idx": -1, "scale_by_freq": False}, 0.0
+    table = d.floats(*d.one((5,), (3, 4), (2, 5, 6))).astype(d.one(np.float32, np.int64, bool))
+    dim = d.py.randrange(table.ndim)
+    places = d.np.randint(0, table.shape[dim], d.one(0, 1, 7))
+    yield "index_select", (table, places), {"dim": dim}, 0.0
 
 
 def stretched(d: Draw) -> Iterator[Case]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...core.inplace import bump, check_writable
 from ...core.modes import no_grad
 from ...core.op import Op
@@ -13,7 +15,7 @@ from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 from ..made_of.guards import only_for, refuse_grad
 from ..made_of.precision import widen
-from ..made_of.reference import by_reference
+from ..made_of.reference import by_reference, vjp
 from .layer_norm import standardised, statistics_dtype
 
 if TYPE_CHECKING:
@@ -230,7 +232,58 @@ def _batch_norm_eval_formula(
     return out.to(x.dtype)
 
 
-by_reference(batch_norm_eval, _batch_norm_eval_formula)
+def _batch_norm_eval_grad_body(
+    xp: ArrayModule,
+    gy: Array,
+    x: Array,
+    weight: Array | None,
+    mean: Array,
+    var: Array,
+    *,
+    eps: float,
+) -> tuple:
+    g, axes = widen(xp, gy), _others(x.ndim)
+    invstd = 1 / xp.sqrt(widen(xp, var) + eps)
+    hat = (widen(xp, x) - _channels(widen(xp, mean), x.ndim)) * _channels(invstd, x.ndim)
+    scale = invstd if weight is None else invstd * widen(xp, weight)
+    kind = x.dtype if weight is None else weight.dtype
+    gx = (g * _channels(scale, x.ndim)).astype(x.dtype, copy=False)
+    return gx, (g * hat).sum(axis=axes).astype(kind), g.sum(axis=axes).astype(kind)
+
+
+# batch_norm_eval_grad(gy, x, weight, mean, var, *, eps) -> gx, gw [C], gb [C]: the host's, for layers whose
+# statistics stand still
+batch_norm_eval_grad = Op(
+    _batch_norm_eval_grad_body, "batch_norm_eval_grad",
+    meta=lambda gy, x, weight, *_, **__: [
+        (x.shape, x.dtype), *[((x.shape[1],), (x if weight is None else weight).dtype)] * 2],
+)  # fmt: skip
+
+
+def _batch_norm_eval_grad_formula(
+    gy: Tensor, x: Tensor, weight: Any, mean: Tensor, var: Tensor, eps: float
+) -> tuple:
+    shape, dims = (1, -1) + (1,) * (x.ndim - 2), _others(x.ndim)
+    scale = (var + eps) ** -0.5
+    hat = (x - mean.reshape(shape)) * scale.reshape(shape)
+    by = scale if weight is None else scale * weight
+    return gy * by.reshape(shape), (gy * hat).sum(dims), gy.sum(dims)
+
+
+by_reference(batch_norm_eval_grad, _batch_norm_eval_grad_formula)
+
+
+@batch_norm_eval.backward
+def _batch_norm_eval_backward(
+    g: Tensor, x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, needs: list, eps: float
+) -> tuple:
+    if g is None:
+        return (None,) * 5
+    if x._a.__class__ is not np.ndarray or needs[3] or needs[4]:
+        inputs = (x, weight, bias, mean, var)
+        return vjp(lambda *xs: _batch_norm_eval_formula(*xs, eps=eps), inputs, needs, [g])
+    gx, gw, gb = batch_norm_eval_grad(g, x, weight, mean, var, eps=eps)
+    return gx if needs[0] else None, gw if needs[1] else None, gb if needs[2] else None, None, None
 
 
 def _check_per_channel(x: Tensor, named: dict[str, Any]) -> None:

@@ -62,4 +62,36 @@ static PyObject *embedding(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return (PyObject *)out;
 }
 
-const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {NULL, NULL}};
+/* Slices at some places of a dim, for arrays of any dtype; a wrong index is told by NumPy's body. */
+static PyObject *index_select(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    idx dim;
+    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
+    if (!PyArray_CheckExact(args[0]) || !is_type(args[1], NPY_INT64)) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]), *index = ARRAY(args[1]);
+    const int ndim = PyArray_NDIM(x), type = PyArray_TYPE(x);
+    if (!PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISALIGNED(x) || type == NPY_OBJECT || !PyArray_ISNOTSWAPPED(x)) return REFUSE;
+    if (ndim < 1 || ndim > DIMS || dim < 0 || dim >= ndim || PyArray_NDIM(index) != 1 || !PyArray_IS_C_CONTIGUOUS(index))
+        return REFUSE;
+    const int64_t *at = PyArray_DATA(index);
+    const idx rows = PyArray_DIM(x, dim), count = PyArray_SIZE(index);
+    for (idx j = 0; j < count; j++)
+        if (at[j] < 0 || at[j] >= rows) return REFUSE;
+    npy_intp shape[DIMS];
+    idx outer = 1, bytes = PyArray_ITEMSIZE(x);
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = d == dim ? count : PyArray_DIM(x, d);
+        if (d != dim) *(d < dim ? &outer : &bytes) *= shape[d];
+    }
+    PyArrayObject *out = array_new(ndim, shape, type);
+    if (!out) return NULL;
+    const char *from = PyArray_BYTES(x);
+    char *to = PyArray_BYTES(out);
+    for (idx o = 0; o < outer; o++, from += rows * bytes)
+        if (bytes == 4)
+            for (idx j = 0; j < count; j++, to += 4) *(uint32_t *)to = ((const uint32_t *)from)[at[j]];
+        else
+            for (idx j = 0; j < count; j++, to += bytes) memcpy(to, from + at[j] * bytes, (size_t)bytes);
+    return (PyObject *)out;
+}
+
+const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {"index_select", index_select}, {NULL, NULL}};

@@ -11,6 +11,7 @@ typedef struct {
     float *y, *mean, *rstd, *gw, *gb, *total;
     idx n, c, m; /* images, channels, places of a channel in an image */
     double eps;
+    int still; /* the statistics do not depend on x */
 } Norm;
 
 static const float *optional(PyObject *o) { return o == Py_None ? NULL : DATA(ARRAY(o)); }
@@ -73,11 +74,17 @@ static void grad_columns(void *what, ptrdiff_t i, ptrdiff_t parts) {
         RL->column_sums(q->g + c0, q->x + c0, q->n, q->c, here, q->mean + c0, sg, sgx);
         for (idx c = 0; c < here; c++) {
             const double rstd = q->rstd[c0 + c];
-            const double scale = rstd * (q->w ? (double)q->w[c0 + c] : 1.0), slope = sgx[c] * rstd * rstd / count;
+            const double scale = rstd * (q->w ? (double)q->w[c0 + c] : 1.0);
+            const double slope = sgx[c] * rstd * rstd / count;
             q->gb[c0 + c] = (float)sg[c];
             q->gw[c0 + c] = (float)(sgx[c] * rstd);
             abc[c] = (float)scale, abc[here + c] = (float)(-scale * slope);
             abc[2 * here + c] = (float)(-scale * sg[c] / count);
+        }
+        if (q->still) {
+            memset(abc + here, 0, (size_t)here * 4);
+            RL->column_affine(q->g + c0, q->y + c0, q->n, q->c, here, abc, abc + here);
+            continue;
         }
         RL->column_back(q->g + c0, q->x + c0, q->y + c0, q->n, q->c, here, abc, q->mean + c0);
     }
@@ -128,13 +135,17 @@ static void train_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         const double scale = rstd * (q->w ? (double)q->w[c] : 1.0), slope = sgx * rstd * rstd / count;
         const float a = (float)scale, b = (float)(-scale * slope);
         const float shift = (float)(scale * (slope * mean - sg / count));
-        for (idx n = 0; n < q->n; n++)
+        for (idx n = 0; q->still && n < q->n; n++)
+            RL->affine(g + n * image, q->y + c * q->m + n * image, q->m, a, 0.0f);
+        for (idx n = 0; !q->still && n < q->n; n++)
             RL->norm_back(g + n * image, x + n * image, q->y + c * q->m + n * image, q->m, a, b, shift);
     }
 }
 
-static PyObject *batch_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Norm q = {0};
+/* still: the statistics are not the batch's, and args[4] is a variance. */
+static PyObject *batch_grad(PyObject *const *args, PyObject *attrs, int still) {
+    Norm q = {.still = still};
+    if (attr_double(attrs, "eps", &q.eps) < 0) return NULL;
     if (!norm_array(&q, args[1]) || !fits(args[2], q.c) || !is_plain(args[0]) || !is_plain(args[3]) ||
         !is_plain(args[4]) || PyArray_SIZE(ARRAY(args[0])) != PyArray_SIZE(ARRAY(args[1])) ||
         PyArray_SIZE(ARRAY(args[3])) != q.c || PyArray_SIZE(ARRAY(args[4])) != q.c)
@@ -151,10 +162,24 @@ static PyObject *batch_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
     q.mean = DATA(ARRAY(args[3])), q.rstd = DATA(ARRAY(args[4]));
     q.y = DATA(gx), q.gw = DATA(gw), q.gb = DATA(gb);
     const double ns = (double)PyArray_SIZE(gx) * 1.2;
+    const size_t bytes = still ? (size_t)q.c * 4 : 0;
+    float *rstd = still ? memory_take(bytes) : NULL;
+    for (idx c = 0; rstd && c < q.c; c++) rstd[c] = (float)(1.0 / sqrt((double)q.rstd[c] + q.eps));
+    if (rstd) q.rstd = rstd;
+    if (still && !rstd) {
+        Py_DECREF(gx);
+        Py_DECREF(gw);
+        Py_DECREF(gb);
+        return PyErr_NoMemory();
+    }
     if (q.m == 1) run_parts(grad_columns, &q, threads_parts(ns, (q.c + BLOCK - 1) / BLOCK), ns);
     else run_parts(train_grad_part, &q, threads_parts(ns, q.c), ns);
+    if (rstd) memory_give(rstd, bytes);
     return Py_BuildValue("NNN", gx, gw, gb);
 }
+
+static PyObject *batch_norm_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return batch_grad(a, attrs, 0); }
+static PyObject *batch_norm_eval_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return batch_grad(a, attrs, 1); }
 
 static void eval_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Norm *q = what;
@@ -375,7 +400,7 @@ static PyObject *rms_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
 
 const Entry norm_entries[] = {
     {"batch_norm_train", batch_norm_train, TURNS}, {"batch_norm_grad", batch_norm_grad, TURNS},
-    {"batch_norm_eval", batch_norm_eval, TURNS}, {"layer_norm", layer_norm, 1}, {"layer_norm_grad", layer_norm_grad, 1},
+    {"batch_norm_eval", batch_norm_eval, TURNS}, {"batch_norm_eval_grad", batch_norm_eval_grad, TURNS}, {"layer_norm", layer_norm, 1}, {"layer_norm_grad", layer_norm_grad, 1},
     {"add_layer_norm", add_layer_norm, 1}, {"layer_norm_grad_add", layer_norm_grad_add, 1},
     {"rms_norm", rms_norm, 1}, {"rms_norm_grad", rms_norm_grad, 1},
     {NULL, NULL},
