@@ -67,6 +67,17 @@ def embedded() -> None:
     expected = run(KERNELS["embedding_grad"], np.ndarray, (g, index), how)
     found = overrides("cuda")["embedding_grad"](there, on_gpu(index), **how)
     np.testing.assert_allclose(on_host(found), expected, rtol=1e-5, atol=1e-5)
+    # rows of no place, of one, of more than a block puts in order; a width that no warp fills, one of two warps
+    for rows, width, places in ((5, 3, 700), (300, 40, 650), (2, 33, 66_000)):
+        index = random.integers(0, rows, places) ** 2 // rows
+        g = floats(places, width)
+        for by_count in (False, True):
+            how = {"rows": rows, "padding_idx": 1, "scale_by_freq": by_count}
+            expected = run(
+                KERNELS["embedding_grad"], np.ndarray, (g.astype(np.float64), index), how
+            )
+            found = overrides("cuda")["embedding_grad"](on_gpu(g), on_gpu(index), **how)
+            np.testing.assert_allclose(on_host(found), expected, rtol=1e-4, atol=1e-3)
 
 
 def cast() -> None:

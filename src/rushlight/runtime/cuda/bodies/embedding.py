@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
-from ....base.config import settings
-from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, load
 from .fills import fill, row_major
-from .pointwise import compute
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -63,46 +60,48 @@ def embedding_add(
     return out
 
 
+_FEW, _WARPS = 64, 16  # of embedding.cu
+
+
 @kernel_for("cuda", "embedding_grad")
 def embedding_grad(
     gy: DeviceArray, indices: DeviceArray, *, rows: int, padding_idx: int, scale_by_freq: bool
 ) -> Any:
+    """Sums in the order of the places: the same bits every time, without a sort."""
     char, label = gy.dtype.char, _LABELS.get(indices.dtype.char)
-    if char not in NUMBERS or label is None or not gy.size or not rows:
+    places = indices.size
+    if char not in NUMBERS or label is None or not gy.size or not rows or places >= 2**31:
         return NotImplemented
     gy, indices = row_major(gy), row_major(indices)
     shape = (rows, *gy.shape[indices.ndim :])
-    if settings.deterministic or scale_by_freq:
-        return _in_order(gy, indices, shape, padding_idx, scale_by_freq, label)
-    out = cupy.ndarray(shape, np.float64 if char == "d" else np.float32)
-    fill(out, 0)
-    formats = ("P", "P", "P", "q", "i", "q", "q")
-    load("embedding.cu", "embedding_add", formats, char, LABEL=label)(
-        blocks_for(gy.size), 256, gy.data.ptr, indices.data.ptr, out.data.ptr, gy.size,
-        prod(shape[1:]), rows, padding_idx,
-    )  # fmt: skip
-    return (
-        out if out.dtype == gy.dtype else compute("cast", (out,), (), None, from_np(gy.dtype).name)
+    width, most = prod(shape[1:]), places // (_FEW + 1)  # rows that may have many places
+    room = cupy.ndarray((2 * rows + most + 1 + places,), np.int32)
+    fill(room[: rows + 1], 0)
+    counts = room.data.ptr
+    many = counts + 4 * rows
+    ends = many + 4 * (most + 1)
+    places_of = ends + 4 * rows
+    g, index, by_count = gy.data.ptr, indices.data.ptr, int(scale_by_freq)
+    out = cupy.ndarray(shape, gy.dtype)
+    blocks, names = blocks_for(places), {"LABEL": label}
+    load("embedding.cu", "embedding_counts", ("P", "P", "q", "q", "q"), char, **names)(
+        blocks, 256, index, counts, places, rows, padding_idx
     )
-
-
-def _in_order(
-    gy: DeviceArray,
-    indices: DeviceArray,
-    shape: tuple,
-    padding_idx: int,
-    by_count: bool,
-    label: str,
-) -> Any:
-    """Sums in the order of the places: the same bits every time."""
-    flat = indices.reshape(-1)
-    order = cupy.argsort(flat)  # a radix sort, which is stable
-    chosen = flat[order]
-    out = cupy.zeros(shape, gy.dtype)
-    formats = ("P", "P", "P", "P", "q", "i", "q", "q", "i")
-    width = prod(shape[1:])
-    load("embedding.cu", "embedding_sorted", formats, gy.dtype.char, LABEL=label)(
-        flat.size, min(256, max(32, -(-width // 32) * 32)), gy.data.ptr, order.data.ptr,
-        chosen.data.ptr, out.data.ptr, flat.size, width, shape[0], padding_idx, int(by_count),
+    load("embedding.cu", "embedding_starts", ("P", "P", "P", "q"), char, **names)(
+        1, 1024, counts, ends, many, rows
+    )
+    load("embedding.cu", "embedding_lists", ("P", "P", "P", "q", "q", "q"), char, **names)(
+        blocks, 256, index, ends, places_of, places, rows, padding_idx
+    )
+    formats: tuple[str, ...] = ("P", "P", "P", "P", "P", "i", "q", "i")
+    load("embedding.cu", "embedding_few", formats, char, **names)(
+        min(rows, 2**20), min(256, -(-width // 32) * 32), g, counts, ends, places_of, out.data.ptr,
+        width, rows, by_count,
     )  # fmt: skip
+    if most:
+        formats = ("P", "P", "P", "P", "P", "P", "q", "i", "i")
+        load("embedding.cu", "embedding_many", formats, char, **names).on_grid(
+            (min(most, 1024), -(-width // 32), 1), (32 * _WARPS, 1, 1), 0, g, counts, ends, places_of,
+            many, out.data.ptr, places, width, by_count,
+        )  # fmt: skip
     return out
