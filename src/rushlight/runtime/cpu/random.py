@@ -29,7 +29,7 @@ from .transforms import (
     swap_forward,
     working,
 )
-from .words import below, unit, words64
+from .words import below, shuffled, unit, words64
 
 DEFAULT_SEED = 67280421310721
 
@@ -204,9 +204,14 @@ class Stream:
     @_locked
     def randperm(self, n: int, dtype: Any = np.int64) -> Array:
         """The numbers 0 .. n-1 shuffled, by a Fisher-Yates walk from the front."""
+        short = n < (2**32 - 1) // 20  # torch takes 64 bits above this bound
+        found = shuffled(self._bits, n) if short else None
+        if found is not None:
+            return found.astype(dtype, copy=False)
         steps = np.arange(n)
-        # torch takes 64 bits above this bound, and draws no word for the last place.
-        words = (self._words32 if n < (2**32 - 1) // 20 else self._words64)(max(n - 1, 0))
+        words = (self._words32 if short else self._words64)(
+            max(n - 1, 0)
+        )  # none for the last place
         steps[:-1] += (words % (n - steps[:-1]).astype(np.uint64)).view(np.int64)
         return swap_forward(steps).astype(dtype, copy=False)
 

@@ -53,3 +53,13 @@ def below(bits: Any, n: int, p: float, dtype: np.dtype) -> Array:
     out = np.empty(n, np.float32)
     library.words_below(bits.capsule, p, out)
     return out
+
+
+def shuffled(bits: Any, n: int) -> Array | None:
+    """The numbers 0 .. n-1, shuffled from the front by a word for each place but the last; None without the extension."""
+    library = _native()
+    if library is None:
+        return None
+    out = np.empty(n, np.int64)
+    library.words_shuffled(bits.capsule, out)
+    return out

@@ -372,6 +372,8 @@ static PyMethodDef methods[] = {
      "scalars_write(list, number or list): fill 0-d arrays; NotImplemented to refuse."},
     {"words_unit", (PyCFunction)(void (*)(void))m_words_unit, METH_FASTCALL,
      "words_unit(capsule of an MT19937, array): fill it with numbers of [0, 1)."},
+    {"words_shuffled", (PyCFunction)(void (*)(void))m_words_shuffled, METH_FASTCALL,
+     "words_shuffled(capsule of an MT19937, array): fill it with 0 .. n - 1, shuffled."},
     {"words_below", (PyCFunction)(void (*)(void))m_words_below, METH_FASTCALL,
      "words_below(capsule of an MT19937, p, array): 1 where a number of [0, 1) is below p, else 0."},
     {NULL, NULL, 0, NULL},

@@ -1,4 +1,4 @@
-/* Draws from NumPy's mt19937: the module's functions words_unit and words_below. */
+/* Draws from NumPy's mt19937: the module's functions words_unit, words_below and words_shuffled. */
 #include "arrays.h"
 
 #include "words.h"
@@ -81,5 +81,26 @@ PyObject *m_words_below(PyObject *module, PyObject *const *args, Py_ssize_t narg
     Twister *t = twister_of(args[0]);
     if (!t) return NULL;
     fill_below(t, DATA(ARRAY(args[2])), PyArray_SIZE(ARRAY(args[2])), p);
+    Py_RETURN_NONE;
+}
+
+/* words_shuffled(capsule, array): 0 .. n - 1 into an int64 array, shuffled from the front with a word for each place. */
+PyObject *m_words_shuffled(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 2 || !is_type(args[1], NPY_INT64) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[1]))) Py_RETURN_NOTIMPLEMENTED;
+    Twister *t = twister_of(args[0]);
+    if (!t) return NULL;
+    int64_t *out = PyArray_DATA(ARRAY(args[1]));
+    const idx n = PyArray_SIZE(ARRAY(args[1]));
+    uint32_t words[HELD];
+    for (idx i = 0; i < n; i++) out[i] = i;
+    for (idx i = 0, some; i < n - 1; i += some) { /* the last place is left as it is */
+        some = n - 1 - i < HELD ? n - 1 - i : HELD;
+        draw(t, words, some);
+        for (idx j = i; j < i + some; j++) {
+            const idx with = j + words[j - i] % (uint32_t)(n - j);
+            const int64_t held = out[j];
+            out[j] = out[with], out[with] = held;
+        }
+    }
     Py_RETURN_NONE;
 }

@@ -5,6 +5,7 @@
 #include "arrays.h"
 
 PyObject *m_words_unit(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *m_words_shuffled(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *m_words_below(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 #endif
