@@ -26,7 +26,7 @@ def agree(source: str) -> None:
 # PyTorch's warnings about its own kernels and its nested tensors
 _THEIRS = (
     "Triggered internally", "enable_nested_tensor is True", "nested tensors",
-    "`torch.jit.script` is deprecated", "signature of throw() is deprecated",
+    "`torch.jit.script` is deprecated", "is not supported in Python 3.14+", "signature of throw() is deprecated",
 )  # fmt: skip
 
 

@@ -167,6 +167,8 @@ class _Archive:
         self.infos = {i.filename: i for i in archive.infolist()}
         self.whole = _size_of(archive.fp)
         self.left = self.whole  # records may overlap: together they are no larger than the file
+        if len({i.header_offset for i in self.infos.values()}) < len(self.infos):
+            raise CorruptFileError("records of the file lie over each other")
         pickles = [n for n in self.infos if n.endswith("/data.pkl")]
         if len(pickles) != 1:
             raise CorruptFileError("the file holds no data.pkl")
