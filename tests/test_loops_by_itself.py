@@ -9,6 +9,7 @@ import pytest
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight.base.config import settings
+from rushlight.capture.loops import tracer
 from rushlight.capture.loops.report import table
 from rushlight.cli import tracing as options
 from rushlight.core import hot
@@ -20,7 +21,10 @@ from rushlight.runtime.thread import here
 @pytest.fixture(autouse=True)
 def as_at_the_beginning(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(meeting, "barred", None)
+    monkeypatch.setattr(meeting, "timed", False)
     monkeypatch.setattr(settings, "trace", "")
+    monkeypatch.setattr(hot, "uses_gpu", lambda: False)
+    monkeypatch.setattr(tracer, "uses_gpu", lambda: False)
     before = rl.tracing(False)
     yield
     rl.tracing(False)
@@ -61,6 +65,27 @@ def test_a_loop_is_traced_when_it_has_gone_on_for_a_second(
     hot.trace_by_itself()
     assert rl.tracing() and _loop(40) == eager
     assert (here.tracer.__class__ is not Watch) == traced
+
+
+def test_loops_beside_a_gpu_are_traced_when_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its programs may round otherwise, and when they begin depends on the time."""
+    monkeypatch.setattr(hot, "time", Clock(0.1))
+    hot.trace_by_itself()
+    _loop(40)
+    replayed = sum(row["replayed"] for row in here.tracer.report.loops)
+    monkeypatch.setattr(hot, "uses_gpu", lambda: True)
+    monkeypatch.setattr(tracer, "uses_gpu", lambda: True)
+    _loop(40)
+    assert sum(row["replayed"] for row in here.tracer.report.loops) == replayed > 0
+    rl.tracing(False)
+    hot.trace_by_itself()
+    _loop(40)
+    assert here.tracer.__class__ is Watch
+    rl.tracing(True)
+    _loop(40)
+    assert sum(row["replayed"] for row in here.tracer.report.loops) > 0
 
 
 def test_who_asks_does_not_wait() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base.config import settings
+from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here, settle, tracers
 
@@ -43,6 +44,7 @@ class Watch:
         self.loading = False  # a handler of a signal may pass a place while the tracer is imported
         # Loading the tracer takes as long as hundreds of iterations: not for what is soon over.
         self.patience = patience
+        self.asked = not patience  # whether the user wants loops to be traced
 
     def _pass(self, place: Any) -> None:
         now = time.perf_counter()
@@ -53,6 +55,8 @@ class Watch:
             self.seen[place] = now
             return
         if now - first < self.patience or meeting.barred is not None or self.loading:
+            return
+        if not self.asked and uses_gpu():
             return
         load, self.loading = meeting.tracer, True
         try:
@@ -91,6 +95,15 @@ class Watch:
         """No path is being followed."""
 
 
+def uses_gpu() -> bool:
+    """Whether this process has a GPU at work.
+
+    There the kernels of a program, and those of a stretch that is heard, may round otherwise than eager ones. When a
+    loop is traced depends on the time, so two runs of a script would differ in their last bits: that has to be asked for.
+    """
+    return "cuda" in devices._by_name
+
+
 def line_of_user() -> tuple[Any, int]:
     """The place in the user's code that led here: a code object and how far it has come."""
     frame: Any = sys._getframe(1)
@@ -120,8 +133,9 @@ def tracing(mode: bool | None = None) -> bool:
         else:
             here.tracer.stop()
             here.tracer = None
-    elif mode and here.tracer.__class__ is Watch:
-        here.tracer.patience = 0.0
+    elif mode:
+        watcher = getattr(here.tracer, "tracer", here.tracer)
+        watcher.asked, watcher.patience = True, 0.0
     return before
 
 

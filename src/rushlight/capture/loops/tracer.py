@@ -11,7 +11,7 @@ from typing import Any
 
 from ...base.config import settings
 from ...core.exposed import exposed
-from ...core.hot import Watch, line_of_user, meeting
+from ...core.hot import Watch, line_of_user, meeting, uses_gpu
 from ...core.modes import switches
 from ...runtime.door import (
     Kernel,
@@ -39,6 +39,7 @@ class Tracer(Hearing):
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
+        self.asked, self.patience = watch.asked, watch.patience
         tracers.append(self)
 
     # -- from place to place --------------------------------------------------------------------
@@ -81,7 +82,7 @@ class Tracer(Hearing):
         """Whether nobody else looks at what this thread computes."""
         if switches.anomaly or here.listeners or here.recorder is not None:
             return False
-        if meeting.barred is not None:
+        if meeting.barred is not None or (not self.asked and uses_gpu()):
             return False
         return here.replay_hooks is None and alone()
 
