@@ -153,6 +153,12 @@ def rows(d: Draw) -> Iterator[Case]:
     dim = d.py.randrange(table.ndim)
     places = d.np.randint(0, table.shape[dim], d.one(0, 1, 7))
     yield "index_select", (table, places), {"dim": dim}, 0.0
+    table = d.floats(*d.one((5, 3), (3, 4), (2, 5, 6), (3, 1, 1))).astype(d.one(np.float32, bool))
+    for name in ("tril", "triu"):
+        yield name, (table,), {"diagonal": d.one(0, 1, -1, 9, -9)}, 0.0
+    images = d.floats(2, 3, *d.one((7,), (4, 5)))
+    places = d.np.randint(0, images[0, 0].size, (2, 3, *d.one((1,), (3, 6))))
+    yield "pool_take", (images, places), {}, 0.0
 
 
 def stretched(d: Draw) -> Iterator[Case]:

@@ -94,4 +94,51 @@ static PyObject *index_select(PyObject *const *args, Py_ssize_t nargs, PyObject 
     return (PyObject *)out;
 }
 
-const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {"index_select", index_select}, {NULL, NULL}};
+/* x (N, C, ...) at flat places of each plane; a wrong one is told by NumPy's body. */
+static PyObject *pool_take(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!is_plain(args[0]) || !is_type(args[1], NPY_INT64) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[1]))) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]), *index = ARRAY(args[1]);
+    if (PyArray_NDIM(x) < 2 || PyArray_NDIM(index) < 2 || PyArray_NDIM(index) > DIMS || PyArray_SIZE(index) == 0) return REFUSE;
+    const idx planes = PyArray_DIM(x, 0) * PyArray_DIM(x, 1);
+    if (planes == 0 || PyArray_DIM(index, 0) * PyArray_DIM(index, 1) != planes) return REFUSE;
+    const idx size = PyArray_SIZE(x) / planes, count = PyArray_SIZE(index) / planes;
+    const int64_t *at = PyArray_DATA(index);
+    for (idx j = 0; j < planes * count; j++)
+        if (at[j] < 0 || at[j] >= size) return REFUSE;
+    PyArrayObject *out = array_new(PyArray_NDIM(index), PyArray_DIMS(index), NPY_FLOAT32);
+    if (!out) return NULL;
+    float *to = DATA(out);
+    const float *from = DATA(x);
+    for (idx p = 0; p < planes; p++, from += size)
+        for (idx j = 0; j < count; j++) *to++ = from[*at++];
+    return (PyObject *)out;
+}
+
+/* Matrices without what lies above a diagonal, or below it. */
+static PyObject *triangle(PyObject *const *args, PyObject *attrs, int upper) {
+    idx diagonal;
+    if (attr_idx(attrs, "diagonal", &diagonal) < 0) return NULL;
+    if (!PyArray_CheckExact(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x);
+    if (ndim < 2 || ndim > DIMS || !PyArray_IS_C_CONTIGUOUS(x) || PyArray_TYPE(x) == NPY_OBJECT || PyArray_SIZE(x) == 0) return REFUSE;
+    PyArrayObject *out = array_new(ndim, PyArray_DIMS(x), PyArray_TYPE(x));
+    if (!out) return NULL;
+    const idx rows = PyArray_DIM(x, ndim - 2), n = PyArray_DIM(x, ndim - 1), bytes = PyArray_ITEMSIZE(x);
+    const char *from = PyArray_BYTES(x);
+    char *to = PyArray_BYTES(out);
+    for (idx left = PyArray_SIZE(x) / n, r = 0; left > 0; left--, from += n * bytes, to += n * bytes, r = r + 1 < rows ? r + 1 : 0) {
+        idx cut = upper ? r + diagonal : r + diagonal + 1; /* where what is kept begins, or ends */
+        cut = cut < 0 ? 0 : cut > n ? n : cut;
+        const size_t low = (size_t)(cut * bytes), high = (size_t)((n - cut) * bytes);
+        if (upper) memset(to, 0, low), memcpy(to + low, from + low, high);
+        else memcpy(to, from, low), memset(to + low, 0, high);
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *tril(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return triangle(a, attrs, 0); }
+static PyObject *triu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return triangle(a, attrs, 1); }
+
+const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {"index_select", index_select},
+                                {"pool_take", pool_take}, {"tril", tril}, {"triu", triu}, {NULL, NULL}};
