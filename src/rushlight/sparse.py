@@ -7,7 +7,7 @@ from typing import Any
 from .base import dtypes as _dtypes
 from .core.tensor import Tensor
 from .operators.matrix.sparse import SparseTensor, sparse_coo_tensor, spmm
-from .operators.matrix.sparse_ops import summed
+from .operators.matrix.sparse_kernels import summed
 from .operators.shape.join import stack
 
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]

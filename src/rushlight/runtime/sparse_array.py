@@ -54,7 +54,7 @@ class SparseArray:
 
 
 class SparseAnswers:
-    """What `operators/matrix/sparse_ops.py` fills in."""
+    """What `operators/matrix/sparse_kernels.py` fills in."""
 
     active = False  # a sparse tensor has been made
     of_op: Any  # (op, inputs, attributes) -> the result of an op with sparse inputs

@@ -568,4 +568,4 @@ def spmm(input: Any, mat2: Tensor) -> Tensor:
 
 publish("torch", "dsmm", spmm)
 sparse.not_copied = copy_error
-import_module(".sparse_ops", __package__)  # what ops do with sparse tensors
+import_module(".sparse_kernels", __package__)  # what ops do with sparse tensors
