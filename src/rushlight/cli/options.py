@@ -187,7 +187,9 @@ def _run(commands: _SubParsersAction) -> None:
     text = "run an unmodified PyTorch, torchvision or DeZero script"
     p = command(commands, "run", text, None)
     p.add_argument(
-        "--trace", action="store_true", help="run loops that repeat as recorded programs"
+        "--trace",
+        action="store_true",
+        help="run loops that repeat as recorded programs at once, on a GPU, too (by itself: on the CPU, after a second)",
     )
     p.add_argument(
         "--no-trace", action="store_true", help="never do so, whatever the script asks for"
