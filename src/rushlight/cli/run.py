@@ -98,7 +98,9 @@ def _search_first(folder: str) -> None:
 def _fresh_main(loader: Any, **names: Any) -> ModuleType:
     """A new __main__, where pickles, dataclasses and worker processes look."""
     main = ModuleType("__main__")
-    main.__dict__.update(__builtins__=builtins, __loader__=loader, __annotations__={}, **names)
+    main.__dict__.update(__builtins__=builtins, __loader__=loader, **names)
+    if sys.version_info < (3, 14):  # from there on annotations are made when somebody asks
+        main.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = main
     return main
 
