@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -280,8 +281,8 @@ def _batch_norm_eval_backward(
     if g is None:
         return (None,) * 5
     if x._a.__class__ is not np.ndarray or needs[3] or needs[4]:
-        inputs = (x, weight, bias, mean, var)
-        return vjp(lambda *xs: _batch_norm_eval_formula(*xs, eps=eps), inputs, needs, [g])
+        inputs, formula = (x, weight, bias, mean, var), partial(_batch_norm_eval_formula, eps=eps)
+        return vjp(formula, inputs, needs, [g])
     gx, gw, gb = batch_norm_eval_grad(g, x, weight, mean, var, eps=eps)
     return gx if needs[0] else None, gw if needs[1] else None, gb if needs[2] else None, None, None
 
