@@ -332,3 +332,23 @@ def test_a_killed_writers_file_is_collected(tmp_path) -> None:
         writing.write(b"slow")
         rl.save({"a": 1}, path)  # another writer of the same file leaves the living one alone
     assert [p.name for p in tmp_path.iterdir()] == ["m.pth"] and path.read_bytes() == b"slow"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_bare_storage_is_saved_and_read_here_and_in_torch():
+    """It was written in a way that no reader took back."""
+    torch = pytest.importorskip("torch")
+    x = rl.tensor([1.0, 2.5, -3.0])
+    for legacy in (False, True):
+        file = io.BytesIO()
+        held = {"bytes": x.untyped_storage(), "numbers": x.storage(), "tensor": x}
+        rl.save(held, file, _use_new_zipfile_serialization=not legacy)
+        for only in (True, False):
+            file.seek(0)
+            back = rl.load(file, weights_only=only)
+            assert back["numbers"].tolist() == back["tensor"].tolist() == x.tolist()
+            assert bytes(back["bytes"].tolist()) == x.numpy().tobytes()
+        file.seek(0)
+        found = torch.load(file)
+        assert found["numbers"].tolist() == x.tolist() and found["tensor"].tolist() == x.tolist()
+        assert bytes(found["bytes"].tolist()) == x.numpy().tobytes()

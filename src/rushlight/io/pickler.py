@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..base.device import device
-from ..base.dtypes import dtype
+from ..base.dtypes import dtype, from_np
 from ..base.formats import layout, memory_format
 from ..base.shapes import Size
 from ..base.spelling import home_of, theirs
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
+from ..operators.memory.storage import TypedStorage, UntypedStorage
 from ..runtime.thread import settle
 from . import nested
 from .names import STORAGE_NAMES
@@ -57,7 +58,20 @@ class Pickler(_Base):
         self._keys: dict[int, str] = {}
 
     def persistent_id(self, obj: Any) -> Any:
+        if isinstance(obj, UntypedStorage):
+            return self._storage(obj).id
         return obj.id if isinstance(obj, _StorageRef) else None
+
+    def _storage(self, storage: UntypedStorage) -> _StorageRef:
+        """A storage that is saved for itself, as bytes or as elements of its dtype."""
+        settle()
+        root = storage._root.reshape(-1)
+        name = from_np(root.dtype).name
+        if not isinstance(storage, TypedStorage) or name not in STORAGE_NAMES:
+            root, name = root.view("uint8"), "uint8"
+        key = str(len(self.storages))
+        self.storages.append((key, root))
+        return _StorageRef(key, name, str(storage.device), root.size)
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
