@@ -30,7 +30,7 @@ ELSEWHERE = {
     "test_nightly.py": "reads and writes lines of figures",
     "test_packaging.py": "reads what a wheel would hold",
     "test_release.py": "git in a small repository",
-    "test_site.py": "MkDocs and links",
+    "test_site.py": "MkDocs, links, and short programs of the pages in processes of their own",
     "test_site_files.py": "reads first lines",
     "test_types.py": "mypy, pyright and stubs",
 }
