@@ -95,9 +95,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in [*[f"data_batch_{i}" for i in range(1, 6)], "test_batch"]:
         data = rng.integers(0, 256, (32, 3072), dtype=np.uint8)
         labels = rng.integers(0, 10, 32).tolist()
-        (batches / name).write_bytes(pickle.dumps({"data": data, "labels": labels}))
+        (batches / name).write_bytes(pickle.dumps({"data": data, "labels": labels}, protocol=2))
     names = [f"class {i}" for i in range(10)]
-    (batches / "batches.meta").write_bytes(pickle.dumps({"label_names": names}))
+    (batches / "batches.meta").write_bytes(pickle.dumps({"label_names": names}, protocol=2))
     return where
 
 
