@@ -480,7 +480,11 @@ class RowsScript(Script):
         """Norms of sparse gradients: PyTorch has none of most kinds."""
 
     def cross(self) -> None:
-        if not any(getattr(v, "is_sparse", False) for s in self.worlds[1].opt.state.values() for v in s.values()):
+        if not any(
+            getattr(v, "is_sparse", False)
+            for s in self.worlds[1].opt.state.values()
+            for v in s.values()
+        ):
             super().cross()  # fmt: skip
 
 

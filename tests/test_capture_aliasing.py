@@ -209,3 +209,39 @@ def test_clipping_gradients_that_come_later():
             p.grad = torch.full((3,), 4.0)
         compiled(torch.ones(3))
     assert float(p.grad.norm()) < 0.51
+
+
+class Kept:
+    """A tensor that a function keeps, and a view of its rows."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.whole = torch.randn(3, 4)
+        self.rows = self.whole[1:]
+
+
+KEEPS = {
+    "the view is changed": lambda kept, x: (kept.rows.add_(0.25), torch.relu(x))[1],
+    "the whole is changed": lambda kept, x: (kept.whole.mul_(1.5), x * 2)[1],
+    "the argument is changed": lambda kept, x: (x.add_(0.25), torch.relu(kept.rows))[1],
+    "both are changed": lambda kept, x: (x.add_(0.25), kept.rows.mul_(2.0), kept.whole + 1)[2],
+}
+
+
+@pytest.mark.parametrize("calls", ["wwww", "aaaawaw", "rrrr", "awraw", "wrwrwr"])
+@pytest.mark.parametrize("keeps", KEEPS)
+def test_an_argument_that_is_or_covers_a_view_of_what_the_function_keeps(keeps, calls):
+    def results(compiled):
+        kept = Kept()
+
+        def step(x):
+            return KEEPS[keeps](kept, x)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call = torch.compile(step) if compiled else step
+            given = {"w": kept.whole, "r": kept.rows}
+            found = [call(given.get(c, torch.arange(12.0).view(3, 4))).tolist() for c in calls]
+        return found, kept.whole.tolist()
+
+    assert results(True) == results(False)

@@ -93,7 +93,10 @@ def test_resumed_as_if_never_interrupted(
 ) -> None:
     size = [] if "--size" in more else ["--size", "16"]
     common = ["--data", str(pictures), "--batch-size", "12", "--epochs", "3", *size, *more]
-    common += ["--device", "cpu"]  # a GPU's step has other last bits before it is compiled than after
+    common += [
+        "--device",
+        "cpu",
+    ]  # a GPU's step has other last bits before it is compiled than after
     assert main(["train", *common, "--out", str(tmp_path / "whole")]) == 0
     with monkeypatch.context() as patch:
         interrupt_after(patch, stop)

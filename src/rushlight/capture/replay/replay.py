@@ -171,6 +171,28 @@ class Replay:
             for j, other in enumerate(r.reaches):
                 if j != i and slots[i] is not slots[j] and overlap(r.reaches[i], other):
                     raise SharedArguments("it changes an argument that shares memory with another")
+        self._check_kept(r)
+
+    def _check_kept(self, r: Recording) -> None:
+        """Refuse writes into memory that an argument shares with a view of what the function keeps.
+
+        An argument is copied where the program begins, so that neither side would see the other's writes.
+        """
+        written = {s.number for ins in self.program.instructions for s in ins.writes}
+        kept = {
+            s.number: s
+            for ins in self.program.instructions
+            for s in (*ins.reads, *ins.writes)
+            if s.storage.kind in (STATE, CONSTANT) and s.array is not None
+        }
+        for slot in kept.values():
+            span = reach(slot.array)
+            for i, (argument, other) in enumerate(zip(self.program.arguments, r.reaches)):
+                changed = slot.number in written or i in self.written
+                if changed and argument.storage is not slot.storage and overlap(span, other):
+                    raise SharedArguments(
+                        "it changes memory that an argument shares with what the function keeps"
+                    )
 
     def _way(self, slot: Slot, r: Recording) -> Any:
         """How a result leaves the program: None as it is, or what must be done to it."""
