@@ -20,17 +20,19 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
+import strangers_november  # noqa: E402
 import strangers_rows  # noqa: E402
 import torch  # noqa: E402
 
 import rushlight  # noqa: E402
 
+ROWS = {**strangers_rows.ROWS, **strangers_november.ROWS}
 FIRST = 8  # steps whose losses are compared; programs are made meanwhile
 
 
 def prepared(row: str, module: Any, compiled: bool) -> tuple[Any, list[float]]:
     module.manual_seed(0)
-    step = strangers_rows.ROWS[row](module)
+    step = ROWS[row](module)
     if compiled:
         step = module.compile(step)
     return step, [float(step()) for _ in range(FIRST)]
@@ -79,7 +81,7 @@ def profile(row: str, compiled: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", default=",".join(strangers_rows.ROWS))
+    parser.add_argument("--rows", default=",".join(ROWS))
     parser.add_argument("--seconds", type=float, default=0.2, help="of a round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--profile", action="store_true")
