@@ -207,7 +207,7 @@ def _wide(a: Array) -> Any:
     return run(KERNELS["cast"], cupy.ndarray, (a,), attrs)
 
 
-def _looked_at(a: Array) -> np.ndarray:
+def _looked_at(a: Any) -> np.ndarray:
     """A result in host memory; of a large one both ends, where kernels go wrong, and some numbers in between."""
     flat = to_host(row_major(a)).reshape(-1)
     if flat.size <= 4 * _LOOKED_AT:
