@@ -12,7 +12,8 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
-from ...runtime.thread import settle
+from ...runtime.thread import PARTS, WATCHED, here, settle
+from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from ..made_of.spelling import axis_for_dim
 from ..shape.join import stack
@@ -129,16 +130,27 @@ def _check_index(x: Tensor, index: Tensor, name: str, other: str = "self") -> No
 
 def _check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError) -> None:
     """On the CPU only: elsewhere a look at the values would have to wait for the device."""
-    a = index._a
-    if index.is_cpu and a.size:
+    if not index.is_cpu or not index._a.size:
+        return
+    if here.state & _RECORDED == _RECORDED:  # part of the program: its replays refuse the same places
+        check_values(_within, index, size, dim, kind)
+    else:
         settle()
-        if a.size == 1 and 0 <= a.item() < size:  # a cache is written one place at a time
-            return
-        if 0 in a.strides:  # expanded: the same places again and again
-            a = a[tuple([slice(None) if step else slice(1) for step in a.strides])]
-        if a.view(_UNSIGNED[a.itemsize]).max() >= size:  # negative positions are huge, unsigned
-            wrong = a[(a < 0) | (a >= size)].reshape(-1)[0]
-            raise kind(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+        _within(index._a, size, dim, kind)
+
+
+_RECORDED = WATCHED | PARTS
+
+
+def _within(a: Array, size: int, dim: int, kind: type) -> None:
+    """A test: places from zero on, below the size."""
+    if a.size == 1 and 0 <= a.item() < size:  # a cache is written one place at a time
+        return
+    if 0 in a.strides:  # expanded: the same places again and again
+        a = a[tuple([slice(None) if step else slice(1) for step in a.strides])]
+    if a.view(_UNSIGNED[a.itemsize]).max() >= size:  # negative positions are huge, unsigned
+        wrong = a[(a < 0) | (a >= size)].reshape(-1)[0]
+        raise kind(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 _UNSIGNED = {4: "uint32", 8: "uint64"}
