@@ -182,11 +182,14 @@ class Replay:
         kept = {
             s.number: s
             for ins in self.program.instructions
+            if not ins.is_view  # of a view, its window counts, where that is read or written
             for s in (*ins.reads, *ins.writes)
-            if s.storage.kind in (STATE, CONSTANT) and s.array is not None
+            if s.storage.kind in (STATE, CONSTANT) and s.storage.array is not None
         }
         for slot in kept.values():
-            span = reach(slot.array)
+            root, (low, span_bytes) = slot.storage.array, slot.extent()
+            start = data_pointer(root) + slot.offset - low
+            span = (root.__class__, start, start + span_bytes)
             for i, (argument, other) in enumerate(zip(self.program.arguments, r.reaches)):
                 changed = slot.number in written or i in self.written
                 if changed and argument.storage is not slot.storage and overlap(span, other):

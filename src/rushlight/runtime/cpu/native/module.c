@@ -101,6 +101,8 @@ static PyObject *rounded(PyObject *o, Py_ssize_t i, const char *rounds, PyObject
 static PyObject *with_floats(const Entry *e, const char *rounds, PyObject *const *args, Py_ssize_t n, PyObject *attrs) {
     PyObject *wide[MOST_COPIED], *out = NULL;
     if (!n || n > MOST_COPIED || !PyArray_CheckExact(args[0]) || !half_of(ARRAY(args[0]))) return REFUSE;
+    for (Py_ssize_t i = 0; i < n; i++) /* copies would forget that images lie channels last, and so would the result */
+        if (PyArray_Check(args[i]) && !PyArray_IS_C_CONTIGUOUS(ARRAY(args[i]))) return REFUSE;
     Py_ssize_t made = 0;
     for (; made < n; made++) {
         PyObject *o = args[made];

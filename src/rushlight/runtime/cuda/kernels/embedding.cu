@@ -37,8 +37,8 @@ KERNEL(embedding_counts)(const LABEL* index, int* counts, i64 places, i64 rows, 
 
 // One block: where the list of every row begins, and which rows have many places (their number comes first).
 KERNEL(embedding_starts)(const int* counts, int* starts, int* many, i64 rows) {
-    __shared__ int sums[1024];
     depend();
+    __shared__ int sums[1024];
     i64 each = (rows + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
     i64 end = from + each < rows ? from + each : rows;
     int total = 0;
@@ -70,8 +70,8 @@ KERNEL(embedding_lists)(const LABEL* index, int* ends, int* list, i64 places, i6
 
 KERNEL(embedding_few)(const T* g, const int* counts, const int* ends, const int* list, T* out, int width,
                       i64 rows, int by_count) {
-    __shared__ int sorted[FEW];
     depend();
+    __shared__ int sorted[FEW];
     for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
         int n = counts[row];
         if (n > FEW) continue;
@@ -95,9 +95,9 @@ KERNEL(embedding_few)(const T* g, const int* counts, const int* ends, const int*
 
 KERNEL(embedding_many)(const T* g, const int* counts, const int* ends, const int* list, const int* many, T* out,
                        i64 places, int width, int by_count) {
+    depend();
     __shared__ unsigned bits[WINDOW / 32];
     __shared__ A parts[WARPS][32];
-    depend();
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32, c = blockIdx.y * 32 + lane;
     for (int h = blockIdx.x; h < many[0]; h += gridDim.x) {
         int row = many[1 + h], n = counts[row];
