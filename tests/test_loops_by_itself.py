@@ -25,6 +25,9 @@ def as_at_the_beginning(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(settings, "trace", "")
     monkeypatch.setattr(hot, "uses_gpu", lambda: False)
     monkeypatch.setattr(tracer, "uses_gpu", lambda: False)
+    monkeypatch.setattr(
+        tracer, "alone", lambda: True
+    )  # a worker of pytest has a thread that reads its orders
     before = rl.tracing(False)
     yield
     rl.tracing(False)
