@@ -258,7 +258,10 @@ def test_every_op_has_a_row() -> None:
     tape_only = {"copy_slices", "copied", "drawn", "filled", "zeroed", "lay_out"}
     tested_elsewhere = {"attention", "attention_grad", "cast", "move"}  # test_attention_fused.py
     tested_elsewhere |= {"masked_attention", "masked_attention_grad"}  # test_attention_fused.py
-    tested_elsewhere |= {"seen_attention", "seen_attention_grad"}  # test_attention_fused.py, engine_cases.py
+    tested_elsewhere |= {
+        "seen_attention",
+        "seen_attention_grad",
+    }  # test_attention_fused.py, engine_cases.py
     tested_elsewhere |= {
         "linear_grads",
         "linear_two_grads",

@@ -132,7 +132,9 @@ def _check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError)
     """On the CPU only: elsewhere a look at the values would have to wait for the device."""
     if not index.is_cpu or not index._a.size:
         return
-    if here.state & _RECORDED == _RECORDED:  # part of the program: its replays refuse the same places
+    if (
+        here.state & _RECORDED == _RECORDED
+    ):  # part of the program: its replays refuse the same places
         check_values(_within, index, size, dim, kind)
     else:
         settle()
