@@ -56,7 +56,7 @@ def compare(name: str, *arrays: Any, **attrs: Any) -> None:
 
 
 def residuals() -> None:
-    from rushlight.runtime.cuda.bodies import layer_norm
+    from rushlight.runtime.cuda.bodies.layers import layer_norm
 
     # Rows held by a warp (whole packs or not, several turns), by a block, and rows that are read again.
     layer_norm.multiprocessors = lambda: 1  # so that few rows take several turns

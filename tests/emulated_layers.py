@@ -117,7 +117,8 @@ def check_group_norm(rng: np.random.Generator) -> None:
 
 def main() -> None:
     emulated_capture.install()
-    from rushlight.runtime.cuda.bodies import attention_products, products
+    from rushlight.runtime.cuda.bodies import products
+    from rushlight.runtime.cuda.bodies.layers import attention_products
     from rushlight.runtime.cuda.bodies.stream import Stream
 
     attention_products.product = products.product = product

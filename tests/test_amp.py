@@ -13,7 +13,7 @@ import rushlight as rl
 from rushlight import nn
 from rushlight.amp import GradScaler, autocast, custom_bwd, custom_fwd
 from rushlight.amp.lists import FLOAT32, policies
-from rushlight.core import tape
+from rushlight.core.gradients import tape
 from rushlight.core.op import Op
 from rushlight.runtime.thread import here
 

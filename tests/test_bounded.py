@@ -51,7 +51,7 @@ def test_threads():
 
 def test_shapes_that_never_repeat_fill_no_memory():
     """As many sizes as a memo has places, and more: none of the memos on the way grows past its bound."""
-    from rushlight.core.differentiate import _ones
+    from rushlight.core.gradients.differentiate import _ones
     from rushlight.operators.layers import conv, pool
 
     weight = rl.ones(1, 1, 1, 1, requires_grad=True)

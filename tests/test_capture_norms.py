@@ -290,7 +290,7 @@ def wide(a):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("shape, last", CASES)
 def test_joined_kernels_equal_their_parts(shape, last, dtype, affine):
-    from rushlight.capture.joined import norms_cuda as own
+    from rushlight.capture.joined.cuda import norms as own
 
     rng = np.random.default_rng(0)
     kind = getattr(torch, dtype)

@@ -98,7 +98,7 @@ def test_the_book_links_to_the_code():
         ("[`keep_outputs`](../src/rushlight/core/op.py#LNone)", "links to a line"),
         ("[`run`](../src/rushlight/runtime/door.py#L80)", "links to a line"),
         ("[`keep_outputs`](../src/rushlight/core/op.py)", "not defined"),
-        ("[`OpNode.never`](../src/rushlight/core/node.py)", "not defined"),
+        ("[`OpNode.never`](../src/rushlight/core/gradients/node.py)", "not defined"),
         ("[`Tensor`](../src/rushlight/core/tensors.py)", "does not exist"),
         ("[the glossary](no-such-page.md)", "does not exist"),
     ],
@@ -109,7 +109,5 @@ def test_a_broken_link_is_seen(text: str, what: str):
 
 
 def test_a_good_link_is_let_through():
-    text = (
-        "[`OpNode.keep_outputs`](../src/rushlight/core/node.py), [there](https://example.org/#L3)"
-    )
+    text = "[`OpNode.keep_outputs`](../src/rushlight/core/gradients/node.py), [there](https://example.org/#L3)"
     assert faults(text, ROOT / "docs") == []

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.core.printing import get_printoptions
+from rushlight.core.shown.printing import get_printoptions
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 

@@ -115,14 +115,14 @@ def test_deferred_and_absolute_imports_are_seen(tmp_path: Path) -> None:
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from ..nn import Module\n"
         "def f():\n    from rushlight.io import pth\n    import rushlight.optim.optimizer\n"
-        "from . import tape\n"
+        "from .gradients import tape\n"
     )
     found = set(imports("rushlight.core.fake", file, KNOWN))
     assert found == {
         ("rushlight.nn", 3, True),
         ("rushlight.io.pth", 5, False),
         ("rushlight.optim.optimizer", 6, False),
-        ("rushlight.core.tape", 7, False),
+        ("rushlight.core.gradients.tape", 7, False),
     }
     wrong = {line.partition(" -> ")[2] for line in wrong_imports("rushlight.core.fake", file)}
     assert wrong == {"nn", "io.pth", "optim.optimizer"}

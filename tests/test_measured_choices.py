@@ -62,7 +62,7 @@ def test_a_measured_choice_is_kept_on_disk(monkeypatch, tmp_path):
     def measured_again(*args):
         raise AssertionError("measured again")
 
-    from rushlight.runtime.cuda.bodies import conv
+    from rushlight.runtime.cuda.bodies.layers import conv
 
     cudnn._plans.clear()
     conv._calls.clear()

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from rushlight.core import printing
+from rushlight.core.shown import printing
 
 NAN, INF = float("nan"), float("inf")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import rushlight as rl
-from rushlight.core import memory, references, tape
+from rushlight.core import memory, references
+from rushlight.core.gradients import tape
 from rushlight.core.references import least
 
 

@@ -228,15 +228,15 @@ def test_the_notebook_of_the_lab_has_its_code(language: str):
 def test_links_to_code_lead_to_the_line_of_the_name():
     import site_hooks
 
-    text = "[`OpNode.keep_outputs`](../../src/rushlight/core/node.py) [c](../../CHANGES.md) [d](../trust.md#x) [e](https://e.org)"
+    text = "[`OpNode.keep_outputs`](../../src/rushlight/core/gradients/node.py) [c](../../CHANGES.md) [d](../trust.md#x) [e](https://e.org)"
     found = LINK.findall(site_hooks.rewritten(text, "docs/learn/page.md"))
-    line = site_hooks.line_of("OpNode.keep_outputs", "src/rushlight/core/node.py")
+    line = site_hooks.line_of("OpNode.keep_outputs", "src/rushlight/core/gradients/node.py")
     assert (
         "def keep_outputs"
-        in (ROOT / "src/rushlight/core/node.py").read_text().splitlines()[line - 1]
+        in (ROOT / "src/rushlight/core/gradients/node.py").read_text().splitlines()[line - 1]
     )
     assert found == [
-        f"../repository/src/rushlight/core/node.py.md#line-0-{line}",
+        f"../repository/src/rushlight/core/gradients/node.py.md#line-0-{line}",
         "../repository/CHANGES.md",
         "../trust.md#x",
         "https://e.org",

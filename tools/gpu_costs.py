@@ -92,7 +92,7 @@ def convolutions(kinds: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def directions(x: Any, w: Any, gy: Any, p: int) -> Iterator[dict[str, Any]]:
-    from rushlight.runtime.cuda.bodies import conv as body
+    from rushlight.runtime.cuda.bodies.layers import conv as body
     from rushlight.runtime.cuda.small import conv as small
 
     attrs = {"stride": (1, 1), "padding": (p, p), "dilation": (1, 1), "groups": 1}

@@ -165,7 +165,7 @@ def _copy(to: int, source: int, size: int, kind: int, stream: int) -> None:
 
 def no_libraries() -> None:
     """Replace the compiler, cuBLASLt and cuDNN; call it after the backend is imported."""
-    from rushlight.runtime.cuda.bodies import attention, conv
+    from rushlight.runtime.cuda.bodies.layers import attention, conv
     from rushlight.runtime.cuda.code import compile, launch
     from rushlight.runtime.cuda.library import cublaslt as lt
     from rushlight.runtime.cuda.library import cudnn as cudnn_graph

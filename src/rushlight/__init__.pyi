@@ -124,7 +124,7 @@ from .core.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from .core.modes import no_grad as no_grad
 from .core.modes import set_grad_enabled as set_grad_enabled
 from .core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
-from .core.printing import set_printoptions as set_printoptions
+from .core.shown.printing import set_printoptions as set_printoptions
 from .core.tensor import Tensor as Tensor
 from .cuda.streams import Event as Event
 from .cuda.streams import Stream as Stream

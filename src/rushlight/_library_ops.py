@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .base.errors import NotYet
-from .core.function import Function
+from .core.gradients.function import Function
 from .core.tensor import Tensor
 from .runtime.thread import here
 

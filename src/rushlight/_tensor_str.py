@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .core import printing
+from .core.shown import printing
 
 __all__ = ["PRINT_OPTS", "printoptions", "set_printoptions"]
 

@@ -28,7 +28,7 @@ LATE = {
     "GradScaler": "amp", "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
     **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
                      "clear_autocast_cache"), "amp"), "compile": "capture", "load": "io", "save": "io",
-    "set_printoptions": "core.printing", "vmap": "func", "_assert": "base.errors",
+    "set_printoptions": "core.shown.printing", "vmap": "func", "_assert": "base.errors",
     "UntypedStorage": "io", "TypedStorage": "io", "as_torch": "cli.alias", "load_ipython_extension": "cli.notebook",
     "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",
     "_log_softmax_backward_data": "_inner_functions", "_int_mm": "_inner_functions",

@@ -11,8 +11,8 @@ from typing import Any
 from ..base import dtypes
 from ..base.config import settings
 from ..base.dtypes import dtype
+from ..core.gradients.tape import AccumulateGrad
 from ..core.op import Op, native
-from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from ..operators.memory.casting import cast_to
 from ..runtime import devices

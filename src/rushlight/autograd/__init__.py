@@ -1,7 +1,7 @@
 """PyTorch's `torch.autograd`: backward, grad, Function, modes and gradient checks."""
 
-from ..core.differentiate import backward, grad
-from ..core.function import Function, FunctionCtx
+from ..core.gradients.differentiate import backward, grad
+from ..core.gradients.function import Function, FunctionCtx
 from ..core.modes import (
     detect_anomaly,
     enable_grad,

@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 from typing import Any, NamedTuple
 
 from ..base.trees import tree_flatten, tree_unflatten
-from ..core.function import Function, run_function
+from ..core.gradients.function import Function, run_function
 from ..core.modes import enable_grad
 from ..core.overriding import MODES, DisableTorchFunction, arming
 from ..core.tensor import Tensor

@@ -1,6 +1,6 @@
 """`torch.autograd.function`: Function, its ctx, and once_differentiable."""
 
-from ..core.function import Function, FunctionCtx, once_differentiable
+from ..core.gradients.function import Function, FunctionCtx, once_differentiable
 
 __all__ = ["Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 

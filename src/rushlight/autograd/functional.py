@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base.config import settings
-from ..core.differentiate import grad
+from ..core.gradients.differentiate import grad
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
 from ..operators.shape.join import stack

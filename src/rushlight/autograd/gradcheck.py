@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.differentiate import grad
+from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor, wrap
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.differentiate import GradientEdge
-from ..core.hooks import RemovableHandle
+from ..core.gradients.differentiate import GradientEdge
+from ..core.gradients.hooks import RemovableHandle
+from ..core.gradients.packing import pack
+from ..core.gradients.tape import Node, at_end
 from ..core.inplace import bump
-from ..core.packing import pack
-from ..core.tape import Node, at_end
 from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..runtime.thread import PACKING, here, swap

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.trees import tree_flatten, tree_unflatten
-from ..core import differentiate
+from ..core.gradients import differentiate
+from ..core.gradients.tape import AccumulateGrad
 from ..core.modes import enable_grad
-from ..core.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..operators.shape.join import stack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.tape import at_end
+from ..core.gradients.tape import at_end
 from ..core.tensor import Tensor
 
 

@@ -15,7 +15,7 @@ _HOMES = {
     "amp.autocast": "torch.amp.autocast_mode",
     "base": "torch",
     "core.tensor": "torch",
-    "core.function": "torch.autograd.function",
+    "core.gradients.function": "torch.autograd.function",
     "core.modes": "torch.autograd.grad_mode",
     "distributed.errors": "torch.distributed",
     "data.combine": "torch.utils.data.dataset",
@@ -48,11 +48,11 @@ _HOMES = {
 _CLASSES = {
     ("base.errors", "AcceleratorError"): ("torch", "AcceleratorError"),
     ("base.errors", "OutOfMemoryError"): ("torch", "OutOfMemoryError"),
-    ("core.differentiate", "GradientEdge"): ("torch.autograd.graph", "GradientEdge"),
-    ("core.hooks", "RemovableHandle"): ("torch.utils.hooks", "RemovableHandle"),
+    ("core.gradients.differentiate", "GradientEdge"): ("torch.autograd.graph", "GradientEdge"),
+    ("core.gradients.hooks", "RemovableHandle"): ("torch.utils.hooks", "RemovableHandle"),
     ("core.modes", "detect_anomaly"): ("torch.autograd.anomaly_mode", "detect_anomaly"),
     ("core.modes", "set_detect_anomaly"): ("torch.autograd.anomaly_mode", "set_detect_anomaly"),
-    ("core.tape", "Node"): ("torch.autograd.graph", "Node"),
+    ("core.gradients.tape", "Node"): ("torch.autograd.graph", "Node"),
     ("profiler.events", "EventList"): ("torch.autograd.profiler_util", "EventList"),
     ("profiler.events", "FunctionEvent"): ("torch.autograd.profiler_util", "FunctionEvent"),
     ("profiler.events", "FunctionEventAvg"): ("torch.autograd.profiler_util", "FunctionEventAvg"),
@@ -75,12 +75,12 @@ _CLASSES = {
 }
 # Modules of inner layers whose classes users know.
 _OPEN = (
-    "base.device", "base.dtypes", "base.formats", "base.shapes", "core.function", "core.modes", "core.tensor", "fx._symbolic_trace",
+    "base.device", "base.dtypes", "base.formats", "base.shapes", "core.gradients.function", "core.modes", "core.tensor", "fx._symbolic_trace",
     "operators.memory.storage", "operators.random.generator",
 )  # fmt: skip
 # What PyTorch has no counterpart of, among modules and classes beside those that have one.
 _ALONE = frozenset((
-    "core.function.FunctionNode", "data.batching", "data.channel", "data.fetch", "data.iterators", "data.pool",
+    "core.gradients.function.FunctionNode", "data.batching", "data.channel", "data.fetch", "data.iterators", "data.pool",
     "data.prefetch", "data.resident", "data.sampler.EndlessSampler", "data.worker", "distributions._compose.Plain",
     "optim.calls", "optim.stepping", "optim.zero",
 ))  # fmt: skip

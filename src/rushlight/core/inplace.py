@@ -10,8 +10,8 @@ from ..runtime.door import Kernel, run
 from ..runtime.sparse_array import sparse
 from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
 from ..runtime.wrapped import WrappedArray, answer
+from .gradients.tape import numbers
 from .op import Op, OpNode
-from .tape import numbers
 from .tensor import Tensor, tensor_over
 from .views import current_edge, refresh_view, replay, steps_of, way
 

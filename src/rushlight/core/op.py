@@ -16,9 +16,15 @@ from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRA
 from ..runtime.wrapped import WrappedArray
 from . import views
 from .explain import not_a_tensor
+from .gradients.node import (  # noqa: F401 - FREED is asked for here
+    FREED,
+    Derivative,
+    OpNode,
+    Plan,
+    code_of,
+)
+from .gradients.tape import numbers
 from .modes import switches
-from .node import FREED, Derivative, OpNode, Plan, code_of  # noqa: F401 - FREED is asked for here
-from .tape import numbers
 from .tensor import Tensor, tensor_over
 from .views import current_edge, extra, mark_view
 

@@ -11,10 +11,10 @@ from ..runtime import devices
 from ..runtime.sparse_array import sparse
 from ..runtime.thread import GRAD, TAPE, here
 from ..runtime.wrapped import WrappedArray, answer
-from .describe import describe
-from .gradient import Retainer, check_grad, in_order_of
+from .gradients.gradient import Retainer, check_grad, in_order_of
+from .gradients.tape import ALONE, AccumulateGrad, RemovableHandle
 from .memory import owns_plainly
-from .tape import ALONE, AccumulateGrad, RemovableHandle
+from .shown.describe import describe
 from .values import Values
 from .views import current_edge, extra, mark_detached
 
@@ -362,7 +362,7 @@ class Tensor(_Base):
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
-        from .html import tensor_html
+        from .shown.html import tensor_html
 
         return tensor_html(self)
 

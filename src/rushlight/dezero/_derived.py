@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 
-from ..core.differentiate import one_beside
-from ..core.node import OpNode
-from ..core.tape import AccumulateGrad
+from ..core.gradients.differentiate import one_beside
+from ..core.gradients.node import OpNode
+from ..core.gradients.tape import AccumulateGrad
 from ..core.tensor import Tensor
 from ..runtime.thread import here
 from ._arrays import floating, tensor

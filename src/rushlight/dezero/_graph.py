@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import tape
+from ..core.gradients import tape
 from ..core.modes import switches
 
 

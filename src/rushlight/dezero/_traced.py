@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tape import AccumulateGrad
+from ..core.gradients.tape import AccumulateGrad
 from ._arrays import SCALARS, gpu_types, is_array, like
 from ._graph import Call, unchain_backward
 

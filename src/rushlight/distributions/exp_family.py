@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.differentiate import grad
+from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor
 from .distribution import Distribution
 

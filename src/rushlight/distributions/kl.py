@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.differentiate import grad
+from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor
 from ..operators.matrix.linalg_solve import solve_triangular
 from .bernoulli import Bernoulli

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..base import dtypes
 from ..base.formats import strided
-from ..core.function import Function
+from ..core.gradients.function import Function
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
 

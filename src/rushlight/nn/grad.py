@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.differentiate import grad
+from ..core.gradients.differentiate import grad
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
 from . import functional as F

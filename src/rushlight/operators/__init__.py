@@ -6,7 +6,6 @@ from .image import fold, grid, padding, resample  # noqa: F401
 from .index import gather, indexing, masked, scatter_reduce  # noqa: F401
 from .late import LATE, load_all, load_late  # noqa: F401
 from .layers import (  # noqa: F401
-    attention,
     batch_norm,
     conv,
     conv_kernels,
@@ -16,12 +15,12 @@ from .layers import (  # noqa: F401
     group_norm,
     layer_norm,
     linear,
-    multi_head,
     normalize,
     pool,
     pool_fractional,
     softmax,
 )
+from .layers.attention import attention, multi_head  # noqa: F401
 from .loss import cross_entropy, difference, distance, margin  # noqa: F401
 from .matrix import add_product, einsum, matmul, products  # noqa: F401
 from .memory import casting, copies, interop, query, sharing, storage  # noqa: F401

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import dtypes
+from ..core.gradients.tape import RemovableHandle
 from ..core.modes import enable_grad
-from ..core.tape import RemovableHandle
 from ..core.tensor import Tensor, tensor_over
 from ..operators.foreach import _foreach_zero_
 from ..runtime.door import each_replay

@@ -16,7 +16,7 @@ CASTING = 4  # `casts` gives every op its inputs in other dtypes
 WATCHED = 8  # `listeners` see every computation
 PARTS = 16  # one of them wants to see the parts of what could be computed in one kernel
 TRACED = 32  # kernels are given to `tracer`, which may let them wait
-PACKING = 128  # `packing` holds hooks for what ops save, see core/packing.py
+PACKING = 128  # `packing` holds hooks for what ops save, see core/gradients/packing.py
 FOREIGN = 64  # kernels of another thread may wait whose results this one will read
 
 TAPE = (
@@ -36,7 +36,9 @@ class _Here(threading.local):
     replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`
     recorder: Any = None  # the innermost recording this thread is inside of
     notice: Callable[[str], None] | None = None  # called for prints, files and logs while recording
-    packing: tuple[Any, ...] = ()  # pairs of hooks, the innermost last, see core/packing.py
+    packing: tuple[
+        Any, ...
+    ] = ()  # pairs of hooks, the innermost last, see core/gradients/packing.py
     packing_refused: str | None = None  # why no hooks may be set in this block
     pack: Any = None  # what packs a node, while PACKING
     function_modes: tuple[Any, ...] = ()  # the innermost last, see core/overriding.py

@@ -17,10 +17,10 @@ from .. import cuda
 from ..amp.autocast import as_now
 from ..base.device import CPU
 from ..base.trees import tree_leaves
-from ..core.function import FunctionNode
+from ..core.gradients.function import FunctionNode
+from ..core.gradients.tape import Node, numbers
 from ..core.modes import enable_grad
 from ..core.op import FREED, OpNode
-from ..core.tape import Node, numbers
 from ..core.tensor import Tensor
 from ..core.views import current_edge
 from ..runtime import devices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tape import RemovableHandle
+from ..core.gradients.tape import RemovableHandle
 
 __all__ = ["RemovableHandle", "unserializable_hook"]
 

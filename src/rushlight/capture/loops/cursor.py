@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
-from ...core.node import FREED, OpNode
-from ...core.tape import AccumulateGrad
+from ...core.gradients.node import FREED, OpNode
+from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 from ..record.recorder import same

@@ -13,7 +13,7 @@ from ...runtime.cuda.memory import pool
 from ...runtime.cuda.memory.repeated_copies import copies_into, copies_of
 from ...runtime.cuda.memory.streams import current
 from ...runtime.door import run
-from ..joined.trial_cuda import try_kernels
+from ..joined.cuda.trial import try_kernels
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import extent

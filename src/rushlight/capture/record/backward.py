@@ -6,8 +6,8 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ...core import tape
-from ...core.tape import Node
+from ...core.gradients import tape
+from ...core.gradients.tape import Node
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.devices import nothing_reused

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...base.locks import new_lock
+from ...core.gradients.tape import Node
 from ...core.memory import data_pointer, root_array
-from ...core.tape import Node
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ..lower.choose import lower

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.config import settings
-from ...core.tape import AccumulateGrad
+from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
 from ..record.recorder import overlap, reach

@@ -101,7 +101,7 @@ _ENTRIES = tuple([f"{PACKAGE}.{part}" for part in (
     "utils.checkpoint", "utils._pytree", "utils.hooks", "_dynamo", "_symbols", "runtime.door",
     "data.resident", "distributed.collectives",
 )])  # fmt: skip
-_NOT_ENTRIES = tuple([f"{PACKAGE}.{part}" for part in ("core.printing", "base.config")])
+_NOT_ENTRIES = tuple([f"{PACKAGE}.{part}" for part in ("core.shown.printing", "base.config")])
 _NUMPY_ENTRIES = ("numpy.lib.", "numpy._core.", "numpy.linalg", "numpy.fft", "numpy.matrixlib")
 _NUMPY_NOT = (
     "numpy.lib._npyio", "numpy.lib.npyio", "numpy.lib._datasource", "numpy.lib.format",

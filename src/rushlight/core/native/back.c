@@ -1,6 +1,6 @@
 /* OpNode.input, output and apply in C: what a node kept as tensors again, and where its derivatives' answers go.
  *
- * core/node.py has the same in Python; what is freed, changed or missing is handed to that version, which says so.
+ * core/gradients/node.py has the same in Python; what is freed, changed or missing is handed to that version, which says so.
  */
 #include "slots.h"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.function import Function
+from ...core.gradients.function import Function
 from ...core.tensor import Tensor
 from ...operators.create.like import zeros_like
 from .. import collectives as plain

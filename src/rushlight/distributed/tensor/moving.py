@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.function import Function
+from ...core.gradients.function import Function
 from ...core.tensor import Tensor
 from ...operators.create.filled import zeros
 from ..collectives import all_gather_into_tensor, all_reduce, reduce_scatter_tensor

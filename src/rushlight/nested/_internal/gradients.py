@@ -12,7 +12,7 @@ def grad_of_standing(
     outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any
 ) -> tuple:
     """The gradients; nested where the input was."""
-    from ...core.differentiate import grad
+    from ...core.gradients.differentiate import grad
 
     asked = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     found = grad(_plain(outputs), _plain(asked), _plain(grad_outputs), *args, **kwargs)

@@ -165,7 +165,7 @@ def _is_ragged(a: Tensor, b: Tensor) -> int:
 def _attention(
     query: NestedTensor, key: NestedTensor, value: NestedTensor, attn_mask: Any = None, *args: Any, **kwargs: Any
 ) -> NestedTensor:  # fmt: skip
-    from ...operators.layers.attention import scaled_dot_product_attention
+    from ...operators.layers.attention.attention import scaled_dot_product_attention
     from ...operators.shape.join import cat
 
     if attn_mask is not None:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.tape import Node
+from ...core.gradients.tape import Node
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...operators.create.filled import zeros

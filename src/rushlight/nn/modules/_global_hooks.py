@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ...core.tape import RemovableHandle
+from ...core.gradients.tape import RemovableHandle
 
 
 class HookHandle(RemovableHandle):

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ...core.tape import RemovableHandle
+from ...core.gradients.tape import RemovableHandle
 from ._backward_hooks import BackwardHook, watch_last_node
 from ._global_hooks import GLOBAL, HookHandle
 

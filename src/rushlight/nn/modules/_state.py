@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...base.shapes import Size
+from ...core.gradients.tape import RemovableHandle
 from ...core.modes import no_grad
-from ...core.tape import RemovableHandle
 from ...core.tensor import Tensor
 from ..parameter import Parameter, is_lazy
 from ._global_hooks import HookHandle

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...base.trees import tree_leaves, tree_map
+from ...core.gradients.tape import numbers
 from ...core.modes import no_grad
-from ...core.tape import numbers
 from ...core.tensor import Tensor
 from ...distributed.device_mesh import DeviceMesh, init_device_mesh
 from ...distributed.groups import group_of

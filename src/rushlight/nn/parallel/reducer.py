@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.gradients.tape import AccumulateGrad, at_end
 from ...core.modes import no_grad
-from ...core.tape import AccumulateGrad, at_end
 from ...core.tensor import Tensor
 from ...core.views import current_edge
 from ...distributed.algorithms.ddp_comm_hooks.bucket import GradBucket

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.gradients.node import OpNode
+from ...core.gradients.tape import at_end
 from ...core.modes import no_grad
-from ...core.node import OpNode
-from ...core.tape import at_end
 from ...core.tensor import Tensor
 from ...distributed.collectives import all_gather_into_tensor, all_reduce, reduce_scatter_tensor
 from ...distributed.reduce_op import ReduceOp

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
 
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
-    "fills", "casts", "pointwise", "reduce", "indexing", "counting", "draws", "scaling",
-    "products", "conv", "pool", "softmax", "cross_entropy", "layer_norm", "batch_norm", "update",
-    "embedding", "attention", "batches", "recurrent", "recurrent_steps", "foreach", "rotary",
-    "group_norm",
+    "fills", "casts", "pointwise", "reduce", "indexing", "counting", "draws", "scaling", "products",
+    "update", "batches", "foreach", "layers.conv", "layers.pool", "layers.softmax",
+    "layers.cross_entropy", "layers.layer_norm", "layers.batch_norm", "layers.embedding",
+    "layers.attention", "layers.recurrent", "layers.recurrent_steps", "layers.rotary",
+    "layers.group_norm",
 )  # fmt: skip
 
 
@@ -50,8 +50,7 @@ class CudaBackend:
         memory.install()
         package = __name__.rpartition(".")[0] + ".bodies"
         for family in _FAMILIES:
-            if find_spec(f"{package}.{family}") is not None:
-                import_module(f"{package}.{family}")
+            import_module(f"{package}.{family}")
         if self._count == 1:
             only = self._devices[0]
             self.device_of = lambda a: only  # type: ignore[method-assign]

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from ...base.trees import tree_leaves
-from ...core.describe import describe
 from ...core.overriding import DisableTorchFunctionSubclass
+from ...core.shown.describe import describe
 from ...core.tensor import Tensor
 from ...operators.create.from_data import as_tensor
 

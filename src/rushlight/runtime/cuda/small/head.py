@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....base.bounded import Bounded
-from ..bodies.cross_entropy import LABELS, MODES
+from ..bodies.layers.cross_entropy import LABELS, MODES
 from ..code.launch import Result, empty
 from ..code.sources import counter, device, load
 from .head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut

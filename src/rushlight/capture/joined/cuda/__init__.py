@@ -1,0 +1,1 @@
+"""Joined kernels as the GPU runs them, and their trials there."""

@@ -1,0 +1,34 @@
+"""`repr(tensor)`: what to print of a tensor, handed to `printing`, which knows how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base import dtypes
+from ...base.config import settings
+from .printing import format_meta, format_tensor
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def describe(t: Tensor, prefix: str) -> str:
+    """The printed form of a tensor: values, then device, dtype and history where they matter."""
+    common: dict[str, Any] = {
+        "dtype_name": t.dtype.name,
+        "default_dtype_name": dtypes.get_default_dtype().name,
+        "suffixes": _history(t),
+        "prefix": prefix,
+        "module": settings.module,
+    }
+    if t.is_meta:
+        return format_meta(t._a.shape, **common)
+    device = None if t.is_cpu else str(t.device)
+    return format_tensor(t._host(), device=device, **common)
+
+
+def _history(t: Tensor) -> list[str]:
+    made_by = t.grad_fn
+    if made_by is not None:
+        return [f"grad_fn=<{made_by.name()}>"]
+    return ["requires_grad=True"] if t.requires_grad else []

@@ -1,0 +1,1 @@
+"""Attention: the public functions, and the kernels they are made of."""

@@ -1,0 +1,1 @@
+"""The GPU's own bodies of layers' kernels."""

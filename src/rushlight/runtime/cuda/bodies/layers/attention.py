@@ -1,0 +1,361 @@
+"""Attention on the GPU: cuDNN's fused kernels forward and backward in half precision, products for the rest.
+
+Masks arrive as a bias on the scores, groups of heads as fewer heads of keys and values. Dropout is drawn inside
+the kernels from a seed in device memory, so that a captured program draws anew at every replay, and the way back
+draws the same again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import cupy
+import numpy as np
+
+from .....base.bounded import Bounded
+from .....base.config import settings
+from ....door import kernel_for
+from ...library.cudnn import Plan, build_first, frontend, handle, refusals, version
+from ..draws import draw_key
+from ..fills import copied, row_major
+from . import attention_products as products
+
+if TYPE_CHECKING:
+    from .....base.protocols import DeviceArray
+
+_WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot compute on this GPU
+_KEY = np.dtype(np.int64)
+
+# Never forgotten: a captured graph may run kernels that only the plan holds.
+_plans: dict[tuple, Plan | None] = {}
+
+
+def _rows_dense(a: DeviceArray) -> Any:
+    """The array with its last dim dense and its address aligned, as cuDNN asks."""
+    s0, s1, s2, last = a.strides  # [batch, heads, places, numbers of a head]
+    if last != a.itemsize or (a.data.ptr | s0 | s1 | s2) & 15:
+        return copied(a)
+    return a
+
+
+def _alike(a: DeviceArray, width: int) -> Any:
+    """An empty array for heads of `width` numbers whose dims lie in memory in the order of `a`.
+
+    Heads are mostly views of what a linear layer made; a result in the same order needs no copy before the next layer.
+    """
+    key = (a.shape, a.strides, width)
+    found = _laid.get(key)
+    if found is None:
+        found = _laid[key] = _lay(a.shape, a.strides, width, a.itemsize)
+    shape, size, strides = found
+    return cupy.ndarray(shape, a.dtype, cupy.cuda.alloc(size), strides)
+
+
+_laid: dict[tuple, tuple] = Bounded(1024)  # shape, bytes and strides of such memory
+
+
+def _lay(shape: tuple, strides: tuple, width: int, item: int) -> tuple[tuple, int, tuple]:
+    shape = (*shape[:3], width)
+    order = sorted(range(3), key=lambda d: (-strides[d], d))
+    own, step = [0, 0, 0, item], width * item
+    for d in reversed(order):
+        own[d] = step
+        step *= shape[d]
+    return shape, step, tuple(own)
+
+
+def _takes(q: DeviceArray, k: DeviceArray, v: DeviceArray) -> bool:
+    widths = (q.shape[-1], v.shape[-1])
+    return (
+        q.dtype.char in ("e", "E") and settings.cudnn_enabled and frontend() is not None
+        and all(w % 8 == 0 and w <= _WIDEST for w in widths)
+    )  # fmt: skip
+
+
+def _graph(char: str) -> tuple[Any, Any]:
+    cudnn = frontend()
+    io = cudnn.data_type.HALF if char == "e" else cudnn.data_type.BFLOAT16
+    wide = cudnn.data_type.FLOAT
+    made = cudnn.pygraph(
+        handle=handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
+    )
+    return made, io
+
+
+def _tensor(graph: Any, a: DeviceArray, kind: Any) -> Any:
+    strides = [s // a.itemsize for s in a.strides]
+    return graph.tensor(dim=list(a.shape), stride=strides, data_type=kind)
+
+
+def _output(tensor: Any, like: DeviceArray, kind: Any) -> Any:
+    strides = [s // like.itemsize for s in like.strides]
+    return tensor.set_output(True).set_data_type(kind).set_dim(list(like.shape)).set_stride(strides)
+
+
+def _extras(
+    graph: Any, io: Any, bias: DeviceArray | None, p: float
+) -> tuple[dict[str, Any], list[Any]]:
+    """The options of a graph with a bias or dropout, and its tensors for them."""
+    how: dict[str, Any] = {}
+    tensors = []
+    if bias is not None:
+        how["bias"] = _tensor(graph, bias, io)
+        tensors.append(how["bias"])
+    if p:
+        one, kind = [1, 1, 1, 1], frontend().data_type.INT64
+        drawn = [graph.tensor(dim=one, stride=one, data_type=kind) for _ in range(2)]
+        how["dropout"] = (p, *drawn)
+        tensors += drawn
+    return how, tensors
+
+
+def _forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Any:
+    q, k, v, bias = arrays
+    graph, io = _graph(q.dtype.char)
+    ins = [_tensor(graph, a, io) for a in (q, k, v)]
+    how, more = _extras(graph, io, bias, p)
+    o, s = graph.sdpa(
+        q=ins[0], k=ins[1], v=ins[2], attn_scale=scale, use_causal_mask=causal,
+        generate_stats=True, name="attention", **how,
+    )  # fmt: skip
+    _output(o, made[0], io)
+    _output(s, made[1], frontend().data_type.FLOAT)
+    return graph, (*ins, *more, o, s)
+
+
+def _backward(arrays: tuple, grads: tuple, causal: bool, scale: float, p: float) -> Any:
+    gy, q, k, v, bias, out, stats = arrays
+    graph, io = _graph(q.dtype.char)
+    wide = frontend().data_type.FLOAT
+    tq, tk, tv, to, tg = [_tensor(graph, a, io) for a in (q, k, v, out, gy)]
+    ts = _tensor(graph, stats, wide)
+    how, more = _extras(graph, io, bias, p)
+    found = graph.sdpa_backward(
+        q=tq, k=tk, v=tv, o=to, dO=tg, stats=ts, attn_scale=scale, use_causal_mask=causal,
+        use_deterministic_algorithm=settings.deterministic or settings.cudnn_deterministic,
+        name="attention_grad", **how,
+    )  # fmt: skip
+    for t, a in zip(found, grads):
+        _output(t, a, io)
+    return graph, (tg, tq, tk, tv, *more, to, ts, *found)
+
+
+def _plan(key: tuple, describe: Callable[[], Any]) -> Plan | None:
+    try:
+        return _plans[key]
+    except KeyError:
+        pass
+    try:
+        made = build_first(*describe())
+    except refusals() as e:
+        made = None
+        _tell_of_versions(key[0], str(e))
+    _plans[key] = made
+    return made
+
+
+def _tell_of_versions(name: str, said: str) -> None:
+    """Warn when the front end asks for something that the installed cuDNN does not know."""
+    if "set_attribute" in said:
+        front, own = getattr(frontend(), "__version__", "?"), version()
+        warnings.warn(
+            f"nvidia-cudnn-frontend {front} does not fit cuDNN {own}, so {name} takes a way that is "
+            "several times slower; pip install 'nvidia-cudnn-frontend<1.23' or a newer cuDNN",
+            stacklevel=2,
+        )
+
+
+def _key(name: str, arrays: tuple, *rest: float) -> tuple:
+    lie = [None if a is None else (a.shape, a.strides, a.dtype.char) for a in arrays]
+    return (name, *lie, *rest, settings.deterministic or settings.cudnn_deterministic)
+
+
+def _forward_plan(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Plan | None:
+    return _plan(
+        _key("attention", arrays, causal, scale, p),
+        lambda: _forward(arrays, made, causal, scale, p),
+    )
+
+
+def _backward_plan(
+    arrays: tuple, grads: tuple, causal: bool, scale: float, p: float
+) -> Plan | None:
+    return _plan(
+        _key("attention_grad", (*arrays, *grads), causal, scale, p),
+        lambda: _backward(arrays, grads, causal, scale, p),
+    )
+
+
+def _addresses(*arrays: DeviceArray | None) -> list[int]:
+    return [a.data.ptr for a in arrays if a is not None]
+
+
+def _new_results(q: DeviceArray, v: DeviceArray) -> tuple[Any, Any]:
+    return _alike(q, v.shape[-1]), cupy.ndarray((*q.shape[:-1], 1), np.float32)
+
+
+@kernel_for("cuda", "attention")
+def attention(q: DeviceArray, k: DeviceArray, v: DeviceArray, *, causal: bool, scale: float) -> Any:
+    if not _takes(q, k, v):
+        return _by_products(q, k, v, None, causal, scale)
+    q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
+    made = _new_results(q, v)
+    plan = _forward_plan((q, k, v, None), made, causal, scale, 0.0)
+    if plan is None:
+        return _by_products(q, k, v, None, causal, scale)
+    plan(*_addresses(q, k, v, *made))
+    return made
+
+
+def _by_products(
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    bias: DeviceArray | None,
+    causal: bool,
+    scale: float,
+) -> Any:
+    if not products.takes(q):
+        return NotImplemented
+    return products.attend(q, k, v, bias, causal, scale, 0.0)[:2]
+
+
+@kernel_for("cuda", "attention_grad")
+def attention_grad(
+    gy: DeviceArray,
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    out: DeviceArray,
+    stats: DeviceArray,
+    *,
+    causal: bool,
+    scale: float,
+) -> Any:
+    if stats.dtype != np.float32 or not products.takes(q):
+        return NotImplemented
+    if _takes(q, k, v):
+        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+        found = _differentiate((gy, q, k, v, None, out, stats), grads, causal, scale)
+        if found is not NotImplemented:
+            return found
+    return products.differentiate(gy, q, k, v, None, stats, None, causal, scale, 0.0)
+
+
+@kernel_for("cuda", "attention_grad_cat")
+def attention_grad_cat(
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, out: DeviceArray, stats: DeviceArray, *, causal: bool, scale: float,
+    order: tuple[int, ...],
+) -> Any:  # fmt: skip
+    """The three gradients beside each other in one array [N, L, size of q + k + v]."""
+    if not _takes(q, k, v) or stats.dtype != np.float32:
+        return NotImplemented
+    batch, _, length, _ = q.shape
+    widths = [a.shape[1] * a.shape[3] for a in (q, k, v)]
+    joined = cupy.ndarray((batch, length, sum(widths)), q.dtype)
+    grads: list[Any] = [None] * 3
+    at, item = 0, q.itemsize
+    row = sum(widths) * item
+    for i in order:
+        a = (q, k, v)[i]
+        strides = (length * row, a.shape[3] * item, row, item)
+        grads[i] = cupy.ndarray(a.shape, a.dtype, joined.data + at, strides)
+        at += widths[i] * item
+    made = _differentiate((gy, q, k, v, None, out, stats), tuple(grads), causal, scale)
+    return made if made is NotImplemented else joined
+
+
+def _differentiate(
+    arrays: tuple,
+    grads: tuple,
+    causal: bool,
+    scale: float,
+    kept: DeviceArray | None = None,
+    p: float = 0.0,
+) -> Any:
+    """Write the gradients where they are asked for."""
+    gy, q, k, v, bias, out, stats = arrays
+    gy, q, k, v, out = [_rows_dense(a) for a in (gy, q, k, v, out)]
+    plan = _backward_plan((gy, q, k, v, bias, out, stats), grads, causal, scale, p)
+    if plan is None:
+        return NotImplemented
+    more = [] if bias is None else [bias.data.ptr]
+    plan(*_addresses(gy, q, k, v), *more, *_drawn(kept, p), *_addresses(out, stats, *grads))
+    return grads
+
+
+def _drawn(kept: Any, p: float) -> list[int]:
+    """Where cuDNN finds the seed and the offset of its draws."""
+    return [kept.data.ptr, kept.data.ptr + _KEY.itemsize] if p else []
+
+
+def _both_ways(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Plan | None:
+    """The forward plan, but only where backward has a plan, too: both must drop the same numbers."""
+    forward = _forward_plan(arrays, made, causal, scale, p)
+    if forward is None or not p:
+        return forward
+    q, k, v, bias = arrays
+    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+    back = _backward_plan((made[0], q, k, v, bias, *made), grads, causal, scale, p)
+    return None if back is None else forward
+
+
+@kernel_for("cuda", "masked_attention")
+def masked_attention(
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    bias: DeviceArray | None,
+    *,
+    causal: bool,
+    scale: float,
+    p: float,
+) -> Any:
+    if not products.takes(q) or (bias is not None and bias.dtype != q.dtype):
+        return NotImplemented
+    bias = row_major(bias)
+    found = _masked_by_cudnn(q, k, v, bias, causal, scale, p) if _takes(q, k, v) else None
+    if found is not None:
+        return found
+    out, stats, key = products.attend(q, k, v, bias, causal, scale, p)
+    return out, stats, cupy.ndarray((0,), q.dtype) if key is None else key
+
+
+def _masked_by_cudnn(
+    q: DeviceArray,
+    k: DeviceArray,
+    v: DeviceArray,
+    bias: DeviceArray | None,
+    causal: bool,
+    scale: float,
+    p: float,
+) -> tuple | None:
+    q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
+    made = _new_results(q, v)
+    plan = _both_ways((q, k, v, bias), made, causal, scale, p)
+    if plan is None:
+        return None
+    kept = draw_key(q) if p else cupy.ndarray((0,), q.dtype)
+    plan(*_addresses(q, k, v, bias), *_drawn(kept, p), *_addresses(*made))
+    return (*made, kept)
+
+
+@kernel_for("cuda", "masked_attention_grad")
+def masked_attention_grad(
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, out: DeviceArray, stats: DeviceArray, kept: DeviceArray, *,
+    causal: bool, scale: float, p: float,
+) -> Any:  # fmt: skip
+    if not products.takes(q) or stats.dtype != np.float32 or (p and kept.dtype != _KEY):
+        return NotImplemented
+    bias, cudnn_drew = row_major(bias), kept.size == 2
+    if _takes(q, k, v) and (cudnn_drew or not p):
+        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+        found = _differentiate((gy, q, k, v, bias, out, stats), grads, causal, scale, kept, p)
+        if found is not NotImplemented:
+            return found
+    if p and cudnn_drew:
+        raise RuntimeError("cuDNN cannot draw this attention's dropout again for its gradient")
+    key = kept if p else None
+    return products.differentiate(gy, q, k, v, bias, stats, key, causal, scale, p)

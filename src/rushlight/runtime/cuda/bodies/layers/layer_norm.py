@@ -1,0 +1,328 @@
+"""Layer norm and root-mean-square norm on the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from ....door import kernel_for
+from ...code.sources import NUMBERS, PARTIALS, load, partials
+from ...processors import multiprocessors
+from ..fills import row_major
+
+if TYPE_CHECKING:
+    from .....base.protocols import DeviceArray
+
+_EACH = 8  # blocks that keep a multiprocessor busy
+
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def wide(char: str) -> Any:
+    """The dtype that statistics of numbers of dtype `char` are kept in."""
+    return _F64 if char == "d" else _F32
+
+
+def stored(*arrays: DeviceArray | None) -> str | None:
+    """The one type name of the arrays that are there; None when they differ or are not floats."""
+    chars = {a.dtype.char for a in arrays if a is not None}
+    if len(chars) > 1:
+        return None
+    char = chars.pop() if chars else "f"
+    return NUMBERS[char][0] if char in NUMBERS else None
+
+
+def pointer(a: DeviceArray | None) -> int:
+    """Where an array lies; 0 for one that is missing."""
+    return 0 if a is None else a.data.ptr
+
+
+_WARP_ROW = 1024  # rows up to here take a warp
+_BLOCK = 256  # threads for longer ones
+_WARPS = 4  # of a block, each with rows of its own
+_MOST_HELD = 32  # numbers of a row that a thread keeps in registers
+_RESIDENT = 2  # blocks of `norm_grads` that a multiprocessor has room for
+
+
+def _rows(x: DeviceArray, dims: int) -> tuple[int, int]:
+    n = prod(x.shape[x.ndim - dims :])
+    return x.size // n, n
+
+
+class _Cut(NamedTuple):
+    """How threads share rows of n numbers."""
+
+    team: int  # 1: a warp per row
+    threads: int
+    rows: int  # of a block
+    constants: dict[str, int]
+
+    @property
+    def holds(self) -> bool:
+        """Whether a row stays in registers."""
+        return self.constants["HELD"] > 0
+
+
+def _cut(n: int, arrays: Sequence[Any]) -> _Cut:
+    """The cut for arrays of rows of n numbers: by 16 bytes of the widest one where all of them lie so."""
+    team = int(n <= _WARP_ROW)
+    wide = 16 // max([a.itemsize for a in arrays])
+    aligned = n % wide == 0 and not any(a.data.ptr & 15 for a in arrays)
+    vector = wide if aligned else 1
+    across = (32 if team else _BLOCK) * vector
+    held = -(-n // across)
+    if held * vector > _MOST_HELD:
+        held = 0
+    constants = {"TEAM": team, "VW": vector, "HELD": held, "FULL": int(n == held * across)}
+    threads = 32 * _WARPS if team else _BLOCK
+    return _Cut(team, threads, _WARPS if team else 1, constants)
+
+
+def _name(dtype: np.dtype) -> str:
+    return NUMBERS[dtype.char][0]
+
+
+def normalise(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, dims: int, eps: float, rms: int = 0, other: DeviceArray | None = None, to: np.dtype | None = None
+) -> Any:  # fmt: skip
+    """Rows of x, or of x + other, normalised, with their statistics; behind them x + other.
+
+    `to` is another dtype for the result; `other` may have another one than x, too.
+    """
+    char, kind = x.dtype.char, stored(weight, bias)
+    if char not in NUMBERS or kind is None or not x.size:
+        return NotImplemented
+    if other is not None and not _goes_with(other, x):
+        return NotImplemented
+    x, weight, bias, other = row_major(x), row_major(weight), row_major(bias), row_major(other)
+    rows, n = _rows(x, dims)
+    shape = x.shape[: x.ndim - dims] + (1,) * dims
+    out = cupy.ndarray(x.shape, x.dtype if to is None else to)
+    total = None if other is None else cupy.ndarray(x.shape, x.dtype)
+    mean = None if rms else cupy.ndarray(shape, wide(char))
+    rstd = cupy.ndarray(shape, wide(char))
+    cut = _cut(n, [a for a in (x, other, weight, bias) if a is not None])
+    types = {"NW": kind, "NO": _name((x if other is None else other).dtype), "NY": _name(out.dtype)}
+    formats = ("P",) * 8 + ("q", "i", "d")
+    load("layer_norm.cu", "norm_rows", formats, char, RMS=rms, **types, **cut.constants)(
+        -(-rows // cut.rows), cut.threads, x.data.ptr, pointer(other), pointer(weight), pointer(bias),
+        pointer(total), out.data.ptr, pointer(mean), rstd.data.ptr, rows, n, eps,
+    )  # fmt: skip
+    made = (out, rstd) if rms else (out, mean, rstd)
+    return made if total is None else (*made, total)
+
+
+def _goes_with(a: DeviceArray, x: DeviceArray) -> bool:
+    """Whether an array of another dtype may stand beside x: halves beside what they are computed in."""
+    halves = x.dtype.char == "f" and a.dtype.char in ("e", "E")
+    return a.shape == x.shape and (a.dtype == x.dtype or halves)
+
+
+def normalise_grad(
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray | None, rstd: DeviceArray, dims: int, rms: int = 0, more: DeviceArray | None = None,
+    also: bool = False,
+) -> Any:  # fmt: skip
+    """The gradients of x, with `more` added to it, and of weight and bias.
+
+    `gy` may have another dtype than x; with `also` the gradient of x comes once more, last, in that one.
+    """
+    char, kind = x.dtype.char, stored(x if weight is None else weight)
+    if char not in NUMBERS or kind is None or not x.size or not _goes_with(gy, x):
+        return NotImplemented
+    if more is not None and (more.shape != x.shape or more.dtype != x.dtype):
+        return NotImplemented
+    gy, x, weight, more = row_major(gy), row_major(x), row_major(weight), row_major(more)
+    mean, rstd = row_major(mean), row_major(rstd)
+    rows, n = _rows(x, dims)
+    cut = _cut(n, [a for a in (gy, x, weight, more) if a is not None])
+    gx = cupy.ndarray(x.shape, x.dtype)
+    again = cupy.ndarray(x.shape, gy.dtype) if also else None
+    types = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
+    values = [gy, x, weight, mean, rstd, more, gx, again]
+    parts, splits = _launch_grads(values, cut, types, char, rows, n)
+    dtype = x.dtype if weight is None else weight.dtype
+    gw = cupy.ndarray(x.shape[x.ndim - dims :], dtype)
+    gb = None if rms else cupy.ndarray(x.shape[x.ndim - dims :], dtype)
+    load("layer_norm.cu", "weight_finish", ("P", "P", "P", "i", "i"), char, NW=kind)(
+        -(-n // 32), 1024, parts, gw.data.ptr, pointer(gb), splits, n
+    )
+    made = (gx, gw) if rms else (gx, gw, gb)
+    return made if again is None else (*made, again)
+
+
+def _launch_grads(
+    values: list[Any], cut: _Cut, types: dict[str, Any], char: str, rows: int, n: int
+) -> tuple[int, int]:
+    """The gradient of the rows, and the parts of the weight's: where they lie, and how many there are."""
+    pointers = [pointer(a) for a in values]
+    parts, room = partials(), PARTIALS // (2 * n)
+    formats: tuple[str, ...]
+    if cut.holds and room:
+        most = min(_RESIDENT * multiprocessors(), room)
+        turns = -(-rows // (cut.rows * most))  # the same number of rows for every team of threads
+        splits = -(-rows // (cut.rows * turns))
+        formats = ("P",) * 9 + ("q", "i", "i")
+        load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)(
+            splits, cut.threads, *pointers, parts, rows, n, turns
+        )
+        return parts, splits
+    constants = {**cut.constants, "HELD": 0, "FULL": 0}
+    formats = ("P",) * 8 + ("q", "i")
+    load("layer_norm.cu", "norm_rows_grad", formats, char, **types, **constants)(
+        -(-rows // cut.rows), cut.threads, *pointers, rows, n
+    )
+    columns = -(-n // 32)
+    splits = max(1, min(_EACH * multiprocessors() // columns, -(-rows // 64), room))
+    gy, x, _, mean, rstd = pointers[:5]
+    load("layer_norm.cu", "weight_sums", ("P",) * 5 + ("q", "i"), char, **types).on_grid(
+        (columns, splits, 1), (512, 1, 1), 0, gy, x, mean, rstd, parts, rows, n
+    )
+    return parts, splits
+
+
+@kernel_for("cuda", "layer_norm")
+def layer_norm(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, dims: int, eps: float
+) -> Any:
+    return normalise(x, weight, bias, dims, eps, 0)
+
+
+@kernel_for("cuda", "layer_norm_grad")
+def layer_norm_grad(
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
+) -> Any:
+    return normalise_grad(gy, x, weight, mean, rstd, dims, 0)
+
+
+@kernel_for("cuda", "rms_norm")
+def rms_norm(x: DeviceArray, weight: DeviceArray | None, *, dims: int, eps: float) -> Any:
+    return normalise(x, weight, None, dims, eps, 1)
+
+
+@kernel_for("cuda", "rms_norm_grad")
+def rms_norm_grad(
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    rstd: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
+) -> Any:
+    return normalise_grad(gy, x, weight, None, rstd, dims, 1)
+
+
+# -- joined with residual sums by passes ----------------------------------------------------------
+
+
+@kernel_for("cuda", "add_layer_norm")
+def add_layer_norm(
+    x: DeviceArray,
+    other: DeviceArray,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+) -> Any:
+    return normalise(x, weight, bias, dims, eps, 0, other)
+
+
+@kernel_for("cuda", "add_rms_norm")
+def add_rms_norm(
+    x: DeviceArray, other: DeviceArray, weight: DeviceArray | None, *, dims: int, eps: float
+) -> Any:
+    return normalise(x, weight, None, dims, eps, 1, other)
+
+
+@kernel_for("cuda", "layer_norm_grad_add")
+def layer_norm_grad_add(
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    mean: DeviceArray,
+    rstd: DeviceArray,
+    more: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
+) -> Any:
+    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more)
+
+
+@kernel_for("cuda", "rms_norm_grad_add")
+def rms_norm_grad_add(
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    rstd: DeviceArray,
+    more: DeviceArray,
+    *,
+    dims: int,
+    eps: float,
+) -> Any:
+    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more)
+
+
+# -- ... and with casts ---------------------------------------------------------------------------
+
+
+@kernel_for("cuda", "layer_norm_mixed")
+def layer_norm_mixed(
+    x: DeviceArray,
+    other: DeviceArray | None,
+    weight: DeviceArray | None,
+    bias: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+    to: Any,
+) -> Any:
+    return normalise(x, weight, bias, dims, eps, 0, other, to and to.np)
+
+
+@kernel_for("cuda", "rms_norm_mixed")
+def rms_norm_mixed(
+    x: DeviceArray,
+    other: DeviceArray | None,
+    weight: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+    to: Any,
+) -> Any:
+    return normalise(x, weight, None, dims, eps, 1, other, to and to.np)
+
+
+@kernel_for("cuda", "layer_norm_grad_mixed")
+def layer_norm_grad_mixed(
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, rstd: DeviceArray, more: DeviceArray | None, *, dims: int, eps: float, also: bool
+) -> Any:  # fmt: skip
+    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more, also)
+
+
+@kernel_for("cuda", "rms_norm_grad_mixed")
+def rms_norm_grad_mixed(
+    gy: DeviceArray,
+    x: DeviceArray,
+    weight: DeviceArray | None,
+    rstd: DeviceArray,
+    more: DeviceArray | None,
+    *,
+    dims: int,
+    eps: float,
+    also: bool,
+) -> Any:
+    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more, also)
