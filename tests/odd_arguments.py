@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import signal
@@ -155,6 +156,9 @@ def cases(
     torch: Any,
 ) -> Iterator[tuple[str, str, dict[str, str], Callable[[Any, str, dict[str, Any]], Any]]]:
     """Every (path, name, arguments as texts, use): the plain call, then each parameter of PyTorch's with each odd value."""
+    # Its first optimiser imports this, which takes longer than SLOW: a limit that strikes in the middle of
+    # an import leaves modules half made for the rest of the process.
+    importlib.import_module("torch._dynamo")
     for path, table, use in KINDS:
         for name, plain in table.items():
             yield path, name, plain, use
