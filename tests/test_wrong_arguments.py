@@ -13,6 +13,7 @@ import rushlight as rl
 from rushlight.core import explain
 from rushlight.core.public import NAMESPACES
 from rushlight.operators import load_all
+from same import agree
 
 torch = pytest.importorskip("torch")
 load_all()
@@ -268,6 +269,12 @@ torch.linspace(0, 1, True)|torch.tril_indices(True, 2)|torch.fft.fftfreq(True)|t
 F.pad(x, (True, 1))|F.max_pool2d(x[None], True)|F.avg_pool2d(x[None], 2, True)|F.adaptive_avg_pool2d(x[None], True)|F.unfold(x[None, None], True)|F.pixel_shuffle(x[None], True)
 F.conv2d(x[None, None], x[None, None, :3, :3], stride=(True, 1))|F.conv2d(x[None, None], x[None, None, :2, :3], groups=True)|F.group_norm(x, True)|F.embedding(x.long(), x, True)
 F.cross_entropy(x, x[0].long(), ignore_index=True)|F.channel_shuffle(x[None], True)|torch.linalg.tensorinv(x, ind=True)
+torch.polygamma(True, x)|x.polygamma(True)|torch.mvlgamma(x + 3, True)|torch.special.multigammaln(x + 3, True)|x.round(decimals=True)|torch.slice_copy(x, True, 0, 3, 2)
+torch.slice_copy(x, 1, True)|torch.slice_copy(x, 1, 0, True)|torch.slice_copy(x, 1, 0, 3, True)|x.var(True, False)|x.std(True, keepdim=not 0)|x.var(dim=True)|x.std(axis=True)|torch.var_mean(x, True, correction=0)|torch.std_mean(x, True, correction=0)
+F.interpolate(x[None], True)|F.interpolate(x[None, None], (True, 3), mode="bilinear")|torch.gradient(x, edge_order=True)|torch.randint_like(x, True)|F.avg_pool2d(x[None], 2, divisor_override=True)
+F.ctc_loss(x[:, None].log_softmax(-1), x[:1].long() + 1, (True,), (1,))|F.ctc_loss(x[:, None].log_softmax(-1), x[:1].long() + 1, (4,), (True,))|F.local_response_norm(x[None], True)
+torch.convolution(x[None, None], x[None, None], None, (1, 1), (0, 0), (1, 1), False, (True, 0), 1)|torch.gru(x[None], x[None], [x.repeat(3, 1), x.repeat(3, 1)], False, True, 0.0, False, False, False)
+torch.lstm(x[None], (x[None], x[None]), [x.repeat(4, 1), x.repeat(4, 1)], False, True, 0.0, False, False, False)|torch.rnn_relu(x[None], x[None], [x, x], False, True, 0.0, False, False, False)
 """.replace("\n", "|").strip("|").split("|")  # fmt: skip
 
 
@@ -280,6 +287,17 @@ def test_a_truth_value_is_no_whole_number(text):
         with pytest.raises(TypeError):
             eval(text, given)
         eval(text.replace("True", "1"), given)  # the number itself is taken
+
+
+def test_other_kinds_of_numbers_are_refused_as_by_pytorch():
+    for text in ("torch.isin(torch.arange(3), True)", "torch.isin(True, torch.arange(3))", "torch.isin(1j, torch.arange(3))",
+                 "torch.cumulative_trapezoid(torch.ones(3), dx=True)", "torch.trapezoid(torch.ones(3), dx=1j)",
+                 "torch.slice_copy(torch.ones(3, 2), 5)", "torch.slice_copy(torch.ones(3, 2), 0, 0, 2, 0)",
+                 "torch.nn.functional.interpolate(torch.ones(1, 1, 4), 2.5)", "torch.nn.functional.interpolate(torch.ones(1, 1, 4), (2.5,))",
+                 "torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.ones(1, 1).long(), (2.5,), (1,))",
+                 "torch.nn.functional.ctc_loss(torch.ones(4, 1, 3), torch.ones(1, 1).long(), torch.tensor([2.5]), torch.tensor([1]))",
+                 "torch.polygamma(1.5, torch.ones(3))", "torch.ones(3).mvlgamma(1.0)", "torch.ones(3).round(decimals=1.0)"):  # fmt: skip
+        agree(text)
 
 
 def test_whole_numbers_of_other_kinds_are_taken():

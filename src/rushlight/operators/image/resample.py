@@ -7,6 +7,7 @@ from math import floor
 from typing import Any
 
 from ...base import dtypes
+from ...base.shapes import several_whole, whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -54,14 +55,14 @@ def _sizes(
 
 def _given_size(spatial: list[int], size: Any) -> list[int]:
     if not isinstance(size, (list, tuple)):
-        return [int(size)] * len(spatial)
+        return [whole(size, "size")] * len(spatial)
     if len(size) != len(spatial):
         raise ValueError(
             "Input and output must have the same number of spatial dimensions, but got input with "
             f"spatial dimensions of {spatial} and output size of {size}. Please provide input tensor "
             "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
         )
-    return [int(s) for s in size]
+    return list(several_whole(size, 1, "size"))
 
 
 def _check_mode(x: Tensor, mode: str, align_corners: Any, antialias: bool) -> None:

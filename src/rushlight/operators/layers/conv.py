@@ -332,6 +332,7 @@ def convolution(
         torch.Size([1, 3, 4])
     """
     n = weight._a.ndim - 2
+    several_whole(output_padding, n, "output_padding")
     if transposed:
         return convolve_transposed(
             n, input, weight, bias, stride, padding, output_padding, groups, dilation

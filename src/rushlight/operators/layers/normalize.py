@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.shapes import whole
 from ...core.public import NAMESPACES, into, public
 from ...core.tensor import Tensor
 
@@ -53,6 +54,7 @@ def local_response_norm(
         raise ValueError(f"Expected 3D or higher dimensionality input (got {ndim} dimensions)")
     if input._a.size == 0:
         return input
+    size = whole(size, "size")
     before, after = size // 2, (size - 1) // 2
     pad = NAMESPACES["functional"]["pad"]
     padded = pad(input * input, (0, 0) * (ndim - 2) + (before, after))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.bounded import Bounded
 from ...base.dtypes import title
-from ...base.shapes import several_whole
+from ...base.shapes import several_whole, whole
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ..made_of.guards import check_kind, recall, remember
@@ -234,7 +234,7 @@ for _n in (1, 2, 3):
 def _avg(n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
          include_pad: bool, divisor: int | None) -> Tensor:  # fmt: skip
     fn = f"avg_pool{n}d"
-    if divisor == 0:
+    if divisor is not None and whole(divisor, "divisor_override") == 0:
         raise RuntimeError("divisor must be not zero")
     kernel, step, pad, gap = _window(n, fn, kernel_size, stride, padding)
     x, alone = _batched(x, n, fn)

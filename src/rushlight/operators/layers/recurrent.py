@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...base.dtypes import promote_types
+from ...base.shapes import whole
 from ...core.public import NAMESPACES, public
 from ...core.tensor import Tensor
 from ...runtime.recurrent import BatchSizes, Recurrence, Way
@@ -199,6 +200,7 @@ def _sequence(
 ) -> tuple[Tensor, Sequence[Tensor]]:
     """The form for padded input [T, B, F] (or [B, T, F])."""
     x, params, biased, num_layers, drop, train, bidirectional = args
+    num_layers = whole(num_layers, "num_layers")
     if batch_first:
         x = x.transpose(0, 1)
     steps, batch, width = x._a.shape
@@ -220,6 +222,7 @@ def _packed(
     known = isinstance(batch_sizes, BatchSizes)
     sizes = tuple(batch_sizes if known else [int(n) for n in batch_sizes.tolist()])
     params, biased, num_layers, drop, train, bidirectional = rest
+    num_layers = whole(num_layers, "num_layers")
     return _stack(mode, data, states, params, biased, num_layers, drop, train, bidirectional, sizes)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -162,7 +163,11 @@ def _ctc_backward(
 
 
 def _lengths(value: Any, like: Tensor, n: int, name: str) -> tuple[Tensor, np.ndarray]:
+    if not isinstance(value, Tensor):
+        value = several_whole(value, 1, name)
     host = value._host() if isinstance(value, Tensor) else np.asarray(value)
+    if host.dtype.kind not in "iu" and host.size:
+        raise RuntimeError(f"{name} must be integral")
     host = np.asarray(host, np.int64).reshape(-1)
     if host.size != n:
         raise RuntimeError(f"{name} must be of size batch_size")

@@ -28,6 +28,8 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs:
             _rename(kwargs, "axis", "dim")
             _rename(kwargs, "keepdims", "keepdim")
+            if kwargs.get("dim").__class__ is bool:  # by position it is var's `unbiased`
+                raise TypeError(f"{name}(): argument 'dim' must be tuple of ints, not bool")
         return fn(*args, **kwargs)
 
     return call

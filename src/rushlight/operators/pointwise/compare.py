@@ -373,6 +373,9 @@ def isin(
     for t in (elements, test_elements):
         if isinstance(t, Tensor) and t._a.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {title(t.dtype)}")
+        if isinstance(t, (bool, complex)):
+            kind = "Bool" if isinstance(t, bool) else "ComplexDouble"
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind}")
     if not isinstance(elements, Tensor):
         found = eq.op(test_elements, elements).any()
         return into_same(out, ~found if invert else found)

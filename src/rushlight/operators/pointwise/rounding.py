@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import dtypes
+from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -95,6 +96,8 @@ def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # no
         >>> torch.tensor([1.2345]).round(decimals=2)
         tensor([1.2300])
     """
+    if decimals.__class__ is not int:
+        decimals = whole(decimals, "decimals")
     return into_same(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
 
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import finfo
+from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
@@ -108,6 +109,7 @@ def polygamma(n: int, input: Tensor, *, out: Any = None) -> Tensor:
         >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
         tensor([1.6449, 0.6449])
     """
+    n = whole(n, "n")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return into(out, digamma.op(input) if n == 0 else _polygamma(input, n=int(n)))
@@ -141,6 +143,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
         >>> torch.tensor([2.0, 3.0]).mvlgamma(2)
         tensor([0.4516, 1.5502])
     """
+    p = whole(p, "p")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     total = lgamma.op(input)

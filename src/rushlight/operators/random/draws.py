@@ -327,6 +327,8 @@ def randint_like(
     """
     if high is None:
         low, high = 0, low
+    if high.__class__ is bool or low.__class__ is bool:
+        raise TypeError("randint_like(): argument 'high' must be int, not bool")
     d = input.dtype if dtype is None else as_dtype(dtype)
     where = input.device if device is None else device
     t = randint(0 if low is None else low, high, tuple(input._a.shape), dtype=d, device=where,

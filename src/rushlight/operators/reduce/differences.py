@@ -71,6 +71,8 @@ def _sides(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any
     if y._a.dtype.kind == "b" and (y._a.shape[at] or name != "trapezoid"):
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     if x is None:
+        if dx is not None and isinstance(dx, (bool, complex)):
+            raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
         return y, 1 if dx is None else dx, at
     if x._a.ndim == 1:
         if x._a.shape[0] != y._a.shape[at]:
@@ -166,7 +168,7 @@ def gradient(
         >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
         (tensor([3., 4., 6., 7.]),)
     """
-    if edge_order not in (1, 2):
+    if whole(edge_order, "edge_order") not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     given = dim is not None
     raw = range(input._a.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else [dim]

@@ -79,6 +79,8 @@ def _spread_of(
 ) -> tuple[Tensor, Dims]:
     """Resolve the spellings of var and std: by correction, or by `unbiased` in either position."""
     if isinstance(dim, bool):
+        if unbiased is not None or keepdim or correction is not None:
+            raise TypeError(f"{op.name}(): argument 'dim' must be tuple of ints, not bool")
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
         raise TypeError(f"{op.name}() takes `unbiased` or `correction`, not both")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...base.shapes import whole, wrap_dim
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..memory.copies import detach
@@ -23,7 +24,11 @@ def _alias(input: Tensor) -> Tensor:
 def _slice(
     input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:
-    return input[(slice(None),) * (dim % max(input._a.ndim, 1)) + (slice(start, end, step),)]
+    ends = [None if i is None else whole(i, name) for name, i in (("start", start), ("end", end))]
+    at = wrap_dim(dim, input._a.ndim)
+    if whole(step, "step") <= 0:
+        raise RuntimeError("slice step must be positive")
+    return input[(slice(None),) * at + (slice(*ends, step),)]
 
 
 _VIEWS: dict[str, Callable[..., Any]] = {
