@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import rushlight
-from precompiled import precompiled
+from precompiled import FLAGS, precompiled
 
 KERNELS = Path(rushlight.__file__).parent / "runtime" / "cuda" / "kernels"
 EMULATOR = Path(__file__).parent / "cuda_emulator.h"
@@ -21,8 +22,6 @@ COMPILER = shutil.which("g++")
 needs_compiler = pytest.mark.skipif(
     COMPILER is None, reason="g++ compiles the kernels for the host"
 )
-# Shared arrays are static here; those of a template would be one array for all libraries with GNU's unique symbols.
-FLAGS = "-std=c++20 -fno-gnu-unique -O1 -w -fPIC".split()
 
 
 def compiled(folder: Path, name: str, text: str) -> Any:
@@ -45,5 +44,7 @@ def runs_on_the_emulated_gpu(script: str) -> None:
     here = Path(__file__).parent
     command = [sys.executable, str(here.parent / "tools" / "emulated_gpu.py"), str(here / script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    trapped = done.returncode in (-signal.SIGILL, -signal.SIGTRAP)
+    assert not trapped, f"a kernel used an address that is not aligned\n{done.stdout[-1000:]}"
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip().endswith("equal")

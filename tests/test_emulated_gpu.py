@@ -30,3 +30,9 @@ def test_layers_on_the_emulated_gpu_equal_the_cpus() -> None:
 def test_linear_layers_over_any_dims_equal_the_cpus() -> None:
     """How cuBLASLt is told where operands lie: steps between rows, copies of what it cannot read, bias and its sums."""
     runs_on_the_emulated_gpu("emulated_linear.py")
+
+
+@needs_compiler
+def test_arrays_that_begin_anywhere_are_read_and_written_as_they_lie() -> None:
+    """A window of something need not begin at a multiple of 16 bytes; a kernel that assumes it loses the GPU."""
+    runs_on_the_emulated_gpu("emulated_unaligned.py")

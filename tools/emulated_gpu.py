@@ -27,7 +27,7 @@ import host_path
 HEADER = Path(__file__).resolve().parent.parent / "tests" / "cuda_emulator.h"
 sys.path.append(str(HEADER.parent))
 
-from precompiled import precompiled  # noqa: E402
+from precompiled import FLAGS, precompiled  # noqa: E402
 
 # The driver's one function: kernels are host functions of the grid, the block and the parameters.
 DRIVER = """
@@ -104,8 +104,7 @@ class Module:
         text = self.text
         for found, instead in ASSEMBLY:
             text = re.sub(found, instead, text, flags=re.S)
-        # Shared arrays are static here; those of a template would be one array for all libraries otherwise.
-        command = ["g++", "-std=c++20", "-fno-gnu-unique", "-O1", "-w", "-fpermissive", "-fPIC"]
+        command = ["g++", *FLAGS, "-fpermissive"]
         header = precompiled(HEADER, _folder, command) if _shared else HEADER
         text = f'#include "{header}"\n{self.defined}{text}\n#undef C\n{ENTRY % (name, name)}'
         library = built("kernel", command, text, ".cpp")

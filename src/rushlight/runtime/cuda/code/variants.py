@@ -12,7 +12,7 @@ from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from . import generate as codegen
 from .compile import Launch, kernel
-from .expressions import TABLE
+from .expressions import Expression, named
 from .generate import ARRAY, NUMBER, ONE
 from .geometry import allocate, collapse, layout_like
 from .launch import Result
@@ -32,14 +32,16 @@ class Plan:
     __slots__ = ("dtypes", "flats", "go", "name", "numbers", "out", "out_name", "per_block",
                  "strided", "vector", "ways")  # fmt: skip
 
-    def __init__(self, name: str, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str) -> None:
+    def __init__(
+        self, name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str
+    ) -> None:
         self.name, self.dtypes, self.ways, self.out_name = name, dtypes, ways, out
         self.out = by_name(out).np
         self.vector = codegen.width(dtypes, ways, out)
         self.per_block = THREADS * self.vector
         self.flats: dict[tuple[int, str], Launch] = {}
         self.strided: dict[tuple, Launch] = {}
-        self.numbers = codegen.number_type(dtypes[TABLE[name].main])[1]
+        self.numbers = codegen.number_type(dtypes[named(name).main])[1]
         self.go = self.flat(self.vector, "unsigned").go
 
     def flat(self, vector: int, index: str) -> Launch:
@@ -74,7 +76,7 @@ _plans: dict[tuple, Plan | None] = Bounded(4096)
 
 
 def plan_for(
-    name: str, dtypes: tuple, ways: tuple[str, ...], out: str | None = None
+    name: str | Expression, dtypes: tuple, ways: tuple[str, ...], out: str | None = None
 ) -> Plan | None:
     """The plan for NumPy dtypes, or None where the table has no text for them."""
     key = (name, dtypes, ways, out)
@@ -83,7 +85,7 @@ def plan_for(
     except KeyError:
         pass
     names = tuple([from_np(d).name for d in dtypes])
-    e = TABLE[name]
+    e = named(name)
     main = names[e.main]
     stored = out or codegen.stored(name, main)
     known = codegen.TYPES[main][1] in e.text and stored is not None
@@ -130,7 +132,7 @@ _ready: dict[tuple, _Ready | None] = Bounded(16384)
 
 
 def compute(
-    name: str,
+    name: str | Expression,
     operands: tuple,
     attrs: tuple = (),
     out: DeviceArray | None = None,
@@ -170,7 +172,7 @@ def compute(
     return out
 
 
-def prepared(name: str, operands: tuple, to: str | None = None) -> Any:
+def prepared(name: str | Expression, operands: tuple, to: str | None = None) -> Any:
     """The launch that `compute` makes for such arrays, or None where it needs more than the arrays."""
     ready = _prepare(name, operands, None, to)
     return None if ready is None else ready.call
@@ -197,8 +199,10 @@ def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> N
     launch.go(blocks, THREADS, units, *values, *tail)
 
 
-def _prepare(name: str, operands: tuple, out: DeviceArray | None, to: str | None) -> _Ready | None:
-    e = TABLE[name]
+def _prepare(
+    name: str | Expression, operands: tuple, out: DeviceArray | None, to: str | None
+) -> _Ready | None:
+    e = named(name)
     arrays = [a for a in operands if a.__class__ is ndarray]
     shape = np.broadcast_shapes(*[a.shape for a in arrays]) if out is None else out.shape
     if out is not None and to is None:
@@ -240,10 +244,14 @@ def _packed(r: _Ready, out: DeviceArray, given: bool) -> Any:
     """The launch that takes arrays only, and makes its result unless that is given, too."""
     strides = None if out._c_contiguous else out.strides
     results = () if given else (Result(0, r.shape, r.out, strides),)
-    aligned = () if r.slow is None else r.aligned
+    aligned: tuple[int, ...] = ()
+    if (
+        r.slow is not None
+    ):  # a result of its own is aligned; one that is given may be a window of something
+        aligned = (0, *r.aligned) if given else r.aligned
     return r.launch.prepared(
         (r.blocks, 1, 1), (THREADS, 1, 1), 0, 1 + len(r.arrays), results, *r.tail,
-        front=(r.units,), aligned=(0, *aligned) if given and aligned else aligned,
+        front=(r.units,), aligned=aligned,
     )  # fmt: skip
 
 
