@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import sys
 import weakref
 from pathlib import Path
@@ -14,7 +15,9 @@ import emulated_capture
 
 import rushlight as rl
 from rushlight import nn
+from rushlight.base.bounded import Bounded
 from rushlight.capture.lower import cuda_arena
+from rushlight.runtime.cuda.code import held
 from rushlight.runtime.devices import nothing_reused
 
 CALLS = 8
@@ -88,9 +91,37 @@ def small_results_are_new_while_recording() -> None:
     assert is_kept()
 
 
+def forget_all() -> None:
+    """Let every memo of a module forget what it may forget."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("rushlight."):
+            for value in list(vars(module).values()):
+                if value.__class__ is Bounded:
+                    value.clear()
+    gc.collect()
+
+
+def kernels_stay_with_their_graphs() -> None:
+    """Memos forget kernels; those of a graph are unloaded when it is gone, and not before."""
+    x = rl.linspace(-1, 1, 8).to("cuda")
+    before = set(held._loaded)
+    step = rl.compile(lambda x: rl.addcmul(x, x, x, value=0.5))
+    want = [step(x) for _ in range(3)][-1].tolist()
+    made = [weakref.ref(m) for m in set(held._loaded) - before]
+    lowered = weakref.ref(step.replays[-1].lowered)
+    del before
+    forget_all()
+    assert any(m() is not None for m in made), "nothing was compiled for the graph"
+    assert step(x).tolist() == want  # the emulator refuses kernels that were unloaded
+    del step
+    forget_all()
+    assert lowered() is None and not any(m() for m in made), "a kernel outlives its graph"
+
+
 def main() -> None:
     emulated_capture.install()
     small_results_are_new_while_recording()
+    kernels_stay_with_their_graphs()
     rl.manual_seed(0)
     start = nn.Sequential(
         nn.Linear(12, 16), nn.Sigmoid(), nn.Linear(16, 16), nn.Sigmoid(), nn.Linear(16, 5)

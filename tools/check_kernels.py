@@ -25,7 +25,7 @@ def pointwise_sources(few: bool) -> dict[str, str]:
     """One function per op and dtype, all in few files: the loop around them is the same."""
     codegen = load("code.generate")
     sources = {}
-    for name, e in codegen.TABLE.items():
+    for name, e in load("code.expressions").TABLE.items():
         for d, (_, kind, _) in codegen.TYPES.items():
             if kind not in e.text or (few and d not in ("float32", "int32", "bool", "complex64")):
                 continue

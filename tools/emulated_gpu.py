@@ -21,6 +21,7 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakValueDictionary
 
 import host_path
 
@@ -70,6 +71,7 @@ _folder = Path(_shared or tempfile.mkdtemp(prefix="emulated-gpu-"))
 _libraries: list[Any] = []  # as long as they are loaded, their kernels can be called
 captures: dict[Any, Any] = {}  # a kernel's address -> what copies its parameters for a capture
 drivers: list[Any] = []  # the one that is installed
+loaded: WeakValueDictionary[Any, Any] = WeakValueDictionary()  # a kernel's address -> its module
 
 
 def built(name: str, command: list[str], text: str, suffix: str) -> Any:
@@ -111,7 +113,8 @@ class Module:
         address = ctypes.cast(library.entry, ctypes.c_void_p).value
         library.kept.restype = ctypes.c_void_p
         captures[address] = library.kept
-        return SimpleNamespace(ptr=address)
+        loaded[address] = self
+        return SimpleNamespace(ptr=address, module=self)  # which holds it, as CuPy's
 
 
 def _malloc(self: host_path.Pool, size: int) -> Any:

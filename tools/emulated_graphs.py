@@ -60,7 +60,13 @@ class Capture:
         *sizes, parameters = rest
         copies = emulated_gpu.captures[kernel](ctypes.c_void_p(parameters))
         entry = _ENTRY(kernel)
-        self.add(lambda: entry(*sizes, copies))
+
+        def run() -> None:
+            if kernel not in emulated_gpu.loaded:
+                raise RuntimeError("a graph runs a kernel that was unloaded")
+            entry(*sizes, copies)
+
+        self.add(run)
 
 
 capture = Capture()

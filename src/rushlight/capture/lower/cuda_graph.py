@@ -9,6 +9,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ...runtime.cuda.code.held import holding
 from ...runtime.cuda.code.launch import overlap
 from ...runtime.cuda.code.sources import counter
 from ...runtime.cuda.memory.lost import explained
@@ -36,6 +37,7 @@ class Graph:
         self._prepare_moves()
         self.hooks: list[Callable[[], None]] = []
         self.graph: Any = None
+        self.held: list[Any] = []  # kernels that the graph runs, let go after it
         self.kernels = len(self.phases.graph)
         self.fed_before, self.fed = _fed(self.phases.before), _fed(self.phases.graph)
         self.code = heaviest_last(low.program, self.phases.graph)
@@ -74,8 +76,8 @@ class Graph:
             self._capture(index, memory, _abandon)
 
     def forget_trace(self) -> None:
-        """Let go of what bodies asked to be refreshed for a graph that is gone."""
-        self.hooks = []
+        """Let go of what bodies asked to be refreshed for a graph that is gone, and of its kernels."""
+        self.hooks, self.held = [], []
 
     def _capture(
         self, index: int, memory: Memory, end: Callable[[Any], Any], overlapping: bool = False
@@ -86,7 +88,7 @@ class Graph:
         stream = self.turn.streams[0]
         runtime.deviceSynchronize()
         with using(stream), cupy.cuda.using_allocator(memory.malloc):
-            with collecting_replay_hooks() as hooks:
+            with collecting_replay_hooks() as hooks, holding() as held:
                 stream.begin_capture(_RELAXED)
                 try:
                     memory.open(index, self.branches)
@@ -97,7 +99,7 @@ class Graph:
                 finally:
                     overlap(False)
                 graph = end(stream)
-        self.hooks = [hook.refresh for hook in hooks]
+        self.hooks, self.held = [hook.refresh for hook in hooks], held
         return graph
 
     def _record(self, memory: Memory, overlapping: bool) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....runtime.cuda.code.expressions import TABLE, Expression
+from ....base.bounded import Bounded
+from ....runtime.cuda.code.expressions import Expression
 from ....runtime.cuda.code.variants import compute
 from ....runtime.cuda.joins import expression_of
 from ....runtime.door import kernel_for
@@ -13,18 +14,17 @@ from ..fused import text_of
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
-_names: dict[tuple, str] = {}  # one for each chain that is compiled, whose kernel stays loaded
+_chains: dict[tuple, Expression] = Bounded(1024)
 
 
-def name_of(steps: tuple, count: int) -> str:
-    """The table's entry for a chain of steps, made on first use."""
-    key = (steps, count)
-    found = _names.get(key)
+def _chain(steps: tuple, count: int, main: int) -> Expression:
+    """A chain of steps as one expression of `count` inputs, made on first use."""
+    key = (steps, count, main)
+    found = _chains.get(key)
     if found is None:
         inputs = [f"in{i}" for i in range(count)]
-        found = _names[key] = f"fused:{len(_names)}"
         text = text_of(steps, expression_of, inputs)
-        TABLE[found] = Expression(" ".join(inputs), f=text)
+        found = _chains[key] = Expression(" ".join(inputs), main=main, f=text)
     return found
 
 
@@ -32,6 +32,4 @@ def name_of(steps: tuple, count: int) -> str:
 def fused(*arrays: DeviceArray, steps: tuple, dtype: str, code: bytes = b"") -> Any:
     """One launch for all steps; the array that decides the arithmetic comes first."""
     main = next((i for i, a in enumerate(arrays) if a.dtype.kind != "b"), 0)
-    name = name_of(steps, len(arrays))
-    TABLE[name].main = main
-    return compute(name, arrays, (), None, dtype)
+    return compute(_chain(steps, len(arrays), main), arrays, (), None, dtype)

@@ -44,7 +44,7 @@ def text(name: str) -> str:
     return source("common.cu") + with_rule(name, source("update.cu"))
 
 
-_kernels: dict[tuple, Launch] = {}  # one for each that is compiled, which stays loaded
+_kernels: dict[tuple, Launch] = Bounded(1024)
 
 
 def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launch:
@@ -146,11 +146,6 @@ class _Live:
         self.sent = now  # not before: a copy that failed is made again
 
 
-_live: list[
-    _Live
-] = []  # a graph reads its array as long as it lives, and there is no call when it ends
-
-
 class _Again:
     """A step over the parameters and states of an earlier one: only gradients and numbers are new."""
 
@@ -236,8 +231,7 @@ def _live_numbers(hyper: np.ndarray) -> _Live | None:
         return None
     box = _Live(hyper)
     if capturing:
-        _live.append(box)
-        each_replay(box.refresh)
+        each_replay(box.refresh)  # who captures holds the box by it
     else:
         box.refresh()
     return box

@@ -13,8 +13,10 @@ import cupy
 from cupy.cuda import function
 from cupy_backends.cuda.libs import nvrtc
 
+from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.locks import new_lock
+from .held import runnable
 from .launch import Launch
 
 _KERNELS = Path(__file__).parents[1] / "kernels"
@@ -137,8 +139,11 @@ class compiling_ahead:  # noqa: N801
 
 _lock = new_lock()
 _locks: dict[tuple, Any] = {}  # of modules that are being made
-# Never forgotten: a captured graph runs kernels of modules that nobody else may hold any more.
-_modules: dict[tuple, Any] = {}
+_modules: dict[tuple, Any] = Bounded(2048)
+
+
+class _Module(function.Module):
+    """A module to which there are weak references; its functions hold it, and it is unloaded with the last of them."""
 
 
 def module(text: str, options: tuple[str, ...] = ()) -> Any:
@@ -148,22 +153,26 @@ def module(text: str, options: tuple[str, ...] = ()) -> Any:
     if found is None:
         with _lock:
             mine = _locks.setdefault(key, new_lock())
-        with mine:  # a thread that wants another source need not wait
-            found = _modules.get(key)
-            if found is None:
-                found = _modules[key] = _loaded(text, (*OPTIONS, *options, f"-arch={arch()}"))
+        try:
+            with mine:  # a thread that wants another source need not wait
+                found = _modules.get(key)
+                if found is None:
+                    found = _modules[key] = _loaded(text, (*OPTIONS, *options, f"-arch={arch()}"))
+        finally:
+            with _lock:
+                _locks.pop(key, None)
     return found
 
 
 def _loaded(text: str, flags: tuple[str, ...]) -> Any:
     ahead = _mine.ahead
     code = cubin(text, flags) if ahead is None else ahead.code(text, flags)
-    found = function.Module()
+    found = _Module()
     found.load(code)
-    return found
+    return runnable(found)
 
 
-_launches: dict[tuple, Launch] = {}  # one for each kernel of `_modules`
+_launches: dict[tuple, Launch] = Bounded(4096)
 
 
 def kernel(text: str, name: str, formats: tuple[str, ...], options: tuple[str, ...] = ()) -> Launch:

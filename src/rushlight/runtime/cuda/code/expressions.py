@@ -268,6 +268,11 @@ TABLE: dict[str, Expression] = {
 }  # fmt: skip
 
 
+def named(what: str | Expression) -> Expression:
+    """The table's entry of that name; expressions that `compile` made stand for themselves."""
+    return what if what.__class__ is Expression else TABLE[what]  # type: ignore[return-value,index]
+
+
 def expression(name: str) -> Expression | None:
     """The table's entry for a kernel, or None where it is no pointwise op."""
     return TABLE.get(name)

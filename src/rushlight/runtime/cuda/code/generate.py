@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .expressions import TABLE
+from .expressions import Expression, named
 
 # NumPy's dtype names to the types of the prelude, their kinds of arithmetic and sizes in bytes.
 TYPES = {
@@ -31,9 +31,9 @@ PRELUDE = (Path(__file__).parents[1] / "kernels" / "prelude.cuh").read_text()
 ARRAY, ONE, NUMBER = "a", "1", "n"
 
 
-def stored(name: str, main: str) -> str | None:
+def stored(name: str | Expression, main: str) -> str | None:
     """The dtype an expression stores when its main input has dtype `main`."""
-    out = TABLE[name].out
+    out = named(name).out
     if out == "bool":
         return "bool"
     if out == "real":
@@ -53,9 +53,9 @@ def number_type(main: str) -> tuple[str, str]:
     return ("u64 {0}_n", "Q") if kind == "u" else ("double {0}_n", "d")
 
 
-def compute(name: str, dtypes: tuple[str, ...], ways: tuple[str, ...]) -> str:
+def compute(name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...]) -> str:
     """The device function `f` of an expression, with `T` and `R` defined."""
-    e = TABLE[name]
+    e = named(name)
     main = dtypes[e.main]
     text = e.text[TYPES[main][1]]
     lines = [f"typedef Wide<{TYPES[main][0]}>::type T;", "typedef Real<T>::type R;"]
@@ -71,10 +71,10 @@ def compute(name: str, dtypes: tuple[str, ...], ways: tuple[str, ...]) -> str:
 
 
 def _parameters(
-    name: str, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str
+    name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str
 ) -> tuple[list[str], list[str]]:
     """The kernel's parameters after the count, and what each number is as an argument of f."""
-    e = TABLE[name]
+    e = named(name)
     main = dtypes[e.main]
     params = [f"{TYPES[out][0]}* __restrict__ out"]
     for i, (d, way) in enumerate(zip(dtypes, ways)):
@@ -100,9 +100,9 @@ def _parameters(
     return params, args
 
 
-def formats(name: str, dtypes: tuple[str, ...], ways: tuple[str, ...]) -> list[str]:
+def formats(name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...]) -> list[str]:
     """The struct formats of those parameters."""
-    e = TABLE[name]
+    e = named(name)
     number = list(number_type(dtypes[e.main])[1])
     found = ["P"] + ["P" for way in ways if way != NUMBER]
     for way in ways:
@@ -120,7 +120,12 @@ def width(dtypes: tuple[str, ...], ways: tuple[str, ...], out: str) -> int:
 
 
 def flat_source(
-    name: str, dtypes: tuple[str, ...], ways: tuple[str, ...], out: str, vector: int, index: str
+    name: str | Expression,
+    dtypes: tuple[str, ...],
+    ways: tuple[str, ...],
+    out: str,
+    vector: int,
+    index: str,
 ) -> str:
     """Operands that lie in memory alike: one loop, `vector` elements at a time."""
     params, args = _parameters(name, dtypes, ways, out)
@@ -162,7 +167,7 @@ def flat_source(
 
 
 def strided_source(
-    name: str,
+    name: str | Expression,
     dtypes: tuple[str, ...],
     ways: tuple[str, ...],
     out: str,

@@ -8,6 +8,7 @@ from typing import Any
 import cupy
 from cupy.cuda import runtime
 
+from ....base.bounded import Bounded
 from ..memory.streams import current
 from ..processors import multiprocessors
 from .compile import Launch, kernel, source
@@ -29,7 +30,7 @@ def options(char: str, **constants: str | int | float) -> tuple[str, ...]:
     return (f"-DNT={stored}", f"-DNA={computed}", *named)
 
 
-_loaded: dict[tuple, Launch] = {}  # one for each kernel that is compiled, which stays loaded
+_loaded: dict[tuple, Launch] = Bounded(4096)
 _single = runtime.getDeviceCount() == 1
 
 

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import cupy
 from cupy.cuda import runtime
 
+from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.locks import new_lock
+from ..code.held import runnable
 from ..memory.streams import current
 from .measuring import stopwatch
 
@@ -50,7 +52,7 @@ class Chosen(NamedTuple):
 class Plan:
     """A built graph with the plan to run: `plan(a, b, out)` takes device addresses."""
 
-    __slots__ = ("chosen", "graph", "handles", "uids", "untuned")
+    __slots__ = ("__weakref__", "chosen", "graph", "handles", "uids", "untuned")
 
     def __init__(
         self, graph: Any, uids: tuple[int, ...], untuned: Convolution | None = None
@@ -59,6 +61,7 @@ class Plan:
         self.untuned = untuned  # what is still to be measured, if anything
         self.chosen = Chosen(0, 0)
         self.handles: dict[Any, Any] = {}  # by stream
+        runnable(self)
 
     def choose(self, index: int) -> None:
         """Run the plan at `index` of the list, which is built, from now on."""
@@ -90,8 +93,7 @@ class Plan:
 _single = runtime.getDeviceCount() == 1
 _module: Any = None
 _handles: dict[tuple[int, int], Any] = {}  # by GPU and stream
-# Never forgotten: a captured graph may run kernels that only the plan holds.
-_plans: dict[Convolution, Plan | None] = {}
+_plans: dict[Convolution, Plan | None] = Bounded(4096)
 _lock = new_lock()
 
 
@@ -160,9 +162,10 @@ def plan_for(what: Convolution) -> Plan | None:
     if frontend() is None:
         return None
     with _lock:
-        if what not in _plans:
-            _plans[what] = _make(what)
-    return _plans[what]
+        if what in _plans:
+            return _plans[what]
+        made = _plans[what] = _make(what)
+    return made
 
 
 def _make(what: Convolution) -> Plan | None:

@@ -16,6 +16,7 @@ from cupy.cuda import runtime
 
 from ....base.locks import new_rlock
 from ...recurrent import GATES, Recurrence, Way
+from ..code.held import runnable
 from ..memory.streams import current
 
 if TYPE_CHECKING:
@@ -340,7 +341,7 @@ def _stack(
     lib = library()
     assert lib is not None  # `choose.way` asked before
     with lib.lock:
-        return Stack(lib, what, char, tf32, algorithm, packed)
+        return runnable(Stack(lib, what, char, tf32, algorithm, packed))
 
 
 @lru_cache(KEPT)
@@ -350,7 +351,7 @@ def call_of(
 ) -> Call:  # fmt: skip
     stack = _stack(device, what, char, tf32, algorithm, sizes[-1] != sizes[0])
     with stack.lib.lock:
-        return Call(stack, sizes, training)
+        return runnable(Call(stack, sizes, training))
 
 
 def call_for(what: Recurrence, char: str, way: Way, sizes: tuple, training: bool) -> Call:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 _WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot compute on this GPU
 _KEY = np.dtype(np.int64)
 
-# Never forgotten: a captured graph may run kernels that only the plan holds.
-_plans: dict[tuple, Plan | None] = {}
+_plans: dict[tuple, Plan | None] = Bounded(1024)
 
 
 def _rows_dense(a: DeviceArray) -> Any:
