@@ -42,3 +42,21 @@ def test_writing_reaches_the_tensor(lib: Any) -> None:
     raw[0] = 9
     assert raw.tolist() == [9, 2, 3] and lib.UntypedStorage(4).nbytes() == 4 and raw.cpu() is raw
     assert lib.is_storage(raw) and lib.is_storage(memory)
+
+
+def test_storages_are_written_where_they_are(device: str) -> None:
+    """Bytes and elements, from a storage of the same device and of the host; views see it, versions do not."""
+    x = rl.arange(8.0, device=device)
+    turned = x.view(2, 4).t()
+    x.untyped_storage().fill_(0)
+    assert x.tolist() == [0.0] * 8
+    for source in (rl.arange(8.0, device=device), rl.arange(8.0)):
+        x.untyped_storage().copy_(source.untyped_storage())
+        assert turned.tolist() == [[0.0, 4.0], [1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]
+        x.storage().fill_(2.5)
+        assert x.tolist() == [2.5] * 8
+    x.storage()[2] = 7.0
+    x.untyped_storage()[0:4] = 0
+    assert x.tolist() == [0.0, 2.5, 7.0, 2.5, 2.5, 2.5, 2.5, 2.5] and x._version == 0
+    with pytest.raises(RuntimeError, match="size does not match"):
+        x.untyped_storage().copy_(rl.zeros(3).untyped_storage())
