@@ -145,6 +145,7 @@ def test_resize() -> None:
         assert v.resize_(2, 2).tolist() == [[1, 2], [3, 4]]
         v[0, 0] = 9
         assert x[1].item() == 9  # small enough: the same memory
+        del v  # a view that stays is told of
         x.resize_(10)
         assert x.shape == (10,) and x[:6].tolist() == [0, 9, 2, 3, 4, 5]
         assert x.resize_as_(lib.zeros(2, 3)).shape == (2, 3)

@@ -794,7 +794,7 @@ class Methods:
         """As `reshape`, with the shape of another tensor."""
     def resize(self, *sizes: _b.int | Sequence[_b.int]) -> _Tensor:
         """As `Tensor.reshape`: an old name. The number of elements has to stay the same."""
-    def resize_(self, *sizes: _b.int | Sequence[_b.int], size: _b.int | Sequence[_b.int] | None = None, memory_format: _memory_format | None = ...) -> _Tensor:
+    def resize_(self, *sizes: _b.int | Sequence[_b.int], size: _b.int | Sequence[_b.int] | None = None, memory_format: _memory_format | None = None) -> _Tensor:
         """Show this tensor's memory in another shape, with more memory where it is too small; returns the tensor itself."""
     def resize_as_(self, the_template: _Tensor, *, memory_format: _memory_format | None = None) -> _Tensor:
         """As `Tensor.resize_`, to the shape of another tensor."""

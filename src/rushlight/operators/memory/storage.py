@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from math import prod
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from ...base import formats
 from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np
 from ...base.errors import NotYet
-from ...base.shapes import as_size, by_name, check_size, contiguous_strides
+from ...base.shapes import as_size, by_name, channels_last_strides, check_size, contiguous_strides
 from ...base.shared_blocks import mapped
 from ...core.inplace import bump
 from ...core.memory import data_pointer, in_memory_order, root_array
@@ -96,14 +98,20 @@ class UntypedStorage:
     def _elements(self) -> np.ndarray:
         return self._bytes()
 
-    def _writable(self) -> np.ndarray:
-        """The elements in the tensors' own memory, which must be the host's."""
-        if self.device.type != "cpu":
-            raise NotYet("storages are written on the CPU only; write to the tensor instead")
-        return self._elements()
+    def _in_place(self) -> Any:
+        """The elements in the tensors' own memory, in one dim, on whatever device that is."""
+        return in_memory_order(self._root).view(np.uint8)
+
+    def _writable(self) -> Any:
+        """Those elements as something to write to: an array of the host's, or a tensor elsewhere."""
+        if self.device.type == "cpu":
+            return self._elements()
+        if self.device.type == "meta":
+            raise NotYet("a storage without memory cannot be written")
+        settle()
+        return wrap(self._in_place())
 
     def fill_(self, value: Any) -> Any:
-        """Write one value everywhere."""
         """Write one value everywhere; returns the storage itself."""
         self._writable()[...] = value
         return self
@@ -114,7 +122,13 @@ class UntypedStorage:
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
-        self._writable()[...] = source._elements()
+        mine = self._writable()
+        if isinstance(mine, Tensor):
+            settle()
+            there = source._in_place() if source.is_cuda else source._elements()
+            mine.copy_(wrap(there))
+        else:
+            mine[...] = source._elements()
         return self
 
     def clone(self) -> Any:
@@ -180,6 +194,9 @@ class TypedStorage(UntypedStorage):
 
     def _elements(self) -> np.ndarray:
         return self._bytes().view(self._root.dtype)
+
+    def _in_place(self) -> Any:
+        return in_memory_order(self._root)
 
     def tolist(self) -> list:
         """The elements as Python numbers."""
@@ -270,7 +287,7 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
 # -- another size or another memory -------------------------------------------------------------
 
 
-def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...]) -> Any:
+def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...], strides: Any) -> Any:
     root = root_array(x)
     if root.dtype != x.dtype:  # a view of other numbers, as `real`
         root = in_memory_order(root).view(x.dtype)
@@ -281,23 +298,56 @@ def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...]) -> Any:
         old = in_memory_order(root)
         grown[: old.size] = old
         root = grown
-    return strided_over(xp, root, size, contiguous_strides(size), offset)
+    return strided_over(xp, root, size, strides, offset)
 
 
-RESIZE = Kernel("resize", _resize_body, moves_only=True, meta=lambda x, *, size: (size, x.dtype))
+RESIZE = Kernel(
+    "resize", _resize_body, moves_only=True, meta=lambda x, *, size, strides: (size, x.dtype)
+)
+
+
+def _holders(t: Tensor) -> int:
+    """How many references there are to a tensor's array, and to the array that owns its memory."""
+    array = t._a
+    return getrefcount(array) + getrefcount(root_array(array))
+
+
+def _is_shared(t: Tensor) -> bool:
+    """Whether other arrays show the memory of a tensor; told by one that surely is alone."""
+    fresh = np.empty(1)
+    alone = wrap(fresh if t._a is root_array(t._a) else fresh[:])
+    del fresh
+    return _holders(t) > _holders(alone)
+
+
+def _outgrows(array: Any, size: tuple[int, ...]) -> bool:
+    """Whether a shape needs more memory than there is, and there is some."""
+    return (geometry(array)[2] + prod(size)) * array.itemsize > root_array(array).nbytes > 0
+
+
+def _strides_in(size: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
+    if memory_format is formats.preserve_format:
+        raise RuntimeError("Unsupported memory format Preserve")
+    if memory_format in (None, formats.contiguous_format):
+        return contiguous_strides(size)
+    if len(size) != len(formats.ORDERS[memory_format]):
+        raise RuntimeError(
+            f"required rank {len(formats.ORDERS[memory_format])} tensor to use {memory_format} format"
+        )
+    return channels_last_strides(size)
 
 
 @public("Tensor")
-def resize_(
-    self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = formats.contiguous_format
-) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Show this tensor's memory in another shape, with more memory where it is too small; returns the tensor itself.
 
-    New elements have arbitrary values. `reshape` is what one usually wants.
+    New elements have arbitrary values. `reshape` is what one usually wants. Larger memory is new memory here, and
+    views of the old one do not see it, which a warning tells; in PyTorch they do.
 
     Args:
         sizes: the new sizes, one by one or as a tuple.
         size: the same, by name.
+        memory_format: the order of the elements, `torch.channels_last` for one; rows by default.
 
     Raises:
         RuntimeError: if the tensor requires grad.
@@ -311,11 +361,17 @@ def resize_(
     check_size(size)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    if size == self._a.shape:
+    if size == self._a.shape and memory_format is None:
         return self
-    self._a = run(RESIZE, self._a.__class__, (self._a,), {"size": size})
-    if memory_format not in (formats.contiguous_format, formats.preserve_format):
-        self._a = self.contiguous(memory_format=memory_format)._a
+    strides = _strides_in(size, memory_format)
+    if self.is_cpu and _outgrows(self._a, size) and _is_shared(self):
+        warnings.warn(
+            "resize_ took larger memory for this tensor; other tensors that shared its old memory do not share "
+            "the new one, as they would in PyTorch",
+            UserWarning,
+            stacklevel=2,
+        )
+    self._a = run(RESIZE, self._a.__class__, (self._a,), {"size": size, "strides": strides})
     bump(self)
     return self
 
@@ -326,13 +382,19 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 
     Args:
         the_template: the other tensor.
+        memory_format: the order of the elements; `torch.preserve_format` for that of the other tensor.
 
     Example:
         >>> torch.tensor([1, 2, 3, 4]).resize_as_(torch.zeros(2, 2))
         tensor([[1, 2],
                 [3, 4]])
     """
-    return resize_(input, the_template._a.shape)
+    if memory_format is formats.preserve_format:
+        orders = {len(order): kind for kind, order in formats.ORDERS.items()}
+        kind = orders.get(the_template._a.ndim, formats.contiguous_format)
+        ordered = the_template.is_contiguous() or not the_template.is_contiguous(memory_format=kind)
+        memory_format = formats.contiguous_format if ordered else kind
+    return resize_(input, the_template._a.shape, memory_format=memory_format)
 
 
 @public("Tensor")
