@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from itertools import product as corners
 from typing import Any
+
+import numpy as np
 
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..create.filled import ones, zeros
-from ..create.ranges import linspace
+from ..create.ranges import LINSPACE, linspace
 from ..layers.pool_kernels import pool_take
+from ..made_of.constants import on_device
+from ..made_of.reference import by_reference, vjp
 from ..shape.combine import meshgrid
 from ..shape.join import stack
+from .grid_kernels import sample, sample_grad_grid, sample_grad_input
 
-# Written in tensor ops, so that the derivatives for input and grid follow by themselves.
+# On the host three kernels do it. Elsewhere, and for derivatives of derivatives, it is written in tensor ops, so that
+# the derivatives for input and grid follow by themselves.
 
 _MODES = {0: "bilinear", 1: "nearest", 2: "bicubic"}
 
@@ -96,6 +103,13 @@ def grid_sample(
     if align_corners is None:
         _warn_align()
     align = bool(align_corners)
+    if isinstance(input._a, np.ndarray):
+        return sample(input, grid, mode=mode, padding=padding_mode, align=align)
+    return _in_parts(input, grid, mode, padding_mode, align)
+
+
+def _in_parts(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align: bool) -> Tensor:
+    """The same in tensor ops."""
     sizes = input._a.shape[2:]
     # In the grid x comes first, in the input it is the last dimension.
     where = [_pixels(grid.select(-1, len(sizes) - 1 - i), n, align) for i, n in enumerate(sizes)]
@@ -215,6 +229,24 @@ def _bicubic(x: Tensor, where: list[Tensor], padding_mode: str, align: bool) -> 
     return total
 
 
+def _second_order(which: int) -> Any:
+    """The derivative for input 0 or 1 in tensor ops, which can be differentiated once more."""
+
+    def formula(
+        gy: Tensor, x: Tensor, grid: Tensor, mode: str, padding: str, align: bool
+    ) -> Tensor:
+        def read(x: Tensor, grid: Tensor) -> Tensor:
+            return _in_parts(x, grid, mode, padding, align)
+
+        return vjp(read, (x, grid), [True, True], [gy])[which]
+
+    return formula
+
+
+by_reference(sample_grad_input, _second_order(0))
+by_reference(sample_grad_grid, _second_order(1))
+
+
 # -- affine grids -------------------------------------------------------------------------------
 
 
@@ -264,8 +296,28 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
             f"{theta.shape}."
         )
-    lines = [_centres(s, bool(align_corners), theta) for s in size[2:]]
-    mesh = meshgrid(*lines, indexing="ij")
-    last = ones(size[2:], dtype=theta.dtype, device=theta.device)
-    base = stack([*reversed(mesh), last], -1).reshape(-1, n + 1)
+    if isinstance(theta._a, np.ndarray) and theta._a.dtype.itemsize >= 4:
+        base = on_device(_places(size[2:], bool(align_corners), theta.dtype), theta.device)
+    else:
+        lines = [_centres(s, bool(align_corners), theta) for s in size[2:]]
+        mesh = meshgrid(*lines, indexing="ij")
+        last = ones(size[2:], dtype=theta.dtype, device=theta.device)
+        base = stack([*reversed(mesh), last], -1).reshape(-1, n + 1)
     return (base @ theta.transpose(1, 2)).reshape((size[0], *size[2:], n))
+
+
+@lru_cache(maxsize=16)
+def _places(sizes: tuple[int, ...], align: bool, dtype: Any) -> np.ndarray:
+    """The pixels of an image as rows (x, y, 1), for the host."""
+    lines = []
+    for n in sizes:
+        line = (
+            LINSPACE.generic(np, start=-1, end=1, size=(n,), dtype=dtype, device=None)
+            if n > 1
+            else np.zeros(n, dtype.np)
+        )
+        lines.append(line if align or n <= 1 else line * (n - 1) / n)
+    mesh = np.meshgrid(*lines, indexing="ij")
+    table = np.stack([*reversed(mesh), np.ones(sizes, dtype.np)], -1).reshape(-1, len(sizes) + 1)
+    table.flags.writeable = False
+    return table

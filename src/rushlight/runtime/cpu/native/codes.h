@@ -14,6 +14,10 @@ enum { L_SQUARE, L_ABS, L_SMOOTH, L_HUBER, L_LOGITS };
 enum { NESTEROV = 1, MAXIMIZE = 2, FIRST = 4, DECOUPLED = 8, DECAYS = 16 };
 
 enum { T_LERP, T_ADDCMUL, T_ADDCDIV, T_PRELU }; /* three operands */
+enum { S_BILINEAR, S_NEAREST, S_CUBIC };        /* how a place between pixels is read */
+enum { S_ZEROS, S_BORDER, S_REFLECTION };      /* what lies outside */
+#define SAMPLE_BLOCK 128 /* places at a time: their tables stay in the first cache */
+enum { SKIP_NONE, SKIP_ZEROS, SKIP_OUTSIDE };  /* terms that are left out: none, of weight 0, of a place below 0 */
 enum { NO_HALF, FLOAT16, BFLOAT16 };
 
 #endif

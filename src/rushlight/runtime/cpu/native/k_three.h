@@ -42,7 +42,7 @@ static void K(mix_rows)(const float *x, const idx *row, const float *weight, idx
     }
 }
 
-/* Places of a row, each a weighted sum of `taps` places of another; tables are [tap][place]. */
+/* Places of a row, each a weighted sum of `taps` places of another; tables are [tap][place], `skip` one of SKIP_*. */
 static void K(mix_places)(const float *restrict x, const int32_t *at, const float *weight, idx taps, int skip,
                           float *restrict out, idx n) {
     idx j = 0;
@@ -51,13 +51,15 @@ static void K(mix_places)(const float *restrict x, const int32_t *at, const floa
         vf sum = {0};
         for (idx t = 0; t < taps; t++) {
             const vf w = load(weight + t * n + j);
+            const vi from = (vi)load((const float *)at + t * n + j), inside = skip == SKIP_OUTSIDE ? ~(from >> 31) & from : from;
 #if VL == 16
-            const vf v = (vf)_mm512_i32gather_ps(_mm512_loadu_si512(at + t * n + j), x, 4);
+            vf v = (vf)_mm512_i32gather_ps((__m512i)inside, x, 4);
 #else
-            const vf v = (vf)_mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(at + t * n + j)), 4);
+            vf v = (vf)_mm256_i32gather_ps(x, (__m256i)inside, 4);
 #endif
+            if (skip == SKIP_OUTSIDE) v = pick(from < 0, (vf){0}, v);
             vf part = rounded(v * w);
-            if (skip) part = pick(w == (vf){0}, (vf){0}, part);
+            if (skip == SKIP_ZEROS) part = pick(w == (vf){0}, (vf){0}, part);
             sum = t ? sum + part : part;
         }
         store(out + j, sum);
@@ -66,8 +68,8 @@ static void K(mix_places)(const float *restrict x, const int32_t *at, const floa
     for (; j < n; j++) {
         float sum = 0;
         for (idx t = 0; t < taps; t++) {
-            const float w = weight[t * n + j], v = x[at[t * n + j]];
-            const vf part = rounded(spread(skip && w == 0 ? 0.0f : v * w));
+            const float w = weight[t * n + j], v = skip == SKIP_OUTSIDE && at[t * n + j] < 0 ? 0.0f : x[at[t * n + j]];
+            const vf part = rounded(spread(skip == SKIP_ZEROS && w == 0 ? 0.0f : v * w));
             sum = t ? sum + part[0] : part[0];
         }
         out[j] = sum;

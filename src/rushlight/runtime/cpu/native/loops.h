@@ -15,6 +15,7 @@
 #include "k_active.h"
 #include "k_loss.h"
 #include "k_three.h"
+#include "k_sample.h"
 #include "k_softmax.h"
 #include "k_norm.h"
 #include "k_update.h"
@@ -56,6 +57,8 @@ const Loops K(loops) = {
     .lerp_by = K(lerp_by),
     .mix_rows = K(mix_rows),
     .mix_places = K(mix_places),
+    .sample_axis = K(sample_axis),
+    .sample_join = K(sample_join),
     .loss = K(loss),
     .loss_grad = K(loss_grad),
     .softmax = K(softmax),

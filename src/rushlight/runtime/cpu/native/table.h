@@ -93,6 +93,11 @@ typedef struct {
     void (*lerp_by)(const float *x, const float *y, float weight, int from_end, float *out, idx n);
     void (*mix_rows)(const float *x, const idx *row, const float *weight, idx taps, int skip, float *out, idx n);
     void (*mix_places)(const float *x, const int32_t *at, const float *weight, idx taps, int skip, float *out, idx n);
+    /* sample.h */
+    void (*sample_axis)(int mode, int padding, int align, const float *grid, idx step, idx size, idx n, int32_t *at, float *w,
+                        float *dw);
+    void (*sample_join)(const int32_t *a, const float *wa, const int32_t *b, const float *wb, idx size, idx n, int drop,
+                        int32_t *at, float *w);
     /* softmax.h: rows of n */
     void (*softmax)(const float *x, float *y, idx rows, idx n, int log, float *tops, float *sums);
     void (*softmax_sums)(const float *x, idx n, float *both);

@@ -1,0 +1,211 @@
+/* Images read at given places (grid_sample), and the gradients of both. */
+#include "arrays.h"
+#include "codes.h"
+
+#define BLOCK SAMPLE_BLOCK
+#define MOST_TAPS 16 /* two cubics; three lines have eight */
+
+typedef struct {
+    int mode, padding, align, dims, taps; /* taps: of one axis */
+    idx n, c, size[3], plane, places;     /* places: of an image of the result */
+    const float *x, *grid, *g;
+    float *out, *gx, *to_grid;
+    idx share_c; /* channels of a part of gx */
+} Sample;
+
+/* What a block of places reads: per axis, and all of them together. */
+typedef struct {
+    int32_t axis_at[3][4 * BLOCK], at[MOST_TAPS * BLOCK], row_at[MOST_TAPS * BLOCK];
+    float axis_w[3][4 * BLOCK], axis_dw[3][4 * BLOCK], w[MOST_TAPS * BLOCK], row_w[MOST_TAPS * BLOCK];
+    int taps;
+} Tables;
+
+/* Tap a of one side with tap b of the next axis, for all of them; the order is that of the taps' numbers. */
+static void join_axes(const Sample *s, Tables *t, int axis, const float *weights, idx m) {
+    const idx size = s->size[axis];
+    memcpy(t->row_at, t->at, sizeof t->at);
+    memcpy(t->row_w, t->w, sizeof t->w);
+    for (int a = 0; a < t->taps; a++)
+        for (int b = 0; b < s->taps; b++) {
+            const idx to = (a * s->taps + b) * m;
+            RL->sample_join(t->row_at + a * m, t->row_w + a * m, t->axis_at[axis] + b * m, weights + b * m, size, m, s->dims > 2,
+                            t->at + to, t->w + to);
+        }
+    t->taps *= s->taps;
+}
+
+/* The taps of all axes as one list, with the derivatives of axis `by` in place of its weights (-1: of none). */
+static void join_all(const Sample *s, Tables *t, int by, idx m) {
+    const size_t count = (size_t)(s->taps * m);
+    memcpy(t->at, t->axis_at[0], count * 4);
+    memcpy(t->w, by == 0 ? t->axis_dw[0] : t->axis_w[0], count * 4);
+    t->taps = s->taps;
+    for (int d = 1; d < s->dims; d++) join_axes(s, t, d, by == d ? t->axis_dw[d] : t->axis_w[d], m);
+}
+
+/* In the grid x comes first, in the input it is the last dim. */
+static void look(const Sample *s, Tables *t, idx image, idx first, idx m) {
+    const float *grid = s->grid + (image * s->places + first) * s->dims;
+    for (int d = 0; d < s->dims; d++)
+        RL->sample_axis(s->mode, s->padding, s->align, grid + s->dims - 1 - d, s->dims, s->size[d], m, t->axis_at[d],
+                        t->axis_w[d], t->axis_dw[d]);
+}
+
+static idx blocks_of(const Sample *s) { return (s->places + BLOCK - 1) / BLOCK; }
+
+static void read_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Sample *s = what;
+    const idx blocks = blocks_of(s);
+    Tables t;
+    for (idx k = share(s->n * blocks, i, parts); k < share(s->n * blocks, i + 1, parts); k++) {
+        const idx image = k / blocks, first = k % blocks * BLOCK;
+        const idx m = s->places - first < BLOCK ? s->places - first : BLOCK;
+        look(s, &t, image, first, m);
+        join_all(s, &t, -1, m);
+        for (idx c = image * s->c; c < (image + 1) * s->c; c++)
+            RL->mix_places(s->x + c * s->plane, t.at, t.w, t.taps, SKIP_OUTSIDE, s->out + c * s->places + first, m);
+    }
+}
+
+/* Every gradient goes to the pixels that its place read. */
+static void spread_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Sample *s = what;
+    const idx shares = (s->c + s->share_c - 1) / s->share_c;
+    Tables t;
+    for (idx k = share(s->n * shares, i, parts); k < share(s->n * shares, i + 1, parts); k++) {
+        const idx image = k / shares, low = k % shares * s->share_c;
+        const idx high = low + s->share_c < s->c ? low + s->share_c : s->c;
+        memset(s->gx + (image * s->c + low) * s->plane, 0, (size_t)((high - low) * s->plane) * 4);
+        for (idx first = 0; first < s->places; first += BLOCK) {
+            const idx m = s->places - first < BLOCK ? s->places - first : BLOCK;
+            look(s, &t, image, first, m);
+            join_all(s, &t, -1, m);
+            for (idx c = image * s->c + low; c < image * s->c + high; c++) {
+                const float *g = s->g + c * s->places + first;
+                float *to = s->gx + c * s->plane;
+                for (int tap = 0; tap < t.taps; tap++) {
+                    const int32_t *at = t.at + tap * m;
+                    const float *w = t.w + tap * m;
+                    for (idx j = 0; j < m; j++)
+                        if (at[j] >= 0) to[at[j]] += w[j] * g[j];
+                }
+            }
+        }
+    }
+}
+
+/* What each tap's weight is worth, summed over the channels; then by the weights' derivatives along each axis. */
+static void slope_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Sample *s = what;
+    const idx blocks = blocks_of(s);
+    Tables t;
+    float worth[MOST_TAPS * BLOCK], term[BLOCK];
+    for (idx k = share(s->n * blocks, i, parts); k < share(s->n * blocks, i + 1, parts); k++) {
+        const idx image = k / blocks, first = k % blocks * BLOCK;
+        const idx m = s->places - first < BLOCK ? s->places - first : BLOCK;
+        look(s, &t, image, first, m);
+        join_all(s, &t, -1, m);
+        memset(worth, 0, sizeof worth);
+        for (idx c = image * s->c; c < (image + 1) * s->c; c++)
+            for (int tap = 0; tap < t.taps; tap++) {
+                RL->mix_places(s->x + c * s->plane, t.at + tap * m, s->g + c * s->places + first, 1, SKIP_OUTSIDE, term, m);
+                RL->add_into(worth + tap * m, term, m);
+            }
+        for (int d = 0; d < s->dims; d++) {
+            float *to = s->to_grid + (image * s->places + first) * s->dims + s->dims - 1 - d;
+            join_all(s, &t, d, m);
+            for (idx j = 0; j < m; j++) {
+                float sum = 0;
+                for (int tap = 0; tap < t.taps; tap++)
+                    sum += t.w[tap * m + j] * worth[tap * m + j];
+                to[j * s->dims] = sum;
+            }
+        }
+    }
+}
+
+/* Fills in what the arrays and attributes say: 1, 0 where it is left to NumPy, -1 with an exception. */
+static int sample_of(Sample *s, PyObject *x_, PyObject *grid_, PyObject *attrs) {
+    static const char *const modes[] = {"bilinear", "nearest", "bicubic"}, *const paddings[] = {"zeros", "border", "reflection"};
+    PyObject *mode = attr(attrs, "mode"), *padding = attr(attrs, "padding");
+    if (!mode || !padding || (s->align = attr_flag(attrs, "align")) < 0) return -1;
+    if (!is_plain(x_) || !is_plain(grid_)) return 0;
+    PyArrayObject *x = ARRAY(x_), *grid = ARRAY(grid_);
+    s->mode = s->padding = -1;
+    for (int k = 0; k < 3; k++) {
+        if (PyUnicode_CompareWithASCIIString(mode, modes[k]) == 0) s->mode = k;
+        if (PyUnicode_CompareWithASCIIString(padding, paddings[k]) == 0) s->padding = k;
+    }
+    s->dims = PyArray_NDIM(x) - 2;
+    if (s->mode < 0 || s->padding < 0 || s->dims < 2 || s->dims > 3 || (s->mode == S_CUBIC && s->dims > 2)) return 0;
+    if (PyArray_NDIM(grid) != s->dims + 2 || PyArray_DIM(grid, s->dims + 1) != s->dims) return 0;
+    if (PyArray_SIZE(x) == 0 || PyArray_SIZE(grid) == 0 || PyArray_DIM(grid, 0) != PyArray_DIM(x, 0)) return 0;
+    s->taps = s->mode == S_NEAREST ? 1 : s->mode == S_CUBIC ? 4 : 2;
+    s->n = PyArray_DIM(x, 0), s->c = PyArray_DIM(x, 1), s->plane = s->places = 1;
+    for (int d = 0; d < s->dims; d++) {
+        s->size[d] = PyArray_DIM(x, 2 + d);
+        s->plane *= s->size[d];
+        s->places *= PyArray_DIM(grid, 1 + d);
+    }
+    s->x = DATA(x), s->grid = DATA(grid);
+    return s->plane < INT32_MAX;
+}
+
+static double sample_ns(const Sample *s) {
+    double taps = 1;
+    for (int d = 0; d < s->dims; d++) taps *= s->taps;
+    return (double)(s->n * s->places) * (10.0 + 0.5 * taps * (double)s->c);
+}
+
+static PyObject *grid_sample(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Sample s;
+    const int fits = sample_of(&s, args[0], args[1], attrs);
+    if (fits <= 0) return fits ? NULL : REFUSE;
+    npy_intp shape[5] = {s.n, s.c};
+    for (int d = 0; d < s.dims; d++) shape[2 + d] = PyArray_DIM(ARRAY(args[1]), 1 + d);
+    PyArrayObject *out = array_new(s.dims + 2, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    s.out = DATA(out);
+    const double ns = sample_ns(&s);
+    run_parts(read_part, &s, threads_parts(ns, s.n * blocks_of(&s)), ns);
+    return (PyObject *)out;
+}
+
+static int gradient_of(Sample *s, PyObject *const *args, PyObject *attrs) {
+    const int fits = sample_of(s, args[1], args[2], attrs);
+    if (fits <= 0) return fits;
+    if (!is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) != s->n * s->c * s->places) return 0;
+    s->g = DATA(ARRAY(args[0]));
+    return 1;
+}
+
+static PyObject *grid_sample_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Sample s;
+    const int fits = gradient_of(&s, args, attrs);
+    if (fits <= 0) return fits ? NULL : REFUSE;
+    PyArrayObject *gx = array_like(ARRAY(args[1]));
+    if (!gx) return NULL;
+    s.gx = DATA(gx), s.share_c = s.n > 3 ? s.c : (s.c + 3) / 4; /* a share looks its places up again */
+    const double ns = 2 * sample_ns(&s);
+    run_parts(spread_part, &s, threads_parts(ns, s.n * ((s.c + s.share_c - 1) / s.share_c)), ns);
+    return (PyObject *)gx;
+}
+
+static PyObject *grid_sample_grad_grid(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Sample s;
+    const int fits = gradient_of(&s, args, attrs);
+    if (fits <= 0) return fits ? NULL : REFUSE;
+    PyArrayObject *out = array_like(ARRAY(args[2]));
+    if (!out) return NULL;
+    s.to_grid = DATA(out);
+    const double ns = sample_ns(&s);
+    run_parts(slope_part, &s, threads_parts(ns, s.n * blocks_of(&s)), ns);
+    return (PyObject *)out;
+}
+
+const Entry sample_entries[] = {
+    {"grid_sample", grid_sample, COPIES},
+    {"grid_sample_grad_input", grid_sample_grad_input, COPIES},
+    {"grid_sample_grad_grid", grid_sample_grad_grid, COPIES},
+    {NULL, NULL},
+};
