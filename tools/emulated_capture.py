@@ -80,7 +80,7 @@ def install() -> None:
     edits = function.Module.get_function.__globals__["ASSEMBLY"]
     edits.append((r"(?<![:\w])isfinite\(", "std::isfinite("))
 
-    def result(self: Any, i: int, outs: tuple, tensors: Any) -> Any:
+    def result(self: Any, i: int, outs: tuple, tensors: Any, *_: Any) -> Any:
         copy = blank(outs[i])
         ctypes.memmove(copy.data.ptr, outs[i].data.ptr, copy.nbytes)
         return tensor_over(copy, self.lowered.array_type)
