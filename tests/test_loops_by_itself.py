@@ -70,6 +70,50 @@ def test_a_loop_is_traced_when_it_has_gone_on_for_a_second(
     assert (here.tracer.__class__ is not Watch) == traced
 
 
+def _never(n: int) -> list[float]:
+    """No iteration computes over the shapes of another."""
+    rl.manual_seed(0)
+    net = nn.Linear(6, 3)
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    log = []
+    for i in range(n):
+        loss = net(rl.ones(2 + i, 6)).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log
+
+
+def test_what_never_repeats_does_not_load_the_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
+    eager = _never(200)
+    clock = Clock(0.01)
+    monkeypatch.setattr(hot, "time", clock)
+    hot.trace_by_itself()
+    assert _never(200) == eager
+    watch = here.tracer
+    assert watch.__class__ is Watch and watch.again > clock.now and watch.glance is None
+    assert not here.listeners
+    clock.now = watch.again  # a loop that begins later is found
+    _loop(120)
+    assert here.tracer.__class__ is not Watch and not here.listeners
+
+
+def test_a_glance_ends_where_somebody_else_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hot, "time", Clock(0.1))
+    hot.trace_by_itself()
+    _never(10)
+    assert here.tracer.glance is not None and here.tracer.glance in here.listeners
+    with rl.profiler.profile() as seen:
+        assert here.tracer.glance is None
+        _loop(1)
+    assert seen.key_averages() and not here.listeners
+    _never(10)
+    assert here.tracer.glance in here.listeners
+    rl.tracing(False)
+    assert not here.listeners
+
+
 def test_loops_beside_a_gpu_are_traced_when_that_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

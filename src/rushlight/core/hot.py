@@ -16,10 +16,12 @@ from ..base.config import settings
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here, settle, tracers
+from .glance import Glance
 
 _PACKAGE = __name__.split(".")[0] + "."
 _PATIENCE = 1.0  # seconds that a loop goes on before it is traced without being asked for
 _MOST = 4096  # places that are remembered
+_LONGEST = 60.0  # seconds at most between two glances at a program that does not repeat
 
 
 class Meeting:
@@ -45,19 +47,22 @@ class Watch:
         # Loading the tracer takes as long as hundreds of iterations: not for what is soon over.
         self.patience = patience
         self.asked = not patience  # whether the user wants loops to be traced
+        self.began = time.perf_counter()
+        self.again = 0.0  # until then no place is looked at
+        self.glance: Glance | None = None
 
-    def _pass(self, place: Any) -> None:
-        now = time.perf_counter()
+    def _pass(self, place: Any, now: float) -> None:
         first = self.seen.get(place)
-        if first is None:
+        if first is None and self.glance is None:
             if len(self.seen) >= _MOST:
                 self.seen.clear()
             self.seen[place] = now
             return
-        if now - first < self.patience or meeting.barred is not None or self.loading:
+        if meeting.barred is not None or self.loading:
             return
-        if not self.asked and uses_gpu():
+        if not self.asked and not self._repeats(place, now, first):
             return
+        self._look_no_more()
         load, self.loading = meeting.tracer, True
         try:
             tracer = load(self)
@@ -66,22 +71,48 @@ class Watch:
         here.tracer = tracer
         tracer.begin(place)
 
+    def _repeats(self, place: Any, now: float, first: float | None) -> bool:
+        """Whether a program that did not ask for it has gone on for long enough, and does the same again and again."""
+        if uses_gpu():
+            return False
+        if self.glance is None:
+            if first is None or now - first < self.patience:
+                return False
+            self.glance = Glance()
+        if self.glance.ends(place):
+            return True
+        if not self.glance.left:
+            self._look_no_more()
+            self.again = now + min(now - self.began, _LONGEST)
+        return False
+
+    def _look_no_more(self) -> None:
+        glance, self.glance = self.glance, None
+        if glance is not None:
+            glance.close()
+
     def read(self, kernel: Kernel, a: Any) -> Any:
         """A read by the host."""
         out = run(kernel, a.__class__, (a,), {})
-        self._pass(line_of_user())
+        now = time.perf_counter()
+        if now >= self.again:
+            self._pass(line_of_user(), now)
         return out
 
     def step(self, go: Callable, step: Any, optimizer: Any, args: tuple, kwargs: dict) -> Any:
         """`optimizer.step()`: what `go` does with the rest."""
         out = go(step, optimizer, args, kwargs)
-        self._pass(id(optimizer))
+        now = time.perf_counter()
+        if now >= self.again:
+            self._pass(id(optimizer), now)
         return out
 
     def fetch(self, take: Callable[[], Any]) -> Any:
         """A loader makes the next batch."""
         out = take()
-        self._pass(("a batch", *line_of_user()))
+        now = time.perf_counter()
+        if now >= self.again:
+            self._pass(("a batch", *line_of_user()), now)
         return out
 
     def settle(self) -> None:
@@ -89,10 +120,13 @@ class Watch:
 
     settle_from_outside = settle
 
-    stop = settle
+    def stop(self) -> None:
+        """End watching in this thread."""
+        self._look_no_more()
 
     def interrupt(self, why: str) -> None:
-        """No path is being followed."""
+        """No path is being followed; somebody else may want to look."""
+        self._look_no_more()
 
 
 def uses_gpu() -> bool:
@@ -135,7 +169,7 @@ def tracing(mode: bool | None = None) -> bool:
             here.tracer = None
     elif mode:
         watcher = getattr(here.tracer, "tracer", here.tracer)
-        watcher.asked, watcher.patience = True, 0.0
+        watcher.asked, watcher.patience, watcher.again = True, 0.0, 0.0
     return before
 
 

@@ -62,5 +62,12 @@ class Rest:
         """End tracing in this thread."""
         self._wake().stop()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.tracer, name)  # what reports ask for
+    @property
+    def report(self) -> Any:
+        """What the tracer did."""
+        return self.tracer.report
+
+    @property
+    def places(self) -> Any:
+        """Those that the tracer knows."""
+        return self.tracer.places

@@ -39,7 +39,7 @@ class Tracer(Hearing):
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
-        self.asked, self.patience = watch.asked, watch.patience
+        self.asked, self.patience, self.again = watch.asked, watch.patience, 0.0
         tracers.append(self)
 
     # -- from place to place --------------------------------------------------------------------
