@@ -48,3 +48,54 @@ def test_memory_that_grows_away_from_its_views_is_told() -> None:
         rl.empty(0).resize_(3)
         with_view()[0].resize_(3)
         rl.arange(6.0)[2:].resize_(4)
+
+
+@pytest.mark.parametrize("given", [
+    {"mean": 10.0}, {"mean": 1e3}, {"std": 100.0}, {"std": -1.0}, {"a": 5.0, "b": 9.0},
+    {"a": -0.5, "b": 0.2, "dtype": "float64"}, {"a": -0.5, "b": 0.2, "dtype": "float16"}, {},
+], ids=str)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:mean is more than 2 std")
+def test_truncated_normals_are_pytorchs(given: dict) -> None:
+    found = []
+    for lib in (rl, torch):
+        lib.manual_seed(0)
+        how = dict(given)
+        w = lib.empty(4, 5, dtype=getattr(lib, how.pop("dtype", "float32")))
+        lib.nn.init.trunc_normal_(w, **how)
+        found.append([*w.flatten().tolist(), lib.rand(1).item()])
+    assert found[0] == pytest.approx(found[1], rel=5e-7)
+
+
+REFUSED_DRAWS = {
+    "empty(2).uniform_(nan, 1)": "from is out of bounds",
+    "empty(2).uniform_(0, inf)": "to is out of bounds",
+    "empty(2).uniform_(-3e38, 3e38)": "uniform_ expects to-from",
+    "empty(2, dtype=float16).uniform_(0, 70000)": "to is out of bounds",
+    "nn.init.kaiming_uniform_(empty(2, 2), a=nan)": "from is out of bounds",
+    "normal(0.0, nan, (2,))": "normal expects std >= 0.0, but found std nan",
+    "normal(zeros(2), tensor([nan, 1.0]))": "normal expects all elements of std >= 0.0",
+    "empty(2).normal_(0, nan)": "normal expects std >= 0.0, but found std nan",
+    "empty(2).log_normal_(0, nan)": "log_normal_ expects std > 0.0, but found std=nan",
+    "empty(2).exponential_(nan)": "exponential_ expects lambda > 0.0, but found lambda=nan",
+    "empty(2).cauchy_(0, nan)": "cauchy_ expects sigma > 0.0, but found sigma=nan",
+    "randperm(257, dtype=uint8)": "without overflow",
+    "randperm(2050, dtype=float16)": "n cannot be greater than 2049 for Half type.",
+    "randperm(3, dtype=complex64)": "\"randperm\" not implemented for 'ComplexFloat'",
+    "Generator().manual_seed(1.5)": "manual_seed expected a long, but got float",
+    "Generator().manual_seed(True)": "manual_seed expected a long, but got bool",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("call", REFUSED_DRAWS)
+def test_draws_that_cannot_be_are_refused(lib: Any, call: str) -> None:
+    with pytest.raises(RuntimeError, match=REFUSED_DRAWS[call]):
+        eval(call, {**vars(lib), "nan": float("nan"), "inf": float("inf")})
+
+
+@BOTH
+def test_a_width_that_heads_do_not_divide_is_told_before_anything_is_made(lib: Any) -> None:
+    with pytest.raises(AssertionError, match="embed_dim must be divisible by num_heads"):
+        lib.nn.Transformer(4.5, 2)
+    with pytest.raises(ValueError, match="embed_dim and num_heads must be greater than 0"):
+        lib.nn.Transformer(-4, 2)

@@ -10,6 +10,7 @@ from typing import Any
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.create.filled import empty
+from ..operators.create.like import empty_like
 from ..operators.random.draws import randperm
 
 __all__ = [
@@ -151,22 +152,21 @@ def _normal_within(
     like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
 ) -> tuple[Tensor, Tensor]:
     """Normal values, and which of them lie in [a, b]."""
-    values = empty(like.shape, dtype=like.dtype, device=like.device)
+    values = empty_like(like)
     values.normal_(mean, std, generator=generator)
-    return values, (values >= a) & (values <= b)
+    low, high = like.new_tensor([a, b], device="cpu").tolist()
+    return values, (values >= low) & (values <= high)
 
 
 def _uniform_accepted(
     like: Tensor, mean: float, std: float, a: float, b: float, generator: Any
 ) -> tuple[Tensor, Tensor]:
     """Uniform values in [a, b], and which of them a normal density accepts (Robert, 1995)."""
-    low, high = (a - mean) / std, (b - mean) / std
-    nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    z = empty(like.shape, dtype=like.dtype, device=like.device)
-    z.uniform_(low, high, generator=generator)
-    coin = empty(like.shape, dtype=like.dtype, device=like.device)
-    coin.uniform_(0, 1, generator=generator)
-    return z * std + mean, coin <= ((nearest * nearest - z * z) / 2).exp()
+    likeliest = ((max(a, min(mean, b)) - mean) / std) ** 2
+    values = empty_like(like).uniform_(a, b, generator=generator)
+    coin = empty_like(like).uniform_(generator=generator)
+    distance = (values - mean).div_(std).pow_(2)
+    return values, ~(coin.log_() > distance.mul_(-0.5).add_(0.5 * likeliest))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

@@ -249,15 +249,14 @@ class Transformer(Module):
         how = (batch_first, norm_first, bias, device, dtype)
         self.encoder: Any = custom_encoder
         if custom_encoder is None:
-            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
             layer = TransformerEncoderLayer(*shape, *how)
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
             self.encoder = TransformerEncoder(layer, num_encoder_layers, norm)
         self.decoder: Any = custom_decoder
         if custom_decoder is None:
+            last = TransformerDecoderLayer(*shape, *how)
             norm = LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
-            self.decoder = TransformerDecoder(
-                TransformerDecoderLayer(*shape, *how), num_decoder_layers, norm
-            )
+            self.decoder = TransformerDecoder(last, num_decoder_layers, norm)
         self._reset_parameters()
         self.d_model = d_model
         self.nhead = nhead

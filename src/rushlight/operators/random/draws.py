@@ -191,7 +191,7 @@ def normal(
         >>> torch.normal(torch.tensor([0.0, 100.0]), 1.0)
         tensor([ 1.5410, 99.7066])
     """
-    if not isinstance(std, Tensor) and std < 0:
+    if not isinstance(std, Tensor) and not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if size is not None:
         if isinstance(mean, Tensor) or isinstance(std, Tensor):
@@ -206,7 +206,7 @@ def normal(
             "normal() received an invalid combination of arguments: without a Tensor among mean "
             "and std it needs size"
         )
-    if isinstance(std, Tensor) and not std.is_meta and bool((std < 0).any()):
+    if isinstance(std, Tensor) and not std.is_meta and not bool((std >= 0).all()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     return into(out, _normal_around(mean, std, generator))
 
@@ -360,5 +360,19 @@ def randperm(
         tensor([4, 0, 1, 3, 2])
     """
     d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
+    size = sizes("randperm", (n,))
+    _check_counted(size[0], d)
     return draw(RANDPERM, generator, device, requires_grad, out, pin_memory, layout,
-                size=sizes("randperm", (n,)), dtype=d)  # fmt: skip
+                size=size, dtype=d)  # fmt: skip
+
+
+def _check_counted(n: int, d: dtype) -> None:
+    """Whether `d` holds every whole number below `n`."""
+    if d.category in (dtypes.BOOL, dtypes.COMPLEX):
+        raise NotImplementedError(f"\"randperm\" not implemented for '{dtypes.title(d)}'")
+    if d.category == dtypes.FLOATING:
+        most = int(2 / float(dtypes.finfo(d).eps)) + 1
+        if n > most and d is not dtypes.bfloat16:  # there PyTorch rounds
+            raise RuntimeError(f"n cannot be greater than {most} for {dtypes.title(d)} type.")
+    elif n - 1 > dtypes.iinfo(d).max:
+        raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")

@@ -55,6 +55,8 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Restart from `seed`."""
+        if seed.__class__ is bool or not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         self._at_rest().manual_seed(int(seed))
         return self
 

@@ -188,6 +188,15 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     """
     low, high = _two("uniform_", args, kwargs, ("from", "to"), (0.0, 1.0))
     floating("check_uniform_bounds", self.dtype)
+    limit = float(dtypes.finfo(self.dtype).max)
+    for end, name in ((low, "from"), (high, "to")):
+        if not -limit <= end <= limit:
+            raise RuntimeError(f"{name} is out of bounds for {self.dtype.name}")
+    if high - low > limit:
+        raise RuntimeError(
+            f"uniform_ expects to-from to be at most {limit:g}, the largest {self.dtype.name}, but found "
+            f"to={high:g} and from={low:g}"
+        )
     if low > high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
@@ -225,7 +234,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
         tensor([10.1541,  9.9707])
     """
     floating("normal_kernel_cpu", self.dtype)
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if self.dtype.is_complex:  # the parts share the variance
         std = std * 0.5**0.5
@@ -307,7 +316,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
             f"you specified {dtypes.title(self.dtype)}"
         )
-    if lambd <= 0:
+    if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return _fill(self, RANDOM, generator, kind="exponential", args=(float(lambd),))
 
@@ -350,7 +359,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
             f"specified {dtypes.title(self.dtype)}"
         )
-    if sigma <= 0:
+    if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     return _fill(self, RANDOM, generator, kind="cauchy", args=(float(median), float(sigma)))
 
@@ -370,6 +379,6 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
     """
     floating("log_normal", self.dtype)
     real("log_normal_cpu", self.dtype)
-    if std <= 0:
+    if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     return _fill(self, RANDOM, generator, kind="log_normal", args=(float(mean), float(std)))
