@@ -74,6 +74,13 @@ USES: dict[str, Callable[[Any], Any]] = {
     "largest": lambda x: x.max(1)[0],
     "softmax": lambda x: x.softmax(1),
     "log_softmax": lambda x: x.log_softmax(-1),
+    "mean of rows": lambda x: x.mean(-1),
+    "norm": lambda x: x.norm(),
+    "position": lambda x: x.argmax(-1),
+    "rms_norm": lambda x: F.rms_norm(x, (12,)),
+    "batch_norm": dense(lambda x: F.batch_norm(x.reshape(7, 3, 2, 2), None, None, training=True)),
+    "group_norm": dense(lambda x: F.group_norm(x.reshape(1, 6, 7, 2), 2)),
+    "foreach": lambda x: rl._foreach_add([x, x], [x, x], alpha=2)[1],
     "layer_norm": lambda x: F.layer_norm(x, (12,)),
     "layer_norm with weights": lambda x: F.layer_norm(x, (12,), x[0], x[1]),
     "cross_entropy": dense(lambda x: F.cross_entropy(x, rl.arange(7).to(x.device))),
@@ -87,6 +94,13 @@ USES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def normalised(x: Any) -> Any:
+    """Back through a normalisation, from a window to a window."""
+    x = x.detach().requires_grad_()
+    F.layer_norm(x, (12,)).pow(2).sum().backward()
+    return x.grad
+
+
 def backward(x: Any) -> Any:
     """Gradients that arrive at windows."""
     x = x.detach().requires_grad_()
@@ -95,6 +109,7 @@ def backward(x: Any) -> Any:
 
 
 USES["backward"] = backward
+USES["back through layer_norm"] = normalised
 
 for name, use in USES.items():
     print(name, flush=True)  # the last is the one that stopped
