@@ -126,3 +126,17 @@ def test_deferred_and_absolute_imports_are_seen(tmp_path: Path) -> None:
     }
     wrong = {line.partition(" -> ")[2] for line in wrong_imports("rushlight.core.fake", file)}
     assert wrong == {"nn", "io.pth", "optim.optimizer"}
+
+
+def test_whatever_registers_kernels_is_imported() -> None:
+    """A file that nobody imports registers nothing: its kernels would silently be the generic ones."""
+    known = modules()
+    imported = {to for found in graph(known).values() for to in found}
+    named = known["rushlight.runtime.cuda.backend"].read_text()  # imports families by their names
+    lost = [
+        name
+        for name, path in known.items()
+        if "kernel_for(" in path.read_text() and name not in imported
+        and f'"{name.partition("cuda.bodies.")[2]}"' not in named
+    ]  # fmt: skip
+    assert lost == []

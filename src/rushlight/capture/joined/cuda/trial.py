@@ -25,7 +25,12 @@ from ..epilogues import JOINED
 from ..fused import Step
 from ..head import JOINED_HEADS
 from ..parts import PARTS, agrees
-from . import convs as convs_cuda  # noqa: F401 - register
+from . import convs as convs_cuda  # noqa: F401 - register, as the next ones do
+from . import epilogues as epilogues_cuda  # noqa: F401
+from . import fused as fused_cuda  # noqa: F401
+from . import head as head_cuda  # noqa: F401
+from . import norms as norms_cuda  # noqa: F401
+from . import row_group as row_group_cuda  # noqa: F401
 
 if TYPE_CHECKING:
     from ....base.array_module import ArrayModule
