@@ -99,3 +99,55 @@ def test_a_width_that_heads_do_not_divide_is_told_before_anything_is_made(lib: A
         lib.nn.Transformer(4.5, 2)
     with pytest.raises(ValueError, match="embed_dim and num_heads must be greater than 0"):
         lib.nn.Transformer(-4, 2)
+
+
+KINDS = {
+    "Beta": [(2.0, 3.0), (0.5, 0.7)], "ContinuousBernoulli": [(0.3,), (0.5,)], "Exponential": [(2.0,)],
+    "Gamma": [(2.0, 3.0)], "Gumbel": [(-1.0, 0.5)], "Laplace": [(0.3, 2.0)], "Normal": [(0.3, 2.0)],
+    "Pareto": [(0.5, 3.0), (1.0, 0.8)], "Uniform": [(0.0, 1.0), (0.2, 0.7), (-1.0, 2.0), (1.0, 4.0)],
+}  # fmt: skip
+
+
+def _divergence(lib: Any, p: str, q: str, given: tuple[float, ...], n: int) -> list[float] | str:
+    numbers = [lib.tensor(x, dtype=lib.float64, requires_grad=True) for x in given]
+    made = [getattr(lib.distributions, name)(*args, validate_args=False)
+            for name, args in ((p, numbers[:n]), (q, numbers[n:]))]  # fmt: skip
+    try:
+        found = lib.distributions.kl_divergence(*made)
+    except NotImplementedError:
+        return "not there"
+    if not found.isfinite() or not found.requires_grad:
+        return [found.item()]
+    slopes = lib.autograd.grad(found, numbers, allow_unused=True)
+    return [found.item(), *[0.0 if g is None else g.item() for g in slopes]]
+
+
+@pytest.mark.parametrize("p", KINDS)
+def test_divergences_between_kinds_and_their_gradients(p: str) -> None:
+    for q, others in KINDS.items():
+        for own in KINDS[p]:
+            for other in others:
+                want, got = [_divergence(lib, p, q, own + other, len(own)) for lib in (torch, rl)]
+                if isinstance(want, str):
+                    assert got == want, (p, own, q, other)
+                else:
+                    assert got == pytest.approx(want, rel=1e-9, abs=1e-9, nan_ok=True), (
+                        p,
+                        own,
+                        q,
+                        other,
+                    )
+
+
+def test_entropy_and_divergence_of_wishart() -> None:
+    found = []
+    for lib in (torch, rl):
+        df = lib.tensor([3.5, 5.0], dtype=lib.float64, requires_grad=True)
+        matrix = lib.tensor([[2.0, 0.3], [0.3, 1.0]], dtype=lib.float64, requires_grad=True)
+        p = lib.distributions.Wishart(df, matrix)
+        assert isinstance(p, lib.distributions.ExponentialFamily)
+        slopes = lib.autograd.grad(p.entropy().sum(), [df, matrix])
+        distance = lib.distributions.kl_divergence(p, lib.distributions.Wishart(df + 1, matrix * 2))
+        parts = [p.entropy(), *slopes, distance]
+        found.append([x for part in parts for x in part.flatten().tolist()])
+    assert found[0] == pytest.approx(found[1], rel=1e-8)

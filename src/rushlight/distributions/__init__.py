@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from . import _kl_mixed as _kl_mixed  # registers its divergences
 from . import constraints, transforms
 from .bernoulli import Bernoulli
 from .beta import Beta

@@ -14,6 +14,7 @@ from ..operators.matrix.linalg_solve import cholesky_solve
 from . import constraints
 from .chi2 import Chi2
 from .distribution import Distribution
+from .exp_family import ExponentialFamily
 from .multivariate_normal import _precision_to_scale_tril
 from .utils import lazy_property, standard_normal
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Wishart"]
 
 
-class Wishart(Distribution):
+class Wishart(ExponentialFamily):
     """Matrices X'X of `df` normal rows X whose covariance is given, or its inverse, or its factor.
 
     Args:
@@ -161,3 +162,23 @@ class Wishart(Distribution):
             + (nu - n - 1) / 2 * value.slogdet()[1]
             - solved / 2
         )
+
+    def entropy(self) -> Tensor:
+        """The differential entropy."""
+        n = self._event_shape[-1]
+        half = self.df / 2
+        log_det = self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        steps = arange(n, dtype=self._factor.dtype, device=self._factor.device) / 2
+        slope = (half.unsqueeze(-1) - steps).digamma().sum(-1)  # of mvlgamma
+        scale = (n + 1) * (n * math.log(2.0) / 2 + log_det) + half.mvlgamma(n)
+        return scale - (self.df - n - 1) / 2 * slope + half * n
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        x, y = natural_params
+        n = self._event_shape[-1]
+        half = y + (n + 1) / 2
+        return half * (math.log(2.0) * n - (-2 * x).slogdet()[1]) + half.mvlgamma(n)
