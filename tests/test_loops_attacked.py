@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from attacks_on_loops import changes, graphs, memory, models, people  # noqa: F401
+from attacks_on_loops import (  # noqa: F401
+    changes,
+    graphs,
+    memory,
+    models,
+    oddities,
+    people,
+    recipes,
+)
 from attacks_on_loops.common import ATTACKS, mlp, train
 from rushlight import optim
 from rushlight.core import hot
@@ -20,7 +28,8 @@ from traced import both, compare, run_traced
 # Programs of the host: NumPy over a tensor's memory, handlers of signals, other processes.
 HOST = {
     "alarms", "array_inputs", "ctypes_writes", "data_ptrs", "foreign_reads", "from_files", "memoryviews",
-    "storages_and_dlpack",
+    "storages_and_dlpack", "a_child_reads", "mapped_memory", "owners_elsewhere", "results_seen_by_numpy",
+    "shared_with_a_child", "references_counted", "bfloat16_by_autocast",
 }  # fmt: skip
 
 

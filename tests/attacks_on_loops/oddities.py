@@ -1,0 +1,791 @@
+"""Odd company: subclasses, transforms, coroutines, errors and interrupts inside of a step, identities, other owners of memory."""
+
+# ruff: noqa: E731, B023, B007, F841, E702, N806
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import copy
+import dataclasses
+import functools
+import gc
+import os
+import pickle
+import sys
+import threading
+import tracemalloc
+import warnings
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+import rushlight as rl
+from attacks_on_loops.common import N, attack, data, each, mlp, see, train
+from rushlight import nn, optim
+from rushlight.func import functional_call, grad, jacrev, vmap
+from rushlight.nn import functional as F
+from rushlight.utils.checkpoint import checkpoint, checkpoint_sequential
+
+
+def _step(net, opt, x, y, log):
+    opt.zero_grad()
+    loss = F.cross_entropy(net(x), y)
+    loss.backward()
+    opt.step()
+    log.append(loss.item())
+    return loss
+
+
+@attack
+def subclassed_inputs():
+    class Named(rl.Tensor):
+        calls = []
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.calls.append(getattr(func, "__name__", "?"))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    Named.calls.clear()
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        if i % 6 == 5:
+            x = x.as_subclass(Named)
+        loss = _step(net, opt, x, y, log)
+        log.append(type(loss).__name__)
+    return log, Named.calls, see(net, opt)
+
+
+@attack
+def subclassed_parameters():
+    class Mine(nn.Parameter):
+        pass
+
+    net, log = mlp(), []
+    net[0].weight = Mine(net[0].weight.detach().clone())
+    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    train(net, opt, log)
+    return log, type(net[0].weight).__name__, see(net, opt)
+
+
+@attack
+def gradients_of_functions():
+    net, log = mlp(), []
+    names = dict(net.named_parameters())
+    names = {k: v.detach() for k, v in names.items()}
+
+    def cost(p, x, y):
+        return F.cross_entropy(functional_call(net, p, (x,)), y)
+
+    for x, y in data(16):
+        gs = grad(cost)(names, x, y)
+        names = {k: v - 0.1 * gs[k] for k, v in names.items()}
+        log.append(cost(names, x, y).item())
+    return log, names
+
+
+@attack
+def mapped_samples():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+
+    def cost(p, x, y):
+        return F.cross_entropy(functional_call(net, p, (x[None],)), y[None])
+
+    for x, y in data(12):
+        held = {k: v.detach() for k, v in net.named_parameters()}
+        each_one = vmap(grad(cost), in_dims=(None, 0, 0))(held, x, y)
+        for k, p in net.named_parameters():
+            p.grad = each_one[k].clamp(-0.1, 0.1).mean(0)
+        opt.step()
+        log.append(sum(p.grad.abs().sum().item() for p in net.parameters()))
+    return log, see(net, opt)
+
+
+@attack
+def jacobians():
+    net, log = nn.Sequential(nn.Linear(6, 4), nn.Tanh()), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, _) in enumerate(data(14)):
+        _ = jacrev(net)(x[0]) if i % 5 == 4 else None
+        j = rl.autograd.functional.jacobian(net, x[0], create_graph=True)
+        loss = j.pow(2).sum()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def lazily_consumed():
+    """A generator yields tensors that are looked at much later."""
+    net = mlp()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+
+    def losses():
+        for x, y in data():
+            opt.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            yield loss
+            loss.backward()
+            opt.step()
+            yield net[0].weight.sum()
+
+    kept = list(losses())
+    return [k.detach() for k in kept], [k.grad_fn is None for k in kept], see(net, opt)
+
+
+@attack
+def two_coroutines():
+    nets = [mlp(), mlp()]
+    opts = [optim.SGD(n.parameters(), lr=0.1) for n in nets]
+    log = []
+
+    async def fit(k):
+        for i, (x, y) in enumerate(data(16)):
+            opts[k].zero_grad()
+            out = nets[k](x)
+            if i % 3 == k:
+                await asyncio.sleep(0)
+            loss = F.cross_entropy(out, y)
+            loss.backward()
+            await asyncio.sleep(0)
+            opts[k].step()
+            log.append((k, loss.item()))
+
+    async def main():
+        await asyncio.gather(fit(0), fit(1))
+
+    asyncio.run(main())
+    return log, [see(n, o) for n, o in zip(nets, opts)]
+
+
+@attack
+def threads_evaluate():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    with ThreadPoolExecutor(1) as pool:
+        for i, (x, y) in enumerate(data()):
+            loss = _step(net, opt, x, y, log)
+            if i % 6 == 5:
+                log.append(pool.submit(lambda: (net(x).sum().item(), loss.item())).result())
+    return log, see(net, opt)
+
+
+@attack
+def a_thread_between():
+    """Threads that come and go between iterations, each reading what the loop has just made."""
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        out = net(x)
+        if i in (9, 14, 15):
+            t = threading.Thread(target=lambda: log.append(out.detach().numpy().copy()))
+            t.start()
+            t.join()
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def errors_in_backward():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    state = {"i": 0}
+
+    def hook(g):
+        if state["i"] in (10, 11, 17):
+            raise ValueError(f"at {state['i']}")
+
+    for i, (x, y) in enumerate(data()):
+        state["i"] = i
+        opt.zero_grad()
+        out = net(x)
+        if i % 5 in (0, 1, 2):
+            out.register_hook(hook)
+        loss = F.cross_entropy(out, y)
+        try:
+            loss.backward()
+        except ValueError as error:
+            log.append((str(error), [p.grad is None for p in net.parameters()]))
+            continue
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def wrong_shapes_caught():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        try:
+            _step(net, opt, x[:, :5] if i == 12 else x, y[:3] if i == 16 else y, log)
+        except (RuntimeError, ValueError) as error:
+            line = error.__traceback__.tb_lineno
+            log.append((type(error).__name__, str(error), line))
+    return log, see(net, opt)
+
+
+@attack
+def labels_out_of_range():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        if i in (11, 19):
+            y = y + 5
+        try:
+            _step(net, opt, x, y, log)
+        except (IndexError, RuntimeError) as error:
+            log.append((type(error).__name__, str(error)))
+    return log, see(net, opt)
+
+
+@attack
+def interrupted_by_hand():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for part in range(3):
+        try:
+            for i, (x, y) in enumerate(data(10)):
+                opt.zero_grad()
+                out = net(x)
+                if i == 7:
+                    raise KeyboardInterrupt
+                loss = F.cross_entropy(out, y)
+                loss.backward()
+                opt.step()
+                log.append(loss.item())
+        except KeyboardInterrupt:
+            log += [out.detach(), loss.detach(), *see(net, opt)]
+    return log
+
+
+@attack
+def graph_used_twice():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        h = net[0](x).relu()
+        first = F.cross_entropy(net[3](h), y)
+        second = h.pow(2).mean()
+        first.backward(retain_graph=True)
+        if i % 3:
+            second.backward()
+        opt.step()
+        try:
+            first.backward()
+        except RuntimeError as error:
+            log.append(str(error)[:40])
+        log.append((first.item(), second.item()))
+    return log, see(net, opt)
+
+
+@attack
+def several_roots():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        out = net(x)
+        if i % 4 == 3:
+            out.backward(rl.full_like(out, 0.01))
+        else:
+            rl.autograd.backward([out.mean(), out[0]], [None, rl.tensor([1.0, 0.0, -1.0])])
+        opt.step()
+        log.append(out.sum().item())
+    return log, see(net, opt)
+
+
+@attack
+def penalties_of_gradients():
+    net, log = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1)), []
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    for x, _ in data(16):
+        x = x.clone().requires_grad_(True)
+        out = net(x)
+        (g,) = rl.autograd.grad(out.sum(), x, create_graph=True)
+        loss = out.pow(2).mean() + (g.norm(dim=1) - 1).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), x.grad.sum().item()))
+    return log, see(net, opt)
+
+
+@attack
+def checkpointed_parts():
+    net, log = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3)), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        if i % 3 == 0:
+            out = checkpoint_sequential(net, 2, x, use_reentrant=False)
+        elif i % 3 == 1:
+            out = checkpoint(net, x.clone().requires_grad_(True), use_reentrant=True)
+        else:
+            out = net(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def functions_with_memory():
+    class Counting(rl.autograd.Function):
+        forwards = backwards = 0
+        last = None
+
+        @staticmethod
+        def forward(ctx, x, k):
+            Counting.forwards += 1
+            Counting.last = x
+            ctx.save_for_backward(x)
+            ctx.k = k
+            return x * k
+
+        @staticmethod
+        def backward(ctx, g):
+            Counting.backwards += 1
+            (x,) = ctx.saved_tensors
+            return g * ctx.k + 0 * x, None
+
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        loss = F.cross_entropy(net[3](Counting.apply(net[0](x), 1 + (i > 12))), y)
+        loss.backward()
+        opt.step()
+        log.append((loss.item(), Counting.forwards, Counting.backwards, Counting.last.sum().item()))
+    return log, see(net, opt)
+
+
+@attack
+def step_inside_backward():
+    """An optimiser for every parameter, which steps as soon as the gradient is there."""
+    net, log = mlp(), []
+    opts = {p: optim.SGD([p], lr=0.1, momentum=0.9) for p in net.parameters()}
+
+    def go(p):
+        opts[p].step()
+        opts[p].zero_grad()
+
+    handles = [p.register_post_accumulate_grad_hook(go) for p in net.parameters()]
+    for i, (x, y) in enumerate(data()):
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        log.append(loss.item())
+        if i == 16:
+            handles[0].remove()
+    return log, see(net)
+
+
+@attack
+def identities_of_gradients():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    before = None
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad(set_to_none=i % 8 == 7)
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        g = net[0].weight.grad
+        log.append((g is before, before is not None and g.data_ptr() == before.data_ptr()))
+        before = g
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def keys_are_tensors():
+    net, log, table = mlp(), [], {}
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for x, y in data():
+        loss = _step(net, opt, x, y, log)
+        table[loss] = len(table)
+        log.append(table[loss])
+    return log, [k.detach() for k in table], see(net, opt)
+
+
+@attack
+def values_of_a_cache():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+
+    @functools.lru_cache(maxsize=4)
+    def embedded(k):
+        return net[0](rl.full((4, 6), float(k)))
+
+    for i, (x, y) in enumerate(data()):
+        with rl.no_grad():
+            h = embedded(i % 5)
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x) + 0.1 * h.mean(), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, embedded.cache_info().hits, see(net, opt)
+
+
+@attack
+def owners_elsewhere():
+    """A NumPy array of the user is written in the middle of an iteration, behind a tensor over it."""
+    shared = np.zeros((4, 6), "f4")
+    x, net, log = rl.from_numpy(shared), mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i in range(N):
+        shared[:] = np.sin(np.arange(24).reshape(4, 6) + i)
+        opt.zero_grad()
+        out = net(x)
+        if i % 6 == 5:
+            shared[0] = 9
+        loss = F.cross_entropy(out + x.mean(), rl.tensor([0, 1, 2, 0]))
+        shared[1] = -9
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, shared.copy(), see(net, opt)
+
+
+@attack
+def results_seen_by_numpy():
+    """An array over a result is taken before the loop writes into that result again."""
+    net, log, views = mlp(), [], []
+    for i, (x, _) in enumerate(data()):
+        with rl.no_grad():
+            h = net[0](x)
+            view = h.numpy()
+            first = view.copy()
+            h.mul_(2)
+            log.append((view == 2 * first).all().item())
+            h.relu_()
+            views.append(view)
+            log.append(float(view.min()))
+    return log, views
+
+
+@attack
+def hooks_come_and_go():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    handles = []
+
+    def change(i, where):
+        if where == "begin" and i % 6 == 4:
+            handles.append(net[0].register_forward_hook(lambda m, a, o: log.append(o.sum().item())))
+            handles.append(net[3].register_full_backward_hook(lambda m, a, b: log.append(len(b))))
+            handles.append(net[3].weight.register_hook(lambda g: g * 0.5))
+        if where == "step" and i % 6 == 5:
+            while handles:
+                handles.pop().remove()
+
+    train(net, opt, log, change, n=30)
+    return log, see(net, opt)
+
+
+@attack
+def copied_with_its_optimiser():
+    net, log = mlp(), []
+    opt = optim.Adam(net.parameters(), lr=0.01)
+    for i, (x, y) in enumerate(data(30)):
+        if i in (10, 20):
+            net, opt = copy.deepcopy((net, opt))
+        _step(net, opt, x, y, log)
+    return log, see(net, opt)
+
+
+@attack
+def pickled_with_its_optimiser():
+    net, log = mlp(bn=True), []
+    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for i, (x, y) in enumerate(data(30)):
+        if i in (10, 20):
+            net, state = pickle.loads(pickle.dumps((net, opt.state_dict())))
+            opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+            opt.load_state_dict(state)
+        _step(net, opt, x, y, log)
+    return log, see(net, opt)
+
+
+@attack
+def a_child_reads():
+    """A process that forks in the middle: its child sees the values of that moment."""
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data(18)):
+        opt.zero_grad()
+        out = net(x)
+        if i in (9, 15) and hasattr(os, "fork"):
+            back, there = os.pipe()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                child = os.fork()
+            if not child:
+                os.write(there, out._a.tobytes())
+                os._exit(0)
+            os.waitpid(child, 0)
+            log.append(np.frombuffer(os.read(back, 4096), "f4").copy())
+            os.close(back), os.close(there)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def shared_with_a_child():
+    """Memory that other processes see has its values when a line has run."""
+    net, log = mlp(), []
+    net.share_memory()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    flag = rl.zeros(2).share_memory_()
+    seen = np.frombuffer(flag._a.data, "f4")
+    for i, (x, y) in enumerate(data()):
+        flag.fill_(i)
+        log.append(seen.tolist())
+        _step(net, opt, x, y, log)
+        flag.add_(0.5)
+        log.append(seen.tolist())
+    return log, see(net, opt)
+
+
+@attack
+def ends_of_life():
+    """Tensors that go, and what is told about that."""
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        opt.zero_grad()
+        h = net[0](x)
+        weakref.finalize(h, log.append, f"h{i}")
+        loss = F.cross_entropy(net[3](h.relu()), y)
+        del h
+        log.append("forward")
+        loss.backward()
+        log.append("backward")
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def memory_is_traced():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    tracemalloc.start()
+    try:
+        for i, (x, y) in enumerate(data()):
+            _step(net, opt, x, y, log)
+            if i % 8 == 7:
+                gc.collect()
+                tracemalloc.take_snapshot()
+    finally:
+        tracemalloc.stop()
+    return log, see(net, opt)
+
+
+@attack
+def context_of_the_day():
+    rate = contextvars.ContextVar("rate", default=1.0)
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        if i == 12:
+            rate.set(0.5)
+        opt.zero_grad()
+        loss = F.cross_entropy(net(x) * rate.get(), y)
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def batches_are_objects():
+    @dataclasses.dataclass
+    class Batch:
+        x: rl.Tensor
+        y: rl.Tensor
+        extra: dict
+
+        def to(self, where):
+            return dataclasses.replace(self, x=self.x.to(where), y=self.y.to(where))
+
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        b = Batch(x, y, {"w": rl.tensor(1.0 + (i > 12))}).to("cpu")
+        opt.zero_grad()
+        loss = F.cross_entropy(net(b.x), b.y) * b.extra["w"]
+        loss.backward()
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
+
+
+@attack
+def counted_on_tensors():
+    """Counters and indices that are tensors themselves."""
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    step, rows = rl.zeros((), dtype=rl.long), rl.linspace(-1, 1, 60).view(10, 6)
+    net.register_buffer("turns", rl.zeros(()))
+    while step < N:
+        at = step % 7
+        x = rows[at : at + 4]
+        _step(net, opt, x, rl.tensor([0, 1, 2, 0]), log)
+        step += 1
+        net.turns += 1
+        log.append(rows.index_select(0, at.view(1)).sum().item())
+    return log, step, see(net, opt)
+
+
+@attack
+def buffers_appear():
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        if i == 8:
+            net.register_buffer("mean", rl.zeros(6))
+        if i == 16:
+            net.register_parameter("scale", nn.Parameter(rl.ones(6)))
+            opt.add_param_group({"params": [net.scale]})
+        x = x - getattr(net, "mean", 0.0)
+        x = x * getattr(net, "scale", 1.0)
+        _step(net, opt, x, y, log)
+        if i >= 8:
+            with rl.no_grad():
+                net.mean.mul_(0.9).add_(x.mean(0), alpha=0.1)
+    return log, see(net, opt)
+
+
+@attack
+def inference_beside():
+    net, log = mlp(bn=True), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(data()):
+        _step(net, opt, x, y, log)
+        with rl.inference_mode():
+            net.eval()
+            out = net(x)
+            net.train()
+        log.append(out.is_inference())
+        try:
+            (out * rl.ones(3, requires_grad=True)).sum().backward()
+        except RuntimeError as error:
+            log.append(str(error)[:30])
+        log.append(out.clone())
+    return log, see(net, opt)
+
+
+@attack
+def compared_and_decided():
+    net, log, best = mlp(), [], None
+    opt = optim.SGD(net.parameters(), lr=0.3)
+    for x, y in data():
+        loss = _step(net, opt, x, y, log).detach()
+        if best is None or loss < best:
+            best = loss
+            kept = [p.detach().clone() for p in net.parameters()]
+        elif rl.allclose(loss, best, rtol=0.2) or not rl.isfinite(loss):
+            with rl.no_grad():
+                for p, k in zip(net.parameters(), kept):
+                    p.copy_(k)
+        log.append(rl.equal(kept[0], net[0].weight))
+    return log, best, see(net, opt)
+
+
+@attack
+def frames_and_returns():
+    """Steps that leave by return, by finally and by a context's end."""
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+
+    @contextlib.contextmanager
+    def trained(x, y):
+        opt.zero_grad()
+        holder = {}
+        try:
+            yield holder
+        finally:
+            holder["loss"].backward()
+            opt.step()
+
+    def go(i, x, y):
+        with trained(x, y) as holder:
+            holder["loss"] = F.cross_entropy(net(x), y)
+            if i % 5 == 4:
+                return "early"
+            holder["loss"] = holder["loss"] * 0.5
+        return holder["loss"].item()
+
+    for i, (x, y) in enumerate(data()):
+        log.append(go(i, x, y))
+    return log, see(net, opt)
+
+
+@attack
+def tied_by_views():
+    """A weight whose rows are two layers' weights."""
+    whole, log = nn.Parameter(rl.randn(6, 6) * 0.3), []
+    opt = optim.SGD([whole], lr=0.1, momentum=0.9)
+    for i, (x, y) in enumerate(data()):
+        up, down = whole[:3], whole[3:]
+        opt.zero_grad()
+        loss = F.cross_entropy(F.linear(x, up), y) + F.linear(x, down).pow(2).mean()
+        loss.backward()
+        opt.step()
+        if i == 12:
+            with rl.no_grad():
+                whole[3:].copy_(whole[:3])
+        log.append((loss.item(), up._version, whole._version))
+    return log, whole.detach(), opt.state[whole]["momentum_buffer"]
+
+
+@attack
+def every_place_is_read():
+    def change(i, where, value, net, opt, log, kept):
+        if where == "hidden" and i > 14:
+            kept.append(value)
+        if i == 9:
+            log.append(bool((value != 0).any()))
+        if where == "grads" and i in (10, 18):
+            log.append([p.grad.norm().item() for p in net.parameters()])
+        if where == "out" and i == 20:
+            return value.clone()
+        if where == "out" and i == 21:
+            return value.double()
+        return value
+
+    return each(N, change)
+
+
+@attack
+def references_counted():
+    """How many names a tensor has is what a program can ask for."""
+    net, log = mlp(), []
+    opt = optim.SGD(net.parameters(), lr=0.1)
+    for x, y in data():
+        opt.zero_grad()
+        out = net(x)
+        log.append(sys.getrefcount(out))
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        log.append((sys.getrefcount(net[0].weight.grad), sys.getrefcount(loss)))
+        opt.step()
+        log.append(loss.item())
+    return log, see(net, opt)
