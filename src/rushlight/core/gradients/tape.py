@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Edge = Any  # (Node, output number) or None
 
-_CORE = os.path.dirname(__file__) + os.sep
+_CORE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 # A node is made after the nodes it depends on, so its number alone orders the backward pass.
 numbers = itertools.count()
