@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rushlight.runtime.door import KERNELS
+
 if TYPE_CHECKING:
     from engine_cases import Case, Draw
 
@@ -25,3 +27,62 @@ def sampled(d: Draw) -> Iterator[Case]:
     yield "grid_sample", (x, grid), how, 2e-4
     yield "grid_sample_grad_input", (g, x, grid), how, 2e-4
     yield "grid_sample_grad_grid", (g, x, grid), how, 2e-3
+
+
+def orders(d: Draw) -> Iterator[Case]:
+    """What order decides; numbers differ, since which of equal ones is found is open for some."""
+    shape = d.one((1,), (7,), (3, 5), (4, 40), (2, 3, 70), (5, 300), (90, 4))
+    x = d.np.permutation(int(np.prod(shape))).astype(np.float32).reshape(shape) - np.float32(20)
+    if d.one(0, 1):
+        x.reshape(-1)[:: d.one(7, 50)] = d.one(np.nan, np.inf, -np.inf)
+    dim, keepdim = d.py.randrange(len(shape)), d.one(True, False)
+    how = {"dim": dim, "keepdim": keepdim}
+    for name in ("max_dim", "min_dim"):
+        yield name, (x,), how, 0.0
+    for name in ("argmax", "argmin"):
+        yield name, (x,), {"dim": d.one(None, dim), "keepdim": keepdim}, 0.0
+    if d.one(0, 1):
+        x = np.round(x / 3)
+    yield "sort", (x,), {"dim": dim, "descending": d.one(True, False)}, 0.0
+    yield "median_dim", (x,), {**how, "ignore_nan": d.one(True, False)}, 0.0
+    yield "median", (x,), {"ignore_nan": d.one(True, False)}, 0.0
+    y = d.floats(*shape)
+    yield "topk", (y,), {"dim": dim, "k": d.one(1, shape[dim]), "largest": d.one(True, False)}, 0.0
+    yield "kthvalue", (y,), {**how, "k": d.one(1, shape[dim])}, 0.0
+    kind = d.one(np.float32, np.float64, np.int64, np.int32)
+    rows, values = np.sort(np.round(y * 9), axis=-1).astype(kind), np.round(y[..., :3] * 9)
+    if kind is np.float32:
+        rows[..., -1] = d.one(np.nan, np.inf, 30)
+    values = values.astype(kind)
+    way = {"right": d.one(True, False), "narrow": d.one(True, False)}
+    yield "searchsorted", (rows, values), way, 0.0
+    yield "searchsorted", (rows.reshape(-1, shape[-1])[0], values), way, 0.0
+    dims = tuple(range(d.py.randrange(len(shape)), len(shape)))
+    spread = {"dim": d.one(None, dims), "keepdim": keepdim, "correction": d.one(0, 1, 0.5)}
+    yield "var", (y + np.float32(d.one(0, 50)),), spread, 1e-4
+    yield "std", (y,), spread, 1e-5
+    turned = d.laid(*shape).astype(d.one(np.float32, np.int64, np.bool_))
+    yield "flip", (turned,), {"dims": d.one((dim,), tuple(range(len(shape))), ())}, 0.0
+
+
+def special(d: Draw) -> Iterator[Case]:
+    """Functions of one number, and losses of whole samples."""
+    x = d.laid(*d.one((1,), (9, 70), (1100,))) * np.float32(d.one(1, 5))
+    yield "lgamma", (x,), {}, 1e-5
+    yield "digamma", (np.abs(x) + np.float32(0.1),), {}, 1e-5
+    yield "erfinv", (np.clip(x, -1, 1),), {}, 2e-6
+    yield "logaddexp", (x, d.one(x, -x, np.full_like(x, np.inf))), {}, 2e-6
+    t, n, c, size = d.one(1, 9), d.one(1, 3), d.one(3, 8), d.one(0, 1, 4)
+    probs = d.floats(t, n, c)
+    probs -= np.log(np.exp(probs).sum(-1, keepdims=True))
+    lengths = (d.np.randint(0, t + 1, n), d.np.randint(0, size + 1, n))
+    given = (probs, d.np.randint(0, c, (n, size)), *lengths)
+    how = {"blank": d.one(0, c - 1)}
+    yield "ctc_loss", given, how, 1e-4
+    with np.errstate(all="ignore"):
+        nll, alpha = KERNELS["ctc_loss"].generic(np, *given, **how)
+    yield "ctc_loss_grad", (d.floats(n), *given, nll, alpha), how, 1e-4
+    x, target = d.laid(n, c), d.np.randint(0, c, n)
+    w, how = d.one(None, d.floats(c)), {"p": d.one(1, 2), "margin": d.one(1.0, 0.3)}
+    yield "multi_margin_loss", (x, target, w), how, 1e-5
+    yield "multi_margin_loss_grad", (d.floats(n), x, target, w), how, 1e-5

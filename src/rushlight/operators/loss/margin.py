@@ -13,6 +13,7 @@ from ..made_of.checks import below, check_values
 from ..made_of.guards import check_kind, refuse_grad
 from ..pointwise.activation_smooth import logsigmoid
 from .distance import pairwise_distance
+from .margin_kernels import margins
 from .reduction import legacy_reduction, reduced
 
 # -- margins ------------------------------------------------------------------------------------
@@ -172,15 +173,7 @@ def multi_margin_loss(
     check_values(below, t, classes, "target out of range")
     if weight is not None and weight._a.size != classes:
         raise RuntimeError("weight must be one-dimensional with one entry for each class")
-    index = t.unsqueeze(1)
-    gaps = margin - x.gather(1, index) + x
-    # Leave out what does not count before and after the weight: 0 times infinity is NaN.
-    rest = ~(gaps > 0).scatter(1, index, False)
-    gaps = gaps.masked_fill(rest, 0.0)
-    gaps = gaps if p == 1 else gaps * gaps
-    if weight is not None:
-        gaps = (gaps * weight[t].unsqueeze(1)).masked_fill(rest, 0.0)
-    loss = gaps.sum(1) / classes
+    loss = margins(x, t, weight, p=p, margin=margin)
     if input._a.ndim < 2:
         loss = loss.reshape(())
     return reduced(loss, reduction)

@@ -183,4 +183,60 @@ static PyObject *full(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return (PyObject *)out;
 }
 
-const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {NULL, NULL}};
+/* -- the other way round --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *x;
+    char *out;
+    idx rows, n, bytes, sizes[DIMS];
+    int ndim, turned; /* a bit per dim that is turned */
+} Flip;
+
+static void flip_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Flip *f = what;
+    const int last = f->turned >> (f->ndim - 1) & 1;
+    const size_t row = (size_t)(f->n * f->bytes);
+    for (idx r = share(f->rows, i, parts); r < share(f->rows, i + 1, parts); r++) {
+        idx from = 0, step = 1, left = r; /* the row that goes here */
+        for (int d = f->ndim - 2; d >= 0; d--) {
+            const idx at = left % f->sizes[d];
+            from += (f->turned >> d & 1 ? f->sizes[d] - 1 - at : at) * step;
+            step *= f->sizes[d], left /= f->sizes[d];
+        }
+        const char *x = f->x + (size_t)from * row;
+        char *out = f->out + (size_t)r * row;
+        if (!last) memcpy(out, x, row);
+        else if (f->bytes == 4)
+            for (idx k = 0; k < f->n; k++) ((uint32_t *)out)[k] = ((const uint32_t *)x)[f->n - 1 - k];
+        else if (f->bytes == 8)
+            for (idx k = 0; k < f->n; k++) ((uint64_t *)out)[k] = ((const uint64_t *)x)[f->n - 1 - k];
+        else
+            for (idx k = 0; k < f->n; k++) memcpy(out + k * f->bytes, x + (f->n - 1 - k) * f->bytes, (size_t)f->bytes);
+    }
+}
+
+static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *dims = attr(attrs, "dims");
+    if (!dims) return NULL;
+    if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(dims)) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    Flip f = {.ndim = PyArray_NDIM(x), .bytes = PyArray_ITEMSIZE(x)};
+    if (f.ndim < 1 || f.ndim > DIMS || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISALIGNED(x) || PyArray_SIZE(x) == 0 ||
+        PyArray_TYPE(x) == NPY_OBJECT || PyArray_TYPE(x) >= NPY_USERDEF)
+        return REFUSE;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dims); i++) {
+        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, i));
+        if (d == -1 && PyErr_Occurred()) return NULL;
+        if (d < 0 || d >= f.ndim) return REFUSE;
+        f.turned |= 1 << d;
+    }
+    for (int d = 0; d < f.ndim; d++) f.sizes[d] = PyArray_DIM(x, d);
+    PyArrayObject *out = array_new(f.ndim, PyArray_DIMS(x), PyArray_TYPE(x));
+    if (!out) return NULL;
+    f.n = f.sizes[f.ndim - 1], f.rows = PyArray_SIZE(x) / f.n, f.x = PyArray_BYTES(x), f.out = PyArray_BYTES(out);
+    const double ns = 0.5 * (double)PyArray_SIZE(x) + 5.0 * (double)f.rows;
+    run_parts(flip_part, &f, threads_parts(ns, f.rows), ns);
+    return (PyObject *)out;
+}
+
+const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {"flip", flip, COPIES}, {NULL, NULL}};

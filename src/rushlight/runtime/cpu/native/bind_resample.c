@@ -13,6 +13,17 @@ typedef struct {
     float *weights;         /* [n][tap] */
 } Resample;
 
+/* Places that follow each other are copied together: padding leaves the middle of a row as it is. */
+static void copy_places(const Resample *r, const float *x, float *out) {
+    for (idx j = 0, end; j < r->n; j = end) {
+        const idx from = r->at[j];
+        for (end = j + 1; end < r->n && r->at[end] == from + end - j; end++) {}
+        if (end - j < 8)
+            for (idx k = j; k < end; k++) out[k] = x[from + k - j];
+        else memcpy(out + j, x + from, (size_t)(end - j) * 4);
+    }
+}
+
 static void resample_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Resample *r = what;
     if (r->inner == 1) {
@@ -20,8 +31,7 @@ static void resample_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
             const float *x = r->x + o * r->m;
             float *out = r->out + o * r->n;
             if (r->weight) RL->mix_places(x, r->at, r->weight, r->taps, r->skip, out, r->n);
-            else
-                for (idx j = 0; j < r->n; j++) out[j] = x[r->at[j]];
+            else copy_places(r, x, out);
         }
         return;
     }

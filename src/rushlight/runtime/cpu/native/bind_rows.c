@@ -6,9 +6,10 @@ typedef struct {
     const float *x;
     float *out;
     idx rows, n;
+    double freedom;
 } Rows;
 
-enum { LARGEST, SMALLEST, LENGTH, LOG_SUM };
+enum { LARGEST, SMALLEST, LENGTH, LOG_SUM, VARIANCE, DEVIATION };
 
 /* log(sum of exp): a row whose largest number is no number of its own kind is that number. */
 float log_sum(const float *x, idx n) {
@@ -26,6 +27,20 @@ static float length(const float *x, idx n) {
     return (float)sqrt(square);
 }
 
+/* The mean of squared distances from the mean; in doubles, where squares leave float's range. */
+static double variance(const float *x, idx n, double freedom) {
+    double sum = 0, square = 0;
+    RL->moments(x, n, &sum, &square, RL->sum(x, n) / (float)n);
+    double total = square - sum * (sum / (double)n);
+    if (!isfinite(total)) {
+        double all = 0;
+        for (idx i = 0; i < n; i++) all += (double)x[i];
+        total = 0;
+        for (idx i = 0; i < n; i++) total += ((double)x[i] - all / (double)n) * ((double)x[i] - all / (double)n);
+    }
+    return (total < 0 ? 0 : total) / (freedom > 0 ? freedom : 0.0);
+}
+
 static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Rows *q = what;
     for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
@@ -35,6 +50,8 @@ static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         case SMALLEST: q->out[r] = RL->extreme(1, x, q->n); break;
         case LENGTH: q->out[r] = length(x, q->n); break;
         case LOG_SUM: q->out[r] = log_sum(x, q->n); break;
+        case VARIANCE: q->out[r] = (float)variance(x, q->n, q->freedom); break;
+        case DEVIATION: q->out[r] = (float)sqrt(variance(x, q->n, q->freedom)); break;
         }
     }
 }
@@ -55,6 +72,8 @@ static int first_reduced(PyObject *attrs, int ndim) {
 }
 
 static PyObject *reduce_rows(PyObject *const *args, PyObject *attrs, int which, double ns_each) {
+    double correction = 0;
+    if (which >= VARIANCE && attr_double(attrs, "correction", &correction) < 0) return NULL;
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), first = first_reduced(attrs, ndim);
@@ -68,7 +87,7 @@ static PyObject *reduce_rows(PyObject *const *args, PyObject *attrs, int which, 
     }
     PyArrayObject *out = array_new(keepdim ? ndim : first, shape, NPY_FLOAT32);
     if (!out) return NULL;
-    q.out = DATA(out);
+    q.out = DATA(out), q.freedom = (double)q.n - correction;
     const double ns = ns_each * (double)PyArray_SIZE(x) + 10.0 * (double)q.rows;
     run_parts(rows_part, &q, threads_parts(ns, q.rows), ns);
     return (PyObject *)out;
@@ -79,6 +98,9 @@ static PyObject *amin(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { retur
 static PyObject *logsumexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
     return reduce_rows(a, attrs, LOG_SUM, 1.5);
 }
+
+static PyObject *var(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, VARIANCE, 0.4); }
+static PyObject *std(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, DEVIATION, 0.4); }
 
 static PyObject *vector_norm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
     double order;
@@ -102,5 +124,5 @@ static PyObject *total_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *a
 
 const Entry row_entries[] = {
     {"amax", amax}, {"amin", amin}, {"max", amax}, {"min", amin}, {"logsumexp", logsumexp},
-    {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {NULL, NULL},
+    {"var", var}, {"std", std}, {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {NULL, NULL},
 };

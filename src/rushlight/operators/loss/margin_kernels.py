@@ -1,0 +1,85 @@
+"""The kernel of multi_margin_loss: by how much the right class fails to beat every other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...core.op import Op
+from ...core.tensor import Tensor
+from ..made_of.precision import in_float32
+from ..made_of.reference import by_reference
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
+
+
+def _gaps(xp: ArrayModule, x: Array, target: Array, margin: float) -> tuple[Any, Any, Any]:
+    """By how much each class is too good [N, C], where that counts, and the right class [N, 1]."""
+    right = target[:, None]
+    gaps = x.dtype.type(margin) - xp.take_along_axis(x, right, 1) + x
+    counts = gaps > 0
+    xp.put_along_axis(counts, right, xp.zeros((), bool), 1)
+    return gaps, counts, right
+
+
+@in_float32
+def _losses(
+    xp: ArrayModule, x: Array, target: Array, weight: Array | None, *, p: int, margin: float
+) -> Any:
+    """The loss of every sample of x (N, C)."""
+    gaps, counts, _ = _gaps(xp, x, target, margin)
+    terms = gaps if p == 1 else gaps * gaps
+    if weight is not None:
+        terms = terms * weight[target][:, None]
+    # 0 times infinity is NaN: what does not count is left out behind the weight.
+    return xp.where(counts, terms, x.dtype.type(0)).sum(1) / x.dtype.type(x.shape[1])
+
+
+@in_float32
+def _grad(
+    xp: ArrayModule, gy: Array, x: Array, target: Array, weight: Array | None, *, p: int, margin: float
+) -> Any:  # fmt: skip
+    gaps, counts, right = _gaps(xp, x, target, margin)
+    by = gy[:, None] / x.dtype.type(x.shape[1])  # first: a mean keeps squares in range
+    slopes = xp.broadcast_to(by, x.shape) if p == 1 else 2 * by * gaps
+    if weight is not None:
+        slopes = slopes * weight[target][:, None]
+    slopes = xp.where(counts, slopes, x.dtype.type(0))
+    xp.put_along_axis(slopes, right, -slopes.sum(1, keepdims=True), 1)
+    return slopes
+
+
+margins = Op(
+    _losses,
+    "multi_margin_loss",
+    grad_name="MultiMarginLossBackward0",
+    meta=lambda x, target, weight, **how: (x.shape[:1], x.dtype),
+)
+_margins_grad = Op(
+    _grad,
+    "multi_margin_loss_grad",
+    meta=lambda gy, x, target, weight, **how: (x.shape, x.dtype),
+)
+margins.derivative(
+    x=lambda g, x, target, weight, p, margin: _margins_grad(
+        g, x, target, weight, p=p, margin=margin
+    )
+)
+
+
+def _formula(
+    gy: Tensor, x: Tensor, target: Tensor, weight: Tensor | None, p: int, margin: float
+) -> Tensor:
+    """The derivative in tensor ops."""
+    right = target.unsqueeze(1)
+    gaps = margin - x.gather(1, right) + x
+    rest = ~(gaps > 0).scatter(1, right, False)
+    by = (gy / x._a.shape[1]).unsqueeze(1)
+    if weight is not None:
+        by = by * weight[target].unsqueeze(1)
+    slopes = (by * gaps * 2 if p == 2 else by.expand(gaps._a.shape)).masked_fill(rest, 0.0)
+    return slopes.scatter(1, right, -slopes.sum(1, keepdim=True))
+
+
+by_reference(_margins_grad, _formula)
