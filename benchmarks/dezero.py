@@ -138,7 +138,7 @@ def main() -> None:
         if args.original:
             sys.path[0] = args.original  # in place of this folder, which has a dezero.py
         else:
-            from rushlight.cli import alias
+            from rushlight.cli.scripts import alias
 
             alias.install()
         train(args.child, args.gpu)

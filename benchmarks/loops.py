@@ -27,7 +27,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "src"))
-from rushlight.cli.alias import install  # noqa: E402
+from rushlight.cli.scripts.alias import install  # noqa: E402
 
 install()
 

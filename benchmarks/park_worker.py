@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 SIDE, DEVICE, CLOCK = sys.argv[1:4]
 if SIDE.startswith("ours"):
     sys.path.insert(0, str(HERE.parent / "src"))
-    from rushlight.cli.alias import install
+    from rushlight.cli.scripts.alias import install
 
     install()
 

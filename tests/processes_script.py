@@ -7,9 +7,9 @@ import signal
 import sys
 
 if sys.argv[1] == "rushlight":
-    import rushlight.cli.alias
+    import rushlight.cli.scripts.alias
 
-    rushlight.cli.alias.install()
+    rushlight.cli.scripts.alias.install()
 
 import torch
 import torch.multiprocessing as mp

@@ -758,7 +758,7 @@ def test_options_of_run(
     left: list[str],
 ) -> None:  # fmt: skip
     from rushlight.base.config import settings
-    from rushlight.cli import tracing
+    from rushlight.cli.scripts import tracing
 
     monkeypatch.setattr(settings, "trace", "")
     monkeypatch.setattr(tracing, "_asked", {"trace": None, "explain": False})

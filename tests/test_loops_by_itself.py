@@ -11,7 +11,7 @@ from rushlight import nn, optim
 from rushlight.base.config import settings
 from rushlight.capture.loops import tracer
 from rushlight.capture.loops.report import table
-from rushlight.cli import tracing as options
+from rushlight.cli.scripts import tracing as options
 from rushlight.core import hot
 from rushlight.core.hot import Watch, meeting
 from rushlight.nn import functional as F

@@ -258,7 +258,7 @@ def park(row: str) -> Callable[[], Any]:
     """A row of the park as it runs on a GPU."""
     import numpy as np
 
-    from rushlight.cli.alias import install
+    from rushlight.cli.scripts.alias import install
 
     install()
     import park_rows

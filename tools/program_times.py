@@ -20,7 +20,7 @@ REPEATS = 4
 
 def compiled_row(row: str) -> Any:
     """A row of the park as a compiled step that has been replayed."""
-    from rushlight.cli.alias import install
+    from rushlight.cli.scripts.alias import install
 
     install()
     sys.path.insert(0, str(ROOT / "benchmarks"))

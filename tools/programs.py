@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests"), str(ROOT / "tools")]
 
-from rushlight.cli.alias import install  # noqa: E402
+from rushlight.cli.scripts.alias import install  # noqa: E402
 
 install()
 

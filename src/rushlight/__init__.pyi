@@ -113,8 +113,8 @@ from .base.formats import memory_format as memory_format
 from .base.formats import qscheme as qscheme
 from .base.shapes import Size as Size
 from .capture.compiled import compile as compile
-from .cli.alias import as_torch as as_torch
-from .cli.notebook import load_ipython_extension as load_ipython_extension
+from .cli.scripts.alias import as_torch as as_torch
+from .cli.scripts.notebook import load_ipython_extension as load_ipython_extension
 from .core.hot import tracing as tracing
 from .core.modes import enable_grad as enable_grad
 from .core.modes import inference_mode as inference_mode

@@ -10,8 +10,8 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import alias, tracing
-from .missing import explain
+from .scripts import alias, tracing
+from .scripts.missing import explain
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
