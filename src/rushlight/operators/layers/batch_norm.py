@@ -14,7 +14,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
-from ..made_of.guards import only_for, refuse_grad
+from ..made_of.guards import norm_dtypes, only_for, refuse_grad
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference, vjp
 from .layer_norm import standardised, statistics_dtype
@@ -300,6 +300,7 @@ def _check(input: Tensor, mean: Any, var: Any, weight: Any, bias: Any) -> None:
         raise ValueError(f"expected at least 2D input (got {len(shape)}D input)")
     named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
     _check_per_channel(input, named)
+    norm_dtypes(input, weight, bias, mean, var)
 
 
 def _check_batch(input: Tensor) -> None:

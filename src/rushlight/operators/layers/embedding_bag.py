@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.thread import here
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from .embedding_kernels import (
@@ -59,11 +61,17 @@ def _bag_numbers(xp: ArrayModule, starts: Array, *, total: int) -> Array:
 _bags_op = Op(_bag_numbers, "bag_numbers", meta=lambda starts, *, total: ((total,), np.dtype("i8")))
 
 
-def _check(input: Tensor, offsets: Any, mode: str, weights: Any, include_last: bool) -> None:
+def _check(input: Tensor, weight: Tensor, offsets: Any, mode: str, weights: Any) -> None:
     if weights is not None and input._a.shape != weights._a.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have "
             f"the same shape as the input ({input.shape})"
+        )
+    if weights is not None and weights._a.dtype != weight._a.dtype and not here.casting:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type torch.{title(weight.dtype)}Tensor does not equal "
+            f"torch.{title(weights.dtype)}Tensor (while checking arguments for embedding_bag)"
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
@@ -124,7 +132,7 @@ def embedding_bag(
     """
     if weight._a.dtype.kind == "i" and input.is_floating_point():
         input, weight = weight, input  # the old order of arguments
-    _check(input, offsets, mode, per_sample_weights, include_last_offset)
+    _check(input, weight, offsets, mode, per_sample_weights)
     check_indices(input, "embedding_bag")
     if scale_grad_by_freq and mode == "max":
         raise ValueError("max mode does not support scaling the gradient by the frequency")

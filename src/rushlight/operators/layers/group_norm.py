@@ -9,7 +9,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
-from ..made_of.guards import only_for
+from ..made_of.guards import norm_dtypes, only_for
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .layer_norm import layer_norm_op, standardised, statistics_dtype
@@ -165,6 +165,7 @@ def group_norm(
         tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     _check_groups(input, num_groups, weight, bias)
+    norm_dtypes(input, weight, bias)
     if not input._a.size:
         return input * 1.0
     scaled = weight is not None and bias is not None

@@ -10,7 +10,7 @@ from ...base.dtypes import finfo
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
-from ..made_of.guards import check_kind, only_for
+from ..made_of.guards import check_kind, norm_dtypes, only_for
 from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference
 
@@ -174,7 +174,8 @@ def layer_norm(
         eps: added to the variance before the root is taken.
 
     Raises:
-        RuntimeError: if the input does not end with `normalized_shape`.
+        RuntimeError: if the input does not end with `normalized_shape`, or weight and bias have another
+            dtype (float32 goes with inputs of half precision).
 
     Example:
         >>> F.layer_norm(torch.tensor([[1.0, 1.0, 3.0, 3.0]]), (4,))
@@ -182,6 +183,7 @@ def layer_norm(
     """
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, bias)
+    norm_dtypes(input, weight, bias)
     return layer_norm_op(input, weight, bias, dims=len(normalized), eps=float(eps))[0]
 
 

@@ -14,7 +14,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.thread import CASTING, here
 from ..layers.softmax import log_softmax, softmax
-from ..made_of.guards import only_for, refuse_grad, title
+from ..made_of.guards import one_dtype, only_for, refuse_grad, title
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .reduction import legacy_reduction, reduced
@@ -164,6 +164,7 @@ def _check_nll(input: Tensor, target: Tensor, weight: Any) -> None:
             f"weight tensor should be defined either for all {classes} classes or no classes but "
             f"got weight tensor of shape: {list(weight._a.shape)}"
         )
+    one_dtype(input, weight)
 
 
 @public("functional")

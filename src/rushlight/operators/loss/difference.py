@@ -241,12 +241,14 @@ def huber_loss(
     reduction = legacy_reduction(None, None, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    kind = input.dtype
     input, target = _matched(input, target)
     if weight is not None:
         loss = _huber_op(input, target, reduction="none", beta=float(delta))
         _check_weight(loss, weight)
         return reduced(loss * weight, reduction)  # here PyTorch divides by the number of elements
-    return _huber_op(input, target, reduction=reduction, beta=float(delta))
+    loss = _huber_op(input, target, reduction=reduction, beta=float(delta))
+    return loss if target.dtype == kind else loss.to(kind)  # this loss alone has the input's dtype
 
 
 # -- binary cross entropy -----------------------------------------------------------------------

@@ -10,6 +10,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.embedding_kernels import embedding_op
 from ..made_of.constants import on_device
+from ..made_of.guards import one_dtype
 from ..made_of.promotion import promote
 
 
@@ -108,6 +109,7 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    one_dtype(x1, x2)
     rows = max(x1._a.shape[-2], x2._a.shape[-2])
     by_product = compute_mode == _MODES[1] or (compute_mode == _MODES[0] and rows > 25)
     if p == 2 and by_product:

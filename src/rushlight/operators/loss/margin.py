@@ -10,7 +10,7 @@ from ...core.modes import no_grad
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.checks import below, check_values
-from ..made_of.guards import check_kind, refuse_grad
+from ..made_of.guards import check_kind, one_dtype, refuse_grad
 from ..pointwise.activation_smooth import logsigmoid
 from .distance import pairwise_distance
 from .margin_kernels import margins
@@ -173,6 +173,7 @@ def multi_margin_loss(
     check_values(below, t, classes, "target out of range")
     if weight is not None and weight._a.size != classes:
         raise RuntimeError("weight must be one-dimensional with one entry for each class")
+    one_dtype(input, weight)
     loss = margins(x, t, weight, p=p, margin=margin)
     if input._a.ndim < 2:
         loss = loss.reshape(())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import dtype, from_np, title
+from ...base.dtypes import dtype, float32, from_np, title
 from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
 from ...runtime.thread import GRAD, TAPE, here
@@ -75,6 +75,33 @@ def refuse_grad(function: str, **named: Tensor | None) -> None:
                 f"The function '{function}' is not differentiable with respect to argument "
                 f"'{name}'. This input cannot have requires_grad True."
             )
+
+
+def one_dtype(x: Tensor, *others: Tensor | None) -> None:
+    """RuntimeError unless all have the dtype of `x`; under autocast they will."""
+    for t in others:
+        if t is not None and t._a.dtype != x._a.dtype and not here.casting:
+            raise RuntimeError(f"expected scalar type {title(x.dtype)} but found {title(t.dtype)}")
+
+
+def norm_dtypes(x: Tensor, *parameters: Tensor | None) -> None:
+    """Parameters of a normalising layer have the dtype of its input, or float32 beside half precision."""
+    kind = x._a.dtype
+    for t in parameters:
+        if t is not None and t._a.dtype != kind:
+            _norm_dtypes_differ(x, [p for p in parameters if p is not None])
+            return
+
+
+def _norm_dtypes_differ(x: Tensor, parameters: list[Tensor]) -> None:
+    if here.casting:  # which casts some of these layers' arguments
+        return
+    if parameters[0].dtype == x.dtype:
+        one_dtype(x, *parameters)
+    elif any(p.dtype != float32 for p in parameters):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    elif x._a.dtype.itemsize != 2:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 def only_for(kinds: str, label: str) -> Callable[[Callable], Callable]:
