@@ -25,6 +25,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
+
 ROWS = {
     "lab4": ("lab", 4),
     "lab64": ("lab", 64),

@@ -25,6 +25,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # name -> (module, environment, channels_last)

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
+
 HERE = Path(__file__).resolve()
 STEPS = 30
 

@@ -9,6 +9,7 @@ anything above it is the machine's noise.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
 import time
@@ -16,6 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 
 def rounds(fns: list[Callable], count: int, repeats: int = 15) -> list[float]:

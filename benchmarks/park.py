@@ -29,6 +29,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
+
 HERE = Path(__file__).resolve().parent
 SIDES = ["torch", "torch compile", "torch graphs", "ours", "ours compiled"]
 USUAL = {"cpu": ["torch", "ours", "ours compiled"], "cuda": SIDES}

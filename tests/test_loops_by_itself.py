@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -159,6 +161,69 @@ def test_run_traces_unless_told_not_to(
         if patience is not None:
             assert here.tracer.patience == patience
     assert here.tracer is None
+
+
+def _as_script(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> bool:
+    """Whether an import would have loops traced, in a program that differs from a plain script by the changes."""
+    main = ModuleType("__main__")
+    main.__file__ = "train.py"
+    outside = {
+        "modules": {"__main__": main} | changes.pop("modules", {}),
+        "flags": SimpleNamespace(interactive=changes.pop("interactive", 0)),
+        "gettrace": lambda: changes.get("debugger"),
+        "getprofile": lambda: None,
+    } | {k: v for k, v in changes.items() if k == "ps1"}
+    monkeypatch.setattr(hot, "sys", SimpleNamespace(**outside))
+    rl.tracing(False)
+    hot.trace_scripts()
+    return rl.tracing(False)
+
+
+def test_scripts_are_traced_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _as_script(monkeypatch)
+    monkeypatch.setattr(settings, "trace", "0")
+    assert not _as_script(monkeypatch)
+
+
+_CHILD = SimpleNamespace(parent_process=lambda: "another")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"interactive": 1},
+        {"ps1": ">>> "},
+        {"debugger": print},
+        {"modules": {"pytest": pytest}},
+        {"modules": {"IPython": None}},
+        {"modules": {"__main__": ModuleType("__main__")}},
+        {"modules": {"multiprocessing.process": _CHILD}},
+    ],
+)
+def test_who_looks_on_is_not_traced(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    assert not _as_script(monkeypatch, **changes)
+    monkeypatch.setattr(settings, "trace", "1")  # unless it is asked for
+    assert _as_script(monkeypatch, **changes)
+
+
+def test_a_thread_is_no_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[bool] = []
+    thread = threading.Thread(target=lambda: found.append(_as_script(monkeypatch)))
+    thread.start()
+    thread.join()
+    assert found == [False]
+
+
+def test_a_child_process_has_to_ask() -> None:
+    hot.trace_by_itself()
+    hot._is_child()
+    assert hot.meeting.barred == "a child process"
+    hot.meeting.barred = None
+    rl.tracing(True)
+    hot._is_child()
+    assert hot.meeting.barred is None
 
 
 def test_the_table_says_what_was_not_done() -> None:

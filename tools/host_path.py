@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import ctypes
+import os
 import pstats
 import sys
 import time
@@ -23,6 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 

@@ -8,7 +8,6 @@ from typing import Any as _Any
 from . import operators as _ops  # noqa: F401 - defines every op
 from .base import dtypes as _dtypes
 from .base import formats as _formats
-from .base.config import settings as _settings
 from .base.device import device, get_default_device, set_default_device
 from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from .base.errors import AcceleratorError, OutOfMemoryError
@@ -16,6 +15,7 @@ from .base.formats import layout, memory_format, qscheme
 from .base.shapes import Size
 from .core.compiling import meeting as _meeting
 from .core.hot import meeting as _hot_loops
+from .core.hot import trace_scripts as _trace_scripts
 from .core.hot import tracing
 from .core.modes import (
     enable_grad,
@@ -61,8 +61,7 @@ def _tracer(watch: _Any) -> _Any:
 
 
 _hot_loops.tracer = _tracer
-if _settings.trace == "1":
-    tracing(True)
+_trace_scripts()
 _meeting.compile = _compile
 _arming.arm = _arm
 _wrapped.load = _load_classes

@@ -56,7 +56,7 @@ class Settings:
         # "refuse" makes jit.script an error; otherwise it returns its argument and says so once.
         self.jit = _env("RUSHLIGHT_JIT", "eager")
         # "1" traces the loops of a program from their beginning, "0" forbids it even to `rushlight run --trace`;
-        # otherwise `rushlight run` traces loops that go on for a second, see core/hot.py.
+        # otherwise loops of scripts are traced that go on for a second, see core/hot.py.
         self.trace = _env("RUSHLIGHT_TRACE", "")
         # Whether `compile` splits what it cannot replay as a whole on the CPU, too: for tests of splitting.
         self.split_on_cpu = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -150,8 +151,9 @@ def tracing(mode: bool | None = None) -> bool:
     """Whether loops of this thread are recorded and run as programs; with `mode`, switch that on or off.
 
     A loop that repeats is recorded, while Python runs every line of it: see docs/hot-loops.md.
-    `rushlight run` does so for loops that go on for a second. RUSHLIGHT_TRACE=1 switches it on
-    when rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off whatever is asked for.
+    Scripts, and `rushlight run`, do so for loops on the CPU that go on for a second, unless a path
+    turns out to be slower than eager calls. RUSHLIGHT_TRACE=1 switches it on for all loops when
+    rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off whatever is asked for.
 
     Args:
         mode: True or False; None only asks. What was set before is returned.
@@ -187,6 +189,27 @@ def trace_by_itself() -> None:
         _watch(0.0 if settings.trace == "1" else _PATIENCE)
 
 
+def trace_scripts() -> None:
+    """Have loops traced by themselves where rushlight is imported by a script, and not by somebody who looks on."""
+    if settings.trace == "1" or (not settings.trace and _is_script()):
+        trace_by_itself()
+
+
+def _is_script() -> bool:
+    """Whether this is the main thread of a program that runs from a file: no prompt, test, debugger or child process."""
+    known = sys.modules
+    if getattr(known.get("__main__"), "__file__", None) is None or sys.flags.interactive:
+        return False  # a prompt, -c, or Python inside of another program
+    if hasattr(sys, "ps1") or "IPython" in known or "pytest" in known:
+        return False
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        return False
+    family = known.get("multiprocessing.process")
+    if family is not None and family.parent_process() is not None:
+        return False
+    return threading.current_thread() is threading.main_thread()
+
+
 def _watch(patience: float) -> None:
     if settings.trace != "0":
         here.tracer = Watch(patience)
@@ -214,9 +237,16 @@ def _settle_before_forks() -> None:
     """Compute what is waiting before a fork, so that the child process finds the values, and before settings change."""
     if not meeting.forks and hasattr(os, "register_at_fork"):
         meeting.forks = True
-        os.register_at_fork(before=settle)
+        os.register_at_fork(before=settle, after_in_child=_is_child)
     if _interrupt not in settings.before_change:
         settings.before_change += (_interrupt,)
+
+
+def _is_child() -> None:
+    """A child process shares memory with others, who would not see what waits: it has to ask."""
+    tracer = here.tracer
+    if tracer is not None and not getattr(tracer, "tracer", tracer).asked:
+        meeting.barred = "a child process"
 
 
 def _interrupt(why: str = "a setting was changed") -> None:

@@ -63,6 +63,11 @@ class Rest:
         self._wake().stop()
 
     @property
+    def asked(self) -> bool:
+        """Whether the user wants loops to be traced."""
+        return self.tracer.asked
+
+    @property
     def report(self) -> Any:
         """What the tracer did."""
         return self.tracer.report

@@ -247,7 +247,8 @@ def _move(x: DeviceArray, *, to: device, source: device, non_blocking: bool) -> 
 def _move_up(x: np.ndarray, *, to: device, source: device, non_blocking: bool) -> Any:
     if to.type != "cuda":
         return NotImplemented
-    if here.tracer is not None and not non_blocking and is_staged(x):
+    tracer = here.tracer
+    if tracer is not None and tracer.asked and not non_blocking and is_staged(x):
         return transfer.staged(x, to.index or 0)
     return transfer.to_device(x, to.index or 0, non_blocking)
 
