@@ -22,6 +22,8 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_without_a_gpu_the_errors_are_those_of_pytorch(name):
     torch = pytest.importorskip("torch")
+    if torch.version.cuda is not None:
+        pytest.skip("this PyTorch is built for GPUs, and fails in the driver instead")
     errors = []
     for t in (rushlight, torch):
         with pytest.raises((RuntimeError, AssertionError)) as caught:
