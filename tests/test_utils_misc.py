@@ -355,6 +355,25 @@ def test_benchmark_timer() -> None:
         Timer("x", language="c++")
 
 
+def test_benchmark_compare() -> None:
+    from rushlight.utils.benchmark import Compare, Timer
+
+    runs = [
+        Timer("x + x", globals={"x": rl.ones(n)}, label="sum", sub_label=f"{n}", description=word)
+        for n in (2, 200)
+        for word in ("first", "again")
+    ]
+    table = Compare([t.timeit(3) for t in runs[:3]])
+    table.extend_results([runs[3].adaptive_autorange(threshold=9.0)])
+    table.trim_significant_figures()
+    lines = str(table).splitlines()
+    assert " sum " in lines[0] and lines[1].split() == ["|", "first", "|", "again"]
+    assert [line.split()[0] for line in lines[2:5]] == ["1", "2", "200"]
+    assert lines[-1].startswith("Times are in ")
+    with pytest.raises(ValueError, match="Measurement"):
+        Compare([1])  # type: ignore[list-item]
+
+
 def test_submodules_of_utils_by_attribute() -> None:
     assert rl.utils.checkpoint.checkpoint and rl.utils.model_zoo.load_url
     with pytest.raises(AttributeError, match="no attribute 'no_such'"):

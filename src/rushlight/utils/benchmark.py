@@ -11,7 +11,7 @@ import numpy as np
 
 from ..operators.memory.query import get_num_threads, set_num_threads
 
-__all__ = ["Measurement", "Timer", "timer"]
+__all__ = ["Compare", "Measurement", "Timer", "timer"]
 
 
 def timer() -> float:
@@ -37,6 +37,8 @@ class Measurement:
         number_per_run: runs in each of
         raw_times: the measured times.
         title: how it is called when it is printed.
+        label, sub_label, description: the table, row and column of it in a `Compare`.
+        num_threads: threads of the CPU that it ran with.
 
     Example:
         >>> from rushlight.utils.benchmark import Measurement
@@ -45,10 +47,23 @@ class Measurement:
         0.04
     """
 
-    def __init__(self, number_per_run: int, raw_times: list[float], title: str) -> None:
+    def __init__(
+        self,
+        number_per_run: int,
+        raw_times: list[float],
+        title: str,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        num_threads: int = 1,
+    ) -> None:
         self.number_per_run = number_per_run
         self.raw_times = raw_times
         self.title = title
+        self.label = label
+        self.sub_label = sub_label
+        self.description = description
+        self.num_threads = num_threads
 
     @property
     def times(self) -> list[float]:
@@ -136,6 +151,7 @@ class Timer:
         if str(language).lower() not in ("python", "py", "language.python"):
             raise NotImplementedError(f"benchmark.Timer: language {language}; only Python is timed")
         self._title = ": ".join(t for t in (label or stmt, sub_label, description) if t)
+        self._names = (label or stmt, sub_label or stmt, description or "", num_threads)
         self._num_threads = num_threads
         self._timer = timeit.Timer(stmt=stmt, setup=setup, timer=timer, globals=dict(globals or {}))
 
@@ -143,7 +159,7 @@ class Timer:
         """The time of `number` runs, after a few to warm up."""
         with _threads(self._num_threads):
             self._timer.timeit(number=max(number // 100, 2))
-            return Measurement(number, [self._timer.timeit(number=number)], self._title)
+            return self._measured(number, [self._timer.timeit(number=number)])
 
     def blocked_autorange(
         self, callback: Callable | None = None, min_run_time: float = 0.2
@@ -156,7 +172,32 @@ class Timer:
                 times.append(self._timer.timeit(number=number))
                 if callback is not None:
                     callback(number, times[-1])
-            return Measurement(number, times, self._title)
+            return self._measured(number, times)
+
+    def adaptive_autorange(
+        self,
+        threshold: float = 0.1,
+        *,
+        min_run_time: float = 0.01,
+        max_run_time: float = 10.0,
+        callback: Callable | None = None,
+    ) -> Measurement:
+        """Blocks of runs until their times lie close together: quartiles within `threshold` of the median."""
+        with _threads(self._num_threads):
+            number = self._block_size(0.05)
+            times: list[float] = []
+            while sum(times) < max_run_time:
+                times.append(self._timer.timeit(number=number))
+                if callback is not None:
+                    callback(number, times[-1])
+                found = self._measured(number, times)
+                close = found.iqr <= threshold * found.median
+                if len(times) > 3 and sum(times) >= min_run_time and close:
+                    break
+            return found
+
+    def _measured(self, number: int, times: list[float]) -> Measurement:
+        return Measurement(number, times, self._title, *self._names)
 
     def _block_size(self, min_run_time: float) -> int:
         number = 1
@@ -179,3 +220,88 @@ class _threads:
 
     def __exit__(self, *exc: Any) -> None:
         set_num_threads(self.before)
+
+
+class Compare:
+    """Measurements side by side: a table for each label, a row for each sub_label, columns of descriptions.
+
+    Args:
+        results: what `Timer` returned.
+
+    Example:
+        >>> from rushlight.utils.benchmark import Compare, Measurement
+        >>> names = {"label": "sum", "sub_label": "8x8", "num_threads": 1}
+        >>> runs = [Measurement(1, [n / 1e6], "", description=str(n), **names) for n in (2, 3)]
+        >>> print(Compare(runs))
+        [----- sum ------]
+                   | 2 | 3
+        1 threads: -------
+              8x8  | 2 | 3
+        <BLANKLINE>
+        Times are in microseconds (us).
+        <BLANKLINE>
+    """
+
+    def __init__(self, results: list[Measurement]) -> None:
+        self._results: list[Measurement] = []
+        self._digits: int | None = None
+        self.extend_results(results)
+
+    def extend_results(self, results: list[Measurement]) -> None:
+        """Take more measurements in."""
+        for m in results:
+            if not isinstance(m, Measurement):
+                raise ValueError(f"Expected an instance of `Measurement`, got {type(m)} instead.")
+        self._results.extend(results)
+
+    def trim_significant_figures(self) -> None:
+        """Print two digits of each time, and no more than that."""
+        self._digits = 2
+
+    def colorize(self, rowwise: bool = False) -> None:
+        """Accepted: tables have no colours here."""
+
+    def highlight_warnings(self) -> None:
+        """Accepted: there are no warnings in tables here."""
+
+    def print(self) -> None:
+        """Print the tables."""
+        print(str(self))
+
+    def __str__(self) -> str:
+        labels = dict.fromkeys(m.label for m in self._results)
+        return "\n".join(
+            self._table(label or "", [m for m in self._results if m.label == label])
+            for label in labels
+        )
+
+    def _table(self, label: str, results: list[Measurement]) -> str:
+        columns = list(dict.fromkeys(m.description or "" for m in results))
+        scale, unit = _unit(min(m.median for m in results))
+        rows: dict[tuple[int, str], dict[str, str]] = {}
+        for m in sorted(results, key=lambda m: m.num_threads):
+            row = rows.setdefault((m.num_threads, m.sub_label or ""), {})
+            row[m.description or ""] = self._number(m.median / scale)
+        names = max(len(f"      {sub}") for _, sub in rows)
+        widths = [max(len(c), *(len(row.get(c, "")) for row in rows.values())) for c in columns]
+        names = max(names, len("1 threads:"))
+        head = " | ".join([" " * names, *(c.rjust(w) for c, w in zip(columns, widths))]).rstrip()
+        whole = max(len(head), names + len(label) + 2)
+        lines = [f"[{f' {label} '.center(whole - 2, '-')}]", head]
+        before = None
+        for (threads, sub), row in rows.items():
+            if threads != before:
+                lines.append(f"{threads} threads: ".ljust(whole, "-"))
+                before = threads
+            cells = [f"      {sub}".ljust(names)]
+            cells += [row.get(c, "").rjust(w) for c, w in zip(columns, widths)]
+            lines.append(" | ".join(cells).rstrip())
+        return "\n".join([*lines, "", f"Times are in {_WORDS[unit]} ({unit}).", ""])
+
+    def _number(self, value: float) -> str:
+        if self._digits is None:
+            return f"{value:.1f}" if value != int(value) else f"{value:.0f}"
+        return f"{float(f'{value:.{self._digits}g}'):g}"
+
+
+_WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
