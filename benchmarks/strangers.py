@@ -23,13 +23,14 @@ os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not h
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
+import strangers_late  # noqa: E402
 import strangers_november  # noqa: E402
 import strangers_rows  # noqa: E402
 import torch  # noqa: E402
 
 import rushlight  # noqa: E402
 
-ROWS = {**strangers_rows.ROWS, **strangers_november.ROWS}
+ROWS = {**strangers_rows.ROWS, **strangers_november.ROWS, **strangers_late.ROWS}
 FIRST = 8  # steps whose losses are compared; programs are made meanwhile
 
 

@@ -86,3 +86,22 @@ def special(d: Draw) -> Iterator[Case]:
     w, how = d.one(None, d.floats(c)), {"p": d.one(1, 2), "margin": d.one(1.0, 0.3)}
     yield "multi_margin_loss", (x, target, w), how, 1e-5
     yield "multi_margin_loss_grad", (d.floats(n), x, target, w), how, 1e-5
+
+
+def writes(d: Draw) -> Iterator[Case]:
+    """Copies, lists of places, and functions that came with them."""
+    shape = d.one((1,), (7,), (3, 5), (2, 3, 70))
+    kind = d.one(np.float32, np.int64, np.bool_)
+    x = d.laid(*shape).astype(kind)
+    yield "stack", tuple([x, x, x][: d.one(1, 2, 3)]), {"dim": d.py.randrange(len(shape) + 1)}, 0.0
+    yield "copy_into", (d.floats(*shape).astype(kind), np.ascontiguousarray(x)), {}, 0.0
+    yield "fill_into", (d.floats(*shape).astype(kind),), {"value": d.one(0, 0.0, -0.0, 1, 2.5)}, 0.0
+    yield "nonzero", (np.round(x),), {}, 0.0
+    yield "one_hot", (d.np.randint(0, 5, shape),), {"classes": d.one(5, 9)}, 0.0
+    y = d.laid(*shape) * np.float32(d.one(1, 30, 5000))
+    for name in ("sin", "cos"):
+        yield name, (y,), {}, 1e-6
+    if d.one(0, 1):
+        y[..., 0] = np.nan
+    dims = tuple(range(d.py.randrange(len(shape)), len(shape)))
+    yield "nansum", (y,), {"dim": d.one(None, dims), "keepdim": d.one(True, False)}, 1e-4

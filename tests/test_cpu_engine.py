@@ -30,6 +30,8 @@ KEPT = {
     "adam_update",
     "rmsprop_update",
     "adagrad_update",
+    "copy_into",
+    "fill_into",
     "index_put_into",
     "running_statistics",
 }  # kernels that write into their arguments

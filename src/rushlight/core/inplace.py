@@ -109,8 +109,8 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
     if not isinstance(t, Tensor):
         raise TypeError(f"in-place operations need a Tensor, not {type(t).__name__}")
     a = t._a
-    for size, step in zip(a.shape, a.strides):
-        if step == 0 and size > 1 and a.size and not repeats:
+    if not repeats and 0 in a.strides and a.size:
+        if any([step == 0 and size > 1 for size, step in zip(a.shape, a.strides)]):
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation."

@@ -140,5 +140,65 @@ static PyObject *triangle(PyObject *const *args, PyObject *attrs, int upper) {
 static PyObject *tril(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return triangle(a, attrs, 0); }
 static PyObject *triu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return triangle(a, attrs, 1); }
 
+/* -- where something is -------------------------------------------------------------------------------- */
+
+#define COUNT(T) \
+    for (idx i = 0; i < n; i++) found += ((const T *)data)[i] != 0;
+#define LIST(T) \
+    for (idx i = 0; i < n; i++) { \
+        for (int d = 0; d < ndim; d++) list[d * (found + 1) + k] = at[d]; \
+        k += ((const T *)data)[i] != 0; \
+        for (int d = ndim - 1; d >= 0 && ++at[d] == size[d]; d--) at[d] = 0; \
+    }
+
+/* Places [count][dims] of what is not 0, column by column as PyTorch has them; each is written, and kept if it is one. */
+static PyObject *nonzero(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!PyArray_CheckExact(args[0]) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0])) || !PyArray_ISBEHAVED_RO(ARRAY(args[0]))) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x), type = PyArray_TYPE(x);
+    if (ndim < 1 || ndim > DIMS || (type != NPY_BOOL && type != NPY_FLOAT32 && type != NPY_INT64)) return REFUSE;
+    const void *data = PyArray_DATA(x);
+    const idx n = PyArray_SIZE(x);
+    idx found = 0, at[DIMS] = {0}, size[DIMS];
+    if (type == NPY_BOOL) { COUNT(uint8_t) } else if (type == NPY_FLOAT32) { COUNT(float) } else { COUNT(int64_t) }
+    for (int d = 0; d < ndim; d++) size[d] = PyArray_DIM(x, d);
+    npy_intp shape[2] = {ndim, found};
+    PyArrayObject *out = array_new(2, shape, NPY_INT64);
+    int64_t *list = memory_take((size_t)((found + 1) * ndim) * 8); /* one more: the place that is not kept */
+    idx k = 0;
+    if (!out || !list) {
+        Py_XDECREF(out);
+        if (list) memory_give(list, (size_t)((found + 1) * ndim) * 8);
+        return out ? PyErr_NoMemory() : NULL;
+    }
+    if (type == NPY_BOOL) { LIST(uint8_t) } else if (type == NPY_FLOAT32) { LIST(float) } else { LIST(int64_t) }
+    for (int d = 0; d < ndim; d++)
+        memcpy((int64_t *)PyArray_DATA(out) + d * found, list + d * (found + 1), (size_t)found * 8);
+    memory_give(list, (size_t)((found + 1) * ndim) * 8);
+    PyObject *turned = PyArray_Transpose(out, NULL);
+    Py_DECREF(out);
+    return turned;
+}
+
+static PyObject *one_hot(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    idx classes;
+    if (attr_idx(attrs, "classes", &classes) < 0) return NULL;
+    if (!is_type(args[0], NPY_INT64) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0])) || classes < 1) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x);
+    if (ndim >= DIMS) return REFUSE;
+    npy_intp shape[DIMS];
+    for (int d = 0; d < ndim; d++) shape[d] = PyArray_DIM(x, d);
+    shape[ndim] = classes;
+    PyArrayObject *out = array_new(ndim + 1, shape, NPY_INT64);
+    if (!out) return NULL;
+    const int64_t *at = PyArray_DATA(x);
+    int64_t *to = PyArray_DATA(out);
+    memset(to, 0, (size_t)PyArray_NBYTES(out));
+    for (idx i = 0, n = PyArray_SIZE(x); i < n; i++, to += classes)
+        if (at[i] >= 0 && at[i] < classes) to[at[i]] = 1;
+    return (PyObject *)out;
+}
+
 const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {"index_select", index_select},
-                                {"pool_take", pool_take}, {"tril", tril}, {"triu", triu}, {NULL, NULL}};
+                                {"pool_take", pool_take}, {"tril", tril}, {"triu", triu}, {"nonzero", nonzero}, {"one_hot", one_hot}, {NULL, NULL}};

@@ -1,4 +1,6 @@
-/* cat: arrays one after the other along a dim, row by row. */
+/* cat and stack: arrays one after the other along a dim, or a new one, row by row; and writes over whole arrays. */
+#include <math.h>
+
 #include "arrays.h"
 
 /* Whether strides grow from the channels outwards: then PyTorch's result, and NumPy's body, lie so too. */
@@ -73,4 +75,76 @@ static PyObject *cat(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     return (PyObject *)out;
 }
 
-const Entry join_entries[] = {{"cat", cat, 0}, {NULL, NULL}};
+/* Arrays of one shape and dtype, each a place of a new dim. */
+static PyObject *stack(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    idx dim;
+    npy_intp shape[DIMS];
+    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        if (!PyArray_CheckExact(args[i]) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[i])) || !PyArray_ISBEHAVED_RO(ARRAY(args[i]))) return REFUSE;
+        PyArrayObject *a = ARRAY(args[i]), *first = ARRAY(args[0]);
+        if (PyArray_TYPE(a) != PyArray_TYPE(first) || PyArray_TYPE(a) >= NPY_OBJECT || PyArray_NDIM(a) != PyArray_NDIM(first)) return REFUSE;
+        if (!PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(first), PyArray_NDIM(a))) return REFUSE;
+    }
+    if (nargs < 1) return REFUSE;
+    PyArrayObject *first = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(first);
+    if (ndim >= DIMS || dim < 0 || dim > ndim) return REFUSE;
+    size_t outer = 1, row = (size_t)PyArray_ITEMSIZE(first);
+    for (int d = 0; d < ndim; d++) {
+        shape[d < dim ? d : d + 1] = PyArray_DIM(first, d);
+        *(d < dim ? &outer : &row) *= (size_t)PyArray_DIM(first, d);
+    }
+    shape[dim] = nargs;
+    PyArrayObject *out = array_new(ndim + 1, shape, PyArray_TYPE(first));
+    if (!out) return NULL;
+    char *to = PyArray_BYTES(out);
+    const int numbers = row == 4;
+    for (size_t o = 0; o < outer; o++)
+        for (Py_ssize_t i = 0; i < nargs; i++, to += row) {
+            const char *from = PyArray_BYTES(ARRAY(args[i])) + o * row;
+            if (numbers) memcpy(to, from, 4);
+            else memcpy(to, from, row);
+        }
+    return (PyObject *)out;
+}
+
+static int is_written(PyObject *o) {
+    return PyArray_CheckExact(o) && PyArray_ISBEHAVED(ARRAY(o)) && PyArray_TYPE(ARRAY(o)) < NPY_OBJECT && is_filled(ARRAY(o));
+}
+
+/* One array's numbers over another's that lie the same way. */
+static PyObject *copy_into(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (nargs != 2 || !is_written(args[0]) || !PyArray_CheckExact(args[1])) return REFUSE;
+    PyArrayObject *to = ARRAY(args[0]), *from = ARRAY(args[1]);
+    const int ndim = PyArray_NDIM(to);
+    if (PyArray_TYPE(from) != PyArray_TYPE(to) || PyArray_NDIM(from) != ndim || !PyArray_ISNOTSWAPPED(from)) return REFUSE;
+    for (int d = 0; d < ndim; d++) {
+        const npy_intp size = PyArray_DIM(to, d);
+        if (PyArray_DIM(from, d) != size || (size != 1 && PyArray_STRIDE(from, d) != PyArray_STRIDE(to, d))) return REFUSE;
+    }
+    memmove(PyArray_DATA(to), PyArray_DATA(from), (size_t)PyArray_NBYTES(to));
+    return Py_NewRef(args[0]);
+}
+
+/* A number over all of a float32 array; zeros over others, too. */
+static PyObject *fill_into(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *value = attr(attrs, "value");
+    if (!value) return NULL;
+    if (nargs != 1 || !is_written(args[0]) || !(PyFloat_CheckExact(value) || PyLong_CheckExact(value))) return REFUSE;
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return REFUSE;
+    }
+    PyArrayObject *to = ARRAY(args[0]);
+    if (number == 0.0 && !signbit(number)) memset(PyArray_DATA(to), 0, (size_t)PyArray_NBYTES(to));
+    else if (PyArray_TYPE(to) == NPY_FLOAT32) {
+        float *out = DATA(to);
+        const float one = (float)number;
+        for (idx i = 0, n = PyArray_SIZE(to); i < n; i++) out[i] = one;
+    } else return REFUSE;
+    return Py_NewRef(args[0]);
+}
+
+const Entry join_entries[] = {{"cat", cat}, {"stack", stack}, {"copy_into", copy_into}, {"fill_into", fill_into}, {NULL, NULL}};

@@ -436,6 +436,8 @@ ONE_OPERAND(rsqrt, U_RSQRT, CHEAP)
 ONE_OPERAND(reciprocal, U_RECIPROCAL, CHEAP)
 ONE_OPERAND(erf, U_ERF, 2 * DEAR)
 ONE_OPERAND(sign, U_SIGN, CHEAP)
+ONE_OPERAND(sin, U_SIN, DEAR)
+ONE_OPERAND(cos, U_COS, DEAR)
 ONE_OPERAND(log1p, U_LOG1P, 2 * DEAR)
 ONE_OPERAND(expm1, U_EXPM1, 2 * DEAR)
 
@@ -485,6 +487,6 @@ const Entry point_entries[] = {
     {"logsigmoid_grad", point_logsigmoid_grad, 1}, {"prelu", prelu}, {"prelu_grad", prelu_grad, 1},
     {"hardshrink", hardshrink}, {"hardshrink_grad", hardshrink_grad, 1}, {"softshrink", softshrink},
     {"softshrink_grad", hardshrink_grad, 1}, {"threshold", threshold}, {"fmod", point_fmod, 0, "0"}, {"remainder", point_remainder, 0, "0"},
-    {"floor_divide", point_floor_divide, 0, "0"}, {"hypot", point_hypot, 0, "0"}, {"sign", point_sign}, {"sgn", point_sign},
-    {"clamp", clamp}, {"clamp_backward", clamp_backward}, {NULL, NULL},
+    {"floor_divide", point_floor_divide, 0, "0"}, {"hypot", point_hypot, 0, "0"}, {"sign", point_sign}, {"sin", point_sin}, {"cos", point_cos}, {"sgn", point_sign},
+    {"clamp", clamp, 0, "0"}, {"clamp_backward", clamp_backward}, {NULL, NULL},
 };

@@ -9,7 +9,7 @@ typedef struct {
     double freedom;
 } Rows;
 
-enum { LARGEST, SMALLEST, LENGTH, LOG_SUM, VARIANCE, DEVIATION };
+enum { LARGEST, SMALLEST, LENGTH, LOG_SUM, VARIANCE, DEVIATION, NO_NANS };
 
 /* log(sum of exp): a row whose largest number is no number of its own kind is that number. */
 float log_sum(const float *x, idx n) {
@@ -41,6 +41,18 @@ static double variance(const float *x, idx n, double freedom) {
     return (total < 0 ? 0 : total) / (freedom > 0 ? freedom : 0.0);
 }
 
+/* The sum of what is a number: blocks without the others, summed as ever. */
+static double sum_of_numbers(const float *x, idx n) {
+    float block[256];
+    double sum = 0;
+    for (idx i = 0; i < n; i += 256) {
+        const idx some = n - i < 256 ? n - i : 256;
+        for (idx j = 0; j < some; j++) block[j] = x[i + j] == x[i + j] ? x[i + j] : 0.0f;
+        sum += (double)RL->sum(block, some);
+    }
+    return sum;
+}
+
 static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Rows *q = what;
     for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
@@ -50,6 +62,7 @@ static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         case SMALLEST: q->out[r] = RL->extreme(1, x, q->n); break;
         case LENGTH: q->out[r] = length(x, q->n); break;
         case LOG_SUM: q->out[r] = log_sum(x, q->n); break;
+        case NO_NANS: q->out[r] = (float)sum_of_numbers(x, q->n); break;
         case VARIANCE: q->out[r] = (float)variance(x, q->n, q->freedom); break;
         case DEVIATION: q->out[r] = (float)sqrt(variance(x, q->n, q->freedom)); break;
         }
@@ -73,7 +86,7 @@ static int first_reduced(PyObject *attrs, int ndim) {
 
 static PyObject *reduce_rows(PyObject *const *args, PyObject *attrs, int which, double ns_each) {
     double correction = 0;
-    if (which >= VARIANCE && attr_double(attrs, "correction", &correction) < 0) return NULL;
+    if ((which == VARIANCE || which == DEVIATION) && attr_double(attrs, "correction", &correction) < 0) return NULL;
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), first = first_reduced(attrs, ndim);
@@ -102,6 +115,8 @@ static PyObject *logsumexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
 static PyObject *var(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, VARIANCE, 0.4); }
 static PyObject *std(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, DEVIATION, 0.4); }
 
+static PyObject *nansum(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, NO_NANS, 0.4); }
+
 static PyObject *vector_norm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
     double order;
     if (attr_double(attrs, "ord", &order) < 0) return NULL;
@@ -123,6 +138,6 @@ static PyObject *total_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *a
 }
 
 const Entry row_entries[] = {
-    {"amax", amax}, {"amin", amin}, {"max", amax}, {"min", amin}, {"logsumexp", logsumexp},
+    {"amax", amax, 0, "0"}, {"amin", amin, 0, "0"}, {"max", amax, 0, "0"}, {"min", amin, 0, "0"}, {"nansum", nansum}, {"logsumexp", logsumexp},
     {"var", var}, {"std", std}, {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {NULL, NULL},
 };

@@ -234,7 +234,7 @@ static PyObject *prod(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
 }
 
 const Entry scan_entries[] = {
-    {"cumsum", cumsum, COPIES}, {"cumprod", cumprod, COPIES}, {"logcumsumexp", logcumsumexp, COPIES},
+    {"cumsum", cumsum, COPIES, "0"}, {"cumprod", cumprod, COPIES}, {"logcumsumexp", logcumsumexp, COPIES},
     {"linear_scan", linear_scan, COPIES}, {"cummax", cummax, COPIES}, {"cummin", cummin, COPIES},
     {"prod", prod, COPIES}, {NULL, NULL},
 };

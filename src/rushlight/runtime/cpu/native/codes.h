@@ -4,7 +4,8 @@
 
 enum { U_EXP, U_TANH, U_SIGMOID, U_SILU, U_SQRT, U_NEG, U_ABS, U_SQUARE, U_LOG,
        U_GELU, U_GELU_TANH, U_ERF, U_LOG1P, U_EXPM1, U_LOGSIGMOID,
-       U_RSQRT, U_RECIPROCAL, U_CUBE, U_SIGN };
+       U_RSQRT, U_RECIPROCAL, U_CUBE, U_SIGN,
+       U_SIN, U_COS };
 enum { B_ADD, B_SUB, B_MUL, B_DIV, B_MAX, B_MIN, B_RSUB, B_RDIV, /* R: the scalar first */
        B_FMOD, B_REMAINDER, B_FLOOR_DIV, B_HYPOT, B_TURNED = 16 }; /* TURNED: added where these have it first */
 enum { G_SIGMOID, G_TANH, G_SILU, G_GELU, G_GELU_TANH, G_LOGSIGMOID };

@@ -14,23 +14,43 @@ INLINE vf vexp(vf x) {
 
 INLINE vf vsigmoid(vf x) { return spread(1.0f) / (spread(1.0f) + vexp(-x)); }
 
-/* tanh: a polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel. */
+/* tanh: e / (e + 2) for e = e^2|x| - 1, which is 2^n (e^r - 1) + (2^n - 1): nothing cancels near 0. */
 INLINE vf vtanh(vf x) {
-    const vf a = vabs(x), s = x * x;
-    vf p = spread(-5.70498872745e-3f);
-    p = p * s + spread(2.06390887954e-2f);
-    p = p * s + spread(-5.37397155531e-2f);
-    p = p * s + spread(1.33314422036e-1f);
-    p = p * s + spread(-3.33332819422e-1f);
-    const vf near = p * s * x + x;
-    const vf inside = vmin(spread(10.0f), a); /* beyond: 1 all the same */
-    const vf far = spread(1.0f) - spread(2.0f) * vinverse(vexp(inside + inside) + spread(1.0f));
+    const vf a = vmin(spread(10.0f), vabs(x)), one = spread(1.0f); /* beyond: 1 all the same */
+    const vf n = vnearest(a * spread(2.88539008177792681f));
+    const vf r = (a + a) - n * spread(0.693359375f) - n * spread(-2.12194440e-4f);
+    const vf s = r * r;
+    const vf high = spread(1.9875691500e-4f) * r + spread(1.3981999507e-3f);
+    const vf middle = spread(8.3334519073e-3f) * r + spread(4.1665795894e-2f);
+    const vf low = spread(1.6666665459e-1f) * r + spread(5.0000001201e-1f);
+    const vf scale = (vf)((as_int(n) + 127) << 23);
+    const vf e = (((high * s + middle) * s + low) * s + r) * scale + (scale - one);
+    const vf y = vmin(one, e * vinverse(e + spread(2.0f)));
     const vi sign = (vi)x & spread_i((int32_t)0x80000000);
-    return pick(a < spread(0.625f), near, (vf)((vi)far | sign));
+    return (vf)((vi)y | sign);
 }
 
 /* log by its exponent and a polynomial around 1 (Cephes' logf); about 1 ulp. */
 INLINE vf vlog(vf x) {
+#if defined(__x86_64__) && VL == 16
+    /* Exponent and mantissa in one instruction each; a mantissa beyond sqrt 2 is halved. */
+    const __m512 whole = (__m512)x;
+    const __m512 wide = _mm512_getmant_ps(whole, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
+    const __mmask16 upper = _mm512_cmp_ps_mask(wide, _mm512_set1_ps(1.41421356237f), _CMP_GT_OQ);
+    const vf e = (vf)_mm512_mask_add_ps(_mm512_getexp_ps(whole), upper, _mm512_getexp_ps(whole), _mm512_set1_ps(1.0f));
+    const vf m = (vf)_mm512_mask_mul_ps(wide, upper, wide, _mm512_set1_ps(0.5f)) - spread(1.0f);
+    const vf z = m * m, q = z * z; /* pairs of coefficients, and pairs of pairs */
+    const vf p01 = spread(-2.4999993993e-1f) * m + spread(3.3333331174e-1f);
+    const vf p23 = spread(-1.6668057665e-1f) * m + spread(2.0000714765e-1f);
+    const vf p45 = spread(-1.2420140846e-1f) * m + spread(1.4249322787e-1f);
+    const vf p67 = spread(-1.1514610310e-1f) * m + spread(1.1676998740e-1f);
+    const vf p = (spread(7.0376836292e-2f) * q + (p67 * z + p45)) * q + (p23 * z + p01);
+    vf y = p * m * z + e * spread(-2.12194440e-4f) - z * spread(0.5f);
+    y = m + y + e * spread(0.693359375f);
+    const __mmask16 ends = _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)e), _mm512_set1_ps(INFINITY), _CMP_EQ_OQ);
+    y = (vf)_mm512_mask_mov_ps((__m512)y, ends, (__m512)e); /* 0 and infinity: so is the exponent */
+    return (vf)_mm512_mask_mov_ps((__m512)y, _mm512_cmp_ps_mask(whole, _mm512_setzero_ps(), _CMP_LT_OQ), _mm512_set1_ps(NAN));
+#else
     const vi tiny = x < spread(1.17549435e-38f);
     const vf scaled = pick(tiny, x * spread(8388608.0f), x);
     const vi bits = (vi)scaled;
@@ -54,6 +74,22 @@ INLINE vf vlog(vf x) {
     y = pick(x == spread(0.0f), spread(-INFINITY), y);
     y = pick(x == spread(INFINITY), x, y);
     return pick((x < spread(0.0f)) | (x != x), spread(NAN), y);
+#endif
+}
+
+/* sin, or cos one quarter further: what is left of x after whole quarters of a turn (pi / 2 in three parts, of which the first
+ * two have few digits), and a polynomial for each kind of quarter (Cephes' sinf and cosf). For |x| <= WHOLE_TURNS. */
+#define WHOLE_TURNS 8192.0f
+INLINE vf vsin(vf x, int quarter) {
+    const vf n = vnearest(x * spread(0.636619772367581343f));
+    const vf r = ((x - n * spread(1.5703125f)) - n * spread(4.837512969970703125e-4f)) - n * spread(7.54978995489188216e-8f);
+    const vf s = r * r;
+    const vf odd = ((spread(-1.9515295891e-4f) * s + spread(8.3321608736e-3f)) * s + spread(-1.6666654611e-1f)) * s * r + r;
+    const vf even = ((spread(2.443315711809948e-5f) * s + spread(-1.388731625493765e-3f)) * s + spread(4.166664568298827e-2f)) * s * s
+                    - spread(0.5f) * s + spread(1.0f);
+    const vi which = as_int(n) + quarter;
+    const vi sign = (which & 2) << 30;
+    return (vf)((vi)pick((which & 1) == 0, odd, even) ^ sign);
 }
 
 /* The normal distribution function: e^(-x^2 / 2) times a polynomial in t = 1 / (1 + 0.3 a), a = |x| / sqrt 2,
@@ -193,6 +229,23 @@ static void K(relu_grad)(const float *xs, const float *ys, float *out, idx n) {
     EACH2(pick(y <= spread(0.0f), spread(0.0f), x))
 }
 
+static void K(few_turns)(int cosine, const float *xs, float *out, idx n) {
+    if (cosine) { EACH1_LONG(vsin(x, 1)) }
+    else { EACH1_LONG(vsin(x, 0)) }
+}
+
+/* sin or cos; among numbers too large for the quick way the C library's. */
+static void K(turns)(int cosine, const float *x, float *out, idx n) {
+    for (idx i = 0; i < n; i += 512) {
+        const idx some = n - i < 512 ? n - i : 512;
+        int large = 0;
+        for (idx j = i; j < i + some; j++) large |= fabsf(x[j]) > WHOLE_TURNS;
+        if (!large) K(few_turns)(cosine, x + i, out + i, some);
+        else
+            for (idx j = i; j < i + some; j++) out[j] = cosine ? cosf(x[j]) : sinf(x[j]);
+    }
+}
+
 static void K(unary)(int which, const float *xs, float *out, idx n) {
     switch (which) {
     case U_EXP: { EACH1_LONG(vexp(x)) break; }
@@ -214,6 +267,8 @@ static void K(unary)(int which, const float *xs, float *out, idx n) {
     case U_CUBE: { EACH1(rounded(x * x) * x) break; }
     case U_SIGN: { EACH1(pick(x > spread(0.0f), spread(1.0f), pick(x < spread(0.0f), spread(-1.0f), spread(0.0f)))) break; }
     case U_LOGSIGMOID: { EACH1_LONG(vlogsigmoid(x)) break; }
+    case U_SIN: K(turns)(0, xs, out, n); break;
+    case U_COS: K(turns)(1, xs, out, n); break;
     }
 }
 
