@@ -22,8 +22,10 @@ from .small.conv_pool import join_conv_pools
 from .small.head import join_heads
 from .small.pool import pool_before_relu, sum_before_spreading
 
-# Name, function, and whether it keeps every bit; the others may round in another order.
-PASSES: list[tuple[str, Callable[[Program], Program], bool]] = [
+# Name, function, and whether it keeps every bit, on all devices or on the CPU; the others may round in another order.
+# Chains and row groups of the CPU's engine call what its single kernels call, some numbers or rows at a time
+# (tests/test_joined_bits.py).
+PASSES: list[tuple[str, Callable[[Program], Program], bool | str]] = [
     ("in-place writes", name_new_values, True),
     ("fold constants", fold_constants, True),
     ("common subexpressions", merge_common, True),
@@ -46,8 +48,8 @@ PASSES: list[tuple[str, Callable[[Program], Program], bool]] = [
     ("casts", join_casts, True),
     ("epilogues", join_epilogues, False),
     ("classifier's head", join_heads, False),
-    ("row groups", join_rows, False),
-    ("pointwise fusion", fuse_pointwise, False),
+    ("row groups", join_rows, "cpu"),
+    ("pointwise fusion", fuse_pointwise, "cpu"),
     ("views left over", drop_dead, True),
     ("gradients in their place", write_over, True),
 ]
@@ -63,8 +65,9 @@ def optimise(
     """
     program.history = [("recorded", len(program))]
     origin: dict[str, str] = {}
+    anything_goes = not (exact_only or settings.deterministic)
     for name, run, exact in PASSES:
-        if name not in without and (exact or not (exact_only or settings.deterministic)):
+        if name not in without and (anything_goes or exact in (True, program.device)):
             before = {ins.name for ins in program.instructions}
             program = run(program)
             program.history.append((name, len(program)))

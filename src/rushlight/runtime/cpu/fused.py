@@ -14,6 +14,7 @@ ONES = {
     "log": 8, "gelu none": 9, "gelu tanh": 10, "erf": 11, "log1p": 12, "expm1": 13, "logsigmoid": 14,
     "rsqrt": 15, "reciprocal": 16, "pow 2": 7, "pow 3": 17, "pow 0.5": 4, "pow -0.5": 15, "pow -1": 16,
 }  # fmt: skip
+ORDERED = ("maximum", "minimum")  # which zero is answered depends on the order of operands
 TWOS = {"add": 0, "sub": 1, "mul": 2, "div": 3, "maximum": 4, "minimum": 5}
 _FLIPPED = {"sub": 6, "div": 7}  # the number comes first
 GRADS = {
@@ -42,6 +43,8 @@ def fuses(ins: Any) -> bool:
     if ins.name != "pow" and numbers:
         if ins.name not in TWOS or any(n.__class__ not in (int, float) for n in numbers):
             return False
+    if numbers and ins.name in ORDERED:
+        return False
     out = ins.outputs[0]
     return all(
         s.dtype.char == "f" and s.shape == out.shape and s.strides == out.strides

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .fused import GRADS, ONES, RELUS, TWOS, named, packed_step
+from .fused import GRADS, ONES, ORDERED, RELUS, TWOS, named, packed_step
 
 MOST_ROW_INPUTS, MOST_ROW_STEPS = 24, 48  # as native/bind_row_group.c has room for
 _LEAST_COLUMNS, _MOST_COLUMNS = 4, 4096
@@ -27,6 +27,8 @@ def row_step(ins: Any) -> bool:
     if ins.name != "pow" and numbers:
         if name not in TWOS or any(n.__class__ not in (int, float) for n in numbers):
             return False
+    if name in ORDERED and (numbers or any(s.shape != ins.outputs[0].shape for s in ins.reads)):
+        return False
     return all(s.dtype.char == "f" for s in (*ins.reads, *ins.outputs))
 
 
