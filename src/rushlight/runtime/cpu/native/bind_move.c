@@ -188,30 +188,45 @@ static PyObject *full(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
 typedef struct {
     const char *x;
     char *out;
-    idx rows, n, bytes, sizes[DIMS];
-    int ndim, turned; /* a bit per dim that is turned */
+    idx rows, n, bytes, sizes[DIMS]; /* rows of n: what is turned inside, or copied whole */
+    int ndim, turned, inside;        /* of the dims before a row; turned: a bit per dim */
 } Flip;
+
+static void turn_row(const Flip *f, const char *x, char *out) {
+    if (f->bytes == 4) {
+        typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+        const uint32_t *from = (const uint32_t *)x + f->n;
+        uint32_t *to = (uint32_t *)out;
+        idx k = 0;
+        for (; k + 4 <= f->n; k += 4) *(four *)(to + k) = __builtin_shufflevector(*(const four *)(from - k - 4), (four){0}, 3, 2, 1, 0);
+        for (; k < f->n; k++) to[k] = from[-1 - k];
+    }
+    else if (f->bytes == 8)
+        for (idx k = 0; k < f->n; k++) ((uint64_t *)out)[k] = ((const uint64_t *)x)[f->n - 1 - k];
+    else
+        for (idx k = 0; k < f->n; k++) memcpy(out + k * f->bytes, x + (f->n - 1 - k) * f->bytes, (size_t)f->bytes);
+}
 
 static void flip_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Flip *f = what;
-    const int last = f->turned >> (f->ndim - 1) & 1;
     const size_t row = (size_t)(f->n * f->bytes);
-    for (idx r = share(f->rows, i, parts); r < share(f->rows, i + 1, parts); r++) {
-        idx from = 0, step = 1, left = r; /* the row that goes here */
-        for (int d = f->ndim - 2; d >= 0; d--) {
-            const idx at = left % f->sizes[d];
-            from += (f->turned >> d & 1 ? f->sizes[d] - 1 - at : at) * step;
-            step *= f->sizes[d], left /= f->sizes[d];
-        }
+    idx r = share(f->rows, i, parts), left = r, at[DIMS], step[DIMS], from = 0, size = 1; /* from: the row that goes to r */
+    for (int d = f->ndim - 1; d >= 0; d--) {
+        const int turned = f->turned >> d & 1;
+        at[d] = left % f->sizes[d], left /= f->sizes[d];
+        from += (turned ? f->sizes[d] - 1 - at[d] : at[d]) * size;
+        step[d] = turned ? -size : size;
+        size *= f->sizes[d];
+    }
+    for (; r < share(f->rows, i + 1, parts); r++) {
         const char *x = f->x + (size_t)from * row;
-        char *out = f->out + (size_t)r * row;
-        if (!last) memcpy(out, x, row);
-        else if (f->bytes == 4)
-            for (idx k = 0; k < f->n; k++) ((uint32_t *)out)[k] = ((const uint32_t *)x)[f->n - 1 - k];
-        else if (f->bytes == 8)
-            for (idx k = 0; k < f->n; k++) ((uint64_t *)out)[k] = ((const uint64_t *)x)[f->n - 1 - k];
-        else
-            for (idx k = 0; k < f->n; k++) memcpy(out + k * f->bytes, x + (f->n - 1 - k) * f->bytes, (size_t)f->bytes);
+        if (f->inside) turn_row(f, x, f->out + (size_t)r * row);
+        else memcpy(f->out + (size_t)r * row, x, row);
+        for (int d = f->ndim - 1; d >= 0; d--) { /* the next one, without divisions */
+            from += step[d];
+            if (++at[d] < f->sizes[d]) break;
+            from -= step[d] * at[d], at[d] = 0;
+        }
     }
 }
 
@@ -220,7 +235,7 @@ static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     if (!dims) return NULL;
     if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(dims)) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
-    Flip f = {.ndim = PyArray_NDIM(x), .bytes = PyArray_ITEMSIZE(x)};
+    Flip f = {.ndim = PyArray_NDIM(x), .n = 1, .bytes = PyArray_ITEMSIZE(x)};
     if (f.ndim < 1 || f.ndim > DIMS || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISALIGNED(x) || PyArray_SIZE(x) == 0 ||
         PyArray_TYPE(x) == NPY_OBJECT || PyArray_TYPE(x) >= NPY_USERDEF)
         return REFUSE;
@@ -230,10 +245,13 @@ static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
         if (d < 0 || d >= f.ndim) return REFUSE;
         f.turned |= 1 << d;
     }
-    for (int d = 0; d < f.ndim; d++) f.sizes[d] = PyArray_DIM(x, d);
     PyArrayObject *out = array_new(f.ndim, PyArray_DIMS(x), PyArray_TYPE(x));
     if (!out) return NULL;
-    f.n = f.sizes[f.ndim - 1], f.rows = PyArray_SIZE(x) / f.n, f.x = PyArray_BYTES(x), f.out = PyArray_BYTES(out);
+    f.inside = f.turned >> (f.ndim - 1) & 1;
+    while (f.ndim > 0 && (f.n == 1 || !f.inside) && (f.inside || !(f.turned >> (f.ndim - 1) & 1))) /* dims behind the last turned one */
+        f.n *= PyArray_DIM(x, --f.ndim);
+    for (int d = 0; d < f.ndim; d++) f.sizes[d] = PyArray_DIM(x, d);
+    f.rows = PyArray_SIZE(x) / f.n, f.x = PyArray_BYTES(x), f.out = PyArray_BYTES(out);
     const double ns = 0.5 * (double)PyArray_SIZE(x) + 5.0 * (double)f.rows;
     run_parts(flip_part, &f, threads_parts(ns, f.rows), ns);
     return (PyObject *)out;

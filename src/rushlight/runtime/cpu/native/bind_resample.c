@@ -9,27 +9,27 @@ typedef struct {
     int skip;               /* a weight of 0 only fills the table */
     const float *x;
     float *out;
-    idx *rows;              /* [n][tap]: where they begin */
+    idx *rows;              /* [n][tap]: where they begin; of copied places (from, length) of each run */
     float *weights;         /* [n][tap] */
 } Resample;
 
 /* Places that follow each other are copied together: padding leaves the middle of a row as it is. */
 static void copy_places(const Resample *r, const float *x, float *out) {
-    for (idx j = 0, end; j < r->n; j = end) {
-        const idx from = r->at[j];
-        for (end = j + 1; end < r->n && r->at[end] == from + end - j; end++) {}
-        if (end - j < 8)
-            for (idx k = j; k < end; k++) out[k] = x[from + k - j];
-        else memcpy(out + j, x + from, (size_t)(end - j) * 4);
+    const idx *run = r->rows;
+    for (idx j = 0; j < r->n; j += run[1], run += 2) {
+        const float *from = x + run[0] * r->inner;
+        float *to = out + j * r->inner;
+        if (run[1] * r->inner == 1) *to = *from;
+        else memcpy(to, from, (size_t)(run[1] * r->inner) * 4);
     }
 }
 
 static void resample_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Resample *r = what;
-    if (r->inner == 1) {
+    if (r->inner == 1 || !r->weight) {
         for (idx o = share(r->outer, i, parts); o < share(r->outer, i + 1, parts); o++) {
-            const float *x = r->x + o * r->m;
-            float *out = r->out + o * r->n;
+            const float *x = r->x + o * r->m * r->inner;
+            float *out = r->out + o * r->n * r->inner;
             if (r->weight) RL->mix_places(x, r->at, r->weight, r->taps, r->skip, out, r->n);
             else copy_places(r, x, out);
         }
@@ -39,25 +39,29 @@ static void resample_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (; k < share(r->outer * r->n, i + 1, parts); k++) {
         const float *x = r->x + o * r->m * r->inner;
         float *out = r->out + k * r->inner;
-        if (r->weight) RL->mix_rows(x, r->rows + j * r->taps, r->weights + j * r->taps, r->taps, r->skip, out, r->inner);
-        else memcpy(out, x + r->at[j] * r->inner, (size_t)r->inner * 4);
+        RL->mix_rows(x, r->rows + j * r->taps, r->weights + j * r->taps, r->taps, r->skip, out, r->inner);
         if (++j == r->n) j = 0, o++;
     }
 }
 
 static int resample_run(Resample *r) {
-    const idx count = r->weight && r->inner > 1 ? r->n * r->taps : 0;
+    const int runs = !r->weight;
+    const idx count = runs ? 2 * r->n : r->inner > 1 ? r->n * r->taps : 0;
     const size_t bytes = (size_t)count * (sizeof(idx) + 4);
     void *lists = count ? memory_take(bytes) : NULL;
     if (count && !lists) return -1;
     r->rows = lists, r->weights = (float *)((idx *)lists + count);
-    for (idx j = 0; count && j < r->n; j++)
+    for (idx j = 0, k = 0, end; runs && j < r->n; j = end) { /* (from, length) of each run */
+        for (end = j + 1; end < r->n && r->at[end] == r->at[j] + end - j; end++) {}
+        r->rows[k++] = r->at[j], r->rows[k++] = end - j;
+    }
+    for (idx j = 0; !runs && count && j < r->n; j++)
         for (idx t = 0; t < r->taps; t++) {
             r->rows[j * r->taps + t] = r->at[t * r->n + j] * r->inner;
             r->weights[j * r->taps + t] = r->weight[t * r->n + j];
         }
     const double ns = 0.5 * (double)(r->outer * r->n) * (double)(r->inner * r->taps);
-    run_parts(resample_part, r, threads_parts(ns, r->inner == 1 ? r->outer : r->outer * r->n), ns);
+    run_parts(resample_part, r, threads_parts(ns, runs || r->inner == 1 ? r->outer : r->outer * r->n), ns);
     if (lists) memory_give(lists, bytes);
     return 0;
 }

@@ -52,13 +52,20 @@ static void erfinv_block(const float *y, float *out, idx n) {
     float w[BLOCK];
     for (idx i = 0; i < n; i++) w[i] = (1 - y[i]) * (1 + y[i]);
     RL->unary(U_LOG, w, w, n);
+    int tails = 0;
     for (idx i = 0; i < n; i++) {
-        const int tail = -w[i] > 5;
-        const float u = tail ? (sqrtf(-w[i]) - 3.168033989f) * (1 / 0.9319660113f) : -w[i] * 0.4f - 1;
-        float p = tail ? far[0] : near[0];
-        for (int k = 1; k < 11; k++) p = p * u + (tail ? far[k] : near[k]);
-        const float inside = y[i] * p;
-        out[i] = fabsf(y[i]) == 1 ? copysignf(INFINITY, y[i]) : inside;
+        const float u = -w[i] * 0.4f - 1;
+        float p = near[0];
+        for (int k = 1; k < 11; k++) p = p * u + near[k];
+        out[i] = y[i] * p;
+        tails |= !(w[i] >= -5);
+    }
+    for (idx i = 0; tails && i < n; i++) {
+        if (w[i] >= -5) continue;
+        const float u = (sqrtf(-w[i]) - 3.168033989f) * (1 / 0.9319660113f);
+        float p = far[0];
+        for (int k = 1; k < 11; k++) p = p * u + far[k];
+        out[i] = fabsf(y[i]) == 1 ? copysignf(INFINITY, y[i]) : y[i] * p;
     }
 }
 
