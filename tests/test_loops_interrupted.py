@@ -14,7 +14,8 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.capture.loops import graphs, hearing, matching, running, updates
+from rushlight.capture.loops import hearing, matching, running
+from rushlight.capture.loops.calls import graphs, updates
 from rushlight.capture.loops.tracer import alone
 from rushlight.core.hot import meeting
 from rushlight.nn import functional as F

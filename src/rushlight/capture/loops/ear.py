@@ -13,8 +13,8 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel
 from ..program.slots import MADE, STATE, Slot
 from ..record.recorder import Recorder, is_array, user_line, values_decide
+from .calls.macros import Macro
 from .fragile import breaks
-from .macros import Macro
 
 LONGEST = 20_000  # kernels of one stretch
 

@@ -11,13 +11,13 @@ from ...core.exposed import exposed
 from ...core.references import frames_are_watched
 from ...runtime.door import collecting_replay_hooks, remove_listener
 from ..record.recorder import CannotCapture
+from .calls.updates import Update
 from .ear import Ear
 from .matching import Matching
 from .path import Path
 from .places import Place
 from .quiet import Quiet
 from .report import Report
-from .updates import Update
 
 WATCH, HEAR, MATCH = range(3)  # what a tracer does between two places
 _PATHS = 16  # kept; the one that was not used for longest goes

@@ -13,9 +13,9 @@ from ..passes import again, optimise
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
+from .calls.macros import Macro
 from .ear import Ear
 from .fragile import look_of
-from .macros import Macro
 from .pairing import Pairing
 from .paying import Trial
 from .pool import Pool, array_type

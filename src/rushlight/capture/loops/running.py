@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...runtime.door import KERNELS, run
+from .calls.macros import Macro
+from .calls.updates import Update
 from .ear import is_host
-from .macros import Macro
 from .piece import native
 from .pool import Pool
 from .steps import BIND, GIVEN, KNOWN, VIEW, Step
-from .updates import Update
 
 
 class Running:

@@ -20,13 +20,13 @@ from ...runtime.door import (
 )
 from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, here, swap, tracers
 from ..record.recorder import user_line
+from .calls.graphs import Backward
+from .calls.updates import Update, is_rule
 from .ear import Ear, is_place
-from .graphs import Backward
 from .hearing import HEAR, MATCH, WATCH, Hearing
 from .places import Place, name_of
 from .rest import PATIENCE, Rest
 from .steps import Step
-from .updates import Update, is_rule
 
 
 class Tracer(Hearing):
