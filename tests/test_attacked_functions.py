@@ -151,3 +151,68 @@ def test_entropy_and_divergence_of_wishart() -> None:
         parts = [p.entropy(), *slopes, distance]
         found.append([x for part in parts for x in part.flatten().tolist()])
     assert found[0] == pytest.approx(found[1], rel=1e-8)
+
+
+def _outcome(lib: Any, text: str) -> Any:
+    given = {"torch": lib, "F": lib.nn.functional, "x": lib.arange(12.0).reshape(3, 4), "i": lib.tensor([0, 2]),
+             "mask": lib.tensor([True, False, True]), "wave": lib.arange(24.0).sin()}  # fmt: skip
+    found = eval(text, given)
+    parts = found if isinstance(found, tuple) else (found,)
+    return [(p.tolist(), str(p.dtype).split(".")[1]) for p in parts]
+
+
+SAME = """
+torch.histogram(torch.ones(4), 3)|torch.histogram(torch.arange(5.0), 3, range=(1.0, 1.0))|torch.histc(torch.ones(4), 3)|torch.bincount(i[:0], weights=torch.ones(0))
+torch.bincount(i[:0], weights=torch.ones(0), minlength=2)|x.repeat_interleave(2, 1, output_size=8)|x[0].repeat_interleave(2, output_size=8)|torch.logit(x[0] / 4, 0.6).round(decimals=3)
+torch.zeros(3).index_put_((mask,), torch.ones(1, 1))|torch.zeros(3, 4).index_put_((i,), torch.ones(1, 4), True)|F.interpolate(torch.ones(1, 1, 2), scale_factor=0.3, mode="area")
+x.renorm(2, -1, 3.0)|torch.unique(x[:0], dim=0)|torch.unique_consecutive(x.bool(), dim=1)
+""".replace("\n", "|").strip("|").split("|")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_results_at_the_ends_of_their_options(text: str) -> None:
+    assert _outcome(rl, text) == _outcome(torch, text)
+
+
+REFUSED = """
+x.repeat_interleave(2, 1, output_size=7)|x.repeat_interleave(torch.tensor([2]), 1, output_size=7)|torch.tensor(1.0).repeat_interleave(2, 0)
+torch.zeros(3).index_put_((i,), torch.ones(1, 2))|torch.zeros(3).index_put((i,), torch.ones(1, 1), True)|torch.zeros(3).index_put_((mask,), torch.ones(1, 2))
+x.renorm(2, 2, 1.0)|x.renorm(2, -3, 1.0)|torch.unique(x[:, :0], dim=0)|torch.unique_consecutive(x[:, :0], dim=0)|mask.scatter_reduce(0, i, mask[:2], "mean")
+F.pad(mask[None], (1, 1), "replicate")|torch.special.multigammaln(mask, 1)|F.interpolate(torch.ones(1, 1, 2), 3, mode="bilinear", recompute_scale_factor=True)
+""".replace("\n", "|").strip("|").split("|")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_is_refused_with_pytorchs_kind_of_error(text: str) -> None:
+    kinds = []
+    for lib in (torch, rl):
+        with pytest.raises(Exception) as error:  # noqa: PT011
+            _outcome(lib, text)
+        kinds.append(error.type)
+    assert kinds[0] is kinds[1]
+
+
+def test_a_real_signal_of_all_frequencies_is_made_of_the_first_half() -> None:
+    found = []
+    for lib in (torch, rl):
+        wave = lib.arange(24.0, dtype=lib.float64)
+        both = lib.complex(wave.sin(), wave.cos())
+        spectra = lib.stft(both, 8, window=lib.ones(8, dtype=lib.float64), return_complex=True)
+        whole = lib.istft(spectra, 8, window=lib.ones(8, dtype=lib.float64))
+        found.append(whole.tolist())
+    assert found[1] == pytest.approx(found[0], abs=1e-12)
+
+
+@BOTH
+def test_a_loop_over_joined_datasets_ends(lib: Any) -> None:
+    class Endless(lib.utils.data.Dataset):
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, i: int) -> int:
+            return i  # raises nothing behind its end
+
+    joined = lib.utils.data.ConcatDataset([Endless(), Endless()])
+    assert [x for x, _ in zip(joined, range(9))] == [0, 1, 0, 1]
+    with pytest.raises(IndexError):
+        joined[4]

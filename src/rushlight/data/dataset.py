@@ -139,7 +139,9 @@ class ConcatDataset(Dataset[T_co]):
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
             idx += len(self)
-        which = min(bisect.bisect_right(self.cumulative_sizes, idx), len(self.datasets) - 1)
+        which = bisect.bisect_right(self.cumulative_sizes, idx)
+        if which == len(self.datasets):  # what ends a `for` over datasets that never raise it
+            raise IndexError("list index out of range")
         return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
 
     @property

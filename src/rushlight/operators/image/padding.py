@@ -9,6 +9,7 @@ from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ..made_of.guards import unsupported
 from .resample_kernels import Plan, resample_axis
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     _check_mirrored(input, widths)
+    if mode == "replicate" and input._a.dtype.kind == "b":
+        raise unsupported(f"replication_pad{len(widths) // 2}d", input.dtype)
     out = input
     for axis, (before, after) in enumerate(by_dim):
         if axis < input._a.ndim - len(widths) // 2 or (before, after) == (0, 0):

@@ -136,10 +136,12 @@ def interpolate(
         >>> F.interpolate(torch.zeros(1, 3, 64, 64), size=(32, 48), mode="bilinear").shape
         torch.Size([1, 3, 32, 48])
     """
+    if size is not None and scale_factor is None and recompute_scale_factor:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     _check_mode(input, mode, align_corners, antialias)
     out, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
     spatial = input._a.shape[2:]
-    if min((*out, *spatial)) <= 0:
+    if min((*out, *spatial)) <= 0 and mode != "area":
         names = ("D", "H", "W")[-len(out) :]
         before = ", ".join(f"{a}: {n}" for a, n in zip(names, spatial))
         after = ", ".join(f"{a}: {n}" for a, n in zip(names, out))

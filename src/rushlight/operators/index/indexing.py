@@ -312,9 +312,24 @@ def index_put_(
         tensor([2., 0., 0.])
     """
     slots, picks = _named_indices(input, indices)
-    return put(
-        input, slots, picks, _put_value(input, values, () if accumulate else picks), accumulate
-    )
+    value = _put_value(input, values, () if accumulate else picks)
+    if isinstance(value, Tensor) and value._a.ndim:
+        value = _no_wider(input, slots, picks, value, accumulate)
+    return put(input, slots, picks, value, accumulate)
+
+
+def _no_wider(
+    x: Tensor, slots: tuple, picks: Sequence[Tensor], value: Tensor, accumulate: bool
+) -> Tensor:
+    """A value that has at most as many dims as what the indices name; brackets drop its leading ones, this does not."""
+    masks = [p._a.dtype.kind == "b" for p in picks]
+    if value._a.size == 1 and masks == [True] and not accumulate:
+        return value.reshape(())
+    used = sum([p._a.ndim if mask else 1 for p, mask in zip(picks, masks)])
+    spread = max([1 if mask else p._a.ndim for p, mask in zip(picks, masks)], default=0)
+    if value._a.ndim > spread + x._a.ndim - used:
+        raise _values_error(x, slots, picks, value)
+    return value
 
 
 @public()

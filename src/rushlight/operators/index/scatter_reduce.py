@@ -9,6 +9,7 @@ import numpy as np
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ..made_of.guards import unsupported
 from .gather import along, check_scatter, corner
 from .scatter_kernels import flat_places
 
@@ -143,6 +144,8 @@ def scatter_reduce(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     dim = check_scatter(input, dim, index, src)
+    if reduce == "mean" and input._a.dtype.kind == "b":
+        raise unsupported("scatter_gather_tensor_cpu_reduce_mean", input.dtype)
     if not index._a.size:
         return into_same(out, input.clone())
     if reduce == "sum":

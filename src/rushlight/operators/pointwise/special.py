@@ -144,6 +144,8 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
         tensor([0.4516, 1.5502])
     """
     p = whole(p, "p")
+    if input._a.dtype.kind == "b":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     total = lgamma.op(input)

@@ -395,7 +395,9 @@ def _tanh(input: Tensor) -> Tensor:
 @in_float32
 def _logit_body(xp: ArrayModule, x: Array, *, eps: float | None) -> Any:
     if eps is not None:
-        x = xp.minimum(xp.maximum(x, eps), 1 - eps)
+        low, high = (x.dtype.type(end) for end in (eps, 1 - eps))
+        # Where the ends cross, PyTorch asks for the lower one first.
+        x = xp.where(x < low, low, xp.minimum(x, high))
     return xp.log(x / (1 - x))
 
 

@@ -102,10 +102,10 @@ def _edges_body(xp: ArrayModule, x: Array, *, bins: int, low: Any, high: Any) ->
     if low is None:
         low, high = (x.min(), x.max()) if x.size else (0.0, 1.0)
     _check_finite("torch.histogramdd: dimension 0's range", low, high)
-    same = low == high
-    low, high = low - same, high + same
-    at = xp.arange(bins + 1)
-    step = (high - low) / bins
+    aside = 0.5 * (low == high)
+    low, high = xp.asarray([low - aside, high + aside], x.dtype)
+    at = xp.arange(bins + 1).astype(x.dtype)
+    step = (high - low) / x.dtype.type(bins)
     edges = xp.where(at <= bins // 2, low + at * step, high - (bins - at) * step)  # both ends exact
     return edges.astype(x.dtype)
 
@@ -191,6 +191,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._a.shape != input._a.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
+    if not input._a.size:  # PyTorch forgets the weights there
+        weights = None
     return _bincount(input, weights, minlength=minlength)
 
 
@@ -374,7 +376,16 @@ def unique(
         (tensor([1, 3]), tensor([1, 2]))
     """
     at = None if dim is None else wrap_dim(dim, input._a.ndim)
+    _check_slices(input, at)
     return _chosen(_unique(input, dim=at), return_inverse, return_counts)
+
+
+def _check_slices(x: Tensor, dim: int | None) -> None:
+    """Whether slices along a dim have elements that can be compared."""
+    if dim is not None and 0 in x._a.shape[:dim] + x._a.shape[dim + 1 :]:
+        raise RuntimeError(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
 
 
 def _chosen(found: tuple, inverse: bool, counts: bool) -> Any:
@@ -420,5 +431,7 @@ def unique_consecutive(
         found = _unique_consecutive(reshape(input, (-1,)), dim=0)
         found = (found[0], reshape(found[1], shape), found[2])
     else:
-        found = _unique_consecutive(input, dim=wrap_dim(dim, len(shape)))
+        at = wrap_dim(dim, len(shape))
+        _check_slices(input, at)
+        found = _unique_consecutive(input, dim=at)
     return _chosen(found, return_inverse, return_counts)

@@ -125,12 +125,14 @@ def repeat_interleave(
         return _interleaved_positions(input, output_size)
     x = input.reshape(-1) if dim is None else input
     at = 0 if dim is None else wrap_dim(dim, x._a.ndim)
+    if not x._a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not isinstance(repeats, Tensor):
-        return _interleave_evenly(x, whole(repeats, "repeats"), at)
+        return _interleave_evenly(x, whole(repeats, "repeats"), at, output_size)
     if not is_position(repeats._a.dtype):
         raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats._a.size == 1:
-        return _interleave_evenly(x, int(repeats.item()), at)
+        return _interleave_evenly(x, int(repeats.item()), at, output_size)
     if repeats._a.ndim != 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if repeats._a.shape[0] != x._a.shape[at]:
@@ -141,12 +143,14 @@ def repeat_interleave(
     return x.index_select(at, _interleaved_positions(repeats, output_size))
 
 
-def _interleave_evenly(x: Tensor, times: int, dim: int) -> Tensor:
+def _interleave_evenly(x: Tensor, times: int, dim: int, size: int | None) -> Tensor:
     if times < 0:
         raise RuntimeError("Repeats must be non-negative")
-    if not x._a.ndim:
-        x = x.reshape(1)
     shape = x._a.shape
+    if size is not None and size != shape[dim] * times:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {shape[dim] * times} but got {size}"
+        )
     wide = x.unsqueeze(dim + 1).expand(*shape[: dim + 1], times, *shape[dim + 1 :])
     return wide.clone().reshape(*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.shapes import wrap_dim
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..create.filled import ones, zeros
@@ -137,13 +138,11 @@ def istft(
     one = x.shape[1] != n_fft if onesided is None else onesided
     norm = "ortho" if normalized else None
     spectra = x.transpose(1, 2)
-    frames = (
-        ifft(spectra, n_fft, -1, norm)
-        if not one or return_complex
-        else irfft(spectra, n_fft, -1, norm)
-    )
-    if not return_complex and frames.is_complex():
-        frames = frames.real
+    if return_complex:
+        frames = ifft(spectra, n_fft, -1, norm)
+    else:  # of all frequencies, too, a real signal is made of the first half
+        half = spectra if one else spectra[..., : n_fft // 2 + 1]
+        frames = irfft(half, n_fft, -1, norm)
     weights = _window(window, n_fft, size, frames)
     total = n_fft + hop * (x.shape[2] - 1)
     signal = _added(frames * weights, total, hop)
@@ -199,7 +198,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     from ...core.public import into
 
-    others = tuple([d for d in range(input.dim()) if d != dim % input.dim()])
+    at = wrap_dim(dim, input.dim())
+    others = tuple([d for d in range(input.dim()) if d != at])
     norm = input.norm(p, others, keepdim=True)
     scale = (maxnorm / (norm + 1e-7)).masked_fill(norm <= maxnorm, 1.0)
     return into(out, input * scale)
