@@ -183,3 +183,21 @@ def test_import_stays_light() -> None:
     code = f"import sys, rushlight; print([m for m in {HEAVY!r} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the driver's library has this name on Linux")
+def test_no_driver_is_seen_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts ask `cuda.is_available()` in their first lines; importing CuPy for that takes long."""
+    import ctypes
+
+    pytest.importorskip("cupy")
+
+    def missing(name: str) -> None:
+        raise OSError(f"{name}: no such file")
+
+    monkeypatch.delitem(sys.modules, "cupy")
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    assert not rl.cuda.is_available()
+    assert "cupy" not in sys.modules
+    with pytest.raises(RuntimeError, match="driver is not installed"):
+        rl.ones(1, device="cuda")
