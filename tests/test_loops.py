@@ -720,7 +720,7 @@ def test_tracing_can_be_switched_off() -> None:
 
 def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rushlight.capture.loops.matching.Cursor", CursorInPython)
-    for module in ("cursor", "fragile", "graphs", "matching", "running", "updates"):
+    for module in ("cursor", "fragile", "calls.graphs", "matching", "running", "calls.updates"):
         monkeypatch.setattr(f"rushlight.capture.loops.{module}.native", None)
     test_a_training_loop("cpu")
     test_tensors_kept_in_lists_and_read_later("cpu")
