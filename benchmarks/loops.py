@@ -1,6 +1,7 @@
 """Plain loops: eager, traced and compiled in one run, and what tracing costs where nothing repeats.
 
-    python benchmarks/loops.py                                    the lab's loop and a loop that never repeats, on the CPU
+    python benchmarks/loops.py                                    the lab's loop and a loop that never repeats, on the CPU;
+                                                                  the latter also in a script that has not asked for tracing
     python benchmarks/loops.py --device cuda --rows gpt2,unet     and rows of the park, as plain loops
     python benchmarks/loops.py --data DIR                         and the scripts of --scripts as a whole: DIR is their folder ./data
     python benchmarks/loops.py --own-time                         one thread, and its own time: for a machine that others use, too
@@ -37,6 +38,10 @@ from torch import nn, optim  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
 import rushlight  # noqa: E402
+from rushlight.core import hot  # noqa: E402
+from rushlight.runtime.thread import here  # noqa: E402
+
+rushlight.tracing(False)
 
 SCRIPTS = ("cifar10_gpu.py", "dezero_step52.py")
 Loop = Callable[[int], float]  # so many iterations; something that depends on their losses
@@ -137,6 +142,32 @@ def measure(loops: dict[str, Loop], device: str, seconds: float) -> dict[str, An
     return found
 
 
+def by_itself(loop: Loop, seconds: float) -> dict[str, Any]:
+    """A loop without replays in a script that has not asked for tracing, once the watching has settled; and without any.
+
+    `us` is the shortest round of each side; `ratios` are those of rounds beside each other.
+    """
+    clock = time.thread_time
+    rushlight.tracing(False)
+    hot.trace_by_itself()
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 2.5:  # longer than what is waited for, and a glance
+        loop(100)
+    watch, times = here.tracer, {"eager": [], "traced": []}  # type: tuple[Any, dict[str, list[float]]]
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times["eager"]) < 5:
+        for name, tracer in (("eager", None), ("traced", watch)):
+            here.tracer = tracer
+            start = clock()
+            loop(300)
+            times[name].append((clock() - start) / 300)
+    watch = here.tracer
+    rushlight.tracing(False)
+    ratios = [a / b for a, b in zip(times["eager"], times["traced"])]
+    found: dict[str, Any] = {k: {"us": min(v) * 1e6, "memory": 0.0} for k, v in times.items()}
+    return {**found, "by": type(watch).__name__, "ratios": statistics.median(ratios)}
+
+
 def _round(loop: Loop, n: int, traced: bool, device: str, times: list[float]) -> float:
     """Seconds an iteration, after some that are not timed."""
     if device == "cuda":
@@ -219,6 +250,15 @@ def main() -> None:
         if found["eager"]["memory"]:
             text += f"   memory {found['traced']['memory'] / found['eager']['memory']:5.2f}x"
         print(text, flush=True)
+    if a.device == "cpu" and not a.rows:
+        found = by_itself(makers["never the same"]()["plain"], a.seconds)
+        table["never the same, by itself"] = found
+        eager, traced = found["eager"]["us"], found["traced"]["us"]
+        print(
+            f"{'never, by itself':24} eager {eager:9.1f} us  watched {traced:9.1f} us   {eager / traced:5.3f}x   "
+            f"median of ratios {found['ratios']:5.3f}x   by {found['by']}",
+            flush=True,
+        )
     if a.data is not None and a.scripts is not None:
         for name in SCRIPTS:
             found = table[name] = whole(a.scripts / name, a.data)
