@@ -68,6 +68,11 @@ def orders(d: Draw) -> Iterator[Case]:
 def special(d: Draw) -> Iterator[Case]:
     """Functions of one number, and losses of whole samples."""
     x = d.laid(*d.one((1,), (9, 70), (1100,))) * np.float32(d.one(1, 5))
+    dim = d.py.randrange(3)
+    gates = d.laid(*[2 * n if i == dim else n for i, n in enumerate(d.one((1, 3, 4), (2, 1, 700)))])
+    yield "glu", (gates,), {"dim": dim}, 1e-6
+    g = d.floats(*[n // 2 if i == dim else n for i, n in enumerate(gates.shape)])
+    yield "glu_grad", (g, gates), {"dim": dim}, 1e-6
     yield "lgamma", (x,), {}, 1e-5
     yield "digamma", (np.abs(x) + np.float32(0.1),), {}, 1e-5
     yield "erfinv", (np.clip(x, -1, 1),), {}, 2e-6

@@ -394,11 +394,18 @@ static PyObject *threshold(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
     return is_float(a[0]) ? active(a, attrs, A_THRESHOLD, names, CHEAP) : REFUSE;
 }
 
-/* Bounds given as numbers; None is no bound. */
+/* A bound given as a number, or as an array of one; None is no bound. */
+static int bound(PyObject *o, float *h) {
+    if (o == Py_None) return 1;
+    if (!PyArray_Check(o)) return as_number(o, h);
+    if (!is_plain(o) || PyArray_NDIM(ARRAY(o))) return 0;
+    *h = *DATA(ARRAY(o));
+    return *h == *h;
+}
+
 static int bounds(PyObject *low, PyObject *high, float *h) {
     h[0] = -INFINITY, h[1] = INFINITY;
-    return (low == Py_None || (!PyArray_Check(low) && as_number(low, h))) &&
-           (high == Py_None || (!PyArray_Check(high) && as_number(high, h + 1)));
+    return bound(low, h) && bound(high, h + 1);
 }
 
 static PyObject *clamp(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -488,5 +495,5 @@ const Entry point_entries[] = {
     {"hardshrink", hardshrink}, {"hardshrink_grad", hardshrink_grad, 1}, {"softshrink", softshrink},
     {"softshrink_grad", hardshrink_grad, 1}, {"threshold", threshold}, {"fmod", point_fmod, 0, "0"}, {"remainder", point_remainder, 0, "0"},
     {"floor_divide", point_floor_divide, 0, "0"}, {"hypot", point_hypot, 0, "0"}, {"sign", point_sign}, {"sin", point_sin}, {"cos", point_cos}, {"sgn", point_sign},
-    {"clamp", clamp, 0, "0"}, {"clamp_backward", clamp_backward}, {NULL, NULL},
+    {"clamp", clamp, 0, "0"}, {"clamp_backward", clamp_backward, 0, "0"}, {NULL, NULL},
 };

@@ -1,4 +1,4 @@
-/* Functions of one number that no vector loop has: gamma's logarithm and its slope, erf's inverse; and log(e^x + e^y). */
+/* Functions of one number that no vector loop has: gamma's logarithm and its slope, erf's inverse; log(e^x + e^y); gates. */
 #include <math.h>
 
 #include "arrays.h"
@@ -123,7 +123,59 @@ static PyObject *digamma(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { re
 static PyObject *erfinv(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, ERFINV, 5.0); }
 static PyObject *logaddexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LOG_ADD, 4.0); }
 
+/* -- gates: the first half of a dim times the sigmoid of the second ---------------------------------------- */
+
+typedef struct {
+    const float *x, *g;
+    float *out;
+    idx outer, half; /* half: numbers of a half, those behind the dim included */
+} Gate;
+
+static void gate_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Gate *q = what;
+    const idx blocks = (q->half + BLOCK - 1) / BLOCK;
+    float s[BLOCK];
+    for (idx k = share(q->outer * blocks, i, parts); k < share(q->outer * blocks, i + 1, parts); k++) {
+        const idx o = k / blocks, first = k % blocks * BLOCK, n = q->half - first < BLOCK ? q->half - first : BLOCK;
+        const float *a = q->x + o * 2 * q->half + first;
+        RL->unary(U_SIGMOID, a + q->half, s, n);
+        if (!q->g) {
+            RL->binary(B_MUL, a, s, q->out + o * q->half + first, n);
+            continue;
+        }
+        const float *g = q->g + o * q->half + first;
+        float *to = q->out + o * 2 * q->half + first, *gate = to + q->half;
+        RL->binary(B_MUL, g, s, to, n);
+        for (idx j = 0; j < n; j++) gate[j] = (1 - s[j]) * s[j] * g[j] * a[j];
+    }
+}
+
+static PyObject *gate(PyObject *x_, PyObject *g, PyObject *attrs) {
+    idx dim;
+    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
+    if (!is_plain(x_) || (g && !is_plain(g)) || PyArray_SIZE(ARRAY(x_)) == 0) return REFUSE;
+    PyArrayObject *x = ARRAY(x_);
+    const int ndim = PyArray_NDIM(x);
+    if (ndim > DIMS || dim < 0 || dim >= ndim || PyArray_DIM(x, dim) % 2) return REFUSE;
+    npy_intp shape[DIMS];
+    Gate q = {.x = DATA(x), .g = g ? DATA(ARRAY(g)) : NULL, .outer = 1, .half = 1};
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = d == dim ? PyArray_DIM(x, d) / 2 : PyArray_DIM(x, d);
+        *(d < dim ? &q.outer : &q.half) *= shape[d];
+    }
+    if (g && PyArray_SIZE(ARRAY(g)) != q.outer * q.half) return REFUSE;
+    PyArrayObject *out = g ? array_like(x) : array_new(ndim, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    q.out = DATA(out);
+    const double ns = 2.0 * (double)(q.outer * q.half);
+    run_parts(gate_part, &q, threads_parts(ns, q.outer * ((q.half + BLOCK - 1) / BLOCK)), ns);
+    return (PyObject *)out;
+}
+
+static PyObject *glu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return gate(a[0], NULL, attrs); }
+static PyObject *glu_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return gate(a[1], a[0], attrs); }
+
 const Entry special_entries[] = {
     {"lgamma", lgamma_, COPIES}, {"digamma", digamma, COPIES}, {"erfinv", erfinv, COPIES}, {"logaddexp", logaddexp, COPIES},
-    {NULL, NULL},
+    {"glu", glu, COPIES}, {"glu_grad", glu_grad, COPIES}, {NULL, NULL},
 };
