@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 
 import pytest
 
@@ -74,3 +75,27 @@ def test_plans_of_an_op_of_many_inputs():
         rl.cat(parts).sum().backward()
     plans = OPS["cat"].plans
     assert len(plans) <= plans.most
+
+
+def test_a_captured_graph_holds_what_it_may_run():
+    """All that was loaded before or during the capture, and nothing that came later; nothing goes while it lasts."""
+    from rushlight.runtime.cuda.code.held import holding, runnable
+
+    class Module:
+        pass
+
+    memo = Bounded(1)
+    memo[0] = early = runnable(Module())
+    gone = weakref.ref(runnable(Module()))
+    with holding() as graph, holding() as other:
+        memo[1] = late = runnable(Module())
+        seen = [weakref.ref(early), weakref.ref(late)]
+        del early, late
+        memo[2] = runnable(Module())
+        assert gone() is None and all(ref() is not None for ref in seen)
+    after = runnable(Module())
+    assert {ref() for ref in seen} <= set(graph) == set(other) and after not in graph
+    del graph
+    assert all(ref() is not None for ref in seen)
+    del other
+    assert not any(ref() for ref in seen)
