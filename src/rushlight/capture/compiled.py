@@ -16,12 +16,12 @@ from ..base.errors import HostReadError
 from ..core.compiling import again, meeting
 from ..core.modes import switches
 from ..core.tensor import Tensor
-from ..runtime.thread import here
+from ..runtime.thread import PACKING, WATCHED, here
 from .record.effects import RANDOM_STATE
 from .record.executed import Seen, can_watch
 from .record.recorder import CannotCapture
 from .record.recording import Recording, check
-from .replay.replay import Replay, SharedArguments
+from .replay.replay import Replay, SharedArguments, Unfinished
 from .state import tree
 from .state.keys import arguments_overlap, like_these, mode, signature
 from .state.watch import NotReady
@@ -32,6 +32,7 @@ PROGRAMS = 16  # kept per function; the oldest goes
 _TRIES = 5  # recordings in a row that may disagree before the function stays eager
 _RECENT = 3  # recordings that wait for one that agrees
 _STATES = 6  # programs for one kind of arguments, in different states of Python
+_OBJECTS = 8  # without a dict of their own, whose methods one function has programs for
 _CHURN = 32  # programs thrown away by changed state before the function stays eager
 
 
@@ -48,6 +49,8 @@ class Compiled:
         self.entries: OrderedDict[Any, Entry] = OrderedDict()
         self.told: set[str] = set()
         _everyone.add(self)
+        # Methods of classes, and of objects without a dict.
+        self.bound: OrderedDict[int, Bound] = OrderedDict()
         self.gathered: list[Any] = []  # steps over loaders whose data lie on the device
         self.last: Entry | None = None
 
@@ -83,16 +86,28 @@ class Compiled:
             or here.recorder is not None
             or here.stance == "force_eager"
             or switches.anomaly
+            or here.state & PACKING  # hooks for what graphs save, of whoever calls
+            or here.function_modes
+            or (here.state & WATCHED and any(getattr(s, "asks", False) for s in here.listeners))
         )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        bound = instance.__dict__.get(("_compiled", id(self)))
-        if bound is None:
-            bound = Compiled(self.fn.__get__(instance), self.fullgraph)
-            instance.__dict__[("_compiled", id(self))] = bound
-        return bound
+        # Its programs hold the object, so they must die with it: where it has a dict, they live there.
+        own = getattr(instance, "__dict__", None)
+        key = f"_compiled_{id(self):x}"
+        held = own.get(key) if isinstance(own, dict) else self.bound.get(id(instance))
+        # It may belong to the object that this one was copied from, or to a function that is no more.
+        if held is None or held.instance is not instance or held.owner is not self:
+            held = Bound(self, instance)
+            if isinstance(own, dict):
+                own[key] = held
+            else:
+                self.bound[id(instance)] = held
+                if len(self.bound) > _OBJECTS:
+                    self.bound.popitem(last=False)
+        return held.compiled
 
     def tell(self, what: str) -> None:
         """Warn once of one thing."""
@@ -168,8 +183,24 @@ class Compiled:
         """Forget every program."""
         self.entries.clear()
         self.gathered.clear()
+        self.bound.clear()
         self.told.clear()
         self.last = None
+
+
+class Bound:
+    """A compiled method of one object; copies and pickles of the object begin without programs."""
+
+    def __init__(self, owner: Compiled | None = None, instance: Any = None) -> None:
+        self.owner, self.instance = owner, instance
+        if owner is not None:
+            self.compiled = Compiled(owner.fn.__get__(instance), owner.fullgraph)
+
+    def __reduce__(self) -> Any:
+        return Bound, ()
+
+    def __deepcopy__(self, memo: dict) -> Bound:
+        return Bound()
 
 
 class Entry:
@@ -191,7 +222,11 @@ class Entry:
     def call(self, args: tuple, kwargs: dict, tensors: Sequence[Tensor]) -> Any:
         for program in self.programs:
             if program.obstacle(tensors) is None:
-                return program(tensors)
+                try:
+                    return program(tensors)
+                except Unfinished:
+                    pass  # the function itself meets what the kernel refused, and may know what to do
+                return self.owner.fn(*args, **kwargs)
         if self.eager is not None:
             return self.owner.fn(*args, **kwargs)
         if self.careful and arguments_overlap(tensors):

@@ -12,7 +12,7 @@ from ...runtime.cpu.quiet import quiet
 from ...runtime.door import run
 from ..program.arena import plan
 from ..program.instructions import Instruction, Program
-from ..program.slots import ARGUMENT, MADE, Slot
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from . import cpu_into as into
 
 
@@ -31,6 +31,7 @@ class CpuReplay:
         self.program = program
         self.names: dict[str, Any] = {"copyto": np.copyto, "asarray": np.asarray}
         self.statics: dict[int, np.ndarray] = {}
+        self.file = f"<program of {len(program)}>"
         self.user: Any = None  # a weak reference to the node whose backward is still to come
         self.ran: list[np.ndarray] = []  # what the host had brought up to date, once it was read
         self.cut = program.hand_over
@@ -151,6 +152,7 @@ class CpuReplay:
     def _emit_all(self) -> None:
         program, cut = self.program, self.cut
         self.lines: list[str] = []
+        self.starts: list[tuple[int, int]] = []  # lines of the code, and the instructions there
         if any(s.fed for s in program.storages):
             self.lines.append(f"{self._name(self.ran, 'ran')}.clear()")
         for storage in program.storages:
@@ -174,6 +176,8 @@ class CpuReplay:
     def _emit_range(self, start: int, end: int, last: dict[int, list[int]]) -> None:
         for at in range(start, end):
             ins = self.program.instructions[at]
+            if self.cut is None or at < self.cut:
+                self.starts.append((len(self.lines) + 2, at))  # the first line is `def`
             self._emit(ins)
             for s in ins.reads:
                 if s.storage.fed:
@@ -181,6 +185,22 @@ class CpuReplay:
                     self.lines.append(f"{noted}({self._name(s.storage.array, 'fed')})")
             for number in last.get(at, ()):
                 self.lines.append(f"v{number} = None")
+
+    def left_traces(self, error: BaseException) -> bool:
+        """Whether a run that failed had changed anything that lasts before: memory of the function's own, a random stream."""
+        tb, line = error.__traceback__, None
+        while tb is not None:
+            if tb.tb_frame.f_code.co_filename == self.file:
+                line = tb.tb_lineno
+            tb = tb.tb_next
+        if line is None:
+            return True
+        ran = [at for first, at in self.starts if first <= line]
+        return any(  # what is called random and gives nothing is a check, which may not be moved
+            (ins.kernel.random and ins.outputs)
+            or any(s.storage.kind in (STATE, CONSTANT) for s in ins.writes)
+            for ins in self.program.instructions[: max(ran, default=0) + 1]
+        )
 
     def _crossing(self, cut: int) -> list[str]:
         """Fresh arrays made before the cut and used after it."""
@@ -245,7 +265,7 @@ class CpuReplay:
         source = f"def replay({parameter}):\n" + "".join(f"    {line}\n" for line in body)
         self.source = getattr(self, "source", "") + source
         scope = dict(self.names)
-        exec(compile(source, f"<program of {len(self.program)}>", "exec"), scope)
+        exec(compile(source, self.file, "exec"), scope)
         return quiet(scope["replay"])
 
 

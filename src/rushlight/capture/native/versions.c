@@ -1,48 +1,90 @@
-/* Whether dicts are as they were: a number that CPython raises with every change, read without looking inside.
+/* Whether dicts and classes are as they were: numbers that CPython raises with every change, read without looking inside.
  *
- * Versions(dicts) notes them; same() compares. Python 3.11 keeps a number in every dict; from 3.12 on dicts can
- * be watched instead, and one number stands for all of them. */
+ * Versions(dicts, classes) notes them; same() compares. Python 3.11 keeps a number in every dict and every class; from
+ * 3.12 on both can be watched instead: one number stands for all dicts, another one for everything that is noted together
+ * with classes, which hardly ever changes. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 typedef struct {
     PyObject_HEAD
-    PyObject *dicts; /* a tuple, which keeps them alive */
-    uint64_t *tags;
+    PyObject *dicts;   /* a tuple, which keeps them alive */
+    PyObject *classes; /* a tuple, too; what a class inherits counts as its own */
+    uint64_t *tags;    /* of the dicts, then of the classes */
 } Versions;
 
+/* A look-up gives a class a number again that lost its own to a change. */
+static int give_number(PyObject *class)
+{
+    PyObject *found = PyObject_GetAttrString(class, "__init__"); /* `type` has no say in that */
+    if (!found)
+        PyErr_Clear();
+    Py_XDECREF(found);
+    return 0;
+}
+
 #if PY_VERSION_HEX >= 0x030C0000
-static int watcher = -1;
-static uint64_t generation = 0;
+static int watchers[2] = {-1, -1}, class_watcher = -1;
+static uint64_t generations[2] = {0, 0};
 
 static int on_change(PyDict_WatchEvent event, PyObject *dict, PyObject *key, PyObject *value)
 {
     if (event != PyDict_EVENT_DEALLOCATED)
-        generation++;
+        generations[0]++;
+    return 0;
+}
+
+static int on_change_beside_classes(PyDict_WatchEvent event, PyObject *dict, PyObject *key, PyObject *value)
+{
+    if (event != PyDict_EVENT_DEALLOCATED)
+        generations[1]++;
+    return 0;
+}
+
+static int on_class_change(PyTypeObject *class)
+{
+    generations[1]++;
     return 0;
 }
 
 static int note(Versions *self)
 {
-    Py_ssize_t n = PyTuple_GET_SIZE(self->dicts);
+    Py_ssize_t n = PyTuple_GET_SIZE(self->dicts), m = PyTuple_GET_SIZE(self->classes);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (PyDict_Watch(watcher, PyTuple_GET_ITEM(self->dicts, i)) < 0)
+        if (PyDict_Watch(watchers[m > 0], PyTuple_GET_ITEM(self->dicts, i)) < 0)
             return -1;
-    self->tags[0] = generation;
+    for (Py_ssize_t i = 0; i < m; i++) {
+        PyObject *class = PyTuple_GET_ITEM(self->classes, i);
+        if (PyType_Watch(class_watcher, class) < 0 || give_number(class) < 0)
+            return -1;
+    }
+    self->tags[0] = generations[m > 0];
     return 0;
 }
 
 static int is_same(Versions *self)
 {
-    return self->tags[0] == generation;
+    return self->tags[0] == generations[PyTuple_GET_SIZE(self->classes) > 0];
 }
 #else
+static uint64_t number_of(PyObject *class)
+{
+    PyTypeObject *t = (PyTypeObject *)class;
+    return PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG) ? t->tp_version_tag : 0;
+}
+
 static int note(Versions *self)
 {
-    Py_ssize_t n = PyTuple_GET_SIZE(self->dicts);
+    Py_ssize_t n = PyTuple_GET_SIZE(self->dicts), m = PyTuple_GET_SIZE(self->classes);
     for (Py_ssize_t i = 0; i < n; i++)
         self->tags[i] = ((PyDictObject *)PyTuple_GET_ITEM(self->dicts, i))->ma_version_tag;
+    for (Py_ssize_t i = 0; i < m; i++) {
+        PyObject *class = PyTuple_GET_ITEM(self->classes, i);
+        if (give_number(class) < 0)
+            return -1;
+        self->tags[n + i] = number_of(class);
+    }
     return 0;
 }
 
@@ -52,33 +94,41 @@ static int is_same(Versions *self)
     for (Py_ssize_t i = 0; i < n; i++)
         if (self->tags[i] != ((PyDictObject *)PyTuple_GET_ITEM(self->dicts, i))->ma_version_tag)
             return 0;
+    Py_ssize_t m = PyTuple_GET_SIZE(self->classes);
+    for (Py_ssize_t i = 0; i < m; i++) {
+        uint64_t tag = self->tags[n + i];
+        if (!tag || tag != number_of(PyTuple_GET_ITEM(self->classes, i)))
+            return 0;
+    }
     return 1;
 }
 #endif
 
 static PyObject *versions_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *given;
-    if (!PyArg_ParseTuple(args, "O", &given))
+    PyObject *given, *given_classes = NULL;
+    if (!PyArg_ParseTuple(args, "O|O", &given, &given_classes))
         return NULL;
-    PyObject *dicts = PySequence_Tuple(given);
-    if (!dicts)
-        return NULL;
-    Py_ssize_t n = PyTuple_GET_SIZE(dicts);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (!PyDict_Check(PyTuple_GET_ITEM(dicts, i))) {
-            Py_DECREF(dicts);
-            PyErr_SetString(PyExc_TypeError, "Versions() needs dicts");
-            return NULL;
-        }
-    }
     Versions *self = (Versions *)type->tp_alloc(type, 0);
-    if (!self) {
-        Py_DECREF(dicts);
+    if (!self)
+        return NULL;
+    self->dicts = PySequence_Tuple(given);
+    self->classes = given_classes ? PySequence_Tuple(given_classes) : PyTuple_New(0);
+    if (!self->dicts || !self->classes) {
+        Py_DECREF(self);
         return NULL;
     }
-    self->dicts = dicts;
-    self->tags = PyMem_Calloc(n + 1, sizeof(uint64_t));
+    Py_ssize_t n = PyTuple_GET_SIZE(self->dicts), m = PyTuple_GET_SIZE(self->classes), right = 1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        right = right && PyDict_Check(PyTuple_GET_ITEM(self->dicts, i));
+    for (Py_ssize_t i = 0; i < m; i++)
+        right = right && PyType_Check(PyTuple_GET_ITEM(self->classes, i));
+    if (!right) {
+        Py_DECREF(self);
+        PyErr_SetString(PyExc_TypeError, "Versions() needs dicts and classes");
+        return NULL;
+    }
+    self->tags = PyMem_Calloc(n + m + 1, sizeof(uint64_t));
     if (!self->tags || note(self) < 0) {
         Py_DECREF(self);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
@@ -89,12 +139,14 @@ static PyObject *versions_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static int versions_traverse(Versions *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->dicts);
+    Py_VISIT(self->classes);
     return 0;
 }
 
 static int versions_clear(Versions *self)
 {
     Py_CLEAR(self->dicts);
+    Py_CLEAR(self->classes);
     return 0;
 }
 
@@ -108,18 +160,18 @@ static void versions_dealloc(Versions *self)
 
 static PyObject *versions_same(Versions *self, PyObject *unused)
 {
-    return PyBool_FromLong(self->dicts && is_same(self));
+    return PyBool_FromLong(self->dicts && self->classes && is_same(self));
 }
 
 static PyObject *versions_renew(Versions *self, PyObject *unused)
 {
-    if (self->dicts && note(self) < 0)
+    if (self->dicts && self->classes && note(self) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef versions_methods[] = {
-    {"same", (PyCFunction)versions_same, METH_NOARGS, "Whether no dict was changed since."},
+    {"same", (PyCFunction)versions_same, METH_NOARGS, "Whether no dict and no class was changed since."},
     {"renew", (PyCFunction)versions_renew, METH_NOARGS, "From now on, changes from here on count."},
     {NULL, NULL, 0, NULL},
 };
@@ -129,7 +181,7 @@ static PyTypeObject VersionsType = {
     .tp_name = "rushlight.capture._versions.Versions",
     .tp_basicsize = sizeof(Versions),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Dicts, and whether they are as they were.",
+    .tp_doc = "Dicts and classes, and whether they are as they were.",
     .tp_new = versions_new,
     .tp_dealloc = (destructor)versions_dealloc,
     .tp_traverse = (traverseproc)versions_traverse,
@@ -138,7 +190,7 @@ static PyTypeObject VersionsType = {
 };
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_versions", "Whether dicts are as they were.", -1, NULL,
+    PyModuleDef_HEAD_INIT, "_versions", "Whether dicts and classes are as they were.", -1, NULL,
 };
 
 PyMODINIT_FUNC PyInit__versions(void)
@@ -146,8 +198,10 @@ PyMODINIT_FUNC PyInit__versions(void)
     if (PyType_Ready(&VersionsType) < 0)
         return NULL;
 #if PY_VERSION_HEX >= 0x030C0000
-    watcher = PyDict_AddWatcher(on_change);
-    if (watcher < 0)
+    watchers[0] = PyDict_AddWatcher(on_change);
+    watchers[1] = PyDict_AddWatcher(on_change_beside_classes);
+    class_watcher = PyType_AddWatcher(on_class_change);
+    if (watchers[0] < 0 || watchers[1] < 0 || class_watcher < 0)
         return NULL;
 #endif
     PyObject *made = PyModule_Create(&module);

@@ -95,6 +95,7 @@ def _telling(plain: Any, what: str) -> Any:
             here.notice(f"{what}, which a replay would not,")
         return plain(*args, **kwargs)
 
+    function.__name__ = function.__qualname__ = getattr(plain, "__name__", "function")
     return function
 
 

@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 import threading
+import typing
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
@@ -31,7 +32,8 @@ from ..state.known import (
     may_enter,
 )
 
-_RUNTIME = __name__.partition(".")[0] + ".runtime."
+_PACKAGE = __name__.partition(".")[0] + "."
+_RUNTIME = _PACKAGE + "runtime."
 _LEANED_ON = frozenset((
     "abc codecs _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
     "importlib inspect numbers operator os posixpath re threading types typing weakref"
@@ -91,13 +93,17 @@ class Seen:
         self.codes: dict[CodeType, set[int]] = {}  # offsets of instructions, of code that is read
         self.asked: dict[int, tuple[Any, set[str]]] = {}  # attributes by getattr and the like
         self.whole: dict[int, Any] = {}  # objects all of whose attributes matter
+        self.tables: dict[int, dict] = {}  # names of our own modules whose code ran
+        self.abstract = False  # whether abstract classes were asked what they take in
         self.calls = 0
         self.strange: str | None = None  # what it called that is not known
         self.complete = True  # whether nothing hid any instruction
 
     def absorb(self, now: Seen, reached: dict[int, Any]) -> bool:
         """Add what a call ran, of objects those that outlive it; whether anything was new."""
-        grown, self.calls = False, self.calls + 1
+        grown, self.calls = now.abstract and not self.abstract, self.calls + 1
+        self.tables.update(now.tables)
+        self.abstract = self.abstract or now.abstract
         for code, ran in now.codes.items():
             mine = self.codes.setdefault(code, set())
             grown |= not ran <= mine
@@ -198,11 +204,17 @@ class Watching:
     def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         code, back = frame.f_code, frame.f_back
         if self.is_ours(frame):
+            table = frame.f_globals
+            if id(table) not in self.seen.tables and _is_our_module(table):
+                self.seen.tables[id(table)] = table
             hidden = "weakref" in code.co_filename or code in BELOW
             if back is not None and not self.is_ours(back) and not hidden:
                 self._entry(frame, back)
             return None
         if frame.f_globals.get("__name__") in _ABSTRACT and code.co_name in _CHECKS:
+            if back is not None and not self.is_ours(back):
+                self.seen.abstract = True
+                self._protocol(frame.f_locals, back)
             self.acting.add(
                 id(frame)
             )  # what classes an abstract class takes in: asked once, then remembered
@@ -251,6 +263,19 @@ class Watching:
 
         return checked
 
+    def _protocol(self, given: Any, back: FrameType) -> None:
+        """An object or a class is asked for the members that a protocol names."""
+        cls = given.get("cls")
+        if not getattr(cls, "_is_protocol", False):
+            return
+        names = getattr(typing, "_get_protocol_attrs", None)
+        if names is None:
+            self.seen.refuse("isinstance() with a protocol", back)
+            return
+        for value in (given.get("instance"), given.get("other"), given.get("subclass")):
+            for name in names(cls):
+                self.seen.ask(value, name)
+
     def _entry(self, frame: FrameType, back: FrameType) -> None:
         """A trusted function is called by code that is read."""
         module, name = frame.f_globals.get("__name__") or "", frame.f_code.co_name
@@ -279,6 +304,12 @@ def _line(frame: FrameType) -> str:
 def _is_of_library(file: str) -> bool:
     """Whether a file belongs to Python's standard library; installed packages lie in a folder of it."""
     return file.startswith(_LIBRARY) and "-packages" + os.sep not in file
+
+
+def _is_our_module(table: dict[str, Any]) -> bool:
+    """Whether these are the global names of a module of this package."""
+    name = table.get("__name__") or ""
+    return name.startswith(_PACKAGE) and vars(sys.modules.get(name, object)) is table
 
 
 def _is_below(frame: FrameType) -> bool:
@@ -361,6 +392,7 @@ def _noting(name: str) -> Any:
                 watching.seen.whole[id(args[0])] = args[0]
         return plain(*args)
 
+    stand_in.__name__ = stand_in.__qualname__ = name
     return stand_in
 
 

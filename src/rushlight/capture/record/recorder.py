@@ -6,6 +6,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from math import copysign
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...runtime.door import Kernel
 from ...runtime.sparse_array import SparseArray
 from ..program.instructions import Instruction, Program
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
+from .flow import destination
 from .reads import Reading, watched
 
 # Kernels whose results have another shape when the values differ: a program has one shape each.
@@ -60,7 +62,7 @@ class Recorder:
         self.owned = owned  # id of array -> what it is, for memory that outlives the call
         self.fed = fed  # arrays the host refreshes before each replay, known while it goes on
         self.first_values: dict[int, Any] = {}  # storage number -> values at first sight
-        self.reads: list[tuple[Any, Slot]] = []  # values that the host read: (marker, slot)
+        self.readings: list[Reading] = []  # of numbers that are handed back to the caller
         self.again = 0  # not 0 while a checkpoint computes something once more
         self.trouble: str | None = None  # why it cannot be replayed
         self.watching: Any = None  # who notes the instructions of Python meanwhile
@@ -205,10 +207,18 @@ class Recorder:
     def _host_read(self, a: Any, call: Callable[[], Any]) -> Any:
         """Give the host a value. A replay is only possible if the number is returned to the caller without being used."""
         values = call()
-        if a.size != 1 or not _by_item():
+        asking = _asking()
+        if a.size != 1 or asking is None or self.watching is None:
             self.complain(f"reads the values of a tensor {list(a.shape)} on the host")
             return values
-        return watched(values, Reading(self, self.slot_of(a), user_line()))
+        found = destination(asking, self.watching.start)
+        if found == "used":
+            self.complain("reads a tensor's value on the host (item())")
+        if found != "returned":
+            return values
+        reading = Reading(self, self.slot_of(a), user_line())
+        self.readings.append(reading)
+        return watched(values, reading)
 
     def complain(self, what: str, line: str | None = None) -> None:
         """Note, once, why this call cannot be replayed."""
@@ -298,14 +308,14 @@ def values_decide(kernel: Kernel, arrays: Sequence[Any]) -> bool:
     return kernel.name in VALUES_DECIDE
 
 
-def _by_item() -> bool:
-    """Whether the host read at work was asked for by `Tensor.item`."""
+def _asking() -> FrameType | None:
+    """Who called `Tensor.item`, where that asked for the host read at work."""
     frame: Any = sys._getframe(2)
     for _ in range(8):
         if frame is None or frame.f_code is Tensor.item.__code__:
-            return frame is not None
+            return None if frame is None else frame.f_back
         frame = frame.f_back
-    return False
+    return None
 
 
 def same(a: Any, b: Any) -> bool:

@@ -8,15 +8,21 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from ...base.spelling import home_of
 from ...core.op import FREED
 from ...core.tensor import Tensor
+from ...core.views import current_edge, steps_of
 from ...runtime.devices import nothing_reused
 from ...runtime.door import collecting_replay_hooks, listening
+from ...runtime.meta_array import MetaArray
 from ...runtime.thread import here
 from ..program.instructions import Program
-from ..program.slots import CONSTANT, Slot
+from ..program.slots import CONSTANT, MADE, Slot
 from ..state import tree
-from ..state.keys import mode
+from ..state.keys import attributes, mode
+from ..state.kinds import equal, hooks_on
 from ..state.known import TENSOR_SECRETS
 from ..state.watch import Watch
 from .backward import Backward
@@ -26,6 +32,8 @@ from .host_work import HostWork
 from .inside import inside
 from .outside import graphs_end_at
 from .recorder import Recorder, host_read_error, is_array, reach, same
+
+_OF_BASE = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
 
 
 def _may_have_one(t: Tensor) -> bool:
@@ -40,7 +48,8 @@ class Recording:
         self.seen = Seen() if seen is None else seen
         self.guessed = not self.seen.calls  # nothing is known yet of what the code does
         self.tensors: list[Tensor] = []
-        tree.flatten((args, kwargs), self.tensors)
+        self.shape = tree.flatten((args, kwargs), self.tensors)
+        self.looks = [_look_of(t) for t in self.tensors]
         self.watch = Watch(fn, tree.leaves((args, kwargs)), None if self.guessed else self.seen)
         self.leaves = self._leaves()
         places = {id(t): i for i, t in enumerate(self.tensors)}
@@ -66,6 +75,10 @@ class Recording:
         self.recorder = Recorder(given, self.watch.owned(), fed)
         del given
         self.recorder.strict = fullgraph
+        if any(t._a.__class__ is MetaArray for t in self.tensors):
+            self.recorder.complain(
+                "is given a tensor without values (on the device meta)", "its call"
+            )
         forget_casts()
         before, now = mode(), Seen()
         with (
@@ -83,6 +96,8 @@ class Recording:
         if mode() != before:
             now.strange = now.strange or "it changes a mode of the thread or a setting"
         del lasting  # kept alive until here, because the recorder knows them by their ids
+        self.changed = self._changed_arguments()
+        self.lists = {id(v) for v in tree.containers((self.args, self.kwargs))}
         del self.fn, self.args, self.kwargs
         if self.watch.mentioned & SEEDING:
             self.recorder.complain("sets the seed of random numbers", "its code")
@@ -98,6 +113,18 @@ class Recording:
         self.ran, self.strange = list(now.codes), now.strange
         for hook in hooks:
             fed.extend(hook.arrays)
+
+    def _changed_arguments(self) -> str | None:
+        """What the call has done to its arguments beside writing values into their memory."""
+        for i, (t, before) in enumerate(zip(self.tensors, self.looks)):
+            now = _look_of(t)
+            if now[0] is not before[0] or now[1] is not before[1] or now[2:] != before[2:]:
+                return f"the memory, history, hooks or attributes of argument {i}"
+        now_there: list[Tensor] = []
+        same_shape = tree.flatten((self.args, self.kwargs), now_there) == self.shape
+        if not same_shape or list(map(id, now_there)) != list(map(id, self.tensors)):
+            return "a container among the arguments"
+        return None
 
     def _notice(self, what: str) -> None:
         """The call prints, logs or opens a file; a first call may well be alone in that."""
@@ -130,7 +157,7 @@ class Recording:
 
     def analyse(self) -> None:
         """See what the call did; apart from the call, whose result stands whatever happens here."""
-        self.impure = self.watch.changed()
+        self.impure = self.watch.changed() or self.changed
         if self.impure is None:
             for o, before in zip(self.watch.optimizers, self.numbers):
                 if _numbers(o) != before:
@@ -158,9 +185,7 @@ class Recording:
     def _finish(self) -> None:
         rec = self.recorder
         self.result_slots: list[Slot] = []
-        self.leaf_makers: list[Any] = []
-        for value in tree.leaves(self.result):
-            self.leaf_makers.append(self._describe(value))
+        self._describe_results()
         self.exit_grads = [
             self._grad(t, before) for t, before in zip(self.leaves, self.entry_grads)
         ]
@@ -171,21 +196,74 @@ class Recording:
         self.program: Program = rec.program(self.result_slots)
         self.entry_rules = self._entry_rule()
 
+    def _describe_results(self) -> None:
+        """How a replay makes the leaves of the result, and behind them the tensors that several of them are views of."""
+        found = tree.leaves(self.result)
+        tensors = [t for t in found if isinstance(t, Tensor)]
+        self.places = {id(t): i for i, t in reversed(list(enumerate(found)))}  # their first places
+        bases = [b for t in {id(t): t for t in tensors}.values() if (b := t._base) is not None]
+        for b in bases:
+            several = sum([b is other for other in bases]) > 1
+            if several and id(b) not in self.places and self._is_made(b):
+                self.places[id(b)] = len(found)
+                found.append(b)
+        self.leaf_makers: list[Any] = []
+        self.found = found
+        for value in found:
+            self.leaf_makers.append(self._describe(value))
+        del self.found
+        given = [getattr(v, "reading", None) for v in found]
+        for reading in self.recorder.readings:
+            if not any(
+                r is reading for r in given
+            ):  # a function of C between here and there took it
+                reading.used("item()")
+        kept = tree.containers(self.result)
+        if any(isinstance(k, Tensor) for v in kept if isinstance(v, dict) for k in v):
+            self.recorder.complain("returns a dict with tensors for keys", "its return")
+        lists = [id(v) for v in kept]
+        if len(set(lists)) != len(lists) or any(
+            n in self.lists or n in self.watch.objects for n in lists
+        ):
+            self.recorder.complain("returns a list or dict that is elsewhere, too,", "its return")
+
+    def _is_made(self, t: Tensor) -> bool:
+        """Whether the call made a tensor, and its memory."""
+        slot = self.recorder.slots.get(id(t._a))
+        return slot is not None and slot.storage.kind == MADE
+
+    def _source(self, value: Tensor) -> tuple | None:
+        """What a result is a view of, as far as it can be seen from outside, and the way from there."""
+        base, given, kept = value._ext.base, enumerate(self.tensors), self.watch.held
+        for source in (*[("argument", i, t) for i, t in given], *[("same", t, t) for t in kept]):
+            t, steps, spec = source[2], [], value._ext.spec
+            mine = t._ext.spec if t._ext is not None and t._ext.base is base else None
+            while (mine is not None or t is base) and spec is not mine and spec is not None:
+                steps.append(spec[:2])
+                spec = spec[2]
+            if spec is mine and steps:
+                return source[:2], tuple(reversed(steps))
+        if id(base) in self.places and self._is_made(base):
+            return ("place", self.places[id(base)]), steps_of(value._ext.spec)
+        return None
+
     def _describe(self, value: Any) -> tuple:
         """How a replay makes one leaf of the result: (kind, ...)."""
+        here_at = len(self.leaf_makers)
         if isinstance(value, Tensor):
             for i, t in enumerate(self.tensors):
                 if t is value:
                     return ("argument", i)
             if id(value) in self.watch.tensors:
                 return ("same", value)
-            slot = self.recorder.slot_of(value._a)
-            edge = value._edge
-            if edge is not None and not _spent(edge[0]):
-                self.live.append((len(self.leaf_makers), value))
-            failure = None if edge is None else _first_failure(edge[0])
-            name = None if edge is None else edge[0].name()
-            return ("tensor", self.add_result(slot), name, failure)
+            if self.places[id(value)] != here_at:
+                return ("again", self.places[id(value)])
+            source = None if value._base is None else self._source(value)
+            if source is not None:
+                # Made as the function made it, so that both know of what is written into either.
+                self._check_result(value)
+                return ("view", (*source, value._ext.no_grad_view))
+            return self._describe_tensor(value)
         reading = getattr(value, "reading", None)
         if reading is not None and isinstance(value, (int, float)):
             return (
@@ -196,6 +274,46 @@ class Recording:
         if is_array(value):
             self.recorder.complain("returns a NumPy array", "its return")
         return ("value", value)
+
+    def _describe_tensor(self, value: Tensor) -> tuple:
+        self._check_result(value)
+        slot = self.recorder.slot_of(value._a)
+        edge = value._edge
+        if edge is not None and not _spent(edge[0]):
+            self.live.append((len(self.leaf_makers), value))
+        failure = None if edge is None else _first_failure(edge[0])
+        name = None if edge is None else edge[0].name()
+        quiet = value.is_inference()
+        return ("tensor", self.add_result(slot), name, failure, quiet, self._counter(value))
+
+    def _counter(self, value: Tensor) -> tuple | None:
+        """Whose version counter a result shares: what `detach()` gives is no view, but has the counter of its source."""
+        cell = value._ver
+        if cell is None:
+            return None
+        for i, t in enumerate(self.tensors):
+            if t._ver is cell:
+                return ("argument", i)
+        for t in self.watch.held:
+            if t._ver is cell:
+                return ("same", t)
+        for place, (t, maker) in enumerate(zip(self.found, self.leaf_makers)):
+            if maker[0] == "tensor" and t._ver is cell:
+                return ("place", place)
+        return None
+
+    def _check_result(self, value: Tensor) -> None:
+        """A replay makes plain tensors: results of graphs, or without any history."""
+        edge = current_edge(value)
+        what = None
+        if value.__class__ is not Tensor:
+            what = f"a new {value.__class__.__name__}"
+        elif vars(value):
+            what = f"a tensor with an attribute {min(map(str, vars(value)))}"
+        elif edge is not None and (value.is_leaf or value.retains_grad):
+            what = "a new leaf" if value.is_leaf else "a tensor that retains its gradient"
+        if what is not None:
+            self.recorder.complain(f"returns {what}", "its return")
 
     def add_result(self, slot: Slot) -> int:
         """The place of a slot among the results."""
@@ -255,7 +373,8 @@ class Recording:
                 return float.__pos__(value)
             return int.__pos__(value) if isinstance(value, int) else value
 
-        return tree.rebuild(self.result, leaf)
+        numbers = [v for v in tree.leaves(self.result) if getattr(v, "reading", None) is not None]
+        return tree.rebuild(self.result, leaf) if numbers else self.result
 
     def forget(self) -> None:
         """Free the arrays of the call: only its program is compared with that of the next call."""
@@ -333,7 +452,44 @@ def _same_values(a: Any, b: Any) -> bool:
 
 
 def _same_makers(a: list[tuple], b: list[tuple]) -> bool:
-    return len(a) == len(b) and all(same(x[:2], y[:2]) for x, y in zip(a, b))
+    return len(a) == len(b) and all(map(_same_maker, a, b))
+
+
+def _same_maker(a: tuple, b: tuple) -> bool:
+    if a[0] != b[0]:
+        return False
+    if a[0] == "value":
+        return equal(a[1], b[1]) or _same_constant(a[1], b[1])
+    if a[0] == "view":
+        (source, steps, quiet), (other, other_steps, other_quiet) = a[1], b[1]
+        ends = source[0] == other[0] and source[1] is other[1]
+        ops = [op for op, _ in steps] == [op for op, _ in other_steps]
+        attrs = same([at for _, at in steps], [at for _, at in other_steps])
+        return ends and ops and attrs and quiet == other_quiet
+    if a[0] == "same":
+        return a[1] is b[1]
+    counters = [m[5] if len(m) > 5 else None for m in (a, b)]
+    mine, theirs = [(c[0], c[1] if c[0] != "same" else id(c[1])) if c else c for c in counters]
+    return same(a[1:2] + a[4:5], b[1:2] + b[4:5]) and mine == theirs
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    """Values of kinds that nobody can change, beside those of Python."""
+    cls = type(a)
+    if cls is not type(b):
+        return False
+    if isinstance(a, np.generic):
+        return a.tobytes() == b.tobytes()
+    if cls in (range, slice) or home_of(cls).startswith(_OF_BASE):
+        return cls.__hash__ is not None and bool(a == b)
+    return False
+
+
+def _look_of(t: Tensor) -> tuple:
+    """What a call may change of a tensor beside its values."""
+    edge = t._edge
+    hooks = (t.retains_grad, None if edge is None else hooks_on(edge[0]))
+    return t._a, edge, hooks, attributes(t) if vars(t) else (), t.__class__
 
 
 def _spent(node: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -11,8 +12,10 @@ import numpy as np
 from ...base.locks import new_lock
 from ...core.gradients.tape import Node
 from ...core.memory import data_pointer, root_array
+from ...core.modes import set_grad_enabled
 from ...core.tensor import Tensor, tensor_over
-from ...core.views import current_edge
+from ...core.views import current_edge, extra
+from ...core.views import replay as view_again
 from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
@@ -52,6 +55,14 @@ class SpentNode(Node):
         )
 
 
+class Unfinished(Exception):
+    """A kernel of a program refused its values before anything that lasts was changed."""
+
+
+def _always(_: BaseException) -> bool:
+    return True
+
+
 class SharedArguments(CannotCapture):
     """Two arguments of this call share memory that the program writes; later calls may still be replayed."""
 
@@ -71,7 +82,7 @@ class Replay:
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
         first: tuple = self.makers[0] if self.shape is None and len(self.makers) == 1 else ("",)
-        self.alone = first[0] == "tensor" and r.backward is None
+        self.alone = first[0] == "tensor" and r.backward is None and first[5] is None
         self.spent = self._spent_node(first) if self.alone and first[2] else SpentNode("")
         self.complaint: str | None = None  # what had to be left out of the program
         _drop_unread(r)
@@ -307,8 +318,9 @@ class Replay:
                 edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
                 self.counters.count(tensors)  # what the call wrote itself is no change since then
                 node = ReplayNode(self, low, edges, saved)
-        except BaseException:
+        except BaseException as error:
             self.host_work.take_back(low.ran)
+            self._fail(error, low, tensors)
             raise
         for settle in self.after:
             settle()
@@ -331,6 +343,18 @@ class Replay:
         self.lent.measure()
         return result
 
+    def _fail(self, error: BaseException, low: Any, tensors: Sequence[Tensor]) -> None:
+        """A kernel refused its values: where nothing has happened yet the function runs anew, with its own handlers.
+
+        Otherwise arguments show what was written until then, as they would without a program.
+        """
+        if isinstance(error, Exception) and not getattr(low, "left_traces", _always)(error):
+            raise Unfinished from error
+        for i in self.written:
+            if i < len(tensors) and tensors[i] is not None:
+                tensors[i]._a[...] = low.arguments[i]
+        self.counters.count(tensors)
+
     def _spent_nodes(self, live: Sequence[int]) -> dict[int, SpentNode]:
         """By place, in the order of the nodes that would fail: a pass comes to the youngest first."""
         found = [
@@ -347,8 +371,8 @@ class Replay:
 
     def _one(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Tensor:
         """The result that is one tensor alone, most often the loss after its backward."""
-        _, place, label, _ = self.makers[0]
-        t = self._tensor(place, outs, tensors)
+        _, place, label, _, inference, _ = self.makers[0]
+        t = self._tensor(place, outs, tensors, inference)
         if label is not None:
             if self.spent.hooks or self.spent.pre_hooks:
                 self.spent = self._spent_node(
@@ -365,29 +389,13 @@ class Replay:
         return found
 
     def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
-        makers = enumerate(self.makers)
-        live = () if node is None else self.backward.outputs
-        spent = self._spent_nodes(live)
+        leaves = _Leaves(self, outs, tensors, node)
+        if self.shape is None:
+            return leaves.make(0)
+        places = itertools.count()
+        return tree.rebuild(self.shape, lambda _: leaves.make(next(places)))
 
-        def leaf(_: Any) -> Any:
-            place, maker = next(makers)
-            kind = maker[0]
-            if kind == "tensor":
-                t = self._tensor(maker[1], outs, tensors)
-                if place in live:
-                    t._edge = (node, live.index(place))
-                elif maker[2] is not None:
-                    t._edge = (spent[place], 0)
-                return t
-            if kind == "number":
-                return maker[2](outs[maker[1]].item())
-            if kind == "argument":
-                return tensors[maker[1]]
-            return maker[1]
-
-        return leaf(None) if self.shape is None else tree.rebuild(self.shape, leaf)
-
-    def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor]) -> Tensor:
+    def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor], inference: bool) -> Tensor:
         array, way = outs[i], self.returned[i]
         if way is None:
             if not self.lowered.fresh[i] or i in self.needed_later:
@@ -395,7 +403,61 @@ class Replay:
         elif way != "live":
             at, shift, slot = way
             array = _look(tensors[at]._a, shift, slot)
-        return tensor_over(array, self.lowered.array_type)
+        t = tensor_over(array, self.lowered.array_type)
+        if inference:
+            extra(t).inference = True
+        return t
+
+
+class _Leaves:
+    """The leaves of one call's result, each made once, as the recorded call described them."""
+
+    def __init__(self, replay: Replay, outs: tuple, tensors: Sequence[Tensor], node: Any) -> None:
+        self.replay, self.outs, self.tensors, self.node = replay, outs, tensors, node
+        self.live: Sequence[int] = () if node is None else replay.backward.outputs
+        self.spent = replay._spent_nodes(self.live)
+        self.made: dict[int, Any] = {}
+
+    def make(self, place: int) -> Any:
+        if place not in self.made:
+            found = self.made[place] = self._new(place)
+            if place in self.live:
+                found._edge = (self.node, self.live.index(place))
+            elif place in self.spent:
+                found._edge = (self.spent[place], 0)
+        return self.made[place]
+
+    def _new(self, place: int) -> Any:
+        kind, at, *rest = self.replay.makers[place]
+        if kind == "tensor":
+            t = self.replay._tensor(at, self.outs, self.tensors, rest[2])
+            if rest[3] is not None:
+                _share_counter(t, self._source(rest[3]))
+            return t
+        if kind == "number":
+            return rest[0](self.outs[at].item())
+        if kind == "argument":
+            return self.tensors[at]
+        if kind == "again":
+            return self.make(at)
+        if kind == "view":
+            source, steps, quiet = at
+            with set_grad_enabled(not quiet):
+                return view_again(self._source(source), steps)
+        return at
+
+    def _source(self, source: tuple) -> Tensor:
+        """The tensor that a result shares something with."""
+        what, which = source
+        if what == "argument":
+            return self.tensors[which]
+        return self.make(which) if what == "place" else which
+
+
+def _share_counter(t: Tensor, source: Tensor) -> None:
+    if source._ver is None:
+        source._ver = [0]
+    t._ver = source._ver
 
 
 def _drop_unread(r: Recording) -> None:

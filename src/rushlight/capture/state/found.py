@@ -25,7 +25,9 @@ class Found:
         self.mentioned: set[str] = set()  # every name in the code
         self.asked: dict[int, tuple[Any, set[str]]] = {}  # attributes of one object each
         self.whole: set[int] = set()  # objects all of whose attributes matter, by id
-        self.reflective = False  # whether it asks `object` for attributes of anything
+        self.reflective = (
+            False  # whether it asks for attributes of anything by other means than names
+        )
         self.announced: set[int] = set()  # tables of modules, which hardly ever change
         if seen is not None:
             self.asked.update({k: (v, set(names)) for k, (v, names) in seen.asked.items()})
@@ -42,7 +44,9 @@ class Found:
         self.rows: list[tuple[str, Any, Any, Any]] = []  # label, table, key, value
         self.noted: set[tuple[int, Any]] = set()  # rows that are there already
         self.members: set[tuple[int, str]] = set()  # of classes
-        self.lengths: list[tuple[str, Any, int]] = []
+        # Classes: label, the class, its names, and what it has under them where its code is not read.
+        self.classes: dict[int, tuple[str, type, tuple, tuple | None]] = {}
+        self.code: list[tuple[str, dict, tuple, tuple]] = []  # functions of our own modules
         self.contents: list[tuple[str, Any, tuple]] = []  # of lists and the like
         self.tables: list[tuple[str, Any, tuple, tuple]] = []  # dicts as a whole: keys, values
         self.bytes: list[tuple[str, Any, Any]] = []  # NumPy arrays, and what they held
@@ -87,5 +91,9 @@ class Found:
             self.refused = why
 
 
+# Methods that tell of an object's attributes without naming them.
+TELLING = frozenset((
+    "__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__", "__dir__", "__copy__", "__deepcopy__",
+))  # fmt: skip
 # Methods of a class that see every name; in the code they are calls of super().
 _WHOLE = frozenset(("__getattribute__", "__setattr__", "__delattr__"))

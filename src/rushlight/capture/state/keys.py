@@ -7,10 +7,12 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.config import settings
+from ...base.device import get_default_device
 from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
 from ..record.recorder import overlap, reach
+from .tree import Same, flatten
 
 
 def signature(tensors: Sequence[Tensor]) -> tuple:
@@ -19,12 +21,20 @@ def signature(tensors: Sequence[Tensor]) -> tuple:
     seen: dict[int, int] = {}
     for i, t in enumerate(tensors):
         a = t._a
-        found.append((a.__class__, a.shape, a.dtype, a.strides, role(t)))
+        found.append((t.__class__, a.__class__, a.shape, a.dtype, a.strides, role(t)))
+        if t.__dict__:
+            found.append(attributes(t))
         for thing in (t, a):  # one tensor twice is not two tensors over one array
             first = seen.setdefault(id(thing), i)
             if first != i:
                 found.append((thing is t, first))
     return tuple(found)
+
+
+def attributes(t: Tensor) -> Any:
+    """What hangs on a tensor by names of the user's: numbers by type and value, other tensors by identity."""
+    own = t.__dict__.items()
+    return tuple([(k, Same(v) if isinstance(v, Tensor) else flatten(v, [])) for k, v in own])
 
 
 def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
@@ -39,13 +49,13 @@ def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
     return False
 
 
-PLAIN, LEAF, RESULT, HOOKED = range(4)  # roles of a tensor in autograd
+PLAIN, LEAF, RESULT, HOOKED, INFERRED = range(5)  # roles of a tensor in autograd
 
 
 def role(t: Tensor) -> int:
     """Whether a tensor has no history, is a leaf that wants its gradient, a result of a graph, or a leaf with hooks."""
     if t._edge is None:
-        return PLAIN
+        return INFERRED if t._ext is not None and t._ext.inference else PLAIN
     node = t._edge[0]
     if not isinstance(node, AccumulateGrad):
         return RESULT
@@ -57,7 +67,8 @@ def mode() -> tuple:
     state = here.state & (GRAD | INFERENCE | CASTING)
     casts = here.casts
     switches = (*casts.enabled.items(), *casts.dtype.items()) if state & CASTING else None
-    return state, dtypes.get_default_dtype(), switches, settings.numerics
+    default = get_default_device()
+    return state, dtypes.get_default_dtype(), default, switches, settings.numerics
 
 
 def like_these(tensors: Sequence[Tensor]) -> Callable[[tuple], bool] | None:
@@ -67,18 +78,24 @@ def like_these(tensors: Sequence[Tensor]) -> Callable[[tuple], bool] | None:
     """
     if len({id(t._a) for t in tensors}) != len(tensors) or not tensors:
         return None
-    scope: dict[str, Any] = {"Tensor": Tensor, "role": role, "mode": mode, "now": mode()}
+    if any(t.__dict__ for t in tensors):
+        return None
+    scope: dict[str, Any] = {"role": role, "mode": mode, "now": mode()}
     lines, parts = [], []
     for i, t in enumerate(tensors):
         a = t._a
         scope.update({f"c{i}": a.__class__, f"s{i}": a.shape, f"d{i}": a.dtype, f"r{i}": a.strides})
-        lines.append(f"    if not isinstance(t{i}, Tensor): return False")
+        scope[f"k{i}"] = t.__class__
+        lines.append(f"    if t{i}.__class__ is not k{i} or t{i}.__dict__: return False")
         lines.append(f"    a{i} = t{i}._a")
         parts.append(
             f"a{i}.__class__ is c{i} and a{i}.shape == s{i} and a{i}.dtype is d{i} "
             f"and a{i}.strides == r{i}"
         )
-        parts.append(f"role(t{i}) == {role(t)}" if t._edge is not None else f"t{i}._edge is None")
+        plain = t._edge is None and t._ext is None
+        parts.append(
+            f"t{i}._edge is None and t{i}._ext is None" if plain else f"role(t{i}) == {role(t)}"
+        )
         parts.extend(f"a{i} is not a{j}" for j in range(i))
     names = ", ".join(f"t{i}" for i in range(len(tensors)))
     variables = ", ".join(f"{n}={n}" for n in scope)

@@ -17,6 +17,7 @@ import os
 import re
 import types
 import weakref
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -108,11 +109,22 @@ _NUMPY_NOT = (
     "numpy._core._ufunc_config", "numpy._core.arrayprint", "numpy._core.memmap",
 )  # fmt: skip
 _TOP = {PACKAGE, f"{PACKAGE}.nn", f"{PACKAGE}.optim", f"{PACKAGE}.autograd", f"{PACKAGE}.jit"}
+# Functions that tell a setting which is no part of what a program is chosen by.
+_ASKS_FOR_SETTINGS = frozenset((
+    "get_num_threads", "get_num_interop_threads", "get_autocast_dtype", "is_autocast_cache_enabled",
+    "is_deterministic_algorithms_warn_only_enabled", "get_deterministic_debug_mode", "get_default_device",
+    "get_rng_state", "initial_seed", "get_state", "is_anomaly_check_nan_enabled",
+))  # fmt: skip
+# Functions that set a random stream of ours: they leave no instruction.
+_SETS_STREAMS = frozenset(
+    ("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng", "seed", "set_state")
+)
 _ASKS_THE_MACHINE = frozenset(("is_available", "device_count", "is_built"))
 # Facts about a tensor's memory (address, version, sharing), which no comparison before a call can predict.
 TENSOR_SECRETS = frozenset((
     "_version", "data_ptr", "untyped_storage", "storage", "_storage", "__array_interface__",
-    "__cuda_array_interface__", "__dlpack__", "share_memory_", "is_shared",
+    "__cuda_array_interface__", "__dlpack__", "share_memory_", "is_shared", "_base", "_is_view", "storage_offset",
+    "grad_fn", "output_nr", "retains_grad", "_backward_hooks",
 ))  # fmt: skip
 
 
@@ -136,6 +148,8 @@ def may_enter(module: str, name: str) -> bool:
     """Whether code that is read may call this function of trusted code."""
     if module.startswith("numpy"):
         return module.startswith(_NUMPY_ENTRIES) and not module.startswith(_NUMPY_NOT)
+    if name in _ASKS_FOR_SETTINGS or name in _SETS_STREAMS:
+        return False
     if name in _ASKS_THE_MACHINE or module in _TOP:
         return True
     return module.startswith(_ENTRIES) and not module.startswith(_NOT_ENTRIES)
@@ -147,11 +161,26 @@ def may_call(function: Any) -> bool:
     if owner is None or isinstance(owner, types.ModuleType):
         return _listed(function)
     cls = owner if isinstance(owner, type) else type(owner)
+    if cls is str and function.__name__ in ("format", "format_map"):
+        return not names_attributes(owner)
     if isinstance(owner, type) and function.__name__ in vars(type):
         return function.__name__ in ("mro", "__instancecheck__", "__subclasscheck__", "__prepare__")
     if cls is np.ndarray or issubclass(cls, np.generic):
         return function.__name__ not in _ARRAY_METHODS_NOT
     return is_known_type(cls) and getattr(object, function.__name__, None) is not function
+
+
+def names_attributes(text: Any) -> bool:
+    """Whether a text that is formatted asks for attributes or entries of what is put into it: `"{0.scale}"`."""
+    if not isinstance(text, str):
+        return True  # str.format itself, with a text that is not known
+    try:
+        fields = list(Formatter().parse(text))
+    except ValueError:
+        return True
+    return any(
+        (field and not field.isalnum()) or (spec and "{" in spec) for _, field, spec, _ in fields
+    )
 
 
 def _listed(function: Any) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from ...base.spelling import home_of
 from ...core.tensor import Tensor
 from .found import Found
-from .kinds import MISSING, hooks_on, is_user_module, lookup
+from .kinds import MISSING, Attributes, hooks_on, is_user_module, lookup
+from .known import PACKAGE
 from .names import attributes_used
 
 # Objects of ours that never change, or whose state is part of what every program looks at anyway.
@@ -41,10 +43,35 @@ class Library(Found):
             if name not in own and not hasattr(type(t), name):
                 self._row(own, name, MISSING, f"{label}.{name}")
 
+    def _our_classes(self, cls: type) -> None:
+        """Classes of ours that an object derives from: their code is not read, but somebody may exchange it."""
+        for base in cls.__mro__:
+            if id(base) not in self.classes and home_of(base).partition(".")[0] == PACKAGE:
+                names = vars(base)
+                row = (f"class {base.__name__}", base, tuple(names), tuple(names.values()))
+                self.classes[id(base)] = row
+
+    def _our_code(self) -> None:
+        """Functions and classes in the modules of ours whose code ran, and in those that they look into."""
+        self._our_classes(Tensor)
+        tables = {} if self.seen is None else dict(self.seen.tables)
+        for table in list(tables.values()):
+            for value in list(table.values()):
+                if isinstance(value, ModuleType) and value.__name__.startswith(PACKAGE + "."):
+                    tables[id(vars(value))] = vars(value)
+        for table in tables.values():
+            held = {k: v for k, v in table.items() if callable(v) and not k.startswith("__")}
+            label = f"a function in {table.get('__name__')}"
+            self.code.append((label, table, tuple(held), tuple(held.values())))
+
     def _module(self, m: Any, label: str) -> None:
         own = m.__dict__
+        self._our_classes(type(m))
         self.announced.add(id(own))
         cls = type(m)
+        kind = Attributes(m)
+        self.announced.add(id(kind))
+        self.rows.append((f"the class of {label}", kind, "__class__", cls))
         asked = self._names(m) | _library_names(cls) | {"training", "forward"}
         for name, value in list(own.items()):
             if name in ("_parameters", "_buffers", "_modules"):
@@ -88,6 +115,7 @@ class Library(Found):
         """Another object of this package: a scheduler, a distribution, a compiled function."""
         if type(value).__name__ in _CONSTANT:
             return
+        self._our_classes(type(value))
         for base in type(value).__mro__:
             for name in getattr(base, "__slots__", ()):
                 if isinstance(name, str) and hasattr(value, name):
@@ -101,6 +129,7 @@ class Library(Found):
 
     def _optimizer(self, o: Any, label: str) -> None:
         self.optimizers.append(o)
+        self._our_classes(type(o))
         self.rows.append((f"{label}.state", o.__dict__, "state", o.state))
         self.rows.append((f"{label}.param_groups", o.__dict__, "param_groups", o.param_groups))
         for i, group in enumerate(o.param_groups):
@@ -120,12 +149,29 @@ class Library(Found):
             self.tables.append((f"{label}.{name}", hooks, tuple(hooks), tuple(hooks.values())))
             for hook in hooks.values():
                 self.visit(hook, f"{label}.{name}")
+        own = o.__dict__
+        if "param_groups" in self._names(o):  # the code looks at rates and the like itself
+            for i, group in enumerate(o.param_groups):
+                at = f"{label}.param_groups[{i}]"
+                self.tables.append((at, group, tuple(group), tuple(group.values())))
+                for name, value in group.items():
+                    if name != "params":
+                        self.visit(value, f"{at}[{name!r}]")
+        for name in sorted(self._names(o) - _OF_OPTIMIZERS):
+            if name in own:
+                self._row(own, name, own[name], f"{label}.{name}")
+            elif hasattr(type(o), name):
+                self._row(own, name, MISSING, f"{label}.{name}")
         if is_user_module(home_of(type(o))):
             self._instance(o, label)
         elif "step" not in o.__dict__:
             self._row(o.__dict__, "step", MISSING, f"{label}.step")
         else:
             self.visit(o.__dict__["step"], f"{label}.step")
+
+
+# What is compared in a way of its own.
+_OF_OPTIMIZERS = frozenset(("state", "param_groups", "_pre_hooks", "_post_hooks"))
 
 
 def _library_names(cls: Any) -> frozenset[str]:

@@ -86,6 +86,14 @@ def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
             level, wanted = instructions[at - 2].argval, instructions[at - 1].argval
             imports.add((level if isinstance(level, int) else 0, ins.argval, tuple(wanted or ())))
             root = None
+        elif (
+            ins.opname == "MATCH_CLASS"
+        ):  # `case Point(x=1)`: the names stand in a constant, others in the class
+            named = instructions[at - 1].argval
+            loose.update(named if isinstance(named, tuple) else ("__dict__",))
+            if ins.arg:
+                loose.update(("__match_args__", "__dict__"))
+            root = None
         elif ins.opname not in _KEEPS:
             root = None
     return Names(frozenset(paths), frozenset(loose), frozenset(imports))

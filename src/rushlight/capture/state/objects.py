@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base.spelling import home_of
 from ..record.effects import is_generator
+from .found import TELLING
 from .kinds import (
     MISSING,
     PLAIN,
@@ -55,6 +56,7 @@ class Objects(Library):
     def _builtin(self, value: Any, label: str) -> None:
         """A function of C, whoever calls it; a bound one has an owner."""
         owner = getattr(value, "__self__", None)
+        self.reflective |= getattr(value, "__name__", "") in TELLING
         if isinstance(value, types.BuiltinFunctionType) and not may_call(value):
             bound = owner is not None and not isinstance(owner, types.ModuleType)
             self.refuse(f"{label} is {f'a method of {_a(owner)}' if bound else 'not known'}")
@@ -66,7 +68,9 @@ class Objects(Library):
         cls = type(value)
         if is_generator(value):
             self.generators.append(value)
-        if isinstance(value, dict):
+        if isinstance(value, (dict, *_SEQUENCES)) and _iterates_itself(cls):
+            self.refuse(f"{label} says itself what it holds")
+        elif isinstance(value, dict):
             self._dict(value, label)
             if isinstance(value, defaultdict):
                 self._row(Attributes(value), "default_factory", value.default_factory, label)
@@ -203,7 +207,7 @@ class Objects(Library):
                 continue
             if self.seen is None and not is_user_module(home_of(base)):
                 continue
-            self._class_size(base)
+            self._class_names(base)
             for name, member in list(vars(base).items()):
                 for fn in functions_in(member):
                     if self._ran(fn, name, value):
@@ -224,11 +228,10 @@ class Objects(Library):
             return any(f.__code__ in self.seen.codes for f in unwrapped(fn))
         return name in self._names(value) or name in ("forward", "__call__")
 
-    def _class_size(self, base: type) -> None:
+    def _class_names(self, base: type) -> None:
         """A member that a class gets later may come before one that was found."""
-        if (id(base), "") not in self.members:
-            self.members.add((id(base), ""))
-            self.lengths.append((f"class {base.__name__}", vars(base), len(vars(base))))
+        if id(base) not in self.classes:
+            self.classes[id(base)] = (f"class {base.__name__}", base, tuple(vars(base)), None)
 
     def _class(self, cls: type, label: str) -> None:
         if cls in TYPES or is_trusted(home_of(cls)):
@@ -238,6 +241,8 @@ class Objects(Library):
             return
         if self.seen is None and not is_user_module(home_of(cls)):
             return
+        if self._is_whole(cls):
+            self._class_values(cls, label)
         for name in sorted(self._names(cls)):
             member = lookup(cls, name)
             if member is MISSING:
@@ -254,6 +259,8 @@ class Objects(Library):
 
     def _python_module(self, value: types.ModuleType, label: str) -> None:
         own = set(self._asked(value))
+        if "__dict__" in own or id(value) in self.whole:
+            self.refuse(f"all names of the module {value.__name__} are looked at")
         names = own if is_trusted(value.__name__) or _is_library(value) else self._names(value)
         table = vars(value)
         for name in sorted(names):
@@ -264,6 +271,14 @@ class Objects(Library):
                 self._row(table, name, item, f"{label}.{name}")
             else:
                 self.visit(item, f"{label}.{name}")
+
+
+def _iterates_itself(cls: type) -> bool:
+    """Whether a container's class has code of its own for what lies in it: looking there would run it."""
+    return any(isinstance(lookup(cls, n), types.FunctionType) for n in _LOOKING)
+
+
+_LOOKING = ("__iter__", "__len__", "values")
 
 
 def _bound(member: Any, value: Any) -> Any:

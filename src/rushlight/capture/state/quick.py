@@ -13,7 +13,7 @@ from .kinds import MISSING, Attributes, content, group_shape, hooks_on
 class _Unknown:
     """Stands for `Versions` where it is not built: everything is compared before every call."""
 
-    def __init__(self, dicts: list[dict]) -> None:
+    def __init__(self, dicts: list[dict], classes: list[type]) -> None:
         pass
 
     def same(self) -> bool:
@@ -44,7 +44,7 @@ class Quick:
         self.edges = [t._edge for t in watch.held]
         self.nodes = [(e[0], hooks_on(e[0])) for e in self.edges if e is not None]
         self.seen = [list(g.values()) for o, _ in self.groups for g in o.param_groups]
-        modules, states, rest = Group(), Group(), Checks()
+        modules, states, rest, code = Group(), Group(), Checks(), Group()
         slow = {id(s) for o in watch.optimizers for s in (o.state, *o.state.values())}
 
         def group(table: Any) -> Checks:
@@ -52,8 +52,10 @@ class Quick:
 
         for _, table, key, value in watch.rows:
             group(table).entry(table, key, value)
-        for _, container, n in watch.lengths:
-            group(container).length(container, n)
+        for _, cls, keys, held in watch.classes.values():
+            code.class_(cls, keys, held)
+        for _, table, keys, held in watch.code:
+            code.functions(table, keys, held)
         for _, table, keys, values in watch.tables:
             group(table).table(table, keys, values)
         for node, hooks in self.nodes:
@@ -73,7 +75,8 @@ class Quick:
             states.function(),
         )
         self.versions, self.state_versions = modules.versions(), states.versions()
-        self.generation, self.state_is_known = -1, False
+        self.code, self.code_versions = code.function(), code.versions()
+        self.generation, self.state_is_known, self.code_is_known = -1, False, False
 
     def unchanged(self) -> bool:
         """Whether everything is as it was; False may be a false alarm."""
@@ -91,6 +94,12 @@ class Quick:
                 if not self.states():
                     return False
                 self.state_is_known = True
+            if not self.code_is_known or not self.code_versions.same():
+                self.code_versions.renew()
+                self.code_is_known = False
+                if not self.code():
+                    return False
+                self.code_is_known = True
             return self.rest() and self._options_unchanged()
         except Exception:  # noqa: BLE001 - a missing key, or a cell without a value: changed
             return False
@@ -162,10 +171,6 @@ class Checks:
                 f"all(map({self.name(is_)}, {self.name(table)}.values(), {self.name(values)}))"
             )
 
-    def length(self, container: Any, n: int) -> None:
-        name = self.name(container)
-        self.add(f"len({name}) == {n}" if n else f"not {name}")
-
     def hooks(self, node: Any, hooks: tuple) -> None:
         """A node has the hooks that it had."""
         name = self.name(node)
@@ -198,9 +203,29 @@ class Group(Checks):
     def __init__(self) -> None:
         super().__init__()
         self.dicts: dict[int, dict] = {}
+        self.classes: list[type] = []
+
+    def class_(self, cls: type, keys: tuple, values: tuple | None) -> None:
+        """The members of a class by name, and where `values` are given, by identity."""
+        self.classes.append(cls)
+        members = vars(cls)
+        self.items(self.name(members), keys)
+        if values:
+            self.add(
+                f"all(map({self.name(is_)}, {self.name(members)}.values(), {self.name(values)}))"
+            )
+
+    def functions(self, table: dict, keys: tuple, values: tuple) -> None:
+        """What a module has under these names, whatever else it has."""
+        self._note(table)
+        found = f"map({self.name(table)}.get, {self.name(keys)})"
+        self.add(f"all(map({self.name(is_)}, {found}, {self.name(values)}))")
 
     def entry(self, table: Any, key: Any, value: Any) -> None:
-        self._note(table)
+        if isinstance(
+            table, dict
+        ):  # otherwise the class of a module, whose change is counted in `core.changes`
+            self._note(table)
         super().entry(table, key, value)
 
     def table(self, table: Any, keys: tuple, values: tuple) -> None:
@@ -212,7 +237,7 @@ class Group(Checks):
         self.dicts[id(table)] = table
 
     def versions(self) -> Any:
-        return Versions(list(self.dicts.values()))
+        return Versions(list(self.dicts.values()), self.classes)
 
 
 def _same_bytes(a: Any, b: Any) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ _OURS = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-class _Same:
+class Same:
     """Stands for an object that can only be compared by identity; keeps it alive."""
 
     __slots__ = ("value",)
@@ -22,7 +25,7 @@ class _Same:
         self.value = value
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
+        return isinstance(other, Same) and other.value is self.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -44,17 +47,19 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
     if cls in _PLAIN:
         return (cls, value)
     if isinstance(value, (tuple, list)):
-        return (cls, tuple([flatten(v, tensors) for v in value]), _rest(value, tensors))
+        inside = (tuple if isinstance(value, tuple) else list).__iter__(value)
+        return (cls, tuple([flatten(v, tensors) for v in inside]), _rest(value, tensors))
     if isinstance(value, dict):
-        items = [(flatten(k, tensors), flatten(v, tensors)) for k, v in value.items()]
+        table = OrderedDict if isinstance(value, OrderedDict) else dict
+        items = [(flatten(k, tensors), flatten(v, tensors)) for k, v in table.items(value)]
         return (cls, tuple(items), _rest(value, tensors))
     if cls is slice:
         return (cls, flatten((value.start, value.stop, value.step), tensors))
     if cls is range or home_of(cls).startswith(_OURS):
-        return (cls, value) if cls.__hash__ is not None else _Same(value)
+        return (cls, value) if cls.__hash__ is not None else Same(value)
     if isinstance(value, np.generic):
         return (cls, value.tobytes())
-    return _Same(value)
+    return Same(value)
 
 
 def _rest(value: Any, tensors: list[Tensor]) -> Any:
@@ -63,22 +68,62 @@ def _rest(value: Any, tensors: list[Tensor]) -> Any:
     return flatten(own, tensors) if own else None
 
 
-def rebuild(value: Any, leaf: Any) -> Any:
+def rebuild(value: Any, leaf: Callable[[Any], Any]) -> Any:
     """A copy of a tree with `leaf(v)` in place of everything that is not a container."""
-    if isinstance(value, Tensor):
+    parts = _parts(value)
+    if parts is None:
         return leaf(value)
+    cls = type(value)
+    if cls is list:
+        return [rebuild(v, leaf) for v in parts]
+    if cls is dict:
+        return {key: rebuild(v, leaf) for key, v in parts}
     if isinstance(value, tuple):
-        parts = [rebuild(v, leaf) for v in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, list):
-        return [rebuild(v, leaf) for v in value]
-    if isinstance(value, dict):
-        return {k: rebuild(v, leaf) for k, v in value.items()}
-    return leaf(value)
+        return tuple.__new__(cls, [rebuild(v, leaf) for v in parts])
+    made = cls.__new__(cls)
+    put = OrderedDict.__setitem__ if isinstance(value, OrderedDict) else dict.__setitem__
+    for key, v in parts:
+        put(made, key, rebuild(v, leaf))
+    own = getattr(value, "__dict__", None)
+    if own:
+        made.__dict__.update({key: rebuild(v, leaf) for key, v in own.items()})
+    return made
+
+
+def _parts(value: Any) -> Any:
+    """What a container of a kind that can be made again holds (of dicts the items); None for everything else."""
+    cls = type(value)
+    if cls is tuple or cls is list:
+        return value
+    if cls is dict or cls is OrderedDict:
+        return list(value.items())
+    if isinstance(value, tuple):
+        whole = hasattr(cls, "_fields") and not getattr(value, "__dict__", None)
+        return tuple.__iter__(value) if whole else None
+    if isinstance(value, dict) and not isinstance(cls.__new__, FunctionType):
+        base = OrderedDict if isinstance(value, OrderedDict) else dict
+        plain = cls.__basicsize__ - base.__basicsize__ <= 16 and not hasattr(cls, "__slots__")
+        known = cls.__flags__ & 1 << 9 and cls.__mro__[-2] is dict  # a class statement made it
+        return list(base.items(value)) if plain and known else None
+    return None
 
 
 def leaves(value: Any) -> list[Any]:
     """Everything in a tree that is not a container, in order."""
     found: list[Any] = []
     rebuild(value, found.append)
+    return found
+
+
+def containers(value: Any) -> list[Any]:
+    """The lists and dicts of a tree, which can be changed."""
+    parts = _parts(value)
+    if parts is None:
+        return []
+    is_dict = isinstance(value, dict)
+    found = [] if isinstance(value, tuple) else [value]
+    for part in parts:
+        found += containers(part[1] if is_dict else part)
+    for part in (getattr(value, "__dict__", None) or {}).values() if is_dict else ():
+        found += containers(part)
     return found

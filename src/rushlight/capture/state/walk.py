@@ -7,7 +7,6 @@ path leads to, those of values that are only known while the code runs on every 
 
 from __future__ import annotations
 
-import builtins
 import functools
 import importlib.util
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core.tensor import Tensor
+from .found import TELLING
 from .kinds import (
     MISSING,
     PLAIN,
@@ -53,10 +53,11 @@ class Walk(Objects):
         found = names_of(code, ran)
         self.names.update(found.loose)
         self.mentioned.update(found.all)
+        self.reflective |= not TELLING.isdisjoint(found.all)
         first = fn.__code__.co_varnames[:1]
         for kind, name, path in sorted(found.paths):
             if kind == "global":
-                self._global(fn.__globals__, name, path)
+                self._global(fn, name, path)
             elif kind == "local" and owner is not None and (name,) == first and code is fn.__code__:
                 self._follow(owner, path)
             elif kind == "cell" and name in cells:
@@ -72,14 +73,15 @@ class Walk(Objects):
         for level, name, wanted in sorted(found.imports):
             self._import(fn.__globals__, level, name, wanted)
 
-    def _global(self, table: dict, name: str, path: tuple[str, ...]) -> None:
+    def _global(self, fn: Any, name: str, path: tuple[str, ...]) -> None:
+        table, below = fn.__globals__, fn.__builtins__
         value = table.get(name, MISSING)
         if not path:
             self._row(table, name, value, name)
         if value is MISSING:
-            value = vars(builtins).get(name, MISSING)
+            value = below.get(name, MISSING)
             if not path and value is not MISSING and name not in _PATCHED:
-                self._row(vars(builtins), name, value, name)
+                self._row(below, name, value, name)
         self._follow(value, path)
 
     def _follow(self, value: Any, path: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...core.tensor import Tensor
-from .kinds import MISSING, content, equal, group_shape, hooks_on, short
+from .kinds import MISSING, AbstractClasses, content, equal, group_shape, hooks_on, short
 from .known import PACKAGE
 from .library import NotReady as NotReady
 from .quick import Quick
@@ -38,7 +38,14 @@ class Watch(Walk):
             for value in arguments:
                 if not isinstance(value, Tensor):
                     self.visit(value, f"argument {type(value).__name__}")
+                    continue
+                for name, held in list(vars(value).items()):
+                    self.visit(held, f"argument.{name}")
             self._hooks_of_all_modules()
+            self._our_code()
+            if self.seen is not None and self.seen.abstract:
+                table = AbstractClasses()
+                self.rows.append(("what abstract classes take in", table, "", table.last))
             if known == self.size():
                 return
         self.refuse("its state is too deep to be followed")
@@ -74,9 +81,14 @@ class Watch(Walk):
             now = table.get(key, MISSING)
             if now is not value and not equal(now, value):
                 return f"{label} changed from {short(value)} to {short(now)}"
-        for label, container, n in self.lengths:
-            if len(container) != n:
-                return f"{label} had {n} entries and has {len(container)}"
+        for label, cls, keys, held in self.classes.values():
+            if tuple(vars(cls)) != keys:
+                return f"{label} has other members"
+            if held is not None and not _identical(list(vars(cls).values()), list(held)):
+                return f"a member of {label} was replaced"
+        for label, table, keys, held in self.code:
+            if not _identical([table.get(k) for k in keys], list(held)):
+                return f"{label} was replaced"
         for label, container, items in self.contents:
             if not _alike(container, items):
                 return f"the contents of {label} changed"

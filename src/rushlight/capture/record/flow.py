@@ -1,0 +1,175 @@
+"""Where a number that the host has read goes: whether the code can only hand it back to its caller.
+
+A replay gives the number anew, so it may stand in a result; code that computes with it, in Python or in C, must run. The
+rule is a list of instructions that pass a value on without looking at it. Whatever else meets it is a use.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+# Instructions that do nothing with the stack.
+_IDLE = frozenset("NOP RESUME CACHE EXTENDED_ARG PRECALL KW_NAMES NOT_TAKEN".split())
+# How many values from the top of the stack an instruction takes, where the number is always the same.
+_TAKES = {
+    "LOAD_ATTR": 1, "LOAD_METHOD": 1, "STORE_ATTR": 2, "STORE_GLOBAL": 1, "STORE_DEREF": 1, "STORE_NAME": 1,
+    "BINARY_OP": 2, "BINARY_SUBSCR": 2, "STORE_SUBSCR": 3, "DELETE_SUBSCR": 2, "BINARY_SLICE": 3,
+    "COMPARE_OP": 2, "IS_OP": 2, "CONTAINS_OP": 2, "UNARY_NEGATIVE": 1, "UNARY_NOT": 1, "UNARY_INVERT": 1,
+    "GET_ITER": 1, "TO_BOOL": 1,
+}  # fmt: skip
+_MAKES_FUNCTIONS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_FAR = 400  # instructions after which nobody follows a value any more
+
+
+def destination(frame: FrameType | None, last: FrameType) -> str:
+    """What becomes of the answer of the call at work in `frame`, by the time that `last` has its own.
+
+    "returned": it can only be part of that; "dropped": nobody looks at it; "used": anything else.
+    """
+    while frame is not None and frame is not last:
+        found = _flow(frame.f_code, frame.f_lasti)
+        if found != "returned":
+            return found
+        frame = frame.f_back
+    return "used" if frame is None else "returned"
+
+
+@lru_cache(maxsize=1024)
+def _flow(code: CodeType, at: int) -> str:
+    """What code does with the answer of the call at an offset: "returned", "dropped" or "used"."""
+    if code.co_flags & _MAKES_FUNCTIONS:
+        return "used"
+    return _Path(code).follow(at)
+
+
+class _Path:
+    """The ways of one value through one function: on the stack, and by local variables."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.instructions = list(dis.get_instructions(code))
+        self.named: set[str] = set()  # variables that may hold it
+        self.returned = False
+
+    def follow(self, at: int) -> str:
+        # Python may stand anywhere in the inline caches of an instruction.
+        start = max([i for i, ins in enumerate(self.instructions) if ins.offset <= at], default=0)
+        if not self.instructions[start].opname.startswith("CALL"):
+            return "used"
+        if not self._walk(start + 1, [True]):
+            return "used"
+        done: set[str] = set()
+        while self.named - done:
+            name = min(self.named - done)
+            done.add(name)
+            for i, ins in enumerate(self.instructions):
+                if name in _loaded(ins) and not self._walk(i, []):
+                    return "used"
+        return "returned" if self.returned else "dropped"
+
+    def _walk(self, i: int, stack: list[bool]) -> bool:
+        """Go on from an instruction; `stack` says which of the topmost values hold the number. False: it is used."""
+        for n, ins in enumerate(self.instructions[i : i + _FAR]):
+            if n and not any(stack):
+                return True  # only variables hold it, whose every use is looked at
+            done = self._step(ins, stack)
+            if done is not None:
+                return done
+        return False
+
+    def _step(self, ins: Any, stack: list[bool]) -> bool | None:
+        """One instruction: None to go on, else whether all is well."""
+        name = ins.opname
+        if name in _IDLE:
+            return None
+        if name in ("RETURN_VALUE", "RETURN_CONST"):
+            self.returned |= name == "RETURN_VALUE" and _take(stack, 1)[0]
+            return True
+        if name.startswith("STORE_FAST"):
+            return self._store(ins, stack)
+        if _is_load(name):
+            names = _loaded(ins)
+            if names:
+                stack.extend([v in self.named for v in names])
+            else:
+                stack.extend([False] * dis.stack_effect(ins.opcode, ins.arg, jump=False))
+            return None
+        if name in ("BUILD_TUPLE", "BUILD_LIST"):
+            stack.append(any(_take(stack, ins.arg)))
+        elif name in ("BUILD_MAP", "BUILD_CONST_KEY_MAP"):
+            pairs = name == "BUILD_MAP"
+            taken = _take(stack, ins.arg * 2 if pairs else ins.arg + 1)
+            if any(taken[::2] if pairs else taken[-1:]):
+                return False  # as a key it would be compared
+            stack.append(any(taken))
+        elif name == "POP_TOP":
+            _take(stack, 1)
+        elif name in ("SWAP", "COPY"):
+            _reach(stack, ins.arg)
+            if name == "COPY":
+                stack.append(stack[-ins.arg])
+            else:
+                stack[-1], stack[-ins.arg] = stack[-ins.arg], stack[-1]
+        else:
+            return self._other(ins, stack)
+        return None
+
+    def _store(self, ins: Any, stack: list[bool]) -> bool | None:
+        names = ins.argval if isinstance(ins.argval, tuple) else (ins.argval,)
+        if ins.opname == "STORE_FAST_LOAD_FAST":
+            self._bind(names[0], _take(stack, 1)[0])
+            stack.append(names[1] in self.named)
+        elif ins.opname in ("STORE_FAST", "STORE_FAST_STORE_FAST"):
+            for name in names:
+                self._bind(name, _take(stack, 1)[0])
+        else:
+            return False
+        return None
+
+    def _bind(self, name: str, holds: bool) -> None:
+        if holds:
+            self.named.add(name)
+
+    def _other(self, ins: Any, stack: list[bool]) -> bool | None:
+        """An instruction that works on other values, above the number or beside it."""
+        n = _TAKES.get(ins.opname)
+        if n is None and ins.opname in ("CALL", "CALL_KW"):
+            n = ins.arg + (2 if ins.opname == "CALL" else 3)
+        if n is None or any(_take(stack, n)):
+            return False
+        calls = ins.opname in ("CALL", "CALL_KW")  # Python 3.11 counts a part of it for PRECALL
+        left = 1 if calls else n + dis.stack_effect(ins.opcode, ins.arg, jump=False)
+        stack.extend([False] * left)
+        return None
+
+
+def _is_load(name: str) -> bool:
+    return name == "PUSH_NULL" or (
+        name.startswith("LOAD_")
+        and name not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "LOAD_SPECIAL")
+        and "FROM_DICT" not in name
+    )
+
+
+def _loaded(ins: Any) -> tuple[str, ...]:
+    """The local variables that an instruction puts on the stack."""
+    if ins.opname == "STORE_FAST_LOAD_FAST":
+        return (ins.argval[1],)
+    if not ins.opname.startswith("LOAD_FAST"):
+        return (ins.argval,) if ins.opname in ("LOAD_DEREF", "LOAD_CLOSURE") else ()
+    return ins.argval if isinstance(ins.argval, tuple) else (ins.argval,)
+
+
+def _reach(stack: list[bool], n: int) -> None:
+    """What lies below the values that are followed is something else."""
+    stack[:0] = [False] * (n - len(stack))
+
+
+def _take(stack: list[bool], n: int) -> list[bool]:
+    _reach(stack, n)
+    taken = stack[len(stack) - n :]
+    del stack[len(stack) - n :]
+    return taken

@@ -1,0 +1,397 @@
+"""Scenes with classes: abstract ones, enumerations, data classes, dispatch."""
+
+# ruff: noqa: C416, C417, E742, UP030, UP031, UP032, E721 - scenes are about ways to write code
+from __future__ import annotations
+
+import abc
+import collections
+import collections.abc
+import dataclasses
+import enum
+import functools
+import types
+import typing
+
+import rushlight as torch
+from compile_scenes import L, scene, steps
+
+
+@scene
+def s_abc_register(c):
+    class P(abc.ABC):
+        pass
+
+    class A:
+        pass
+
+    o = A()
+
+    def fn(x):
+        return x * (2 if isinstance(o, P) else 3)
+
+    def ch(i):
+        if i == 5:
+            P.register(A)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_protocol(c):
+    @typing.runtime_checkable
+    class P(typing.Protocol):
+        scale: float
+
+    o = types.SimpleNamespace(scale=1)
+
+    def fn(x):
+        return x * (2 if isinstance(o, P) else 3)
+
+    def ch(i):
+        if i == 5:
+            del o.scale
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_protocol_class(c):
+    @typing.runtime_checkable
+    class P(typing.Protocol):
+        def go(self): ...
+
+    class A:
+        pass
+
+    o = A()
+
+    def fn(x):
+        return x * (2 if isinstance(o, P) else 3)
+
+    def ch(i):
+        if i == 5:
+            A.go = lambda self: 1
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_subclasshook(c):
+    k = {"v": True}
+
+    class P(abc.ABC):
+        @classmethod
+        def __subclasshook__(cls, C):
+            return k["v"]
+
+    class A:
+        pass
+
+    o = A()
+
+    def fn(x):
+        return x * (2 if isinstance(o, P) else 3)
+
+    return steps(c(fn), lambda i: k.update(v=L(i, True, False)))
+
+
+@scene
+def s_sized(c):
+    class A:
+        pass
+
+    o = A()
+
+    def fn(x):
+        return x * (2 if isinstance(o, collections.abc.Sized) else 3)
+
+    def ch(i):
+        if i == 5:
+            A.__len__ = lambda self: 1
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_callable(c):
+    class A:
+        z = 1
+
+    o = A()
+
+    def fn(x):
+        return x * (2 if callable(o) else 3)
+
+    def ch(i):
+        if i == 5:
+            del A.z
+            A.__call__ = lambda self: 1
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_singledispatch(c):
+    @functools.singledispatch
+    def g(v):
+        return 2.0
+
+    def fn(x):
+        return x * g(1)
+
+    def ch(i):
+        if i == 5:
+            g.register(int, lambda v: 5.0)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_partialmethod(c):
+    class A:
+        def f(self, a):
+            return a
+
+        k = functools.partialmethod(f, 2.0)
+
+    o = A()
+
+    def fn(x):
+        return x * o.k()
+
+    def ch(i):
+        if i == 5:
+            A.k = functools.partialmethod(A.f, 5.0)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_partial_setstate(c):
+    p = functools.partial(torch.mul, other=2.0)
+
+    def fn(x):
+        return p(x)
+
+    def ch(i):
+        p.__setstate__((torch.mul, (), {"other": L(i, 2.0, 3.0)}, None))
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_partial_keywords(c):
+    p = functools.partial(torch.mul, other=2.0)
+
+    def fn(x):
+        return p(x)
+
+    def ch(i):
+        p.keywords["other"] = L(i, 2.0, 3.0)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_total_ordering(c):
+    @functools.total_ordering
+    class A:
+        v = 1
+
+        def __eq__(self, o):
+            return self.v == o.v
+
+        def __lt__(self, o):
+            return self.v < o.v
+
+        __hash__ = None
+
+    a, b = A(), A()
+    b.v = 2
+
+    def fn(x):
+        return x * (2 if a >= b else 3)
+
+    def ch(i):
+        a.v = L(i, 1, 5)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_enum_member(c):
+    class E(enum.Enum):
+        A = 1
+        B = 2
+
+    o = types.SimpleNamespace(e=E.A)
+
+    def fn(x):
+        return x * o.e.value
+
+    return steps(c(fn), lambda i: setattr(o, "e", L(i, E.A, E.B)))
+
+
+@scene
+def s_enum_value_patched(c):
+    class E(enum.Enum):
+        A = 1
+
+    def fn(x):
+        return x * E.A.value
+
+    def ch(i):
+        E.A._value_ = L(i, 1, 4)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_enum_lookup(c):
+    class E(enum.Enum):
+        A = 1
+        B = 2
+
+    o = types.SimpleNamespace(n="A")
+
+    def fn(x):
+        return x * E[o.n].value
+
+    return steps(c(fn), lambda i: setattr(o, "n", L(i, "A", "B")))
+
+
+@scene
+def s_flag(c):
+    class Fl(enum.Flag):
+        A = 1
+        B = 2
+
+    o = types.SimpleNamespace(f=Fl.A)
+
+    def fn(x):
+        return x * (2 if Fl.B in o.f else 3)
+
+    return steps(c(fn), lambda i: setattr(o, "f", L(i, Fl.A, Fl.A | Fl.B)))
+
+
+@scene
+def s_dataclass_frozen(c):
+    @dataclasses.dataclass(frozen=True)
+    class A:
+        k: float = 2.0
+
+    o = A()
+
+    def fn(x):
+        return x * o.k
+
+    return steps(c(fn), lambda i: object.__setattr__(o, "k", L(i, 2.0, 3.0)))
+
+
+@scene
+def s_dataclass_slots(c):
+    @dataclasses.dataclass(slots=True)
+    class A:
+        k: float = 2.0
+
+    o = A()
+
+    def fn(x):
+        return x * o.k
+
+    return steps(c(fn), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
+
+
+@scene
+def s_dataclass_asdict(c):
+    @dataclasses.dataclass
+    class A:
+        k: float = 2.0
+        l: list = dataclasses.field(default_factory=lambda: [1.0])
+
+    o = A()
+
+    def fn(x):
+        return x * sum(dataclasses.asdict(o)["l"])
+
+    def ch(i):
+        if i == 5:
+            o.l.append(4.0)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_dataclass_replace(c):
+    @dataclasses.dataclass
+    class A:
+        k: float = 2.0
+        m: float = 1.0
+
+    o = A()
+
+    def fn(x):
+        return x * dataclasses.replace(o, m=3.0).k
+
+    return steps(c(fn), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
+
+
+@scene
+def s_dataclass_astuple(c):
+    @dataclasses.dataclass
+    class A:
+        k: float = 2.0
+
+    o = A()
+
+    def fn(x):
+        return x * dataclasses.astuple(o)[0]
+
+    return steps(c(fn), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
+
+
+@scene
+def s_dataclass_eq(c):
+    @dataclasses.dataclass
+    class A:
+        k: float = 2.0
+
+    o, p = A(), A()
+
+    def fn(x):
+        return x * (2 if o == p else 3)
+
+    return steps(c(fn), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
+
+
+@scene
+def s_dataclass_fields(c):
+    @dataclasses.dataclass
+    class A:
+        k: float = 2.0
+
+    def fn(x):
+        return x * A().k
+
+    def ch(i):
+        if i == 5:
+            A.__init__.__defaults__ = (6.0,)
+
+    return steps(c(fn), ch)
+
+
+@scene
+def s_factory(c):
+    d = [2.0]
+
+    @dataclasses.dataclass
+    class A:
+        k: list = dataclasses.field(default_factory=lambda: list(d))
+
+    def fn(x):
+        return x * A().k[0]
+
+    def ch(i):
+        d[0] = L(i, 2.0, 3.0)
+
+    return steps(c(fn), ch)
