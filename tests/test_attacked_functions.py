@@ -216,3 +216,28 @@ def test_a_loop_over_joined_datasets_ends(lib: Any) -> None:
     assert [x for x, _ in zip(joined, range(9))] == [0, 1, 0, 1]
     with pytest.raises(IndexError):
         joined[4]
+
+
+@BOTH
+def test_the_top_one_is_the_first_of_equal_ones(lib: Any) -> None:
+    for size in (2, 3, 64, 200):
+        row = lib.arange(size) % 2
+        for x in (row, row.double(), row.to(lib.uint8)):
+            assert x.topk(1).indices.item() == x.argmax().item() == 1
+            assert x.topk(1, largest=False).indices.item() == 0
+    holed = lib.tensor([float("nan"), 1.0, float("nan")])
+    assert holed.topk(1).indices.item() == 0
+    assert holed.topk(1, largest=False).values.item() == 1
+
+
+@BOTH
+def test_variances_may_be_shared_along_any_one_dim(lib: Any) -> None:
+    F = lib.nn.functional
+    mean, target = lib.zeros(2, 3, 4), lib.ones(2, 3, 4)
+    for shape in ((2, 3, 4), (2, 3, 1), (2, 1, 4), (1, 3, 4), (2, 3)):
+        assert F.gaussian_nll_loss(mean, target, lib.ones(*shape)).item() == 0.5
+    for shape in ((2, 1, 1), (3, 4), (4,)):
+        with pytest.raises(ValueError, match="var is of incorrect size"):
+            F.gaussian_nll_loss(mean, target, lib.ones(*shape))
+    with pytest.raises(RuntimeError, match="Expected non-empty vector or matrix"):
+        F.multi_margin_loss(mean, lib.zeros(2, 4).long())

@@ -161,6 +161,11 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     check_kind(input, "fV", "multi_margin_loss_cpu_kernel")
     refuse_grad("multi_margin_loss", weight=weight)
+    if input._a.ndim > 2:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input._a.shape)}"
+        )
     x = input if input._a.ndim > 1 else input.reshape(1, -1)
     t = target.reshape(-1)
     if t._a.size != x._a.shape[0]:
@@ -405,6 +410,11 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+def _one_is_shared(shape: tuple[int, ...], given: tuple[int, ...]) -> bool:
+    """Whether two shapes differ in one dim, which has size 1 in the second."""
+    return len(shape) == len(given) and [b for a, b in zip(shape, given) if a != b] == [1]
+
+
 @public("functional")
 def gaussian_nll_loss(
     input: Tensor,
@@ -419,7 +429,7 @@ def gaussian_nll_loss(
     Args:
         input: means.
         target: the same shape.
-        var: variances, the same shape, or without the last dimension, or with size 1 there; or a
+        var: variances, the same shape, or without the last dimension, or with size 1 in one; or a
             number.
         full: add the constant 0.5 log(2 pi).
         eps: the smallest variance.
@@ -445,7 +455,7 @@ def gaussian_nll_loss(
     if given != shape:
         if shape[:-1] == given:
             var = var.unsqueeze(-1)
-        elif not (shape[:-1] == given[:-1] and given[-1] == 1) and var._a.ndim:
+        elif var._a.ndim and not _one_is_shared(shape, given):
             raise ValueError("var is of incorrect size")
     with no_grad():  # the clamp is not part of the derivative
         lift = var.clamp(min=eps) - var

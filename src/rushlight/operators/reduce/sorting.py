@@ -135,7 +135,10 @@ def _topk_body(xp: ArrayModule, x: Array, *, k: int, dim: int, largest: bool) ->
         return (values.reshape(()), index.reshape(())) if k else (values, index)
     n = x.shape[dim]
     key = widen(xp, x)
-    if 0 < k < n:
+    if k == 1 and (largest or x.dtype.kind in "iub" or not xp.isnan(key).any()):
+        # The first of equal ones, as `argmax` and, in longer rows, PyTorch.
+        index = xp.expand_dims((key.argmax if largest else key.argmin)(axis=dim), dim)
+    elif 0 < k < n:
         at = n - k if largest else k - 1
         kept = slice(at, None) if largest else slice(0, k)
         some = xp.sort(xp.argpartition(key, at, axis=dim)[along(dim, kept)], axis=dim)
