@@ -136,7 +136,6 @@ def _reductions(add: Any, sizes: Any) -> None:
     sizes("bincount", "T.bincount(x.reshape(-1))", "i", False)
     sizes("histc", "T.histc(x, 20)", backward=False)
     sizes("searchsorted", "T.searchsorted(y, x)", "u", False, y="s")
-    sizes("bucketize", "T.bucketize(x, b)", backward=False, setup="") if False else None
     add("top 2 of 4", "x.topk(2, -1)[0]", x=("f", 128, 4))
     add("softmax of 4", "x.softmax(-1)", x=("f", 128, 4))
     add("sum of rows of 8", "x.sum(-1)", x=("f", 4096, 8))

@@ -397,7 +397,17 @@ static PyObject *threshold(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
 /* A bound given as a number, or as an array of one; None is no bound. */
 static int bound(PyObject *o, float *h) {
     if (o == Py_None) return 1;
-    if (!PyArray_Check(o)) return as_number(o, h);
+    if (!PyArray_Check(o)) {
+        if (as_number(o, h)) return 1;
+        PyObject *number = PyNumber_Float(o); /* a scalar of half precision */
+        if (!number) {
+            PyErr_Clear();
+            return 0;
+        }
+        *h = (float)PyFloat_AS_DOUBLE(number);
+        Py_DECREF(number);
+        return *h == *h;
+    }
     if (!is_plain(o) || PyArray_NDIM(ARRAY(o))) return 0;
     *h = *DATA(ARRAY(o));
     return *h == *h;
