@@ -91,8 +91,11 @@ static void one_by_one(const Places *p, idx o) {
             for (idx k = 0; k < w; k++) out[*at++ * w + k] = p->fill;
         break;
     case READ:
-        for (idx j = 0; j < p->picks; j++)
-            for (idx k = 0; k < w; k++) *out++ = v[*at++ * w + k];
+        if (w == 1)
+            while (at < end) *out++ = v[*at++];
+        else
+            while (at < end)
+                for (idx k = 0; k < w; k++) *out++ = v[*at++ * w + k];
     }
 }
 
