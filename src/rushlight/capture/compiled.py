@@ -81,7 +81,7 @@ class Compiled:
 
     def _is_plain(self) -> bool:
         """Whether this call is the function's own, in this thread and now."""
-        return (
+        return bool(
             self.disabled
             or here.recorder is not None
             or here.stance == "force_eager"

@@ -47,7 +47,8 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
     if cls in _PLAIN:
         return (cls, value)
     if isinstance(value, (tuple, list)):
-        inside = (tuple if isinstance(value, tuple) else list).__iter__(value)
+        kind: Any = tuple if isinstance(value, tuple) else list
+        inside = kind.__iter__(value)  # whatever a class of its own makes of being asked
         return (cls, tuple([flatten(v, tensors) for v in inside]), _rest(value, tensors))
     if isinstance(value, dict):
         table = OrderedDict if isinstance(value, OrderedDict) else dict
@@ -73,7 +74,7 @@ def rebuild(value: Any, leaf: Callable[[Any], Any]) -> Any:
     parts = _parts(value)
     if parts is None:
         return leaf(value)
-    cls = type(value)
+    cls: Any = type(value)
     if cls is list:
         return [rebuild(v, leaf) for v in parts]
     if cls is dict:

@@ -81,13 +81,13 @@ class Watch(Walk):
             now = table.get(key, MISSING)
             if now is not value and not equal(now, value):
                 return f"{label} changed from {short(value)} to {short(now)}"
-        for label, cls, keys, held in self.classes.values():
+        for label, cls, keys, members in self.classes.values():
             if tuple(vars(cls)) != keys:
                 return f"{label} has other members"
-            if held is not None and not _identical(list(vars(cls).values()), list(held)):
+            if members is not None and not _identical(list(vars(cls).values()), list(members)):
                 return f"a member of {label} was replaced"
-        for label, table, keys, held in self.code:
-            if not _identical([table.get(k) for k in keys], list(held)):
+        for label, table, keys, functions in self.code:
+            if not _identical([table.get(k) for k in keys], list(functions)):
                 return f"{label} was replaced"
         for label, container, items in self.contents:
             if not _alike(container, items):
