@@ -76,6 +76,8 @@ from ._autocast_names import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from ._control_flow import cond as cond
 from ._control_flow import while_loop as while_loop
 from ._device_module import get_device_module as get_device_module
+from ._fake_quantize import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
+from ._fake_quantize import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._symbols import SymBool as SymBool

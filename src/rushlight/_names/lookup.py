@@ -32,6 +32,7 @@ LATE = {
     "UntypedStorage": "io", "TypedStorage": "io", "as_torch": "cli.scripts.alias", "load_ipython_extension": "cli.scripts.notebook",
     "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",
     "_log_softmax_backward_data": "_inner_functions", "_int_mm": "_inner_functions",
+    "fake_quantize_per_channel_affine": "_fake_quantize", "fake_quantize_per_tensor_affine": "_fake_quantize",
     "pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "Future": "futures", "get_device_module": "_device_module", "ScriptModule": "jit",
     "ScriptFunction": "jit", "DisableTorchFunctionSubclass": "overrides", "cond": "_control_flow", "while_loop": "_control_flow",
     **dict.fromkeys(("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"), "_autocast_names"),
