@@ -37,11 +37,26 @@ static void columns_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     add_rows(s->x + from * s->tail, rows, s->tail, s->tail, s->parts + i * s->tail);
 }
 
+/* Short rows, four side by side: each number waits for the one before it. The bits are those of RL->sum. */
+static idx short_rows(const Sum *s, idx k, idx end) {
+    const idx n = s->inner;
+    for (; k + 4 <= end; k += 4) {
+        const float *x = s->x + k * n;
+        float sums[4] = {0};
+        for (idx j = 0; j < n; j++)
+            for (idx r = 0; r < 4; r++) sums[r] += x[r * n + j];
+        memcpy(s->out + k, sums, sizeof sums);
+    }
+    return k;
+}
+
 /* What is kept is shared out: nothing has to be added afterwards. */
 static void keep_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Sum *s = what;
-    const idx row = s->inner * s->tail;
-    for (idx k = share(s->keep, i, parts); k < share(s->keep, i + 1, parts); k++) {
+    const idx row = s->inner * s->tail, end = share(s->keep, i + 1, parts);
+    idx k = share(s->keep, i, parts);
+    if (s->tail == 1 && s->outer == 1 && s->inner < 4 * RL->lanes) k = short_rows(s, k, end);
+    for (; k < end; k++) {
         if (s->tail == 1) {
             double all = 0;
             for (idx o = 0; o < s->outer; o++) all += (double)RL->sum(s->x + (o * s->keep + k) * row, s->inner);
