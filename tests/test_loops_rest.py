@@ -83,6 +83,36 @@ def test_the_step_of_a_known_loop_wakes() -> None:
     both(program, replays=50)
 
 
+@pytest.mark.parametrize("off", [False, True], ids=["goes on", "switched off"])
+def test_a_rest_that_begins_within_a_step(off: bool) -> None:
+    """The tracer is told of the step's end, while a rest stands where kernels are sent (a PINN's LBFGS)."""
+
+    def program() -> Any:
+        net, seen = nn.Linear(6, 3), []
+        opt = optim.SGD(net.parameters(), lr=0.01)
+        _often(net, opt, 40, seen)
+        other = optim.SGD(net.parameters(), lr=0.02)
+
+        def closure() -> Any:
+            for i in range(80):  # no two of them are alike
+                loss = (net(rl.ones(2 + i, 6)) * (1 + 1 / (i + 1))).pow(2).mean()
+                seen.append(loss.item())
+            other.zero_grad()
+            loss.backward()
+            rests.append(here.tracer.__class__ is Rest)
+            if off:
+                rl.tracing(False)
+            return loss
+
+        other.step(closure)
+        _often(net, opt, 40, seen)
+        return seen, list(net.parameters())
+
+    rests: list[bool] = []
+    both(program, replays=0 if off else 1)
+    assert rests == [False, True]
+
+
 def test_listeners_and_switching_off_while_it_rests() -> None:
     net, seen = nn.Linear(6, 3), []
     opt = optim.SGD(net.parameters(), lr=0.01)

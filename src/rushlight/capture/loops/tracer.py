@@ -67,6 +67,12 @@ class Tracer(Hearing):
                 self.idle = PATIENCE - 2  # one more look after the rest
                 here.tracer = Rest(self)
             return
+        if (
+            here.tracer is not self
+        ):  # a step, or a loader, went past other places since it was told of
+            if getattr(here.tracer, "tracer", None) is not self:
+                return  # and somebody has switched tracing off there
+            here.tracer = self
         self.idle = self.rested = 0
         last = place.last
         if meeting.timed and place.known and last in self.paths and last.trial.wants_eager():
