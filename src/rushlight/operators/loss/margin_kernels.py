@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def _gaps(xp: ArrayModule, x: Array, target: Array, margin: float) -> tuple[Any, Any, Any]:
-    """By how much each class is too good [N, C], where that counts, and the right class [N, 1]."""
-    right = target[:, None]
-    gaps = x.dtype.type(margin) - xp.take_along_axis(x, right, 1) + x
+    """By how much each class is too good [N, C], where that counts, and where the right ones are."""
+    right = (xp.arange(x.shape[0]), target)
+    gaps = x.dtype.type(margin) - x[right][:, None] + x
     counts = gaps > 0
-    xp.put_along_axis(counts, right, xp.zeros((), bool), 1)
+    counts[right] = False
     return gaps, counts, right
 
 
@@ -46,7 +46,7 @@ def _grad(
     if weight is not None:
         slopes = slopes * weight[target][:, None]
     slopes = xp.where(counts, slopes, x.dtype.type(0))
-    xp.put_along_axis(slopes, right, -slopes.sum(1, keepdims=True), 1)
+    slopes[right] = -slopes.sum(1)
     return slopes
 
 
