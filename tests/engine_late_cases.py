@@ -102,6 +102,10 @@ def writes(d: Draw) -> Iterator[Case]:
     yield "copy_into", (d.floats(*shape).astype(kind), np.ascontiguousarray(x)), {}, 0.0
     yield "fill_into", (d.floats(*shape).astype(kind),), {"value": d.one(0, 0.0, -0.0, 1, 2.5)}, 0.0
     yield "nonzero", (np.round(x),), {}, 0.0
+    dims = tuple(range(d.py.randrange(len(shape)), len(shape)))
+    truths = d.floats(*shape) > d.one(-9, -2, 0, 2, 9)
+    for name in ("any", "all"):
+        yield name, (truths,), {"dim": d.one(None, dims), "keepdim": d.one(True, False)}, 0.0
     yield "one_hot", (d.np.randint(0, 5, shape),), {"classes": d.one(5, 9)}, 0.0
     y = d.laid(*shape) * np.float32(d.one(1, 30, 5000))
     for name in ("sin", "cos"):

@@ -125,6 +125,33 @@ static PyObject *vector_norm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) 
     return order == 2.0 ? reduce_rows(a, attrs, LENGTH, 0.3) : REFUSE;
 }
 
+/* Whether a row of truth values has one, or has no other: a byte that differs from the rule ends the search. */
+static PyObject *truth(PyObject *const *args, PyObject *attrs, int all) {
+    if (!is_type(args[0], NPY_BOOL) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0]))) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), first = first_reduced(attrs, ndim);
+    if (keepdim < 0 || first == -1) return NULL;
+    if (first < 0 || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
+    npy_intp shape[DIMS];
+    size_t rows = 1, n = 1;
+    for (int d = 0; d < ndim; d++) {
+        *(d < first ? &rows : &n) *= (size_t)PyArray_DIM(x, d);
+        shape[d] = d < first ? PyArray_DIM(x, d) : 1;
+    }
+    PyArrayObject *out = array_new(keepdim ? ndim : first, shape, NPY_BOOL);
+    if (!out) return NULL;
+    const uint8_t *from = PyArray_DATA(x);
+    uint8_t *to = PyArray_DATA(out);
+    for (size_t r = 0; r < rows; r++, from += n) {
+        const int found = memchr(from, !all, n) != NULL;
+        to[r] = (uint8_t)(all ? !found : found);
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *any(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return truth(a, attrs, 0); }
+static PyObject *all(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return truth(a, attrs, 1); }
+
 /* The length of all arrays together, as a number of its own. */
 static PyObject *total_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     double order, sum = 0, square = 0;
@@ -140,6 +167,6 @@ static PyObject *total_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *a
 }
 
 const Entry row_entries[] = {
-    {"amax", amax, 0, "0"}, {"amin", amin, 0, "0"}, {"max", amax, 0, "0"}, {"min", amin, 0, "0"}, {"nansum", nansum}, {"logsumexp", logsumexp},
+    {"amax", amax, 0, "0"}, {"amin", amin, 0, "0"}, {"max", amax, 0, "0"}, {"min", amin, 0, "0"}, {"nansum", nansum}, {"any", any}, {"all", all}, {"logsumexp", logsumexp},
     {"var", var}, {"std", std}, {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {NULL, NULL},
 };
