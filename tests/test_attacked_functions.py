@@ -241,3 +241,21 @@ def test_variances_may_be_shared_along_any_one_dim(lib: Any) -> None:
             F.gaussian_nll_loss(mean, target, lib.ones(*shape))
     with pytest.raises(RuntimeError, match="Expected non-empty vector or matrix"):
         F.multi_margin_loss(mean, lib.zeros(2, 4).long())
+
+
+def test_every_float16_has_pytorchs_sinc_and_decimals() -> None:
+    bits = torch.arange(-32768, 32768, dtype=torch.int32).to(torch.int16)
+    theirs = bits.view(torch.float16)
+    theirs = theirs[theirs.isfinite()]
+    ours = rl.from_numpy(theirs.numpy())
+    pairs = [(theirs.sinc(), ours.sinc())]
+    pairs += [(theirs.round(decimals=n), ours.round(decimals=n)) for n in (1, 3, -1)]
+    for want, got in pairs:
+        assert torch.from_numpy(got.numpy()).allclose(want, rtol=1e-3, atol=6e-8, equal_nan=True)
+
+
+@BOTH
+def test_ends_of_arange_are_cut_off_after_counting(lib: Any) -> None:
+    assert lib.arange(0, 3.5, dtype=lib.int32).tolist() == [0, 1, 2, 3]
+    assert lib.arange(5, 0.5, -1.5, dtype=lib.int8).tolist() == [5, 4, 3]
+    assert lib.arange(0, 3.5, dtype=lib.int64).tolist() == [0, 1, 2]

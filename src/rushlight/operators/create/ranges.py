@@ -93,9 +93,15 @@ def arange(
         raise TypeError("arange() received an invalid combination of arguments")
     values = tuple([int(v) if isinstance(v, bool) else v for v in map(number, (start, end, step))])
     d = out.dtype if out is not None and dtype is None else _arange_dtype(values, dtype)
+    count = None
     if d.category == dtypes.INTEGRAL and dtype is not None:
+        if (
+            d is not dtypes.int64
+        ):  # PyTorch counts in float64 there, and cuts the ends off afterwards
+            count = _count(*values)
         values = tuple([int(v) if math.isfinite(v) else v for v in values])
-    count = _count(*values)
+    if count is None or values[2] == 0:
+        count = _count(*values)
     return create(ARANGE, device, requires_grad, out, pin_memory, layout, start=values[0],
                   step=values[2], size=(count,), dtype=d)  # fmt: skip
 

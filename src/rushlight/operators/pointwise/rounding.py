@@ -12,7 +12,8 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
-from ..made_of.guards import FLOATS, INTEGERS, in_float32, only, unsupported
+from ..made_of import precision
+from ..made_of.guards import FLOATS, INTEGERS, only, unsupported
 from ..made_of.pointwise import same_meta, unary
 from ..made_of.return_types import named
 from .arithmetic import flat
@@ -70,7 +71,7 @@ frac = unary(
 )  # fmt: skip
 
 
-@in_float32
+@precision.in_float32
 def _round_decimals_body(xp: ArrayModule, x: Array, *, decimals: int) -> Any:
     power = 10.0 ** abs(decimals)
     return xp.rint(x * power) / power if decimals > 0 else xp.rint(x / power) * power

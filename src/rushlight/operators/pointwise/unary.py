@@ -9,6 +9,7 @@ from ...base import dtypes
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
+from ..made_of import precision
 from ..made_of.guards import FLOATS, in_float32, only
 from ..made_of.pointwise import bool_meta, same_meta, ufunc1, unary
 from ..made_of.promotion import promote_unary_float
@@ -211,7 +212,7 @@ def _acosh_dx(g: Tensor, x: Tensor) -> Tensor:
     return g * (x * x - 1).rsqrt()
 
 
-@in_float32
+@precision.in_float32
 def _sinc_body(xp: ArrayModule, x: Array) -> Any:
     angle = x * math.pi
     return xp.where(x == 0, 1, xp.sin(angle) / xp.where(x == 0, 1, angle)).astype(x.dtype)
