@@ -57,6 +57,29 @@ def test_views_of_what_the_caller_has_are_replayed():
     assert step.why() is None and step.replays[0].runs >= 3
 
 
+def test_gradients_made_while_an_earlier_result_waits_for_its_backward():
+    """Fuzz seed 39: the second of two programs at work left the first one's gradients."""
+
+    def make():
+        torch.manual_seed(0)
+        net, head = torch.nn.Linear(3, 3), torch.nn.Linear(3, 2)
+
+        def step(x):
+            net.zero_grad()
+            (net(x) ** 2).sum().backward()
+            return head(x)
+
+        return net, step
+
+    (a, plain), (b, step) = make(), make()
+    step, kept = torch.compile(step), []
+    for i in range(7):
+        x = torch.arange(6.0).reshape(2, 3) + i
+        kept = [*kept[-2:], plain(x), step(x)]
+        assert torch.equal(a.weight.grad, b.weight.grad) and torch.equal(a.bias.grad, b.bias.grad)
+    assert len(step.replays[0].pool) > 1
+
+
 def test_containers_with_classes_of_their_own_come_back():
     class Out(dict):
         pass

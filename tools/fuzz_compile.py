@@ -2,6 +2,7 @@
 
     python tools/fuzz_compile.py                     300 programs
     python tools/fuzz_compile.py 20000 --start 300   some more
+    python tools/fuzz_compile.py --start 5000000     programs with more words (tools/fuzz_more.py)
     python tools/fuzz_compile.py --seed 17           one, printed
 
 A program is a function of two tensors and a world (modules, an optimiser, numbers, lists, objects), and what happens to
@@ -21,6 +22,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import fuzz_more as more
 import numpy as np
 
 import rushlight as torch
@@ -56,6 +58,7 @@ class World:
         self.log: list[Any] = []
         self.count = 0
         self.handles: list[Any] = []
+        more.furnish(self)
 
     def helper(self, t: Any, by: float = 1.0) -> Any:
         return t * self.rate + by
@@ -139,16 +142,21 @@ class Case:
         r = random.Random(seed)
         self.seed = seed
         self.made = 2
+        rich = seed >= more.FIRST
+        self.words = (*LINES, *more.LINES) if rich else LINES
+        self.seldom = (*SELDOM, *more.SELDOM) if rich else SELDOM
         self.lines = [self._line(r) for _ in range(r.randint(2, 9))]
-        changes = r.sample(CHANGES, r.randint(1, 5))
+        changes = r.sample((*CHANGES, *more.CHANGES) if rich else CHANGES, r.randint(1, 5))
         self.changes = sorted([(r.randint(3, CALLS - 1), c) for c in changes])
         usual = r.choice(["apart", "apart", "beside", "leaf", "transposed", "parameter"])
-        kinds = list(ARGUMENTS)
+        kinds = [*ARGUMENTS, *more.ARGUMENTS] if rich else list(ARGUMENTS)
         self.kinds = [usual if i < 4 or r.random() < 0.6 else r.choice(kinds) for i in range(CALLS)]
         self.outside = r.random() < 0.4  # whether backward comes after the call
+        some = r.randint(0, 2) if rich else 0
+        self.after = [(r.randint(0, CALLS - 1), c) for c in r.sample(more.AFTER, some)]
 
     def _line(self, r: random.Random) -> str:
-        text = r.choice(SELDOM if r.random() < 0.06 else LINES)
+        text = r.choice(self.seldom if r.random() < 0.06 else self.words)
         known = ["x", "y", *[f"t{i}" for i in range(2, self.made)]]
         while "M" in text.replace("Mode", "").replace("MEAN", "").replace("SUM", ""):
             text = _replaced(text, "M", r.choice(known[-4:]))
@@ -169,6 +177,7 @@ class Case:
 
     def __str__(self) -> str:
         what = "\n".join([f"before call {i}: {c}" for i, c in self.changes])
+        what += "".join([f"\nafter call {i}: {c}" for i, c in self.after])
         return f"# seed {self.seed}\n{self.source()}{what}\narguments: {self.kinds}, outside: {self.outside}"
 
 
@@ -197,7 +206,7 @@ class Side:
         self.w = world()
         self.names: dict[str, Any] = {
             "w": self.w, "torch": torch, "F": F, "nn": nn, "random": random, "types": types, "Mode": Mode,
-            "World": world, "G": 1.0, "box": {"v": 1.0}, "__name__": "fuzzed",
+            "World": world, "G": 1.0, "box": {"v": 1.0}, "__name__": "fuzzed", **more.NAMES,
         }  # fmt: skip
         exec(compile(case.source(), "<fuzzed>", "exec"), self.names)
         self.step = wrap(self.names["step"])
@@ -215,7 +224,7 @@ class Side:
                 except Exception as error:  # noqa: BLE001 - the same on every side, or it is told
                     self.names["failed"] = repr(error)
         self.names["T"] = lambda *s: torch.arange(1.0, 1 + s[0] * s[1]).reshape(*s) * 0.1 - 0.3 + i
-        exec(ARGUMENTS[case.kinds[i]], self.names)
+        exec((ARGUMENTS | more.ARGUMENTS)[case.kinds[i]], self.names)
         x, y = self.names["x"], self.names["y"]
         try:
             result = self.step(x, y)
@@ -228,9 +237,20 @@ class Side:
             told = (
                 f"{type(error).__name__}: {str(error).splitlines()[0][:40] if str(error) else ''}"
             )
+        self._after(case, i, locals().get("result"))
         self.rng, self.python = torch.get_rng_state(), random.getstate()
         versions = [t._version for t in (x, y, self.w.buf, self.w.p, *self.w.lin.parameters())]
         return told, self.state(), seen([x, y]), versions
+
+    def _after(self, case: Case, i: int, result: Any) -> None:
+        """What the caller does with a result."""
+        self.names["r"] = result
+        for at, what in case.after:
+            if at == i and result is not None:
+                try:
+                    exec(compile(what, "<after>", "exec"), self.names)
+                except Exception as error:  # noqa: BLE001 - the same on every side, or it is told
+                    self.w.log.append(type(error).__name__)
 
     def state(self) -> Any:
         """The world as it is."""
@@ -253,14 +273,21 @@ class Side:
             getattr(w, "extra", None),
             getattr(w, "last", None),
         ]
-        return seen([tensors, grads, states, python, streams, w.norm.training])
+        found = [w.hook.by, w.hook.calls, w.sub.n, w.mat, w.idx, list(w.kept)[-2:]]
+        return seen([tensors, grads, states, python, streams, w.norm.training, found])
 
 
 def seen(value: Any) -> Any:
     """Values in a form that can be compared: tensors by dtype, values and whether they have a history."""
     if isinstance(value, torch.Tensor):
         a = value.detach().numpy()
-        return ("tensor", str(value.dtype), value.requires_grad, a.astype(np.float64))
+        kind = (
+            type(value).__name__,
+            str(value.dtype),
+            tuple(value.shape),
+            str(vars(value).get("tag")),
+        )
+        return ("tensor", *kind, value.requires_grad, a.astype(np.float64))
     if isinstance(value, (list, tuple)):
         return [seen(v) for v in value]
     return (type(value).__name__, repr(value))
@@ -320,7 +347,7 @@ def smaller(case: Case, sides: dict[str, Callable]) -> Case:
     again = True
     while again:
         again = False
-        for part in ("changes", "lines"):
+        for part in ("changes", "after", "lines"):
             for i in reversed(range(len(getattr(case, part)))):
                 kept = list(getattr(case, part))
                 if part == "lines" and len(kept) == 1:

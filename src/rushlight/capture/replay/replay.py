@@ -336,11 +336,18 @@ class Replay:
             else:
                 array = outs[place] if low.fresh[place] else outs[place].copy()
                 t._grad = tensor_over(array, low.array_type)
-        if self.lent_grads:
+        first = (
+            low is self.lowered
+        )  # others run while results of earlier calls wait for their backward
+        if self.lent_grads and first:
             self.lent.attach(self.lent_grads, outs)
+        elif self.lent_grads:
+            for t, at in self.lent_grads:
+                t._grad = tensor_over(outs[at].copy(), low.array_type)
         result = (self._one if self.alone else self._results)(outs, tensors, node)
         del outs
-        self.lent.measure()
+        if first:
+            self.lent.measure()
         return result
 
     def _fail(self, error: BaseException, low: Any, tensors: Sequence[Tensor]) -> None:
