@@ -24,11 +24,13 @@ def _alias(input: Tensor) -> Tensor:
 def _slice(
     input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:
-    ends = [None if i is None else whole(i, name) for name, i in (("start", start), ("end", end))]
+    first, last = [
+        None if i is None else whole(i, name) for name, i in (("start", start), ("end", end))
+    ]
     at = wrap_dim(dim, input._a.ndim)
     if whole(step, "step") <= 0:
         raise RuntimeError("slice step must be positive")
-    return input[(slice(None),) * at + (slice(*ends, step),)]
+    return input[(slice(None),) * at + (slice(first, last, step),)]
 
 
 _VIEWS: dict[str, Callable[..., Any]] = {
