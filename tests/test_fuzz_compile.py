@@ -23,6 +23,14 @@ def test_random_programs(first):
         )
 
 
+def test_random_programs_with_more_words():
+    """Hooks with state, aliases, classes, callers that write into results: tools/fuzz_more.py."""
+    for seed in range(5_000_000, 5_000_000 + BLOCK):
+        case = fuzz_compile.Case(seed)
+        why = fuzz_compile.check(case, {"compiled": fuzz_compile.torch.compile})
+        assert why is None, f"python tools/fuzz_compile.py --seed {seed}\n{case}"
+
+
 @pytest.mark.parametrize("seed", [710704])  # words of errors: which node would fail first
 def test_programs_that_once_differed(seed):
     case = fuzz_compile.Case(seed)
