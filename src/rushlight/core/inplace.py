@@ -110,7 +110,7 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
         raise TypeError(f"in-place operations need a Tensor, not {type(t).__name__}")
     a = t._a
     if not repeats and 0 in a.strides and a.size:
-        if any([step == 0 and size > 1 for size, step in zip(a.shape, a.strides)]):
+        if any(step == 0 and size > 1 for size, step in zip(a.shape, a.strides)):
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation."
