@@ -349,7 +349,7 @@ def test_benchmark_timer() -> None:
     m = made.timeit(20)
     assert 0 < m.mean < 1 and m.number_per_run == 20
     blocks = made.blocked_autorange(min_run_time=0.01)
-    assert len(blocks.times) > 1 and blocks.median > 0 and "sum: small" in repr(blocks)
+    assert blocks.times and blocks.median > 0 and "sum: small" in repr(blocks)
     assert rl.get_num_threads() == threads
     with pytest.raises(NotImplementedError, match="only Python"):
         Timer("x", language="c++")

@@ -17,6 +17,7 @@ from ..core.compiling import again, meeting
 from ..core.modes import switches
 from ..core.tensor import Tensor
 from ..runtime.thread import PACKING, WATCHED, here
+from .record.agreement import differs
 from .record.effects import RANDOM_STATE
 from .record.executed import Seen, can_watch
 from .record.recorder import CannotCapture
@@ -297,7 +298,7 @@ class Entry:
         else:
             why, twin = "recorded once", None
             for twin in reversed(self.recent):
-                why = recording.differs(twin)
+                why = differs(recording, twin)
                 if why is None:
                     break
             if why is None and twin is not None and not recording.guessed:

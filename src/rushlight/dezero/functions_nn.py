@@ -436,17 +436,21 @@ class BatchNorm(Derived):
         x = real(x)
         # A single row is its own mean; taken twice, it is a batch that rushlight normalises.
         rows = rl.cat([x, x]) if Config.train and x.numel() == gamma.numel() else x
+        averages = tensor(self.avg_mean), tensor(self.avg_var)
+        alike = [t.to(x.dtype) for t in averages]  # the same tensors where they are
         y = rl.batch_norm(  # takes eps=0 in training, too, as the book's does
             rows,
             gamma.to(x.dtype),
             beta.to(x.dtype),
-            tensor(self.avg_mean),
-            tensor(self.avg_var),
+            *alike,
             Config.train,
             1 - self.decay,
             self.eps,
             True,
         )
+        for t, learnt in zip(averages, alike):
+            if learnt is not t and Config.train:
+                t.copy_(learnt)
         return y if rows is x else y[: len(x)]
 
 

@@ -8,10 +8,6 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
-from ...base.spelling import home_of
-from ...core.op import FREED
 from ...core.tensor import Tensor
 from ...core.views import current_edge, steps_of
 from ...runtime.devices import nothing_reused
@@ -22,7 +18,7 @@ from ..program.instructions import Program
 from ..program.slots import CONSTANT, MADE, Slot
 from ..state import tree
 from ..state.keys import attributes, mode
-from ..state.kinds import equal, hooks_on
+from ..state.kinds import hooks_on
 from ..state.known import TENSOR_SECRETS
 from ..state.watch import Watch
 from .backward import Backward
@@ -30,10 +26,8 @@ from .effects import SEEDING, noticing, random_states
 from .executed import Seen, Watching
 from .host_work import HostWork
 from .inside import inside
-from .outside import graphs_end_at
-from .recorder import Recorder, host_read_error, is_array, reach, same
-
-_OF_BASE = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
+from .outside import first_failure, graphs_end_at, spent
+from .recorder import Recorder, host_read_error, is_array, reach
 
 
 def _may_have_one(t: Tensor) -> bool:
@@ -279,9 +273,9 @@ class Recording:
         self._check_result(value)
         slot = self.recorder.slot_of(value._a)
         edge = value._edge
-        if edge is not None and not _spent(edge[0]):
+        if edge is not None and not spent(edge[0]):
             self.live.append((len(self.leaf_makers), value))
-        failure = None if edge is None else _first_failure(edge[0])
+        failure = None if edge is None else first_failure(edge[0])
         name = None if edge is None else edge[0].name()
         quiet = value.is_inference()
         return ("tensor", self.add_result(slot), name, failure, quiet, self._counter(value))
@@ -382,51 +376,6 @@ class Recording:
         del self.result, self.tensors, self.live
         self.entry_grads, self.versions, self.old_grads = [], [], []
 
-    # -- agreement ------------------------------------------------------------------------------
-
-    def differs(self, other: Recording) -> str | None:
-        """Why two recordings are not the same program, or None."""
-        mine, theirs = self.program.instructions, other.program.instructions
-        names: dict[int, int] = {}
-        for a, b in zip(mine, theirs):
-            if a.kernel is not b.kernel:
-                return f"{a.name} at {a.line} was {b.name} at {b.line} the call before"
-            if not same(a.attrs, b.attrs):
-                return f"options of {a.name} at {a.line} differ from call to call"
-            for x, y in zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs)):
-                why = self._slot_differs(other, x, y, names)
-                if why is not None:
-                    return f"{why} of {a.name} at {a.line} differs from call to call"
-        if len(mine) != len(theirs):
-            return f"{len(mine)} instructions, {len(theirs)} the call before"
-        if self._grads() != other._grads():
-            return "the gradients it leaves differ from call to call"
-        if not _same_makers(self.leaf_makers, other.leaf_makers):
-            return "what it returns differs from call to call"
-        return None
-
-    def _grads(self) -> dict[int, tuple]:
-        """What became of gradients, by tensor: those that stayed as they were are left out."""
-        return {k: m[:1] for k, m in zip(self.leaf_keys, self.exit_grads) if m[0] != "kept"}
-
-    def _slot_differs(self, other: Recording, x: Any, y: Any, names: dict[int, int]) -> str | None:
-        if x.__class__ is not Slot or y.__class__ is not Slot:
-            return None if same(x, y) else "a number"
-        if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
-            return "a shape"
-        if names.setdefault(x.storage.number, y.storage.number) != y.storage.number:
-            return "an operand"
-        if x.storage.fed or y.storage.fed:
-            return None
-        if x.storage.kind == CONSTANT and x.storage.array is not y.storage.array:
-            first = self.recorder.first_values[x.storage.number]
-            second = other.recorder.first_values[y.storage.number]
-            if not _same_values(first, second):
-                return "a value made by Python"
-        elif x.storage.array is not y.storage.array and x.storage.kind != CONSTANT:
-            return "memory" if x.storage.array is not None else None
-        return None
-
     def settle_constants(self, other: Recording) -> None:
         """Constants seen twice at the same place of memory are state that nobody watches."""
         lasting = {id(s.array) for s in other.program.storages if s.array is not None}
@@ -443,86 +392,11 @@ def forget_casts() -> None:
         here.casts.cache.clear()
 
 
-def _same_values(a: Any, b: Any) -> bool:
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if hasattr(a, "get"):  # CuPy
-        a, b = a.get(), b.get()
-    return a.tobytes() == b.tobytes()
-
-
-def _same_makers(a: list[tuple], b: list[tuple]) -> bool:
-    return len(a) == len(b) and all(map(_same_maker, a, b))
-
-
-def _same_maker(a: tuple, b: tuple) -> bool:
-    if a[0] != b[0]:
-        return False
-    if a[0] == "value":
-        return equal(a[1], b[1]) or _same_constant(a[1], b[1])
-    if a[0] == "view":
-        (source, steps, quiet), (other, other_steps, other_quiet) = a[1], b[1]
-        ends = source[0] == other[0] and source[1] is other[1]
-        ops = [op for op, _ in steps] == [op for op, _ in other_steps]
-        attrs = same([at for _, at in steps], [at for _, at in other_steps])
-        return ends and ops and attrs and quiet == other_quiet
-    if a[0] == "same":
-        return a[1] is b[1]
-    counters = [m[5] if len(m) > 5 else None for m in (a, b)]
-    mine, theirs = [(c[0], c[1] if c[0] != "same" else id(c[1])) if c else c for c in counters]
-    return same(a[1:2] + a[4:5], b[1:2] + b[4:5]) and mine == theirs
-
-
-def _same_constant(a: Any, b: Any) -> bool:
-    """Values of kinds that nobody can change, beside those of Python."""
-    cls = type(a)
-    if cls is not type(b):
-        return False
-    if isinstance(a, np.generic):
-        return a.tobytes() == b.tobytes()
-    if cls in (range, slice) or home_of(cls).startswith(_OF_BASE):
-        return cls.__hash__ is not None and bool(a == b)
-    return False
-
-
 def _look_of(t: Tensor) -> tuple:
     """What a call may change of a tensor beside its values."""
     edge = t._edge
     hooks = (t.retains_grad, None if edge is None else hooks_on(edge[0]))
     return t._a, edge, hooks, attributes(t) if vars(t) else (), t.__class__
-
-
-def _spent(node: Any) -> bool:
-    """Whether backward has run through this graph already."""
-    stack, seen = [node], set()
-    while stack:
-        node = stack.pop()
-        if node.seq in seen:
-            continue
-        seen.add(node.seq)
-        if FREED in (getattr(node, "saved", None), getattr(node, "outputs", None)):
-            return True
-        stack.extend([e[0] for e in node.edges if e is not None])
-    return False
-
-
-def _first_failure(node: Any) -> tuple[int, str] | None:
-    """Which node of a graph a backward pass would fail at first, by its number, and why; None where it would not."""
-    nodes, stack = {}, [node]
-    while stack:
-        node = stack.pop()
-        if node.seq not in nodes:
-            nodes[node.seq] = node
-            stack.extend([e[0] for e in node.edges if e is not None])
-    for seq in sorted(nodes, reverse=True):  # the order in which a pass comes to them
-        saved, outputs = (getattr(nodes[seq], name, None) for name in ("saved", "outputs"))
-        if FREED in (saved, outputs):
-            return seq, "freed"
-        kept = [*(saved.values() if isinstance(saved, dict) else ()), *(outputs or ())]
-        for k in kept:
-            if k.__class__ is tuple and len(k) == 3 and k[1].__class__ is list and k[1][0] != k[2]:
-                return seq, f"a tensor {list(k[0].shape)} that a compiled function used"
-    return None
 
 
 def _numbers(o: Any) -> list:

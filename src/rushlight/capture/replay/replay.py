@@ -5,17 +5,12 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import Any
 
 from ...base.locks import new_lock
-from ...core.gradients.tape import Node
 from ...core.memory import data_pointer, root_array
-from ...core.modes import set_grad_enabled
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
-from ...core.views import replay as view_again
 from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
@@ -25,34 +20,9 @@ from ..record.recording import Recording
 from ..state import tree
 from .counters import Counters
 from .gradients import Gradients
+from .results import Leaves, SpentNode, look
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
-
-
-class SpentNode(Node):
-    """The history of a replayed result: its backward has been done inside the program."""
-
-    __slots__ = ("label", "why")
-
-    def __init__(self, label: str, why: str = "freed") -> None:
-        super().__init__(())
-        self.label = label
-        self.why = why
-
-    def name(self) -> str:
-        return self.label
-
-    def apply(self, gs: list[Any]) -> NoReturn:
-        if self.why != "freed":
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace "
-                f"operation: {self.why} has changed inside of it since."
-            )
-        raise RuntimeError(
-            "Trying to backward through the graph a second time: this tensor comes from a compiled "
-            "function that has called backward() itself. Differentiate inside that function, or "
-            "leave the whole backward outside of it."
-        )
 
 
 class Unfinished(Exception):
@@ -396,7 +366,7 @@ class Replay:
         return found
 
     def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
-        leaves = _Leaves(self, outs, tensors, node)
+        leaves = Leaves(self, outs, tensors, node)
         if self.shape is None:
             return leaves.make(0)
         places = itertools.count()
@@ -409,62 +379,11 @@ class Replay:
                 array = self.lowered.copied(i, array)
         elif way != "live":
             at, shift, slot = way
-            array = _look(tensors[at]._a, shift, slot)
+            array = look(tensors[at]._a, shift, slot)
         t = tensor_over(array, self.lowered.array_type)
         if inference:
             extra(t).inference = True
         return t
-
-
-class _Leaves:
-    """The leaves of one call's result, each made once, as the recorded call described them."""
-
-    def __init__(self, replay: Replay, outs: tuple, tensors: Sequence[Tensor], node: Any) -> None:
-        self.replay, self.outs, self.tensors, self.node = replay, outs, tensors, node
-        self.live: Sequence[int] = () if node is None else replay.backward.outputs
-        self.spent = replay._spent_nodes(self.live)
-        self.made: dict[int, Any] = {}
-
-    def make(self, place: int) -> Any:
-        if place not in self.made:
-            found = self.made[place] = self._new(place)
-            if place in self.live:
-                found._edge = (self.node, self.live.index(place))
-            elif place in self.spent:
-                found._edge = (self.spent[place], 0)
-        return self.made[place]
-
-    def _new(self, place: int) -> Any:
-        kind, at, *rest = self.replay.makers[place]
-        if kind == "tensor":
-            t = self.replay._tensor(at, self.outs, self.tensors, rest[2])
-            if rest[3] is not None:
-                _share_counter(t, self._source(rest[3]))
-            return t
-        if kind == "number":
-            return rest[0](self.outs[at].item())
-        if kind == "argument":
-            return self.tensors[at]
-        if kind == "again":
-            return self.make(at)
-        if kind == "view":
-            source, steps, quiet = at
-            with set_grad_enabled(not quiet):
-                return view_again(self._source(source), steps)
-        return at
-
-    def _source(self, source: tuple) -> Tensor:
-        """The tensor that a result shares something with."""
-        what, which = source
-        if what == "argument":
-            return self.tensors[which]
-        return self.make(which) if what == "place" else which
-
-
-def _share_counter(t: Tensor, source: Tensor) -> None:
-    if source._ver is None:
-        source._ver = [0]
-    t._ver = source._ver
 
 
 def _drop_unread(r: Recording) -> None:
@@ -484,24 +403,3 @@ def _used_after(program: Any, t: Tensor) -> bool:
     """Whether the backward half reads a tensor that outlives the call."""
     cut = program.hand_over
     return any(s.array is t._a for ins in program.instructions[cut + 1 :] for s in ins.reads)
-
-
-def _look(a: Any, shift: int, slot: Slot) -> Any:
-    """The window of a slot on the caller's own memory."""
-    if not isinstance(a, np.ndarray):
-        return a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
-    start = np.asarray(_Address(data_pointer(a) + shift, a, slot.dtype)).view(slot.dtype)
-    return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
-
-
-class _Address:
-    """An element at an address inside another array's memory, which it keeps alive."""
-
-    def __init__(self, address: int, owner: np.ndarray, dtype: np.dtype) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, not owner.flags.writeable),
-            "shape": (dtype.itemsize,),
-            "typestr": "|u1",
-            "version": 3,
-        }

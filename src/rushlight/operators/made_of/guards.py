@@ -96,6 +96,8 @@ def norm_dtypes(x: Tensor, *parameters: Tensor | None) -> None:
 def _norm_dtypes_differ(x: Tensor, parameters: list[Tensor]) -> None:
     if here.casting:  # which casts some of these layers' arguments
         return
+    if x._a.dtype.kind not in "fV":  # no layer takes it, and says so
+        return
     if parameters[0].dtype == x.dtype:
         one_dtype(x, *parameters)
     elif any(p.dtype != float32 for p in parameters):

@@ -125,7 +125,7 @@ def repeat_interleave(
         return _interleaved_positions(input, output_size)
     x = input.reshape(-1) if dim is None else input
     at = 0 if dim is None else wrap_dim(dim, x._a.ndim)
-    if not x._a.ndim:
+    if not x.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not isinstance(repeats, Tensor):
         return _interleave_evenly(x, whole(repeats, "repeats"), at, output_size)

@@ -257,4 +257,4 @@ static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return (PyObject *)out;
 }
 
-const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {"flip", flip, COPIES}, {NULL, NULL}};
+const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {"flip", flip}, {NULL, NULL}};

@@ -327,7 +327,7 @@ static PyObject *searchsorted(PyObject *const *args, Py_ssize_t nargs, PyObject 
 
 const Entry order_entries[] = {
     {"max_dim", max_dim, COPIES, "0-"}, {"min_dim", min_dim, COPIES, "0-"}, {"argmax", argmax, COPIES, "-"},
-    {"argmin", argmin, COPIES, "-"}, {"topk", topk, COPIES, "0-"}, {"sort", sort, COPIES, "0-"},
+    {"argmin", argmin, COPIES, "-"}, {"topk", topk, COPIES, "0-"}, {"sort", sort, 0, "0-"},
     {"median_dim", median_dim, COPIES, "0-"}, {"kthvalue", kthvalue, COPIES, "0-"}, {"median", median, COPIES, "0"},
     {"searchsorted", searchsorted}, {NULL, NULL},
 };

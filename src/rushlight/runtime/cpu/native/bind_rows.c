@@ -1,5 +1,6 @@
 /* Reductions of whole rows: the largest, the length, the logarithm of a sum of exponentials; and running sums. */
 #include "arrays.h"
+#include <float.h>
 
 typedef struct {
     int which;
@@ -7,6 +8,7 @@ typedef struct {
     float *out;
     idx rows, n;
     double freedom;
+    int beyond; /* a variance that leaves float's range */
 } Rows;
 
 enum { LARGEST, SMALLEST, LENGTH, LOG_SUM, VARIANCE, DEVIATION, NO_NANS };
@@ -27,18 +29,18 @@ static float length(const float *x, idx n) {
     return (float)sqrt(square);
 }
 
-/* The mean of squared distances from the mean; in doubles, where squares leave float's range. */
+/* The mean of squared distances from the mean; nan or more than a float holds where NumPy's body has to look at it. */
 static double variance(const float *x, idx n, double freedom) {
     double sum = 0, square = 0;
     RL->moments(x, n, &sum, &square, RL->sum(x, n) / (float)n);
-    double total = square - sum * (sum / (double)n);
-    if (!isfinite(total)) {
-        double all = 0;
-        for (idx i = 0; i < n; i++) all += (double)x[i];
-        total = 0;
-        for (idx i = 0; i < n; i++) total += ((double)x[i] - all / (double)n) * ((double)x[i] - all / (double)n);
-    }
+    const double total = square - sum * (sum / (double)n);
     return (total < 0 ? 0 : total) / (freedom > 0 ? freedom : 0.0);
+}
+
+static float variance_within(Rows *q, const float *x) {
+    const double found = variance(x, q->n, q->freedom);
+    if (!(found <= FLT_MAX)) __atomic_store_n(&q->beyond, 1, __ATOMIC_RELAXED);
+    return (float)(q->which == DEVIATION ? sqrt(found) : found);
 }
 
 /* The sum of what is a number, in sixteen chains that are added up now and then. */
@@ -56,7 +58,7 @@ static double sum_of_numbers(const float *x, idx n) {
 }
 
 static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Rows *q = what;
+    Rows *q = what;
     for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
         const float *x = q->x + r * q->n;
         switch (q->which) {
@@ -65,8 +67,8 @@ static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         case LENGTH: q->out[r] = length(x, q->n); break;
         case LOG_SUM: q->out[r] = log_sum(x, q->n); break;
         case NO_NANS: q->out[r] = (float)sum_of_numbers(x, q->n); break;
-        case VARIANCE: q->out[r] = (float)variance(x, q->n, q->freedom); break;
-        case DEVIATION: q->out[r] = (float)sqrt(variance(x, q->n, q->freedom)); break;
+        case VARIANCE:
+        case DEVIATION: q->out[r] = variance_within(q, x); break;
         }
     }
 }
@@ -105,7 +107,9 @@ static PyObject *reduce_rows(PyObject *const *args, PyObject *attrs, int which, 
     q.out = DATA(out), q.freedom = (double)q.n - correction;
     const double ns = ns_each * (double)PyArray_SIZE(x) + 10.0 * (double)q.rows;
     run_parts(rows_part, &q, threads_parts(ns, q.rows), ns);
-    return (PyObject *)out;
+    if (!q.beyond) return (PyObject *)out;
+    Py_DECREF(out);
+    return REFUSE;
 }
 
 static PyObject *amax(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, LARGEST, 0.2); }

@@ -176,6 +176,6 @@ static PyObject *glu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return
 static PyObject *glu_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return gate(a[1], a[0], attrs); }
 
 const Entry special_entries[] = {
-    {"lgamma", lgamma_, COPIES}, {"digamma", digamma, COPIES}, {"erfinv", erfinv, COPIES}, {"logaddexp", logaddexp, COPIES},
-    {"glu", glu, COPIES}, {"glu_grad", glu_grad, COPIES}, {NULL, NULL},
+    {"lgamma", lgamma_}, {"digamma", digamma}, {"erfinv", erfinv}, {"logaddexp", logaddexp},
+    {"glu", glu}, {"glu_grad", glu_grad}, {NULL, NULL},
 };

@@ -54,8 +54,8 @@ typedef NA A;
 
 __device__ __forceinline__ T dn(A v) { return Down<T>::of(v); }
 
-// V neighbours moved by one memory access; 16 bytes at most.
-template <typename E, int V> struct alignas(sizeof(E) * V) Vec { E v[V]; };
+// V neighbours moved by one memory access; 16 bytes at most, by two where they are more.
+template <typename E, int V> struct alignas(sizeof(E) * V > 16 ? 16 : sizeof(E) * V) Vec { E v[V]; };
 
 __device__ __forceinline__ A warp_sum(A v) {
 #pragma unroll
