@@ -94,3 +94,19 @@ def test_containers_with_classes_of_their_own_come_back():
         out = step(torch.ones(2) * i)
         assert type(out) is Out and out.name == "two" and out["a"].tolist() == [2.0 * i] * 2
     assert step.replays
+
+
+def test_containers_with_fields_of_their_own_are_not_made_again() -> None:
+    """A defaultdict's factory, and that of a class of the user's, lie beside the items."""
+    import collections
+
+    class Counted(collections.defaultdict):
+        pass
+
+    class Plain(collections.Counter):
+        pass
+
+    from rushlight.capture.state.tree import _parts
+
+    assert _parts(collections.defaultdict(int, a=1)) is None and _parts(Counted(int, a=1)) is None
+    assert _parts(Plain(a=1)) == [("a", 1)] and _parts(collections.OrderedDict(a=1)) == [("a", 1)]

@@ -104,9 +104,17 @@ def _parts(value: Any) -> Any:
     if isinstance(value, dict) and not isinstance(cls.__new__, FunctionType):
         base = OrderedDict if isinstance(value, OrderedDict) else dict
         plain = cls.__basicsize__ - base.__basicsize__ <= 16 and not hasattr(cls, "__slots__")
-        known = cls.__flags__ & 1 << 9 and cls.__mro__[-2] is dict  # a class statement made it
+        known = cls.__mro__[-2] is dict and all(
+            map(_is_of_python, cls.__mro__[: cls.__mro__.index(base)])
+        )
         return list(base.items(value)) if plain and known else None
     return None
+
+
+def _is_of_python(cls: type) -> bool:
+    """Whether a class statement made it: no fields beside a dict. `defaultdict` has one, and is no static type from 3.12 on."""
+    grown = cls.__base__ is None or cls.__basicsize__ != cls.__base__.__basicsize__
+    return bool(cls.__flags__ & 1 << 9) and ("__dict__" in vars(cls) or not grown)
 
 
 def leaves(value: Any) -> list[Any]:
