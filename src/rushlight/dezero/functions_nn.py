@@ -437,12 +437,13 @@ class BatchNorm(Derived):
         # A single row is its own mean; taken twice, it is a batch that rushlight normalises.
         rows = rl.cat([x, x]) if Config.train and x.numel() == gamma.numel() else x
         averages = tensor(self.avg_mean), tensor(self.avg_var)
-        alike = [t.to(x.dtype) for t in averages]  # the same tensors where they are
+        mean, var = alike = [t.to(x.dtype) for t in averages]  # the same tensors where they are
         y = rl.batch_norm(  # takes eps=0 in training, too, as the book's does
             rows,
             gamma.to(x.dtype),
             beta.to(x.dtype),
-            *alike,
+            mean,
+            var,
             Config.train,
             1 - self.decay,
             self.eps,
