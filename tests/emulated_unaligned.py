@@ -51,6 +51,8 @@ USES: dict[str, Callable[[Any], Any]] = {
     "copy_ of a number": written(lambda x, mine: x.copy_(mine[1, 1])),
     "copy_ of a row": written(lambda x, mine: x.copy_(mine[1])),
     "copy_ of another type": written(lambda x, mine: x.copy_((mine * 2).to(rl.float64))),
+    "written as a storage": written(lambda x, mine: x.untyped_storage().fill_(0)),
+    "taken over by a storage": written(lambda x, mine: x.storage().copy_((x._base * 2).storage())),
     "add_": written(lambda x, mine: x.add_(mine)),
     "add_ a number": written(lambda x, mine: x.add_(1.5)),
     "mul_": written(lambda x, mine: x.mul_(mine[0])),

@@ -31,6 +31,7 @@ class CudaReplay:
     """
 
     array_type = cupy.ndarray
+    left_traces = None  # a graph that was not launched has changed nothing
 
     def __init__(
         self, program: Program, exclusive: set[int], seeds: list[int], measured: bool = True

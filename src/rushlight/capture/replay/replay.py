@@ -29,10 +29,6 @@ class Unfinished(Exception):
     """A kernel of a program refused its values before anything that lasts was changed."""
 
 
-def _always(_: BaseException) -> bool:
-    return True
-
-
 class SharedArguments(CannotCapture):
     """Two arguments of this call share memory that the program writes; later calls may still be replayed."""
 
@@ -306,9 +302,8 @@ class Replay:
             else:
                 array = outs[place] if low.fresh[place] else outs[place].copy()
                 t._grad = tensor_over(array, low.array_type)
-        first = (
-            low is self.lowered
-        )  # others run while results of earlier calls wait for their backward
+        # Others run while results of earlier calls wait for their backward.
+        first = low is self.lowered
         if self.lent_grads and first:
             self.lent.attach(self.lent_grads, outs)
         elif self.lent_grads:
@@ -323,9 +318,12 @@ class Replay:
     def _fail(self, error: BaseException, low: Any, tensors: Sequence[Tensor]) -> None:
         """A kernel refused its values: where nothing has happened yet the function runs anew, with its own handlers.
 
-        Otherwise arguments show what was written until then, as they would without a program.
+        Otherwise arguments show what was written until then, as they would without a program. A graph runs as a whole
+        or not at all.
         """
-        if isinstance(error, Exception) and not getattr(low, "left_traces", _always)(error):
+        if low.left_traces is None:
+            return
+        if isinstance(error, Exception) and not low.left_traces(error):
             raise Unfinished from error
         for i in self.written:
             if i < len(tensors) and tensors[i] is not None:

@@ -124,7 +124,6 @@ class UntypedStorage:
             )
         mine = self._writable()
         if isinstance(mine, Tensor):
-            settle()
             there = source._in_place() if source.is_cuda else source._elements()
             mine.copy_(wrap(there))
         else:
