@@ -1,8 +1,9 @@
-"""Networks that stand in no other table, PyTorch's and ours by turns in one process: CPU time of one thread.
+"""Networks that stand in no other table, PyTorch's and ours by turns in one process: CPU time of one thread, or a GPU's.
 
     python benchmarks/strangers.py                      every row
     python benchmarks/strangers.py --rows bert,vae --seconds 0.3
     python benchmarks/strangers.py --profile bert       what an eager step of ours is made of
+    python benchmarks/strangers.py --device cuda        time by the clock until the GPU is done
 
 The figure of a side is the fastest of its rounds: on a machine that others use, only time of the processor's own says
 anything, and the fastest round is the one with the least of the others in the caches.
@@ -42,16 +43,19 @@ def prepared(row: str, module: Any, compiled: bool) -> tuple[Any, list[float]]:
     return step, [float(step()) for _ in range(FIRST)]
 
 
-def once(step: Any, seconds: float) -> float:
+def once(step: Any, seconds: float, done: Any) -> float:
     """Milliseconds of a step, over a short round."""
-    begin, count = time.thread_time(), 0
-    while time.thread_time() - begin < seconds:
+    clock = time.perf_counter if done else time.thread_time
+    begin, count = clock(), 0
+    while clock() - begin < seconds:
         step()
         count += 1
-    return (time.thread_time() - begin) / count * 1e3
+    if done:
+        done()
+    return (clock() - begin) / count * 1e3
 
 
-def measure(row: str, seconds: float, rounds: int) -> None:
+def measure(row: str, seconds: float, rounds: int, gpu: bool = False) -> None:
     sides = {"torch": (torch, False), "ours": (rushlight, False), "compiled": (rushlight, True)}
     steps, losses = {}, {}
     for name, (module, compiled) in sides.items():
@@ -59,7 +63,8 @@ def measure(row: str, seconds: float, rounds: int) -> None:
     best = dict.fromkeys(sides, float("inf"))
     for _ in range(rounds):
         for name, step in steps.items():
-            best[name] = min(best[name], once(step, seconds))
+            done = sides[name][0].cuda.synchronize if gpu else None
+            best[name] = min(best[name], once(step, seconds, done))
     off = [max(abs(a - b) / max(abs(a), 1e-6) for a, b in zip(losses["torch"], losses[name], strict=True))
            for name in ("ours", "compiled")]  # fmt: skip
     t, o, c = best.values()
@@ -90,16 +95,27 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--compiled", action="store_true", help="profile the compiled step")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     rushlight.set_num_threads(1)
+    gpu = args.device == "cuda"
+    if gpu:
+        torch.set_default_device("cuda")
+        rushlight.set_default_device("cuda")
     if not args.profile:
         print(
             "| network | PyTorch | ours | compiled | eager | compiled | losses |\n|---|---|---|---|---|---|---|"
         )
     for row in args.rows.split(","):
-        profile(row, args.compiled) if args.profile else measure(row, args.seconds, args.rounds)
+        if args.profile:
+            profile(row, args.compiled)
+            continue
+        try:
+            measure(row, args.seconds, args.rounds, gpu)
+        except Exception as error:  # the other rows are still of interest
+            print(f"| {row} | {type(error).__name__}: {str(error)[:300]}", flush=True)
 
 
 if __name__ == "__main__":
