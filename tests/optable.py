@@ -90,6 +90,9 @@ class Row:
         self.tol = options.pop("tol", None)
         self.nondet = options.pop("nondet", False)
         self.compare = options.pop("compare", None)
+        # the first release of PyTorch that computes this, and the first that differentiates it
+        self.since = options.pop("since", None)
+        self.grad_since = options.pop("grad_since", self.since)
         if options:
             raise TypeError(f"unknown row options {sorted(options)}")
 
@@ -100,6 +103,14 @@ class Row:
         parts += [f"{k}={_label(v)}" for k, v in self.kwargs.items()]
         return f"{self.name}({','.join(parts)})"[:90]
 
+    def too_old(self, version: str, gradients: bool = False) -> str | None:
+        """Why a release of PyTorch cannot be compared with, or None where it can."""
+        first = self.grad_since if gradients else self.since
+        if first is None or _release(version) >= _release(first):
+            return None
+        what = "differentiates" if gradients else "computes"
+        return f"PyTorch {what} this from {first} on; here is {version}"
+
     def specs(self) -> list[T]:
         found: list[T] = []
         _walk((self.args, self.kwargs), found.append)
@@ -109,6 +120,11 @@ class Row:
         """Sample inputs: the same numbers every time, whatever the dtype."""
         rng = seeded(zlib.crc32(repr(self).encode()) & 0x7FFFFFFF)
         return [spec.make(rng, float_dtype) for spec in self.specs()]
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """ "2.13.0+cpu" -> (2, 13)."""
+    return tuple([int(part) for part in version.split(".")[:2]])
 
 
 def _label(v: Any) -> str:

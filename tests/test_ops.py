@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from optable import Row, all_rows, call, flat, resolve, seeded, substitute
+from optable import Row, T, all_rows, call, flat, resolve, seeded, substitute
 from rushlight.core.op import OPS
 from rushlight.core.tensor import wrap
 from rushlight.operators import load_all
@@ -37,6 +37,15 @@ def rows(which: list[Row]) -> Any:
 @functools.cache
 def oracle() -> Any:
     return pytest.importorskip("torch")
+
+
+def oracle_of(row: Row, gradients: bool = False) -> Any:
+    """PyTorch, where it is new enough for the row."""
+    torch = oracle()
+    reason = row.too_old(torch.__version__, gradients)
+    if reason is not None:
+        pytest.skip(reason)
+    return torch
 
 
 def tensors(row: Row, dtype: str = "float64", device: str = "cpu", grad: bool = False) -> list:
@@ -95,7 +104,7 @@ CASES = [(r, d) for r in ROWS for d in r.dtypes]
 
 @pytest.mark.parametrize("row,dtype", CASES, ids=[f"{r}-{d}" for r, d in CASES])
 def test_forward_agrees_with_torch(row: Row, dtype: str, device: str) -> None:
-    torch = oracle()
+    torch = oracle_of(row)
     if len(row.specs()) == 0 and device != "cpu":
         pytest.skip("no tensor argument")
     if device != "cpu" and (row.id or "").startswith("bytes"):
@@ -125,7 +134,7 @@ def gradients(lib: Any, row: Row, ins: list) -> list:
 def test_backward_agrees_with_torch(row: Row, device: str) -> None:
     if row.nondet:
         pytest.skip("random result")
-    torch = oracle()
+    torch = oracle_of(row, gradients=True)
     want = gradients(torch, row, torch_tensors(row, grad=True))
     got = gradients(rl, row, tensors(row, device=device, grad=True))
     for g, w in zip(got, want):
@@ -235,6 +244,19 @@ def test_meta_rule_equals_result(row: Row) -> None:
     for g, w in zip(got, want):
         if hasattr(w, "detach"):
             assert (g.shape, g.dtype, g.device.type) == (w.shape, w.dtype, "meta")
+
+
+def test_rows_say_which_pytorch_they_need() -> None:
+    older = {repr(r) for r in ROWS if r.too_old("2.11.0+cu130") or r.too_old("2.11.0+cu130", True)}
+    assert {name.split("(")[0].split("-")[0] for name in older} == {
+        "F.interpolate", "Tensor.narrow_copy", "aminmax", "narrow_copy",
+    }  # fmt: skip
+    assert not any(r.too_old("2.13.0") or r.too_old("2.13.0", True) for r in ROWS)
+    row = Row("narrow_copy", T(3, 4), 0, 1, 2, _grad_since="2.13")
+    assert row.too_old("2.11.0") is None
+    assert row.too_old("2.9.1", gradients=True) == (
+        "PyTorch differentiates this from 2.13 on; here is 2.9.1"
+    )
 
 
 def test_every_op_has_a_row() -> None:

@@ -139,10 +139,10 @@ def _extremes(name: str) -> list[Row]:
 EXTREMES = [
     *_extremes("max"),
     *_extremes("min"),
-    Row("aminmax", T(3, 4, kind="distinct"), _dtypes=_HALF),
-    Row("aminmax", T(3, 4, kind="distinct"), dim=1, keepdim=True, _out=True),
+    Row("aminmax", T(3, 4, kind="distinct"), _dtypes=_HALF, _grad_since="2.13"),
+    Row("aminmax", T(3, 4, kind="distinct"), dim=1, keepdim=True, _out=True, _grad_since="2.13"),
     Row("aminmax", T(3, 4, dtype="int"), dim=0),
-    Row("aminmax", T()),
+    Row("aminmax", T(), _grad_since="2.13"),
 ]
 
 NORMS = [

@@ -43,8 +43,9 @@ ROWS = [
           antialias=smooth, _id=f"bytes {mode} {smooth}", _compare=_bytes)
       for mode in ("bilinear", "bicubic") for smooth in (False, True)],
     Row("F.interpolate", T(2, 2, 7, 9, dtype="uint8", low=0, high=255), size=(4, 13), mode="lanczos",
-        antialias=True, align_corners=False, _id="bytes lanczos", _compare=_bytes),
-    Row("F.interpolate", T(1, 1, 6, 8), size=(3, 11), mode="lanczos", antialias=True, align_corners=False),
+        antialias=True, align_corners=False, _id="bytes lanczos", _compare=_bytes, _since="2.13"),
+    Row("F.interpolate", T(1, 1, 6, 8), size=(3, 11), mode="lanczos", antialias=True, align_corners=False,
+        _since="2.13"),
     Row("F.interpolate", T(1, 2, 7, 9, dtype="uint8", low=0, high=255), scale_factor=(0.7, 1.6), mode="bilinear",
         _id="bytes by a factor", _compare=_bytes),
     Row("F.interpolate", T(1, 2, 7, 9, dtype="uint8", low=0, high=255), size=(5, 4), mode="bicubic",

@@ -9,7 +9,7 @@ ROWS = [
     Row("narrow", T(3, 4), 1, 1, 2),
     Row("narrow", T(3, 4), 0, -2, 1),
     Row("narrow", T(3, 4), 0, 1, 0),
-    Row("narrow_copy", T(3, 4), 0, 1, 2),
+    Row("narrow_copy", T(3, 4), 0, 1, 2, _grad_since="2.13"),
     Row("as_strided", T(3, 4), (2, 2), (1, 2)),
     Row("as_strided", T(3, 4), (2, 3), (1, 1), 2, _id="overlapping"),
     Row("as_strided", T(3, 4), (), (), 5),
@@ -55,5 +55,5 @@ ROWS = [
     Row("split_copy", T(3, 4), 2),
     Row("split_with_sizes_copy", T(3, 4), [1, 2]),
     Row("unfold_copy", T(6), 0, 2, 2),
-    Row("Tensor.narrow_copy", T(3, 4), 0, 1, 1),
+    Row("Tensor.narrow_copy", T(3, 4), 0, 1, 1, _grad_since="2.13"),
 ]
