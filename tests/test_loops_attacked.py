@@ -29,8 +29,11 @@ from traced import both, compare, run_traced
 HOST = {
     "alarms", "array_inputs", "ctypes_writes", "data_ptrs", "foreign_reads", "from_files", "memoryviews",
     "storages_and_dlpack", "a_child_reads", "mapped_memory", "owners_elsewhere", "results_seen_by_numpy",
-    "shared_with_a_child", "references_counted", "bfloat16_by_autocast",
+    "shared_with_a_child", "references_counted", "bfloat16_by_autocast", "a_thread_between",
 }  # fmt: skip
+# One step changes the same memory twice. On a GPU that is one launch, here as in PyTorch, and which change comes last is
+# not the same from run to run.
+TWICE = {"sharing_params", "tying"}
 
 
 def _from_the_same_seed(program: Callable[[], Any]) -> Any:
@@ -46,6 +49,8 @@ def _from_the_same_seed(program: Callable[[], Any]) -> Any:
 def test_attack(name: str, device: str) -> None:
     if device == "cuda" and name in HOST:
         pytest.skip("a program of the host")
+    if device == "cuda" and name in TWICE:
+        pytest.skip("two parameters in one memory are stepped at once")
     program, options = ATTACKS[name], None if device == "cpu" else device
     rl.set_default_device(options)
     try:
@@ -56,7 +61,7 @@ def test_attack(name: str, device: str) -> None:
         pytest.skip("a program of the host")
     rl.set_default_device(options)
     found, _ = run_traced(_from_the_same_seed, program)
-    compare(expected, found, exact=device == "cpu")
+    compare(expected, found, exact=True)
 
 
 @pytest.mark.parametrize("name", ["ema_dict", "group_edits", "hooks_on_off", "seeds_mid", "tying"])

@@ -94,6 +94,7 @@ def compare(a: Any, b: Any, exact: bool = False, where: str = "") -> None:
         for i, (x, y) in enumerate(zip(a, b)):
             compare(x, y, exact, f"{where}[{i}]")
     elif isinstance(a, float):
-        assert a == b or abs(a - b) <= 2e-4 * max(1.0, abs(a)) or (a != a and b != b), (where, a, b)
+        near = 0.0 if exact else 2e-4
+        assert a == b or abs(a - b) <= near * max(1.0, abs(a)) or (a != a and b != b), (where, a, b)
     else:
         assert a == b, (where, a, b)

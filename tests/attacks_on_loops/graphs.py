@@ -292,7 +292,7 @@ def saved_hooks():
     for i, (x, y) in enumerate(data(30)):
         opt.zero_grad()
         c = (
-            rl.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t * 1.0)
+            rl.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t * 1)
             if i % 5 == 4
             else contextlib.nullcontext()
         )

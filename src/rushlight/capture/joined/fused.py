@@ -57,8 +57,9 @@ def rounded_to(xp: ArrayModule, value: Array, dtype: str) -> Any:
 
 
 def _body(
-    xp: ArrayModule, *arrays: Array, steps: tuple[Step, ...], dtype: str, code: bytes = b""
-) -> Any:
+    xp: ArrayModule, *arrays: Array, steps: tuple[Step, ...], dtype: str, code: bytes = b"",
+    kept: tuple[str, ...] = (),
+) -> Any:  # fmt: skip
     return values_of(xp, arrays, steps)[-1].astype(dtype, copy=False)
 
 
@@ -66,17 +67,28 @@ FUSED = Kernel("fused", _body)
 
 
 def text_of(
-    steps: Sequence[Step], find: Callable[[str, dict[str, Any]], Any], names: Sequence[str]
+    steps: Sequence[Step],
+    find: Callable[[str, dict[str, Any]], Any],
+    names: Sequence[str],
+    kept: Sequence[str] = (),
 ) -> str:
-    """The steps as one CUDA expression over inputs called `names`."""
+    """The steps as one CUDA expression over inputs called `names`.
+
+    With `kept`, the C types that single kernels would store, each step is rounded as it is there, and no compiler
+    computes across two steps or with what it knows of a number.
+    """
     lines = []
-    for number, step in enumerate(steps):
+
+    def number(value: Any) -> str:
+        return f"hidden({literal(value)})" if kept else literal(value)
+
+    for at, step in enumerate(steps):
         attrs = dict(step.attrs)
         e = find(step.kernel, attrs)
         bound = []
         for given, (kind, value) in zip(e.inputs, step.operands):
             if kind == "number":
-                bound.append(f"const T {given} = {literal(value)};")
+                bound.append(f"const T {given} = {number(value)};")
             elif kind == "in":
                 bound.append(f"const auto {given} = {names[value]};")
             else:
@@ -87,10 +99,12 @@ def text_of(
             made = (
                 f"const int {name} = {int(value)};"
                 if kind
-                else f"const T {name} = {literal(value)};"
+                else f"const T {name} = {number(value)};"
             )
             bound.append(made)
-        lines.append(f"const auto t{number} = [&] {{ {' '.join(bound)} return {e.text['f']}; }}();")
+        value = f"[&] {{ {' '.join(bound)} return {e.text['f']}; }}()"
+        stored = f"stored_as(To<{kept[at]}>(), {value})" if kept else value
+        lines.append(f"const auto t{at} = {stored};")
     return f"[&] {{ {' '.join(lines)} return t{len(steps) - 1}; }}()"
 
 

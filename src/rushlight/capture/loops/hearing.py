@@ -10,6 +10,7 @@ from ...base.config import settings
 from ...core.exposed import exposed
 from ...core.references import frames_are_watched
 from ...runtime.door import collecting_replay_hooks, remove_listener
+from ...runtime.thread import WHOLE, swap
 from ..record.recorder import CannotCapture
 from .calls.updates import Update
 from .ear import Ear
@@ -90,6 +91,7 @@ class Hearing(Matching):
         assert ear is not None
         self.mode, self.ear = WATCH, None
         remove_listener(ear)
+        swap(WHOLE, 0)
         ear.close()
         return ear
 

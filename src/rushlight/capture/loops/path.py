@@ -9,7 +9,7 @@ from typing import Any
 from ...base.config import settings
 from ...core.memory import root_array
 from ..lower.choose import lower
-from ..passes import again, optimise
+from ..passes import optimise
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
@@ -156,18 +156,12 @@ class Path(Running):
         self._check_size(device, live)
         slots = [self.renamed.get(self.layouts[k].number, self.layouts[k]) for k in live]
         program = Program(code, arguments, slots, device)
-        # On the CPU results have eager's bits; on a GPU those of what `compile` joins, which are as near as its own.
-        exact = device == "cpu"
-        self.program = optimise(program, exact_only=exact)
-        while True:
-            try:
-                lent = {s.storage.number for s in self.program.results}
-                self.low = lower(self.program, lent, [], measured=False)
-                break
-            except WrongKernel as error:
-                if exact:
-                    raise CannotCapture(str(error)) from error
-                self.program = again(program, self.program, error)
+        self.program = optimise(program, exact_only=True)  # results have eager's bits
+        lent = {s.storage.number for s in self.program.results}
+        try:
+            self.low = lower(self.program, lent, [], measured=False)
+        except WrongKernel as error:
+            raise CannotCapture(str(error)) from error
         # number -> which result of the program, and its array where that is always the same
         self.results = {k: (i, self._lasting(k, i)) for i, k in enumerate(live)}
         for k, (_, array) in self.results.items():

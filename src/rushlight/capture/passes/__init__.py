@@ -24,7 +24,7 @@ from .small.pool import pool_before_relu, sum_before_spreading
 
 # Name, function, and whether it keeps every bit, on all devices or on the CPU; the others may round in another order.
 # Chains and row groups of the CPU's engine call what its single kernels call, some numbers or rows at a time
-# (tests/test_joined_bits.py).
+# (tests/test_joined_bits.py). A GPU's chains round after each step where bits must be the same.
 PASSES: list[tuple[str, Callable[[Program], Program], bool | str]] = [
     ("in-place writes", name_new_values, True),
     ("fold constants", fold_constants, True),
@@ -49,7 +49,7 @@ PASSES: list[tuple[str, Callable[[Program], Program], bool | str]] = [
     ("epilogues", join_epilogues, False),
     ("classifier's head", join_heads, False),
     ("row groups", join_rows, "cpu"),
-    ("pointwise fusion", fuse_pointwise, "cpu"),
+    ("pointwise fusion", fuse_pointwise, True),
     ("views left over", drop_dead, True),
     ("gradients in their place", write_over, True),
 ]
@@ -65,9 +65,9 @@ def optimise(
     """
     program.history = [("recorded", len(program))]
     origin: dict[str, str] = {}
-    anything_goes = not (exact_only or settings.deterministic)
+    program.exact = exact_only or settings.deterministic
     for name, run, exact in PASSES:
-        if name not in without and (anything_goes or exact in (True, program.device)):
+        if name not in without and (not program.exact or exact in (True, program.device)):
             before = {ins.name for ins in program.instructions}
             program = run(program)
             program.history.append((name, len(program)))

@@ -88,6 +88,7 @@ class Program:
         self.handed = len(
             results
         )  # how many of them the call itself returns; backward() gives the rest
+        self.exact = False  # whether results have the bits of eager calls
         self.history: list[tuple[str, int]] = []  # (pass, instructions afterwards)
         self.origin: dict[str, str] = {}  # kernel -> the pass that made it
         self.without: frozenset[str] = frozenset()  # passes that were left out
@@ -96,7 +97,7 @@ class Program:
 
     def with_instructions(self, instructions: list[Instruction]) -> Program:
         made = Program(instructions, self.arguments, list(self.results), self.device)
-        made.handed = self.handed
+        made.handed, made.exact = self.handed, self.exact
         made.history = list(self.history)
         return made
 

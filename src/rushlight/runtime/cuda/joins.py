@@ -307,6 +307,7 @@ declare("cuda", "casts", pays=gathering_saves)
 # -- chains of pointwise kernels ------------------------------------------------------------------
 
 MOST_INPUTS, MOST_STEPS = 8, 24  # registers of a generated kernel
+ROUNDS_ONCE = True  # a chain at its end, unless it is told what to keep of each step
 _WIDE = {"float16": "f", "bfloat16": "f", "float32": "f", "float64": "d", "bool": "b"}
 
 

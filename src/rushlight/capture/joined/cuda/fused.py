@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....base.bounded import Bounded
 from ....runtime.cuda.code.expressions import Expression
+from ....runtime.cuda.code.generate import TYPES
 from ....runtime.cuda.code.variants import compute
 from ....runtime.cuda.joins import expression_of
 from ....runtime.door import kernel_for
@@ -17,19 +18,21 @@ if TYPE_CHECKING:
 _chains: dict[tuple, Expression] = Bounded(1024)
 
 
-def _chain(steps: tuple, count: int, main: int) -> Expression:
+def _chain(steps: tuple, count: int, main: int, kept: tuple[str, ...]) -> Expression:
     """A chain of steps as one expression of `count` inputs, made on first use."""
-    key = (steps, count, main)
+    key = (steps, count, main, kept)
     found = _chains.get(key)
     if found is None:
         inputs = [f"in{i}" for i in range(count)]
-        text = text_of(steps, expression_of, inputs)
+        text = text_of(steps, expression_of, inputs, [TYPES[name][0] for name in kept])
         found = _chains[key] = Expression(" ".join(inputs), main=main, f=text)
     return found
 
 
 @kernel_for("cuda", "fused")
-def fused(*arrays: DeviceArray, steps: tuple, dtype: str, code: bytes = b"") -> Any:
+def fused(
+    *arrays: DeviceArray, steps: tuple, dtype: str, code: bytes = b"", kept: tuple[str, ...] = ()
+) -> Any:
     """One launch for all steps; the array that decides the arithmetic comes first."""
     main = next((i for i, a in enumerate(arrays) if a.dtype.kind != "b"), 0)
-    return compute(_chain(steps, len(arrays), main), arrays, (), None, dtype)
+    return compute(_chain(steps, len(arrays), main, kept), arrays, (), None, dtype)

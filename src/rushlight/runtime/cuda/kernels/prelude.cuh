@@ -74,6 +74,12 @@ template <class Q> __device__ __forceinline__ bf16_t narrow(To<bf16_t> to, cplx<
     return narrow(to, v.re);
 }
 
+// A value that compilers know nothing about, and one as a kernel of its own would store and read it again.
+template <class T> __device__ __forceinline__ T hidden(T v) { return v; }
+__device__ __forceinline__ float hidden(float v) { asm("" : "+f"(v)); return v; }
+__device__ __forceinline__ double hidden(double v) { asm("" : "+d"(v)); return v; }
+template <class S, class C> __device__ __forceinline__ auto stored_as(To<S> to, C v) { return hidden(widen(narrow(to, v))); }
+
 // Numbers given from Python, as the compute type.
 template <class T> struct Make {
     static __device__ __forceinline__ T of(double v) { return (T)v; }
