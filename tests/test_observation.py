@@ -15,6 +15,7 @@ from rushlight._aten.names import shown_name
 from rushlight.core.op import OPS
 from rushlight.nn import functional as F
 from rushlight.runtime import door
+from rushlight.runtime.joins import Whole
 from rushlight.runtime.thread import PARTS, WATCHED, here
 
 
@@ -124,7 +125,7 @@ def test_also_where_a_device_joins_gradients(name: str, monkeypatch: pytest.Monk
     """As on a GPU, which has kernels of its own that compute several gradients at once."""
     for op in OPS.values():
         if op.name in ("linear_grads", "linear_two_grads", "linear_all_grads", "conv_grads"):
-            monkeypatch.setitem(op.own, np.ndarray, True)
+            monkeypatch.setitem(op.whole, np.ndarray, Whole(True, recorded=False))
     _alike(STEPS[name]("cpu"))
 
 

@@ -11,6 +11,7 @@ from ..base.bounded import Bounded
 from ..base.errors import HostMemoryError, mixed_devices
 from ..runtime import devices
 from ..runtime.door import Kernel, run
+from ..runtime.joins import Whole, whole
 from ..runtime.sparse_array import SparseArray, sparse
 from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, here
 from ..runtime.wrapped import WrappedArray
@@ -84,7 +85,7 @@ class Op:
         self.joint: Derivative | None = None
         self.differentiable = False
         self.plans: dict[Any, Plan] = Bounded(1024)  # by which inputs want a gradient
-        self.own: dict[type, bool] = {}  # array types with a body of their own, see `joins`
+        self.whole: dict[type, Whole] = {}  # what devices say about computing it in parts
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
 
@@ -184,17 +185,21 @@ class Op:
         )
 
     def joins(self, t: Tensor) -> bool:
-        """Whether a derivative should call this op, which does the work of several, beside `t`.
+        """Whether this op, which does the work of several, should be called beside `t`, and not those.
 
-        It should where the device has a body of its own for it. Not while a recorder listens: it is
+        It should where the device has one kernel for it. Most devices say "not while a recorder listens": it is
         shown the parts, which its passes join in more ways than this one.
         """
-        cls = t._a.__class__
-        own = self.own.get(cls)
-        if own is None:
-            kind = devices.backend_of_type(cls).type
-            own = self.own[cls] = self.name in devices.overrides(kind)
-        return own and not here.state & PARTS
+        found = self.whole.get(t._a.__class__) or self._asked(t._a.__class__)
+        return found.is_one and (found.recorded or not here.state & PARTS)
+
+    def is_whole(self, t: Tensor) -> bool:
+        """Whether the device of `t` has one kernel for this op, be it recorded or not."""
+        return (self.whole.get(t._a.__class__) or self._asked(t._a.__class__)).is_one
+
+    def _asked(self, cls: type) -> Whole:
+        found = self.whole[cls] = whole(devices.backend_of_type(cls).type, self.name)
+        return found
 
     def pair(self, x: Tensor, y: Tensor) -> Any:
         """`self(x, y)`; in C with a short way for two float tensors of one dtype and shape.

@@ -1,7 +1,8 @@
-"""What a device says about kernels that passes make of several: whether they fit it, and whether they pay.
+"""What a device says about kernels that do the work of several: whether they fit it, and whether they pay.
 
 Passes know programs and no device. Before one puts a joined kernel in the place of its parts, it asks here; the answers
-are in `runtime/<device>/joins.py`, which needs no device to be there.
+are in `runtime/<device>/joins.py`, which needs no device to be there. An op that can be computed in parts asks here, too,
+whether its device has one kernel for it (`Op.is_whole`, `Op.joins`), so that no function of users asks for a device.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
+
+from . import devices
 
 # An instruction as these questions see it has `name`, `inputs`, `attrs` and `outputs`; what stands for an array in it
 # has `shape`, `dtype`, `strides`, `size`, `nbytes` and `dense`.
@@ -24,6 +27,7 @@ class Answer(NamedTuple):
 
 
 _answers: dict[str, dict[str, Answer]] = {}
+_whole: dict[str, dict[str, bool]] = {}
 _NONE: dict[str, Answer] = {}
 
 
@@ -39,9 +43,37 @@ def declare(device_type: str, *names: str, fits: Fits = always, pays: Pays = alw
         table[name] = Answer(fits, pays)
 
 
+def declare_whole(device_type: str, *names: str, recorded: bool) -> None:
+    """Say which ops that could be computed in parts are better one kernel there, beside those with bodies of their own.
+
+    `recorded` says whether a recorder is shown the one kernel, too; otherwise it is shown the parts, which passes join
+    with what stands around them.
+    """
+    _whole.setdefault(device_type, {}).update(dict.fromkeys(names, recorded))
+
+
+class Whole(NamedTuple):
+    """Whether a device has one kernel for an op, and whether a recorder is shown it."""
+
+    is_one: bool
+    recorded: bool
+
+
+def whole(device_type: str, name: str) -> Whole:
+    """What a device says about an op that could be computed in parts."""
+    _of(device_type)
+    recorded = _whole.get(device_type, {}).get(name)
+    if recorded is not None:
+        return Whole(True, recorded)
+    return Whole(name in devices.overrides(device_type), False)
+
+
 def _of(device_type: str) -> dict[str, Answer]:
     if device_type not in _answers:
-        policy(device_type)
+        try:
+            policy(device_type)
+        except ModuleNotFoundError:  # shapes without memory and the like have nothing to say
+            _answers[device_type] = _NONE
     return _answers.get(device_type, _NONE)
 
 

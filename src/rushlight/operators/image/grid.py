@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.joins import whole
 from ..create.filled import ones, zeros
 from ..create.ranges import LINSPACE, linspace
 from ..layers.pool_kernels import pool_take
@@ -20,8 +21,8 @@ from ..shape.combine import meshgrid
 from ..shape.join import stack
 from .grid_kernels import sample, sample_grad_grid, sample_grad_input
 
-# On the host three kernels do it. Elsewhere, and for derivatives of derivatives, it is written in tensor ops, so that
-# the derivatives for input and grid follow by themselves.
+# Three kernels do it where a device has them. Elsewhere, and for derivatives of derivatives, it is written in tensor
+# ops, so that the derivatives for input and grid follow by themselves.
 
 _MODES = {0: "bilinear", 1: "nearest", 2: "bicubic"}
 
@@ -103,7 +104,7 @@ def grid_sample(
     if align_corners is None:
         _warn_align()
     align = bool(align_corners)
-    if isinstance(input._a, np.ndarray):
+    if sample.is_whole(input):
         return sample(input, grid, mode=mode, padding=padding_mode, align=align)
     return _in_parts(input, grid, mode, padding_mode, align)
 
@@ -296,7 +297,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
             f"{theta.shape}."
         )
-    if isinstance(theta._a, np.ndarray) and theta._a.dtype.itemsize >= 4:
+    from_table = whole(theta.device.type, "affine_places").is_one
+    if from_table and theta._a.dtype.itemsize >= 4:
         base = on_device(_places(size[2:], bool(align_corners), theta.dtype), theta.device)
     else:
         lines = [_centres(s, bool(align_corners), theta) for s in size[2:]]

@@ -151,7 +151,12 @@ def interpolate(
         )
     if mode == "area":
         return averaged(input, tuple(out))
-    if _KINDS.get(mode) and input.ndim == 4 and input.dtype is dtypes.uint8 and input.is_cpu:
+    if (
+        _KINDS.get(mode)
+        and input.ndim == 4
+        and input.dtype is dtypes.uint8
+        and resample_bytes.is_whole(input)
+    ):
         return _resized(input, out, scales, mode, bool(align_corners), antialias, resample_bytes)
     if mode in _SMOOTH_DIMS and input._a.dtype.kind == "u":
         wide = _resized(input.to(dtypes.float32), out, scales, mode, bool(align_corners), antialias)

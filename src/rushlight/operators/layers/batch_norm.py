@@ -6,8 +6,6 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...core.inplace import bump, check_writable
 from ...core.modes import no_grad
 from ...core.op import Op
@@ -280,7 +278,7 @@ def _batch_norm_eval_backward(
 ) -> tuple:
     if g is None:
         return (None,) * 5
-    if x._a.__class__ is not np.ndarray or needs[3] or needs[4]:
+    if needs[3] or needs[4] or not batch_norm_eval_grad.is_whole(x):
         inputs, formula = (x, weight, bias, mean, var), partial(_batch_norm_eval_formula, eps=eps)
         return vjp(formula, inputs, needs, [g])
     gx, gw, gb = batch_norm_eval_grad(g, x, weight, mean, var, eps=eps)

@@ -64,10 +64,9 @@ _dropout.derivative(x=lambda g, out1, p: _dropout_grad(g, out1, p=p))
 _dropout_grad.derivative(gy=lambda g, kept, p: _dropout_grad(g, kept, p=p))
 
 
-def _draws_again(a: Array) -> bool:
+def _draws_again(x: Tensor) -> bool:
     """Whether the device draws the same numbers again in backward, instead of keeping a mask."""
-    kind = devices.backend_of_type(a.__class__).type
-    return "dropout" in devices.overrides(kind) and bool(a.flags.c_contiguous)
+    return _dropout.is_whole(x) and bool(x._a.flags.c_contiguous)
 
 
 def _check(p: float) -> None:
@@ -83,7 +82,7 @@ def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
         return x.new_zeros(x._a.shape)
     if p == 1.0:
         return x * 0.0
-    if shape == x._a.shape and _draws_again(x._a):
+    if shape == x._a.shape and _draws_again(x):
         return _dropout(x, p=float(p))[0]
     return x * dropout_mask(x.detach(), p=float(p), shape=shape)
 

@@ -168,8 +168,7 @@ def group_norm(
     norm_dtypes(input, weight, bias)
     if not input._a.size:
         return input * 1.0
-    scaled = weight is not None and bias is not None
-    if input.is_cpu or (scaled and group_norm_op.joins(input)):
+    if group_norm_op.joins(input):
         return group_norm_op(input, weight, bias, groups=num_groups, eps=float(eps))[0]
     return in_parts(input, num_groups, weight, bias, eps)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...base.dtypes import promote_types
 from ...core.op import Op
 from ...core.public import into, into_same, public
@@ -74,7 +72,7 @@ def addmm(
             raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
     same = input._a.dtype == x.dtype == y.dtype
     scaled = alpha != 1 or beta != 1
-    if scaled and x.__class__ is not np.ndarray:  # the parts have kernels there
+    if scaled and not addmm_op.joins(mat1):
         same = False
     if same and x.shape[1] == y.shape[0] and x.dtype.kind in "fcV" and beta != 0:
         shape = (x.shape[0], y.shape[1])
@@ -162,10 +160,10 @@ def baddbmm(
         torch.Size([5, 2, 4])
     """
     x, y = batch1._a, batch2._a
-    on_host = x.__class__ is np.ndarray and input._a.dtype == x.dtype == y.dtype
-    if on_host and is_half(x) and beta != 0 and x.ndim == y.ndim == 3 and (
+    same = is_half(x) and input._a.dtype == x.dtype == y.dtype
+    if same and beta != 0 and x.ndim == y.ndim == 3 and (
         x.shape[0] == y.shape[0] and x.shape[2] == y.shape[1]
-    ):  # fmt: skip
+    ) and _baddbmm_op.is_whole(batch1):  # fmt: skip
         # Half precision is rounded once, as PyTorch has it.
         input = input.expand(x.shape[0], x.shape[1], y.shape[2])
         return into_same(out, _baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha))

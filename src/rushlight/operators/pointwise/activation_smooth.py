@@ -11,7 +11,6 @@ from ...core.op import Op
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ...runtime.door import KERNELS
-from ...runtime.thread import PARTS, here
 from ..made_of.guards import check_kind
 from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference
@@ -359,9 +358,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             f"Halving dimension must be even, but dimension {at} is size {shape[at]}"
         )
     check_kind(input, "fV", "glu_cpu")
-    if (
-        input.is_cpu and not here.state & PARTS
-    ):  # a recorder is shown the parts, which it joins with others
+    if _glu.joins(input):
         return _glu(input, dim=at)
     half = shape[at] // 2
     return input.narrow(at, 0, half) * input.narrow(at, half, half).sigmoid()

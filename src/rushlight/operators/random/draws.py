@@ -117,7 +117,7 @@ def _define(name: str, kind: str, kernel_name: str, doc: str, first: str) -> Non
         where = input.device if device is None else device
         turned = kind == "normal" and dim_order(input._a, memory_format) is not None
         # PyTorch draws normals in blocks for contiguous tensors only.
-        how = "normal_in_turn" if turned and as_device(where).type == "cpu" else kind
+        how = "normal_in_turn" if turned else kind
         t = draw(RANDOM, generator, where, False, None, pin_memory, layout, kind=how,
                  size=tuple(input._a.shape), dtype=d, args=arguments(d))  # fmt: skip
         t = ordered_like(t, input, memory_format)

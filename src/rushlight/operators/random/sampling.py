@@ -164,7 +164,7 @@ def _fill(t: Tensor, kernel: Kernel, generator: Any, **attrs: Any) -> Tensor:
     """Draw as many numbers as `t` has, in the order of its memory, and write them there."""
     check_writable(t)
     order = dim_order(t._a, None)
-    if attrs.get("kind") == "normal" and t.is_cpu and not t._a.flags.c_contiguous:
+    if attrs.get("kind") == "normal" and not t._a.flags.c_contiguous:
         attrs["kind"] = "normal_in_turn"  # PyTorch draws blocks for contiguous tensors only
     size = t._a.shape if order is None else [t._a.shape[i] for i in order]
     fresh = draw(kernel, generator, t.device, size=tuple(size), dtype=t.dtype, **attrs)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import devices
-from ..joins import declare
+from ..joins import declare, declare_whole
 from .engine import active
 from .fused import fuses, pack
 from .rows import MOST_ROW_INPUTS as MOST_ROW_INPUTS
@@ -17,6 +17,7 @@ from .rows import row_reduction as row_reduction
 from .rows import row_step as known_row_step
 
 MOST_INPUTS, MOST_STEPS = 8, 24  # as native/bind_fused.c has room for
+ROUNDS_ONCE = False  # each step of a chain is rounded as its own kernel rounds it
 
 
 def is_native(name: str) -> bool:
@@ -36,6 +37,14 @@ def _is_plain(made: Any) -> bool:
     arrays = [i for i in (*made.inputs, *made.outputs) if hasattr(i, "strides")]
     return all(a.dtype.char == "f" and a.dense for a in arrays) and is_native(made.name)
 
+
+# One pass over memory, or PyTorch's rounding, where the parts would take several. A chain that `compile` makes of the
+# parts of `glu` takes in what stands around it; the others are one instruction of a program.
+declare_whole("cpu", "glu", recorded=False)
+declare_whole(
+    "cpu", "addmm", "affine_places", "attention", "baddbmm", "batch_norm_eval_grad", "grid_sample", "group_norm",
+    "resample_bytes", "seen_attention", recorded=True,
+)  # fmt: skip
 
 # The sum is normalised while it is in the cache, the gradient added to.
 declare("cpu", "add_layer_norm", "layer_norm_grad_add", fits=_is_plain)

@@ -9,8 +9,9 @@ from ....core.public import public
 from ....core.tensor import Tensor
 from ....runtime.thread import here
 from ..dropout import dropout
-from .attention_kernels import attention, attention_weights, fits, fits_heads, masked, spread_heads
+from .attention_kernels import attention, attention_weights, fits, masked, spread_heads
 from .masked_attention import attend
+from .masked_attention_kernels import fits_heads
 from .seen_attention import seen_attention, sees
 
 

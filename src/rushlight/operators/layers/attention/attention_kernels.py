@@ -11,7 +11,6 @@ import numpy as np
 from ....base.device import device
 from ....core.op import Op
 from ....core.tensor import Tensor
-from ....runtime.devices import overrides
 from ...made_of.constants import on_device
 from ...made_of.pointwise import same_meta
 from ...made_of.precision import in_float32, widen
@@ -193,27 +192,11 @@ def fits(query: Tensor, key: Tensor, value: Tensor) -> bool:
     q, k, v = query._a, key._a, value._a
     if q.ndim != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return False
-    if q.dtype.itemsize != 2 and (
-        q.dtype != np.float32
-        or (q.__class__ is not np.ndarray and "attention" not in overrides(query.device.type))
-    ):
+    if q.dtype.itemsize != 2 and (q.dtype != np.float32 or not attention.is_whole(query)):
         return False
-    return _sizes_agree(q, k, v)
+    return sizes_agree(q, k, v)
 
 
-def fits_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether a device has a kernel of its own for these, be they masked, dropped or in groups of heads."""
-    q, k, v = query._a, key._a, value._a
-    if "masked_attention" not in overrides(query.device.type):
-        return False
-    if q.dtype.itemsize != 2 and q.dtype != np.float32:
-        return False
-    if not q.ndim == k.ndim == v.ndim == 4 or not q.shape[0] == k.shape[0] == v.shape[0]:
-        return False
-    groups = k.shape[1]
-    return groups == v.shape[1] > 0 == q.shape[1] % groups and _sizes_agree(q, k, v)
-
-
-def _sizes_agree(q: Array, k: Array, v: Array) -> bool:
+def sizes_agree(q: Array, k: Array, v: Array) -> bool:
     sizes = k.shape[2] == v.shape[2] and q.shape[3] == k.shape[3]
     return sizes and q.size > 0 and k.size > 0 and v.size > 0

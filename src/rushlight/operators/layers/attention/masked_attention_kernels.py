@@ -17,6 +17,7 @@ from .attention_kernels import (
     gathered,
     masked,
     score,
+    sizes_agree,
     spread,
     spread_heads,
 )
@@ -130,3 +131,16 @@ def _formula(
 
 
 by_reference(masked_attention_grad, _formula)
+
+
+def fits_heads(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether a device has a kernel of its own for these, be they masked, dropped or in groups of heads."""
+    q, k, v = query._a, key._a, value._a
+    if not masked_attention.is_whole(query):
+        return False
+    if q.dtype.itemsize != 2 and q.dtype != np.float32:
+        return False
+    if not q.ndim == k.ndim == v.ndim == 4 or not q.shape[0] == k.shape[0] == v.shape[0]:
+        return False
+    groups = k.shape[1]
+    return groups == v.shape[1] > 0 == q.shape[1] % groups and sizes_agree(q, k, v)

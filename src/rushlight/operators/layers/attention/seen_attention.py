@@ -91,9 +91,9 @@ by_reference(seen_attention_grad, _formula)
 
 
 def sees(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> bool:
-    """Whether these are what the op takes: float32 of the host in (B, H, L, E), and a mask without a gradient."""
+    """Whether these are what the op takes: float32 in (B, H, L, E) of a device that has it, and a mask without a gradient."""
     q, k, v, m = query._a, key._a, value._a, mask._a
-    if q.__class__ is not np.ndarray or m.__class__ is not np.ndarray or q.dtype.char != "f":
+    if q.dtype.char != "f" or m.__class__ is not q.__class__ or not seen_attention.is_whole(query):
         return False
     if q.ndim != 4 or m.ndim > 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return False

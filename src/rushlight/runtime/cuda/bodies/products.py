@@ -280,9 +280,14 @@ def addmm(
     beta: int | float | complex,
     alpha: int | float | complex,
 ) -> Any:
-    """`x @ y + b`: cuBLASLt adds a row that is the same for all, another launch adds a matrix."""
-    if not _takes(x, y) or b.dtype != x.dtype or alpha != 1 or beta != 1:
+    """`beta * b + alpha * (x @ y)`: cuBLASLt adds a row that is the same for all, other launches what is more."""
+    if not _takes(x, y) or b.dtype != x.dtype:
         return NotImplemented
+    if alpha != 1 or beta != 1:
+        made = product(x, y, False, False)
+        return compute(
+            "add_scaled", (b if beta == 1 else compute("mul", (b, beta)), made), (alpha,), made
+        )
     if b.strides[0] == 0 or b.shape[0] == 1:
         return product(x, y, False, False, row_major(b[0]), "bias")
     made = product(x, y, False, False)

@@ -145,6 +145,8 @@ class Stream:
         """Normal numbers."""
         return self._draw("normal", shape, dtype, mean, std)
 
+    normal_in_turn = normal  # only the host draws blocks into tensors without gaps
+
     def log_normal(self, shape: Shape, dtype: np.typing.DTypeLike, mean: float, std: float) -> Any:
         """Numbers whose logarithm is normal."""
         return self._draw("log_normal", shape, dtype, mean, std)

@@ -8,7 +8,7 @@ import cupy
 
 from ....door import kernel_for
 from ...code.sources import NUMBERS, load
-from ..fills import row_major
+from ..fills import fill, row_major
 from .layer_norm import stored, wide
 
 if TYPE_CHECKING:
@@ -42,13 +42,25 @@ def group_norm_silu(
     return _normalise(x, weight, bias, eps, shape, 1)
 
 
+def _factors(
+    given: DeviceArray | None, other: DeviceArray | None, x: DeviceArray, value: int = 1
+) -> Any:
+    """A number for every channel: those that were given, or ones that change nothing, in the dtype of the others."""
+    if given is not None:
+        return given
+    made = cupy.ndarray((x.shape[1],), x.dtype if other is None else other.dtype)
+    fill(made, value)
+    return made
+
+
 @kernel_for("cuda", "group_norm")
 def group_norm(
     x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, groups: int, eps: float
 ) -> Any:
     """The result, the mean and 1 / standard deviation of every group."""
-    if weight is None or bias is None or not x.size:
+    if not x.size:
         return NotImplemented
+    weight, bias = _factors(weight, bias, x), _factors(bias, weight, x, 0)
     grouped = row_major(x).reshape(x.shape[0], groups, -1)
     made = _normalise(grouped, weight, bias, eps, x.shape, 0)
     if made is NotImplemented:
@@ -103,8 +115,9 @@ def group_norm_grad(
     eps: float,
 ) -> Any:
     """Gradients of x, and of weight and bias."""
-    if weight is None or not x.size:
+    if not x.size:
         return NotImplemented
+    weight = _factors(weight, None, x)
     rows = (x.shape[0], groups, -1)
     grouped = [row_major(a).reshape(rows) for a in (gy, x)]
     # Without SiLU no gradient depends on the bias.
