@@ -18,6 +18,7 @@ PARTS = 16  # one of them wants to see the parts of what could be computed in on
 TRACED = 32  # kernels are given to `tracer`, which may let them wait
 PACKING = 128  # `packing` holds hooks for what ops save, see core/gradients/packing.py
 FOREIGN = 64  # kernels of another thread may wait whose results this one will read
+WHOLE = 256  # beside PARTS: whoever looks wants every view, but the kernels that a call runs when nobody looks
 
 TAPE = (
     GRAD | INFERENCE

@@ -18,7 +18,7 @@ from ...runtime.door import (
     add_listener,
     run,
 )
-from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, here, swap, tracers
+from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WHOLE, here, swap, tracers
 from ..record.recorder import user_line
 from .calls.graphs import Backward
 from .calls.updates import Update, is_rule
@@ -83,6 +83,7 @@ class Tracer(Hearing):
             self.quiet.look()
             self.mode, self.ear = HEAR, Ear(self)
             add_listener(self.ear)
+            swap(WHOLE, whole_kernels())
 
     def _is_usual(self) -> bool:
         """Whether nobody else looks at what this thread computes."""
@@ -104,7 +105,7 @@ class Tracer(Hearing):
         self.began = time.perf_counter()
         self.bound, self.shown = {}, {}
         self.cursor.start(path)
-        swap(TRACED | PARTS, TRACED | PARTS)
+        swap(_SHOWN, TRACED | PARTS | whole_kernels())
 
     def end(self) -> None:
         """A place is reached: compute what is waiting, and compare the stretch that was heard with earlier ones."""
@@ -221,7 +222,7 @@ class Tracer(Hearing):
                     return cursor.hand_out(cursor.path.events[cursor.at], cls, arrays)
                 self._miss(f"{kernel.name} differs", line=user_line())
             elif here.state & TRACED:  # somebody put an old state back
-                swap(TRACED | PARTS, 0)
+                swap(_SHOWN, 0)
             return run(kernel, cls, arrays, attrs)
 
     def _walked(self, roots: Sequence[Any], keep: bool) -> bool:
@@ -294,7 +295,7 @@ class Tracer(Hearing):
 
     def _leave(self) -> None:
         self.mode = WATCH
-        swap(TRACED | PARTS, 0)
+        swap(_SHOWN, 0)
 
     def _clear(self) -> None:
         self.bound = {}
@@ -354,6 +355,14 @@ class Tracer(Hearing):
 
 # threads that Python started, without the lock and the list of `threading.active_count`
 _threads_beside: Callable[[], int] = getattr(_thread, "_count", lambda: 1)
+_SHOWN = TRACED | PARTS | WHOLE
+
+
+def whole_kernels() -> int:
+    """WHOLE where a GPU is at work: one kernel for several ops rounds otherwise there than they do one by one."""
+    return WHOLE if uses_gpu() else 0
+
+
 _HARMLESS = ("TMonitor",)  # a progress bar's thread, which never touches a tensor
 
 
