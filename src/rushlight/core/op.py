@@ -13,7 +13,7 @@ from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.joins import Whole, whole
 from ..runtime.sparse_array import SparseArray, sparse
-from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, here
+from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, WHOLE, here
 from ..runtime.wrapped import WrappedArray
 from . import views
 from .explain import not_a_tensor
@@ -191,7 +191,7 @@ class Op:
         shown the parts, which its passes join in more ways than this one.
         """
         found = self.whole.get(t._a.__class__) or self._asked(t._a.__class__)
-        return found.is_one and (found.recorded or not here.state & PARTS)
+        return found.is_one and (found.recorded or here.state & (PARTS | WHOLE) != PARTS)
 
     def is_whole(self, t: Tensor) -> bool:
         """Whether the device of `t` has one kernel for this op, be it recorded or not."""
@@ -348,7 +348,7 @@ def _quicken() -> Any:
     )  # fmt: skip
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)
-    native.follow(PARTS, TRACED)
+    native.follow(PARTS | WHOLE, TRACED)
     return native
 
 
