@@ -14,43 +14,24 @@ INLINE vf vexp(vf x) {
 
 INLINE vf vsigmoid(vf x) { return spread(1.0f) / (spread(1.0f) + vexp(-x)); }
 
-/* tanh: e / (e + 2) for e = e^2|x| - 1, which is 2^n (e^r - 1) + (2^n - 1): nothing cancels near 0. */
+#if defined(__x86_64__) && VL == 16
+#include "k_tables.h"
+#else
+/* tanh: a polynomial up to 0.625 (Cephes' tanhf), 1 - 2 / (e^2x + 1) beyond; about 1 ulp. */
 INLINE vf vtanh(vf x) {
-    const vf a = vmin(spread(10.0f), vabs(x)), one = spread(1.0f); /* beyond: 1 all the same */
-    const vf n = vnearest(a * spread(2.88539008177792681f));
-    const vf r = (a + a) - n * spread(0.693359375f) - n * spread(-2.12194440e-4f);
-    const vf s = r * r;
-    const vf high = spread(1.9875691500e-4f) * r + spread(1.3981999507e-3f);
-    const vf middle = spread(8.3334519073e-3f) * r + spread(4.1665795894e-2f);
-    const vf low = spread(1.6666665459e-1f) * r + spread(5.0000001201e-1f);
-    const vf scale = (vf)((as_int(n) + 127) << 23);
-    const vf e = (((high * s + middle) * s + low) * s + r) * scale + (scale - one);
-    const vf y = vmin(one, e * vinverse(e + spread(2.0f)));
+    const vf a = vmin(spread(10.0f), vabs(x)), one = spread(1.0f), s = a * a; /* beyond: 1 all the same */
+    vf p = spread(-5.70498872745e-3f);
+    p = p * s + spread(2.06390887954e-2f);
+    p = p * s + spread(-5.37397155531e-2f);
+    p = p * s + spread(1.33314422036e-1f);
+    p = p * s + spread(-3.33332819422e-1f);
+    const vf near = p * s * a + a, far = one - spread(2.0f) / (vexp(a + a) + one);
     const vi sign = (vi)x & spread_i((int32_t)0x80000000);
-    return (vf)((vi)y | sign);
+    return (vf)((vi)pick(a < spread(0.625f), near, far) | sign);
 }
 
 /* log by its exponent and a polynomial around 1 (Cephes' logf); about 1 ulp. */
 INLINE vf vlog(vf x) {
-#if defined(__x86_64__) && VL == 16
-    /* Exponent and mantissa in one instruction each; a mantissa beyond sqrt 2 is halved. */
-    const __m512 whole = (__m512)x;
-    const __m512 wide = _mm512_getmant_ps(whole, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan);
-    const __mmask16 upper = _mm512_cmp_ps_mask(wide, _mm512_set1_ps(1.41421356237f), _CMP_GT_OQ);
-    const vf e = (vf)_mm512_mask_add_ps(_mm512_getexp_ps(whole), upper, _mm512_getexp_ps(whole), _mm512_set1_ps(1.0f));
-    const vf m = (vf)_mm512_mask_mul_ps(wide, upper, wide, _mm512_set1_ps(0.5f)) - spread(1.0f);
-    const vf z = m * m, q = z * z; /* pairs of coefficients, and pairs of pairs */
-    const vf p01 = spread(-2.4999993993e-1f) * m + spread(3.3333331174e-1f);
-    const vf p23 = spread(-1.6668057665e-1f) * m + spread(2.0000714765e-1f);
-    const vf p45 = spread(-1.2420140846e-1f) * m + spread(1.4249322787e-1f);
-    const vf p67 = spread(-1.1514610310e-1f) * m + spread(1.1676998740e-1f);
-    const vf p = (spread(7.0376836292e-2f) * q + (p67 * z + p45)) * q + (p23 * z + p01);
-    vf y = p * m * z + e * spread(-2.12194440e-4f) - z * spread(0.5f);
-    y = m + y + e * spread(0.693359375f);
-    const __mmask16 ends = _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)e), _mm512_set1_ps(INFINITY), _CMP_EQ_OQ);
-    y = (vf)_mm512_mask_mov_ps((__m512)y, ends, (__m512)e); /* 0 and infinity: so is the exponent */
-    return (vf)_mm512_mask_mov_ps((__m512)y, _mm512_cmp_ps_mask(whole, _mm512_setzero_ps(), _CMP_LT_OQ), _mm512_set1_ps(NAN));
-#else
     const vi tiny = x < spread(1.17549435e-38f);
     const vf scaled = pick(tiny, x * spread(8388608.0f), x);
     const vi bits = (vi)scaled;
@@ -74,8 +55,8 @@ INLINE vf vlog(vf x) {
     y = pick(x == spread(0.0f), spread(-INFINITY), y);
     y = pick(x == spread(INFINITY), x, y);
     return pick((x < spread(0.0f)) | (x != x), spread(NAN), y);
-#endif
 }
+#endif
 
 /* sin, or cos one quarter further: what is left of x after whole quarters of a turn (pi / 2 in three parts, of which the first
  * two have few digits), and a polynomial for each kind of quarter (Cephes' sinf and cosf). For |x| <= WHOLE_TURNS. */
