@@ -76,6 +76,20 @@ static int backward_ranges(const Geo *g, const Phase *p, idx *range) {
     return g->k[0] == 1 && met * 20 < all * 19;
 }
 
+/* Whether fewer taps near the border are worth it: rows that have the same taps are worked on together, and a few of
+ * them do not fill the registers. */
+static int ranges_pay(const Conv *v, const Geo *g, const Phase *p, const idx *range) {
+    const idx at_once = v->loops->conv_places(g->c / g->groups), rows = p->count[1];
+    idx cost = 0, whole = 0, all = 0;
+    for (idx y = 0; y < g->k[1]; y++) all += y * g->d[1] % g->s[1] == p->r[1];
+    for (idx y = 0, next; y < rows; y = next) {
+        for (next = y + 1; next < rows && range[2 * next] == range[2 * y] && range[2 * next + 1] == range[2 * y + 1];) next++;
+        cost += (conv_count(v, p->count[2], next - y) + at_once - 1) / at_once * (range[2 * y + 1] - range[2 * y]);
+    }
+    whole = (conv_count(v, p->count[2], rows) + at_once - 1) / at_once * all;
+    return cost * 20 < whole * 19;
+}
+
 /* A phase's results, [n][channel][q], back to their places in the gradient. */
 typedef struct {
     const Geo *g;
@@ -107,7 +121,7 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
     idx *tap = PyMem_RawMalloc((size_t)(2 * (most + p->count[1]) + kernel) * sizeof(idx));
     if (!tap) return -1;
     idx *range = tap + 2 * most;
-    const int by_rows = backward_ranges(g, p, range);
+    const int by_rows = backward_ranges(g, p, range) && ranges_pay(&v, g, p, range);
     const idx taps = backward_taps(g, &v.buffer, reach, p, by_rows, tap, tap + most, range + 2 * p->count[1]);
     Spread sp = {g, p, NULL, gx};
     float *found = NULL, *packed = NULL;

@@ -12,6 +12,7 @@ typedef struct {
     const Loops *loops;
     const Geo *g;
     int outer;             /* outer products; otherwise dots */
+    idx pitch;             /* dots over all rows at once: floats from a row of the input to the next; 0: row by row */
     idx block, blocks;     /* out channels worked on at once, of a group, and how many such blocks it has */
     Corr corr;
     Planes buffer;
@@ -28,10 +29,11 @@ typedef struct {
 /* -- gradients as the loops read them ---------------------------------------------------------------- */
 
 /* Rows whose tails are zero. */
-static void fill_rows(const Weight *v, idx image, float *to) {
+static void fill_rows(const Weight *v, idx image, int fresh, float *to) {
     const Geo *g = v->g;
-    const Planes rows = {{g->out[0], g->out[1], v->corr.width}, {1, 1, 1}, {0, 0, 0}, v->corr.g_out, v->corr.g_out};
-    fill_image(&rows, v->gy + image * v->g_stride[0], g->out, v->g_stride + 1, g->o, to);
+    const idx row = v->pitch ? v->pitch : v->corr.width;
+    const Planes rows = {{g->out[0], g->out[1], row}, {1, 1, 1}, {0, 0, 0}, v->corr.g_out, v->corr.g_out};
+    fill_image(&rows, v->gy + image * v->g_stride[0], g->out, v->g_stride + 1, g->o, fresh, to);
 }
 
 /* One panel [place][channel]: the `here` channels that begin at `from`, zeros beside them. */
@@ -91,7 +93,8 @@ static void weight_images(const Weight *v, idx first, idx last, float *buf, floa
         const float *x = v->x + n0 * v->x_stride[0], *gs = v->gy + n0 * v->g_stride[0];
         if (!v->x_direct) {
             for (idx n = 0; n < c.images; n++)
-                fill_image(&v->buffer, x + n * v->x_stride[0], g->in, v->x_stride + 1, g->c, buf + n * v->x_floats);
+                fill_image(&v->buffer, x + n * v->x_stride[0], g->in, v->x_stride + 1, g->c, n0 == first,
+                           buf + n * v->x_floats);
             /* What the last row over-reads must hold numbers, or 0 * garbage could be a NaN. */
             memset(buf + c.images * v->x_floats, 0, SLACK * 4);
             x = buf;
@@ -100,7 +103,7 @@ static void weight_images(const Weight *v, idx first, idx last, float *buf, floa
             float *to_rows = buf + v->chunk * v->x_floats + SLACK;
             for (idx n = 0; n < c.images; n++)
                 if (v->outer) fill_panels(v, n0 + n, from, to, to_rows + n * v->g_floats);
-                else fill_rows(v, n0 + n, to_rows + n * v->g_floats);
+                else fill_rows(v, n0 + n, n0 == first, to_rows + n * v->g_floats);
             memset(to_rows + c.images * v->g_floats, 0, SLACK * 4);
             gs = to_rows;
         }
@@ -138,13 +141,27 @@ static void weight_form(Weight *v) {
     v->blocks = (outs + v->block - 1) / v->block;
 }
 
+/* Dots may run on over the gaps between the rows, where gradients are zeros, if the gaps are not wide. */
+static void weight_flat(Weight *v) {
+    const Geo *g = v->g;
+    const idx row = v->x_direct ? v->x_stride[3] : v->buffer.size[2], lanes = v->loops->lanes;
+    const idx width = (g->out[1] - 1) * row + g->out[2];
+    if (v->outer || !v->loops->whole_rows || g->out[1] < 2 || row < g->out[2]) return;
+    if (rounded(width, lanes) * 10 > g->out[1] * rounded(g->out[2], lanes) * 11) return;
+    v->pitch = row;
+    v->g_direct = 0;
+    v->corr.width = width, v->corr.rows = g->out[0];
+    v->corr.g_row = g->out[1] * row;
+    v->corr.g_out = g->out[0] * v->corr.g_row;
+}
+
 static void weight_layout(Weight *v, PyArrayObject *gy, PyArrayObject *x) {
     const Geo *g = v->g;
     Corr *c = &v->corr;
     strides_of(x, v->x_stride);
     strides_of(gy, v->g_stride);
     v->x = DATA(x), v->gy = DATA(gy);
-    c->width = v->outer ? g->out[2] : rounded(g->out[2], v->loops->lanes);
+    c->width = v->outer || v->loops->whole_rows ? g->out[2] : rounded(g->out[2], v->loops->lanes);
     c->rows = g->out[0] * g->out[1];
     c->outs = g->o / g->groups;
     v->x_direct = c->width == g->out[2] && is_direct(g, v->x_stride);
@@ -160,8 +177,9 @@ static void weight_layout(Weight *v, PyArrayObject *gy, PyArrayObject *x) {
     v->x_floats = v->x_direct ? 0 : g->c * v->buffer.channel;
     c->g_row = c->width;
     c->g_out = v->g_direct ? v->g_stride[1] : c->rows * c->width * (v->outer ? v->block : 1);
+    weight_flat(v);
     v->g_floats = v->g_direct ? 0 : c->g_out * (v->outer ? g->groups * v->blocks : g->o);
-    const idx each = g->c * v->buffer.channel + g->o * c->rows * c->width;
+    const idx each = g->c * v->buffer.channel + g->o * (v->pitch ? c->g_out : c->rows * c->width);
     v->chunk = CHUNK_FLOATS / each < 1 ? 1 : CHUNK_FLOATS / each;
     if (v->chunk > g->n) v->chunk = g->n;
     c->x_image = v->x_direct ? v->x_stride[0] : v->x_floats;
@@ -221,7 +239,7 @@ static int weight_run(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArray
     if (!list) return -1;
     forward_taps(g, &v.buffer, v.x_direct ? v.x_stride[1] : v.buffer.channel, v.x_stride, v.x_direct, list);
     for (idx r = 0; r < v.corr.rows; r++) {
-        const idx z = r / g->out[1], y = r % g->out[1];
+        const idx z = v.pitch ? r : r / g->out[1], y = v.pitch ? 0 : r % g->out[1];
         list[taps + r] = v.x_direct ? z * v.x_stride[2] + y * v.x_stride[3]
                                     : (z * v.buffer.size[1] + y) * v.buffer.size[2];
     }

@@ -85,6 +85,21 @@ static inline idx tap_at(const Planes *b, const idx *at) {
     return phase * b->plane + place;
 }
 
+/* A copy of a row, most of which are so short that a call would take longer. */
+#define SHORT_ROW 48
+
+static inline void row_copy(float *to, const float *from, idx n) {
+    if (n < 4 || n > SHORT_ROW) {
+        memcpy(to, from, (size_t)n * 4);
+        return;
+    }
+    for (idx i = 0; i + 4 < n; i += 4) {
+        memcpy(to + i, from + i, 16);
+        __asm__("" : "+r"(i)); /* or the compiler makes a call of it again */
+    }
+    memcpy(to + n - 4, from + n - 4, 16);
+}
+
 /* One row: n places of a phase that starts `shift` after the image's first float. */
 static inline void fill_row(float *to, const float *from, idx n, idx size, idx shift, idx s, idx step) {
     const idx room = size - shift; /* a stride of 1 is the usual one, and divisions are slow */
@@ -92,11 +107,11 @@ static inline void fill_row(float *to, const float *from, idx n, idx size, idx s
     idx hi = room <= 0 ? 0 : s == 1 ? room : (room + s - 1) / s;
     if (hi > n) hi = n;
     if (lo > hi) lo = hi;
-    memset(to, 0, (size_t)lo * 4);
-    if (s * step == 1) memcpy(to + lo, from + lo + shift, (size_t)(hi - lo) * 4);
+    if (lo) memset(to, 0, (size_t)lo * 4);
+    if (s * step == 1) row_copy(to + lo, from + lo + shift, hi - lo);
     else
         for (idx i = lo; i < hi; i++) to[i] = from[(i * s + shift) * step];
-    memset(to + hi, 0, (size_t)(n - hi) * 4);
+    if (n > hi) memset(to + hi, 0, (size_t)(n - hi) * 4);
 }
 
 /* Channels [first, last) of one image into the buffer. `st`: strides of channel, depth, height, width. */
@@ -119,25 +134,31 @@ static inline void fill(const Planes *b, const float *x, const idx *size, const 
     }
 }
 
-/* The same for channels-last images of stride 1: rows are transposed as they are copied. */
-static inline void fill_transposed(const Planes *b, const float *x, const idx *size, const idx *st, idx channels,
-                            float *buf) {
-    memset(buf, 0, (size_t)(channels * b->channel) * 4);
-    for (idx z = 0; z < size[0]; z++)
-        for (idx y = 0; y < size[1]; y++) {
-            if (z + b->pad[0] >= b->size[0] || y + b->pad[1] >= b->size[1]) continue;
-            idx width = b->size[2] - b->pad[2] < size[2] ? b->size[2] - b->pad[2] : size[2];
-            float *to = buf + ((z + b->pad[0]) * b->size[1] + y + b->pad[1]) * b->size[2] + b->pad[2];
-            RL->transpose(x + z * st[1] + y * st[2], width, channels, st[3], to, b->channel);
+/* The same for images of stride 1, whose zeros are in the buffer already; those with channels last are transposed as
+ * they are copied. */
+static inline void fill_inside(const Planes *b, const float *x, const idx *size, const idx *st, idx channels, int turns,
+                               float *buf) {
+    const idx room = b->size[2] - b->pad[2], width = room < size[2] ? room : size[2];
+    for (idx c = 0; c < (turns ? 1 : channels); c++)
+        for (idx z = 0; z < size[0] && z + b->pad[0] < b->size[0]; z++) {
+            float *to = buf + c * b->channel + ((z + b->pad[0]) * b->size[1] + b->pad[1]) * b->size[2] + b->pad[2];
+            const float *from = x + c * st[0] + z * st[1];
+            for (idx y = 0; y < size[1] && y + b->pad[1] < b->size[1]; y++, from += st[2], to += b->size[2])
+                if (turns) RL->transpose(from, width, channels, st[3], to, b->channel);
+                else row_copy(to, from, width);
         }
 }
 
+/* `fresh`: the buffer has not held an image of this geometry yet. */
 static inline void fill_image(const Planes *b, const float *x, const idx *size, const idx *st, idx channels,
-                       float *buf) {
+                              int fresh, float *buf) {
     const int64_t begin = conversion_begin();
     const int turns = st[0] == 1 && st[3] != 1;
-    if (turns && b->s[0] * b->s[1] * b->s[2] == 1) fill_transposed(b, x, size, st, channels, buf);
-    else fill(b, x, size, st, 0, channels, buf);
+    const int wide = fresh && !turns && size[2] > SHORT_ROW; /* to clear all of it first would take longer */
+    if (b->s[0] * b->s[1] * b->s[2] == 1 && (turns || st[3] == 1) && !wide) {
+        if (fresh) memset(buf, 0, (size_t)(channels * b->channel) * 4);
+        if (b->size[2] > b->pad[2]) fill_inside(b, x, size, st, channels, turns, buf);
+    } else fill(b, x, size, st, 0, channels, buf);
     conversion_end(turns ? LAST_TO_FIRST : PADDED, begin, (size_t)(channels * b->channel) * 4);
 }
 

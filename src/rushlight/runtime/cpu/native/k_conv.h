@@ -24,14 +24,21 @@ static idx K(conv_block)(idx outs) {
     return best;
 }
 
+/* Vectors of places that are worked on at once beside the first block of `outs` channels. */
+static idx K(conv_places)(idx outs) { return PLACES(K(conv_block)(outs)); }
+
 /* w[o * o_stride + place[k]] as packed[block][k][o in block], zeros where a block has no channel. */
 static void K(conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed) {
     for (idx o = 0; o < outs;) {
         const idx block = K(conv_block)(outs - o);
         const idx here = outs - o < block ? outs - o : block;
-        for (idx k = 0; k < taps; k++)
-            for (idx i = 0; i < block; i++)
-                packed[k * block + i] = i < here ? w[(o + i) * o_stride + place[k]] : 0.0f;
+        for (idx i = 0; i < block; i++) {
+            const float *from = w + (o + i) * o_stride;
+            if (i < here)
+                for (idx k = 0; k < taps; k++) packed[k * block + i] = from[place[k]];
+            else
+                for (idx k = 0; k < taps; k++) packed[k * block + i] = 0.0f;
+        }
         packed += taps * block;
         o += here;
     }

@@ -6,6 +6,24 @@
 
 /* -- dots ------------------------------------------------------------------------------------------- */
 
+/* Whether rows may end within a vector: where a load of a part of one costs nothing, rows are read as they lie. */
+#if defined(__x86_64__) && VL == 16
+#define WHOLE_ROWS 1
+#else
+#define WHOLE_ROWS 0
+#endif
+
+/* One vector of places, or what is left of a row. An input is loaded once: nearly all lie across two cache lines. */
+INLINE void corr_places(const float *xs, const float *gs, const idx *g_at, const idx *tap, vf acc[][12], idx left,
+                        const int outs, const int taps) {
+    vf row[4];
+    UNROLL for (int i = 0; i < outs; i++) row[i] = GET(gs + g_at[i]);
+    UNROLL for (int j = 0; j < taps; j++) {
+        const vf x = rounded(GET(xs + tap[j]));
+        UNROLL for (int i = 0; i < outs; i++) acc[i][j] += row[i] * x;
+    }
+}
+
 INLINE void corr_tile(const Corr *c, const float *buf, const float *g, float *gw, int first, idx o, idx k,
                       const int outs, const int taps) {
     vf acc[4][12];
@@ -18,14 +36,9 @@ INLINE void corr_tile(const Corr *c, const float *buf, const float *g, float *gw
         for (idx y = 0; y < c->rows; y++) {
             const float *xs = buf + n * c->x_image + c->x_row[y];
             const float *gs = g + n * c->g_image + y * c->g_row;
-            for (idx q = 0; q < c->width; q += VL) {
-                vf row[4];
-                UNROLL for (int i = 0; i < outs; i++) row[i] = load(gs + g_at[i] + q);
-                UNROLL for (int j = 0; j < taps; j++) {
-                    const vf x = load(xs + tap[j] + q);
-                    UNROLL for (int i = 0; i < outs; i++) acc[i][j] += row[i] * x;
-                }
-            }
+            idx q = 0;
+            for (; q + VL <= c->width; q += VL) corr_places(xs + q, gs + q, g_at, tap, acc, VL, outs, taps);
+            if (WHOLE_ROWS && q < c->width) corr_places(xs + q, gs + q, g_at, tap, acc, c->width - q, outs, taps);
         }
     UNROLL for (int i = 0; i < outs; i++)
         UNROLL for (int j = 0; j < taps; j++)

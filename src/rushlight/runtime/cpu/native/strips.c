@@ -1,11 +1,13 @@
 /* Strips of rows, of all images, shared out to threads; loops in k_conv.h. */
 #include "strips.h"
 
-/* Vectors that cover `rows` rows. */
-static idx vectors_of(const Conv *v, idx rows) {
-    if (!v->flat) return rows * v->per_row;
-    return (rows * v->from_row - (v->from_row - v->width) + v->loops->lanes - 1) / v->loops->lanes;
+idx conv_count(const Conv *v, idx width, idx rows) {
+    const idx lanes = v->loops->lanes;
+    if (!v->flat) return rows * ((width + lanes - 1) / lanes);
+    return (rows * v->from_row - (v->from_row - width) + lanes - 1) / lanes;
 }
+
+static idx vectors_of(const Conv *v, idx rows) { return conv_count(v, v->width, rows); }
 
 /* Rows [y, y + rows) of an image's plane z and group g, which have the same taps. */
 static void conv_rows(const Conv *v, idx image, idx g, idx z, idx y, idx rows, const float *buf, float *scratch) {
@@ -24,12 +26,13 @@ static void conv_rows(const Conv *v, idx image, idx g, idx z, idx y, idx rows, c
                            v->flat ? scratch : out, v->flat ? v->flat_floats : v->out_channel);
         if (!v->flat) return;
     }
-    for (idx o = 0; o < t.outs; o++)
-        for (idx i = 0; i < rows; i++) {
-            float *to = out + o * v->out_channel + i * v->to_row;
-            if (t.taps) memcpy(to, scratch + o * v->flat_floats + i * v->from_row, (size_t)v->width * 4);
+    for (idx o = 0; o < t.outs; o++) {
+        const float *from = scratch + o * v->flat_floats;
+        float *to = out + o * v->out_channel;
+        for (idx i = 0; i < rows; i++, from += v->from_row, to += v->to_row)
+            if (t.taps) row_copy(to, from, v->width);
             else memset(to, 0, (size_t)v->width * 4);
-        }
+    }
 }
 
 /* Strip `strip` of an image, by part `part`. */
@@ -50,7 +53,8 @@ static void conv_images(void *what, ptrdiff_t i, ptrdiff_t parts) {
     float *buf = v->direct ? NULL : v->bufs + i * v->buf_floats;
     for (idx n = share(v->n, i, parts); n < share(v->n, i + 1, parts); n++) {
         const float *x = v->x + n * v->x_stride[0];
-        if (!v->direct) fill_image(&v->buffer, x, v->size, v->x_stride + 1, v->channels, buf);
+        if (!v->direct)
+            fill_image(&v->buffer, x, v->size, v->x_stride + 1, v->channels, n == share(v->n, i, parts), buf);
         for (idx s = 0; s < v->planes * v->strips; s++) conv_strip(v, n, s, v->direct ? x : buf, i);
     }
 }
@@ -67,7 +71,7 @@ static void conv_strips(void *what, ptrdiff_t i, ptrdiff_t parts) {
 static void conv_fills(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Conv *v = what;
     for (idx n = share(v->n, i, parts); n < share(v->n, i + 1, parts); n++)
-        fill_image(&v->buffer, v->x + n * v->x_stride[0], v->size, v->x_stride + 1, v->channels,
+        fill_image(&v->buffer, v->x + n * v->x_stride[0], v->size, v->x_stride + 1, v->channels, 1,
                    v->bufs + n * v->buf_floats);
 }
 

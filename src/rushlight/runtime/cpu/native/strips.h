@@ -35,6 +35,8 @@ typedef struct {
 
 /* How vectors lie; false when most of them would be wasted. */
 int conv_form(Conv *v, idx width, idx rows, idx row);
+/* Vectors that cover `rows` rows of `width` results. */
+idx conv_count(const Conv *v, idx width, idx rows);
 /* The lists of vectors of a strip; -1 without memory. */
 int conv_vectors(Conv *v, idx width);
 /* How many rows are worked on at once. */

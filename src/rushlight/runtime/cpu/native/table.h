@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
     idx taps;
     const idx *tap;
-    idx outs, rows, width; /* width: places of a row; for dots a multiple of VL */
+    idx outs, rows, width; /* width: places of a row; for dots a multiple of VL, unless `whole_rows` */
     const idx *x_row;      /* where each row of results starts in the buffer */
     idx g_row, g_out;      /* strides of the gradient's rows and channels */
     idx images, x_image, g_image;
@@ -58,10 +58,12 @@ typedef struct {
     void (*narrow)(int half, const float *x, uint16_t *y, idx n);
     /* conv.h */
     idx (*conv_block)(idx outs);
+    idx (*conv_places)(idx outs);
     void (*conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed);
     void (*conv_run)(const Taps *, const float *buf, const float *packed, const float *bias, float *out,
                      idx out_stride);
     /* weight.h */
+    int whole_rows; /* whether rows of dots may end within a vector */
     void (*corr_run)(const Corr *, const float *buf, const float *g, float *gw, int first);
     idx (*outer_width)(idx outs); /* channels of a panel */
     void (*outer_run)(const Corr *, const float *buf, const float *g, float *sums, int first);
