@@ -71,6 +71,7 @@ inline float __uint_as_float(unsigned u) { return reinterpret<float>(u); }
 inline unsigned __float_as_uint(float f) { return reinterpret<unsigned>(f); }
 inline float __int_as_float(int u) { return reinterpret<float>(u); }
 inline double __longlong_as_double(long long u) { return reinterpret<double>(u); }
+inline long long __double_as_longlong(double f) { return reinterpret<long long>(f); }
 template <class V> V __ldg(const V* p) { return *p; }
 template <class V> V __ldcg(const V* p) { return *p; }
 inline unsigned atomicAdd(unsigned* p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }

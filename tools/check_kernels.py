@@ -89,6 +89,10 @@ def file_sources(few: bool) -> dict[str, str]:
                 rows = (folder / "attention.cu").read_text()
                 sources[f"attention-{d}"] = sources[f"random-{d}"] + rows
             sources[f"scaling-{d}"] = head + (folder / "scaling.cu").read_text()
+        if kind != "c":
+            order = (folder / "sorting.cu").read_text()
+            for forms in ("", "#define FROM_ITEMS 1\n#define TO_ITEMS 1\n#define CHUNK 2048\n"):
+                sources[f"sorting-{d}-{len(forms)}"] = f"{head}{forms}{order}"
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
         atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""
         sources[f"indexing-{d}"] = f"{head}typedef i64 X;\n#define N 3\n{atomic}{own}"
@@ -120,6 +124,7 @@ FAMILIES = {
     "group_norm": [{"NW": "NT", "VW": 2}, {"NW": "float", "VW": 1}],
     "cross_entropy": [{"LABEL": "i64", "WIDE": 0}, {"LABEL": "i64", "WIDE": 1}],
     "rotary": [{}],
+    "ctc": [{"PER": 1}, {"PER": 4}],
     "embedding_add": [{"LABEL": "i64"}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
     "foreach": [{"MAXT": 16, "ORDER": order} for order in (0, 1, 2)],

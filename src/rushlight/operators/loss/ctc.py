@@ -10,6 +10,8 @@ from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.thread import PARTS, WATCHED, here
+from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from ..made_of.precision import in_float32
 from .reduction import legacy_reduction
@@ -196,6 +198,37 @@ def _padded(targets: Tensor, lengths: np.ndarray, n: int) -> Tensor:
     return targets.long()[on_device(index, targets.device)]
 
 
+_RECORDED = WATCHED | PARTS
+
+
+def _stay(log_probs: Tensor, targets: Tensor, *lengths: Any) -> bool:
+    """Whether lengths stay tensors: reading them would split a recorded program, or wait for a GPU."""
+    if targets._a.ndim != 2 or not all(isinstance(v, Tensor) for v in lengths):
+        return False
+    return here.state & _RECORDED == _RECORDED or not (log_probs.is_cpu or lengths[0].is_cpu)
+
+
+def _within(a: Array, most: int, name: str) -> None:
+    """A test: no sample is longer than there is room."""
+    if a.size and int(a.max()) > most:
+        raise RuntimeError(
+            f"Expected {name} to have value at most {most}, but got value {int(a.max())} (while "
+            "checking arguments for ctc_loss)"
+        )
+
+
+def _unread(value: Tensor, like: Tensor, n: int, most: int, name: str) -> Tensor:
+    """Lengths as they are, checked where that makes nobody wait."""
+    if value._a.dtype.kind not in "iu":
+        raise RuntimeError(f"{name} must be integral")
+    if value._a.size != n:
+        raise RuntimeError(f"{name} must be of size batch_size")
+    value = value.reshape(-1).long()
+    if value.is_cpu:
+        check_values(_within, value, most, name)
+    return value.to(like.device)
+
+
 @public("functional")
 def ctc_loss(
     log_probs: Tensor,
@@ -230,14 +263,17 @@ def ctc_loss(
     frames, n, classes = log_probs._a.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    inputs, host_inputs = _lengths(input_lengths, log_probs, n, "input_lengths")
-    lengths, host_lengths = _lengths(target_lengths, log_probs, n, "target_lengths")
-    if host_inputs.size and int(host_inputs.max()) > frames:
-        raise RuntimeError(
-            f"Expected input_lengths to have value at most {frames}, but got value "
-            f"{int(host_inputs.max())} (while checking arguments for ctc_loss)"
-        )
-    padded = _padded(targets, host_lengths, n)
+    if _stay(log_probs, targets, input_lengths, target_lengths):
+        if targets._a.shape[0] != n:
+            raise RuntimeError("targets must have one row for every sample of log_probs")
+        inputs = _unread(input_lengths, log_probs, n, frames, "input_lengths")
+        lengths = _unread(target_lengths, log_probs, n, targets._a.shape[1], "target_lengths")
+        padded = targets.long()
+    else:
+        inputs, host_inputs = _lengths(input_lengths, log_probs, n, "input_lengths")
+        lengths, host_lengths = _lengths(target_lengths, log_probs, n, "target_lengths")
+        _within(host_inputs, frames, "input_lengths")
+        padded = _padded(targets, host_lengths, n)
     loss = _ctc(log_probs, padded, inputs, lengths, blank=int(blank))[0]
     if zero_infinity:
         loss = loss.masked_fill(loss.detach() == float("inf"), 0.0)

@@ -82,12 +82,18 @@ class _Cupy:
 
     @staticmethod
     def argsort(a: DeviceArray, axis: int = -1, kind: str | None = None) -> Any:
-        """Stable, as CuPy's radix sort is; nan last."""
-        return cupy.argsort(a, axis=axis)
+        """Stable, nan last; by kernels of ours where there are, as CuPy's wait for the GPU."""
+        from .bodies.sorting import argsort, sortable
+
+        return argsort(a, axis) if a.ndim and sortable(a.dtype) else cupy.argsort(a, axis=axis)
 
     @staticmethod
     def sort(a: DeviceArray, axis: int = -1, kind: str | None = None) -> Any:
-        return cupy.sort(a, axis=axis)
+        from .bodies.sorting import ordered, sortable
+
+        if not a.ndim or not sortable(a.dtype):
+            return cupy.sort(a, axis=axis)
+        return ordered(a, axis % a.ndim, 0, a.shape[axis], False)[0]
 
     @staticmethod
     def i0(x: DeviceArray) -> Any:

@@ -29,6 +29,7 @@ _FAMILIES = (
     "layers.cross_entropy", "layers.layer_norm", "layers.batch_norm", "layers.embedding",
     "layers.attention", "layers.recurrent", "layers.recurrent_steps", "layers.rotary",
     "layers.group_norm",
+    "sorting", "layers.ctc",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from ...door import kernel_for
 from ..code.sources import NUMBERS, blocks_for, load
 from .fills import copied, fill
 from .pointwise import compute
+from .sorting import argsort
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -132,8 +133,8 @@ def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: R
 def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> None:
     """The same bits every time: equal places are added in the order they come."""
     g, index = _spread(g, index, rows), _dense(index)
-    # Places counted from the start, so that equal rows stand beside each other; a radix sort is stable.
-    order = cupy.argsort(compute("remainder", (index.reshape(-1), rows.extent)))
+    # Places counted from the start, so that equal rows stand beside each other in a stable order.
+    order = argsort(compute("remainder", (index.reshape(-1), rows.extent)))
     lanes, count = _lanes(rows.width), rows.outer * rows.picks
     load(
         "index_rows.cu", "add_in_order", ("P", "P", "P", "P", *_MANY), out.dtype.char, LANES=lanes,

@@ -16,6 +16,7 @@ from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
 from . import index_rows
 from .fills import copied
+from .sorting import ordered
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -158,10 +159,9 @@ def fold_at(
     n = at.size
     if not n:
         return
-    order = cupy.argsort(at)  # radix sort: stable
     formats = ("q", "P", "P", "P", "P", "i", "i")
     launch = _kernel("runs", flat.dtype, np.dtype(np.int64), 1, formats)
-    at = at[order]
+    at, order = ordered(at, 0, 0, n, False)
     launch(
         min(-(-n // 256), 2**20), 256, n, flat.data.ptr, values.data.ptr, at.data.ptr,
         order.data.ptr, _KINDS[kind], int(keep),

@@ -1,0 +1,17 @@
+"""Sort, topk, kthvalue and CTC loss through the CUDA backend, with its kernels compiled for the host."""
+
+from __future__ import annotations
+
+from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
+
+
+@needs_compiler
+def test_order_on_the_emulated_gpu_equals_the_cpus() -> None:
+    """All dtypes, NaN, equal elements, any dim, rows of one block and of several."""
+    runs_on_the_emulated_gpu("emulated_sorting.py")
+
+
+@needs_compiler
+def test_ctc_on_the_emulated_gpu_equals_the_cpus() -> None:
+    """Lengths of all kinds, repeated labels, targets that are too long, several states for a thread."""
+    runs_on_the_emulated_gpu("emulated_ctc.py")
