@@ -15,6 +15,7 @@ import numpy as np
 import rushlight as rl
 from emulated_dropout import Device, on_host, write_state
 from rushlight.nn import functional as F
+from rushlight.runtime.cuda.code import launch
 
 
 def product(
@@ -115,6 +116,42 @@ def check_group_norm(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(mine, want, rtol=2e-5, atol=2e-5)
 
 
+def check_norms(rng: np.random.Generator) -> None:
+    """Layer and root-mean-square norm: each kind twice, then at an address that is less aligned, in C and without."""
+    for in_c, shape, dims, weighted in (
+        (True, (3, 5, 8), 1, True), (True, (6, 7), 1, True), (True, (4, 2, 12), 2, False), (False, (2, 5, 8), 1, True),
+        (False, (3, 5, 12), 1, False),
+    ):  # fmt: skip
+        launch._in_c = in_c
+        inner = shape[len(shape) - dims :]
+        arrays = [rng.standard_normal(s).astype(np.float32) for s in (shape, inner, inner, shape)]
+        for way in ("plain", "again", "window", "turned"):
+            found = []
+            for on in ("cuda", "cpu"):
+                x, w, b, g = [
+                    _laid(a, on, way if i == 0 else "plain") for i, a in enumerate(arrays)
+                ]
+                given = (x, w, b) if weighted else (x,)
+                out = F.layer_norm(x, inner, *given[1:])
+                other = F.rms_norm(x, inner, *given[1:2])
+                made = [out, *rl.autograd.grad(out, given, g)]
+                made += [other, *rl.autograd.grad(other, given[:2], g)]
+                found.append([_values(t, on) for t in made])
+            for mine, want in zip(*found):
+                np.testing.assert_allclose(mine, want, rtol=2e-5, atol=2e-5)
+    launch._in_c = True
+
+
+def _laid(a: np.ndarray, on: str, way: str) -> Any:
+    """An array on a device: as it is, behind a first number of its memory, or with its first dims swapped there."""
+    t = rl.tensor(a).to(on)
+    if way == "window":
+        t = rl.cat([t.reshape(-1)[:1], t.reshape(-1)])[1:].reshape(t.shape)
+    if way == "turned":
+        t = t.transpose(0, 1).contiguous().transpose(0, 1)
+    return t.detach().requires_grad_()
+
+
 def main() -> None:
     emulated_capture.install()
     from rushlight.runtime.cuda.bodies import products
@@ -129,6 +166,7 @@ def main() -> None:
     check_dropout(rng)
     check_addmm(rng)
     check_group_norm(rng)
+    check_norms(rng)
     print("equal")
 
 

@@ -57,7 +57,6 @@ extern "C" void** kept(void** p) { return copies_at(%s, p); }
 ASSEMBLY = [
     (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
     (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
-    (r'asm\("" : "\+[fd]"\(v\)\);', ";"),
     (r'asm volatile\(\s*"cp\.async.*?\);\n', ";\n"),
     (r'asm\("cvt[^;]*;"[^;]*;', ";"),
     (
@@ -149,7 +148,7 @@ def install() -> None:
     from rushlight.runtime import devices
 
     devices.backend_of(device("cuda"))
-    host_path.no_libraries()
+    host_path.no_libraries(in_c=False)
     from rushlight.runtime.cuda.code import compile, launch
     from rushlight.runtime.cuda.memory import lost
 

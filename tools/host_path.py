@@ -166,8 +166,8 @@ def _copy(to: int, source: int, size: int, kind: int, stream: int) -> None:
     ctypes.memmove(to, source, size)
 
 
-def no_libraries() -> None:
-    """Replace the compiler, cuBLASLt and cuDNN; call it after the backend is imported."""
+def no_libraries(in_c: bool = True) -> None:
+    """Replace the compiler, cuBLASLt and cuDNN, those that C calls too; call it after the backend is imported."""
     from rushlight.runtime.cuda.bodies.layers import attention, conv
     from rushlight.runtime.cuda.code import compile, launch
     from rushlight.runtime.cuda.library import cublaslt as lt
@@ -184,6 +184,8 @@ def no_libraries() -> None:
 
     def library(self: Any) -> None:
         self.matmul, self.set, self.address = matmul, lambda *args: 0, 0
+        native = launch._native if in_c else None
+        self.matmul_at = self.set_at = 0 if native is None else native.pretended_words()
         self.plans, self.workspaces = {}, {}
         self._bias, self._bias_at = SimpleNamespace(value=0), 0
 

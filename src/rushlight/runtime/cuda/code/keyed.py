@@ -14,27 +14,36 @@ _MOST = 512  # kinds of calls kept per kernel
 
 
 def keyed(
-    body: Callable[..., Any], prepare: Callable[..., Any], here: Any = None
+    body: Callable[..., Any],
+    prepare: Callable[..., Any],
+    here: Any = None,
+    watched: tuple[tuple[Any, str], ...] = (),
 ) -> Callable[..., Any]:
     """The body, which is passed by where `prepare` has a launch for dtypes, shapes, strides and attributes.
 
     `prepare` is called like the body, once per kind of call, and answers a launch of the arrays alone, or
     None where the body has to be called. A launch that answers NotImplemented is followed by the body, too.
-    With `here`, a first operand that an in-place operation is about to overwrite goes to the body.
+    With `here`, a first operand that an in-place operation is about to overwrite goes to the body. What is
+    `watched`, attributes of objects, is asked at every call, and belongs to its kind.
     """
     if _native is not None:
-        return _native.Keyed(body, prepare, here)
+        return _native.Keyed(body, prepare, here, watched)
     calls: dict[Any, Any] = Bounded(_MOST)
 
     def call(*arrays: Any, **attrs: Any) -> Any:
-        if all(a.__class__ is cupy.ndarray for a in arrays) and not (
+        if all(a is None or a.__class__ is cupy.ndarray for a in arrays) and not (
             here is not None and here.in_place is arrays[0]
         ):
-            kinds = [(a.shape, a.strides, a.dtype) for a in arrays]
-            key = (*kinds, *[(name, id(value)) for name, value in attrs.items()])
+            kinds = [None if a is None else (a.shape, a.strides, a.dtype) for a in arrays]
+            values = [
+                (name, repr(value) if value.__class__ in (int, float) else id(value))
+                for name, value in attrs.items()
+            ]
+            seen = [getattr(owner, name) for owner, name in watched]
+            key = (*kinds, *values, *[id(value) for value in seen])
             found = calls.get(key)
-            if found is None:  # the attributes are kept, so that their ids stay theirs
-                found = calls[key] = (prepare(*arrays, **attrs), attrs)
+            if found is None:  # what has an id in the key is kept, so that it stays its own
+                found = calls[key] = (prepare(*arrays, **attrs), attrs, seen)
             if found[0] is not None:
                 out = found[0](*arrays)
                 if out is not NotImplemented:

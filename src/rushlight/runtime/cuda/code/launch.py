@@ -54,12 +54,27 @@ def launch_in_c(pretend: bool = False) -> bool:
     _in_c = found and _native.setup(
         current, cupy.cuda.alloc, cupy.ndarray, _base_new, runtime.memGetInfo, pretend
     )
+    if _in_c:
+        _native.learn_header(_probes())
     devices.keepers.pop(cupy.ndarray, None)
     devices.reusers.pop(cupy.ndarray, None)
     if _in_c:  # small results stay with their launch, which may hand them out again
         devices.keepers[cupy.ndarray] = _native.is_spare
         devices.reusers[cupy.ndarray] = _native.reuse
     return bool(_in_c)
+
+
+def _probes() -> tuple:
+    """Arrays over no memory that differ in all that a launch looks at: from them C learns how arrays lie."""
+    made = []
+    kinds = (
+        ((3, 5, 7), "f", None), ((2, 9), "d", (8, 16)), ((11,), "h", (6,)), ((4, 1, 6, 2), "i", (96, 80, 16, 8)),
+    )  # fmt: skip
+    for i, (shape, char, strides) in enumerate(kinds):
+        memory = cupy.cuda.UnownedMemory(0x7A5000 + 0x1000 * i, 4096, None, 0)
+        at = cupy.cuda.MemoryPointer(memory, 512 * (i + 1))
+        made.append(cupy.ndarray(shape, np.dtype(char), at, strides))
+    return tuple(made)
 
 
 def idle_bytes() -> int:
@@ -87,6 +102,14 @@ def of_words(function: Any) -> Callable[..., int]:
     if not _in_c:
         return function
     return partial(_native.call_words, ctypes.cast(function, ctypes.c_void_p).value)
+
+
+def address_of(function: Any) -> int:
+    """Where a library's function lies; 0 where it is none of C."""
+    try:
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    except ctypes.ArgumentError:
+        return 0
 
 
 class Result(NamedTuple):
@@ -167,27 +190,30 @@ class Launch:
 
     def prepared(
         self, grid: tuple, block: tuple, shared: int, head: int, results: tuple[Result, ...],
-        *constants: Any, front: tuple = (), aligned: tuple[int, ...] = (),
+        *constants: Any, front: tuple = (), aligned: tuple[int, ...] = (), absent: tuple[int, ...] = (),
     ) -> Callable[..., Any]:  # fmt: skip
         """As `fixed`, but the pointers at `results` are arrays it makes and returns.
 
         It is called with the other arrays in order (an array, an address, or None for 0), and answers
         NotImplemented when one at an `aligned` place does not start at a multiple of 16 bytes. The
-        constants of `front` stand before the pointers.
+        constants of `front` stand before the pointers. Those that are `absent` are 0, and not given.
         """
         if _in_c:
-            bits = sum([1 << i for i in aligned])
-            made = tuple([r.described() for r in results])
-            return self._in_c(grid, block, shared, front, head, bits, made, constants)
+            there = [i for i in range(head) if i not in absent]
+            bits = sum([1 << there.index(i) for i in aligned])
+            made = tuple([r._replace(at=there.index(r.at)).described() for r in results])
+            return self._in_c(grid, block, shared, front, head, bits, made, constants, there)
         go = _packing(self, grid, block, shared, front, head, constants)
-        return _making(go, head, results, aligned)
+        return _making(go, head, results, aligned, absent)
 
     def _in_c(
         self, grid: tuple, block: tuple, shared: int, front: tuple, head: int, aligned: int,
-        results: tuple, constants: tuple,
+        results: tuple, constants: tuple, there: Sequence[int] | None = None,
     ) -> Any:  # fmt: skip
         image = self.layout.pack(*front, *(0,) * head, *constants)
         places = self.offsets[len(front) : len(front) + head]
+        if there is not None:
+            places = tuple([places[i] for i in there])
         return _native.Call(
             self.function, grid, block, shared, aligned, image, self.offsets, places, results,
             self.kernel, self.waits,
@@ -204,6 +230,20 @@ class Launch:
             self.function, grid, block, 0, 0, image, self.offsets, places, (), self.kernel,
             self.waits,
         )  # fmt: skip
+
+
+def in_place_of_a_kernel(described: tuple, results: tuple[Result, ...]) -> Any:
+    """A call in C whose work is a library's product (native/product.h): (x, y, vector) and results; else None.
+
+    A result of place 2 stands in the vector's place, and is not given.
+    """
+    if not _in_c or not described[0] or not described[1]:
+        return None
+    made = tuple([r.described() for r in results])
+    places = (0, 8, 16, 24)
+    return _native.Call(
+        0, (1, 1, 1), (1, 1, 1), 0, 0, bytes(32), (0,), places, made, None, False, described
+    )
 
 
 def _packing(
@@ -238,10 +278,14 @@ def _packing(
 
 
 def _making(
-    go: Callable[..., None], head: int, results: tuple[Result, ...], aligned: tuple[int, ...]
+    go: Callable[..., None],
+    head: int,
+    results: tuple[Result, ...],
+    aligned: tuple[int, ...],
+    absent: tuple[int, ...],
 ) -> Callable[..., Any]:
     """`prepared` in Python around a launch that takes addresses."""
-    places = [i for i in range(head) if all(i != r.at for r in results)]
+    places = [i for i in range(head) if i not in absent and all(i != r.at for r in results)]
 
     def call(*arrays: Any) -> Any:
         pointers = [0] * head

@@ -12,7 +12,7 @@ import cupy
 from cupy.cuda import runtime
 
 from ....base.bounded import Bounded
-from ..code.launch import of_words
+from ..code.launch import Result, address_of, in_place_of_a_kernel, of_words
 from ..memory.streams import current
 from .measuring import stopwatch
 
@@ -115,9 +115,11 @@ class Library:
         self.address = self.handle.value
         self.matmul = self.lib.cublasLtMatmul
         self.matmul.argtypes = [c_void_p] * 14 + [c_size_t, c_void_p]
+        self.matmul_at = address_of(self.matmul)
         self.matmul = of_words(self.matmul)
         self.set = self.lib.cublasLtMatmulDescSetAttribute
         self.set.argtypes = [c_void_p, c_int, c_void_p, c_size_t]
+        self.set_at = address_of(self.set)
         self.plans: dict[Any, Any] = Bounded(4096)
         self.workspaces: dict[int, Any] = {}
         self._bias = c_uint64()
@@ -147,6 +149,17 @@ class Library:
         )  # fmt: skip
         if status:
             self.check(status, "cublasLtMatmul")
+
+    def prepared(self, plan: Plan, alignment: int, results: tuple[Result, ...]) -> Any:
+        """A call of (x, y, bias) that makes its results, in C: the product, and sums in the bias's place.
+
+        None where that cannot be. The plan must belong to nobody else: a bias's address is written into it.
+        """
+        described = (
+            self.matmul_at, self.set_at, self.address, plan.desc, plan.alpha, plan.beta, plan.a, plan.b, plan.c,
+            plan.algo, WORKSPACE, alignment, plan.bias, self.workspace, plan,
+        )  # fmt: skip
+        return in_place_of_a_kernel(described, results)
 
     # -- making plans -------------------------------------------------------------------------
 

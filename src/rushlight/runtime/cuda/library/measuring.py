@@ -23,6 +23,7 @@ class _Here(threading.local):
 
 
 _here = _Here()
+watched = ((_here, "on"), (settings, "cudnn_benchmark"))  # what `are_measured` looks at
 
 
 @contextmanager

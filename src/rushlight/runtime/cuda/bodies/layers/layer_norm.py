@@ -10,6 +10,8 @@ import cupy
 import numpy as np
 
 from ....door import kernel_for
+from ...code.keyed import keyed
+from ...code.launch import Result
 from ...code.sources import NUMBERS, PARTIALS, load, partials
 from ...processors import multiprocessors
 from ..fills import row_major
@@ -70,10 +72,13 @@ class _Cut(NamedTuple):
 
 def _cut(n: int, arrays: Sequence[Any]) -> _Cut:
     """The cut for arrays of rows of n numbers: by 16 bytes of the widest one where all of them lie so."""
+    return _cut_by(n, arrays, not any(a.data.ptr & 15 for a in arrays))
+
+
+def _cut_by(n: int, arrays: Sequence[Any], aligned: bool) -> _Cut:
     team = int(n <= _WARP_ROW)
     wide = 16 // max([a.itemsize for a in arrays])
-    aligned = n % wide == 0 and not any(a.data.ptr & 15 for a in arrays)
-    vector = wide if aligned else 1
+    vector = wide if aligned and n % wide == 0 else 1
     across = (32 if team else _BLOCK) * vector
     held = -(-n // across)
     if held * vector > _MOST_HELD:
@@ -163,9 +168,7 @@ def _launch_grads(
     parts, room = partials(), PARTIALS // (2 * n)
     formats: tuple[str, ...]
     if cut.holds and room:
-        most = min(_RESIDENT * multiprocessors(), room)
-        turns = -(-rows // (cut.rows * most))  # the same number of rows for every team of threads
-        splits = -(-rows // (cut.rows * turns))
+        turns, splits = _turns(cut, rows, room)
         formats = ("P",) * 9 + ("q", "i", "i")
         load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)(
             splits, cut.threads, *pointers, parts, rows, n, turns
@@ -185,14 +188,86 @@ def _launch_grads(
     return parts, splits
 
 
-@kernel_for("cuda", "layer_norm")
+# -- as launches that are prepared once for a kind of call -----------------------------------------
+
+
+def _are_rows(*arrays: DeviceArray | None) -> bool:
+    return all(a is None or a._c_contiguous for a in arrays)
+
+
+def _prepared(
+    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, dims: int, eps: float, rms: int
+) -> Any:  # fmt: skip
+    """`normalise` of arrays that lie row by row, as a launch of those that are there; None for others."""
+    char, kind = x.dtype.char, stored(weight, bias)
+    if char not in NUMBERS or kind is None or not x.size or not _are_rows(x, weight, bias):
+        return None
+    rows, n = _rows(x, dims)
+    cut = _cut_by(n, [a for a in (x, weight, bias) if a is not None], True)
+    statistics = x.shape[: x.ndim - dims] + (1,) * dims, wide(char)
+    types = {"NW": kind, "NO": _name(x.dtype), "NY": _name(x.dtype)}
+    formats = ("P",) * 8 + ("q", "i", "d")
+    launch = load("layer_norm.cu", "norm_rows", formats, char, RMS=rms, **types, **cut.constants)
+    results = (Result(5, x.shape, x.dtype), Result(6, *statistics), Result(7, *statistics))
+    return launch.prepared(
+        (-(-rows // cut.rows), 1, 1), (cut.threads, 1, 1), 0, 8, results[::2] if rms else results, rows, n, eps,
+        aligned=() if cut.constants["VW"] == 1 else (0, 2) if rms else (0, 2, 3),
+        absent=(1, 3, 4, 6) if rms else (1, 4),
+    )  # fmt: skip
+
+
+def _prepared_grad(
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray | None, rstd: DeviceArray, dims: int,
+    rms: int,
+) -> Any:  # fmt: skip
+    """`normalise_grad` in the same way, for rows that stay in registers: two launches."""
+    char, kind = x.dtype.char, stored(x if weight is None else weight)
+    if char not in NUMBERS or kind is None or not x.size or not _goes_with(gy, x):
+        return None
+    rows, n = _rows(x, dims)
+    cut = _cut_by(n, [a for a in (gy, x, weight) if a is not None], True)
+    room = PARTIALS // (2 * n)
+    if not _are_rows(gy, x, weight, mean, rstd) or not cut.holds or not room:
+        return None
+    turns, splits = _turns(cut, rows, room)
+    formats: tuple[str, ...] = ("P",) * 9 + ("q", "i", "i")
+    types: dict[str, Any] = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
+    launch = load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)
+    first = launch.prepared(
+        (splits, 1, 1), (cut.threads, 1, 1), 0, 9, (Result(6, x.shape, x.dtype),), rows, n, turns,
+        aligned=() if cut.constants["VW"] == 1 else (0, 1, 2),
+        absent=(3, 5, 7) if rms else (5, 7),
+    )  # fmt: skip
+    whole = x.shape[x.ndim - dims :], x.dtype if weight is None else weight.dtype
+    launch = load("layer_norm.cu", "weight_finish", ("P", "P", "P", "i", "i"), char, NW=kind)
+    results = (Result(1, *whole), Result(2, *whole))[: 1 if rms else 2]
+    last = launch.prepared(
+        (-(-n // 32), 1, 1), (1024, 1, 1), 0, 3, results, splits, n, absent=(2,) if rms else ()
+    )
+
+    def call(*arrays: Any) -> Any:
+        parts = partials()
+        gx = first(*arrays, parts)
+        if gx is NotImplemented:
+            return gx
+        return (gx, last(parts)) if rms else (gx, *last(parts))
+
+    return call
+
+
+def _turns(cut: _Cut, rows: int, room: int) -> tuple[int, int]:
+    """How many rows each team of threads takes, the same number for all, and the number of parts."""
+    most = min(_RESIDENT * multiprocessors(), room)
+    turns = -(-rows // (cut.rows * most))
+    return turns, -(-rows // (cut.rows * turns))
+
+
 def layer_norm(
     x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, dims: int, eps: float
 ) -> Any:
     return normalise(x, weight, bias, dims, eps, 0)
 
 
-@kernel_for("cuda", "layer_norm_grad")
 def layer_norm_grad(
     gy: DeviceArray,
     x: DeviceArray,
@@ -206,12 +281,10 @@ def layer_norm_grad(
     return normalise_grad(gy, x, weight, mean, rstd, dims, 0)
 
 
-@kernel_for("cuda", "rms_norm")
 def rms_norm(x: DeviceArray, weight: DeviceArray | None, *, dims: int, eps: float) -> Any:
     return normalise(x, weight, None, dims, eps, 1)
 
 
-@kernel_for("cuda", "rms_norm_grad")
 def rms_norm_grad(
     gy: DeviceArray,
     x: DeviceArray,
@@ -222,6 +295,26 @@ def rms_norm_grad(
     eps: float,
 ) -> Any:
     return normalise_grad(gy, x, weight, None, rstd, dims, 1)
+
+
+kernel_for("cuda", "layer_norm")(
+    keyed(layer_norm, lambda x, w, b, *, dims, eps: _prepared(x, w, b, dims, eps, 0))
+)
+kernel_for("cuda", "rms_norm")(
+    keyed(rms_norm, lambda x, w, *, dims, eps: _prepared(x, w, None, dims, eps, 1))
+)
+kernel_for("cuda", "layer_norm_grad")(
+    keyed(
+        layer_norm_grad,
+        lambda gy, x, w, mean, rstd, *, dims, eps: _prepared_grad(gy, x, w, mean, rstd, dims, 0),
+    )
+)
+kernel_for("cuda", "rms_norm_grad")(
+    keyed(
+        rms_norm_grad,
+        lambda gy, x, w, rstd, *, dims, eps: _prepared_grad(gy, x, w, None, rstd, dims, 1),
+    )
+)
 
 
 # -- joined with residual sums by passes ----------------------------------------------------------

@@ -1,67 +1,105 @@
 /* Prepared launches found by the arrays of a call: by their dtypes, shapes and strides, and by what attributes are.
  *
- * code/keyed.py has the same in Python. `Keyed(body, prepare, here)` is called as a kernel's body. The first call of a
+ * code/keyed.py has the same in Python. `Keyed(body, prepare, here, watched)` is called as a kernel's body. The first call of a
  * kind asks `prepare` for a launch; later ones make it at once. Whatever cannot be prepared (None), or is refused by its
  * launch for once (NotImplemented), goes to the body.
  */
 #define PY_SSIZE_T_CLEAN
 #include "gauge.h"
+#include "header.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define MOST_WORDS 48
-#define PLACES 1024 /* a power of two */
+#define MOST_WORDS 160
+#define MOST_GIVEN 16 /* arrays and attributes of a call, and what is watched */
+#define PLACES 1024   /* a power of two */
 #define MOST_KINDS 512
 
 typedef struct {
     uint64_t hash;
-    int count; /* of words; 0 where the place is free */
-    uint64_t words[MOST_WORDS];
-    PyObject *held; /* dtypes and attributes, whose addresses are among the words */
+    PyObject *held; /* dtypes, attributes and what was watched: their addresses are among the words */
     PyObject *call; /* NULL where the body has to do it */
+    int count;      /* of words */
+    uint64_t words[];
 } Kind;
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *body, *prepare, *here;
+    PyObject *body, *prepare, *here, *watched;
     Kind **places;
     int used;
 } Keyed;
 
-static PyObject *s_shape, *s_strides, *s_dtype, *s_contiguous, *s_in_place;
+/* The key of a call: words, and the objects whose addresses are among them. */
+typedef struct {
+    uint64_t words[MOST_WORDS];
+    int n;
+    PyObject *seen[2 * MOST_GIVEN]; /* new references */
+    int count;
+} Key;
 
-static int put_numbers(uint64_t *words, int *n, PyObject *numbers)
+static PyObject *s_in_place;
+
+enum { MISSING = 1, REAL, WHOLE, OBJECT }; /* what a word stands for; no address is as small */
+
+static int see(Key *key, PyObject *object)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(numbers);
-    if (*n + count > MOST_WORDS)
+    if (key->n + 2 > MOST_WORDS || key->count == 2 * MOST_GIVEN)
         return 0;
-    for (Py_ssize_t i = 0; i < count; i++)
-        words[(*n)++] = (uint64_t)PyLong_AsSsize_t(PyTuple_GET_ITEM(numbers, i));
+    key->words[key->n++] = (uint64_t)(uintptr_t)object;
+    key->seen[key->count++] = Py_NewRef(object);
     return 1;
 }
 
 /* One array's part of the key: 1 when done, 0 when it does not fit, -1 on error. */
-static int put_array(uint64_t *words, int *n, PyObject *a, PyObject **dtype)
+static int put_array(Key *key, PyObject *a)
 {
-    PyObject *shape = PyObject_GetAttr(a, s_shape), *strides = NULL;
-    PyObject *contiguous = shape == NULL ? NULL : PyObject_GetAttr(a, s_contiguous);
-    *dtype = contiguous == NULL ? NULL : PyObject_GetAttr(a, s_dtype);
-    int found = *dtype == NULL || !PyTuple_CheckExact(shape) ? -1 : *n + 2 <= MOST_WORDS;
-    if (found == 1) {
-        words[(*n)++] = (uint64_t)(uintptr_t)*dtype;
-        words[(*n)++] = (uint64_t)PyTuple_GET_SIZE(shape) << 1 | (contiguous == Py_True);
-        found = put_numbers(words, n, shape);
+    if (a == Py_None) {
+        key->words[key->n++] = MISSING;
+        return key->n + 2 <= MOST_WORDS;
     }
-    if (found == 1 && contiguous != Py_True) {
-        strides = PyObject_GetAttr(a, s_strides);
-        found = strides == NULL ? -1 : put_numbers(words, n, strides);
+    if (!Py_IS_TYPE(a, (PyTypeObject *)array_type))
+        return 0;
+    Header h;
+    int found = read_header(a, &h);
+    if (found == 1 && (found = key->n + 3 + 2 * h.ndim <= MOST_WORDS && see(key, h.dtype))) {
+        key->words[key->n++] = (uint64_t)h.ndim;
+        for (int i = 0; i < h.ndim; i++)
+            key->words[key->n++] = (uint64_t)h.shape[i];
+        for (int i = 0; i < h.ndim; i++)
+            key->words[key->n++] = (uint64_t)h.strides[i];
     }
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    Py_XDECREF(contiguous);
+    release_header(&h);
     return found;
+}
+
+/* An attribute's: numbers by what they are, the rest by identity. */
+static int put_value(Key *key, PyObject *value)
+{
+    if (key->n + 3 > MOST_WORDS)
+        return 0;
+    if (PyFloat_CheckExact(value)) {
+        double number = PyFloat_AS_DOUBLE(value);
+        key->words[key->n++] = REAL;
+        memcpy(&key->words[key->n++], &number, 8);
+        return 1;
+    }
+    if (PyLong_CheckExact(value)) {
+        int beyond;
+        key->words[key->n++] = WHOLE;
+        key->words[key->n++] = (uint64_t)PyLong_AsLongLongAndOverflow(value, &beyond);
+        return !beyond;
+    }
+    key->words[key->n++] = OBJECT;
+    return see(key, value);
+}
+
+static void forget_key(Key *key)
+{
+    while (key->count)
+        Py_DECREF(key->seen[--key->count]);
 }
 
 static uint64_t hash_of(const uint64_t *words, int n)
@@ -75,13 +113,14 @@ static uint64_t hash_of(const uint64_t *words, int n)
 }
 
 /* The place of a key: of its kind, or the free one where that belongs. */
-static Kind **place_of(Keyed *self, const uint64_t *words, int n, uint64_t hash)
+static Kind **place_of(Keyed *self, const Key *key, uint64_t hash)
 {
     for (uint64_t at = hash;; at++) {
         Kind **place = &self->places[at & (PLACES - 1)];
         if (*place == NULL)
             return place;
-        if ((*place)->hash == hash && (*place)->count == n && !memcmp((*place)->words, words, n * sizeof *words))
+        if ((*place)->hash == hash && (*place)->count == key->n &&
+            !memcmp((*place)->words, key->words, key->n * sizeof *key->words))
             return place;
     }
 }
@@ -100,29 +139,39 @@ static void clear(Keyed *self)
     self->used = 0;
 }
 
+static PyObject *as_tuple(PyObject *const *items, int n)
+{
+    PyObject *all = PyTuple_New(n);
+    for (int i = 0; all != NULL && i < n; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(items[i]));
+    return all;
+}
+
 /* Ask for a launch, and keep it; borrowed, NULL where there is none, -1 in `status` on error. */
-static PyObject *learn(Keyed *self, PyObject *const *args, size_t nargsf, PyObject *names, const uint64_t *words, int n,
-                       uint64_t hash, PyObject *held, int *status)
+static PyObject *learn(Keyed *self, PyObject *const *args, size_t nargsf, PyObject *names, const Key *key, uint64_t hash,
+                       int *status)
 {
     PyObject *call = PyObject_Vectorcall(self->prepare, args, nargsf, names);
-    Kind *kind = call == NULL ? NULL : PyMem_Malloc(sizeof *kind);
+    PyObject *held = call == NULL ? NULL : as_tuple(key->seen, key->count);
+    Kind *kind = held == NULL ? NULL : PyMem_Malloc(sizeof *kind + key->n * sizeof *key->words);
     *status = kind == NULL ? -1 : 0;
     if (kind == NULL) {
         Py_XDECREF(call);
-        if (call != NULL)
+        if (held != NULL)
             PyErr_NoMemory();
+        Py_XDECREF(held);
         return NULL;
     }
     if (self->used >= MOST_KINDS)
         clear(self);
     kind->hash = hash;
-    kind->count = n;
-    memcpy(kind->words, words, n * sizeof *words);
-    kind->held = Py_NewRef(held);
+    kind->count = key->n;
+    memcpy(kind->words, key->words, key->n * sizeof *key->words);
+    kind->held = held;
     kind->call = PyCallable_Check(call) ? call : NULL;
     if (kind->call == NULL)
         Py_DECREF(call);
-    Kind **place = place_of(self, words, n, hash);
+    Kind **place = place_of(self, key, hash);
     if (*place != NULL) { /* another thread was quicker */
         Py_XDECREF((*place)->held);
         Py_XDECREF((*place)->call);
@@ -133,46 +182,55 @@ static PyObject *learn(Keyed *self, PyObject *const *args, size_t nargsf, PyObje
     return kind->call;
 }
 
+/* What is watched, by identity: 1 when done, -1 on error. */
+static int put_watched(Key *key, PyObject *watched)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(watched); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(watched, i);
+        PyObject *now = PyObject_GetAttr(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1));
+        int found = now == NULL ? -1 : see(key, now);
+        Py_XDECREF(now);
+        if (found != 1)
+            return found;
+    }
+    return 1;
+}
+
 /* The launch for a call, new; NULL where the body has to do it, -1 in `status` on error. */
 static PyObject *launch_for(Keyed *self, PyObject *const *args, size_t nargsf, PyObject *names, int *status)
 {
-    uint64_t words[MOST_WORDS];
-    int n = 0;
+    Key key;
+    key.n = key.count = 0;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), more = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     *status = 0;
-    if (count + more > 8)
+    if (!count || count + more + PyTuple_GET_SIZE(self->watched) > MOST_GIVEN)
         return NULL;
-    if (self->here != Py_None && count) { /* an in-place operation writes into its first operand */
+    if (self->here != Py_None) { /* an in-place operation writes into its first operand */
         PyObject *target = PyObject_GetAttr(self->here, s_in_place);
         Py_XDECREF(target);
         *status = target == NULL ? -1 : 0;
         if (target == NULL || target == args[0])
             return NULL;
     }
-    PyObject *held = PyTuple_New(count + more), *call = NULL;
-    int usable = held == NULL ? -1 : count > 0;
-    for (Py_ssize_t i = 0; usable == 1 && i < count; i++) {
-        PyObject *dtype = NULL;
-        usable = Py_IS_TYPE(args[i], (PyTypeObject *)array_type) ? put_array(words, &n, args[i], &dtype) : 0;
-        if (dtype != NULL)
-            PyTuple_SET_ITEM(held, i, dtype);
-    }
+    PyObject *call = NULL;
+    int usable = 1;
+    key.words[key.n++] = (uint64_t)count << 8 | (uint64_t)more;
+    for (Py_ssize_t i = 0; usable == 1 && i < count; i++)
+        usable = put_array(&key, args[i]);
     for (Py_ssize_t i = 0; usable == 1 && i < more; i++) {
-        if (n + 2 > MOST_WORDS)
-            usable = 0;
-        else { /* names and values by their identity: constants of the code that calls */
-            words[n++] = (uint64_t)(uintptr_t)PyTuple_GET_ITEM(names, i);
-            words[n++] = (uint64_t)(uintptr_t)args[count + i];
-            PyTuple_SET_ITEM(held, count + i, PyTuple_Pack(2, PyTuple_GET_ITEM(names, i), args[count + i]));
-        }
+        usable = see(&key, PyTuple_GET_ITEM(names, i));
+        if (usable == 1)
+            usable = put_value(&key, args[count + i]);
     }
+    if (usable == 1)
+        usable = put_watched(&key, self->watched);
     if (usable == 1) {
-        uint64_t hash = hash_of(words, n);
-        Kind *kind = *place_of(self, words, n, hash);
-        call = Py_XNewRef(kind != NULL ? kind->call : learn(self, args, nargsf, names, words, n, hash, held, status));
+        uint64_t hash = hash_of(key.words, key.n);
+        Kind *kind = *place_of(self, &key, hash);
+        call = Py_XNewRef(kind != NULL ? kind->call : learn(self, args, nargsf, names, &key, hash, status));
     } else if (usable < 0)
         *status = -1;
-    Py_XDECREF(held);
+    forget_key(&key);
     return call;
 }
 
@@ -195,9 +253,12 @@ static PyObject *keyed_call(PyObject *callable, PyObject *const *args, size_t na
 
 static PyObject *keyed_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *body, *prepare, *here;
-    if (!PyArg_ParseTuple(args, "OOO", &body, &prepare, &here))
+    PyObject *body, *prepare, *here, *watched;
+    if (!PyArg_ParseTuple(args, "OOOO!", &body, &prepare, &here, &PyTuple_Type, &watched))
         return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(watched); i++)
+        if (!PyTuple_CheckExact(PyTuple_GET_ITEM(watched, i)) || PyTuple_GET_SIZE(PyTuple_GET_ITEM(watched, i)) != 2)
+            return PyErr_Format(PyExc_TypeError, "what is watched are pairs of an object and a name");
     Keyed *self = (Keyed *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
@@ -205,6 +266,7 @@ static PyObject *keyed_make(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->body = Py_NewRef(body);
     self->prepare = Py_NewRef(prepare);
     self->here = Py_NewRef(here);
+    self->watched = Py_NewRef(watched);
     self->places = PyMem_Calloc(PLACES, sizeof *self->places);
     if (self->places == NULL) {
         Py_DECREF(self);
@@ -222,6 +284,7 @@ static void keyed_free(PyObject *object)
     Py_XDECREF(self->body);
     Py_XDECREF(self->prepare);
     Py_XDECREF(self->here);
+    Py_XDECREF(self->watched);
     Py_TYPE(object)->tp_free(object);
 }
 
@@ -241,15 +304,11 @@ PyTypeObject KeyedType = {
     .tp_new = keyed_make,
     .tp_as_sequence = &as_sequence,
     .tp_dealloc = keyed_free,
-    .tp_doc = "Keyed(body, prepare, here): a kernel's body with its prepared launches in front of it.",
+    .tp_doc = "Keyed(body, prepare, here, watched): a kernel's body with its prepared launches in front of it.",
 };
 
 int name_keyed(void)
 {
-    s_shape = PyUnicode_InternFromString("shape");
-    s_strides = PyUnicode_InternFromString("strides");
-    s_dtype = PyUnicode_InternFromString("dtype");
-    s_contiguous = PyUnicode_InternFromString("_c_contiguous");
     s_in_place = PyUnicode_InternFromString("in_place");
-    return s_shape && s_strides && s_dtype && s_contiguous && s_in_place ? 0 : -1;
+    return s_in_place ? 0 : -1;
 }

@@ -5,6 +5,8 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include "gauge.h"
+#include "header.h"
+#include "product.h"
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,6 +88,7 @@ typedef struct Call {
     int turn[MOST_RESULTS]; /* which spare makes room for the next */
     struct Call *before, *after; /* all launches, for `idle` and `forget` */
     PyObject *keep;              /* the loaded module */
+    Product *product;            /* what is computed in a kernel's place, or NULL */
     Py_ssize_t bytes;
     char image[]; /* the parameters, with zeros where addresses go */
 } Call;
@@ -142,6 +145,8 @@ static void keep_spare(Call *self, int i, PyObject *array, PyObject *data, uint6
 /* The address behind an array, an int or None (0); -1 with an error set when it is none of them. */
 static int address_of(PyObject *value, uint64_t *out)
 {
+    if (read_address(value, out))
+        return 0;
     if (value == Py_None) {
         *out = 0;
         return 0;
@@ -200,9 +205,14 @@ static PyObject *new_result(Call *self, int i, int reuse, uint64_t *address)
     return out;
 }
 
-/* Raise AcceleratorError for what the driver answered. */
-static void failed(int status)
+/* Raise AcceleratorError for what the driver answered, RuntimeError for a library. */
+static void failed(const Call *self, int status)
 {
+    if (self->product != NULL) {
+        if (status > 0)
+            PyErr_Format(PyExc_RuntimeError, "cublasLtMatmul failed with cuBLAS status %d", status);
+        return;
+    }
     PyObject *module = PyImport_ImportModule("rushlight.runtime.cuda.memory.lost");
     PyObject *error = module == NULL ? NULL : PyObject_CallMethod(module, "launch_failed", "i", status);
     if (error != NULL)
@@ -213,6 +223,8 @@ static void failed(int status)
 
 static int start(const Call *self, void *stream, void **parameters)
 {
+    if (self->product != NULL)
+        return run_product(self->product, stream, parameters[0]);
     if (!overlapping || !self->waits)
         return launch_kernel(self->function, self->grid[0], self->grid[1], self->grid[2], self->block[0],
                              self->block[1], self->block[2], self->shared, stream, parameters, NULL);
@@ -246,6 +258,8 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
             Py_RETURN_NOTIMPLEMENTED;
         memcpy(values + self->places[i], &address, 8);
     }
+    if (self->product != NULL && !fits_product(self->product, (uint64_t *)values))
+        Py_RETURN_NOTIMPLEMENTED;
     PyObject *stream = PyObject_GetAttr(stream_holder, name_ptr);
     if (stream == NULL)
         return NULL;
@@ -261,7 +275,7 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
     for (int i = 0; i < self->parameters; i++)
         parameters[i] = values + self->offsets[i];
     int status = start(self, where, parameters);
-    if (status == NO_CONTEXT) { /* the first launch of this thread */
+    if (status == NO_CONTEXT && self->product == NULL) { /* the first launch of this thread */
         PyObject *done = PyObject_CallNoArgs(bind_thread);
         if (done == NULL)
             goto error;
@@ -269,7 +283,7 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
         status = start(self, where, parameters);
     }
     if (status) {
-        failed(status);
+        failed(self, status);
         goto error;
     }
     if (made == 1)
@@ -327,11 +341,11 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned long long function, aligned;
     unsigned g[3], b[3], shared;
     Py_buffer image;
-    PyObject *offsets, *places, *results, *keep;
+    PyObject *offsets, *places, *results, *keep, *product = Py_None;
     int waits;
-    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op|O", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
                           &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &places, &PyTuple_Type, &results,
-                          &keep, &waits))
+                          &keep, &waits, &product))
         return NULL;
     Call *self = (Call *)PyObject_NewVar(Call, type, image.len);
     if (self != NULL) {
@@ -350,7 +364,8 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         if (first_call != NULL)
             first_call->before = self;
         first_call = self;
-        if (fill(self, offsets, places, results) < 0)
+        if (fill(self, offsets, places, results) < 0 ||
+            (product != Py_None && (self->product = make_product(product)) == NULL))
             Py_CLEAR(self);
     }
     PyBuffer_Release(&image);
@@ -375,6 +390,7 @@ static void call_free(PyObject *object)
         Py_XDECREF(self->strides[i]);
     }
     Py_XDECREF(self->keep);
+    free_product(self->product);
     PyObject_Free(self);
 }
 
@@ -410,7 +426,7 @@ static PyTypeObject CallType = {
     .tp_new = call_make,
     .tp_methods = call_methods,
     .tp_dealloc = call_free,
-    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits)",
+    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits[, product])",
 };
 
 /* setup(current, alloc, ndarray, new, bind_thread, pretend): whether launches can be made. */
@@ -472,6 +488,18 @@ static PyObject *call_words(PyObject *module, PyObject *const *args, Py_ssize_t 
     words_fn f = (words_fn)(uintptr_t)w[0];
     return PyLong_FromLong(f(w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14],
                              w[15], w[16]));
+}
+
+/* Stands for a library's function of 16 words, for tools/host_path.py. */
+static int pretend_words(uint64_t a)
+{
+    pretended++;
+    return 0;
+}
+
+static PyObject *pretended_words(PyObject *module, PyObject *none)
+{
+    return PyLong_FromVoidPtr((void *)(uintptr_t)pretend_words);
 }
 
 static PyObject *launches(PyObject *module, PyObject *none)
@@ -578,8 +606,10 @@ static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, bind_thread, pretend) -> usable"},
     {"call_words", (PyCFunction)(void (*)(void))call_words, METH_FASTCALL,
      "call_words(address, w1 .. w16): call a C function of 16 addresses and sizes."},
+    {"learn_header", learn_header, METH_O, "learn_header(probes): find out how arrays lie in memory -> whether that is known."},
     {"overlap", overlap, METH_O, "Let launches begin before the kernel in front of them ends -> whether they can."},
     {"reuse", reuse, METH_O, "Let results be arrays that were handed out before -> how it was until now."},
+    {"pretended_words", pretended_words, METH_NOARGS, "The address of a library's function that does nothing."},
     {"launches", launches, METH_NOARGS, "How many launches were only pretended."},
     {NULL, NULL, 0, NULL},
 };
@@ -602,7 +632,8 @@ PyMODINIT_FUNC PyInit__launch(void)
     name_strides = PyUnicode_InternFromString("strides");
     name_contiguous = PyUnicode_InternFromString("_c_contiguous");
     spare_ids = PySet_New(NULL);
-    if (PyType_Ready(&CallType) < 0 || PyType_Ready(&GaugeType) < 0 || PyType_Ready(&KeyedType) < 0 || name_keyed() < 0)
+    if (PyType_Ready(&CallType) < 0 || PyType_Ready(&GaugeType) < 0 || PyType_Ready(&KeyedType) < 0 || name_keyed() < 0 ||
+        name_header() < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && (PyModule_AddObjectRef(module, "Call", (PyObject *)&CallType) < 0 ||
