@@ -213,13 +213,18 @@ def test_result_changed_in_place_before_backward():
     assert compiled.replays
 
 
-def test_double_backward_says_what_to_do():
+def test_double_backward_of_a_replay():
+    """The function makes the graph once more, and from then on runs as it is."""
     compiled = torch.compile(lambda x: x.exp())
     for _ in range(4):
         x = torch.randn(3, requires_grad=True)
         y = compiled(x)
-    with pytest.raises(RuntimeError, match="double backward"):
-        torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert compiled.replays
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert torch.equal(g, y) and torch.equal(h, y)
+    with pytest.warns(UserWarning, match="create_graph=True"):
+        compiled(x)
 
 
 def test_hook_on_an_inner_gradient_is_told():

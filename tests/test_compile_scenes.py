@@ -1,4 +1,4 @@
-"""Some 500 scenes around compiled functions, of kinds that once gave other results than eager calls."""
+"""Some 700 scenes around compiled functions, of kinds that once gave other results than eager calls."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 import compile_scenes_arguments  # noqa: F401 - adds its scenes
 import compile_scenes_classes  # noqa: F401 - adds its scenes
+import compile_scenes_derivatives  # noqa: F401 - adds its scenes
 import compile_scenes_names  # noqa: F401 - adds its scenes
 import compile_scenes_patched  # noqa: F401 - adds its scenes
 import compile_scenes_reads  # noqa: F401 - adds its scenes
@@ -110,3 +111,117 @@ def test_containers_with_fields_of_their_own_are_not_made_again() -> None:
 
     assert _parts(collections.defaultdict(int, a=1)) is None and _parts(Counted(int, a=1)) is None
     assert _parts(Plain(a=1)) == [("a", 1)] and _parts(collections.OrderedDict(a=1)) == [("a", 1)]
+
+
+def test_results_that_nobody_differentiates_are_left_out_of_the_backward() -> None:
+    """Zeros for them would be gradients where eager calls leave None."""
+    a, b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+    step = torch.compile(lambda x: (a(x).tanh(), b(x)))
+    for i in range(7):
+        a.weight.grad = None
+        step(torch.ones(2, 3) * i)[0].sum().backward()
+        assert a.weight.grad is not None and b.weight.grad is None
+    assert step.why() is None and step.replays[0].runs >= 3
+    assert step.replays[0].backward.used == [0]
+
+
+def test_a_graph_that_cannot_be_made_again_is_told_once() -> None:
+    """A second derivative of a replay that drew random numbers; what was recorded did not ask for one."""
+    net = torch.nn.Linear(3, 3)
+    step = torch.compile(lambda x: torch.nn.functional.dropout(net(x), 0.5).exp())
+    x = torch.ones(2, 3, requires_grad=True)
+    for _ in range(5):
+        step(x).sum().backward()
+    assert step.replays
+    with pytest.raises(RuntimeError, match="because it draws random numbers; later calls run as"):
+        torch.autograd.grad(step(x).sum(), x, create_graph=True)
+    with pytest.warns(UserWarning, match="differentiated with create_graph=True"):
+        (g,) = torch.autograd.grad(step(x).sum(), x, create_graph=True)
+    assert g.requires_grad and not step.replays
+
+
+def test_views_of_a_tensor_that_wants_gradients_by_now() -> None:
+    """Fuzz seed 7000119: what a view is a view of decides whether it may be written."""
+    base = torch.zeros(3, 2)
+    part = base[1:]
+    step = torch.compile(lambda: part.add_(1.0))
+    other = torch.zeros(3, 2)
+    given = torch.compile(lambda v: v.add_(1.0))
+    for i in range(5):
+        step()
+        given(other[1:])
+    old = other[1:]
+    base.requires_grad_()
+    other.requires_grad_()
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            step()
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            given(old)
+    assert base[1, 0] == 5 and other[1, 0] == 5
+
+
+def test_views_whose_base_got_a_history() -> None:
+    """A view that was plain when it was made asks its base as soon as it is used."""
+    p = torch.ones(3, requires_grad=True)
+    double = torch.compile(lambda v: v * 2)
+    for i in range(8):
+        base = torch.ones(3) * (i + 1)
+        view = base.view(3)
+        if i > 4:
+            base.mul_(p)
+        out = double(view)
+        assert out.requires_grad is (i > 4)
+        if i > 4:
+            p.grad = None
+            out.sum().backward()
+            assert p.grad.tolist() == [2.0 * (i + 1)] * 3
+
+
+@pytest.mark.filterwarnings("ignore:compile:UserWarning")
+def test_arguments_that_lie_in_memory_which_a_view_of_it_changes() -> None:
+    """Fuzz seed 1101481."""
+    buf = torch.zeros(3, 2)
+    part = buf[1:]
+
+    def fn(x):
+        part.add_(0.25)
+        return torch.relu(x), [x]
+
+    step = torch.compile(fn)
+    for i in range(9):
+        x = buf if i in (4, 6) else torch.ones(3, 2) * i
+        y, (same,) = step(x)
+        assert same is x and torch.equal(y, x) and part[0, 0] == 0.25 * (i + 1)
+
+
+def test_a_split_step_whose_argument_is_a_parameter_that_it_changes() -> None:
+    """Fuzz seed 1102336."""
+    from rushlight.capture.trace.tracer import Tracer
+
+    def make(wrap):
+        torch.manual_seed(0)
+        p = torch.nn.Parameter(torch.randn(3, 4))
+        opt = torch.optim.SGD([p], lr=0.05, momentum=0.5)
+
+        def fn(x, y):
+            low = y.sort(1)[0]
+            bent = low * 1.5
+            moved = bent.clone()
+            moved.add_(1.25)
+            (moved * p).sum().backward()
+            opt.step()
+            return low, bent, moved, [x]
+
+        step = wrap(fn)
+        for i in range(9):
+            x = torch.ones(3, 4) * i
+            low, bent, moved, (same,) = step(x, x.double().float() if i in (4, 8) else p)
+            yield low.tolist(), bent.tolist(), moved.tolist(), p.tolist(), p.grad.tolist()
+            assert same is x
+
+    def traced(fn):
+        tracer = Tracer(fn, "a test")
+        return lambda *args: tracer(args, {})
+
+    assert list(make(traced)) == list(make(lambda fn: fn))

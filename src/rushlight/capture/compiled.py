@@ -22,6 +22,7 @@ from .record.effects import RANDOM_STATE
 from .record.executed import Seen, can_watch
 from .record.recorder import CannotCapture
 from .record.recording import Recording, check
+from .replay.node import APART, TWICE
 from .replay.replay import Replay, SharedArguments, Unfinished
 from .state import tree
 from .state.keys import arguments_overlap, like_these, mode, signature
@@ -216,6 +217,8 @@ class Entry:
         self.eager: str | None = None
         self.split: Tracer | None = None  # runs it when Python has to
         self.seen = Seen()  # what calls have run
+        self.used: frozenset[int] | None = None  # results that callers differentiate, if not all
+        self.adapted = False  # whether it was another one when there was a program already
         self.careful = False  # whether calls whose arguments share memory run as they are
         # Whether arguments are of this kind, where they are tensors and nothing else.
         self.like: Callable[[tuple], bool] | None = None
@@ -224,10 +227,12 @@ class Entry:
         for program in self.programs:
             if program.obstacle(tensors) is None:
                 try:
-                    return program(tensors)
+                    return program(tensors, args, kwargs)
                 except Unfinished:
                     pass  # the function itself meets what the kernel refused, and may know what to do
                 return self.owner.fn(*args, **kwargs)
+        if self.programs:
+            self._drop_unfit()
         if self.eager is not None:
             return self.owner.fn(*args, **kwargs)
         if self.careful and arguments_overlap(tensors):
@@ -248,6 +253,30 @@ class Entry:
             self.owner.tell(f"runs eagerly, because {self.eager}")
         return result
 
+    def _learn_uses(self) -> None:
+        """See how the results of recorded calls were differentiated since."""
+        for recording in self.recent:
+            uses = recording.uses
+            if uses is None or not uses.patterns:
+                continue
+            if uses.twice or len(uses.patterns) > 1:
+                self._stay_eager(TWICE if uses.twice else APART)
+                return
+            self.used = next(iter(uses.patterns))
+
+    def _drop_unfit(self) -> None:
+        """Give up programs whose results callers differentiate in ways that they were not made for."""
+        for program in [p for p in self.programs if p.unfit is not None]:
+            self.programs.remove(program)
+            self.recent.clear()
+            if program.wanted is None or self.adapted:
+                self._stay_eager(str(program.unfit))
+                return
+            self.used, self.adapted = program.wanted, True
+
+    def _stay_eager(self, why: str) -> None:
+        self._give_up(CannotCapture(why), "")
+
     def _why(self, tensors: Any) -> str | None:
         return self.programs[0].obstacle(tensors)
 
@@ -255,7 +284,10 @@ class Entry:
         try:
             if not can_watch():  # a debugger is at work: let it see every line
                 return self.owner.fn(*args, **kwargs)
-            recording = Recording(self.owner.fn, args, kwargs, self.seen)
+            self._learn_uses()
+            if self.eager is not None:
+                return self.owner.fn(*args, **kwargs)
+            recording = Recording(self.owner.fn, args, kwargs, self.seen, self.used)
         except NotReady:
             return self.owner.fn(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - a state we cannot read is run as it is

@@ -1,14 +1,14 @@
-"""Functions whose backward comes later: its program is recorded along, and a node replays it."""
+"""Functions whose backward comes later: its program is recorded along."""
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from ...core.gradients import tape
+from ...core.gradients.node import stamps_of
 from ...core.gradients.tape import Node
-from ...core.tensor import Tensor, tensor_over
+from ...core.tensor import Tensor
 from ...core.views import current_edge
 from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel, listening
@@ -27,11 +27,16 @@ HAND_OVER = Kernel("hand_over", _nothing, random=True)
 
 
 class Backward:
-    """The recorded backward of a call: which results it starts from, which tensors it reaches."""
+    """The recorded backward of a call: which results it starts from, which tensors it reaches.
 
-    def __init__(self, recording: Any, live: list[tuple[int, Tensor]]) -> None:
+    A pass comes to some results and not to others (a model hands back what it needs for nothing but a look); what
+    was seen of earlier calls is recorded, and others are left out: zeros for them would be gradients where there are none.
+    """
+
+    def __init__(self, recording: Any, live: list[tuple[int, Tensor]], used: Any = None) -> None:
         rec = recording.recorder
         self.outputs = [place for place, _ in live]  # which leaves of the result
+        self.used = [i for i in range(len(live)) if used is None or i in used]
         targets = [t for t in recording.known() if current_edge(t) is not None]
         edges = [current_edge(t) for t in targets]
         inner = [t for t in recording.tensors if not t.is_leaf]
@@ -40,35 +45,89 @@ class Backward:
             Instruction(HAND_OVER, tuple(recording.result_slots), {}, (), (), "the return")
         )
         self.handed = len(recording.result_slots)
-        seeds = [t.detach().new_ones(t._a.shape) for _, t in live]
+        roots = [live[i][1] for i in self.used]
+        seeds = [t.detach().new_ones(t._a.shape) for t in roots]
         self.seeds = [rec.add_argument(s._a) for s in seeds]
-        roots = [(current_edge(t), s) for (_, t), s in zip(live, seeds)]
-        grads = _dry_run(rec, roots, edges, inner)
+        with inside(rec), listening(rec), nothing_reused():
+            grads = down_to(
+                edges, [current_edge(t) for t in inner], [current_edge(t) for t in roots], seeds
+            )
         self.targets: list[Tensor] = []
+        self.others: list[Tensor] = []  # what a pass from other results may come to
+        below = _below([current_edge(t)[0] for _, t in live])
+        ends = {e[0].seq for e in edges}
+        kept = list(_below([current_edge(t)[0] for t in roots], ends).values())
+        self.stamps = _stamps(recording, kept)
+        # Whether a pass frees anything: otherwise eager graphs can be gone through again.
+        self.saves = any(getattr(n, k, None) for n in kept for k in ("saved", "outputs"))
         for t, g in zip(targets, grads):
+            if g is None and current_edge(t)[0].seq in below:
+                self.others.append(t)
             if g is not None:
                 self.targets.append(t)
                 recording.result_slots.append(rec.slot_of(g._a))
 
 
-def _dry_run(rec: Any, roots: list, edges: list, inner: list[Tensor]) -> list[Any]:
-    """Record the backward pass down to `edges`, touching no `.grad`.
+def _stamps(recording: Any, nodes: list[Node]) -> list[tuple[str, Any, str]]:
+    """Tensors that callers have and that the graph saved: whose version a backward pass compares, first one first.
 
-    The nodes that made tensor arguments lose their own inputs meanwhile: what lies before the call is
-    not part of its program.
+    Of each: ("argument", its number, words), ("kept", the tensor, words) or ("place", that of a result, words).
     """
-    cut = {id(n): (n, n.edges) for n in [current_edge(t)[0] for t in inner]}
+    owners: dict[int, tuple[str, Any]] = {}
+    for place, t in enumerate(recording.found):
+        if isinstance(t, Tensor) and t._ver is not None:
+            owners[id(t._ver)] = ("place", place)
+    for t in recording.watch.held:
+        owners[id(t._ver)] = ("kept", t)
+    for i, t in enumerate(recording.tensors):
+        owners[id(t._ver)] = ("argument", i)
+    owners.pop(id(None), None)
+    found, seen = [], set()
+    for node in sorted(nodes, key=lambda n: -n.seq):
+        for cell, words in stamps_of(node):
+            if id(cell) in owners and id(cell) not in seen:
+                seen.add(id(cell))
+                found.append((*owners[id(cell)], words))
+    return found
+
+
+def down_to(
+    ends: Sequence, inner: Sequence, roots: Sequence, seeds: Sequence, create_graph: bool = False
+) -> list:
+    """The gradients that a backward pass brings to `ends`; it touches no `.grad` and frees nothing.
+
+    The nodes that made tensor arguments (`inner`) lose their own inputs meanwhile: what lies before the call is
+    not part of it.
+    """
+    cut = {id(e[0]): (e[0], e[0].edges) for e in inner}
+    uses, here.uses = here.uses, None  # this is nobody's backward pass
     for node, _ in cut.values():
         node.edges = ()
     try:
-        with inside(rec), listening(rec), nothing_reused():
-            found = tape.backward(
-                roots, keep_graph=True, create_graph=False, inputs=edges, accumulate=False
-            )
+        found = tape.backward(
+            list(zip(roots, seeds)),
+            keep_graph=True,
+            create_graph=create_graph,
+            inputs=ends,
+            accumulate=False,
+        )
     finally:
+        here.uses = uses
         for node, before in cut.values():
             node.edges = before
     return found or []
+
+
+def _below(roots: list[Node], ends: Any = ()) -> dict[int, Node]:
+    """All nodes that a graph leads to by their numbers, down to some and without them."""
+    found: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.seq not in found and node.seq not in ends:
+            found[node.seq] = node
+            stack.extend([e[0] for e in node.edges if e is not None])
+    return found
 
 
 def _refuse_hooks(roots: list[Node], ends: list[Any]) -> None:
@@ -87,56 +146,3 @@ def _refuse_hooks(roots: list[Node], ends: list[Any]) -> None:
             )
         if node.seq not in stop:
             stack.extend([e[0] for e in node.edges if e is not None])
-
-
-class ReplayNode(Node):
-    """The history of a replayed call: its backward replays the second half of the program."""
-
-    __slots__ = ("instance", "label", "n_outputs", "places", "replay", "saved", "spent", "versions")
-
-    def __init__(self, replay: Any, instance: Any, edges: Sequence, saved: tuple) -> None:
-        super().__init__(edges)
-        self.replay = replay
-        self.instance = instance
-        self.saved = saved
-        self.n_outputs = len(replay.backward.outputs)
-        self.versions = [(t, t._version) for t in replay.lasting]
-        self.spent = False
-        instance.user = weakref.ref(self)
-
-    def name(self) -> str:
-        return "CompiledFunctionBackward"
-
-    def apply(self, gs: list[Any]) -> list[Any]:
-        if self.spent:
-            raise RuntimeError(
-                "Trying to backward through the graph a second time (or directly access saved "
-                "tensors after they have already been freed). Specify retain_graph=True if you need "
-                "to backward through the graph a second time."
-            )
-        if here.grad:
-            raise RuntimeError(
-                "a compiled function does not support double backward (create_graph=True); call the "
-                "uncompiled function for that"
-            )
-        for t, version in self.versions:
-            if t._version != version:
-                raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an "
-                    f"inplace operation: a tensor {list(t._a.shape)} that a compiled function used is "
-                    f"at version {t._version}; expected version {version} instead."
-                )
-        arrays = self.instance.backward(self.saved, [None if g is None else g._a for g in gs])
-        seen: set[int] = set()
-        tensors = []
-        for a in arrays:
-            if id(a) in seen:  # one gradient for two parameters: each gets memory of its own
-                a = a.copy()
-            seen.add(id(a))
-            tensors.append(tensor_over(a, self.instance.array_type))
-        return tensors
-
-    def release(self) -> None:
-        self.spent = True
-        self.saved = ()
-        self.instance.user = None

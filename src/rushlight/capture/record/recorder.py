@@ -199,6 +199,10 @@ class Recorder:
             places = places(arrays, attrs)
         several = isinstance(out, (tuple, list))
         slots = self._outputs(out if several else (out,), arrays)
+        if kernel.is_view and any(map(is_array, arrays)):
+            near = {s.storage.number for s in inputs if s.__class__ is Slot}
+            if any(s.size and s.storage.number not in near for s in slots):
+                self.complain(f"calls {kernel.name}, whose result cannot be told from new memory,")
         writes = tuple([inputs[i] for i in places])
         self.instructions.append(
             Instruction(kernel, inputs, dict(attrs), slots, writes, line, several, self.again)

@@ -28,6 +28,7 @@ from .host_work import HostWork
 from .inside import inside
 from .outside import first_failure, graphs_end_at, spent
 from .recorder import Recorder, host_read_error, is_array, reach
+from .uses import Uses
 
 
 def _may_have_one(t: Tensor) -> bool:
@@ -37,8 +38,17 @@ def _may_have_one(t: Tensor) -> bool:
 class Recording:
     """What a call computed and how it changed the tensors that outlive it."""
 
-    def __init__(self, fn: Callable, args: tuple, kwargs: dict, seen: Seen | None = None) -> None:
+    def __init__(
+        self,
+        fn: Callable,
+        args: tuple,
+        kwargs: dict,
+        seen: Seen | None = None,
+        used: frozenset[int] | None = None,
+    ) -> None:
+        self.used = used  # results that callers differentiate, by their order; None: not known yet
         self.fn, self.args, self.kwargs = fn, args, kwargs
+        self.function = fn
         self.seen = Seen() if seen is None else seen
         self.guessed = not self.seen.calls  # nothing is known yet of what the code does
         self.tensors: list[Tensor] = []
@@ -75,6 +85,7 @@ class Recording:
             )
         forget_casts()
         before, now = mode(), Seen()
+        self.mode = before
         with (
             inside(self.recorder),
             collecting_replay_hooks() as hooks,
@@ -186,7 +197,11 @@ class Recording:
         grads = zip(self.given[len(self.tensors) :], self.grad_versions)
         versions = [*self.versions, *[(t, v) for t, v in grads if t is not None]]
         self.bumps = [(t, t._version - v) for t, v in versions if t._version != v]
-        self.backward = Backward(self, self.live) if self.live and not rec.trouble else None
+        self.backward = self.uses = None
+        if self.live and not rec.trouble:
+            self.backward = Backward(self, self.live, self.used)
+            self.uses = Uses(self.live)
+        del self.found
         self.program: Program = rec.program(self.result_slots)
         self.entry_rules = self._entry_rule()
 
@@ -205,7 +220,6 @@ class Recording:
         self.found = found
         for value in found:
             self.leaf_makers.append(self._describe(value))
-        del self.found
         given = [getattr(v, "reading", None) for v in found]
         for reading in self.recorder.readings:
             if not any(

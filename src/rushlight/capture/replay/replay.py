@@ -14,12 +14,12 @@ from ...core.views import current_edge, extra
 from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
-from ..record.backward import ReplayNode
 from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
 from ..record.recording import Recording
 from ..state import tree
 from .counters import Counters
 from .gradients import Gradients
+from .node import Remaking, ReplayNode
 from .results import Leaves, SpentNode, look
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
@@ -66,15 +66,19 @@ class Replay:
         self._check_arguments(r)
         self._note_memory(r)
         self.backward: Any = r.backward
+        self.unfit: str | None = None  # why callers' derivatives need another program, or none
+        self.wanted: frozenset[int] | None = None  # results that they came to, where that was all
         self.needed_later: set[int] = set()  # results that the backward half reads, too
         self.device = r.program.device
         if r.backward is not None:
             self.program.handed = r.backward.handed
             held = {id(t) for t in r.watch.held}
             self.lasting = [t for t in r.watch.held if _used_after(self.program, t)]
+            self.remade = Remaking(self, r)
             self.needed_later = self._needed_later()
             self.reached = [
-                (None if id(t) in held else places[id(t)], t) for t in r.backward.targets
+                (None if id(t) in held else places[id(t)], t)
+                for t in (*r.backward.targets, *r.backward.others)
             ]
         self.returned = [self._way(s, r) for s in self.program.results]
         lasting = {i for _, _, i in self.grads if i is not None}
@@ -190,7 +194,7 @@ class Replay:
     def obstacle(self, tensors: Sequence[Tensor]) -> str | None:
         """Why this program cannot run now, or None: something that it depends on is not as it was."""
         if not self.intact():
-            why = self.watch.changed()
+            why = self.unfit or self.watch.changed()
             if why is not None:
                 return why
         if self._shared(tensors):
@@ -254,13 +258,29 @@ class Replay:
             for a, span in zip(arrays, spans)
         )
 
+    def _stamps(self, tensors: Sequence[Tensor]) -> list[tuple]:
+        """The versions now of what the graph of this call would have saved."""
+        found = []
+        for kind, of, words in self.backward.stamps:
+            if kind != "place":
+                t = tensors[of] if kind == "argument" else of
+                if t._ver is None:
+                    t._ver = [0]
+                found.append((t._ver, t._ver[0], words))
+        return found
+
+    def retire(self, why: str, wanted: frozenset[int] | None) -> None:
+        """Be run no more: callers differentiate results otherwise, these alone or in ways that no program knows."""
+        self.unfit, self.wanted = why, wanted
+        self.intact = _never
+
     # -- the call -------------------------------------------------------------------------------
 
-    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+    def __call__(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict) -> Any:
         with self.lock:  # threads that share a program take turns
-            return self._run(tensors)
+            return self._run(tensors, args, kwargs)
 
-    def _run(self, tensors: Sequence[Tensor]) -> Any:
+    def _run(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict) -> Any:
         self.runs += 1
         if self.lent_grads and not self.lent.take_back():
             self.apart = True
@@ -283,7 +303,8 @@ class Replay:
                 outs, saved = low.forward()
                 edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
                 self.counters.count(tensors)  # what the call wrote itself is no change since then
-                node = ReplayNode(self, low, edges, saved)
+                noted = self.remade.note(args, kwargs, tensors)
+                node = ReplayNode(self, low, edges, saved, noted, self._stamps(tensors))
         except BaseException as error:
             self.host_work.take_back(low.ran)
             self._fail(error, low, tensors)
@@ -365,6 +386,12 @@ class Replay:
 
     def _results(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Any:
         leaves = Leaves(self, outs, tensors, node)
+        if node is not None:
+            node.stamps += [
+                leaves.stamp(of, words)
+                for kind, of, words in self.backward.stamps
+                if kind == "place"
+            ]
         if self.shape is None:
             return leaves.make(0)
         places = itertools.count()
@@ -382,6 +409,10 @@ class Replay:
         if inference:
             extra(t).inference = True
         return t
+
+
+def _never() -> bool:
+    return False
 
 
 def _drop_unread(r: Recording) -> None:

@@ -10,6 +10,7 @@ from ...base.config import settings
 from ...base.device import get_default_device
 from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
+from ...core.views import current_edge
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
 from ..record.recorder import overlap, reach
 from .tree import Same, flatten
@@ -49,14 +50,19 @@ def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
     return False
 
 
-PLAIN, LEAF, RESULT, HOOKED, INFERRED = range(5)  # roles of a tensor in autograd
+PLAIN, LEAF, RESULT, HOOKED, INFERRED, GUARDED, QUIET = range(7)  # roles of a tensor in autograd
 
 
 def role(t: Tensor) -> int:
     """Whether a tensor has no history, is a leaf that wants its gradient, a result of a graph, or a leaf with hooks."""
-    if t._edge is None:
-        return INFERRED if t._ext is not None and t._ext.inference else PLAIN
-    node = t._edge[0]
+    edge, ext = t._edge, t._ext
+    if ext is not None and ext.base is not None:
+        edge = current_edge(t)
+        if edge is None and ext.base._edge is not None:
+            return QUIET if ext.no_grad_view else GUARDED  # its base's history forbids writes
+    if edge is None:
+        return INFERRED if ext is not None and ext.inference else PLAIN
+    node = edge[0]
     if not isinstance(node, AccumulateGrad):
         return RESULT
     return HOOKED if node.pre_hooks or node.post_hooks or node.hooks else LEAF

@@ -42,6 +42,7 @@ class Quick:
         self.groups = watch.groups
         self.arrays = [t._a for t in watch.held]
         self.edges = [t._edge for t in watch.held]
+        self.bases = _bases(watch.held)
         self.nodes = [(e[0], hooks_on(e[0])) for e in self.edges if e is not None]
         self.seen = [list(g.values()) for o, _ in self.groups for g in o.param_groups]
         modules, states, rest, code = Group(), Group(), Checks(), Group()
@@ -188,6 +189,8 @@ class Checks:
             self.add(f"{name}._a is {self.name(t._a)}")
             if id(t) not in states or t._edge is not None:
                 self.add(f"{name}._edge is {self.name(t._edge)}")
+        for base, edge in _bases(watch.held):
+            self.add(f"{self.name(base)}._edge is {self.name(edge)}")
 
     def function(self) -> Callable[[], bool]:
         """All comparisons at once; the objects are its variables, which are quickest to reach."""
@@ -238,6 +241,13 @@ class Group(Checks):
 
     def versions(self) -> Any:
         return Versions(list(self.dicts.values()), self.classes)
+
+
+def _bases(held: list[Any]) -> list[tuple[Any, Any]]:
+    """What tensors are views of, with its history: a view has it, too, as soon as somebody asks, and refuses writes by it."""
+    known = {id(t) for t in held}
+    views = [t._ext.base for t in held if t._ext is not None and t._ext.base is not None]
+    return [(b, b._edge) for b in {id(b): b for b in views if id(b) not in known}.values()]
 
 
 def _same_bytes(a: Any, b: Any) -> bool:

@@ -120,6 +120,8 @@ class Watch(Walk):
                 return f"{label} has new memory"
             if t._edge is not edge:
                 return f"requires_grad or the history of {label} changed"
+        if any(base._edge is not edge for base, edge in quick.bases):
+            return "requires_grad or the history of what a tensor is a view of changed"
         if any(hooks_on(node) != hooks for node, hooks in quick.nodes):
             return "the hooks of a parameter changed"
         return None

@@ -10,7 +10,7 @@ from ..inplace import adopt_history, bump
 from ..modes import no_grad
 from ..tensor import Tensor, tensor_over
 from ..views import current_edge
-from .node import FREED, freed_error
+from .node import FREED, changed_words, freed_error
 from .tape import Node
 
 
@@ -117,11 +117,7 @@ class FunctionNode(Node):
         tensors = []
         for held, cell, version, at in self.saved:
             if cell is not None and cell[0] != version:
-                raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an "
-                    f"inplace operation: it is at version {cell[0]}; expected version {version} "
-                    f"instead, in {self.name()}."
-                )
+                raise RuntimeError(changed_words(cell[0], version, self.name()))
             if at is not None:
                 held = tensor_over(held, held.__class__)
                 held._edge = (self, at)

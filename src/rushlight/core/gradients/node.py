@@ -214,6 +214,34 @@ def code_of(fn: Callable[..., Any]) -> Any:
     return fn.__code__
 
 
+def stamps_of(node: Any) -> list[tuple[list[int], str]]:
+    """The version counters that a node compares before it reads what it saved, and what it says where one has changed.
+
+    The words have {now} and {then} for the versions.
+    """
+    found: list[tuple[list[int], str]] = []
+    if isinstance(node, OpNode):
+        inputs = node.saved.items() if isinstance(node.saved, dict) else enumerate(node.saved or ())
+        sources = [(k, node.edges[i]) for i, k in inputs]
+        sources += [(k, (node, i)) for i, k in enumerate(node.outputs or ())]
+        for k, edge in sources:
+            if k.__class__ is tuple and k[1].__class__ is list:
+                found.append((k[1], str(_version_error(node, k[0], "{now}", "{then}", edge))))
+        return found
+    for k in getattr(node, "saved", None) or ():
+        if k.__class__ is tuple and len(k) == 4 and k[1].__class__ is list:
+            found.append((k[1], changed_words("{now}", "{then}", node.name())))
+    return found
+
+
+def changed_words(now: Any, then: Any, name: str) -> str:
+    """What a Function says whose saved tensor was written since."""
+    return (
+        "one of the variables needed for gradient computation has been modified by an "
+        f"inplace operation: it is at version {now}; expected version {then} instead, in {name}."
+    )
+
+
 def freed_error() -> RuntimeError:
     return RuntimeError(
         "Trying to backward through the graph a second time (or directly access saved tensors after "
@@ -224,7 +252,7 @@ def freed_error() -> RuntimeError:
     )
 
 
-def _version_error(node: OpNode, a: Any, now: int, then: int, edge: Any) -> RuntimeError:
+def _version_error(node: OpNode, a: Any, now: Any, then: Any, edge: Any) -> RuntimeError:
     from ...base.config import settings
     from ...base.dtypes import from_np, title
 

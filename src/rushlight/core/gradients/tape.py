@@ -333,6 +333,9 @@ def _backward(
         only = _reaching([e[0] for e, _ in roots if e is not None], ends)
         if not accumulate:
             targets = {(e[0].seq, e[1]): None for e in inputs if e is not None}
+    if here.uses is not None:
+        for uses in here.uses:
+            uses.look(roots, only, create_graph)
     walk = _Pass(keep_graph or here.graphs_kept, targets, only)
     before = here.state  # `swap`, without its calls: small networks are bound by the host
     here.state = before & ~_MODES | (GRAD if create_graph else 0)

@@ -1,0 +1,212 @@
+"""The history of a replayed call: its backward replays the second half of the program, or has the function make the graph."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...core.gradients.node import freed_error
+from ...core.gradients.tape import Node
+from ...core.memory import root_array
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import current_edge
+from ...runtime.thread import CASTING, GRAD, here, swap
+from ..program.slots import STATE
+from ..record.backward import down_to
+from ..state import tree
+from ..state.keys import mode
+
+if TYPE_CHECKING:
+    from ..record.recording import Recording
+    from .replay import Replay
+
+TWICE = "its results are differentiated with create_graph=True, which a program is not made for"
+APART = "its results are differentiated one by one, or others of them each time"
+
+
+class ReplayNode(Node):
+    """The node of all results of one replayed call that have a history."""
+
+    __slots__ = (
+        "given",
+        "graph",
+        "instance",
+        "n_outputs",
+        "passed",
+        "replay",
+        "saved",
+        "spent",
+        "stamps",
+        "versions",
+    )
+
+    def __init__(
+        self, replay: Replay, instance: Any, edges: Sequence, saved: tuple, given: Any, stamps: list
+    ) -> None:
+        super().__init__(edges)
+        self.replay = replay
+        self.instance = instance
+        self.saved = saved
+        self.n_outputs = len(replay.backward.outputs)
+        self.versions = [(t, t._version) for t in replay.lasting]
+        self.stamps = stamps  # (counter, version, words) of what the graph would have saved
+        self.spent = False
+        self.given = given  # what `Remaking.note` said of the call
+        self.graph: Any = None  # what the function made: the edges of its results
+        self.passed: list[int] = []  # results that the last pass through that graph came from
+        instance.user = weakref.ref(self)
+
+    def name(self) -> str:
+        return "CompiledFunctionBackward"
+
+    def apply(self, gs: list[Any]) -> list[Any]:
+        arrived = [i for i, g in enumerate(gs) if g is not None]
+        if self.graph is None:
+            if arrived == self.replay.backward.used and not self.spent and not here.grad:
+                return self._replayed([gs[i]._a for i in arrived])
+            self._make_graph(arrived)
+        self.passed = arrived
+        roots = [self.graph[i] for i in arrived]
+        before = [(e[0], e[0].pre_hooks, e[0].hooks) for e in self.edges if e is not None]
+        for end, _, _ in before:  # theirs are run by the pass that this is a part of
+            end.pre_hooks = end.hooks = None
+        try:
+            return down_to(self.edges, self.edges, roots, [gs[i] for i in arrived], here.grad)
+        finally:
+            for end, pre_hooks, hooks in before:
+                end.pre_hooks, end.hooks = pre_hooks, hooks
+
+    def _check_versions(self) -> None:
+        for cell, version, words in self.stamps:
+            if cell[0] != version:
+                raise RuntimeError(words.format(now=cell[0], then=version))
+        for t, version in self.versions:
+            if t._version != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an "
+                    f"inplace operation: a tensor {list(t._a.shape)} that a compiled function used is "
+                    f"at version {t._version}; expected version {version} instead."
+                )
+
+    def _replayed(self, gs: list[Any]) -> list[Any]:
+        self._check_versions()
+        arrays = self.instance.backward(self.saved, gs)
+        seen: set[int] = set()
+        tensors: list[Any] = []
+        for a in arrays:
+            if id(a) in seen:  # one gradient for two parameters: each gets memory of its own
+                a = a.copy()
+            seen.add(id(a))
+            tensors.append(tensor_over(a, self.instance.array_type))
+        return [*tensors, *[None] * (len(self.edges) - len(tensors))]
+
+    def _make_graph(self, arrived: list[int]) -> None:
+        """A derivative that the program was not made for: the function makes the graph that it would have made."""
+        self._check_versions()
+        replay, used = self.replay, self.replay.backward.used
+        why = TWICE if here.grad else APART
+        if not self.spent or arrived != used:
+            replay.retire(why, None if here.grad or self.spent else frozenset(arrived))
+        obstacle = replay.remade.obstacle(self.given, self.versions)
+        if obstacle is None:
+            graph = replay.remade.graph(self.given)
+            if self.spent:
+                _release([graph[i] for i in used], self.edges)
+            self.graph, self.saved, self.instance.user = graph, (), None
+            return
+        if self.spent and arrived == used:
+            raise freed_error()
+        raise RuntimeError(
+            f"the results of a compiled function are differentiated otherwise than when it was recorded ({why}), and "
+            f"its graph cannot be made now, because {obstacle}; later calls run as they are written"
+        )
+
+    def release(self) -> None:
+        if self.graph is not None:
+            _release([self.graph[i] for i in self.passed], self.edges)
+            return
+        if not self.replay.backward.saves:
+            return
+        self.spent = True
+        self.saved = ()
+        self.instance.user = None
+        if len(self.replay.backward.used) == self.n_outputs:
+            self.given = None
+
+
+def _release(roots: Sequence, ends: Sequence) -> None:
+    """Free what the graph of a call saved, from some of its results down to its arguments."""
+    seen = {e[0].seq for e in ends if e is not None}
+    stack = [e[0] for e in roots]
+    while stack:
+        node = stack.pop()
+        if node.seq not in seen:
+            seen.add(node.seq)
+            node.release()
+            stack.extend([e[0] for e in node.edges if e is not None])
+
+
+class Remaking:
+    """When a replayed call may be done once more by the function itself, to have its graph, and how.
+
+    Nothing that a call did may be done twice, and everything that it read must be as it was.
+    """
+
+    def __init__(self, replay: Replay, r: Recording) -> None:
+        self.fn, self.shape, self.mode = r.function, r.shape, r.mode
+        self.watch = replay.watch
+        self.places = r.backward.outputs if r.backward is not None else []
+        late = {id(t) for t in replay.lasting}  # compared in any case
+        read = {id(s.storage.array) for ins in replay.recorded.instructions for s in ins.reads}
+        self.read = [t for t in r.watch.held if id(root_array(t._a)) in read and id(t) not in late]
+        self.never = self._effects(replay)
+
+    def _effects(self, replay: Replay) -> str | None:
+        """What a second call would do again."""
+        counters, code = replay.counters, replay.recorded.instructions
+        cut = replay.recorded.hand_over
+        if any(ins.kernel.random and ins.outputs for ins in code[:cut]):
+            return "it draws random numbers"
+        if any(s.storage.kind == STATE for ins in code[:cut] for s in ins.writes):
+            return "it changes tensors that it keeps"
+        if counters.kept or counters.given or replay.written or replay.grads:
+            return "it changes its arguments or gradients"
+        if replay.host_work.hooks or replay.after:
+            return "it counts its calls"
+        return None
+
+    def note(self, args: tuple, kwargs: Any, tensors: Sequence[Tensor]) -> Any:
+        """What has to be known of a call for later."""
+        if self.never is not None:
+            return None
+        arguments = [(t, t._a, t._version) for t in tensors]
+        return (args, kwargs), arguments, [t._version for t in self.read]
+
+    def obstacle(self, noted: Any, versions: list) -> str | None:
+        """Why the call cannot be done again, or None."""
+        if self.never is not None or noted is None:
+            return self.never or "its arguments are gone"
+        tensors: list[Tensor] = []
+        given, before, read = noted
+        if tree.flatten(given, tensors) != self.shape or len(tensors) != len(before):
+            return "its arguments have changed"
+        for t, (same, array, version) in zip(tensors, before):
+            if t is not same or t._a is not array or t._version != version:
+                return "its arguments have changed"
+        if [t._version for t in self.read] != read or any(t._version != v for t, v in versions):
+            return "a tensor that it reads has changed"
+        if self.mode[0] & CASTING or mode()[1:3] != self.mode[1:3] or mode()[4:] != self.mode[4:]:
+            return "modes have changed"
+        return self.watch.changed()
+
+    def graph(self, noted: Any) -> list[Any]:
+        """The edges of the results, by a call of the function itself."""
+        (args, kwargs), uses = noted[0], here.uses
+        before, here.uses = swap(GRAD, GRAD), None
+        try:
+            found = tree.leaves(self.fn(*args, **kwargs))
+        finally:
+            swap(GRAD, before)
+            here.uses = uses
+        return [current_edge(found[place]) for place in self.places]
