@@ -76,6 +76,17 @@ def special(d: Draw) -> Iterator[Case]:
     yield "lgamma", (x,), {}, 1e-5
     yield "digamma", (np.abs(x) + np.float32(0.1),), {}, 1e-5
     yield "erfinv", (np.clip(x, -1, 1),), {}, 2e-6
+    yield "polygamma", (x,), {"n": 1}, 2e-6
+    yield "xlogy", (x, np.abs(d.floats(*x.shape))), {}, 2e-6
+    ends = x.copy()
+    ends.reshape(-1)[:: d.one(3, 50)] = d.one(np.nan, np.inf, -np.inf, -0.0, 3.0)
+    yield "frac", (ends,), {}, 0.0
+    yield "copysign", (ends, d.one(x, x[..., :1], x.reshape(-1)[:1], -0.0)), {}, 0.0
+    how = {"nan": d.one(0.0, 2), "posinf": d.one(None, 1.5), "neginf": d.one(None, -1e30)}
+    yield "nan_to_num", (ends,), how, 0.0
+    within = {"eps": d.one(None, 1e-3, 0.7)}
+    yield "logit", (np.abs(ends) / 2,), within, 2e-6
+    yield "logit_grad", (x, np.abs(ends) / 2), within, 2e-6
     yield "logaddexp", (x, d.one(x, -x, np.full_like(x, np.inf))), {}, 2e-6
     t, n, c, size = d.one(1, 9), d.one(1, 3), d.one(3, 8), d.one(0, 1, 4)
     probs = d.floats(t, n, c)

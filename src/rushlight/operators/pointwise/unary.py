@@ -13,6 +13,7 @@ from ..made_of import precision
 from ..made_of.guards import FLOATS, in_float32, only
 from ..made_of.pointwise import bool_meta, same_meta, ufunc1, unary
 from ..made_of.promotion import promote_unary_float
+from ..made_of.reference import by_reference
 from ..memory.casting import cast_to
 from .arithmetic import conj, flat
 
@@ -402,16 +403,28 @@ def _logit_body(xp: ArrayModule, x: Array, *, eps: float | None) -> Any:
     return xp.log(x / (1 - x))
 
 
-def _logit_dx(g: Tensor, x: Tensor, eps: float | None) -> Tensor:
+def _logit_slope(xp: ArrayModule, gy: Array, x: Array, *, eps: float | None) -> Any:
+    low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    inside = (x >= x.dtype.type(low)) & (x <= x.dtype.type(high))
+    outside = x.dtype.type(math.nan if eps is None else 0.0)
+    return xp.where(inside, gy / (x * (1 - x)), outside)
+
+
+def _logit_dx(gy: Tensor, x: Tensor, eps: float | None) -> Tensor:
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
     outside = ~((x >= low) & (x <= high))
-    return (g / (x * (1 - x))).masked_fill(outside, math.nan if eps is None else 0.0)
+    return (gy / (x * (1 - x))).masked_fill(outside, math.nan if eps is None else 0.0)
 
 
 _logit = Op(
     _logit_body, "logit", rule=only(FLOATS, "logit_cpu", promote_unary_float), meta=same_meta
 )
-_logit.derivative(x=_logit_dx)
+_logit_grad = by_reference(
+    Op(_logit_slope, "logit_grad", meta=lambda gy, x, eps: (x.shape, x.dtype)), _logit_dx
+)
+_logit.derivative(  # half precision rounds the ends, too
+    x=lambda g, x, eps: (_logit_dx if precision.is_half(x._a) else _logit_grad)(g, x, eps=eps)
+)
 
 
 @public("torch", "Tensor", "special", inplace=True)

@@ -1,4 +1,7 @@
 /* Pointwise kernels: flat loops over arrays of one layout, shared out when they are large. */
+#include <float.h>
+#include <math.h>
+
 #include "arrays.h"
 
 #include "codes.h"
@@ -394,6 +397,37 @@ static PyObject *threshold(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
     return is_float(a[0]) ? active(a, attrs, A_THRESHOLD, names, CHEAP) : REFUSE;
 }
 
+/* nan_to_num: what stands for NaN and the infinities; None for the largest number. */
+static PyObject *nan_to_num(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    static const char *const names[] = {"nan", "posinf", "neginf"};
+    Point p = {.kind = ACTIVE, .which = A_NUMBERS, .h = {0.0f, FLT_MAX, -FLT_MAX}};
+    for (int i = 0; i < 3; i++) {
+        PyObject *value = attr(attrs, names[i]);
+        if (!value) return NULL;
+        if (i && value == Py_None) continue;
+        if (PyArray_Check(value) || !as_number(value, p.h + i)) return REFUSE;
+    }
+    return is_float(args[0]) ? point_one(&p, args[0], CHEAP) : REFUSE;
+}
+
+/* eps: how far from 0 and 1 the input is kept, or None; the slope outside is 0, or NaN. */
+static PyObject *logit_of(PyObject *const *args, PyObject *attrs, int slope) {
+    PyObject *eps = attr(attrs, "eps");
+    if (!eps) return NULL;
+    Point p = {.kind = slope ? ACTIVE_GRAD : ACTIVE, .which = A_LOGIT, .h = {0.0f, 1.0f, NAN}};
+    if (eps != Py_None) {
+        if (!PyFloat_CheckExact(eps)) return REFUSE;
+        const double within = PyFloat_AS_DOUBLE(eps);
+        p.which = slope ? A_LOGIT : A_LOGIT_WITHIN;
+        p.h[0] = (float)within, p.h[1] = (float)(1 - within), p.h[2] = 0.0f;
+    }
+    if (!slope) return point_one(&p, args[0], DEAR);
+    return is_float(args[0]) ? point_two(&p, args[0], args[1], DEAR) : REFUSE;
+}
+
+static PyObject *logit(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return logit_of(a, attrs, 0); }
+static PyObject *logit_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return logit_of(a, attrs, 1); }
+
 /* A bound given as a number, or as an array of one; None is no bound. */
 static int bound(PyObject *o, float *h) {
     if (o == Py_None) return 1;
@@ -455,8 +489,13 @@ ONE_OPERAND(erf, U_ERF, 2 * DEAR)
 ONE_OPERAND(sign, U_SIGN, CHEAP)
 ONE_OPERAND(sin, U_SIN, DEAR)
 ONE_OPERAND(cos, U_COS, DEAR)
+ONE_OPERAND(frac, U_FRAC, CHEAP)
 ONE_OPERAND(log1p, U_LOG1P, 2 * DEAR)
 ONE_OPERAND(expm1, U_EXPM1, 2 * DEAR)
+
+static PyObject *point_erfinv(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { /* half precision is rounded from doubles */
+    return is_float(a[0]) ? unary(a, U_ERFINV, 3 * DEAR) : REFUSE;
+}
 
 static PyObject *point_logsigmoid(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { /* PyTorch's is always in C order */
     return PyArray_CheckExact(a[0]) && PyArray_IS_C_CONTIGUOUS(ARRAY(a[0])) ? unary(a, U_LOGSIGMOID, 2 * DEAR) : REFUSE;
@@ -472,6 +511,7 @@ TWO_OPERANDS(fmod, B_FMOD)
 TWO_OPERANDS(remainder, B_REMAINDER)
 TWO_OPERANDS(floor_divide, B_FLOOR_DIV)
 TWO_OPERANDS(hypot, B_HYPOT)
+TWO_OPERANDS(copysign, B_COPYSIGN)
 SLOPE(sigmoid_backward, G_SIGMOID, CHEAP)
 SLOPE(tanh_backward, G_TANH, CHEAP)
 SLOPE(silu_grad, G_SILU, DEAR)
@@ -505,5 +545,6 @@ const Entry point_entries[] = {
     {"hardshrink", hardshrink}, {"hardshrink_grad", hardshrink_grad, 1}, {"softshrink", softshrink},
     {"softshrink_grad", hardshrink_grad, 1}, {"threshold", threshold}, {"fmod", point_fmod, 0, "0"}, {"remainder", point_remainder, 0, "0"},
     {"floor_divide", point_floor_divide, 0, "0"}, {"hypot", point_hypot, 0, "0"}, {"sign", point_sign}, {"sin", point_sin}, {"cos", point_cos}, {"sgn", point_sign},
+    {"copysign", point_copysign}, {"frac", point_frac}, {"erfinv", point_erfinv}, {"nan_to_num", nan_to_num}, {"logit", logit}, {"logit_grad", logit_grad, COPIES},
     {"clamp", clamp, 0, "0"}, {"clamp_backward", clamp_backward, 0, "0"}, {NULL, NULL},
 };

@@ -1,4 +1,4 @@
-/* Functions of one number that no vector loop has: gamma's logarithm and its slope, erf's inverse; log(e^x + e^y); gates. */
+/* Functions of one number that no vector loop has: gamma's logarithm and its slopes; log(e^x + e^y), x log(y); gates. */
 #include <math.h>
 
 #include "arrays.h"
@@ -6,7 +6,7 @@
 
 #define BLOCK 512 /* numbers at a time, in the first cache */
 
-enum { LGAMMA, DIGAMMA, ERFINV, LOG_ADD };
+enum { LGAMMA, DIGAMMA, TRIGAMMA, LOG_ADD, TIMES_LOG }; /* from LOG_ADD on of two arrays */
 
 typedef struct {
     int which;
@@ -41,32 +41,20 @@ static float digamma_of(float given) {
     return (float)(total + log(x) - 0.5 / x - series);
 }
 
-/* erfinv(y) = y p(w), w = -log(1 - y^2): polynomials fitted for w up to 5 and for its root beyond, relative error 4e-9. */
-static void erfinv_block(const float *y, float *out, idx n) {
-    static const float near[] = {4.149577397e-06f, -3.333980929e-05f, 2.515743549e-05f, 2.840751528e-04f, -8.364687384e-04f,
-                                 -4.843499507e-04f, 8.525934498e-03f, -1.957419401e-02f, -2.610828076e-02f, 6.166007235e-01f,
-                                 1.501409352e+00f};
-    static const float far[] = {-1.605917000e-05f, 5.848770885e-05f, -3.747447768e-05f, -2.108935350e-04f, 7.658828582e-04f,
-                                -1.554145371e-03f, 2.477487571e-03f, -3.798034709e-03f, 5.562173793e-03f, 9.359706500e-01f,
-                                3.001526809e+00f};
-    float w[BLOCK];
-    for (idx i = 0; i < n; i++) w[i] = (1 - y[i]) * (1 + y[i]);
-    RL->unary(U_LOG, w, w, n);
-    int tails = 0;
-    for (idx i = 0; i < n; i++) {
-        const float u = -w[i] * 0.4f - 1;
-        float p = near[0];
-        for (int k = 1; k < 11; k++) p = p * u + near[k];
-        out[i] = y[i] * p;
-        tails |= !(w[i] >= -5);
+/* The slope of digamma, by the same steps; at poles infinite. */
+static float trigamma_of(float given) {
+    double x = (double)given, total = 0, sign = 1;
+    if (x < 0.5) {
+        const double part = x - rint(x);
+        if (isinf(x) || (x <= 0 && part == 0)) return INFINITY;
+        const double s = M_PI / sin(M_PI * part);
+        total = s * s, sign = -1, x = 1 - x;
     }
-    for (idx i = 0; tails && i < n; i++) {
-        if (w[i] >= -5) continue;
-        const float u = (sqrtf(-w[i]) - 3.168033989f) * (1 / 0.9319660113f);
-        float p = far[0];
-        for (int k = 1; k < 11; k++) p = p * u + far[k];
-        out[i] = fabsf(y[i]) == 1 ? copysignf(INFINITY, y[i]) : y[i] * p;
-    }
+    double sum = 0;
+    for (; x < 6; x += 1) sum += 1 / (x * x);
+    const double s = 1 / (x * x);
+    const double series = s / x * (1.0 / 6 - s * (1.0 / 30 - s * (1.0 / 42 - s * (1.0 / 30 - s * (5.0 / 66 - s * (691.0 / 2730))))));
+    return (float)(total + sign * (sum + 1 / x + 0.5 * s + series));
 }
 
 /* The larger plus log(1 + e^-distance); equal ones, infinities among them, are a doubling. */
@@ -82,6 +70,13 @@ static void log_add_block(const float *x, const float *y, float *out, idx n) {
     }
 }
 
+/* x log(y), 0 where x is, unless y is NaN. */
+static void times_log_block(const float *x, const float *y, float *out, idx n) {
+    float d[BLOCK];
+    RL->unary(U_LOG, y, d, n);
+    for (idx i = 0; i < n; i++) out[i] = x[i] == 0 && y[i] == y[i] ? 0.0f : x[i] * d[i];
+}
+
 static void special_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Special *s = what;
     for (idx k = share(s->n, i, parts), end = share(s->n, i + 1, parts); k < end; k += BLOCK) {
@@ -95,7 +90,10 @@ static void special_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         case DIGAMMA:
             for (idx j = 0; j < n; j++) out[j] = digamma_of(x[j]);
             break;
-        case ERFINV: erfinv_block(x, out, n); break;
+        case TRIGAMMA:
+            for (idx j = 0; j < n; j++) out[j] = trigamma_of(x[j]);
+            break;
+        case TIMES_LOG: times_log_block(x, s->y + k, out, n); break;
         case LOG_ADD: log_add_block(x, s->y + k, out, n); break;
         }
     }
@@ -105,7 +103,7 @@ static PyObject *special(PyObject *const *args, int which, double ns_each) {
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     Special s = {.which = which, .x = DATA(x), .n = PyArray_SIZE(x)};
-    if (which == LOG_ADD) {
+    if (which >= LOG_ADD) {
         if (!is_plain(args[1]) || PyArray_NDIM(ARRAY(args[1])) != PyArray_NDIM(x)) return REFUSE;
         if (!PyArray_CompareLists(PyArray_DIMS(ARRAY(args[1])), PyArray_DIMS(x), PyArray_NDIM(x))) return REFUSE;
         s.y = DATA(ARRAY(args[1]));
@@ -120,8 +118,14 @@ static PyObject *special(PyObject *const *args, int which, double ns_each) {
 
 static PyObject *lgamma_(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LGAMMA, 15.0); }
 static PyObject *digamma(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, DIGAMMA, 40.0); }
-static PyObject *erfinv(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, ERFINV, 5.0); }
 static PyObject *logaddexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LOG_ADD, 4.0); }
+static PyObject *xlogy(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, TIMES_LOG, 1.5); }
+
+static PyObject *polygamma(PyObject *const *a, Py_ssize_t nargs, PyObject *attrs) { /* only the first of them */
+    idx n;
+    if (attr_idx(attrs, "n", &n) < 0) return NULL;
+    return n == 1 ? special(a, TRIGAMMA, 40.0) : REFUSE;
+}
 
 /* -- gates: the first half of a dim times the sigmoid of the second ---------------------------------------- */
 
@@ -176,6 +180,6 @@ static PyObject *glu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return
 static PyObject *glu_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return gate(a[1], a[0], attrs); }
 
 const Entry special_entries[] = {
-    {"lgamma", lgamma_}, {"digamma", digamma}, {"erfinv", erfinv}, {"logaddexp", logaddexp},
+    {"lgamma", lgamma_}, {"digamma", digamma}, {"polygamma", polygamma}, {"logaddexp", logaddexp}, {"xlogy", xlogy},
     {"glu", glu}, {"glu_grad", glu_grad}, {NULL, NULL},
 };

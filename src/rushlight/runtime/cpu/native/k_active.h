@@ -26,6 +26,8 @@ INLINE vf vmish_slope(vf x) {
     return t + x * vsigmoid(x) * (one - t * t);
 }
 
+INLINE vf vlogit(vf x) { return vlog(x / (spread(1.0f) - x)); }
+
 INLINE vf clip(vf x, vf low, vf high) { return nan_min(nan_max(x, low), high); }
 
 /* h: the parameters, in the order of the kernel's attributes. */
@@ -42,6 +44,9 @@ static void K(active)(int which, const float *h, const float *xs, float *out, id
     case A_SOFTSHRINK: { EACH1(pick(x > a, x - a, pick(x < -a, x + a, x * zero))) break; }
     case A_HARDSHRINK: { EACH1(pick((x >= -a) & (x <= a), zero, x)) break; }
     case A_THRESHOLD: { EACH1(pick(x <= a, b, x)) break; }
+    case A_NUMBERS: { EACH1(pick(x != x, a, pick(x == spread(INFINITY), b, pick(x == spread(-INFINITY), c, x)))) break; }
+    case A_LOGIT: { EACH1_LONG(vlogit(x)) break; }
+    case A_LOGIT_WITHIN: { EACH1_LONG(vlogit(pick(x < a, a, nan_min(x, b)))) break; } /* the lower end is asked for first */
     }
 }
 
@@ -59,5 +64,6 @@ static void K(active_grad)(int which, const float *h, const float *xs, const flo
     case A_SOFTPLUS: { EACH2(pick(y * a > b, x, x * vsigmoid(y * a))) break; }
     case A_MISH: { EACH2(x * vmish_slope(y)) break; }
     case A_HARDSHRINK: { EACH2(pick((y < -a) | (y > a), x, zero)) break; }
+    case A_LOGIT: { EACH2(pick((y >= a) & (y <= b), x / (y * (spread(1.0f) - y)), c)) break; }
     }
 }

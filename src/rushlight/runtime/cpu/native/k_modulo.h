@@ -14,6 +14,11 @@ static void K(modulo)(int which, const float *xs, idx x_step, const float *ys, i
         if (y_step) memcpy(y, ys + from, (size_t)m * 4);
         else
             for (idx i = 0; i < 64; i++) y[i] = *ys;
+        if (which == B_COPYSIGN) {
+            for (idx i = 0; i < 64; i++) r[i] = copysignf(x[i], y[i]);
+            memcpy(out + from, r, (size_t)m * 4);
+            continue;
+        }
         if (which == B_HYPOT) {
             for (idx i = 0; i < 64; i++) {
                 const double a = x[i], b = y[i];
