@@ -121,6 +121,12 @@ FAMILIES = {
         {"NW": "float", "RMS": 1, "TEAM": 0, "VW": 1, "HELD": 0, "FULL": 0},
         {"NW": "float", "RMS": 0, "TEAM": 0, "VW": 2, "HELD": 2, "FULL": 0, "NO": "NT", "NY": "NT"},
     ],
+    "gates": [{}],
+    "grid_sample": [
+        {"MODE": 0, "PADDING": 0, "DIMS": 3, "ALIGN": 0},
+        {"MODE": 1, "PADDING": 1, "DIMS": 2, "ALIGN": 1},
+        {"MODE": 2, "PADDING": 2, "DIMS": 2, "ALIGN": 0},
+    ],
     "group_norm": [{"NW": "NT", "VW": 2}, {"NW": "float", "VW": 1}],
     "cross_entropy": [{"LABEL": "i64", "WIDE": 0}, {"LABEL": "i64", "WIDE": 1}],
     "rotary": [{}],

@@ -29,7 +29,7 @@ _FAMILIES = (
     "update", "batches", "foreach", "layers.conv", "layers.pool", "layers.softmax",
     "layers.cross_entropy", "layers.layer_norm", "layers.batch_norm", "layers.embedding",
     "layers.attention", "layers.recurrent", "layers.recurrent_steps", "layers.rotary",
-    "layers.group_norm",
+    "layers.group_norm", "layers.grid_sample", "layers.gates",
     "sorting", "layers.ctc",
 )  # fmt: skip
 
