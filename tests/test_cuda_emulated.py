@@ -16,7 +16,6 @@ pytestmark = needs_compiler
 ASSEMBLY = [
     (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
     (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
-    (r'asm\("" : "\+[fd]"\(v\)\);', ";"),
     (r"extern __shared__ (__align__\(\d+\)) char room\[\];", r"static \1 char room[1 << 17];"),
 ]
 LAUNCHES = {

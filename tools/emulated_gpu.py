@@ -57,7 +57,6 @@ extern "C" void** kept(void** p) { return copies_at(%s, p); }
 ASSEMBLY = [
     (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
     (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
-    (r'asm\("" : "\+[fd]"\(v\)\);', ";"),
     (r'asm volatile\(\s*"cp\.async.*?\);\n', ";\n"),
     (r'asm\("cvt[^;]*;"[^;]*;', ";"),
     (

@@ -75,12 +75,12 @@ def text_of(
     """The steps as one CUDA expression over inputs called `names`.
 
     With `kept`, the C types that single kernels would store, each step is rounded as it is there, and no compiler
-    computes across two steps or with what it knows of a number.
+    computes across two steps or with what it knows of a number. The expression has an attribute then, `one`.
     """
     lines = []
 
     def number(value: Any) -> str:
-        return f"hidden({literal(value)})" if kept else literal(value)
+        return f"hidden({literal(value)}, one)" if kept else literal(value)
 
     for at, step in enumerate(steps):
         attrs = dict(step.attrs)
@@ -103,7 +103,7 @@ def text_of(
             )
             bound.append(made)
         value = f"[&] {{ {' '.join(bound)} return {e.text['f']}; }}()"
-        stored = f"stored_as(To<{kept[at]}>(), {value})" if kept else value
+        stored = f"stored_as(To<{kept[at]}>(), {value}, one)" if kept else value
         lines.append(f"const auto t{at} = {stored};")
     return f"[&] {{ {' '.join(lines)} return t{len(steps) - 1}; }}()"
 

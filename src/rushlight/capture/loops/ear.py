@@ -77,6 +77,10 @@ class Ear(Recorder):
         self.note(kernel, arrays, attrs, inputs, out, user_line())
         return out
 
+    def complain(self, what: str, line: str | None = None) -> None:
+        """What a program could not do makes the stretch one that is not worth comparing."""
+        self.odd = f"it {what} at {line or user_line()}"
+
     def _made(self, a: Any) -> bool:
         slot = self.slots.get(id(a))
         return slot is not None and slot.storage.kind == MADE

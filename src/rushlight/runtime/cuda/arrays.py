@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -38,8 +40,25 @@ def _multiply_at(a: DeviceArray, indices: DeviceArray, b: DeviceArray) -> None:
     fold_at(a, cupy.ascontiguousarray(indices), cupy.ascontiguousarray(b), "prod")
 
 
+class _Strides:
+    """`cupy.lib.stride_tricks`, whose views do not know the array that they are views of."""
+
+    @staticmethod
+    def as_strided(x: DeviceArray, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        """A view by strides, with the owner of its memory as its base, as all other views have."""
+        out = cupy.lib.stride_tricks.as_strided(x, shape, strides)
+        set_base(out, x if x.base is None else x.base)
+        return out
+
+
+class _Library:
+    stride_tricks = _Strides
+
+
 class _Cupy:
     """`cupy` with the gaps filled; everything else is CuPy's own."""
+
+    lib = _Library
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(cupy, name)
@@ -53,6 +72,13 @@ class _Cupy:
     def asarray(a: DeviceArray, dtype: np.typing.DTypeLike | None = None, **kwargs: Any) -> Any:
         """As CuPy's, but host values become small device arrays without a warning or a wait."""
         return cupy.asarray(a, dtype, **kwargs)
+
+    @staticmethod
+    def kept(a: np.ndarray) -> Any:
+        """A host array that is sent once and only read, so that what needs it can be part of a CUDA graph."""
+        from .code.tables import kept
+
+        return kept(a)
 
     @staticmethod
     def matmul(a: DeviceArray, b: DeviceArray) -> Any:
@@ -107,3 +133,36 @@ class _Cupy:
 
 
 CUPY = _Cupy()
+
+
+# -- the base of a view ------------------------------------------------------------------------------
+
+
+@lru_cache(1)
+def _base_at() -> int | None:
+    """Where an array keeps its base, counted from the array's own address; None where that cannot be found out.
+
+    CuPy lets nobody set it. The place is found in views whose bases are known, and believed where only one fits all.
+    """
+    owners = [cupy.ndarray((n,), np.float32) for n in (2, 3)]
+    views = [a[1:] for a in owners] + [a[:1] for a in owners]
+    word, size = ctypes.sizeof(ctypes.c_void_p), cupy.ndarray.__basicsize__
+    fits = []
+    for at in range(word, size - word + 1, word):
+        found = [ctypes.c_void_p.from_address(id(a) + at).value for a in (*views, *owners)]
+        if found == [*[id(a) for a in owners] * 2, id(None), id(None)]:
+            fits.append(at)
+    return fits[0] if len(fits) == 1 else None
+
+
+def set_base(view: DeviceArray, owner: DeviceArray) -> None:
+    """Let a view that has no base hold the array that owns its memory.
+
+    Where CuPy keeps its bases in another way the view stays as it is; a recorder refuses such views.
+    """
+    at = _base_at()
+    if at is None or view.base is not None:
+        return
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
+    ctypes.c_void_p.from_address(id(view) + at).value = id(owner)
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(None))  # that stood there

@@ -25,7 +25,7 @@ def _chain(steps: tuple, count: int, main: int, kept: tuple[str, ...]) -> Expres
     if found is None:
         inputs = [f"in{i}" for i in range(count)]
         text = text_of(steps, expression_of, inputs, [TYPES[name][0] for name in kept])
-        found = _chains[key] = Expression(" ".join(inputs), main=main, f=text)
+        found = _chains[key] = Expression(" ".join(inputs), "one" if kept else "", main=main, f=text)
     return found
 
 
@@ -35,4 +35,6 @@ def fused(
 ) -> Any:
     """One launch for all steps; the array that decides the arithmetic comes first."""
     main = next((i for i, a in enumerate(arrays) if a.dtype.kind != "b"), 0)
-    return compute(_chain(steps, len(arrays), main, kept), arrays, (), None, dtype)
+    return compute(
+        _chain(steps, len(arrays), main, kept), arrays, (1.0,) if kept else (), None, dtype
+    )

@@ -74,11 +74,13 @@ template <class Q> __device__ __forceinline__ bf16_t narrow(To<bf16_t> to, cplx<
     return narrow(to, v.re);
 }
 
-// A value that compilers know nothing about, and one as a kernel of its own would store and read it again.
-template <class T> __device__ __forceinline__ T hidden(T v) { return v; }
-__device__ __forceinline__ float hidden(float v) { asm("" : "+f"(v)); return v; }
-__device__ __forceinline__ double hidden(double v) { asm("" : "+d"(v)); return v; }
-template <class S, class C> __device__ __forceinline__ auto stored_as(To<S> to, C v) { return hidden(widen(narrow(to, v))); }
+// A value as a kernel of its own would store and read it again: `one` is a 1 that no compiler knows, and a product by
+// these functions is never made part of a fused multiply-add, whatever stands before and behind it.
+__device__ __forceinline__ float hidden(float v, float one) { return __fmul_rn(v, one); }
+__device__ __forceinline__ double hidden(double v, double one) { return __dmul_rn(v, one); }
+template <class S, class C, class T> __device__ __forceinline__ auto stored_as(To<S> to, C v, T) { return widen(narrow(to, v)); }
+template <class C> __device__ __forceinline__ float stored_as(To<float>, C v, float one) { return hidden((float)v, one); }
+template <class C> __device__ __forceinline__ double stored_as(To<double>, C v, double one) { return hidden((double)v, one); }
 
 // Numbers given from Python, as the compute type.
 template <class T> struct Make {

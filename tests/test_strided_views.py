@@ -1,0 +1,78 @@
+"""Views by strides share memory with what they were taken from, in compiled functions and traced loops, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.core.memory import root_array
+from traced import both
+
+
+def written(x: rl.Tensor, s: rl.Tensor) -> rl.Tensor:
+    y = x.clone()
+    y.as_strided((2, 2), (4, 1), 1).copy_(s)
+    return y * 2
+
+
+def windows(x: rl.Tensor, s: rl.Tensor) -> rl.Tensor:
+    y = x.clone().reshape(-1)
+    w = y.unfold(0, 3, 3)
+    w.mul_(s.sum())
+    y.add_(1)
+    return w + y.unfold(0, 3, 3)
+
+
+def scattered(x: rl.Tensor, s: rl.Tensor) -> rl.Tensor:
+    return x.as_strided_scatter(s, (2, 2), (4, 1), 1)
+
+
+def kept(x: rl.Tensor, s: rl.Tensor) -> rl.Tensor:
+    w = (x + 1).as_strided((2, 2), (4, 1), 1)
+    return w.t() @ s
+
+
+FUNCTIONS = [written, windows, scattered, kept]
+
+
+def inputs(device: str, seed: int) -> tuple[rl.Tensor, rl.Tensor]:
+    draw = np.random.default_rng(seed)
+    return tuple(
+        rl.tensor(draw.standard_normal(n).astype("f4")).to(device) for n in [(3, 4), (2, 2)]
+    )
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_compiled(function: Any, device: str) -> None:
+    compiled = rl.compile(function)
+    for seed in range(6):
+        expected, found = function(*inputs(device, seed)), compiled(*inputs(device, seed))
+        np.testing.assert_allclose(found.cpu().numpy(), expected.cpu().numpy(), rtol=1e-6)
+    assert compiled.why() is None
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_traced(function: Any, device: str) -> None:
+    def program() -> Any:
+        log = []
+        for seed in range(12):
+            x, s = inputs(device, seed)
+            log.append(function(x.relu() - 0.5, s.tanh()).sum().item())
+        return log
+
+    both(program, exact=True)
+
+
+def test_a_window_knows_the_owner_of_its_memory(device: str) -> None:
+    x = rl.zeros(3, 4, device=device)
+    for view in (
+        x.as_strided((2, 2), (4, 1), 1),
+        x.reshape(-1).unfold(0, 3, 2),
+        x[1:].as_strided((2,), (1,)),
+    ):
+        assert root_array(view._a) is root_array(x._a)
+        view.fill_(1)
+    assert x.sum().item() == 12 and view._a.base is not None
