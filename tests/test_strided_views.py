@@ -63,7 +63,7 @@ def test_traced(function: Any, device: str) -> None:
             log.append(function(x.relu() - 0.5, s.tanh()).sum().item())
         return log
 
-    both(program, exact=True)
+    both(program, exact=True, replays=0)  # a window looks at where memory is, which ends a stretch
 
 
 def test_a_window_knows_the_owner_of_its_memory(device: str) -> None:
@@ -75,4 +75,4 @@ def test_a_window_knows_the_owner_of_its_memory(device: str) -> None:
     ):
         assert root_array(view._a) is root_array(x._a)
         view.fill_(1)
-    assert x.sum().item() == 12 and view._a.base is not None
+    assert x.sum().item() == 11 and view._a.base is not None

@@ -16,6 +16,7 @@ from ....base.config import settings
 from ..code.compile import kernel
 
 _RUNS = 6  # calls of each kernel that are measured
+_CLOCK = 2e9  # cycles a second; no GPU has many more
 
 
 class _Here(threading.local):
@@ -47,23 +48,25 @@ _BUSY = """extern "C" __global__ void busy(long long cycles) {
 }"""
 
 
-def stopwatch() -> Callable[[Callable[[], None]], float]:
+def stopwatch(runs: int = _RUNS, keep_busy: float = 0.0) -> Callable[[Callable[[], None]], float]:
     """Gives the GPU's milliseconds of one call; may raise NotYet when it is asked for, not later.
 
-    Calls are queued while the GPU is busy, so that the host's time is not measured.
+    Calls are queued while the GPU is busy, so that the host's time is not measured: `runs` of them, which take the host
+    `keep_busy` seconds where that is long.
     """
+    cycles = max(500_000, int(keep_busy * _CLOCK))
     busy = kernel(_BUSY, "busy", ("q",))
 
     def milliseconds(call: Callable[[], None]) -> float:
         call()  # what is done once is not measured
         stream = cupy.cuda.get_current_stream()
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        busy(1, 1, 500_000)
+        busy(1, 1, cycles)
         begin.record(stream)
-        for _ in range(_RUNS):
+        for _ in range(runs):
             call()
         end.record(stream)
         end.synchronize()
-        return float(cupy.cuda.get_elapsed_time(begin, end)) / _RUNS
+        return float(cupy.cuda.get_elapsed_time(begin, end)) / runs
 
     return milliseconds
