@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
+import rushlight
 import rushlight.dezero as dezero
 import rushlight.dezero.functions as F
+from rushlight.core import hot
 from rushlight.core.tensor import wrap
 from rushlight.dezero import DataLoader, cuda, datasets, optimizers
 from rushlight.dezero.layers import Linear
 from rushlight.dezero.models import MLP
+from rushlight.runtime.thread import here
 
 X = np.random.RandomState(1).randn(12, 8).astype(np.float32)
 T = np.random.RandomState(2).randint(0, 5, 12)
@@ -20,6 +24,16 @@ T = np.random.RandomState(2).randint(0, 5, 12)
 def host(a: Any) -> np.ndarray:
     """An array on the host, by rushlight: the emulator has no CuPy that copies."""
     return wrap(a).to("cpu").numpy()
+
+
+def write(a: Any, value: np.ndarray) -> None:
+    """Values into an array on the GPU, past rushlight."""
+    if "emulated_gpu" in sys.modules:
+        import emulated_capture
+
+        emulated_capture.on_host(a)[...] = value
+    else:
+        a.set(np.ascontiguousarray(value))
 
 
 def pair(make: Any, inputs: Any = X) -> list[Any]:
@@ -34,8 +48,8 @@ def pair(make: Any, inputs: Any = X) -> list[Any]:
     return models
 
 
-def same(here: Any, there: Any) -> None:
-    for p, q in zip(here.params(), there.params()):
+def same(near: Any, there: Any) -> None:
+    for p, q in zip(near.params(), there.params()):
         assert p.shape == q.shape == q.grad.shape
         np.testing.assert_allclose(host(q.grad.data), p.grad.data, atol=1e-6)
         np.testing.assert_allclose(host(q.data), p.data, atol=1e-5)
@@ -71,17 +85,17 @@ def layers(library: bool) -> None:
     if library:
         cases += [({}, "C", True), ({}, "C", False), ({"nobias": True}, "C", True)]
     for options, order, to_input in cases:
-        here, there = pair(lambda options=options: Linear(5, **options))
+        near, there = pair(lambda options=options: Linear(5, **options))
         assert there.W.data.flags.f_contiguous and there.W.shape == (8, 5)
         if order == "C":
-            there.W.data = cuda.as_cupy(np.ascontiguousarray(here.W.data))
+            there.W.data = cuda.as_cupy(np.ascontiguousarray(near.W.data))
         inputs = [X, cuda.as_cupy(X)]
         if to_input:
             inputs = [dezero.Variable(a) for a in inputs]
-        for layer, x in zip((here, there), inputs):
-            loss = F.softmax_cross_entropy(layer(x), T if layer is here else cuda.as_cupy(T))
+        for layer, x in zip((near, there), inputs):
+            loss = F.softmax_cross_entropy(layer(x), T if layer is near else cuda.as_cupy(T))
             loss.backward()
-        same(here, there)
+        same(near, there)
         assert (
             order == "C" or there.W.grad.data.flags.f_contiguous
         )  # as the optimisers' kernels want it
@@ -107,13 +121,64 @@ def batches() -> None:
         assert (x == there_x).all() and (t == there_t).all()
 
 
+def loop(
+    traced: bool, rule: Any, meddle: bool = False
+) -> tuple[list[float], list[np.ndarray], int]:
+    """Step 52's loop over one array of batches; what it says, what it learns, and how often it was replayed."""
+    np.random.seed(0)
+    model = MLP((16, 5))
+    model(X)
+    model.to_gpu()
+    optimizer = rule().setup(model)
+    r = np.random.RandomState(5)
+    xs = cuda.as_cupy(r.randn(12, 12, 8).astype(np.float32))
+    ts = cuda.as_cupy(r.randint(0, 5, (12, 12)))
+    before, timed = rushlight.tracing(False), hot.meeting.timed
+    hot.meeting.timed, hot.settings.trace = False, ""
+    rushlight.tracing(traced)
+    losses = []
+    for i in range(12):
+        x, t = xs[i], ts[i]
+        loss = F.softmax_cross_entropy(model(x), t)
+        if meddle:  # before backward reads them once more
+            write(x, host(x) * np.float32(0.5))
+            write(t, (host(t) + i) % 5)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        losses.append(float(host(loss.data)))
+    tracer = here.tracer
+    report = getattr(tracer, "report", None)
+    replayed = 0 if report is None else sum(row["replayed"] for row in report.loops)
+    rushlight.tracing(False)
+    rushlight.tracing(before)
+    hot.meeting.timed = timed
+    return losses, [host(p.data) for p in model.params()], replayed
+
+
+def loops() -> None:
+    """The loop as it is, and as recorded programs."""
+    for rule in (optimizers.SGD, optimizers.Adam):
+        for meddle in (False, True):
+            eager, traced = loop(False, rule, meddle), loop(True, rule, meddle)
+            np.testing.assert_allclose(eager[0], traced[0], atol=1e-5)
+            for p, q in zip(eager[1], traced[1], strict=True):
+                np.testing.assert_allclose(p, q, atol=1e-5)
+            assert meddle or traced[2] > 5, traced[2]
+
+
 def main(library: bool = True) -> None:
     """`library` says whether there are products other than by rushlight's own kernels."""
     cuda.gpu_enable = True
+    if "emulated_gpu" in sys.modules:
+        import emulated_capture
+
+        emulated_capture.install()
     batches()
     layers(library)
     for rule in (optimizers.SGD, optimizers.MomentumSGD, optimizers.Adam):
         train(rule)
+    loops()
     print("equal")
 
 

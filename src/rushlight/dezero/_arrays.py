@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.dtypes import float64, from_np
 from ..core.tensor import Tensor, tensor_over, wrap
+from ._bare import outside, own
 
 if TYPE_CHECKING:
     from ..base.protocols import Array
@@ -37,18 +39,23 @@ def is_cupy(value: object) -> bool:
 
 
 def tensor(a: Array) -> Tensor:
-    """A tensor without history over the same memory."""
+    """A tensor without history over the same memory, or over a copy where it would have to wait."""
     cls = a.__class__
     if cls is not np.ndarray and cls not in gpu_types:
         is_cupy(a)
-    return tensor_over(a, cls)
+    return tensor_over(own(a), cls)
 
 
 def compute(fn: Callable[..., Any], *xs: Any, **attrs: Any) -> Any:
-    """Call a rushlight function on raw arrays; what is no array goes along as it is."""
+    """Call a rushlight function on bare arrays, at once; what is no array goes along as it is."""
+    return outside(later, fn, *xs, **attrs)
+
+
+def later(fn: Callable[..., Any], *xs: Any, **attrs: Any) -> Any:
+    """The same inside of Variables: in a loop that repeats, the result may have no values yet."""
     cls = xs[0].__class__
     if cls in gpu_types:
-        operands = [tensor_over(x, cls) if x.__class__ is cls else _on_gpu(x) for x in xs]
+        operands = [tensor_over(own(x), cls) if x.__class__ is cls else _on_gpu(x) for x in xs]
     else:
         operands = _operands(xs)
     out = fn(*operands, **attrs)
@@ -60,11 +67,11 @@ def _operands(xs: tuple) -> list[Any]:
     for x in xs:
         cls = x.__class__
         if cls is np.ndarray:
-            found.append(tensor_over(x, cls))
+            found.append(tensor_over(own(x), cls))
         elif cls in gpu_types or is_cupy(x):
             return [_on_gpu(a) for a in xs]
         else:
-            found.append(wrap(x) if isinstance(x, np.ndarray) else x)
+            found.append(wrap(own(x)) if isinstance(x, np.ndarray) else x)
     return found
 
 
@@ -72,15 +79,15 @@ def _on_gpu(x: Any) -> Any:
     """An operand of the GPU's work: a constant of the host takes part as a number."""
     cls = x.__class__
     if cls in gpu_types:
-        return tensor_over(x, cls)
+        return tensor_over(own(x), cls)
     if isinstance(x, np.ndarray):
-        return x.item() if x.ndim == 0 else wrap(x)
-    return wrap(x) if is_cupy(x) else x
+        return x.item() if x.ndim == 0 else wrap(own(x))
+    return wrap(own(x)) if is_cupy(x) else x
 
 
 def floating(x: Array) -> Any:
     """Integers as float64, NumPy's answer to `sin(1)`; floats stay what they are."""
-    return x.astype(np.float64) if x.dtype.kind in "iub" else x
+    return later(Tensor.to, x, float64) if x.dtype.kind in "iub" else x
 
 
 def common(*xs: Any) -> tuple:
@@ -94,7 +101,9 @@ def common(*xs: Any) -> tuple:
     kinds = {x.dtype for x in xs if x is not None}
     floats = [k for k in kinds if k.kind in "fc"]
     target = np.result_type(*(floats or kinds))
-    return tuple([x if x is None else x.astype(target, copy=False) for x in xs])
+    return tuple([
+        x if x is None or x.dtype == target else later(Tensor.to, x, from_np(target)) for x in xs
+    ])  # fmt: skip
 
 
 def like(value: Any, other: Any) -> Any:

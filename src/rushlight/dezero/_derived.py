@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
@@ -9,9 +10,11 @@ import rushlight as rl
 from ..core.gradients.differentiate import one_beside
 from ..core.gradients.node import OpNode
 from ..core.gradients.tape import AccumulateGrad
+from ..core.memory import root_array
 from ..core.tensor import Tensor
 from ..runtime.thread import here
 from ._arrays import floating, tensor
+from ._bare import is_shared, outside, own
 from .core import Function, Variable, over
 
 if TYPE_CHECKING:
@@ -23,20 +26,70 @@ class Derived(Function):
 
     _leaves: list[Any]
     _results: tuple
+    _copies: tuple = ()  # (copy, array): inputs that a user may change, see `own`
 
     def compute(self, *tensors: Any) -> Any:
         """The result, written with rushlight's public functions."""
         raise NotImplementedError
 
+    _waits = True  # whether everything that `compute` touches passes the door
+
     def forward(self, *xs: Any) -> Any:
+        return outside(self._forward, *xs)
+
+    def _forward(self, *xs: Any) -> Any:
         with rl.no_grad():
             return _arrays(self.compute(*[x if x is None else tensor(x) for x in xs]))
 
+    def _is_ours(self) -> bool:
+        return type(self).forward is Derived.forward and "forward" not in self.__dict__
+
     def _run(self, variables: list[Variable]) -> Any:
+        if not self._waits:
+            return outside(self._run_now, variables)
+        return self._run_now(variables) if self._is_ours() else super()._run(variables)
+
+    def _run_now(self, variables: list[Variable]) -> Any:
         self._leaves = [_leaf(v) for v in variables]
         results = self.compute(*self._leaves)
         self._results = results if isinstance(results, tuple) else (results,)
+        self._copies = tuple([
+            (t._a, v._data)
+            for t, v in zip(self._leaves, variables)
+            if t is not None and t._a is not v._data and t._a.dtype == v._data.dtype
+        ])  # fmt: skip
+        if self._copies and not self._can_renew():
+            here.tracer.interrupt("a function keeps a part of what the user has")
+            return self._run_now(variables)
         return _arrays(results)
+
+    def _kept(self) -> Iterator[tuple[Any, int, Any]]:
+        """What the small graph keeps of its inputs: a node, a place, and the array there."""
+        nodes = [t._edge[0] for t in self._results if t._edge is not None]
+        seen = set()
+        while nodes:
+            node = nodes.pop()
+            if id(node) in seen or not isinstance(node, OpNode):
+                continue
+            seen.add(id(node))
+            nodes += [e[0] for e in node.edges if e is not None]
+            if node.saved.__class__ is dict:
+                for i, kept in list(node.saved.items()):
+                    if kept.__class__ is tuple:
+                        yield node, i, kept[0]
+
+    def _can_renew(self) -> bool:
+        """Whether no view of a copy is kept: then `_renew` can bring the copies up to date."""
+        copies = {id(copy) for copy, _ in self._copies}
+        return all(id(a) in copies or id(root_array(a)) not in copies for _, _, a in self._kept())
+
+    def _renew(self) -> None:
+        """Let the small graph see its inputs as they are now: eager would have kept the arrays themselves."""
+        fresh = {id(copy): (own(array), array) for copy, array in self._copies}
+        for node, i, a in self._kept():
+            if id(a) in fresh:
+                node.saved[i] = (fresh[id(a)][0], *node.saved[i][1:])
+        self._copies = tuple([pair for pair in fresh.values() if pair[0] is not pair[1]])
 
     def _seed(self, output: Variable) -> Variable:
         result = self._results[output._edge[1]]
@@ -45,6 +98,10 @@ class Derived(Function):
         return over(one_beside(result, True)._a)  # one for all passes, for ops that only read it
 
     def backward(self, *gys: Any) -> Any:
+        if self._copies:
+            self._renew()
+        elif "_results" not in self.__dict__:  # somebody else's `forward` has computed
+            self._run_now(self.inputs)
         if not here.grad and len(gys) == 1 and gys[0] is not None:
             gxs = self._of_one_op(gys[0]._data)
             if gxs is not None:
@@ -96,6 +153,8 @@ class Gradient(Derived):
         return getattr(self.of, "label", type(self.of).__name__) + "Grad"
 
     def _run(self, variables: list[Variable]) -> Any:
+        if any(is_shared(v._data) for v in variables):
+            here.tracer.interrupt("a derivative of what the user has")
         gys = [_leaf(v) for v in variables[len(self.of.inputs) :]]
         self._results = tuple(self.differentiate(gys))
         self._leaves = [*self.of._leaves, *gys]

@@ -82,7 +82,8 @@ def walk_back(edge: Any, seed: Any, retain_grad: bool, create_graph: bool) -> No
     """Send `seed` back from `edge`; the graph stays for another time."""
     before, _walk.retain = _walk.retain, retain_grad
     try:
-        tape.backward([(edge, seed)], keep_graph=True, create_graph=create_graph)
+        # Not `tape.backward`, which asks whether the pass is one that a loop has made before: it is not of ops.
+        tape._backward([(edge, seed)], True, create_graph, None, True)
     finally:
         _walk.retain = before
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.exposed import exposed
 from ..core.gradients.tape import AccumulateGrad
 from ._arrays import SCALARS, gpu_types, is_array, like
+from ._bare import outside, show
 from ._graph import Call, unchain_backward
 
 
@@ -28,13 +30,18 @@ class Traced:
         if not (cls is np.ndarray or cls in gpu_types or data is None or is_array(data)):
             raise TypeError(f"{type(data)} is not supported")
         self._data = data
+        if data is not None:
+            exposed.add(data)  # whoever made it may change it
         if name is not None:
             self.name = name
 
     @property
     def data(self) -> Any:
         """The array itself, NumPy's or CuPy's."""
-        return self._data
+        a = self._data
+        if a is not None:
+            show(a)
+        return a
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -44,6 +51,8 @@ class Traced:
             value = np.asarray(value)
         elif value is not None and not is_array(value):
             raise TypeError(f"{type(value)} is not supported")
+        elif value is not None:
+            exposed.add(value)
         self._data = value
 
     @property
@@ -68,7 +77,7 @@ class Traced:
     def __repr__(self) -> str:
         if self._data is None:
             return "variable(None)"
-        return "variable(" + str(self._data).replace("\n", "\n" + " " * 9) + ")"
+        return "variable(" + outside(str, self._data).replace("\n", "\n" + " " * 9) + ")"
 
     # -- the graph ------------------------------------------------------------------------------
 
@@ -95,6 +104,8 @@ class Traced:
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and files: without the place on the tape, which is this very object's."""
+        if self._data is not None:
+            show(self._data)
         return {k: v for k, v in self.__dict__.items() if k != "_edge"}
 
     def cleargrad(self) -> None:

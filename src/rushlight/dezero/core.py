@@ -12,12 +12,15 @@ import numpy as np
 
 import rushlight as rl
 
-from ..core.hot import bar
+from ..base.dtypes import from_np
+from ..core.exposed import exposed
 from ..runtime.thread import here
 from . import cuda
-from ._arrays import compute, floating, gpu_types
+from ._arrays import floating, gpu_types, is_array, later
+from ._bare import outside
 from ._graph import record, walk_back
-from ._traced import Traced, operands
+from ._traced import Traced
+from ._traced import operands as in_arrays
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -25,9 +28,6 @@ if TYPE_CHECKING:
     from ..base.protocols import Array
 
     Operand: TypeAlias = "Variable | Array"  # what functions take
-
-# Functions of DeZero are written with bare arrays, which must be computed at once.
-bar("DeZero computes with bare arrays")
 
 
 class _Switches(type):
@@ -153,7 +153,7 @@ class Variable(Traced):
         if self.grad is not None:
             seed = as_variable(self.grad)
         elif creator is None or retain_grad or create_graph:  # somebody will see it
-            seed = Variable(cuda.get_array_module(self._data).ones_like(self._data))
+            seed = over(cuda.get_array_module(self._data).ones_like(self._data))
         else:
             seed = creator._seed(self)
         if creator is None:
@@ -167,18 +167,18 @@ class Variable(Traced):
         if g._data.dtype != dtype and dtype.kind == "f":
             g = _Cast(dtype)(g)  # a float32 weight among float64 data stays float32
         if 0 in g._data.strides:  # a broadcast view: the user could not change it in place
-            g._data = g._data.copy()
+            g._data = later(_copied, g._data)
         self.grad = g if self.grad is None else self.grad + g
 
     def to_cpu(self) -> None:
         """Move the data to the CPU, as a NumPy array."""
         if self._data is not None:
-            self._data = cuda.as_numpy(self._data)
+            self._data = outside(cuda.as_numpy, self._data)
 
     def to_gpu(self) -> None:
         """Move the data to the GPU, as a CuPy array."""
         if self._data is not None:
-            self._data = cuda.as_cupy(self._data)
+            self._data = outside(cuda.as_cupy, self._data)
 
 
 class Parameter(Variable):
@@ -266,18 +266,28 @@ class Function:
         return outputs if len(outputs) > 1 else outputs[0]
 
     def _run(self, variables: list[Variable]) -> Any:
-        return self.forward(*[x._data for x in variables])
+        if self._is_ours():
+            return self._forward(*[x._data for x in variables])
+        arrays = [x._data for x in variables]
+        _show_all(arrays)  # whoever wrote `forward` may keep them
+        found = outside(self.forward, *arrays)
+        _show_all(found if isinstance(found, tuple) else (found,))
+        return found
+
+    def _is_ours(self) -> bool:
+        """Whether `_forward` computes, by kernels that may wait, and not what somebody wrote in its place."""
+        return type(self).forward is Function.forward and "forward" not in self.__dict__
 
     def _gradients(self, gys: list[Any]) -> Any:
         """What `backward` returns; arrays, which it should not, become Variables."""
         gxs = self.backward(*gys)
         if not isinstance(gxs, (tuple, list)):
             gxs = (gxs,)
-        return [g if g is None or isinstance(g, Variable) else over(g) for g in gxs]
+        return [g if g is None or isinstance(g, Variable) else _theirs(g) for g in gxs]
 
     def _seed(self, output: Variable) -> Variable:
         """Ones, where `backward` begins."""
-        return Variable(cuda.get_array_module(output._data).ones_like(output._data))
+        return over(cuda.get_array_module(output._data).ones_like(output._data))
 
     def _wants(self, i: int) -> bool:
         """Whether anybody can see the gradient of an input: bare arrays need none."""
@@ -285,6 +295,10 @@ class Function:
 
     def forward(self, *xs: Any) -> Any:
         """The outputs, from arrays to arrays."""
+        return outside(self._forward, *xs)
+
+    def _forward(self, *xs: Any) -> Any:
+        """What `forward` is in functions of ours, for arrays that may have no values yet."""
         raise NotImplementedError
 
     def backward(self, *gys: Any) -> Any:
@@ -299,10 +313,44 @@ def _forgetful(function: Function) -> Function:
     return other
 
 
+def _show_all(arrays: Any) -> None:
+    for a in arrays:
+        if is_array(a):
+            exposed.add(a)
+
+
+def _theirs(a: Any) -> Variable:
+    """A Variable over an array that somebody else may have, too."""
+    made = over(a)
+    if made._data is a and a is not None:
+        exposed.add(a)
+    return made
+
+
 def _constant(x: Any) -> Variable:
-    made = over(x)
+    made = _theirs(x)
     made._constant = True
     return made
+
+
+def own_constant(a: Any) -> Variable:
+    """A Variable that needs no gradient, over an array that nobody else has."""
+    made = over(a)
+    made._constant = True
+    return made
+
+
+def _copied(t: rl.Tensor) -> rl.Tensor:
+    return t.clone(memory_format=rl.contiguous_format)
+
+
+def operands(x0: Any, x1: Any) -> tuple[Any, Any]:
+    """Two operands; a number becomes a constant of the other one's dtype."""
+    found = in_arrays(x0, x1)
+    return (
+        own_constant(found[0]) if found[0] is not x0 else x0,
+        own_constant(found[1]) if found[1] is not x1 else x1,
+    )
 
 
 class _Cast(Function):
@@ -311,8 +359,8 @@ class _Cast(Function):
     def __init__(self, dtype: np.typing.DTypeLike) -> None:
         self.dtype = dtype
 
-    def forward(self, x: Array) -> Any:
-        return x.astype(self.dtype)
+    def _forward(self, x: Array) -> Any:
+        return later(rl.Tensor.to, x, from_np(self.dtype))
 
     def backward(self, gy: Variable) -> Any:
         return _Cast(self.inputs[0].dtype)(gy)
@@ -341,8 +389,8 @@ class _Binary(Function):
 class Add(_Binary):
     """See `add`: the Function that it calls."""
 
-    def forward(self, x0: Array, x1: Array) -> Any:
-        return compute(operator.add, x0, x1)
+    def _forward(self, x0: Array, x1: Array) -> Any:
+        return later(operator.add, x0, x1)
 
     def gradient(self, gy: Variable, i: int) -> Any:
         return gy
@@ -351,8 +399,8 @@ class Add(_Binary):
 class Mul(_Binary):
     """See `mul`: the Function that it calls."""
 
-    def forward(self, x0: Array, x1: Array) -> Any:
-        return compute(operator.mul, x0, x1)
+    def _forward(self, x0: Array, x1: Array) -> Any:
+        return later(operator.mul, x0, x1)
 
     def gradient(self, gy: Variable, i: int) -> Any:
         return gy * self.inputs[1 - i]
@@ -361,8 +409,8 @@ class Mul(_Binary):
 class Neg(Function):
     """See `neg`: the Function that it calls."""
 
-    def forward(self, x: Array) -> Any:
-        return compute(operator.neg, x)
+    def _forward(self, x: Array) -> Any:
+        return later(operator.neg, x)
 
     def backward(self, gy: Variable) -> Any:
         return -gy
@@ -371,8 +419,8 @@ class Neg(Function):
 class Sub(_Binary):
     """See `sub`: the Function that it calls."""
 
-    def forward(self, x0: Array, x1: Array) -> Any:
-        return compute(operator.sub, _no_bool(x0), _no_bool(x1))
+    def _forward(self, x0: Array, x1: Array) -> Any:
+        return later(operator.sub, _no_bool(x0), _no_bool(x1))
 
     def gradient(self, gy: Variable, i: int) -> Any:
         return -gy if i else gy
@@ -381,10 +429,10 @@ class Sub(_Binary):
 class Div(_Binary):
     """See `div`: the Function that it calls."""
 
-    def forward(self, x0: Array, x1: Array) -> Any:
+    def _forward(self, x0: Array, x1: Array) -> Any:
         if x0.dtype.kind not in "fc" and x1.dtype.kind not in "fc":
             x0, x1 = floating(x0), floating(x1)
-        return compute(operator.truediv, x0, x1)
+        return later(operator.truediv, x0, x1)
 
     def gradient(self, gy: Variable, i: int) -> Any:
         x0, x1 = self.inputs
@@ -397,8 +445,8 @@ class Pow(Function):
     def __init__(self, c: float) -> None:
         self.c = c
 
-    def forward(self, x: Array) -> Any:
-        return compute(operator.pow, x if isinstance(self.c, int) else floating(x), self.c)
+    def _forward(self, x: Array) -> Any:
+        return later(operator.pow, x if isinstance(self.c, int) else floating(x), self.c)
 
     def backward(self, gy: Variable) -> Any:
         (x,) = self.inputs
@@ -407,7 +455,7 @@ class Pow(Function):
 
 def _no_bool(x: Any) -> Any:
     """PyTorch's rules refuse to subtract masks; NumPy takes them as 0 and 1."""
-    return x.astype(np.int64) if x.dtype.kind == "b" else x
+    return later(rl.Tensor.to, x, rl.int64) if x.dtype.kind == "b" else x
 
 
 def add(x0: Operand | float, x1: Operand | float) -> Variable:

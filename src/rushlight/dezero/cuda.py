@@ -9,6 +9,7 @@ import numpy as np
 from .. import cuda as _cuda
 from ..core.tensor import wrap
 from ._arrays import is_cupy
+from ._bare import outside
 
 
 def __getattr__(name: str) -> Any:
@@ -39,9 +40,16 @@ def _data_of(x: Any) -> Any:
     return x.data if isinstance(x, Traced) else x
 
 
+def _kind_of(x: Any) -> Any:
+    """The array whose kind is asked for; its values are not."""
+    from ._traced import Traced
+
+    return x._data if isinstance(x, Traced) else x
+
+
 def get_array_module(x: Any) -> Any:
     """`cupy` for CuPy's arrays and Variables over them, `numpy` for everything else."""
-    if is_cupy(_data_of(x)):
+    if is_cupy(_kind_of(x)):
         import cupy
 
         return cupy
@@ -68,7 +76,7 @@ def as_cupy(x: Any) -> Any:
     if not _enabled():
         raise Exception("CuPy cannot be loaded. Install CuPy!")
     if isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
-        return wrap(x).to("cuda")._a
+        return outside(lambda: wrap(x).to("cuda")._a)
     import cupy
 
     return cupy.asarray(x)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data.resident import rows
 from . import cuda
+from ._bare import outside
 from .datasets import Dataset, OfFiles
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ class DataLoader:
         return self
 
     def __next__(self) -> tuple[Any, Any]:
+        return outside(self._next)
+
+    def _next(self) -> tuple[Any, Any]:
         if self.iteration >= self.max_iter:
             self.reset()
             raise StopIteration

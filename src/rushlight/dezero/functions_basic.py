@@ -9,8 +9,9 @@ import numpy as np
 import rushlight as rl
 
 from . import cuda, utils
-from ._arrays import common, compute, floating, tensor
-from .core import Function, Variable, as_variable
+from ._arrays import common, compute, floating, later, tensor
+from ._bare import aside
+from .core import Function, Variable, as_variable, own_constant
 
 if TYPE_CHECKING:
     from ..base.protocols import Array
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 class Sin(Function):
     """See `sin`: the Function that it calls."""
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.sin, floating(x))
+    def _forward(self, x: Array) -> Any:
+        return later(rl.sin, floating(x))
 
     def backward(self, gy: Variable) -> Any:
         return gy * cos(self.inputs[0])
@@ -32,8 +33,8 @@ class Sin(Function):
 class Cos(Function):
     """See `cos`: the Function that it calls."""
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.cos, floating(x))
+    def _forward(self, x: Array) -> Any:
+        return later(rl.cos, floating(x))
 
     def backward(self, gy: Variable) -> Any:
         return gy * -sin(self.inputs[0])
@@ -42,8 +43,8 @@ class Cos(Function):
 class Tanh(Function):
     """See `tanh`: the Function that it calls."""
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.tanh, floating(x))
+    def _forward(self, x: Array) -> Any:
+        return later(rl.tanh, floating(x))
 
     def backward(self, gy: Variable) -> Any:
         y = self.outputs[0]()
@@ -53,8 +54,8 @@ class Tanh(Function):
 class Exp(Function):
     """See `exp`: the Function that it calls."""
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.exp, floating(x))
+    def _forward(self, x: Array) -> Any:
+        return later(rl.exp, floating(x))
 
     def backward(self, gy: Variable) -> Any:
         return gy * self.outputs[0]()
@@ -63,8 +64,8 @@ class Exp(Function):
 class Log(Function):
     """See `log`: the Function that it calls."""
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.log, floating(x))
+    def _forward(self, x: Array) -> Any:
+        return later(rl.log, floating(x))
 
     def backward(self, gy: Variable) -> Any:
         return gy / self.inputs[0]
@@ -149,8 +150,8 @@ class Reshape(Function):
     def __init__(self, shape: int | tuple[int, ...]) -> None:
         self.shape = shape
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.reshape, x, self.shape)
+    def _forward(self, x: Array) -> Any:
+        return aside(lambda a: later(rl.reshape, a, self.shape), x)
 
     def backward(self, gy: Variable) -> Any:
         return reshape(gy, self.inputs[0].shape)
@@ -179,9 +180,9 @@ class Transpose(Function):
     def __init__(self, axes: tuple[int, ...] | None = None) -> None:
         self.axes = axes
 
-    def forward(self, x: Array) -> Any:
+    def _forward(self, x: Array) -> Any:
         axes = range(x.ndim)[::-1] if self.axes is None else self.axes
-        return compute(rl.permute, x, tuple(axes))
+        return aside(lambda a: later(rl.permute, a, tuple(axes)), x)
 
     def backward(self, gy: Variable) -> Any:
         if self.axes is None:
@@ -312,8 +313,8 @@ class Concat(Function):
     def __init__(self, axis: int) -> None:
         self.axis = axis
 
-    def forward(self, *xs: Array) -> Any:
-        return compute(_cat, *common(*xs), axis=self.axis)
+    def _forward(self, *xs: Array) -> Any:
+        return later(_cat, *common(*xs), axis=self.axis)
 
     def backward(self, gy: Variable) -> Any:
         gxs, begin = [], 0
@@ -353,8 +354,8 @@ class Sum(Function):
         self.axis = axis
         self.keepdims = keepdims
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.sum, x, self.axis, self.keepdims)
+    def _forward(self, x: Array) -> Any:
+        return later(rl.sum, x, self.axis, self.keepdims)
 
     def backward(self, gy: Variable) -> Any:
         shape = self.inputs[0].shape
@@ -383,8 +384,8 @@ class SumTo(Function):
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
 
-    def forward(self, x: Array) -> Any:
-        return utils.sum_to(x, self.shape)
+    def _forward(self, x: Array) -> Any:
+        return later(utils.adding_to(x.shape, self.shape), x)
 
     def backward(self, gy: Variable) -> Any:
         return broadcast_to(gy, self.inputs[0].shape)
@@ -411,8 +412,8 @@ class BroadcastTo(Function):
     def __init__(self, shape: int | tuple[int, ...]) -> None:
         self.shape = shape
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.broadcast_to, x, self.shape)
+    def _forward(self, x: Array) -> Any:
+        return aside(lambda a: later(rl.broadcast_to, a, self.shape), x)
 
     def backward(self, gy: Variable) -> Any:
         return sum_to(gy, self.inputs[0].shape)
@@ -463,9 +464,9 @@ mean = average
 class MatMul(Function):
     """See `matmul`: the Function that it calls."""
 
-    def forward(self, x: Array, W: Array) -> Any:
+    def _forward(self, x: Array, W: Array) -> Any:
         x, W = common(x, W)
-        return compute(rl.matmul, x, W)
+        return later(rl.matmul, x, W)
 
     def backward(self, gy: Variable) -> Any:
         x, W = self.inputs
@@ -500,8 +501,8 @@ class Max(Function):
         self.axis = axis
         self.keepdims = keepdims
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.amax, x, self._axes(), self.keepdims)
+    def _forward(self, x: Array) -> Any:
+        return later(rl.amax, x, self._axes(), self.keepdims)
 
     def _axes(self) -> Any:
         return () if self.axis is None else self.axis
@@ -510,15 +511,16 @@ class Max(Function):
         """Every element that is the extreme gets the gradient, ties included."""
         x = self.inputs[0]
         shape = utils.max_backward_shape(x, self.axis)
-        reached = compute(rl.eq, x.data, self.outputs[0]().data.reshape(shape))
-        return broadcast_to(reshape(gy, tuple(shape)), x.shape) * reached
+        y = self.outputs[0]()._data
+        reached = later(lambda x, y: x == y.reshape(shape), x._data, y)
+        return broadcast_to(reshape(gy, tuple(shape)), x.shape) * own_constant(reached)
 
 
 class Min(Max):
     """See `min`: the Function that it calls."""
 
-    def forward(self, x: Array) -> Any:
-        return compute(rl.amin, x, self._axes(), self.keepdims)
+    def _forward(self, x: Array) -> Any:
+        return later(rl.amin, x, self._axes(), self.keepdims)
 
 
 def max(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Variable:

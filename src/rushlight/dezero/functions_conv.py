@@ -8,7 +8,7 @@ import rushlight as rl
 
 from ..operators.layers.conv_kernels import conv_grad_input, conv_grad_weight
 from ..operators.layers.pool_kernels import max_pool_grad, pool_take
-from ._arrays import common, compute, floating
+from ._arrays import common, compute, floating, later
 from ._derived import Derived, real
 from .core import Function, Variable, as_variable
 from .functions_nn import linear
@@ -37,9 +37,9 @@ class Conv2d(Function):
         self.stride = pair(stride)
         self.pad = pair(pad)
 
-    def forward(self, x: Array, W: Array, b: Array | None) -> Any:
+    def _forward(self, x: Array, W: Array, b: Array | None) -> Any:
         x, W, b = common(floating(x), W, b)
-        return compute(nn.conv2d, x, W, b, self.stride, self.pad)
+        return later(nn.conv2d, x, W, b, self.stride, self.pad)
 
     def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
@@ -48,7 +48,7 @@ class Conv2d(Function):
             gx = deconv2d(gy, W, None, self.stride, self.pad, outsize=x.shape[2:])
         if self._wants(1):
             gW = Conv2DGradW(self)(x, gy)
-        if b.data is not None and self._wants(2):
+        if b._data is not None and self._wants(2):
             gb = gy.sum(axis=(0, 2, 3))
         return gx, gW, gb
 
@@ -90,7 +90,7 @@ class Deconv2d(Function):
         self.pad = pair(pad)
         self.outsize = outsize
 
-    def forward(self, x: Array, W: Array, b: Array | None) -> Any:
+    def _forward(self, x: Array, W: Array, b: Array | None) -> Any:
         x, W, b = common(floating(x), W, b)
         size: Any = self.outsize
         if size is None:
@@ -99,8 +99,8 @@ class Deconv2d(Function):
                 for n, k, s, p in zip(x.shape[2:], W.shape[2:], self.stride, self.pad)
             ]
         shape = (x.shape[0], W.shape[1], *pair(tuple(size)))
-        y = compute(conv_grad_input, x, W, x_shape=shape, **_how(self.stride, self.pad))
-        return y if b is None else compute(rl.add, y, b.reshape(1, -1, 1, 1))
+        y = later(conv_grad_input, x, W, x_shape=shape, **_how(self.stride, self.pad))
+        return y if b is None else later(lambda y, b: y + b.reshape(1, -1, 1, 1), y, b)
 
     def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
@@ -109,7 +109,7 @@ class Deconv2d(Function):
             gx = conv2d(gy, W, None, self.stride, self.pad)
         if self._wants(1):
             gW = Conv2DGradW(self)(gy, x)
-        if b.data is not None and self._wants(2):
+        if b._data is not None and self._wants(2):
             gb = gy.sum(axis=(0, 2, 3))
         return gx, gW, gb
 
@@ -149,10 +149,10 @@ class Conv2DGradW(Function):
         self.stride = conv2d.stride
         self.pad = conv2d.pad
 
-    def forward(self, x: Array, gy: Array) -> Any:
+    def _forward(self, x: Array, gy: Array) -> Any:
         x, gy = common(x, gy)
         how = _how(self.stride, self.pad)
-        return compute(conv_grad_weight, gy, x, w_shape=self.w_shape, **how)
+        return later(conv_grad_weight, gy, x, w_shape=self.w_shape, **how)
 
     def backward(self, ggW: Variable) -> Any:
         x, gy = self.inputs

@@ -13,10 +13,10 @@ from ..operators.matrix.matmul import mm_tn
 from ..runtime.thread import here
 from . import cuda
 from . import functions_basic as F
-from ._arrays import common, compute, floating, tensor
+from ._arrays import common, later, tensor
+from ._bare import outside
 from ._derived import Derived, match, real
-from ._traced import constant
-from .core import Config, Function, Variable, as_array, as_variable, over
+from .core import Config, Function, Variable, as_array, as_variable, over, own_constant
 
 if TYPE_CHECKING:
     from ..base.protocols import Array
@@ -31,9 +31,8 @@ nn = rl.nn.functional
 class Linear(Function):
     """See `linear`: the Function that it calls."""
 
-    def forward(self, x: Array, W: Array, b: Array | None = None) -> Any:
-        x, W, b = common(x, W, b)
-        return compute(nn.linear, x, W.T, b)  # rushlight's weight is (out, in)
+    def _forward(self, x: Array, W: Array, b: Array | None = None) -> Any:
+        return later(_linear, *common(x, W, b))
 
     def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
@@ -45,35 +44,40 @@ class Linear(Function):
         if self._wants(1):
             rows, g = (x, gy) if x.ndim == 2 else (_rows(x), _rows(gy))
             gW = F.matmul(rows.T, g)
-        if b.data is not None and self._wants(2):
+        if b._data is not None and self._wants(2):
             gb = F.sum_to(gy, b.shape)
         return gx, gW, gb
 
     def _of_arrays(self, gy: Any, x: Any, W: Any, b: Any) -> tuple:
         """The same where nobody differentiates it: no Function for every step on the way."""
         to_x, to_W, to_b = [not v._constant for v in self.inputs]
-        w, g = W.T, tensor(gy)
+        g = tensor(gy)
+        w = tensor(W).t() if to_x else None
         # Such a weight is what the device's own kernels take, and its gradient lies like it.
-        as_ours = w.flags.c_contiguous and linear_grads.joins(g)
-        if as_ours and to_W and to_b and b is not None and b.ndim == 1:
-            return _at_once(g, tensor(x), tensor(w) if to_x else None)
-        gx = over(compute(rl.mm, gy, w)) if to_x else None
+        as_ours = W.flags.f_contiguous and linear_grads.is_whole(g)
+        if as_ours and linear_grads.joins(g) and to_W and to_b and b is not None and b.ndim == 1:
+            return _at_once(g, tensor(x), w)
+        gx = None if w is None else over(rl.mm(g, w)._a)
         gW = None
         if to_W:
-            gW = over(compute(mm_tn, gy, x).T if as_ours else compute(rl.mm, x.T, gy))
+            t = tensor(x)
+            gW = over((mm_tn(g, t).t() if as_ours else rl.mm(t.t(), g))._a)
         if b is None or not to_b:
             return gx, gW, None
-        gb = compute(rl.sum, gy, 0) if b.ndim == 1 else F.sum_to(Variable(gy), b.shape)._data
-        return gx, gW, over(gb)
+        return gx, gW, over(g.sum(0)._a) if b.ndim == 1 else F.sum_to(over(gy), b.shape)
+
+
+def _linear(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    return nn.linear(x, w.t(), b)  # rushlight's weight is (out, in)
 
 
 def _at_once(gy: Tensor, x: Tensor, w: Tensor | None) -> tuple:
     """A linear layer's gradients by one op; that of the input is wanted when `w` is given."""
     if w is None:
         gw, gb = linear_grads(gy, x)
-        return None, over(gw._a.T), over(gb._a)
+        return None, over(gw.t()._a), over(gb._a)
     gx, gw, gb = linear_all_grads(gy, x, w)
-    return over(gx._a), over(gw._a.T), over(gb._a)
+    return over(gx._a), over(gw.t()._a), over(gb._a)
 
 
 def _rows(x: Variable) -> Any:
@@ -380,8 +384,11 @@ def accuracy(y: Operand, t: Operand) -> Variable:
         variable(0.5)
     """
     y, t = as_variable(y), as_variable(t)
-    predicted = y.data.argmax(axis=1).reshape(t.shape)
-    return Variable(as_array((predicted == t.data).mean()))
+    return over(outside(_accuracy, y._data, t._data))
+
+
+def _accuracy(y: Any, t: Any) -> Any:
+    return as_array((y.argmax(axis=1).reshape(t.shape) == t).mean())
 
 
 # -- dropout, normalisation, embedding ------------------------------------------------------------
@@ -406,8 +413,8 @@ def dropout(x: Operand, dropout_ratio: float = 0.5) -> Variable:
         return x
     xp = cuda.get_array_module(x)
     kept = xp.random.rand(*x.shape) > dropout_ratio
-    dtype = floating(x.data[:0] if x.ndim else x.data).dtype
-    return x * constant(Variable, as_array(kept / (1.0 - dropout_ratio)).astype(dtype))
+    dtype = np.dtype(np.float64) if x.dtype.kind in "iub" else x.dtype
+    return x * own_constant(as_array(kept / (1.0 - dropout_ratio)).astype(dtype))
 
 
 class BatchNorm(Derived):
@@ -425,6 +432,8 @@ class BatchNorm(Derived):
         variable([[-1.]
                   [ 1.]])
     """
+
+    _waits = False  # it changes arrays that belong to whoever calls it
 
     def __init__(self, mean: Array, var: Array, decay: float, eps: float) -> None:
         self.avg_mean = mean.data if isinstance(mean, Variable) else mean

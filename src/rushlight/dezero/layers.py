@@ -11,6 +11,7 @@ import numpy as np
 from ..io.npz import read_npz, write_npz
 from . import cuda
 from . import functions as F
+from ._bare import outside
 from .core import Parameter, Variable
 from .utils import pair
 
@@ -96,16 +97,16 @@ class Layer:
         self.to_cpu()
         found: dict[str, Any] = {}
         self._flatten_params(found)
-        arrays = {key: p.data for key, p in found.items() if p.data is not None}
+        arrays = {key: p._data for key, p in found.items() if p._data is not None}
         target = path if path.endswith(".npz") else path + ".npz"
-        write_npz(target, arrays)
+        outside(write_npz, target, arrays)
 
     def load_weights(self, path: str) -> None:
         """Take over the Parameters of a .npz file, ours or the original DeZero's."""
         found: dict[str, Any] = {}
         self._flatten_params(found)
         for param, array in zip(found.values(), read_npz(path, list(found))):
-            param.data = array
+            param._data = array
 
 
 def _reference(value: object) -> Any:
@@ -121,6 +122,13 @@ def _random(
 ) -> Any:
     """Normal numbers of variance 1 / fan_in, drawn by np.random."""
     return xp.random.randn(*shape).astype(dtype) * xp.asarray(np.sqrt(1 / fan_in), dtype)
+
+
+def _made(a: np.ndarray, name: str) -> Parameter:
+    """A Parameter over an array that nobody else has."""
+    made = Parameter(None, name=name)
+    made._data = a
+    return made
 
 
 class Weight(Parameter):
@@ -140,7 +148,7 @@ class Weight(Parameter):
 
     def to_gpu(self) -> None:
         if isinstance(self._data, np.ndarray):
-            self._data = np.asfortranarray(self._data)
+            self._data = outside(np.asfortranarray, self._data)
         super().to_gpu()
 
 
@@ -173,15 +181,15 @@ class Linear(Layer):
         self.W: Parameter = Weight(None, name="W")
         if in_size is not None:
             self._init_W()
-        self.b = None if nobias else Parameter(np.zeros(out_size, dtype=dtype), name="b")
+        self.b = None if nobias else _made(np.zeros(out_size, dtype=dtype), "b")
 
     def _init_W(self, xp: ArrayModule = np) -> None:
         shape = (self.in_size, self.out_size)
         drawn = _random(shape, self.in_size, self.dtype, xp)
-        self.W.data = drawn if xp is np else xp.ascontiguousarray(drawn.T).T  # see Weight
+        self.W._data = drawn if xp is np else xp.ascontiguousarray(drawn.T).T  # see Weight
 
     def forward(self, x: Operand) -> Any:
-        if self.W.data is None:
+        if self.W._data is None:
             self.in_size = x.shape[1]
             self._init_W(cuda.get_array_module(x))
         return F.linear(x, self.W, self.b)
@@ -223,18 +231,18 @@ class Conv2d(Layer):
         self.W = Parameter(None, name="W")
         if in_channels is not None:
             self._init_W()
-        self.b = None if nobias else Parameter(np.zeros(out_channels, dtype=dtype), name="b")
+        self.b = None if nobias else _made(np.zeros(out_channels, dtype=dtype), "b")
 
     def _init_W(self, xp: ArrayModule = np) -> None:
         kh, kw = pair(self.kernel_size)
         shape = self._shape() + (kh, kw)
-        self.W.data = _random(shape, self.in_channels * kh * kw, self.dtype, xp)
+        self.W._data = _random(shape, self.in_channels * kh * kw, self.dtype, xp)
 
     def _shape(self) -> tuple[int, ...]:
         return self.out_channels, self.in_channels
 
     def forward(self, x: Operand) -> Any:
-        if self.W.data is None:
+        if self.W._data is None:
             self.in_channels = x.shape[1]
             self._init_W(cuda.get_array_module(x))
         return self._apply(x)
@@ -349,7 +357,7 @@ class EmbedID(Layer):
 
     def __init__(self, in_size: int, out_size: int) -> None:
         super().__init__()
-        self.W = Parameter(np.random.randn(in_size, out_size).astype(np.float32), name="W")
+        self.W = _made(np.random.randn(in_size, out_size).astype(np.float32), "W")
 
     def __call__(self, x: Operand) -> Any:
         return F.embed_id(x, self.W)
@@ -378,10 +386,10 @@ class BatchNorm(Layer):
             (self.avg_mean, xp.zeros), (self.avg_var, xp.ones),
             (self.gamma, xp.ones), (self.beta, xp.zeros),
         ):  # fmt: skip
-            if param.data is None:
-                param.data = make(x.shape[1], dtype=x.dtype)
+            if param._data is None:
+                param._data = make(x.shape[1], dtype=x.dtype)
 
     def __call__(self, x: Operand) -> Any:
-        if self.avg_mean.data is None:
+        if self.avg_mean._data is None:
             self._init_params(x)
-        return F.batch_nrom(x, self.gamma, self.beta, self.avg_mean.data, self.avg_var.data)
+        return F.batch_nrom(x, self.gamma, self.beta, self.avg_mean._data, self.avg_var._data)

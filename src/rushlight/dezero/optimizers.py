@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -11,11 +12,14 @@ import numpy as np
 
 import rushlight as rl
 
+from ..base.dtypes import from_np
 from ..operators import update
 from ..runtime.door import Kernel, run
+from ..runtime.thread import here
 from . import cuda
-from ._arrays import compute
-from .core import Parameter, Variable
+from ._arrays import later
+from ._bare import outside, own, to_be_changed
+from .core import Parameter, Variable, over
 
 if TYPE_CHECKING:
     from ..base.array_module import ArrayModule
@@ -51,6 +55,13 @@ class Optimizer:
 
     def update(self) -> None:
         """Run the hooks, then change every Parameter that has a gradient."""
+        tracer = here.tracer
+        if tracer is None:
+            self._update()
+        else:
+            tracer.step(_update, None, self, (), {})
+
+    def _update(self) -> None:
         params = [p for p in self.target.params() if p.grad is not None]
         for hook in self.hooks:
             hook(params)
@@ -67,6 +78,11 @@ class Optimizer:
     def add_hook(self, f: Callable[[list[Any]], None]) -> None:
         """Have `f(params)` called before each update."""
         self.hooks.append(f)
+
+
+def _update(step: None, optimizer: Optimizer, args: tuple, kwargs: dict[str, Any]) -> None:
+    """One step, as the tracer of hot loops calls it: an iteration mostly ends with it."""
+    optimizer._update()
 
 
 class _Fused(Optimizer):
@@ -94,25 +110,40 @@ class _Fused(Optimizer):
             self._step(params)
 
     def _step(self, params: list[Any]) -> None:
-        arrays = [p.data for p in params]
-        grads = [p.grad.data for p in params]
+        to_be_changed(params)
+        arrays = [p._data for p in params]
+        grads = [own(p.grad._data) for p in params]
         if any(g.dtype != a.dtype for g, a in zip(grads, arrays)):
-            grads = [g.astype(a.dtype, copy=False) for g, a in zip(grads, arrays)]
-        held = [self._states_of(p) for p in params] if self.states else []
+            grads = [g if g.dtype == a.dtype else _as(g, a) for g, a in zip(grads, arrays)]
+        held = self._held(params) if self.states else []
         states = [h[i] for i in range(self.states) for h in held]
         hyper = np.array(self.numbers())
         operands = (hyper, *arrays, *grads, *states)
         run(self.kernel, arrays[0].__class__, operands, {"n": len(params), **self.flags})
 
+    def _held(self, params: list[Any]) -> list[list[Any]]:
+        """The states of all Parameters; those that are new, or have moved, get them at once."""
+        known = self._state
+        for p in params:
+            held = known.get(p)
+            if held is None or held[0].__class__ is not p._data.__class__:
+                return outside(lambda: [self._states_of(p) for p in params])
+        return [known[p] for p in params]
+
     def _states_of(self, param: Variable) -> list[Any]:
         held = self._state.get(param)
         if held is None:
-            zeros = [compute(rl.zeros_like, param.data) for _ in range(self.states)]
+            zeros = [later(rl.zeros_like, param._data) for _ in range(self.states)]
             held = self._state[param] = zeros
-        elif held and held[0].__class__ is not param.data.__class__:  # the model has moved
+        elif held[0].__class__ is not param._data.__class__:  # the model has moved
             move = cuda.as_cupy if cuda.get_array_module(param) is not np else cuda.as_numpy
             held = self._state[param] = [move(h) for h in held]
         return held
+
+
+def _as(g: Any, a: Any) -> Any:
+    """A gradient in the dtype of its Parameter."""
+    return later(rl.Tensor.to, g, from_np(a.dtype))
 
 
 class SGD(_Fused):
@@ -325,7 +356,10 @@ class WeightDecay:
 
     def __call__(self, params: list[Any]) -> None:
         for p in params:  # a new array: several Parameters may share one gradient
-            p.grad = Variable(p.grad.data + p.data * float(self.rate))
+            p.grad = over(later(self._added, p.grad._data, p._data))
+
+    def _added(self, g: rl.Tensor, p: rl.Tensor) -> rl.Tensor:
+        return g + p * float(self.rate)
 
 
 class ClipGrad:
@@ -351,11 +385,16 @@ class ClipGrad:
         self.max_norm = max_norm
 
     def __call__(self, params: list[Any]) -> None:
-        total = math.sqrt(sum([float((p.grad.data**2).sum()) for p in params]))
+        total = math.sqrt(sum(outside(_squares, [p.grad._data for p in params])))
         rate = float(self.max_norm / (total + 1e-6))
         if rate < 1:
             for p in params:
-                p.grad = Variable(p.grad.data * rate)
+                p.grad = over(later(operator.mul, p.grad._data, rate))
+
+
+def _squares(arrays: list[Any]) -> list[float]:
+    """The sum of each array's squares."""
+    return [float((a**2).sum()) for a in arrays]
 
 
 class FreezeParam:

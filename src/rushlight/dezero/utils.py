@@ -91,10 +91,15 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Any:
 
     As in the original the other axes are not compared with `shape`: they stay as they are.
     """
-    lead = x.ndim - len(shape)
+    return compute(adding_to(x.shape, shape), x)
+
+
+def adding_to(before: tuple[int, ...], shape: tuple[int, ...]) -> Callable[[Any], Any]:
+    """The function that does so for a tensor of the shape `before`."""
+    lead = len(before) - len(shape)
     axes = (*range(lead), *[lead + i for i, n in enumerate(shape) if n == 1])
-    left = (*[1 if lead + i in axes else n for i, n in enumerate(x.shape[lead:])],)
-    return compute(lambda t: t.sum(axes).reshape(left) if axes else t, x)
+    left = (*[1 if lead + i in axes else n for i, n in enumerate(before[lead:])],)
+    return lambda t: t.sum(axes).reshape(left) if axes else t
 
 
 def reshape_sum_backward(

@@ -135,5 +135,5 @@ class Hearing(Matching):
     def _drop_shown(self) -> None:
         """Drop paths that read memory which the user can change by NumPy from now on."""
         self.exposure = exposed.version
-        for path in [p for p in self.paths if not p.roots.isdisjoint(exposed.roots)]:
+        for path in [p for p in self.paths if not exposed.roots.keys().isdisjoint(p.roots)]:
             self._drop(path)
