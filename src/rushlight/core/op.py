@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from importlib import import_module
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from .gradients.node import (  # noqa: F401 - FREED is asked for here
     Plan,
     code_of,
 )
-from .gradients.tape import numbers
+from .gradients.tape import AccumulateGrad, Node, Pass, both, numbers
 from .modes import switches
 from .tensor import Tensor, tensor_over
 from .views import current_edge, extra, mark_view
@@ -332,6 +333,7 @@ def _inference_error() -> RuntimeError:
 # What the C extension has, too: (class, method).
 IN_C = (
     (Op, "__call__"), (Op, "pair"), (OpNode, "input"), (OpNode, "output"), (OpNode, "apply"), (Tensor, "__hash__"),
+    (Pass, "run"),
 )  # fmt: skip
 IN_PYTHON = tuple([getattr(cls, name) for cls, name in IN_C])
 
@@ -346,6 +348,7 @@ def _quicken() -> Any:
     methods = native.quicken(
         Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
     )  # fmt: skip
+    methods += (native.walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop),)
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)
     native.follow(PARTS | WHOLE, TRACED)

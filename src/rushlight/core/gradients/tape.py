@@ -151,7 +151,7 @@ def both(held: Any, g: Any) -> Any:
     return g + held if getattr(held, "is_sparse", False) else held + g
 
 
-class _Pass:
+class Pass:
     """One backward pass: gradients on their way, the nodes that wait for them, the leaves."""
 
     def __init__(self, keep: bool, targets: dict[tuple[int, int], Any] | None, only: set | None):
@@ -194,6 +194,7 @@ class _Pass:
                 arriving[index] = g if held is None else both(held, g)
 
     def run(self) -> None:
+        """Walk the nodes that wait, newest first; native/walk.c is the same in C, where nothing is collected."""
         heap, waiting, keep = self.heap, self.waiting, self.keep
         while heap:
             seq = -heappop(heap)
@@ -202,11 +203,7 @@ class _Pass:
                 run_pre_hooks(node, gs)
             if self.targets is not None and self._caught(node, gs):
                 continue
-            results = watched(node, gs) if switches.anomaly else node.apply(gs)
-            if node.hooks:
-                results = run_hooks(node, results, gs)
-            if switches.anomaly:
-                check_nan(node, results)
+            results = self._applied(node, gs)
             if not keep:
                 node.release()
             del gs
@@ -215,6 +212,21 @@ class _Pass:
             if self.hooked and self.only is None:
                 self._finish_ready(node)
         self._finish()
+
+    def answer(self, node: Node, gs: list[Any]) -> Sequence[Any]:
+        """The gradients of a node's inputs, with what hooks and anomaly mode make of them."""
+        if node.pre_hooks:
+            run_pre_hooks(node, gs)
+        return self._applied(node, gs)
+
+    @staticmethod
+    def _applied(node: Node, gs: list[Any]) -> Sequence[Any]:
+        results = watched(node, gs) if switches.anomaly else node.apply(gs)
+        if node.hooks:
+            results = run_hooks(node, results, gs)
+        if switches.anomaly:
+            check_nan(node, results)
+        return results
 
     def _caught(self, node: Node, gs: list[Any]) -> bool:
         """Store gradients that the caller asked for; True if the walk need not go below this node."""
@@ -336,7 +348,7 @@ def _backward(
     if here.uses is not None:
         for uses in here.uses:
             uses.look(roots, only, create_graph)
-    walk = _Pass(keep_graph or here.graphs_kept, targets, only)
+    walk = Pass(keep_graph or here.graphs_kept, targets, only)
     before = here.state  # `swap`, without its calls: small networks are bound by the host
     here.state = before & ~_MODES | (GRAD if create_graph else 0)
     outermost = here.walk is None
@@ -382,7 +394,7 @@ def _measured() -> int:
     for _ in range(8):  # the interpreter rewrites code that runs again, and might borrow more
         node.apply([object()])
         counts.append(probe.count)
-        walk = _Pass(False, None, None)
+        walk = Pass(False, None, None)
         walk.leaves[node] = object()
         walk._finish()
         counts.append(probe.count)

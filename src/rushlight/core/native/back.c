@@ -106,7 +106,7 @@ static int place(PyObject *node, PyObject *results, PyObject *at, PyObject *g)
 }
 
 /* OpNode.apply */
-static PyObject *node_apply(PyObject *node, PyObject *gs)
+PyObject *node_apply(PyObject *node, PyObject *gs)
 {
     PyObject *calls = SLOT(SLOT(node, n_plan), p_calls);
     Py_ssize_t count = PyObject_Size(SLOT(node, n_edges));

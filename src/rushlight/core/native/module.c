@@ -1,6 +1,6 @@
 /* The extension: finds the slots of Tensor, Op, OpNode and Plan, and gives Python the methods in C.
  *
- * call.c calls ops, cast.c casts for them, views.c marks views, back.c goes back through their nodes, columns.c reads what an optimiser needs of its parameters.
+ * call.c calls ops, cast.c casts for them, views.c marks views, back.c goes back through their nodes, walk.c from one to the next, columns.c reads what an optimiser needs of its parameters.
  */
 #include "slots.h"
 
@@ -108,6 +108,7 @@ static PyObject *follow(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"follow", follow, METH_VARARGS, "follow(PARTS, TRACED): let calls give their kernels to a tracer where these bits say so."},
     {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output, OpNode.apply and Tensor.__hash__ in C."},
+    {"walk", walk, METH_VARARGS, "walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop) -> Pass.run in C."},
     {"know_views", know_views, METH_VARARGS, "know_views(Extra, refresh_view): before `quicken`, which calls for them."},
     {"mark_view", (PyCFunction)(void (*)(void))mark_one_view, METH_FASTCALL, "mark_view(tensor, source, op, attrs): see core/views.py."},
     {"can_view", (PyCFunction)(void (*)(void))can_view, METH_FASTCALL, "can_view(array, shape): see operators/shape/views.py."},
@@ -139,7 +140,8 @@ int intern(const Name *names, size_t count)
 PyMODINIT_FUNC PyInit__call(void)
 {
     const Name names[] = {{&s_dtype, "dtype"}, {&s_kind, "kind"}, {&s_shape, "shape"}};
-    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0 || name_cast() < 0)
+    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0 || name_cast() < 0 ||
+        name_walk() < 0)
         return NULL;
     empty = PyTuple_New(0);
     return empty == NULL ? NULL : PyModule_Create(&definition);

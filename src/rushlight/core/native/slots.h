@@ -61,7 +61,12 @@ int name_views(void);
 /* back.c: how a node answers */
 extern PyObject *python_input, *python_output;
 extern PyMethodDef node_methods[3]; /* OpNode.input, output, apply */
+PyObject *node_apply(PyObject *node, PyObject *gs);
 int name_back(void);
+
+/* walk.c: how a backward pass goes from node to node */
+PyObject *walk(PyObject *module, PyObject *args);
+int name_walk(void);
 
 /* columns.c: what an optimiser reads and raises */
 PyObject *columns(PyObject *module, PyObject *const *args, Py_ssize_t n);
