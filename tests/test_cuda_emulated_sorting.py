@@ -1,4 +1,4 @@
-"""Sort, topk, kthvalue and CTC loss through the CUDA backend, with its kernels compiled for the host."""
+"""Order, CTC loss and resized axes through the CUDA backend, with its kernels compiled for the host."""
 
 from __future__ import annotations
 
@@ -15,3 +15,9 @@ def test_order_on_the_emulated_gpu_equals_the_cpus() -> None:
 def test_ctc_on_the_emulated_gpu_equals_the_cpus() -> None:
     """Lengths of all kinds, repeated labels, targets that are too long, several states for a thread."""
     runs_on_the_emulated_gpu("emulated_ctc.py")
+
+
+@needs_compiler
+def test_resized_axes_on_the_emulated_gpu_equal_the_cpus() -> None:
+    """Every kind of table and its transposed one, one axis and two at once, channels last, any alignment."""
+    runs_on_the_emulated_gpu("emulated_resample.py")

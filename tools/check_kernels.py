@@ -131,6 +131,7 @@ FAMILIES = {
     "cross_entropy": [{"LABEL": "i64", "WIDE": 0}, {"LABEL": "i64", "WIDE": 1}],
     "rotary": [{}],
     "ctc": [{"PER": 1}, {"PER": 4}],
+    "resample": [{"IX": "int", "VW": 2, "UNIT": "bytes_16"}, {"IX": "i64", "VW": 1, "UNIT": "u8"}],
     "embedding_add": [{"LABEL": "i64"}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
     "foreach": [{"MAXT": 16, "ORDER": order} for order in (0, 1, 2)],

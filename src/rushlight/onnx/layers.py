@@ -66,21 +66,30 @@ def _adaptive_max_pool(s: Site) -> list[str]:
 
 @writes("resample_axis")
 def _resample(s: Site) -> str:
+    return _resampled(s, s.x(), s.fixed("axis") % s.rank, s.fixed("plan"))
+
+
+@writes("resample_plane")
+def _resample_plane(s: Site) -> str:
+    rows, columns = s.fixed("plans")
+    return _resampled(s, _resampled(s, s.x(), s.rank - 2, rows), s.rank - 1, columns)
+
+
+def _resampled(s: Site, x: str, axis: int, plan: Any) -> str:
     """Every output position is a weighted sum of input positions: a product with a matrix, or a choice."""
     from ..operators.image.resample_kernels import taps
 
-    axis, plan = s.fixed("axis") % s.rank, s.fixed("plan")
     if plan.kind == "mean" and plan.out == 1 and not s.attrs["flip"]:
-        return s.g.reduce("ReduceMean", s.x(), [axis], True)
+        return s.g.reduce("ReduceMean", x, [axis], True)
     index, weight = taps(plan, s.attrs["flip"])
     if weight is None:
-        return s.node("Gather", s.x(), s.g.constant(index[0].astype(np.int64)), axis=axis)
+        return s.node("Gather", x, s.g.constant(index[0].astype(np.int64)), axis=axis)
     matrix = np.zeros((plan.size, index.shape[1]), np.float64)
     for row, factor in zip(index, weight):
         np.add.at(matrix, (row, np.arange(index.shape[1])), factor)
     turn = [d for d in range(s.rank) if d != axis] + [axis]
     back = [turn.index(d) for d in range(s.rank)]
-    made = s.node("MatMul", s.g.transpose(s.x(), turn), s.g.constant(matrix.astype(s.dtypes[0])))
+    made = s.node("MatMul", s.g.transpose(x, turn), s.g.constant(matrix.astype(s.dtypes[0])))
     return s.g.transpose(made, back)
 
 

@@ -12,7 +12,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.pool_adaptive import averaged
-from .resample_kernels import Plan, resample_axis, resample_bytes
+from .resample_kernels import Plan, resample_axis, resample_bytes, resample_plane
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
@@ -174,15 +174,24 @@ def _resized(
     resample: Op = resample_axis,
 ) -> Tensor:
     kind = _KINDS.get(mode, mode)
-    result = x
-    for i, m in reversed(list(enumerate(out))) if resample is resample_bytes else enumerate(out):
+    steps: list[tuple[int, Plan]] = []
+    for i, m in enumerate(out):
         n = x._a.shape[2 + i]
         step = _step(n, m, None if scales is None else scales[i], align)
         # PyTorch's trilinear mode ignores the scale of an axis whose size stays the same.
         if n == m and (step == 1.0 or mode == "trilinear"):
             continue
-        plan = Plan("smooth-" + kind if antialias else kind, n, m, step, align)
-        result = resample(result, axis=2 + i, plan=plan, flip=False)
+        steps.append((2 + i, Plan("smooth-" + kind if antialias else kind, n, m, step, align)))
+    result = x
+    if resample is resample_bytes:
+        steps.reverse()
+    elif [axis for axis, _ in steps[-2:]] == [x.ndim - 2, x.ndim - 1] and resample_plane.is_whole(
+        x
+    ):
+        result = resample_plane(x, plans=(steps[-2][1], steps[-1][1]), flip=False)
+        del steps[-2:]
+    for axis, plan in steps:
+        result = resample(result, axis=axis, plan=plan, flip=False)
     return result.clone() if result is x else result
 
 

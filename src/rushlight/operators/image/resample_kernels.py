@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ..made_of.constants import table
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -28,6 +29,11 @@ class Plan(NamedTuple):
     def table(self, flip: bool) -> tuple[np.ndarray, np.ndarray | None, bool]:
         """`taps` as the native engine reads them, and whether weights of 0 only fill the table."""
         return _narrow(self, flip)
+
+    def exact(self, flip: bool) -> np.ndarray | None:
+        """The weights of `table` in float64."""
+        weight = taps(self, flip)[1]
+        return None if weight is None else np.ascontiguousarray(weight, np.float64)
 
 
 @lru_cache(maxsize=256)
@@ -186,16 +192,17 @@ def _resample_axis(xp: ArrayModule, x: Array, *, axis: int, plan: Plan, flip: bo
     """Every output position is a weighted sum of a few input positions along `axis`."""
     index, weight = taps(plan, flip)
     if weight is None:
-        return x.take(xp.asarray(index[0]), axis=axis)
+        return x.take(table(xp, index[0]), axis=axis)
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     shape = (-1,) + (1,) * (x.ndim - 1 - axis)
     total: Any = None
     for row, factor in zip(index, weight):
-        factors = xp.asarray(factor.astype(wide.real.dtype)).reshape(shape)
-        term = wide.take(xp.asarray(row), axis=axis)
+        factors = table(xp, factor.astype(wide.real.dtype)).reshape(shape)
+        term = wide.take(table(xp, row), axis=axis)
         term *= factors
         if plan.kind not in _WEIGHED and (factor == 0).any():  # a filler: its 0 * inf would be NaN
-            term[(slice(None),) * axis + (xp.asarray(factor == 0),)] = 0
+            fillers = table(xp, np.flatnonzero(factor == 0))
+            term[(slice(None),) * axis + (fillers,)] = 0
         if total is None:
             total = term
         else:
@@ -231,6 +238,27 @@ resample_axis = Op(
 resample_axis.derivative(
     x=lambda g, axis, plan, flip: resample_axis(g, axis=axis, plan=plan, flip=not flip)
 )
+
+
+def _resample_plane(xp: ArrayModule, x: Array, *, plans: tuple[Plan, Plan], flip: bool) -> Any:
+    """The last two axes, each by its plan."""
+    rows, columns = plans
+    made = _resample_axis(xp, x, axis=x.ndim - 2, plan=rows, flip=flip)
+    return _resample_axis(xp, made, axis=x.ndim - 1, plan=columns, flip=flip)
+
+
+def _plane_meta(x: Shaped, *, plans: tuple[Plan, Plan], flip: bool) -> tuple:
+    return (*x.shape[:-2], *[p.size if flip else p.out for p in plans]), x.dtype
+
+
+# Used only if the device has a body of its own.
+resample_plane = Op(
+    _resample_plane,
+    "resample_plane",
+    grad_name=lambda attrs: _NODE_NAMES[attrs["plans"][1].kind],
+    meta=_plane_meta,
+)
+resample_plane.derivative(x=lambda g, plans, flip: resample_plane(g, plans=plans, flip=not flip))
 
 
 # -- bytes --------------------------------------------------------------------------------------

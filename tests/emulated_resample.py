@@ -1,0 +1,87 @@
+"""Resized and padded axes on the emulated GPU, beside NumPy; run by test_cuda_emulated_sorting.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import emulated_capture
+import numpy as np
+
+import rushlight as rl
+from rushlight.operators.image.resample_kernels import Plan
+from rushlight.runtime.cuda.bodies.layers import resample
+from rushlight.runtime.devices import overrides
+from rushlight.runtime.door import KERNELS
+
+random = np.random.default_rng(0)
+PLANS = (
+    Plan("nearest", 5, 9, 5 / 9), Plan("nearest-exact", 9, 4, 9 / 4), Plan("linear", 5, 10, 0.5),
+    Plan("linear", 9, 4, 9 / 4), Plan("linear", 5, 8, 4 / 7, True), Plan("cubic", 6, 11, 6 / 11),
+    Plan("mean", 7, 3), Plan("smooth-linear", 12, 5, 12 / 5), Plan("smooth-cubic", 12, 5, 12 / 5),
+    Plan("reflect", 6, 10, shift=2), Plan("replicate", 4, 9, shift=3), Plan("circular", 5, 9, shift=2),
+)  # fmt: skip
+
+
+def on_gpu(a: np.ndarray) -> Any:
+    return rl.tensor(a).to("cuda")._a
+
+
+def near(there: Any, here: np.ndarray) -> None:
+    assert there.dtype == here.dtype and there.shape == here.shape
+    host = emulated_capture.on_host(there).copy()
+    np.testing.assert_allclose(host, here, rtol=2e-5, atol=2e-5)
+
+
+def both_ways(name: str, shape: Any, kind: Any, **how: Any) -> None:
+    for flip in (False, True):
+        x = (random.standard_normal(shape(flip)) * 9).astype(kind)
+        if np.dtype(kind).kind == "f":
+            x.reshape(-1)[-1] = np.inf
+        with np.errstate(all="ignore"):
+            here = KERNELS[name].generic(np, x, flip=flip, **how)
+        near(overrides("cuda")[name](on_gpu(x), flip=flip, **how), here)
+
+
+for plan in PLANS:
+    for kind in (np.float32, np.float64) if plan is PLANS[2] else (np.float32,):
+        for lead, trail in (((2, 3), ()), ((2,), (4,)), ((), (3, 2))):
+            both_ways(
+                "resample_axis", lambda f: (*lead, plan.out if f else plan.size, *trail), kind,
+                axis=len(lead), plan=plan,
+            )  # fmt: skip
+for one, two in ((2, 3), (5, 2), (0, 1), (6, 7), (0, 2), (8, 8), (9, 11)):
+    pair = (PLANS[one], PLANS[two])
+    both_ways(
+        "resample_plane",
+        lambda f: (2, 3, *[p.out if f else p.size for p in pair]),
+        np.float32,
+        plans=pair,
+    )
+x = random.integers(0, 99, (3, 5, 2)).astype(np.uint8)
+near(
+    overrides("cuda")["resample_axis"](on_gpu(x), axis=1, plan=PLANS[0], flip=False),
+    KERNELS["resample_axis"].generic(np, x, axis=1, plan=PLANS[0], flip=False),
+)
+x = random.standard_normal((2, 5, 9, 4)).astype(np.float32)  # channels last
+for name, how in (
+    ("resample_axis", {"axis": 2, "plan": PLANS[2]}), ("resample_axis", {"axis": 1, "plan": Plan("mean", 4, 3)}),
+    ("resample_plane", {"plans": (PLANS[2], PLANS[3])}), ("resample_plane", {"plans": (PLANS[0], PLANS[1])}),
+):  # fmt: skip
+    turned = x.transpose(0, 3, 1, 2)
+    here = KERNELS[name].generic(np, turned, flip=False, **how)
+    near(overrides("cuda")[name](on_gpu(x).transpose(0, 3, 1, 2), flip=False, **how), here)
+# Elements counted by 64 bits; an array that begins in the middle of a word.
+resample._MANY = 0
+both_ways("resample_axis", lambda f: (2, 10 if f else 5, 3), np.float32, axis=1, plan=PLANS[2])
+x = random.standard_normal(1 + 5 * 8).astype(np.float32)
+near(
+    overrides("cuda")["resample_axis"](
+        on_gpu(x)[1:].reshape(5, 8), axis=0, plan=PLANS[2], flip=False
+    ),
+    KERNELS["resample_axis"].generic(np, x[1:].reshape(5, 8), axis=0, plan=PLANS[2], flip=False),
+)
+print("equal")
