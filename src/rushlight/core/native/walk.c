@@ -9,7 +9,7 @@ static PyTypeObject *base_type, *leaf_type; /* Node and AccumulateGrad */
 static Py_ssize_t l_post;
 static PyObject *freed, *both, *push, *pop, *python_run;
 static PyObject *s_heap, *s_waiting, *s_leaves, *s_keep, *s_targets, *s_only, *s_hooked, *s_apply, *s_release, *s_answer,
-    *s_finish, *s_ready, *s_count, *s_anomaly;
+    *s_finish, *s_ready, *s_count, *s_anomaly, *s_edges;
 
 typedef struct {
     PyObject *self, *heap, *waiting, *leaves, *only; /* new references; `only` may be None */
@@ -196,8 +196,13 @@ static int visit(Walk *w)
         return -1;
     PyObject *node = Py_NewRef(PyTuple_GET_ITEM(entry, 0)), *gs = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
     Py_DECREF(entry); /* the gradients' only owner is the list */
-    PyObject *results = answer(w, node, gs);
-    int status = results == NULL || (!w->keep && release(node) < 0) ? -1 : send_all(w, SLOT(node, n_edges), results);
+    PyObject *results = answer(w, node, gs), *edges = NULL;
+    int status = results == NULL || (!w->keep && release(node) < 0) ? -1 : 0;
+    if (status == 0) { /* DeZero's nodes find their edges when they are asked for them */
+        edges = SLOT(node, n_edges) == NULL ? PyObject_GetAttr(node, s_edges) : Py_NewRef(SLOT(node, n_edges));
+        status = edges == NULL ? -1 : send_all(w, edges, results);
+    }
+    Py_XDECREF(edges);
     Py_XDECREF(results);
     if (status == 0 && w->only == Py_None) {
         int hooked = truth_of(w->self, s_hooked);
@@ -261,7 +266,7 @@ int name_walk(void)
         {&s_heap, "heap"},       {&s_waiting, "waiting"}, {&s_leaves, "leaves"},   {&s_keep, "keep"},
         {&s_targets, "targets"}, {&s_only, "only"},       {&s_hooked, "hooked"},   {&s_apply, "apply"},
         {&s_release, "release"}, {&s_answer, "answer"},   {&s_finish, "_finish"},  {&s_ready, "_finish_ready"},
-        {&s_count, "n_outputs"}, {&s_anomaly, "anomaly"},
+        {&s_count, "n_outputs"}, {&s_anomaly, "anomaly"},  {&s_edges, "edges"},
     };
     return intern(names, sizeof names / sizeof *names);
 }
