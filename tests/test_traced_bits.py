@@ -10,6 +10,8 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
+from rushlight.capture.loops import hearing
+from rushlight.capture.loops.path import Path
 from rushlight.nn import functional as F
 from traced import both
 
@@ -130,6 +132,21 @@ OPTIMISERS = {
 @pytest.mark.parametrize("rule", OPTIMISERS)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_traced_loop_has_the_bits_of_an_eager_one(name: str, rule: str, device: str) -> None:
+    train(name, rule, device)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_same_without_kernels_that_have_to_be_compiled(
+    name: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a script that has not asked."""
+    if device == "cpu":
+        pytest.skip("the CPU's engine needs no compiler")
+    monkeypatch.setattr(hearing, "Path", lambda *given: Path(*given[:3], False))
+    train(name, "sgd", device)
+
+
+def train(name: str, rule: str, device: str) -> None:
     def program() -> Any:
         net, shape, classes = NETWORKS[name]()
         net = net.to(device)

@@ -78,8 +78,6 @@ class Watch:
 
     def _repeats(self, place: Any, now: float, first: float | None) -> bool:
         """Whether a program that did not ask for it has gone on for long enough, and does the same again and again."""
-        if uses_gpu():
-            return False
         if self.glance is None:
             if first is None or now - first < self.patience:
                 return False
@@ -135,11 +133,7 @@ class Watch:
 
 
 def uses_gpu() -> bool:
-    """Whether this process has a GPU at work.
-
-    There the kernels of a program, and those of a stretch that is heard, may round otherwise than eager ones. When a
-    loop is traced depends on the time, so two runs of a script would differ in their last bits: that has to be asked for.
-    """
+    """Whether this process has a GPU at work."""
     return "cuda" in devices._by_name
 
 
@@ -155,7 +149,7 @@ def tracing(mode: bool | None = None) -> bool:
     """Whether loops of this thread are recorded and run as programs; with `mode`, switch that on or off.
 
     A loop that repeats is recorded, while Python runs every line of it: see docs/hot-loops.md.
-    Scripts, and `rushlight run`, do so for loops on the CPU that go on for a second, unless a path
+    Scripts, and `rushlight run`, do so for loops that go on for a second, unless a path
     turns out to be slower than eager calls. RUSHLIGHT_TRACE=1 switches it on for all loops when
     rushlight is imported, RUSHLIGHT_TRACE=0 keeps it off whatever is asked for.
 

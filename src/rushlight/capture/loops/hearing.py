@@ -28,6 +28,8 @@ _SHORTEST = 3  # kernels that are worth a program
 class Hearing(Matching):
     """What a tracer knows of places, of what was heard behind them, and of the paths it made of that."""
 
+    asked: bool  # whether the user wants loops to be traced
+
     def __init__(self) -> None:
         super().__init__()
         self.mode = WATCH
@@ -98,7 +100,7 @@ class Hearing(Matching):
     def _build(self, place: Place, first: Ear, second: Ear) -> None:
         began = time.perf_counter()
         try:
-            path = Path(first, second, self.paths)
+            path = Path(first, second, self.paths, self.asked)
         except Exception as error:  # noqa: BLE001 - the loop itself is right, whatever fails here
             place.give_up(str(error) if isinstance(error, CannotCapture) else repr(error))
             return

@@ -9,7 +9,7 @@ from typing import Any
 from ...base.config import settings
 from ...core.memory import root_array
 from ..lower.choose import lower
-from ..passes import optimise
+from ..passes import JOINING, optimise
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
@@ -29,7 +29,9 @@ _IDLE_BYTES = 64 << 20  # of arrays on a GPU that are only handed out
 class Path(Running):
     """Steps, what they hand out, and the program."""
 
-    def __init__(self, first: Ear, second: Ear, others: Sequence[Path]) -> None:
+    def __init__(
+        self, first: Ear, second: Ear, others: Sequence[Path], patient: bool = True
+    ) -> None:
         pairing = Pairing(first, second)
         if pairing.why is not None:
             raise CannotCapture(pairing.why)
@@ -45,6 +47,9 @@ class Path(Running):
         self.launches = self.misses = 0
         self.trial = Trial()
         self.numerics = settings.numerics  # that the program is made for
+        self.patient = (
+            patient  # whether somebody waits for kernels that a GPU's compiler has to make
+        )
         self.table: Any = None  # of the cursor in C
         self._read(second)
         self.kernels = len(self.steps)
@@ -156,7 +161,10 @@ class Path(Running):
         self._check_size(device, live)
         slots = [self.renamed.get(self.layouts[k].number, self.layouts[k]) for k in live]
         program = Program(code, arguments, slots, device)
-        self.program = optimise(program, exact_only=True)  # results have eager's bits
+        # Results have eager's bits. Who has not asked does not wait for a compiler, either: on a GPU a program is then
+        # made of nothing but kernels that eager calls have run.
+        own = device == "cpu" or self.patient
+        self.program = optimise(program, exact_only=True, without=frozenset() if own else JOINING)
         lent = {s.storage.number for s in self.program.results}
         try:
             self.low = lower(self.program, lent, [], measured=False)

@@ -89,7 +89,7 @@ class Tracer(Hearing):
         """Whether nobody else looks at what this thread computes."""
         if switches.anomaly or here.listeners or here.recorder is not None:
             return False
-        if meeting.barred is not None or (not self.asked and uses_gpu()):
+        if meeting.barred is not None:
             return False
         return here.replay_hooks is None and alone()
 

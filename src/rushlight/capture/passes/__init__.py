@@ -55,6 +55,14 @@ PASSES: list[tuple[str, Callable[[Program], Program], bool | str]] = [
 ]
 
 
+# What only takes away, puts in order or names anew: the kernels that are left are those that eager calls run.
+_PLAIN = frozenset(
+    ["in-place writes", "fold constants", "common subexpressions", "copies", "dead code", "relu after max_pool",
+     "views left over", "gradients in their place"]
+)  # fmt: skip
+JOINING = frozenset([name for name, _, _ in PASSES]) - _PLAIN
+
+
 def optimise(
     program: Program, exact_only: bool = False, without: frozenset[str] = frozenset()
 ) -> Program:
