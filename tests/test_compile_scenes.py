@@ -225,3 +225,36 @@ def test_a_split_step_whose_argument_is_a_parameter_that_it_changes() -> None:
         return lambda *args: tracer(args, {})
 
     assert list(make(traced)) == list(make(lambda fn: fn))
+
+
+LAID = {
+    "transposed copy": lambda x: x.t().contiguous().t(),  # fuzz seed 7000606
+    "transposed": lambda x: (x * 2).t(),
+    "with gaps": lambda x: (x * 2)[:, ::2],
+    "with gaps, detached": lambda x: (x * 2)[:, ::2].detach(),
+    "expanded": lambda x: x.sum(0).expand(4, 4),
+    "rows": lambda x: ((h := x * 2)[0], h[1]),
+    "split": lambda x: (x * 2).split(2),
+    "part": lambda x: (x * 2).chunk(2, 1)[1],
+    "diagonal": lambda x: (x @ x.t()).diagonal(),
+    "unfolded": lambda x: (x * 2).unfold(1, 2, 1),
+    "strided": lambda x: (x * 2).as_strided((2, 2), (1, 2), 1),
+    "bits": lambda x: (x * 2).view(torch.int32),
+    "differentiable": lambda x: (x.requires_grad_() * 2).t(),
+}
+
+
+@pytest.mark.parametrize("name", LAID)
+@pytest.mark.filterwarnings("ignore:compile:UserWarning")
+def test_results_lie_in_memory_as_those_of_eager_calls(name: str) -> None:
+    def look(v):
+        if isinstance(v, tuple):
+            return [look(t) for t in v]
+        base = None if v._base is None else (tuple(v._base.shape), v._base.tolist())
+        size = v.untyped_storage().nbytes()
+        return v.stride(), v.storage_offset(), size, v._is_view(), base, v.tolist(), v._version
+
+    compiled = torch.compile(LAID[name])
+    for i in range(5):
+        x = torch.arange(12.0).reshape(3, 4) + i
+        assert look(compiled(x.clone())) == look(LAID[name](x.clone())), i

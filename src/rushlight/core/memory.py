@@ -32,6 +32,19 @@ def root_array(a: Any) -> Any:
     return a
 
 
+def copy_as_it_lies(a: Any) -> Any:
+    """A copy with the strides of the source, gaps and repetitions included."""
+    made = a.copy(order="K")
+    if made.strides == a.strides or not a.size or not isinstance(a, np.ndarray):
+        return made
+    low = -sum([(n - 1) * s for n, s in zip(a.shape, a.strides) if s < 0])
+    high = sum([(n - 1) * s for n, s in zip(a.shape, a.strides) if s > 0]) + a.itemsize
+    memory = np.empty((low + high) // a.itemsize, a.dtype)
+    window = np.ndarray(a.shape, a.dtype, memory, low, a.strides)
+    window[...] = a
+    return window
+
+
 def in_memory_order(root: Any) -> Any:
     """The elements of an array that owns its memory, in one dim and in the order in which they lie there."""
     order = memory_order(root)

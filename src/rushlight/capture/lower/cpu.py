@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.memory import copy_as_it_lies
 from ...runtime.cpu import bodies
 from ...runtime.cpu.quiet import quiet
 from ...runtime.door import run
@@ -52,7 +53,7 @@ class CpuReplay:
 
     def copied(self, i: int, array: Any) -> Any:
         """Result i in memory of its own."""
-        return array.copy()
+        return copy_as_it_lies(array)
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -224,7 +225,7 @@ class CpuReplay:
                 np.copyto(array, g)
         arrays = self._backward(saved)
         fresh = self.fresh[self.program.handed :]
-        return [a if own else a.copy() for a, own in zip(arrays, fresh)]
+        return [a if own else copy_as_it_lies(a) for a, own in zip(arrays, fresh)]
 
     def _last_uses(self) -> dict[int, list[int]]:
         """After which instruction a fresh array is not needed any more."""

@@ -8,6 +8,7 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ...core.memory import copy_as_it_lies
 from ...runtime.cuda.library.measuring import measured_choices
 from ...runtime.cuda.memory import pool
 from ...runtime.cuda.memory.repeated_copies import copies_into, copies_of
@@ -169,7 +170,7 @@ class CudaReplay:
         if i not in self._copies:
             self._copies[i] = copies_of(array)
         go = self._copies[i]
-        return array.copy() if go is None else go(array)
+        return copy_as_it_lies(array) if go is None else go(array)
 
     @staticmethod
     def fill(array: Any, value: Any) -> None:

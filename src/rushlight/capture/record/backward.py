@@ -36,6 +36,7 @@ class Backward:
     def __init__(self, recording: Any, live: list[tuple[int, Tensor]], used: Any = None) -> None:
         rec = recording.recorder
         self.outputs = [place for place, _ in live]  # which leaves of the result
+        self.shown = sum([place < recording.shown for place, _ in live])
         self.used = [i for i in range(len(live)) if used is None or i in used]
         targets = [t for t in recording.known() if current_edge(t) is not None]
         edges = [current_edge(t) for t in targets]

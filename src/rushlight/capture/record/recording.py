@@ -199,21 +199,23 @@ class Recording:
         self.bumps = [(t, t._version - v) for t, v in versions if t._version != v]
         self.backward = self.uses = None
         if self.live and not rec.trouble:
-            self.backward = Backward(self, self.live, self.used)
+            shown = frozenset([i for i, (at, _) in enumerate(self.live) if at < self.shown])
+            self.backward = Backward(self, self.live, shown if self.used is None else self.used)
             self.uses = Uses(self.live)
         del self.found
         self.program: Program = rec.program(self.result_slots)
         self.entry_rules = self._entry_rule()
 
     def _describe_results(self) -> None:
-        """How a replay makes the leaves of the result, and behind them the tensors that several of them are views of."""
+        """How a replay makes the leaves of the result, and behind them the tensors that they are views of."""
         found = tree.leaves(self.result)
         tensors = [t for t in found if isinstance(t, Tensor)]
         self.places = {id(t): i for i, t in reversed(list(enumerate(found)))}  # their first places
         bases = [b for t in {id(t): t for t in tensors}.values() if (b := t._base) is not None]
+        self.lone = {id(b) for b in bases if sum([b is other for other in bases]) == 1}
+        self.shown = len(found)
         for b in bases:
-            several = sum([b is other for other in bases]) > 1
-            if several and id(b) not in self.places and self._is_made(b):
+            if id(b) not in self.places and self._is_made(b):
                 self.places[id(b)] = len(found)
                 found.append(b)
         self.leaf_makers: list[Any] = []
@@ -267,6 +269,9 @@ class Recording:
             if self.places[id(value)] != here_at:
                 return ("again", self.places[id(value)])
             source = None if value._base is None else self._source(value)
+            if source is not None and source[0][0] == "place" and source[0][1] >= self.shown:
+                if id(value._base) in self.lone:
+                    return self._describe_tensor(value, (source[0][1], value._ext.spec, source[1]))
             if source is not None:
                 # Made as the function made it, so that both know of what is written into either.
                 self._check_result(value)
@@ -283,7 +288,8 @@ class Recording:
             self.recorder.complain("returns a NumPy array", "its return")
         return ("value", value)
 
-    def _describe_tensor(self, value: Tensor) -> tuple:
+    def _describe_tensor(self, value: Tensor, window: tuple | None = None) -> tuple:
+        """A new tensor; `window`: of what else that nobody is given it is a view, and how."""
         self._check_result(value)
         slot = self.recorder.slot_of(value._a)
         edge = value._edge
@@ -292,7 +298,10 @@ class Recording:
         failure = None if edge is None else first_failure(edge[0])
         name = None if edge is None else edge[0].name()
         quiet = value.is_inference()
-        return ("tensor", self.add_result(slot), name, failure, quiet, self._counter(value))
+        counter = None if window is not None else self._counter(value)
+        if window is not None:
+            window = (*window, value._ext.no_grad_view)
+        return ("tensor", self.add_result(slot), name, failure, quiet, counter, window)
 
     def _counter(self, value: Tensor) -> tuple | None:
         """Whose version counter a result shares: what `detach()` gives is no view, but has the counter of its source."""
@@ -306,7 +315,7 @@ class Recording:
             if t._ver is cell:
                 return ("same", t)
         for place, (t, maker) in enumerate(zip(self.found, self.leaf_makers)):
-            if maker[0] == "tensor" and t._ver is cell:
+            if maker[0] == "tensor" and maker[6] is None and t._ver is cell:
                 return ("place", place)
         return None
 

@@ -7,6 +7,7 @@ from functools import partial
 from sys import getrefcount
 from typing import Any
 
+from ...core.memory import copy_as_it_lies
 from ...core.tensor import Tensor, tensor_over
 
 
@@ -79,6 +80,6 @@ class Gradients:
             if t._a is not self.arrays[i]:  # somebody gave it other memory
                 self.tensors[i] = tensor_over(self.arrays[i], self.array_type)
             elif tensors > self.plain[0][i] - (not mine):
-                t._a = self.arrays[i].copy()
+                t._a = copy_as_it_lies(self.arrays[i])
                 self.tensors[i] = tensor_over(self.arrays[i], self.array_type)
         return True

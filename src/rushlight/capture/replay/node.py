@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.gradients.node import freed_error
 from ...core.gradients.tape import Node
-from ...core.memory import root_array
+from ...core.memory import copy_as_it_lies, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.thread import CASTING, GRAD, here, swap
@@ -96,7 +96,7 @@ class ReplayNode(Node):
         tensors: list[Any] = []
         for a in arrays:
             if id(a) in seen:  # one gradient for two parameters: each gets memory of its own
-                a = a.copy()
+                a = copy_as_it_lies(a)
             seen.add(id(a))
             tensors.append(tensor_over(a, self.instance.array_type))
         return [*tensors, *[None] * (len(self.edges) - len(tensors))]
@@ -131,8 +131,8 @@ class ReplayNode(Node):
         self.spent = True
         self.saved = ()
         self.instance.user = None
-        if len(self.replay.backward.used) == self.n_outputs:
-            self.given = None
+        if len(self.replay.backward.used) == self.replay.backward.shown:
+            self.given = None  # no other result is left to be differentiated
 
 
 def _release(roots: Sequence, ends: Sequence) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base.locks import new_lock
-from ...core.memory import data_pointer, root_array
+from ...core.memory import copy_as_it_lies, data_pointer, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
 from ..lower.choose import lower
@@ -20,7 +20,7 @@ from ..state import tree
 from .counters import Counters
 from .gradients import Gradients
 from .node import Remaking, ReplayNode
-from .results import Leaves, SpentNode, look
+from .results import Leaves, SpentNode, look, on_base
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
 
@@ -47,8 +47,11 @@ class Replay:
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
-        first: tuple = self.makers[0] if self.shape is None and len(self.makers) == 1 else ("",)
+        lone = self.shape is None and [m[0] for m in self.makers[1:]] in ([], ["tensor"])
+        first: tuple = self.makers[0] if lone else ("",)
         self.alone = first[0] == "tensor" and r.backward is None and first[5] is None
+        if len(self.makers) > 1:  # a view, and what it is a view of
+            self.alone = self.alone and self.makers[1][2] is first[2] is self.makers[1][5] is None
         self.spent = self._spent_node(first) if self.alone and first[2] else SpentNode("")
         self.complaint: str | None = None  # what had to be left out of the program
         _drop_unread(r)
@@ -321,7 +324,7 @@ class Replay:
             if place is None:
                 t._grad = None
             else:
-                array = outs[place] if low.fresh[place] else outs[place].copy()
+                array = outs[place] if low.fresh[place] else copy_as_it_lies(outs[place])
                 t._grad = tensor_over(array, low.array_type)
         # Others run while results of earlier calls wait for their backward.
         first = low is self.lowered
@@ -329,7 +332,7 @@ class Replay:
             self.lent.attach(self.lent_grads, outs)
         elif self.lent_grads:
             for t, at in self.lent_grads:
-                t._grad = tensor_over(outs[at].copy(), low.array_type)
+                t._grad = tensor_over(copy_as_it_lies(outs[at]), low.array_type)
         result = (self._one if self.alone else self._results)(outs, tensors, node)
         del outs
         if first:
@@ -367,8 +370,11 @@ class Replay:
 
     def _one(self, outs: tuple, tensors: Sequence[Tensor], node: Any) -> Tensor:
         """The result that is one tensor alone, most often the loss after its backward."""
-        _, place, label, _, inference, _ = self.makers[0]
+        _, place, label, _, inference, _, window = self.makers[0]
         t = self._tensor(place, outs, tensors, inference)
+        if window is not None:
+            _, at, _, _, quiet, _, _ = self.makers[1]
+            return on_base(t, self._tensor(at, outs, tensors, quiet), *window[1:])
         if label is not None:
             if self.spent.hooks or self.spent.pre_hooks:
                 self.spent = self._spent_node(

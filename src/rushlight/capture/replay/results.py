@@ -11,6 +11,7 @@ from ...core.gradients.tape import Node
 from ...core.memory import data_pointer
 from ...core.modes import set_grad_enabled
 from ...core.tensor import Tensor
+from ...core.views import extra
 from ...core.views import replay as view_again
 from ..program.slots import Slot
 
@@ -70,6 +71,8 @@ class Leaves:
         kind, at, *rest = self.replay.makers[place]
         if kind == "tensor":
             t = self.replay._tensor(at, self.outs, self.tensors, rest[2])
+            if rest[4] is not None:
+                return on_base(t, self.make(rest[4][0]), *rest[4][1:])
             if rest[3] is not None:
                 share_counter(t, self._source(rest[3]))
             return t
@@ -91,6 +94,19 @@ class Leaves:
         if what == "argument":
             return self.tensors[which]
         return self.make(which) if what == "place" else which
+
+
+def on_base(t: Tensor, base: Tensor, spec: Any, steps: tuple, quiet: bool) -> Tensor:
+    """A result as the view that it is, of a tensor that the caller is not given himself."""
+    if getattr(t._a, "base", None) is not base._a:  # one of them had to be copied
+        with set_grad_enabled(False):
+            t = view_again(base, steps)
+    else:
+        share_counter(t, base)
+    ext = extra(t)
+    ext.base, ext.spec, ext.edge_version, ext.no_grad_view = base, spec, t._ver[0], quiet
+    ext.inference = base._ext is not None and base._ext.inference
+    return t
 
 
 def share_counter(t: Tensor, source: Tensor) -> None:
