@@ -30,6 +30,8 @@ SNAPSHOT = Kernel("snapshot", lambda xp, x: x.copy(), moves_only=True)
 COPY_INTO = Kernel("copy_into", _copy_into, mutates=(0,), meta=lambda dst, src: dst)
 
 
+_NUMBERS = frozenset((int, float, bool, complex))
+
 # Functions of one kernel whose derivative needs no old values: they may write straight into `t`.
 DIRECT: set[Callable] = set()
 
@@ -69,6 +71,8 @@ def made_of_others(*values: Any) -> bool:
 def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> Tensor:
     if here.state & TAPE != GRAD:
         return write(t, fn(t, *args, **kwargs))
+    if not kwargs and not answer.active and _no_history((t, *args)):
+        return write(t, fn(t, *args))  # there is no graph, and none begins
     # The function sees a stand-in with a version counter of its own, so that what its derivative
     # keeps of `t` can be distinguished, and copied before the new values overwrite it.
     start = next(numbers)
@@ -79,6 +83,17 @@ def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> 
     if r._edge is not None:
         _keep_old_values(r._edge[0], before._ver, start)
     return write(t, r)
+
+
+def _no_history(args: tuple) -> bool:
+    """Whether no argument hangs on a graph: tensors of their own without one, and numbers."""
+    for a in args:
+        if a.__class__ is Tensor:
+            if a._edge is not None or a._ext is not None:
+                return False
+        elif a.__class__ not in _NUMBERS:
+            return False
+    return True
 
 
 def _keep_old_values(newest: Any, cell: list, start: int) -> None:

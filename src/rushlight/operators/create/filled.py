@@ -95,6 +95,11 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     for s in size:
+        if s.__class__ is not int or not 0 <= s <= _MOST:
+            break
+    else:
+        return tuple(size)
+    for s in size:
         if isinstance(s, (bool, float, str)) or not hasattr(s, "__index__"):
             raise TypeError(
                 f"{name}(): argument 'size' (position 1) must be tuple of ints, not "

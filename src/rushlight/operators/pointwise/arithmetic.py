@@ -108,6 +108,8 @@ def _sum(input: Any, other: Any, alpha: Any, sign: int) -> Any:
     """`input + sign * alpha * other`."""
     op = _add if sign > 0 else _sub
     if alpha.__class__ is int and alpha == 1:
+        if isinstance(input, Tensor) and isinstance(other, Tensor):
+            return op.pair(input, other)
         return op(input, other)
     d = result_dtype(input, other)
     if d.itemsize == 2 and d.category == dtypes.FLOATING and alpha.__class__ in (int, float):
@@ -149,8 +151,9 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
         tensor([21, 42])
     """
-    input = _of_numbers(input, other)
-    return into(out, _sum(input, other, alpha, 1))
+    if out is None and isinstance(input, Tensor):
+        return _sum(input, other, alpha, 1)
+    return into(out, _sum(_of_numbers(input, other), other, alpha, 1))
 
 
 @public(inplace=True, aliases=("subtract",))
@@ -168,8 +171,9 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         >>> torch.tensor([5, 7]).sub(2)
         tensor([3, 5])
     """
-    input = _of_numbers(input, other)
-    return into(out, _sum(input, other, alpha, -1))
+    if out is None and isinstance(input, Tensor):
+        return _sum(input, other, alpha, -1)
+    return into(out, _sum(_of_numbers(input, other), other, alpha, -1))
 
 
 @public()
@@ -198,8 +202,9 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
         tensor([[10, 20],
                 [20, 40]])
     """
-    input = _of_numbers(input, other)
-    return into(out, _mul(input, other))
+    if out is None and isinstance(input, Tensor):
+        return _mul.pair(input, other) if isinstance(other, Tensor) else _mul(input, other)
+    return into(out, _mul(_of_numbers(input, other), other))
 
 
 @public(inplace=True, aliases=("divide",))
@@ -219,6 +224,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         >>> torch.tensor([7, -7]).div(2, rounding_mode="floor")
         tensor([ 3, -4])
     """
+    if out is None and rounding_mode is None and isinstance(input, Tensor):
+        return _div.pair(input, other) if isinstance(other, Tensor) else _div(input, other)
     input = _of_numbers(input, other)
     if rounding_mode is None:
         return into(out, _div(input, other))
