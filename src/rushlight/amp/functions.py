@@ -109,8 +109,8 @@ def _cast_and_run(
     label: str, policy: dict[str, int], original: Callable, args: tuple, kwargs: dict
 ) -> Any:
     casts = here.casts
-    tensors = list(_tensors((*args, *kwargs.values())))
-    place = next((devices.device_of(t._a).type for t in tensors), None)
+    tensors = list(_tensors((*args, *kwargs.values()) if kwargs else args))
+    place = devices.device_of(tensors[0]._a).type if tensors else None
     want = policy.get(place) if place is not None and casts.enabled.get(place) else None
     if want is None or _is_exempt(label, args, kwargs):
         return original(*args, **kwargs)
@@ -119,6 +119,8 @@ def _cast_and_run(
     if want == LOW_RESULT:
         return cast_to(_run_uncast(original, args, kwargs), casts.dtype[place])
     weighted = label in ("mse_loss", "l1_loss") and kwargs.get("weight") is not None
+    if want == LOW_PRECISION and all(t.dtype is casts.dtype[place] for t in tensors):
+        return _run_uncast(original, args, kwargs)  # what others cast in front of it is mostly so
     cast = None if weighted and place == "cpu" else _caster(casts, want, place, tensors)
     if cast is not None:
         args = tuple([_each(a, cast) for a in args])

@@ -6,6 +6,7 @@
 #include "slots.h"
 
 #define LOW_PRECISION 0 /* of amp/lists.py */
+#define FLOAT32 1
 
 static PyObject *cast_op, *by_np, *from_np, *own_dtype;                        /* know_casts */
 static PyObject *policies, *places, *float32, *float64;                        /* know_policies */
@@ -141,22 +142,44 @@ static PyObject *low(PyObject *casts, PyObject *t, PyObject *d, long state)
     return result;
 }
 
-/* The low precision that the inputs of an op of this policy are cast to, new; NULL without an error for all that is
- * not a product where autocast is on. */
-static PyObject *low_for(PyObject *casts, PyObject *policy, PyObject *args)
+/* What is to be done with the inputs of an op of this policy, -1 for nothing or on error; and where they are, borrowed. */
+static long wish_of(PyObject *policy, PyObject *args, PyObject **place)
 {
     PyObject *first = NULL;
     for (Py_ssize_t i = 0; first == NULL && i < PyTuple_GET_SIZE(args); i++) {
         PyObject *t = PyTuple_GET_ITEM(args, i);
         int kind = is_tensor(t) ? kind_of(SLOT(t, t_a)) : 0;
         if (kind < 0)
-            return NULL;
+            return -1;
         first = kind == 'f' || kind == 'V' ? t : NULL;
     }
-    PyObject *place = first == NULL ? NULL : PyDict_GetItemWithError(places, (PyObject *)Py_TYPE(SLOT(first, t_a)));
-    PyObject *number = place == NULL ? NULL : PyDict_GetItemWithError(policy, place);
-    if (number == NULL || PyLong_AsLong(number) != LOW_PRECISION)
-        return NULL;
+    *place = first == NULL ? NULL : PyDict_GetItemWithError(places, (PyObject *)Py_TYPE(SLOT(first, t_a)));
+    PyObject *number = *place == NULL ? NULL : PyDict_GetItemWithError(policy, *place);
+    return number == NULL ? -1 : PyLong_AsLong(number);
+}
+
+/* Whether all floating tensors are float32 or float64, which nothing is done to where float32 is asked for; -1 on error. */
+static int are_wide(PyObject *args)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+        PyObject *t = PyTuple_GET_ITEM(args, i);
+        int kind = is_tensor(t) ? kind_of(SLOT(t, t_a)) : 0;
+        if (kind != 'f' && kind != 'V') {
+            if (kind < 0)
+                return -1;
+            continue;
+        }
+        PyObject *own = dtype_of(t);
+        Py_XDECREF(own); /* dtypes stay */
+        if (own != float32 && own != float64)
+            return PyErr_Occurred() ? -1 : 0;
+    }
+    return 1;
+}
+
+/* The low precision that is asked for at a place, new; NULL without an error where autocast is off there. */
+static PyObject *low_at(PyObject *casts, PyObject *place)
+{
     PyObject *enabled = PyObject_GetAttr(casts, s_enabled), *dtypes = PyObject_GetAttr(casts, s_dtype), *d = NULL;
     if (enabled != NULL && dtypes != NULL && PyDict_Check(enabled) && PyDict_Check(dtypes) &&
         PyDict_GetItemWithError(enabled, place) == Py_True)
@@ -176,7 +199,15 @@ PyObject *cast_inputs(PyObject *op, PyObject *args, PyObject *casts, long state)
         Py_XDECREF(name);
         if (policy == NULL)
             return PyErr_Occurred() ? NULL : Py_NewRef(args); /* most ops are in no list */
-        d = low_for(casts, policy, args);
+        PyObject *place;
+        long wish = wish_of(policy, args, &place);
+        if (wish == LOW_PRECISION)
+            d = low_at(casts, place);
+        else if (wish == FLOAT32) {
+            int wide = are_wide(args);
+            if (wide)
+                return wide < 0 ? NULL : Py_NewRef(args);
+        }
     }
     Py_ssize_t n = PyTuple_GET_SIZE(args);
     PyObject *inputs = d == NULL || PyErr_Occurred() ? NULL : PyTuple_New(n);

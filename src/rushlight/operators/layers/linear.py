@@ -8,7 +8,7 @@ from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...runtime.thread import here
+from ...runtime.thread import CASTING, here
 from ..matrix.matmul import add_product, cannot_multiply, matmul, mm_nn, mm_nt, mm_tn, product
 
 if TYPE_CHECKING:
@@ -176,9 +176,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         tensor([[ 3., 20.]])
     """
     x, w = input._a, weight._a
-    if w.ndim == 2 and x.ndim and x.shape[-1] == w.shape[1] and x.dtype == w.dtype:
-        if bias is None or (bias._a.shape == (w.shape[0],) and bias._a.dtype == w.dtype):
-            return linear_op(input, weight, bias)
+    if w.ndim == 2 and x.ndim and x.shape[-1] == w.shape[1]:
+        casting = here.state & CASTING  # autocast brings them to one dtype
+        if casting or x.dtype == w.dtype:
+            if bias is None or (
+                bias._a.shape == (w.shape[0],) and (casting or bias._a.dtype == w.dtype)
+            ):
+                return linear_op(input, weight, bias)
     return _linear_otherwise(input, weight, bias)
 
 
@@ -201,8 +205,6 @@ def _linear_otherwise(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
         for size in a[:-1]:
             rows *= size
         raise cannot_multiply(rows, a[-1], s[1], s[0])
-    if here.casting and (b is None or b._a.shape == (s[0],)):
-        return linear_op(x, w, b)  # autocast casts them to one dtype
     if x._a.dtype != w._a.dtype:
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {title(x.dtype)} and {title(w.dtype)}"

@@ -17,6 +17,7 @@ import numpy as np
 from .....base.bounded import Bounded
 from .....base.config import settings
 from ....door import kernel_for
+from ...code.keyed import keyed
 from ...library.cudnn import Plan, build_first, frontend, handle, refusals, version
 from ..draws import draw_key
 from ..fills import copied, row_major
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
 _WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot compute on this GPU
-_KEY = np.dtype(np.int64)
+_KEY, _F32 = np.dtype(np.int64), np.dtype(np.float32)
+ndarray, alloc = cupy.ndarray, cupy.cuda.alloc
 
 _plans: dict[tuple, Plan | None] = Bounded(1024)
 
@@ -195,7 +197,67 @@ def _new_results(q: DeviceArray, v: DeviceArray) -> tuple[Any, Any]:
     return _alike(q, v.shape[-1]), cupy.ndarray((*q.shape[:-1], 1), np.float32)
 
 
-@kernel_for("cuda", "attention")
+# What decides about a plan beside the arrays.
+_WATCHED = tuple(
+    [(settings, name) for name in ("cudnn_enabled", "deterministic", "cudnn_deterministic")]
+)
+
+
+def _can_lie(a: DeviceArray) -> bool:
+    """Whether `_rows_dense` leaves an array as it is, wherever it begins by 16 bytes."""
+    s0, s1, s2, last = a.strides
+    return bool(last == a.itemsize and not (s0 | s1 | s2) & 15)
+
+
+def _prepared(q: DeviceArray, k: DeviceArray, v: DeviceArray, *, causal: bool, scale: float) -> Any:
+    """`attention` by cuDNN as a function of the arrays alone; None where there is more to do."""
+    if not _takes(q, k, v) or not all(_can_lie(a) for a in (q, k, v)):
+        return None
+    made = _new_results(q, v)
+    plan = _forward_plan((q, k, v, None), made, causal, scale, 0.0)
+    if plan is None:
+        return None
+    (shape, size, strides), dtype = _lay(q.shape, q.strides, v.shape[-1], q.itemsize), q.dtype
+    sums = made[1].shape
+
+    def call(q: DeviceArray, k: DeviceArray, v: DeviceArray) -> Any:
+        pq, pk, pv = q.data.ptr, k.data.ptr, v.data.ptr
+        if (pq | pk | pv) & 15:
+            return NotImplemented
+        out = ndarray(shape, dtype, alloc(size), strides)
+        stats = ndarray(sums, _F32)
+        plan(pq, pk, pv, out.data.ptr, stats.data.ptr)
+        return out, stats
+
+    return call
+
+
+def _prepared_grad(
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, out: DeviceArray, stats: DeviceArray, *, causal: bool,
+    scale: float,
+) -> Any:  # fmt: skip
+    """`attention_grad` in the same way."""
+    arrays = (gy, q, k, v, out)
+    if stats.dtype != _F32 or not _takes(q, k, v) or not all(_can_lie(a) for a in arrays):
+        return None
+    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+    plan = _backward_plan((gy, q, k, v, None, out, stats), grads, causal, scale, 0.0)
+    if plan is None:
+        return None
+    laid = [_lay(a.shape, a.strides, a.shape[-1], a.itemsize) for a in (q, k, v)]
+    dtype = q.dtype
+
+    def call(*arrays: DeviceArray) -> Any:
+        given = [a.data.ptr for a in arrays]
+        if (given[0] | given[1] | given[2] | given[3] | given[4]) & 15:
+            return NotImplemented
+        made = [ndarray(shape, dtype, alloc(size), strides) for shape, size, strides in laid]
+        plan(*given, *[a.data.ptr for a in made])
+        return tuple(made)
+
+    return call
+
+
 def attention(q: DeviceArray, k: DeviceArray, v: DeviceArray, *, causal: bool, scale: float) -> Any:
     if not _takes(q, k, v):
         return _by_products(q, k, v, None, causal, scale)
@@ -206,6 +268,9 @@ def attention(q: DeviceArray, k: DeviceArray, v: DeviceArray, *, causal: bool, s
         return _by_products(q, k, v, None, causal, scale)
     plan(*_addresses(q, k, v, *made))
     return made
+
+
+kernel_for("cuda", "attention")(keyed(attention, _prepared, None, _WATCHED))
 
 
 def _by_products(
@@ -221,7 +286,6 @@ def _by_products(
     return products.attend(q, k, v, bias, causal, scale, 0.0)[:2]
 
 
-@kernel_for("cuda", "attention_grad")
 def attention_grad(
     gy: DeviceArray,
     q: DeviceArray,
@@ -241,6 +305,9 @@ def attention_grad(
         if found is not NotImplemented:
             return found
     return products.differentiate(gy, q, k, v, None, stats, None, causal, scale, 0.0)
+
+
+kernel_for("cuda", "attention_grad")(keyed(attention_grad, _prepared_grad, None, _WATCHED))
 
 
 @kernel_for("cuda", "attention_grad_cat")
