@@ -17,7 +17,7 @@ from ..memory.streams import current
 from .held import runnable
 from .sources import device
 
-_MOST = 64 << 20  # bytes of all tables together
+_LARGE = 512 << 10  # bytes from which a table is left to those who asked for it
 
 
 class _Table:
@@ -27,32 +27,17 @@ class _Table:
         self.array = array
 
 
-class _Tables(Bounded):
-    """All of them, by what is in them."""
-
-    __slots__ = ("bytes",)
-
-    def __init__(self) -> None:
-        super().__init__(1024)
-        self.bytes = 0
-
-    def add(self, key: tuple, a: np.ndarray) -> Any:
-        """Send one, and wait: other streams will read it as well."""
-        array = to_device(a, device())
-        runtime.streamSynchronize(current.ptr)
-        if self.bytes + a.nbytes > _MOST:
-            self.clear()
-            self.bytes = 0
-        self.bytes += a.nbytes
-        self[key] = runnable(_Table(array))
-        return array
-
-
-_tables = _Tables()
+_tables: dict[tuple, _Table] = Bounded(128)
 
 
 def kept(a: np.ndarray) -> Any:
     """A host array on the current GPU, the same one for equal contents; it is not to be written into."""
     key = (a.dtype.str, a.shape, a.tobytes(), device())
     found = _tables.get(key)
-    return _tables.add(key, a) if found is None else found.array
+    if found is not None:
+        return found.array
+    array = to_device(a, device())
+    runtime.streamSynchronize(current.ptr)  # other streams will read it as well
+    if a.nbytes < _LARGE:
+        _tables[key] = runnable(_Table(array))
+    return array
