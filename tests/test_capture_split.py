@@ -622,3 +622,60 @@ def test_module_whose_backward_comes_later():
             np.testing.assert_allclose(q.grad.numpy(), p.grad.numpy(), rtol=1e-5, atol=1e-6)
         assert eager.seen == pytest.approx(other.seen)
     assert compiled._compiled.parts
+
+
+def traced(fn):
+    from rushlight.capture.trace.tracer import Tracer
+
+    tracer = Tracer(fn, "a test")
+    return lambda *args: tracer(args, {})
+
+
+def test_errors_because_of_values_come_from_their_lines():
+    """Fuzz seed 7000429: what may raise is not put off until `try` is left."""
+    mat = torch.eye(3) * 2
+    table = torch.arange(6.0).reshape(3, 2)
+
+    def fn(x, at):
+        y = x + 1
+        try:
+            y = y + torch.linalg.cholesky(mat * x.sum())
+        except Exception:
+            y = y * 0.5
+        try:
+            rows = torch.nn.functional.embedding(at, table)
+        except Exception:
+            rows = table * 0
+        return y, rows.sum(), y * 2
+
+    step = traced(fn)
+    for i in range(14):
+        x = torch.ones(3, 3) * (-1 if i in (6, 9) else 1 + i)
+        at = torch.tensor([0, 9 if i in (7, 9) else 1])
+        equal(values(fn(x, at)), values(step(x, at)))
+
+
+def test_an_argument_over_memory_that_another_segment_changes():
+    """Fuzz seed 7004883: inputs are looked at again where a stretch goes on by another segment."""
+
+    def run(wrap):
+        torch.manual_seed(0)
+        world = {"buf": torch.randn(3, 4)}
+
+        def fn(x, y):
+            first = y * 1
+            first.view(2, 6)[0].add_(x.view(-1)[:6])
+            world["buf"].add_(0.5)
+            return first, y * 3.0
+
+        step, found = wrap(fn), []
+        for i in range(12):
+            if i == 3:
+                world["buf"] = torch.randn(3, 4)
+            x, y = torch.randn(6, 4).split(3)
+            if i in (8, 11):
+                y = world["buf"][:3]
+            found.append(values(step(x, y)))
+        return found
+
+    equal(run(lambda fn: fn), run(traced))

@@ -62,6 +62,8 @@ class Matching:
         for other in self.paths:
             if other is left or left.common.get(id(other), 0) < cursor.at:
                 continue
+            if not all(self._may_hold(other, v, a) for v, a in bound.items()):
+                continue
             kept = list(cursor.now)
             cursor.change(other)
             found = expected()
@@ -98,7 +100,7 @@ class Matching:
             return False
         if ("cpu" if host else devices.device_of(a).type) != slot.storage.device:
             return False
-        if (path.changed or path.returned) and not self._is_apart(path, v, a):
+        if not self._may_hold(path, v, a):
             return False
         host = host or is_host(a)
         if exposed.roots and id(root_array(a)) in exposed.roots:
@@ -117,6 +119,10 @@ class Matching:
         path = self.cursor.path
         return all(same_bytes(a, path.low.arguments[path.inputs[v]]) for v, a in self.shown.items())
 
+    def _may_hold(self, path: Path, v: int, a: Any) -> bool:
+        """Whether a path may take an array as that input: it would not notice writes into its memory."""
+        return not (path.changed or path.returned) or self._is_apart(path, v, a)
+
     def _is_apart(self, path: Path, v: int, a: Any) -> bool:
         """Whether an input's memory is nobody else's, where it or the others' is changed."""
         root = root_array(a)
@@ -125,7 +131,9 @@ class Matching:
         if not path.returned:
             return True
         return all(
-            root_array(b) is not root for w, b in self.bound.items() if {v, w} & path.returned
+            root_array(b) is not root
+            for w, b in self.bound.items()
+            if w != v and {v, w} & path.returned
         )
 
     def references(self, a: Any) -> int:

@@ -271,6 +271,15 @@ class Segment:
             return False
         return not self.written or all(root_array(b) is not root for b in bound.values())
 
+    def takes_all(self, bound: dict[int, Any]) -> bool:
+        """Whether inputs of a segment that began alike may be inputs here, too."""
+        taken: dict[int, Any] = {}
+        for v, a in bound.items():
+            if not self.takes(a, taken):
+                return False
+            taken[v] = a
+        return True
+
     def fits(self, stretch: Stretch) -> bool:
         """Whether this is what a stretch did."""
         if len(stretch.steps) != len(self.steps) or stretch.final != self.final:

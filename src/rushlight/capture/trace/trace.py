@@ -12,6 +12,7 @@ from ...core.memory import root_array
 from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime.door import KERNELS, Kernel, run
+from ..loops.fragile import breaks, look_of
 from ..record.recorder import CannotCapture, is_array, same, values_decide
 from .nodes import Node
 from .segment import FIXED, GIVEN, KNOWN, MADE, VALUE, Expected, Segment, blank
@@ -66,13 +67,13 @@ class Trace:
     ) -> Any:
         if self.idle:
             return call()
-        if kernel is HOST_READ or values_decide(kernel, arrays):
+        if kernel is HOST_READ or values_decide(kernel, arrays) or self._breaks(kernel, arrays):
             return self._read(kernel, arrays, call)
         if self.mode == _MATCH:
             e = self._expected(kernel, arrays, attrs)
             if e is None:
                 e = self._elsewhere(lambda: self._expected(kernel, arrays, attrs))
-            if e is not None:
+            if e is not None and _harmless(kernel, arrays, attrs):
                 self.at += 1
                 out = self._hand_out(e, arrays, call)
                 self.pending.append((e, arrays))
@@ -82,6 +83,18 @@ class Trace:
         if self.mode == _HEAR:
             return self._hear(kernel, arrays, attrs, call)
         return call()
+
+    def _breaks(self, kernel: Kernel, arrays: Sequence[Any]) -> bool:
+        """Whether a kernel may raise because of values that are still to come: its error must come from its line."""
+        if self.mode == _RUN:
+            return False
+        return breaks(kernel, arrays, self._is_made)
+
+    def _is_made(self, a: Any) -> bool:
+        """Whether the stretch under way made an array."""
+        if self.mode == _HEAR:
+            return any(a is o for o in self.stretch.kept)
+        return id(a) in self.given and not any(a is b for b in self.bound.values())
 
     def _hear(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
@@ -164,6 +177,8 @@ class Trace:
         left = self.segment
         for other in self.node.segments:
             if other is left or left.common.get(id(other), 0) < self.at:
+                continue
+            if not other.takes_all(self.bound):
                 continue
             bound, given = dict(self.bound), set(self.given)
             now = self.now[: len(other.arrays)] + [None] * (len(other.arrays) - len(self.now))
@@ -311,6 +326,12 @@ class Trace:
         if self.mode == _MATCH:
             self.mode = _RUN
             self._run_pending()
+
+
+def _harmless(kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+    """Whether a kernel will not raise because of values that come from outside."""
+    look = look_of(kernel, arrays)
+    return look is None or look[1](arrays, attrs)
 
 
 def _class_of(e: Expected, arrays: Sequence[Any], now: list[Any]) -> type:
