@@ -82,6 +82,11 @@ template <class V> V atomicAdd(V* p, V v) {
     *p = seen + v;
     return seen;
 }
+template <class V> V atomicCAS(V* p, V seen, V wanted) {
+    const V found = *p;
+    if (found == seen) *p = wanted;
+    return found;
+}
 inline unsigned atomicOr(unsigned* p, unsigned v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
 inline int __ffs(int v) { return __builtin_ffs(v); }
 struct uint4 { unsigned x, y, z, w; };

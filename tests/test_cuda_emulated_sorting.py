@@ -21,3 +21,9 @@ def test_ctc_on_the_emulated_gpu_equals_the_cpus() -> None:
 def test_resized_axes_on_the_emulated_gpu_equal_the_cpus() -> None:
     """Every kind of table and its transposed one, one axis and two at once, channels last, any alignment."""
     runs_on_the_emulated_gpu("emulated_resample.py")
+
+
+@needs_compiler
+def test_they_are_parts_of_one_program_on_the_emulated_gpu() -> None:
+    """Nothing is sent and nothing is asked while a graph is captured; maxima at places need no order."""
+    runs_on_the_emulated_gpu("emulated_one_program.py")

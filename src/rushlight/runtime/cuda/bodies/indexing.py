@@ -16,6 +16,7 @@ from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
 from . import index_rows
 from .fills import copied
+from .pointwise import compute
 from .sorting import ordered
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ def _along(
     near: DeviceArray | None,
     index: DeviceArray,
     dim: int,
+    *more: int,
 ) -> None:
-    """One of the kernels over the elements of `index`; `far` is indexed along `dim`."""
+    """One of the kernels over the elements of `index`; `far` is indexed along `dim`, `more` are its own numbers."""
     n = index.size
     if not n:
         return
@@ -67,14 +69,14 @@ def _along(
         *[s // index.itemsize for s in index.strides],
         *[s // other.itemsize for s in other.strides],
     )
-    formats = ("q", "P", "P", "P", "i", "q", f"{4 * dims}q")
+    formats = ("q", "P", "P", "P", "i", "q", f"{4 * dims}q", *"i" * len(more))
     launch = _kernel(what, far.dtype, index.dtype, dims, formats)
     read = 0 if near is None else near.data.ptr
     if what == "gather":
         read = far.data.ptr
     launch(
         min(-(-n // 256), 2**20), 256, n, out.data.ptr, read, index.data.ptr, dim,
-        far.shape[dim], *geometry,
+        far.shape[dim], *geometry, *more,
     )  # fmt: skip
 
 
@@ -136,10 +138,35 @@ def _gather_grad(g: DeviceArray, index: DeviceArray, *, dim: int, shape: tuple) 
     return _scatter_add(cupy.zeros(shape, g.dtype), index, g, dim=dim)
 
 
+def _extremes(
+    x: DeviceArray, index: DeviceArray, src: DeviceArray, dim: int, kind: str, keep: bool
+) -> Any:
+    """Maxima or minima need no order of what comes to a place; None where there is no kernel."""
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        wide = [compute("cast", (a,), (), None, "float32") for a in (x, src)]
+        return compute(
+            "cast", (_extremes(wide[0], index, wide[1], dim, kind, keep),), (), None, x.dtype.name
+        )
+    if from_np(x.dtype).name not in _ATOMIC:
+        return None
+    out = copied(x)
+    src = cupy.broadcast_to(src, index.shape) if not src.ndim else src
+    if src.dtype != x.dtype:
+        src = src.astype(x.dtype)
+    if not keep:  # any of those that come, in the place of what was there
+        _along("scatter", out, out, src, index, dim)
+    _along("scatter_extreme", out, out, src, index, dim, int(kind == "amax"))
+    return out
+
+
 @kernel_for("cuda", "scatter_reduce")
 def _scatter_reduce(
     x: DeviceArray, index: DeviceArray, src: DeviceArray, *, dim: int, kind: str, include_self: bool
 ) -> Any:
+    if kind in ("amax", "amin") and x.ndim:
+        found = _extremes(x, index, src, dim % x.ndim, kind, include_self)
+        if found is not None:
+            return found
     out = copied(x)
     at = ndarray(index.shape, np.int64)
     if x.ndim:

@@ -78,6 +78,38 @@ BOUNDED_KERNEL(scatter_add, 256)(
     }
 }
 
+// The largest or the smallest of all that come to a place, in whichever order: of 0 and -0 always the same one, too.
+template <int BYTES> struct Word { typedef unsigned type; };
+template <> struct Word<8> { typedef u64 type; };
+template <class B> struct Both { union { S value; B bits; }; __device__ Both() {} };
+BOUNDED_KERNEL(scatter_extreme, 256)(
+    i64 n, S* out, const S* __restrict__ src, const X* __restrict__ index, int dim, i64 extent, Geometry g,
+    int largest
+) {
+    depend();
+    typedef Word<sizeof(S)>::type B;
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        i64 at, line, near;
+        places(g, i, at, line, near, dim);
+        i64 j = index[line];
+        if (j < 0) j += extent;
+        B* to = (B*)(out + at + j * g.far[dim]);
+        Both<B> seen, best, mine;
+        mine.value = src[near];
+        seen.bits = *(volatile B*)to;
+        for (;;) {
+            const S a = seen.value, b = mine.value;
+            if (a == b) best.bits = (seen.bits < mine.bits) == (largest != 0) ? seen.bits : mine.bits;
+            else best.value = largest ? top(a, b) : bottom(a, b);
+            if (best.bits == seen.bits) break;
+            const B found = atomicCAS(to, seen.bits, best.bits);
+            if (found == seen.bits) break;
+            seen.bits = found;
+        }
+    }
+}
+
 BOUNDED_KERNEL(add_flat, 256)(
     i64 n, S* out, const S* __restrict__ src, const i64* __restrict__ at
 ) {
