@@ -122,3 +122,62 @@ def test_detached_views_are_kept() -> None:
         return seen, kept
 
     both(program, replays=6)
+
+
+@pytest.mark.parametrize(
+    "how", ["rows", "every second row", "transposed", "seen by NumPy", "a parameter", "one row"]
+)
+def test_inputs_that_lie_otherwise(how: str) -> None:
+    """An input that is laid out as ever is taken without a line of Python; each of these is looked at closely."""
+
+    def given(i: int, net: Any, store: Any) -> Any:
+        if i < 8 or i % 2:
+            return rl.randn(6, 6)
+        if how == "rows":
+            return store[i : i + 6]
+        if how == "every second row":
+            return store[i : i + 12 : 2]
+        if how == "transposed":
+            return rl.randn(6, 6).t()
+        if how == "seen by NumPy":
+            x = rl.randn(6, 6)
+            x.numpy()[0, 0] = i
+            return x
+        return net.weight.data if how == "a parameter" else rl.randn(1, 6)
+
+    def program() -> Any:
+        net, seen, store = nn.Linear(6, 6), [], rl.randn(40, 6)
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for i in range(20):
+            x, target = given(i, net, store), rl.arange(6)
+            target = target[: len(x)]
+            opt.zero_grad()
+            loss = nn.functional.cross_entropy(net(x).reshape(-1, 6), target)
+            loss.backward()
+            if i == 13:
+                target.fill_(1)  # what was taken is what it was
+            opt.step()
+            seen.append(loss.item())
+        return seen, [p.detach().clone() for p in net.parameters()]
+
+    both(program, replays=3, exact=True)
+
+
+def test_classes_out_of_range_raise_where_they_come() -> None:
+    def program() -> Any:
+        net, seen = nn.Linear(6, 3), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i, x in enumerate(_inputs(12)):
+            opt.zero_grad()
+            target = rl.tensor([0, 1, 2, 3 if i == 8 else -100 if i == 9 else 1])
+            try:
+                loss = nn.functional.cross_entropy(net(x), target)
+            except IndexError as error:
+                seen.append(str(error))
+                continue
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen
+
+    both(program, replays=3, exact=True)

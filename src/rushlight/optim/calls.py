@@ -140,10 +140,15 @@ def raise_scalars(
     return [scalars.read(c) for c in columns]  # as rounded by being stored
 
 
+_NO_TENSOR = frozenset([bool, int, float, list, str, type(None)])
+
+
 def plain(group: dict[str, Any]) -> dict[str, Any]:
     """The options with numbers in place of tensors, read past the door: no program depends on them."""
     found: dict[str, Any] = {}
     for k, v in group.items():
+        if v.__class__ in _NO_TENSOR:
+            continue
         if isinstance(v, Tensor):
             found[k] = number(v)
         elif v.__class__ is tuple and any(isinstance(x, Tensor) for x in v):

@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
+import numpy as np
+
+from ...core.exposed import exposed
 from ...core.gradients.node import FREED, OpNode
 from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 from ..record.recorder import same
+from .fragile import classes_inside, rows_inside
 from .path import Path
 from .piece import native
 from .steps import FIXED, FRESH, KNOWN, VALUE, VIEW, Step
@@ -118,18 +122,37 @@ def table_of(path: Path) -> Any:
     if native is None:
         return None
     if path.table is None:
-        path.table = native.table([_row(path, e) for e in path.events])
+        rows = [_row(path, e) for e in path.events]
+        path.table = native.table(rows, _quick_inputs(path), path.changed)
     return path.table
+
+
+def _quick_inputs(path: Path) -> tuple:
+    """Inputs that C may take: the program's arrays on the CPU, and how those from outside have to lie."""
+    if path.returned or path.program.device != "cpu":
+        return ()
+    found = []
+    for number, i in path.inputs.items():
+        slot, place = path.layouts[number], path.low.arguments[i]
+        if place.__class__ is np.ndarray and slot.storage.device == "cpu":
+            found.append((number, place, slot.shape, slot.dtype, slot.strides))
+    return tuple(found)
 
 
 def _row(path: Path, e: Any) -> tuple | None:
     if e.__class__ is not Step:
         return None
     pools = [path.pools[k] for k in e.outs] if e.how == FRESH else []
+    shape = e.attrs["shape"] if e.how == VIEW and _is_reshape(e) else None
     return (
         e, e.kernel, e.attrs, e.operands, e.how, e.outs, e.several, e.look,
-        tuple([(p, p.arrays, p.free) for p in pools]),
+        tuple([(p, p.arrays, p.free) for p in pools]), shape,
     )  # fmt: skip
+
+
+def _is_reshape(e: Step) -> bool:
+    """Whether a view is an array's `reshape`, which C calls itself."""
+    return e.kernel.name == "view" and e.cls is np.ndarray and not e.several
 
 
 class CursorInPython(Steps, InPython):
@@ -141,4 +164,5 @@ if native is not None:
     _one = [object()]
     native.setup(same, _one, getrefcount(_one[0]))
     native.slots(Tensor, OpNode, AccumulateGrad, FREED)
+    native.outside(exposed, rows_inside, classes_inside)
     Cursor = type("Cursor", (Steps, native.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})

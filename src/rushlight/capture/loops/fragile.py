@@ -22,12 +22,14 @@ _NEVER = frozenset(
 _INTEGERS = frozenset("floor_divide remainder fmod trunc_divide gcd lcm pow".split())
 
 
-def _rows(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+def rows_inside(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+    """Whether the positions are rows of the table (in C: `native/bind.c`)."""
     weight, indices = arrays[0], arrays[1]
     return within(indices, weight.shape[0])
 
 
-def _classes(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+def classes_inside(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
+    """Whether targets are classes, or ignored (in C, where none is ignored: `native/bind.c`)."""
     x, target = arrays[0], arrays[1]
     if x.ndim < 2 or within(target, x.shape[1]):
         return x.ndim > 1
@@ -45,9 +47,9 @@ def within(a: Any, size: int) -> bool:
 
 # kernel -> which operand holds the values, and whether they are harmless
 _CHECKS: dict[str, tuple[int, Callable[[Sequence[Any], dict[str, Any]], bool]]] = {
-    "embedding": (1, _rows),
-    "cross_entropy_fused": (1, _classes),
-    "nll_loss": (1, _classes),
+    "embedding": (1, rows_inside),
+    "cross_entropy_fused": (1, classes_inside),
+    "nll_loss": (1, classes_inside),
 }
 
 

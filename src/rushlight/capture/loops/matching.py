@@ -116,6 +116,8 @@ class Matching:
 
     def unchanged(self) -> bool:
         """Whether inputs that the user can change by NumPy are still as they were when they were met."""
+        if not self.shown:
+            return True
         path = self.cursor.path
         return all(same_bytes(a, path.low.arguments[path.inputs[v]]) for v, a in self.shown.items())
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ...base.config import settings
 from ...core.exposed import exposed
 from ...core.hot import Watch, line_of_user, meeting, uses_gpu
@@ -18,7 +20,7 @@ from ...runtime.door import (
     add_listener,
     run,
 )
-from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WHOLE, here, swap, tracers
+from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WATCHED, WHOLE, here, swap, tracers
 from ..record.recorder import user_line
 from .calls.graphs import Backward
 from .calls.updates import Update, is_rule
@@ -110,29 +112,36 @@ class Tracer(Hearing):
     def end(self) -> None:
         """A place is reached: compute what is waiting, and compare the stretch that was heard with earlier ones."""
         with self.quiet:
-            if self.left is not None:
-                path, began = self.left
-                self.left = None
-                path.trial.took_eager(seconds := time.perf_counter() - began)
-                self.report.took(path, seconds)
-                if path.trial.is_loss() and path in self.paths:
-                    self._give_up(path)
-            if self.mode == HEAR:
-                self._consider()
-            elif self._on_path():
-                if not self.cursor.at:
-                    self._leave()  # nothing was computed, so there is nothing to compare
-                    self._clear()
-                elif self._is_whole() or self._elsewhere(self._is_whole):
-                    self._launch()
-                else:
-                    self._miss("the stretch ended before its path did")
+            self._end()
+
+    def _end(self) -> None:
+        """The same where it is quiet already."""
+        if self.left is not None:
+            path, began = self.left
+            self.left = None
+            path.trial.took_eager(seconds := time.perf_counter() - began)
+            self.report.took(path, seconds)
+            if path.trial.is_loss() and path in self.paths:
+                self._give_up(path)
+        if self.mode == HEAR:
+            self._consider()
+        elif self._on_path():
+            if not self.cursor.at:
+                self._leave()  # nothing was computed, so there is nothing to compare
+                self._clear()
+            elif self._is_whole() or self._elsewhere(self._is_whole):
+                self._launch()
+            else:
+                self._miss("the stretch ended before its path did")
 
     def read(self, kernel: Kernel, a: Any) -> Any:
         """A read by the host."""
         with self.quiet:
-            self.end()
-            out = run(kernel, a.__class__, (a,), {})
+            self._end()
+            if a.__class__ is np.ndarray and not here.state & (WATCHED | TRACED | FOREIGN):
+                out = a  # nobody looks
+            else:
+                out = run(kernel, a.__class__, (a,), {})
             self._begin(line_of_user())
         return out
 
@@ -146,27 +155,28 @@ class Tracer(Hearing):
     def at_kernel(self, kernel: Kernel, call: Callable[[], Any]) -> Any:
         """A kernel that cannot wait is a place, too."""
         with self.quiet:
-            self.end()
+            self._end()
             out = call()
             self._begin((kernel.name, *line_of_user()))
         return out
 
     def step(self, call: Callable, step: Any, optimizer: Any, args: tuple, kwargs: dict) -> Any:
         """`optimizer.step()`: one comparison if it can be, and a place."""
-        go = partial(call, step, optimizer, args, kwargs)
         alone = len(args) == 1 and not kwargs  # no closure, no scaler's numbers
         plain = alone and is_rule(optimizer)
         with self.quiet:
             if self._on_path() and plain and self._updated(optimizer):
-                self._pass(id(optimizer))
+                self._end()
+                self._begin(id(optimizer))
                 return None
+        go = partial(call, step, optimizer, args, kwargs)
         out = self._hear_update(go, optimizer) if self.mode == HEAR and plain else go()
         self._pass(id(optimizer))
         return out
 
     def _pass(self, key: Any) -> None:
         with self.quiet:
-            self.end()
+            self._end()
             self._begin(key)
 
     def backward(self, walk: Callable, roots: Sequence[Any], options: tuple) -> Any:
@@ -249,19 +259,18 @@ class Tracer(Hearing):
 
     def _updated(self, optimizer: Any) -> bool:
         """Whether a step is the one that the path expects; if so, its kernels wait like all others."""
-        with self.quiet:
 
-            def test() -> bool:
-                e = self._next_is(Update)
-                return e is not None and e.matches(optimizer, self)
+        def test() -> bool:
+            e = self._next_is(Update)
+            return e is not None and e.matches(optimizer, self)
 
-            if not self._on_path() or not self.unchanged():
-                return False
-            if not test() and not self._elsewhere(test):
-                return False
-            self._next_is(Update).carry_out()
-            self.cursor.at += 1
-            return True
+        if not self.unchanged():
+            return False
+        if not test() and not self._elsewhere(test):
+            return False
+        self._next_is(Update).carry_out()
+        self.cursor.at += 1
+        return True
 
     # -- the end of a stretch -------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.memory import copy_as_it_lies
 from ...runtime.cpu import bodies
+from ...runtime.cpu.engine import active
 from ...runtime.cpu.quiet import quiet
 from ...runtime.door import run
 from ..program.arena import plan
@@ -153,6 +154,7 @@ class CpuReplay:
     def _emit_all(self) -> None:
         program, cut = self.program, self.cut
         self.lines: list[str] = []
+        self.calls: list[tuple] = []  # of kernels that are to follow in one line
         self.starts: list[tuple[int, int]] = []  # lines of the code, and the instructions there
         if any(s.fed for s in program.storages):
             self.lines.append(f"{self._name(self.ran, 'ran')}.clear()")
@@ -177,15 +179,48 @@ class CpuReplay:
     def _emit_range(self, start: int, end: int, last: dict[int, list[int]]) -> None:
         for at in range(start, end):
             ins = self.program.instructions[at]
+            plain = self._plain_call(ins)
+            fed = [s for s in ins.reads if s.storage.fed]
+            gone = last.get(at, ())
+            if plain is None and not self._is_static_view(ins):
+                self._flush()
             if self.cut is None or at < self.cut:
                 self.starts.append((len(self.lines) + 2, at))  # the first line is `def`
-            self._emit(ins)
-            for s in ins.reads:
-                if s.storage.fed:
-                    noted = self._name(self.ran.append, "note")
-                    self.lines.append(f"{noted}({self._name(s.storage.array, 'fed')})")
-            for number in last.get(at, ()):
+            if plain is None:
+                self._emit(ins)
+            else:
+                self.calls.append(plain)
+            if fed or gone:
+                self._flush()
+            for s in fed:
+                noted = self._name(self.ran.append, "note")
+                self.lines.append(f"{noted}({self._name(s.storage.array, 'fed')})")
+            for number in gone:
                 self.lines.append(f"v{number} = None")
+        self._flush()
+
+    def _is_static_view(self, ins: Instruction) -> bool:
+        return ins.is_view and all(s.storage.number in self.static for s in ins.outputs)
+
+    def _plain_call(self, ins: Instruction) -> tuple | None:
+        """A call of the engine whose arrays are the same in every run: (callable, arguments, attributes)."""
+        if ins.is_view or not getattr(active(), "sequences", False):
+            return None
+        slots = [s for s in (*ins.inputs, *ins.outputs) if s.__class__ is Slot]
+        chosen = into.find(ins)
+        if chosen.__class__ is not into.NativeInto or any(
+            s.storage.number not in self.static for s in slots
+        ):
+            return None
+        arguments = [self.array(i) if i.__class__ is Slot else i for i in ins.inputs]
+        return chosen.bound(self, ins), tuple(arguments), dict(ins.attrs)
+
+    def _flush(self) -> None:
+        """Calls that follow each other without a line of Python between them are one line."""
+        if self.calls:
+            together = active().sequence(self.calls)  # type: ignore[union-attr]
+            self.lines.append(f"{self._name(together, 'calls')}()")
+            self.calls = []
 
     def left_traces(self, error: BaseException) -> bool:
         """Whether a run that failed had changed anything that lasts before: memory of the function's own, a random stream."""
@@ -241,7 +276,7 @@ class CpuReplay:
         return found
 
     def _emit(self, ins: Instruction) -> None:
-        if ins.is_view and all(s.storage.number in self.static for s in ins.outputs):
+        if self._is_static_view(ins):
             return  # resolved when its array is asked for
         chosen = None if ins.is_view else into.find(ins)
         operands = [self.operand(i) for i in ins.inputs]

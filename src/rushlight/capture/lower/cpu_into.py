@@ -35,9 +35,13 @@ class Into:
 class NativeInto:
     """A kernel of the CPU engine, bound to the arrays its results go into."""
 
-    def lines(self, low: Any, ins: Instruction, operands: list[str], outs: list[str]) -> list[str]:
+    def bound(self, low: Any, ins: Instruction) -> Any:
+        """The kernel, and the arrays into which it writes."""
         arrays = tuple([low.array(s) for s in ins.outputs])
-        call = active().into(ins.name, numpy_body(ins.kernel), arrays)  # type: ignore[union-attr]
+        return active().into(ins.name, numpy_body(ins.kernel), arrays)  # type: ignore[union-attr]
+
+    def lines(self, low: Any, ins: Instruction, operands: list[str], outs: list[str]) -> list[str]:
+        call = self.bound(low, ins)
         attrs = [f"{k}={low.operand(v)}" for k, v in ins.attrs.items()]
         return [f"{low._name(call, f'{ins.name}_')}({', '.join([*operands, *attrs])})"]
 

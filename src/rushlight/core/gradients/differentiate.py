@@ -68,7 +68,7 @@ def _seeds(outputs: Sequence[Tensor], gradients: Sequence[Any], reuse: bool) -> 
                 continue
             if out._a.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if not out.is_floating_point():
+            if out._a.dtype.kind != "f" and not out.is_floating_point():
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
                 )
@@ -195,7 +195,7 @@ def backward(
         >>> x.grad
         tensor([3., 5.])
     """
-    outputs = _as_tuple(tensors)
+    outputs = (tensors,) if tensors.__class__ is Tensor else _as_tuple(tensors)
     given = _as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")

@@ -16,6 +16,7 @@ class NativeEngine:
 
     def __init__(self, library: Any) -> None:
         self.library = library
+        self.sequences = hasattr(library, "sequence")  # not in one that was built before
 
     def version(self) -> str:
         return __version__
@@ -31,6 +32,10 @@ class NativeEngine:
     ) -> Callable[..., None] | None:
         """A kernel whose results go into given arrays, for steps that allocate nothing."""
         return self.library.into(name, otherwise, outs, _rounds(name))
+
+    def sequence(self, calls: list[tuple]) -> Callable[[], None]:
+        """One callable for calls that are made one after the other: (callable, arguments, attributes) each."""
+        return self.library.sequence(calls)
 
     def watch(self, on: bool) -> None:
         self.library.watch(on)

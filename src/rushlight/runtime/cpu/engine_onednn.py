@@ -26,6 +26,7 @@ class OnednnEngine:
     def __init__(self, library: Library, behind: Any) -> None:
         self.library = library
         self.behind = behind
+        self.sequences = behind is not None and behind.sequences
         self.shared = False
         library.picky = behind is not None
         library.few_places = 0 if behind is None else behind.library.FEW_PLACES
@@ -103,6 +104,10 @@ class OnednnEngine:
                 np.copyto(outs[0], otherwise(*arrays, **attrs) if out is NotImplemented else out)
 
         return first
+
+    def sequence(self, calls: list[tuple]) -> Callable[[], None]:
+        """One callable for calls that are made one after the other; only where `sequences`."""
+        return self.behind.sequence(calls)
 
     def watch(self, on: bool) -> None:
         self.library.watching = on

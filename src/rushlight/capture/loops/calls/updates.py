@@ -16,14 +16,14 @@ from ...record.recorder import same
 from ..piece import native
 from .macros import Macro
 
+_HOME = __name__.split(".")[0] + ".optim."
 _DATA = ("lr", "initial_lr")  # options that only ever are numbers of the kernel
 
 
 def is_rule(optimizer: Any) -> bool:
     """Whether an optimiser is one of ours, as it was written."""
     cls = type(optimizer)
-    ours = home_of(cls).startswith(__name__.split(".")[0] + ".optim.")
-    return ours and hasattr(cls, "_flags")
+    return home_of(cls).startswith(_HOME) and hasattr(cls, "_flags")
 
 
 class Update(Macro):

@@ -20,6 +20,7 @@ typedef struct {
     Py_ssize_t count, results;
     Operand *operands;
     int how, several;
+    PyObject *shape; /* of a view that is another shape of its operand, the first */
     Py_ssize_t *outs;
     PyObject **arrays, **free; /* the lists of each result's pool */
     PyObject **pools;
@@ -29,9 +30,10 @@ typedef struct {
     PyObject_HEAD
     Py_ssize_t count;
     Step *steps;
+    Inputs inputs;
 } Table;
 
-static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *s_quiet, *s_enter, *s_leave, *same;
+static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *s_quiet, *s_enter, *s_leave, *s_reshape, *same;
 long extra;
 
 /* A comparison under way. Where it has to ask Python, nobody else's code may run until it is over (quiet.py): a handler
@@ -49,6 +51,8 @@ static int moved(const Comparison *c)
 {
     return c->cursor->table != c->table || c->cursor->at != c->at;
 }
+
+int has_moved(void) { return current != NULL && moved(current); }
 
 /* 0 when Python may be asked; 1 when the comparison is void, since the last who was let in has moved the cursor; -1 on error. */
 static int hush(void)
@@ -110,6 +114,7 @@ static void clear_step(Step *s)
     Py_XDECREF(s->kernel);
     Py_XDECREF(s->attrs);
     Py_XDECREF(s->look);
+    Py_XDECREF(s->shape);
 }
 
 static void table_free(Table *t)
@@ -117,6 +122,7 @@ static void table_free(Table *t)
     for (Py_ssize_t i = 0; i < t->count; i++)
         clear_step(&t->steps[i]);
     PyMem_Free(t->steps);
+    clear_inputs(&t->inputs);
     PyObject_Free(t);
 }
 
@@ -172,23 +178,28 @@ static int read_results(Step *s, PyObject *outs, PyObject *pools)
     return 0;
 }
 
-/* table(rows) -> Table; a row is (event, kernel, attrs, operands, how, outs, several, look, pools), or None for a macro */
-static PyObject *make_table(PyObject *module, PyObject *rows)
+/* table(rows, inputs, changed) -> Table; a row is (event, kernel, attrs, operands, how, outs, several, look, pools, shape or
+ * None), or None for a macro; the others: bind.c */
+static PyObject *make_table(PyObject *module, PyObject *args)
 {
-    Py_ssize_t n = PyList_Size(rows);
-    Table *t = n < 0 ? NULL : PyObject_New(Table, &table_type);
+    PyObject *rows, *inputs, *changed;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &rows, &PyTuple_Type, &inputs, &PyDict_Type, &changed))
+        return NULL;
+    Py_ssize_t n = PyList_GET_SIZE(rows);
+    Table *t = PyObject_New(Table, &table_type);
     if (t == NULL)
         return NULL;
     t->count = 0;
+    memset(&t->inputs, 0, sizeof t->inputs);
     t->steps = PyMem_Calloc(n + 1, sizeof(Step));
     for (Py_ssize_t i = 0; t->steps != NULL && i < n; i++) {
         PyObject *row = PyList_GET_ITEM(rows, i), *operands, *outs, *pools;
         Step *s = &t->steps[t->count++];
         if (row == Py_None)
             continue;
-        if (!PyArg_ParseTuple(row, "OOO!O!iO!pOO!", &s->event, &s->kernel, &PyDict_Type, &s->attrs, &PyTuple_Type, &operands,
-                              &s->how, &PyTuple_Type, &outs, &s->several, &s->look, &PyTuple_Type, &pools)) {
-            s->event = s->kernel = s->attrs = s->look = NULL;
+        if (!PyArg_ParseTuple(row, "OOO!O!iO!pOO!O", &s->event, &s->kernel, &PyDict_Type, &s->attrs, &PyTuple_Type, &operands,
+                              &s->how, &PyTuple_Type, &outs, &s->several, &s->look, &PyTuple_Type, &pools, &s->shape)) {
+            s->event = s->kernel = s->attrs = s->look = s->shape = NULL;
             Py_DECREF(t);
             return NULL;
         }
@@ -196,10 +207,15 @@ static PyObject *make_table(PyObject *module, PyObject *rows)
         Py_INCREF(s->kernel);
         Py_INCREF(s->attrs);
         Py_INCREF(s->look);
+        Py_INCREF(s->shape);
         if (read_operands(s, operands) < 0 || read_results(s, outs, pools) < 0) {
             Py_DECREF(t);
             return PyErr_Occurred() ? NULL : PyErr_NoMemory();
         }
+    }
+    if (read_inputs(&t->inputs, inputs, changed) < 0) {
+        Py_DECREF(t);
+        return NULL;
     }
     return (PyObject *)t;
 }
@@ -255,7 +271,7 @@ int same_attrs(PyObject *attrs, PyObject *expected)
 }
 
 /* 1 when an operand is the expected one, 0 when not, -1 on error. */
-static int fits(Cursor *self, const Operand *o, PyObject *a)
+static int fits(Cursor *self, const Inputs *inputs, const Operand *o, PyObject *a)
 {
     if (o->kind == FIXED)
         return a == o->value;
@@ -266,6 +282,8 @@ static int fits(Cursor *self, const Operand *o, PyObject *a)
     PyObject *known = PyList_GET_ITEM(self->now, o->number);
     if (known == a || o->kind == KNOWN || known != Py_None)
         return known == a;
+    if (!self->wary && bind_here(self, inputs, o->number, a))
+        return 1;
     int hushed = hush();
     if (hushed)
         return hushed < 0 ? -1 : 0;
@@ -277,14 +295,14 @@ static int fits(Cursor *self, const Operand *o, PyObject *a)
     return found;
 }
 
-static int expected(Cursor *self, const Step *s, PyObject *kernel, PyObject *arrays, PyObject *attrs)
+static int expected(Cursor *self, const Inputs *inputs, const Step *s, PyObject *kernel, PyObject *arrays, PyObject *attrs)
 {
     if (s->kernel != kernel || PyTuple_GET_SIZE(arrays) != s->count)
         return 0;
     int found = same_attrs(attrs, s->attrs);
     for (Py_ssize_t i = 0; found == 1 && i < s->count; i++)
-        found = fits(self, &s->operands[i], PyTuple_GET_ITEM(arrays, i));
-    if (found == 1 && s->look != Py_None) {
+        found = fits(self, inputs, &s->operands[i], PyTuple_GET_ITEM(arrays, i));
+    if (found == 1 && s->look != Py_None && !looks_harmless(PyTuple_GET_ITEM(s->look, 1), arrays)) {
         int hushed = hush();
         if (hushed)
             return hushed < 0 ? -1 : 0;
@@ -319,7 +337,7 @@ PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free)
 static int asks_python(const Step *s)
 {
     if (s->how != FRESH)
-        return s->how == VIEW;
+        return s->how == VIEW && s->shape == Py_None;
     for (Py_ssize_t i = 0; i < s->results; i++)
         if (one_of(s->arrays[i], s->free[i]) == NULL)
             return 1;
@@ -329,6 +347,14 @@ static int asks_python(const Step *s)
 /* `found` is a tuple for the results where a kernel has several; it is taken. */
 static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *arrays, PyObject *found)
 {
+    if (s->how == VIEW && s->shape != Py_None) {
+        PyObject *view = PyObject_CallMethodOneArg(PyTuple_GET_ITEM(arrays, 0), s_reshape, s->shape);
+        if (view != NULL) {
+            PyList_SetItem(self->now, s->outs[0], Py_NewRef(view));
+            self->at++;
+        }
+        return view;
+    }
     if (s->how == VIEW) {
         Py_XDECREF(found);
         return PyObject_CallMethodObjArgs((PyObject *)self, s_hand_out, s->event, cls, arrays, NULL);
@@ -362,7 +388,7 @@ static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObjec
     int found = 0;
     current = &here;
     if (s != NULL && s->kernel != NULL)
-        found = expected(self, s, kernel, arrays, attrs);
+        found = expected(self, &table->inputs, s, kernel, arrays, attrs);
     if (found == 1 && asks_python(s) && hush() < 0)
         found = -1;
     if (found == 1 && s->several && (results = PyTuple_New(s->results)) == NULL)
@@ -472,7 +498,8 @@ static PyObject *setup(PyObject *module, PyObject *args)
 
 static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(same, [object], its references as Python counts them)"},
-    {"table", make_table, METH_O, "table(rows) -> the steps of a path"},
+    {"table", make_table, METH_VARARGS, "table(rows, inputs, changed) -> the steps of a path"},
+    {"outside", outside, METH_VARARGS, "outside(exposed, rows, classes): what is asked about values from outside"},
     {"slots", find_slots, METH_VARARGS, "slots(Tensor, OpNode, AccumulateGrad, FREED)"},
     {"give", give, METH_VARARGS, "give(cursor, rows, nodes, which): what a backward pass changes apart from values"},
     {"settled", settled, METH_VARARGS, "settled(now, rows) -> whether nobody holds what a program does not hand out"},
@@ -499,12 +526,12 @@ PyMODINIT_FUNC PyInit__match(void)
         const char *text;
     } names[] = {
         {&s_differs, "differs"}, {&s_bind, "bind"}, {&s_hand_out, "hand_out"}, {&s_take, "take"}, {&s_careful, "careful"},
-        {&s_quiet, "quiet"}, {&s_enter, "enter"}, {&s_leave, "leave"},
+        {&s_quiet, "quiet"}, {&s_enter, "enter"}, {&s_leave, "leave"}, {&s_reshape, "reshape"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
             return NULL;
-    if (name_graph() < 0 || name_quiet() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
+    if (name_bind() < 0 || name_graph() < 0 || name_quiet() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)

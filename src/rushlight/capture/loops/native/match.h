@@ -28,12 +28,34 @@ static inline int is_tensor(PyObject *value)
     return Py_IS_TYPE(value, tensor_type) || PyType_IsSubtype(Py_TYPE(value), tensor_type);
 }
 
+/* An array of the program for values from outside, and the layout that these must have. */
+typedef struct {
+    Py_ssize_t number;
+    PyObject *shape, *dtype, *strides;
+    Py_buffer to;
+} Input;
+
+typedef struct {
+    Py_ssize_t count;
+    Input *inputs;
+    PyObject *changed; /* a dict by ids of those who own memory that the path changes */
+} Inputs;
+
 /* match.c */
+int has_moved(void); /* whether the comparison under way is void: somebody else has moved the cursor */
 extern long extra; /* what sys.getrefcount counts beside the references that are there */
 PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free);
 extern PyTypeObject cursor_type;
 int alike(PyObject *a, PyObject *b);
 int same_attrs(PyObject *attrs, PyObject *expected);
+
+/* bind.c */
+int name_bind(void);
+PyObject *outside(PyObject *module, PyObject *args);
+int read_inputs(Inputs *t, PyObject *rows, PyObject *changed);
+void clear_inputs(Inputs *t);
+int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a);
+int looks_harmless(PyObject *look, PyObject *arrays);
 
 /* graph.c */
 int name_graph(void);

@@ -1,0 +1,173 @@
+/* Inputs of a path, and looks at their values, without a line of Python: `Matching.bind` and fragile.py are what to read first.
+ *
+ * Whatever is unusual (another layout, memory that the user sees by NumPy, a path that changes its inputs) is left to them.
+ */
+#include "match.h"
+
+#include <string.h>
+
+static PyObject *s_bound, *s_shape, *s_dtype, *s_strides, *s_base, *s_roots, *exposed, *rows_look, *classes_look;
+
+int name_bind(void)
+{
+    const struct {
+        PyObject **name;
+        const char *text;
+    } names[] = {{&s_bound, "bound"}, {&s_shape, "shape"}, {&s_dtype, "dtype"}, {&s_strides, "strides"},
+                 {&s_base, "base"}, {&s_roots, "roots"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
+            return -1;
+    return 0;
+}
+
+/* outside(exposed, rows, classes): memory that the user sees, and the functions that look at indices. */
+PyObject *outside(PyObject *module, PyObject *args)
+{
+    if (!PyArg_ParseTuple(args, "OOO", &exposed, &rows_look, &classes_look))
+        return NULL;
+    Py_INCREF(exposed); /* for as long as the process lives */
+    Py_INCREF(rows_look);
+    Py_INCREF(classes_look);
+    Py_RETURN_NONE;
+}
+
+/* rows: a tuple of (number, array of the program, shape, dtype, strides); changed: a dict by ids of the memory's owners */
+int read_inputs(Inputs *t, PyObject *rows, PyObject *changed)
+{
+    t->inputs = PyMem_Calloc(PyTuple_GET_SIZE(rows) + 1, sizeof(Input));
+    if (t->inputs == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    t->changed = Py_NewRef(changed);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++) {
+        Input *in = &t->inputs[t->count];
+        PyObject *array;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "nOOOO", &in->number, &array, &in->shape, &in->dtype, &in->strides))
+            return -1;
+        if (PyObject_GetBuffer(array, &in->to, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
+            PyErr_Clear(); /* Python copies it */
+            continue;
+        }
+        Py_INCREF(in->shape);
+        Py_INCREF(in->dtype);
+        Py_INCREF(in->strides);
+        t->count++;
+    }
+    return 0;
+}
+
+void clear_inputs(Inputs *t)
+{
+    for (Py_ssize_t i = 0; i < t->count; i++) {
+        Input *in = &t->inputs[i];
+        PyBuffer_Release(&in->to);
+        Py_DECREF(in->shape);
+        Py_DECREF(in->dtype);
+        Py_DECREF(in->strides);
+    }
+    PyMem_Free(t->inputs);
+    Py_XDECREF(t->changed);
+}
+
+/* Whether an attribute is the expected object, or equal to it; sets no error. */
+static int has(PyObject *a, PyObject *name, PyObject *expected)
+{
+    PyObject *found = PyObject_GetAttr(a, name);
+    int same = found == expected;
+    if (found != NULL && !same && PyTuple_CheckExact(found))
+        same = PyObject_RichCompareBool(found, expected, Py_EQ);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return same == 1;
+}
+
+/* Whether nobody sees memory of tensors by NumPy. */
+static int none_exposed(void)
+{
+    PyObject *roots = exposed == NULL ? NULL : PyObject_GetAttr(exposed, s_roots);
+    int none = roots != NULL && PyDict_Check(roots) && PyDict_GET_SIZE(roots) == 0;
+    Py_XDECREF(roots);
+    PyErr_Clear();
+    return none;
+}
+
+/* Whether the array that owns the memory of `a` is none that the path changes. */
+static int is_apart(PyObject *a, PyObject *changed)
+{
+    PyObject *root = Py_NewRef(a);
+    for (;;) {
+        PyObject *base = PyObject_GetAttr(root, s_base);
+        if (base == NULL || (base != Py_None && Py_TYPE(base) != Py_TYPE(a))) { /* something else stands behind it */
+            PyErr_Clear();
+            Py_XDECREF(base);
+            Py_DECREF(root);
+            return 0;
+        }
+        if (base == Py_None) {
+            Py_DECREF(base);
+            break;
+        }
+        Py_SETREF(root, base);
+    }
+    PyObject *id = PyLong_FromVoidPtr(root);
+    int apart = id != NULL && PyDict_Contains(changed, id) == 0;
+    Py_XDECREF(id);
+    Py_DECREF(root);
+    PyErr_Clear();
+    return apart;
+}
+
+/* 1 when `a` is an input now, with the values that it has; 0 when Python has to be asked. */
+int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a)
+{
+    const Input *in = NULL;
+    for (Py_ssize_t i = 0; i < t->count && in == NULL; i++)
+        if (t->inputs[i].number == number)
+            in = &t->inputs[i];
+    if (in == NULL || Py_TYPE(a) != Py_TYPE(in->to.obj) || !none_exposed())
+        return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(self->now); i++)
+        if (PyList_GET_ITEM(self->now, i) == a)
+            return 0;
+    if (!has(a, s_dtype, in->dtype) || !has(a, s_shape, in->shape) || !has(a, s_strides, in->strides))
+        return 0;
+    if (PyDict_GET_SIZE(t->changed) && !is_apart(a, t->changed))
+        return 0;
+    Py_buffer from;
+    PyObject *bound = PyObject_GetAttr(self->owner, s_bound), *key = PyLong_FromSsize_t(number);
+    int done = 0;
+    if (bound != NULL && key != NULL && PyDict_Check(bound) && PyObject_GetBuffer(a, &from, PyBUF_C_CONTIGUOUS) == 0) {
+        /* nothing that is collected is made from here on, so nobody else's code runs */
+        if (from.len == in->to.len && !has_moved() && number < PyList_GET_SIZE(self->now) &&
+            PyDict_SetItem(bound, key, a) == 0) {
+            memcpy(in->to.buf, from.buf, (size_t)from.len);
+            PyList_SetItem(self->now, number, Py_NewRef(a));
+            done = 1;
+        }
+        PyBuffer_Release(&from);
+    }
+    PyErr_Clear();
+    Py_XDECREF(bound);
+    Py_XDECREF(key);
+    return done;
+}
+
+/* 1 when indices are known to lie inside; 0 when Python has to be asked. */
+int looks_harmless(PyObject *look, PyObject *arrays)
+{
+    const int rows = look == rows_look, classes = look == classes_look;
+    if (!(rows || classes) || PyTuple_GET_SIZE(arrays) < 2)
+        return 0;
+    PyObject *shape = PyObject_GetAttr(PyTuple_GET_ITEM(arrays, 0), s_shape), *inside = NULL;
+    if (shape != NULL && PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) > 1) {
+        PyObject *given[] = {PyTuple_GET_ITEM(arrays, 1), PyTuple_GET_ITEM(shape, classes)};
+        inside = within(NULL, given, 2);
+    }
+    int harmless = inside == Py_True;
+    Py_XDECREF(shape);
+    Py_XDECREF(inside);
+    PyErr_Clear();
+    return harmless;
+}
