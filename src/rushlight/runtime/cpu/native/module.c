@@ -290,6 +290,55 @@ static PyObject *m_into(PyObject *module, PyObject *args) {
     return (PyObject *)k;
 }
 
+/* -- calls one after the other ---------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *calls; /* a tuple of (callable, its arguments, its attributes) */
+} Sequence;
+
+static PyObject *sequence_call(PyObject *self, PyObject *args, PyObject *attrs) {
+    PyObject *calls = ((Sequence *)self)->calls;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(calls); i++) {
+        PyObject *call = PyTuple_GET_ITEM(calls, i), *f = PyTuple_GET_ITEM(call, 0);
+        PyObject *given = PyTuple_GET_ITEM(call, 1), *named = PyTuple_GET_ITEM(call, 2);
+        PyObject *done = Py_IS_TYPE(f, &IntoType) ? into_call(f, given, named) : PyObject_Call(f, given, named);
+        if (!done) return NULL;
+        Py_DECREF(done);
+    }
+    Py_RETURN_NONE;
+}
+
+static void sequence_dealloc(PyObject *self) {
+    Py_XDECREF(((Sequence *)self)->calls);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject SequenceType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.runtime.cpu._native.Sequence",
+    .tp_basicsize = sizeof(Sequence),
+    .tp_call = sequence_call,
+    .tp_dealloc = sequence_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+
+static PyObject *m_sequence(PyObject *module, PyObject *given) {
+    PyObject *calls = PySequence_Tuple(given);
+    if (!calls) return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(calls); i++) {
+        PyObject *f, *args, *attrs, *call = PyTuple_GET_ITEM(calls, i);
+        if (!PyTuple_Check(call) || !PyArg_ParseTuple(call, "OO!O!", &f, &PyTuple_Type, &args, &PyDict_Type, &attrs)) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a call is (callable, arguments, attributes)");
+            Py_DECREF(calls);
+            return NULL;
+        }
+    }
+    Sequence *made = PyObject_New(Sequence, &SequenceType);
+    if (made) made->calls = calls;
+    else Py_DECREF(calls);
+    return (PyObject *)made;
+}
+
 /* -- the module ----------------------------------------------------------------------------------- */
 
 static PyObject *m_set_threads(PyObject *module, PyObject *n) {
@@ -352,6 +401,7 @@ static PyObject *m_conversions(PyObject *module, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise, rounds=None): the native kernel, or None."},
+    {"sequence", m_sequence, METH_O, "sequence(calls) -> one callable for (callable, arguments, attributes), one after the other"},
     {"into", m_into, METH_VARARGS,
      "into(name, otherwise, arrays, rounds=None): the native kernel with its results in given memory, or None."},
     {"names", m_names, METH_NOARGS, "The names of all native kernels."},
@@ -387,7 +437,8 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
-    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0) return NULL;
+    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0 || PyType_Ready(&SequenceType) < 0)
+        return NULL;
     if (arrays_init() < 0) return NULL;
     choose_loops();
     threads_init();
