@@ -111,3 +111,11 @@ def test_a_broken_link_is_seen(text: str, what: str):
 def test_a_good_link_is_let_through():
     text = "[`OpNode.keep_outputs`](../src/rushlight/core/gradients/node.py), [there](https://example.org/#L3)"
     assert faults(text, ROOT / "docs") == []
+
+
+def test_the_map_of_the_engine_names_every_file_in_c():
+    page = (ROOT / "docs" / "cpu-engine.md").read_text()
+    named = set(re.findall(r"`(\w+\.[ch])`", page))
+    files = {f.name for f in (ROOT / "src").rglob("*.[ch]")}
+    own = {f for f in files if f.endswith(".c") or f.replace(".h", ".c") not in files}
+    assert own <= named, "say in docs/cpu-engine.md what lives there"
