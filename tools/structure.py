@@ -73,6 +73,22 @@ def lines(folder: str) -> int:
     return sum(map(lines_of, (ROOT / folder).rglob("*.py")))
 
 
+def code_lines(path: Path) -> int:
+    """Lines of a file that are neither imports, comments, docstrings nor empty."""
+    text = path.read_text()
+    left = {i for i, line in enumerate(text.splitlines(), 1) if line.split("#")[0].strip()}
+    for node in ast.walk(ast.parse(text)):
+        texts = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if texts or isinstance(node, (ast.Import, ast.ImportFrom)):
+            left -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(left)
+
+
+def rows(folder: str) -> list[Path]:
+    """The files about groups of rows, which are newer than the table's first column."""
+    return [*(ROOT / folder).rglob("row*.py")]
+
+
 def lines_of(path: Path) -> int:
     """Lines of a file; none where there is no such file."""
     return len(path.read_text().splitlines()) if path.is_file() else 0
@@ -149,8 +165,13 @@ def main() -> None:
     )
     program = [ROOT / "capture" / name for name in ("program", "")]
     shared = sum(lines_of(folder / f"{name}.py") for folder in program for name in _MATCHER)
-    print(f"lines of capture/passes: {lines('capture/passes')}")
-    print(f"lines of capture/joined: {lines('capture/joined')}")
+    for folder in ("capture/passes", "capture/joined"):
+        newer = rows(folder)
+        code = sum([code_lines(p) for p in (ROOT / folder).rglob("*.py") if p not in newer])
+        apart = sum(map(lines_of, newer))
+        print(
+            f"lines of {folder}: {lines(folder) - apart} ({code} of code), and {apart} of row groups"
+        )
     print(f"lines of what passes share (rewrite, match, index): {shared}")
     print(f"places that call a fallback: {fallbacks()}")
     up = upward(known)
