@@ -47,6 +47,26 @@ def optimisers() -> None:
             assert [s["step"].item() for s in sides[1][1].state.values()] == [5, 3, 5]
 
 
+def many_parameters() -> None:
+    """More than a launch takes: later steps are those of the first with other gradients and rates."""
+    sides = []
+    for d in ("cpu", "cuda"):
+        start = np.random.RandomState(4)
+        params = [rl.nn.Parameter(rl.tensor(start.randn(2, 3), device=d)) for _ in range(70)]
+        sides.append((params, rl.optim.SGD(params, lr=0.1, momentum=0.9)))
+    rng = np.random.RandomState(5)
+    for step in range(4):
+        for i in range(70):
+            g = rng.randn(2, 3)
+            for params, _ in sides:
+                params[i].grad = rl.tensor(g, device=params[i].device)
+        for params, opt in sides:
+            opt.param_groups[0]["lr"] = 0.1 / (1 + step)
+            opt.step()
+        for p, q in zip(sides[0][0], sides[1][0]):
+            same(p, q, f"many after {step}")
+
+
 def clipping() -> None:
     for order in (2.0, 1.0, float("inf")):
         for dtype in (rl.float32, rl.float64, rl.bfloat16):
@@ -95,6 +115,7 @@ if __name__ == "__main__":
 
     update._Live.refresh = upload  # type: ignore[method-assign]
     optimisers()
+    many_parameters()
     clipping()
     lists()
     print("equal")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.columns import bump_all
 from ..core.inplace import bump
 from ..core.public import public
 from ..core.tensor import Tensor, tensor_over
@@ -87,8 +88,10 @@ CLIP = Kernel("foreach_clip", _clip, mutates=_each_but_first)
 def _alike(tensors: list[Tensor]) -> bool:
     """Whether a list can go to a kernel at once: of one device, nothing to be recorded."""
     cls = tensors[0]._a.__class__
-    if any(t._a.__class__ is not cls or 0 in t._a.strides for t in tensors):
-        return False  # of an expanded array an element would be changed more than once
+    for t in tensors:
+        a = t._a
+        if a.__class__ is not cls or 0 in a.strides:
+            return False  # of an expanded array an element would be changed more than once
     return not here.grad or not any(t.requires_grad for t in tensors)
 
 
@@ -263,11 +266,13 @@ def _foreach_norm(self: Any, ord: float = 2, dtype: Any = None) -> tuple[Tensor,
 def one_kind(tensors: list[Tensor]) -> bool:
     """Whether a list is of one device and one floating dtype, with nothing empty, nothing recorded."""
     kind = tensors[0]._a.dtype
-    return (
-        _alike(tensors)
-        and all(t._a.dtype == kind and t._a.size for t in tensors)
-        and tensors[0].dtype.is_floating_point
-    )
+    if not tensors[0].dtype.is_floating_point or not _alike(tensors):
+        return False
+    for t in tensors:
+        a = t._a
+        if (a.dtype is not kind and a.dtype != kind) or not a.size:
+            return False
+    return True
 
 
 def total_norm(tensors: list[Tensor], order: float) -> Tensor:
@@ -281,8 +286,7 @@ def clip(tensors: list[Tensor], total: Tensor, limit: float) -> None:
     """Bring a list of one kind, whose norm is `total`, down to `limit`, in place."""
     arrays = (total._a, *[t._a for t in tensors])
     run(CLIP, total._a.__class__, arrays, {"limit": float(limit)})
-    for t in tensors:
-        bump(t)
+    bump_all(tensors)
 
 
 @public("torch")

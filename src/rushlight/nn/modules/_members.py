@@ -61,6 +61,25 @@ def children_first(root: Any, method: str, plain: Callable) -> Iterator[tuple[An
             yield module, False
 
 
+def _modules_of(root: Any) -> list[Any]:
+    """What `root.modules()` walks over."""
+    found: list[Any] = []
+    memo: set[Any] = set()
+    waiting = [root]
+    while waiting:
+        module = waiting.pop()
+        if module in memo:
+            continue
+        own = module.__class__.named_modules is not Members.named_modules
+        if own or "named_modules" in module.__dict__:  # it has a walk of its own
+            return list(root.modules())
+        memo.add(module)
+        found.append(module)
+        if module._modules:
+            waiting += [m for m in reversed(module._modules.values()) if m is not None]
+    return found
+
+
 class Members:
     """The part of Module that registers and finds parameters, buffers and child modules."""
 
@@ -308,8 +327,20 @@ class Members:
             58
             >>> optimizer = optim.SGD(net.parameters(), lr=0.1)
         """
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
+        cls = self.__class__
+        plain = cls.named_parameters is Members.named_parameters
+        if not plain or not recurse or cls._named_members is not Members._named_members:
+            for _, param in self.named_parameters(recurse=recurse):
+                yield param
+            return
+        seen: set[int] = (
+            set()
+        )  # training loops ask at every step: names would cost more than the rest
+        for module in _modules_of(self):
+            for member in module._parameters.values():
+                if member is not None and id(member) not in seen:
+                    seen.add(id(member))
+                    yield member
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True

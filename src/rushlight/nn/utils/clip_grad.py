@@ -68,13 +68,17 @@ def get_total_norm(
     else:
         device = tensors[0].device
         total = _norm(stack([_norm(t, norm_type).to(device) for t in tensors]), norm_type)
-    if error_if_nonfinite and not bool(total.isfinite()):
+    _check_finite(total, norm_type, error_if_nonfinite)
+    return total
+
+
+def _check_finite(total: Tensor, norm_type: float, wanted: bool) -> None:
+    if wanted and not bool(total.isfinite()):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, "
             "so it cannot be clipped. To disable this error and scale the gradients by the "
             "non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return total
 
 
 def _norm(t: Tensor, norm_type: float) -> Tensor:
@@ -157,9 +161,16 @@ def clip_grad_norm_(
                 "`parameters` is an empty generator, no gradient clipping will occur.",
                 stacklevel=2,
             )
+    grads = _gradients(parameters)
     with no_grad():
-        total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
-        clip_grads_with_norm_(parameters, max_norm, total, foreach)
+        plain = bool(grads) and all(g.__class__ is Tensor for g in grads) and one_kind(grads)
+        if plain:  # as below, without looking at every gradient again
+            total = total_norm(grads, float(norm_type))
+            _check_finite(total, norm_type, error_if_nonfinite)
+            clip(grads, total, max_norm)
+        else:
+            total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
+            clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
 
 

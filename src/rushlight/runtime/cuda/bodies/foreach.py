@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 import numpy as np
 
 from ...door import kernel_for
+from ..code.launch import gathered
 from ..code.sources import NUMBERS, load
 from ..processors import multiprocessors
-from .casts import _is_gapless
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -23,29 +24,50 @@ _LEAST = 4096  # numbers of a block at least
 _BLOCKS = 16  # blocks for each multiprocessor at most
 
 
-def _one_kind(arrays: Sequence[Any]) -> str | None:
-    """The dtype of a list that one launch can take, or None."""
-    char = arrays[0].dtype.char
-    alike = char in NUMBERS and all(a.dtype.char == char and _is_gapless(a) for a in arrays)
-    return char if alike else None
+class _Group(NamedTuple):
+    """Up to _MOST arrays of one kind."""
+
+    addresses: list[int]
+    sizes: list[int]
+    cut: _Cut
 
 
-def _cut(arrays: Sequence[Any]) -> tuple[int, list[int]]:
+class _Cut(NamedTuple):
     """How many numbers a block takes, and the number of each array's first block: all blocks have the same work."""
-    total = sum([a.size for a in arrays])
-    length = max(_LEAST, -(-total // (multiprocessors() * _BLOCKS)))
+
+    length: int
+    first: list[int]
+
+
+def _groups(arrays: Sequence[Any]) -> tuple[str, list[_Group]] | None:
+    """The dtype of a list and its parts, each for a launch; None for a list that launches cannot take."""
+    found = gathered(arrays)
+    if found is None or found[0].char not in NUMBERS:
+        return None
+    dtype, addresses, sizes = found
+    made = []
+    for i in range(0, len(sizes), _MOST):
+        some = sizes[i : i + _MOST]
+        made.append(_Group(addresses[i : i + _MOST], some, _cut(tuple(some), multiprocessors())))
+    return dtype.char, made
+
+
+@lru_cache(256)
+def _cut(sizes: tuple[int, ...], processors: int) -> _Cut:
+    length = max(_LEAST, -(-sum(sizes) // (processors * _BLOCKS)))
     length = -(-length // _LEAST) * _LEAST
-    return length, [0, *accumulate([-(-a.size // length) for a in arrays])]
+    return _Cut(length, [0, *accumulate([-(-n // length) for n in sizes])])
 
 
-def _launch(name: str, formats: tuple, char: str, arrays: Sequence[Any], length: int, first: list[int],
-            *values: Any, **constants: Any) -> None:  # fmt: skip
-    """One launch over at most _MOST arrays."""
+def _launch(
+    name: str, formats: tuple, char: str, group: _Group, *values: Any, **constants: Any
+) -> None:
+    """One launch over a group."""
+    addresses, sizes, (length, first) = group
     if not first[-1]:  # nothing but empty arrays
         return
-    room = 16 if len(arrays) <= 16 else _MOST
-    fill = [0] * (room - len(arrays))
-    addresses = [*[a.data.ptr for a in arrays], *fill, *[a.size for a in arrays], *fill]
+    room = 16 if len(sizes) <= 16 else _MOST
+    fill = [0] * (room - len(sizes))
     starts = [*first, *[first[-1]] * len(fill)]
     launch = load(
         "foreach.cu",
@@ -55,16 +77,18 @@ def _launch(name: str, formats: tuple, char: str, arrays: Sequence[Any], length:
         MAXT=room,
         **constants,
     )
-    launch.on_grid((first[-1], 1, 1), (256, 1, 1), 0, *addresses, *starts, length, *values)
+    launch.on_grid(
+        (first[-1], 1, 1), (256, 1, 1), 0, *addresses, *fill, *sizes, *fill, *starts, length, *values
+    )  # fmt: skip
 
 
 def _scale(by: DeviceArray, arrays: Sequence[Any], limit: float) -> Any:
-    char = _one_kind([by, *arrays])
-    if char is None:
+    found = _groups(arrays)
+    if found is None or by.dtype.char != found[0]:
         return NotImplemented
-    for first in range(0, len(arrays), _MOST):
-        some = arrays[first : first + _MOST]
-        _launch("list_scale", ("P", "d"), char, some, *_cut(some), by.data.ptr, limit)
+    char, groups = found
+    for group in groups:
+        _launch("list_scale", ("P", "d"), char, group, by.data.ptr, limit)
     return ()
 
 
@@ -80,30 +104,29 @@ def clip(total: DeviceArray, *arrays: DeviceArray, limit: float) -> Any:
 
 @kernel_for("cuda", "foreach_zero")
 def zero(*arrays: DeviceArray) -> Any:
-    char = _one_kind(arrays)
-    if char is None:
+    found = _groups(arrays)
+    if found is None:
         return NotImplemented
-    for first in range(0, len(arrays), _MOST):
-        some = arrays[first : first + _MOST]
-        _launch("list_zero", (), char, some, *_cut(some))
+    for group in found[1]:
+        _launch("list_zero", (), found[0], group)
     return ()
 
 
 def _norm(arrays: Sequence[Any], order: float, whole: bool) -> Any:
     """The norms of all arrays, or the one of all together: a launch over parts, one that joins them."""
-    char = _one_kind(arrays)
-    if char is None or not (order in (1.0, 2.0) or (math.isinf(order) and order > 0)):
+    found = _groups(arrays)
+    if found is None or not (order in (1.0, 2.0) or (math.isinf(order) and order > 0)):
         return NotImplemented
+    char, groups = found
     kind = 0 if math.isinf(order) else int(order)
     computed = np.dtype("d" if char == "d" else "f")
-    groups = [arrays[i : i + _MOST] for i in range(0, len(arrays), _MOST)]
-    cuts = [_cut(some) for some in groups]
-    parts = cupy.ndarray((sum([first[-1] for _, first in cuts]),), computed)
+    parts = cupy.ndarray((sum([group.cut.first[-1] for group in groups]),), computed)
     at, starts = 0, []
-    for some, (length, first) in zip(groups, cuts):
-        place = parts.data.ptr + at * computed.itemsize
-        _launch("list_parts", ("P",), char, some, length, first, place, ORDER=kind)
-        starts += [at + block for block in first[:-1]]
+    for group in groups:
+        first, place = group.cut.first, parts.data.ptr + at * computed.itemsize
+        _launch("list_parts", ("P",), char, group, place, ORDER=kind)
+        if not whole:
+            starts += [at + block for block in first[:-1]]
         at += first[-1]
     if whole:
         out = cupy.ndarray((), computed)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 import cupy
@@ -146,13 +146,22 @@ class _Live:
         self.sent = now  # not before: a copy that failed is made again
 
 
+class _Part(NamedTuple):
+    """A launch in C over some of the parameters, and where the numbers stand among its arguments."""
+
+    call: Any
+    at: int
+    first: int
+    stop: int
+
+
 class _Again:
     """A step over the parameters and states of an earlier one: only gradients and numbers are new."""
 
-    __slots__ = ("at", "call", "dtype", "numbers", "orders", "refs")
+    __slots__ = ("calls", "dtype", "numbers", "orders", "refs")
 
-    def __init__(self, call: Any, at: int, arrays: list[Any], n: int) -> None:
-        self.call, self.at, self.dtype = call, at, arrays[0].dtype
+    def __init__(self, calls: list[_Part], arrays: list[Any], n: int) -> None:
+        self.calls, self.dtype = calls, arrays[0].dtype
         self.numbers: list[float] = []
         self.refs = tuple([ref(a) for a in (*arrays[:n], *arrays[2 * n :])])
         self.orders = tuple([True if a._c_contiguous else a.strides for a in arrays[:n]])
@@ -164,12 +173,16 @@ class _Again:
     def launch(self, hyper: np.ndarray, gradients: tuple) -> None:
         numbers = hyper.tolist()
         if numbers != self.numbers:
-            self.call.put(self.at, _NUMBERS.pack(*numbers, *(0.0,) * (_HELD - len(numbers))))
+            packed = _NUMBERS.pack(*numbers, *(0.0,) * (_HELD - len(numbers)))
+            for part in self.calls:
+                part.call.put(part.at, packed)
             self.numbers = numbers
-        try:
-            self.call(*gradients)
-        except AcceleratorError as error:
-            insist(error, partial(self.call, *gradients))
+        for call, _, first, stop in self.calls:
+            some = gradients[first:stop]
+            try:
+                call(*some)
+            except AcceleratorError as error:
+                insist(error, partial(call, *some))
 
 
 _NUMBERS = struct.Struct(f"{_HELD}d")
@@ -192,6 +205,7 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
     given += [0.0] * (_HELD - len(given))
     options_ = tuple([(k, v) for k, v in flags.items() if k != "n"])
     calls = []
+    parts: list[_Part] = []
     for first in range(0, n, _MOST):
         count = min(_MOST, n - first)
         room = 8 if count <= 8 else 16 if count <= 16 else 32 if count <= 32 else _MOST
@@ -212,10 +226,11 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
         )
         values += [*sizes, *fill, *given, at, row]
         calls.append(partial(launch.on_grid, (across, count, 1), (256, 1, 1), 0, *values))
-        if count == n and live is None:
-            places = tuple([8 * (room + i) for i in range(n)])
+        if live is None:
+            places = tuple([8 * (room + i) for i in range(count)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
-            _remember(key, call, 8 * room * (states + 1), held, n)
+            parts.append(_Part(call, 8 * room * (states + 1), first, first + count))
+    _remember(key, parts, held, n)
     for call in calls:  # all are compiled: only the driver can still fail
         try:
             call()
@@ -237,10 +252,10 @@ def _live_numbers(hyper: np.ndarray) -> _Live | None:
     return box
 
 
-def _remember(key: tuple, call: Any | None, at: int, arrays: list[Any], n: int) -> None:
-    """Keep a launch for the next step of these parameters, where the C extension made one."""
-    if call is not None:
-        _again[key] = _Again(call, at, arrays, n)
+def _remember(key: tuple, parts: list[_Part], arrays: list[Any], n: int) -> None:
+    """Keep launches for the next step of these parameters, where the C extension made them."""
+    if parts and all(part.call is not None for part in parts):
+        _again[key] = _Again(parts, arrays, n)
 
 
 def _register(name: str) -> None:

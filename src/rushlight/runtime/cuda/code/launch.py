@@ -40,6 +40,29 @@ def _are_again(
     return True
 
 
+def _gathered(arrays: Sequence[Any]) -> tuple[np.dtype, list[int], list[int]] | None:
+    dtype = arrays[0].dtype
+    for a in arrays:
+        if a.__class__ is not cupy.ndarray or a.dtype != dtype or not _is_gapless(a):
+            return None
+    return dtype, [a.data.ptr for a in arrays], [a.size for a in arrays]
+
+
+def _is_gapless(a: Any) -> bool:
+    """Whether an array fills its memory, in whatever order of dims."""
+    if a._c_contiguous:
+        return True
+    step = a.itemsize
+    for stride, n in sorted(zip(a.strides, a.shape)):
+        if n != 1 and stride != step:
+            return False
+        step *= n
+    return True
+
+
+# Dtype, addresses and sizes of arrays that are of one dtype and fill their memory, in whatever order of dims; else None.
+gathered: Callable[..., Any] = _gathered if _native is None else _native.gathered
+
 # Whether the arrays of a call, n gradients apart, are those of an earlier one.
 are_again: Callable[..., bool] = _are_again if _native is None else _native.are_again
 

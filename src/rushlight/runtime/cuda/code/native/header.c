@@ -7,7 +7,7 @@
 #include "header.h"
 #include <string.h>
 
-static PyObject *s_shape, *s_strides, *s_dtype, *s_data, *s_ptr;
+static PyObject *s_shape, *s_strides, *s_dtype, *s_data, *s_ptr, *s_itemsize;
 
 /* Offsets in an array, and that of the address in its memory; 0 while they are not known. */
 static Py_ssize_t at_shape, at_strides, at_dtype, at_data, at_ptr;
@@ -185,6 +185,72 @@ PyObject *learn_header(PyObject *module, PyObject *probes)
     return PyBool_FromLong(at_ptr != 0);
 }
 
+/* -- many at once ------------------------------------------------------------------------------ */
+
+/* Whether an array fills its memory, in whatever order of dims; -1 on error. */
+static int is_gapless(const Header *h, Py_ssize_t item)
+{
+    Py_ssize_t step = item;
+    int used[MOST_DIMS] = {0};
+    for (int round = 0; round < h->ndim; round++) { /* the dims by rising strides */
+        int next = -1;
+        for (int i = 0; i < h->ndim; i++)
+            if (!used[i] && (next < 0 || h->strides[i] < h->strides[next] ||
+                             (h->strides[i] == h->strides[next] && h->shape[i] < h->shape[next])))
+                next = i;
+        used[next] = 1;
+        if (h->shape[next] != 1 && h->strides[next] != step)
+            return 0;
+        step *= h->shape[next];
+    }
+    return 1;
+}
+
+/* gathered(arrays): (dtype, addresses, sizes), or None where they are not of one dtype or have gaps. */
+PyObject *gathered(PyObject *module, PyObject *arrays)
+{
+    if (!PyTuple_CheckExact(arrays) && !PyList_CheckExact(arrays))
+        return PyErr_Format(PyExc_TypeError, "gathered() takes a tuple or a list of arrays");
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(arrays), item = 0;
+    PyObject *addresses = PyList_New(n), *sizes = PyList_New(n), *dtype = NULL, *result = NULL;
+    int fine = addresses == NULL || sizes == NULL ? -1 : n > 0;
+    for (Py_ssize_t i = 0; fine == 1 && i < n; i++) {
+        PyObject *a = PySequence_Fast_GET_ITEM(arrays, i);
+        Header h;
+        uint64_t address;
+        if (!Py_IS_TYPE(a, (PyTypeObject *)array_type))
+            fine = 0;
+        else if (address_of(a, &address) < 0)
+            fine = -1;
+        else if ((fine = read_header(a, &h)) == 1) {
+            if (dtype == NULL) {
+                dtype = Py_NewRef(h.dtype);
+                PyObject *size = PyObject_GetAttr(dtype, s_itemsize);
+                item = size == NULL ? -1 : PyLong_AsSsize_t(size);
+                Py_XDECREF(size);
+            }
+            fine = item < 0 ? -1 : h.dtype == dtype ? 1 : PyObject_RichCompareBool(h.dtype, dtype, Py_EQ);
+            Py_ssize_t count = 1;
+            for (int d = 0; d < h.ndim; d++)
+                count *= h.shape[d];
+            if (fine == 1)
+                fine = count == 0 ? 1 : is_gapless(&h, item);
+            release_header(&h);
+            if (fine == 1) {
+                PyList_SET_ITEM(addresses, i, PyLong_FromUnsignedLongLong(address));
+                PyList_SET_ITEM(sizes, i, PyLong_FromSsize_t(count));
+                fine = PyList_GET_ITEM(addresses, i) && PyList_GET_ITEM(sizes, i) ? 1 : -1;
+            }
+        }
+    }
+    if (fine >= 0)
+        result = fine ? PyTuple_Pack(3, dtype, addresses, sizes) : Py_NewRef(Py_None);
+    Py_XDECREF(addresses);
+    Py_XDECREF(sizes);
+    Py_XDECREF(dtype);
+    return result;
+}
+
 int name_header(void)
 {
     s_shape = PyUnicode_InternFromString("shape");
@@ -192,5 +258,6 @@ int name_header(void)
     s_dtype = PyUnicode_InternFromString("dtype");
     s_data = PyUnicode_InternFromString("data");
     s_ptr = PyUnicode_InternFromString("ptr");
-    return s_shape && s_strides && s_dtype && s_data && s_ptr ? 0 : -1;
+    s_itemsize = PyUnicode_InternFromString("itemsize");
+    return s_shape && s_strides && s_dtype && s_data && s_ptr && s_itemsize ? 0 : -1;
 }

@@ -143,7 +143,7 @@ static void keep_spare(Call *self, int i, PyObject *array, PyObject *data, uint6
 }
 
 /* The address behind an array, an int or None (0); -1 with an error set when it is none of them. */
-static int address_of(PyObject *value, uint64_t *out)
+int address_of(PyObject *value, uint64_t *out)
 {
     if (read_address(value, out))
         return 0;
@@ -606,6 +606,7 @@ static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, bind_thread, pretend) -> usable"},
     {"call_words", (PyCFunction)(void (*)(void))call_words, METH_FASTCALL,
      "call_words(address, w1 .. w16): call a C function of 16 addresses and sizes."},
+    {"gathered", gathered, METH_O, "gathered(arrays): dtype, addresses and sizes of arrays of one kind, or None."},
     {"learn_header", learn_header, METH_O, "learn_header(probes): find out how arrays lie in memory -> whether that is known."},
     {"overlap", overlap, METH_O, "Let launches begin before the kernel in front of them ends -> whether they can."},
     {"reuse", reuse, METH_O, "Let results be arrays that were handed out before -> how it was until now."},
