@@ -17,16 +17,22 @@ from ..runtime.door import KERNELS, run
 from ..runtime.thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
 
 _LISTENED = TRACED | WATCHED  # kernels may wait, or are written down
+_MOST = 256 << 20  # bytes of copies that are kept for the next stretch
 
 
 def _nothing() -> None:
     pass
 
 
+def _no() -> bool:
+    return False
+
+
 def show(a: Any) -> None:
     """Somebody is about to see an array: it is computed now, and from now on it may change unseen."""
-    if here.tracer is not None:
-        here.tracer.fetch(_nothing)
+    tracer = here.tracer
+    if tracer is not None and not getattr(tracer, "is_idle", _no)():
+        tracer.fetch(_nothing)
     if here.state & FOREIGN:
         settle_others()
     exposed.add(a)
@@ -73,12 +79,63 @@ def is_shared(a: Any) -> bool:
 
 def own(a: Any) -> Any:
     """An array for a kernel that may wait: if somebody could change it meanwhile, a copy that nobody has."""
-    if not here.state & _LISTENED or not is_shared(a):
+    if not here.state & _LISTENED:
+        return a
+    if id(a if a.base is None else root_array(a)) not in exposed.roots or not is_shared(a):
         return a
     if not a.flags.forc:  # a copy would lie otherwise, and kernels look at that
         here.tracer.interrupt("an array with gaps that the user has")
         return a
+    return _clone(a)
+
+
+def _clone(a: Any) -> Any:
     return run(KERNELS["clone"], a.__class__, (a,), {"order": "K"}, alone=True)
+
+
+class _Buffers:
+    """Arrays for copies that only kernels of one stretch read: the n-th copy of each stretch lies in the same one.
+
+    So a path knows them as arrays that stay, and nothing has to be bound or copied a second time.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[Any, Any] = {}
+        self.nbytes = 0
+        self.stretch: Any = None
+        self.count = 0
+
+    def take(self, a: Any, stretch: Any) -> Any:
+        """A copy of an array; no other is taken from the same memory before the stretch is over."""
+        if stretch is not self.stretch:
+            self.stretch, self.count = stretch, 0
+        self.count += 1
+        key = self.count, a.__class__, a.dtype, a.shape, a.strides
+        found = self.arrays.get(key)
+        if found is None:
+            found = _clone(a)
+            if self.nbytes + a.nbytes <= _MOST:
+                self.nbytes += a.nbytes
+                self.arrays[key] = found
+        else:
+            run(KERNELS["copy_into"], a.__class__, (found, a), {}, alone=True)
+        return found
+
+
+def lent(a: Any) -> Any:
+    """As `own`, for a kernel that keeps nothing of its operands: the copy is good for this stretch only."""
+    if not here.state & _LISTENED:
+        return a
+    if id(a if a.base is None else root_array(a)) not in exposed.roots or not is_shared(a):
+        return a
+    tracer = here.tracer
+    if not a.flags.forc:
+        tracer.interrupt("an array with gaps that the user has")
+        return a
+    buffers = tracer.__dict__.get("dezero_buffers")
+    if buffers is None:
+        buffers = tracer.dezero_buffers = _Buffers()
+    return buffers.take(a, tracer.ear or tracer.began)
 
 
 def aside(fn: Callable[[Any], Any], a: Any) -> Any:
@@ -99,6 +156,7 @@ def to_be_changed(variables: Sequence[Any]) -> None:
     """A kernel is about to change these Variables in place: it cannot wait if somebody has one of the arrays."""
     for v in variables:
         if is_shared(v._data):
+            v.__dict__.pop("_turned", None)
             if _references(v) > _ALONE or v._data.base is not None:
                 here.tracer.interrupt("the user has the array of a Parameter")
                 return

@@ -63,7 +63,7 @@ class Derived(Function):
             return self._run_now(variables)
         return _arrays(results)
 
-    def _kept(self) -> Iterator[tuple[Any, int, Any]]:
+    def _saved(self) -> Iterator[tuple[Any, int, Any]]:
         """What the small graph keeps of its inputs: a node, a place, and the array there."""
         nodes = [t._edge[0] for t in self._results if t._edge is not None]
         seen = set()
@@ -81,17 +81,19 @@ class Derived(Function):
     def _can_renew(self) -> bool:
         """Whether no view of a copy is kept: then `_renew` can bring the copies up to date."""
         copies = {id(copy) for copy, _ in self._copies}
-        return all(id(a) in copies or id(root_array(a)) not in copies for _, _, a in self._kept())
+        return all(id(a) in copies or id(root_array(a)) not in copies for _, _, a in self._saved())
 
     def _renew(self) -> None:
         """Let the small graph see its inputs as they are now: eager would have kept the arrays themselves."""
         fresh = {id(copy): (own(array), array) for copy, array in self._copies}
-        for node, i, a in self._kept():
+        for node, i, a in self._saved():
             if id(a) in fresh:
                 node.saved[i] = (fresh[id(a)][0], *node.saved[i][1:])
         self._copies = tuple([pair for pair in fresh.values() if pair[0] is not pair[1]])
 
     def _seed(self, output: Variable) -> Variable:
+        if "_results" not in self.__dict__:
+            return super()._seed(output)
         result = self._results[output._edge[1]]
         if result._edge is None:
             return super()._seed(output)
@@ -101,7 +103,8 @@ class Derived(Function):
         if self._copies:
             self._renew()
         elif "_results" not in self.__dict__:  # somebody else's `forward` has computed
-            self._run_now(self.inputs)
+            with rl.enable_grad():
+                self._run_now(self.inputs)
         if not here.grad and len(gys) == 1 and gys[0] is not None:
             gxs = self._of_one_op(gys[0]._data)
             if gxs is not None:

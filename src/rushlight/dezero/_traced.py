@@ -106,7 +106,7 @@ class Traced:
         """For copies and files: without the place on the tape, which is this very object's."""
         if self._data is not None:
             show(self._data)
-        return {k: v for k, v in self.__dict__.items() if k != "_edge"}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_edge", "_turned")}
 
     def cleargrad(self) -> None:
         """Forget the gradient."""

@@ -75,9 +75,6 @@ class DataLoader:
         return self
 
     def __next__(self) -> tuple[Any, Any]:
-        return outside(self._next)
-
-    def _next(self) -> tuple[Any, Any]:
         if self.iteration >= self.max_iter:
             self.reset()
             raise StopIteration
@@ -95,6 +92,9 @@ class DataLoader:
 
     def _batch(self, places: np.ndarray) -> tuple[Any, Any]:
         """The examples at `places`: at once if the dataset can, one by one otherwise."""
+        return outside(self._take, places) if self.gpu else self._take(places)
+
+    def _take(self, places: np.ndarray) -> tuple[Any, Any]:
         move = cuda.as_cupy if self.gpu else np.asarray
         found = _at_once(self.dataset, places, lambda a, places: move(a.take(places, 0)))
         if found is not None:
@@ -113,7 +113,8 @@ class DataLoader:
             places = np.concatenate([self._places(i * self.batch_size) for i in steps])
             if self._kept is None:
                 self._kept = _Kept()
-            found = _at_once(self.dataset, places, self._kept.taker(self.dataset))
+            taker = self._kept.taker(self.dataset)
+            found = outside(_at_once, self.dataset, places, taker)
             if found is None:
                 return None
             ahead = self._ahead = _Ahead(self, number, count, *found)

@@ -8,9 +8,9 @@ import numpy as np
 
 import rushlight as rl
 
-from ..operators.layers.linear import linear_all_grads, linear_grads
-from ..operators.matrix.matmul import mm_tn
+from ..runtime.door import KERNELS
 from ..runtime.thread import here
+from . import _direct as direct
 from . import cuda
 from . import functions_basic as F
 from ._arrays import common, later, tensor
@@ -34,11 +34,20 @@ class Linear(Function):
     def _forward(self, x: Array, W: Array, b: Array | None = None) -> Any:
         return later(_linear, *common(x, W, b))
 
+    def _run(self, variables: list[Variable]) -> Any:
+        if len(variables) == 3 and self._is_ours():
+            y = direct.linear(variables[0]._data, variables[1], variables[2]._data)
+            if y is not None:
+                return y
+        return super()._run(variables)
+
     def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
         gx = gW = gb = None
-        if not here.grad and x.ndim == 2 and x.dtype == W.dtype == gy.dtype:
-            return self._of_arrays(gy._data, x._data, W._data, b._data)
+        if not here.grad and self._fits(gy._data, x._data, W._data, b._data):
+            wants = [not x._constant, not W._constant, not b._constant and b._data is not None]
+            found = direct.linear_back(gy._data, x._data, W, wants)
+            return [None if g is None else over(g) for g in found]
         if self._wants(0):
             gx = F.matmul(gy, W.T)
         if self._wants(1):
@@ -48,36 +57,18 @@ class Linear(Function):
             gb = F.sum_to(gy, b.shape)
         return gx, gW, gb
 
-    def _of_arrays(self, gy: Any, x: Any, W: Any, b: Any) -> tuple:
-        """The same where nobody differentiates it: no Function for every step on the way."""
-        to_x, to_W, to_b = [not v._constant for v in self.inputs]
-        g = tensor(gy)
-        w = tensor(W).t() if to_x else None
-        # Such a weight is what the device's own kernels take, and its gradient lies like it.
-        as_ours = W.flags.f_contiguous and linear_grads.is_whole(g)
-        if as_ours and linear_grads.joins(g) and to_W and to_b and b is not None and b.ndim == 1:
-            return _at_once(g, tensor(x), w)
-        gx = None if w is None else over(rl.mm(g, w)._a)
-        gW = None
-        if to_W:
-            t = tensor(x)
-            gW = over((mm_tn(g, t).t() if as_ours else rl.mm(t.t(), g))._a)
-        if b is None or not to_b:
-            return gx, gW, None
-        return gx, gW, over(g.sum(0)._a) if b.ndim == 1 else F.sum_to(over(gy), b.shape)
+    @staticmethod
+    def _fits(gy: Any, x: Any, W: Any, b: Any) -> bool:
+        """Whether nothing has to be cast, summed to another shape or brought to another device."""
+        if not x.dtype == W.dtype == gy.dtype or not x.__class__ is W.__class__ is gy.__class__:
+            return False
+        if x.ndim != 2 or W.ndim != 2 or gy.shape != (x.shape[0], W.shape[1]):
+            return False
+        return x.dtype.char in "fd" and (b is None or b.shape == W.shape[1:])
 
 
 def _linear(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
     return nn.linear(x, w.t(), b)  # rushlight's weight is (out, in)
-
-
-def _at_once(gy: Tensor, x: Tensor, w: Tensor | None) -> tuple:
-    """A linear layer's gradients by one op; that of the input is wanted when `w` is given."""
-    if w is None:
-        gw, gb = linear_grads(gy, x)
-        return None, over(gw.t()._a), over(gb._a)
-    gx, gw, gb = linear_all_grads(gy, x, w)
-    return over(gx._a), over(gw.t()._a), over(gb._a)
 
 
 def _rows(x: Variable) -> Any:
@@ -109,18 +100,46 @@ def linear_simple(x: Operand, W: Operand, b: Operand | None = None) -> Variable:
 # -- activations ----------------------------------------------------------------------------------
 
 
-class Sigmoid(Derived):
+class _OneKernel(Derived):
+    """A Function of one kernel, whose gradient is one of the gradient and the result."""
+
+    _kernels: tuple[Any, Any]
+    _y: Any = None  # the result, if the short way was gone
+
+    def _run(self, variables: list[Variable]) -> Any:
+        if len(variables) == 1 and self._is_ours() and type(self) in _SHORT:
+            self._y = direct.pointwise(self._kernels[0], variables[0]._data)
+            if self._y is not None:
+                return self._y
+        return super()._run(variables)
+
+    def backward(self, *gys: Any) -> Any:
+        if self._y is not None and not here.grad:
+            gx = direct.pointwise(self._kernels[1], gys[0]._data, self._y)
+            if gx is not None:
+                return over(gx)
+        return super().backward(*gys)
+
+
+class Sigmoid(_OneKernel):
     """See `sigmoid`: the Function that it calls."""
+
+    _kernels = KERNELS["sigmoid"], KERNELS["sigmoid_backward"]
 
     def compute(self, x: Tensor) -> Any:
         return rl.sigmoid(real(x))
 
 
-class ReLU(Derived):
+class ReLU(_OneKernel):
     """See `relu`: the Function that it calls."""
+
+    _kernels = KERNELS["relu"], KERNELS["relu_grad"]
 
     def compute(self, x: Tensor) -> Any:
         return rl.relu(real(x))
+
+
+_SHORT = frozenset((Sigmoid, ReLU))  # and nothing that somebody has derived from them
 
 
 class LeakyReLU(Derived):
@@ -277,6 +296,28 @@ class MeanSquaredError(Derived):
 
 class SoftmaxCrossEntropy(Derived):
     """See `softmax_cross_entropy`: the Function that it calls."""
+
+    _kept: Any = None  # scores, what their gradient needs, classes: if the short way was gone
+
+    def _run(self, variables: list[Variable]) -> Any:
+        if type(self) is SoftmaxCrossEntropy and self._is_ours() and len(variables) == 2:
+            x, t = variables[0]._data, variables[1]._data
+            found = direct.entropy(x, t)
+            if found is not None:
+                self._kept = x, found[1], t
+                return as_array(found[0])
+        return super()._run(variables)
+
+    def _seed(self, output: Variable) -> Variable:
+        # One for all passes: `backward` only reads it, and nobody else gets it.
+        return super()._seed(output) if self._kept is None else over(direct.one(output._data))
+
+    def backward(self, *gys: Any) -> Any:
+        if self._kept is not None and not here.grad:
+            gy = gys[0]._data
+            if gy.dtype == self._kept[0].dtype and gy.__class__ is self._kept[0].__class__:
+                return over(direct.entropy_back(gy, *self._kept)), None
+        return super().backward(*gys)
 
     def compute(self, x: Tensor, t: Tensor) -> Any:
         labels = t._a

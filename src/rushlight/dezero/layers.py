@@ -60,8 +60,9 @@ class Layer:
 
     def params(self) -> Iterator[Any]:
         """Every Parameter, those of inner layers too."""
+        own = self.__dict__
         for name in self._params:
-            value = self.__dict__[name]
+            value = own[name]
             if isinstance(value, Layer):
                 yield from value.params()
             else:

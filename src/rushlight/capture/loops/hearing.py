@@ -60,6 +60,12 @@ class Hearing(Matching):
             ear.odd = macro.why or "the step was interrupted"
         return out
 
+    def is_idle(self) -> bool:
+        """Whether a stretch has begun, in which nothing was computed yet."""
+        if self.mode == HEAR:
+            return self.ear is not None and not self.ear.instructions
+        return self.mode == MATCH and not self.cursor.at and not self.bound
+
     def _consider(self) -> None:
         ear, place = self._stop_hearing(), self.place
         assert place is not None
