@@ -41,6 +41,7 @@ ALLOWED = {
     "operators/memory/interop.py": _MEMORY,
     "operators/memory/sharing.py": _MEMORY,
     "operators/memory/storage.py": _MEMORY,
+    "operators/pointwise/compare.py: equal": _LOOKS,
     "operators/random/generator.py": "whose generator it is",
     "nn/modules/_parameter_containers.py: _line": _NAMED,
     "nn/modules/_transformer_layers.py: _dropped": _NUMBERS,
