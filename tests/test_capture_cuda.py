@@ -327,9 +327,8 @@ def test_compiled_steps_need_no_more_memory_than_eager_ones(make, casting):
     )
     assert type(low.arena).__name__ == "Placing"
     assert found[-1] <= 1.02 * eager[-1]
-    assert max(found) <= 1.5 * max(
-        eager
-    )  # while it is made, kernels are tried on arrays of their own
+    # While it is made, kernels of libraries are tried on arrays and in working memory of their own.
+    assert max(found) <= 1.75 * max(eager)
     assert held[0] <= 1.5 * held[1] + (128 << 20)
     np.testing.assert_allclose(losses, want, rtol=5e-2 if casting else 5e-3)
 

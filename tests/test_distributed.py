@@ -21,7 +21,7 @@ REASON = mpiexec.why_not()
 needs_mpi = pytest.mark.skipif(REASON is not None, reason=f"several ranks need MPI: {REASON}")
 
 
-def environment() -> dict[str, str]:
+def environment(gpu: bool = False) -> dict[str, str]:
     gone = (
         "PYTEST_",
         "PMI",
@@ -33,17 +33,17 @@ def environment() -> dict[str, str]:
         "MASTER_",
     )
     kept = {k: v for k, v in os.environ.items() if not k.startswith(gone)}
-    return {**kept, "OMP_NUM_THREADS": "1", "RUSHLIGHT_NO_CUDA": "1"}
+    return {**kept, "OMP_NUM_THREADS": "1", **({} if gpu else {"RUSHLIGHT_NO_CUDA": "1"})}
 
 
-def python(*words: str, timeout: float = 120) -> subprocess.CompletedProcess:
+def python(*words: str, timeout: float = 120, gpu: bool = False) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, timeout=timeout, env=environment()
-    )
+        [sys.executable, *words], capture_output=True, text=True, timeout=timeout, env=environment(gpu)
+    )  # fmt: skip
 
 
-def launch(count: int, script: str, *args: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess:  # fmt: skip
-    return python("-m", "rushlight", "launch", "--nproc-per-node", str(count), *options, str(HERE / script), *args)  # fmt: skip
+def launch(count: int, script: str, *args: str, options: tuple[str, ...] = (), gpu: bool = False) -> subprocess.CompletedProcess:  # fmt: skip
+    return python("-m", "rushlight", "launch", "--nproc-per-node", str(count), *options, str(HERE / script), *args, gpu=gpu)  # fmt: skip
 
 
 def passed(done: subprocess.CompletedProcess, count: int, *names: str) -> str:

@@ -14,15 +14,15 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason="no GPU")
 
 @pytest.mark.skipif(why_not() is not None or nccl_module() is None, reason="NCCL is not installed")
 def test_nccl_at_one_rank_inside_a_captured_step_cuda() -> None:
-    done = python("-W", "default", str(HERE / "on_gpu.py"), "captured")
+    done = python("-W", "default", str(HERE / "on_gpu.py"), "captured", gpu=True)
     assert done.returncode == 0 and "passed captured" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.skipif(mpiexec.why_not() is not None, reason="several ranks need MPI")
 def test_two_ranks_on_one_gpu_agree_with_one_cuda() -> None:
-    passed(launch(2, "on_gpu.py", "shared"), 2, "shared")
+    passed(launch(2, "on_gpu.py", "shared", gpu=True), 2, "shared")
 
 
 @pytest.mark.skipif(mpiexec.why_not() is not None, reason="several ranks need MPI")
 def test_shards_on_the_gpu_and_on_the_host_agree_with_one_rank_cuda() -> None:
-    passed(launch(2, "on_gpu.py", "sharded"), 2, "sharded")
+    passed(launch(2, "on_gpu.py", "sharded", gpu=True), 2, "sharded")
