@@ -101,9 +101,28 @@ def other_layouts() -> None:
     )
 
 
+def places_in_rows() -> None:
+    """searchsorted: in rows of their own, in one row for all, NaN among the values."""
+    for kind, narrow in ((np.float32, False), (np.int64, True)):
+        for shape, count in (((3, 9), (3, 7)), ((9,), (2, 5)), ((0,), (4,))):
+            sequence = np.sort((random.standard_normal(shape) * 4).astype(kind), -1)
+            values = (random.standard_normal(count) * 5).astype(kind)
+            values.reshape(-1)[0] = sequence.reshape(-1)[0] if sequence.size else 0
+            if kind is np.float32:
+                values.reshape(-1)[-1] = np.nan
+            for right in (False, True):
+                how = {"right": right, "narrow": narrow}
+                want = KERNELS["searchsorted"].generic(np, sequence, values, **how)
+                arrays = [on_gpu(a) for a in (sequence, values)]
+                found = overrides("cuda")["searchsorted"](*arrays, **how)
+                assert found.dtype == want.dtype
+                np.testing.assert_array_equal(on_host(found), want)
+
+
 for kind in KINDS:
     for shape, dim in SHAPES if kind is np.float32 else SHAPES[:4]:
         sorts(numbers(shape, kind), dim)
 longer_rows()
 other_layouts()
+places_in_rows()
 print("equal")

@@ -127,3 +127,41 @@ def test_scatter_reduce_inside_a_compiled_step(device: str) -> None:
     for _ in range(4):
         np.testing.assert_allclose(compiled(x).cpu().numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
     assert "cannot be part" not in str(compiled.why())
+
+
+def test_places_in_sorted_rows(device: str) -> None:
+    rng = np.random.default_rng(4)
+    rows, values = np.sort(rng.integers(-9, 9, (4, 20)), -1), rng.integers(-12, 12, (4, 30))
+    for dtype in ("float32", "float16", "bfloat16", "int64", "uint8"):
+        ours = [
+            rl.tensor(np.abs(a)).to(getattr(rl, dtype)).sort(-1).values.to(device)
+            for a in (rows, values)
+        ]
+        theirs = [
+            torch.tensor(np.abs(a)).to(getattr(torch, dtype)).sort(-1).values
+            for a in (rows, values)
+        ]
+        for right in (False, True):
+            same(rl.searchsorted(*ours, right=right), torch.searchsorted(*theirs, right=right))
+            got = rl.bucketize(ours[1], ours[0][1], right=right, out_int32=True)
+            same(got, torch.bucketize(theirs[1], theirs[0][1], right=right, out_int32=True))
+
+
+def test_draws_by_weights_inside_a_compiled_step(device: str) -> None:
+    weights = rl.tensor([[0.0, 1.0, 2.0, 0.0, 3.0], [1.0, 0.0, 0.0, 5.0, 0.0]]).to(device)
+
+    def draw(w: Any) -> tuple:
+        return w.multinomial(2), w.multinomial(40, replacement=True), w.multinomial(1)
+
+    for run in (draw, compiled := rl.compile(draw)):
+        for _ in range(4):
+            apart, many, one = run(weights)
+            for found in (apart, many, one):
+                assert (weights.gather(1, found) > 0).all()
+            assert (apart[:, 0] != apart[:, 1]).all() and len(set(many[1].tolist())) == 2
+    assert "cannot be part" not in str(compiled.why())
+
+
+def test_a_permutation_on_a_device(device: str) -> None:
+    for n in (1, 7, 5000):
+        assert sorted(rl.randperm(n, device=device).tolist()) == list(range(n))

@@ -10,6 +10,7 @@ import numpy as np
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ..image.resample_kernels import mean_windows
+from ..made_of.constants import table
 from ..made_of.guards import check_kind, only_for
 from .conv_kernels import Dims
 from .pool_kernels import avg_pool, max_pool, max_pool_grad
@@ -61,13 +62,13 @@ def _windows(n: int, m: int) -> np.ndarray:
 def _adaptive_max(xp: ArrayModule, x: Array, *, size: Dims) -> Any:
     """The maximum over adaptive windows of x (N, C, *n), and its flat position."""
     given, dims = x.shape[2:], len(size)
-    tables = [_windows(n, m) for n, m in zip(given, size)]
+    windows = [_windows(n, m) for n, m in zip(given, size)]
     flat = np.zeros((1,) * (2 * dims), np.int64)
-    for i, table in enumerate(tables):  # axes: the windows, then the places in a window
+    for i, window in enumerate(windows):  # axes: the windows, then the places in a window
         shape = [1] * (2 * dims)
-        shape[i], shape[dims + i] = table.shape
-        flat = flat * given[i] + table.reshape(shape)
-    places = xp.asarray(flat.reshape(*size, -1))
+        shape[i], shape[dims + i] = window.shape
+        flat = flat * given[i] + window.reshape(shape)
+    places = table(xp, flat.reshape(*size, -1))
     seen = x.reshape(*x.shape[:2], prod(given))[:, :, places]
     if not seen.size:
         empty = (*x.shape[:2], *size)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ..made_of.constants import table
 from .conv_kernels import Dims, places
 
 if TYPE_CHECKING:
@@ -79,14 +80,14 @@ def _max_pool(
     out = pool_size(size, kernel, stride, padding, dilation, ceil_mode)
     big = _padded(xp, x, _lowest(x.dtype), out, kernel, stride, padding, dilation)
     starts, first, steps = _positions(size, out, kernel, stride, padding, dilation)
-    starts = xp.asarray(starts)
+    starts = table(xp, starts)
     best: Any = None
     index: Any = None
     for (_, place), step in zip(places(kernel, out, stride, dilation), steps):
         seen = big[place]
         if best is None:
             best = seen
-            index = xp.broadcast_to(xp.asarray(first), seen.shape)
+            index = xp.broadcast_to(table(xp, first), seen.shape)
             continue
         # NaN counts as the largest, and of several the last is taken, as in PyTorch.
         better = seen > best
@@ -209,8 +210,8 @@ def _divisors(xp: ArrayModule, size: Dims, out: Dims, kernel: Dims, stride: Dims
               include_pad: bool, divisor: int | None, dtype: Any) -> Any:  # fmt: skip
     if divisor is not None:
         return divisor
-    table = _counts(tuple(size), tuple(out), kernel, stride, padding, include_pad)
-    return xp.asarray(table.astype(dtype)) if isinstance(table, np.ndarray) else table
+    counts = _counts(tuple(size), tuple(out), kernel, stride, padding, include_pad)
+    return table(xp, counts.astype(dtype)) if isinstance(counts, np.ndarray) else counts
 
 
 def _avg_pool(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding: Dims, ceil_mode: bool,

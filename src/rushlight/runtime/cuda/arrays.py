@@ -55,6 +55,9 @@ class _Library:
     stride_tricks = _Strides
 
 
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
 class _Cupy:
     """`cupy` with the gaps filled; everything else is CuPy's own."""
 
@@ -70,7 +73,9 @@ class _Cupy:
 
     @staticmethod
     def asarray(a: DeviceArray, dtype: np.typing.DTypeLike | None = None, **kwargs: Any) -> Any:
-        """As CuPy's, but host values become small device arrays without a warning or a wait."""
+        """As CuPy's, but a number is written by the GPU itself: nothing is sent, which a graph would not take."""
+        if isinstance(a, _NUMBERS):
+            return CUPY.full((), a, getattr(a, "dtype", None) if dtype is None else dtype)
         return cupy.asarray(a, dtype, **kwargs)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Order along one dim on the GPU, without asking the host: sort, topk, kthvalue, and `argsort` for other bodies."""
+"""Order along one dim on the GPU, without asking the host: sort, topk, kthvalue, searchsorted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
+from ..code.sources import blocks_for
 from .fills import copied
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _LEAST = 256  # items that a block holds at least, of several rows where these a
 _HELD = 32 << 10  # bytes of items that a block holds at most
 _ORDERED = "?bBhHiIlLqQefdE"  # "E" is bfloat16
 _SORT = ("P", "P", "P", "P", "P", "q", "q", "q", "q", "q", "i", "i", "i")
+_SEARCH = ("P", "P", "P", "q", "q", "q", "i")
 _MERGE = ("P", "P", "P", "P", "P", "q", "q", "q", "q", "q", "q")
 
 
@@ -47,11 +49,11 @@ def source_for(name: str) -> str:
 
 
 @cache
-def _options(**constants: int) -> tuple[str, ...]:
+def _options(**constants: int | str) -> tuple[str, ...]:
     return tuple([f"-D{name}={value}" for name, value in constants.items()])
 
 
-def _kernel(name: str, dtype: np.dtype, formats: tuple[str, ...], **constants: int) -> Launch:
+def _kernel(name: str, dtype: np.dtype, formats: tuple[str, ...], **constants: int | str) -> Launch:
     return kernel(source_for(from_np(dtype).name), name, formats, _options(**constants))
 
 
@@ -135,6 +137,28 @@ def argsort(x: DeviceArray, dim: int = -1) -> Any:
     """The stable order along `dim`, NaN last; CuPy's own waits for the GPU and cannot be part of a graph."""
     dim %= x.ndim
     return ordered(x, dim, 0, x.shape[dim], False, values=False)[1]
+
+
+def search(sequence: DeviceArray, values: DeviceArray, right: bool, narrow: bool = False) -> Any:
+    """Where values would stand in sorted rows of their own, or in one row for all; both of one dtype."""
+    dense = [a if a._c_contiguous else copied(a) for a in (sequence, values)]
+    out = ndarray(values.shape, np.int32 if narrow else np.int64)
+    if values.size:
+        each = values.size if sequence.ndim == 1 else values.shape[-1]
+        launch = _kernel("search", values.dtype, _SEARCH, PLACE="int" if narrow else "i64")
+        addresses = [a.data.ptr for a in (*dense, out)]
+        launch(
+            blocks_for(values.size), 256, *addresses, values.size, each, sequence.shape[-1],
+            int(right),
+        )  # fmt: skip
+    return out
+
+
+@kernel_for("cuda", "searchsorted")
+def _searchsorted(sequence: DeviceArray, values: DeviceArray, *, right: bool, narrow: bool) -> Any:
+    if sequence.dtype != values.dtype or not sortable(values.dtype):
+        return NotImplemented
+    return search(sequence, values, right, narrow)
 
 
 @kernel_for("cuda", "sort")

@@ -14,6 +14,8 @@ from ....base.dtypes import finfo, from_np
 from ...thread import settle
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
+from ..library.cublaslt import is_capturing
+from .sorting import argsort, ordered, search
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -46,6 +48,14 @@ def _kernel(what: str, dtype: np.typing.DTypeLike) -> Launch:
 
 def _shape(shape: Shape) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _check_weights(weights: DeviceArray) -> None:
+    """Refuse what is no distribution; it waits for the GPU, as PyTorch does."""
+    if bool(((weights < 0) | ~cupy.isfinite(weights)).any()):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not bool((weights.sum(axis=-1) > 0).all()):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
 class Stream:
@@ -211,28 +221,24 @@ class Stream:
     def randperm(self, n: int, dtype: np.typing.DTypeLike = np.int64) -> Any:
         """The numbers 0 .. n-1 shuffled: the order of n random keys."""
         keys = self.randint(0, 2**63, (n,), np.int64)
-        return cupy.argsort(keys).astype(dtype, copy=False)
+        return argsort(keys).astype(dtype, copy=False)
 
     def multinomial(self, probs: DeviceArray, num_samples: int, replacement: bool = False) -> Any:
         """Indices (int64) drawn along the last axis of `probs`, weights of any positive sum."""
         weights = probs.astype(np.float32, copy=False) if probs.dtype.itemsize == 2 else probs
-        bad = int(((weights < 0) | ~cupy.isfinite(weights)).any())
-        if bad:
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if not bool((weights.sum(axis=-1) > 0).all()):
-            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        if not is_capturing():  # the eager call before has looked at them
+            _check_weights(weights)
         if not replacement or num_samples == 1:
             # A race of exponential clocks: the first to ring win (Efraimidis and Spirakis, 2006).
             race = weights / self.exponential(weights.shape, weights.dtype)
             if num_samples == 1:
                 return race.argmax(axis=-1)[..., None].astype(np.int64, copy=False)
-            return cupy.ascontiguousarray(cupy.argsort(-race, axis=-1)[..., :num_samples])
+            return ordered(race, race.ndim - 1, 0, num_samples, True, values=False)[1]
         rows = weights.reshape(-1, weights.shape[-1])
         ends = cupy.cumsum(rows, axis=-1)
         ends /= ends[:, -1:]
         u = self.uniform((rows.shape[0], num_samples), ends.dtype)
-        picks = [cupy.searchsorted(c, v, side="left") for c, v in zip(ends, u)]
-        found = cupy.minimum(cupy.stack(picks), rows.shape[1] - 1)
+        found = cupy.minimum(search(ends, u, right=False), rows.shape[1] - 1)
         return found.reshape(*probs.shape[:-1], num_samples).astype(np.int64, copy=False)
 
     def poisson(self, rate: DeviceArray) -> Any:

@@ -170,3 +170,26 @@ KERNEL(merge)(const S* __restrict__ x, const Item* __restrict__ items, Item* __r
 #endif
     }
 }
+
+// Where each value would stand in its sorted row, of which there is one for every `each` values, by bisection: before
+// those equal to it, or behind them (`right`). A NaN stands behind everything.
+#ifndef PLACE
+#define PLACE i64
+#endif
+KERNEL(search)(const S* __restrict__ sequence, const S* __restrict__ values, PLACE* __restrict__ found, i64 count,
+               i64 each, i64 n, int right) {
+    depend();
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        const S* row = sequence + i / each * n;
+        const auto value = widen(values[i]);
+        i64 low = 0, high = n;
+        while (low < high) {
+            const i64 middle = (low + high) / 2;
+            const auto held = widen(row[middle]);
+            if (right ? held > value : held >= value) high = middle;
+            else low = middle + 1;
+        }
+        found[i] = (PLACE)low;
+    }
+}
