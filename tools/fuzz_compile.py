@@ -211,11 +211,11 @@ class Side:
         exec(compile(case.source(), "<fuzzed>", "exec"), self.names)
         self.step = wrap(self.names["step"])
         torch.manual_seed(case.seed)
-        self.rng, self.python = torch.get_rng_state(), random.Random(case.seed).getstate()
+        self.rng, self.python = streams(), random.Random(case.seed).getstate()
 
     def call(self, case: Case, i: int) -> Any:
         """Change the world, call, and tell all that can be seen."""
-        torch.set_rng_state(self.rng)
+        set_streams(self.rng)
         random.setstate(self.python)
         for at, change in case.changes:
             if at == i:
@@ -238,7 +238,7 @@ class Side:
                 f"{type(error).__name__}: {str(error).splitlines()[0][:40] if str(error) else ''}"
             )
         self._after(case, i, locals().get("result"))
-        self.rng, self.python = torch.get_rng_state(), random.getstate()
+        self.rng, self.python = streams(), random.getstate()
         versions = [t._version for t in (x, y, self.w.buf, self.w.p, *self.w.lin.parameters())]
         return told, self.state(), seen([x, y]), versions
 
@@ -267,20 +267,41 @@ class Side:
             w.flag,
             self.names["G"],
         ]
-        streams = [
+        drawn = [
             self.rng,
             self.python[1][-1],
             getattr(w, "extra", None),
             getattr(w, "last", None),
         ]
         found = [w.hook.by, w.hook.calls, w.sub.n, w.mat, w.idx, list(w.kept)[-2:]]
-        return seen([tensors, grads, states, python, streams, w.norm.training, found])
+        return seen([tensors, grads, states, python, drawn, w.norm.training, found])
+
+
+DEVICE = ["cpu"]
+
+
+def use(device: str) -> None:
+    """Have all tensors of the programs made on a device."""
+    DEVICE[0] = device
+    torch.set_default_device(None if device == "cpu" else device)
+
+
+def streams() -> list[Any]:
+    """Where the random streams are."""
+    gpu = [torch.cuda.get_rng_state()] if DEVICE[0] == "cuda" else []
+    return [torch.get_rng_state(), *gpu]
+
+
+def set_streams(states: list[Any]) -> None:
+    torch.set_rng_state(states[0])
+    if len(states) > 1:
+        torch.cuda.set_rng_state(states[1])
 
 
 def seen(value: Any) -> Any:
     """Values in a form that can be compared: tensors by dtype, values and whether they have a history."""
     if isinstance(value, torch.Tensor):
-        a = value.detach().numpy()
+        a = value.detach().cpu().numpy()
         kind = (
             type(value).__name__,
             str(value.dtype),
@@ -371,7 +392,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--sides", default="compiled,traced")
     parser.add_argument("--most", type=int, default=5, help="stop after so many differences")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     a = parser.parse_args()
+    use(a.device)
     sides = {name: SIDES[name] for name in a.sides.split(",")}
     if a.seed is not None:
         print(Case(a.seed))

@@ -21,7 +21,7 @@ from typing import Any
 
 import fuzz_compile
 import numpy as np
-from fuzz_compile import ARGUMENTS, Case, Side, differs, seen, smaller
+from fuzz_compile import ARGUMENTS, Case, Side, differs, seen, set_streams, smaller, streams, use
 
 import rushlight as torch
 from rushlight.core.hot import meeting
@@ -59,7 +59,7 @@ class Loop(Side):
 
     def run(self, case: Case) -> Any:
         """All iterations, then all that can be seen."""
-        torch.set_rng_state(self.rng)
+        set_streams(self.rng)
         random.setstate(self.python)
         for i in range(ROUNDS):
             for at, change in self.when:
@@ -71,7 +71,7 @@ class Loop(Side):
             kind = case.kinds[i % len(case.kinds)] if i in self.odd else case.kinds[0]
             exec(ARGUMENTS[kind], self.names)
             self.once(case, i, self.names["x"], self.names["y"])
-        self.rng, self.python = torch.get_rng_state(), random.getstate()
+        self.rng, self.python = streams(), random.getstate()
         return self.tell(self.kept), self.state()
 
     def do(self, change: str) -> None:
@@ -131,7 +131,9 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--most", type=int, default=5, help="stop after so many differences")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     a = parser.parse_args()
+    use(a.device)
     if a.seed is not None:
         print(Case(a.seed))
         print(check(Case(a.seed)) or "no difference")
