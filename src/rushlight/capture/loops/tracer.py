@@ -99,10 +99,8 @@ class Tracer(Hearing):
         path = place.last if place.last in self.paths else self.paths[0]
         self.mode = MATCH
         self.quiet.look()
-        swap(0, 0)  # this thread's own state, before that of threads to come is changed
-        if (
-            type(here).state != GRAD | FOREIGN
-        ):  # what is found out about a class is lost with each write
+        if type(here).state != GRAD | FOREIGN:  # a write loses what is found out about a class
+            swap(0, 0)  # this thread's own state, before that of threads to come is changed
             type(here).state = GRAD | FOREIGN
         self.began = time.perf_counter()
         self.bound, self.shown = {}, {}
