@@ -17,6 +17,7 @@ import enum
 import gc
 import random
 import sys
+import time
 import types
 import warnings
 from collections.abc import Callable
@@ -393,6 +394,7 @@ def main() -> int:
     parser.add_argument("--sides", default="compiled,traced")
     parser.add_argument("--most", type=int, default=5, help="stop after so many differences")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     a = parser.parse_args()
     use(a.device)
     sides = {name: SIDES[name] for name in a.sides.split(",")}
@@ -403,7 +405,11 @@ def main() -> int:
     gc.collect()
     gc.freeze()  # collections of what the programs leave behind need not walk all of the library
     bad = 0
+    end = time.monotonic() + a.seconds
     for seed in range(a.start, a.start + a.count):
+        if time.monotonic() > end and seed > a.start:
+            seed -= 1
+            break
         why = check(Case(seed), sides)
         if why is not None:
             bad += 1

@@ -15,6 +15,7 @@ import argparse
 import gc
 import random
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -132,6 +133,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--most", type=int, default=5, help="stop after so many differences")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     a = parser.parse_args()
     use(a.device)
     if a.seed is not None:
@@ -142,7 +144,11 @@ def main() -> int:
     gc.freeze()  # collections of what the programs leave behind need not walk all of the library
     bad = 0
     fuzz_compile.check = check  # what `smaller` asks
+    end = time.monotonic() + a.seconds
     for seed in range(a.start, a.start + a.count):
+        if time.monotonic() > end and seed > a.start:
+            seed -= 1
+            break
         why = check(Case(seed))
         if why is not None:
             bad += 1
