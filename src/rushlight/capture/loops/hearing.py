@@ -37,6 +37,9 @@ class Hearing(Matching):
         self.place: Place | None = None
         self.ear: Ear | None = None
         self.left: tuple[Any, float] | None = None  # a path that eager runs now, and since when
+        self.began = 0.0  # when the stretch began that is being matched
+        self.asker: Any = None  # the stretch in which `is_idle` was asked last
+        self.times = 0
         self.quiet = Quiet()
         self.report = Report()
         self.exposure = exposed.version
@@ -61,10 +64,25 @@ class Hearing(Matching):
         return out
 
     def is_idle(self) -> bool:
-        """Whether a stretch has begun, in which nothing was computed yet."""
+        """Whether a stretch has begun, in which nothing was computed yet.
+
+        Nobody knows that of one that is left to eager calls, to be timed: it is if it was when it was replayed.
+        """
         if self.mode == HEAR:
             return self.ear is not None and not self.ear.instructions
-        return self.mode == MATCH and not self.cursor.at and not self.bound
+        if self.left is not None:
+            return self._asked(self.left) <= getattr(self.left[0], "asked", 0)
+        if self.mode != MATCH or self.cursor.at or self.bound or self.cursor.path is None:
+            return False
+        self.cursor.path.asked = self._asked(self.began)
+        return True
+
+    def _asked(self, stretch: Any) -> int:
+        """How often that was asked in this stretch."""
+        if self.asker is not stretch:
+            self.asker, self.times = stretch, 0
+        self.times += 1
+        return self.times
 
     def _consider(self) -> None:
         ear, place = self._stop_hearing(), self.place
