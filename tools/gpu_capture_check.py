@@ -19,9 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")
 
-from test_ops import ROWS, call, flat, tensors  # noqa: E402
-
 import rushlight as rl  # noqa: E402
+from test_ops import ROWS, call, flat, tensors  # noqa: E402
 
 DEVICE = "cuda"
 REFUSED = "cannot be part of a CUDA graph"
