@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
-from engine_late_cases import orders, sampled, special, writes
+from engine_late_cases import orders, sampled, special, whole, writes
 from engine_more_cases import (
     columns,
     join,
@@ -400,7 +400,7 @@ def move(d: Draw) -> Iterator[Case]:
 FAMILIES = {f.__name__: f for f in (
     conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
     scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample, scans, selections,
-    sampled, orders, special, writes,
+    sampled, orders, special, writes, whole,
 )}  # fmt: skip
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import rushlight as rl
+from rushlight.base.device import CPU
 from rushlight.runtime.door import KERNELS
 
 if TYPE_CHECKING:
@@ -102,6 +104,37 @@ def special(d: Draw) -> Iterator[Case]:
     w, how = d.one(None, d.floats(c)), {"p": d.one(1, 2), "margin": d.one(1.0, 0.3)}
     yield "multi_margin_loss", (x, target, w), how, 1e-5
     yield "multi_margin_loss_grad", (d.floats(n), x, target, w), how, 1e-5
+    labels = d.np.randint(d.one(-1, 0), c, (n, c))
+    yield "multilabel_margin_loss", (x, labels), {}, 1e-5
+    yield "multilabel_margin_loss_grad", (d.floats(n), x, labels), {}, 1e-5
+
+
+def whole(d: Draw) -> Iterator[Case]:
+    """Whole numbers, and windows that no step describes."""
+    shape = d.one((1,), (7,), (3, 5), (2, 3, 40), (90, 4))
+    x = d.np.randint(-(2**62), 2**62, shape)
+    dims = tuple(range(d.py.randrange(len(shape)), len(shape)))
+    yield "sum", (x,), {"dim": d.one(None, dims, (0,)), "keepdim": d.one(True, False)}, 0.0
+    yield "cumsum", (x,), {"dim": d.py.randrange(len(shape)), "reverse": d.one(True, False)}, 0.0
+    y = d.floats(*shape).astype(d.one(np.float32, np.int64, np.bool_))
+    other = y.copy()
+    other.reshape(-1)[-1] = d.one(other.reshape(-1)[-1], 5)
+    yield "equal_everywhere", (y, other), {}, 0.0
+    starts = np.sort(d.np.randint(0, 20, d.one(1, 4, 9)))
+    starts[0] = 0
+    yield "bag_numbers", (starts,), {"total": d.one(20, 33)}, 0.0
+    ends = {"start": d.one(0, -2.5, 1e30), "end": d.one(1, 7.25), "size": (d.one(2, 3, 50, 1001),)}
+    yield "linspace", (), {**ends, "dtype": rl.float32, "device": CPU, "base": None}, 0.0
+    three = d.one((3,), (5, 3), (3, 70), (4, 3, 9))
+    yield "cross", (d.laid(*three), d.laid(*three)), {"dim": three.index(3)}, 1e-5
+    sizes = d.one((9,), (7, 10), (5, 6, 7))
+    image, out = d.floats(2, 3, *sizes), tuple([d.one(1, 2, 4) for _ in sizes])
+    image.reshape(-1)[:: d.one(11, 1000)] = d.one(np.nan, np.inf, -np.inf, 2.0)
+    yield "adaptive_max_pool", (image,), {"size": out}, 0.0
+    if len(sizes) > 1:
+        how = {"kernel": (2,) * len(sizes), "size": out}
+        samples = d.np.rand(2, 3, len(sizes)).astype(np.float32)
+        yield "fractional_max_pool", (image, samples), how, 0.0
 
 
 def writes(d: Draw) -> Iterator[Case]:

@@ -9,11 +9,10 @@ from typing import Any
 from ...core.modes import no_grad
 from ...core.public import public
 from ...core.tensor import Tensor
-from ..made_of.checks import below, check_values
 from ..made_of.guards import check_kind, one_dtype, refuse_grad
 from ..pointwise.activation_smooth import logsigmoid
 from .distance import pairwise_distance
-from .margin_kernels import margins
+from .margin_kernels import label_margins, margins
 from .reduction import legacy_reduction, reduced
 
 # -- margins ------------------------------------------------------------------------------------
@@ -21,11 +20,6 @@ from .reduction import legacy_reduction, reduced
 
 def _positive_part(x: Tensor) -> Tensor:
     return x.clamp(min=0)
-
-
-def _where_positive(x: Tensor) -> Tensor:
-    """max(0, x) as PyTorch's kernels compute it: NaN becomes 0, and 0 has no gradient."""
-    return x.masked_fill(~(x > 0), 0.0)
 
 
 @public("torch", "functional")
@@ -175,7 +169,6 @@ def multi_margin_loss(
             f"{list(target._a.shape)}. Input has shape {list(input._a.shape)}."
         )
     classes = x._a.shape[1]
-    check_values(below, t, classes, "target out of range")
     if weight is not None and weight._a.size != classes:
         raise RuntimeError("weight must be one-dimensional with one entry for each class")
     one_dtype(input, weight)
@@ -214,13 +207,8 @@ def multilabel_margin_loss(
         )
     classes = input._a.shape[-1] if input._a.ndim else 1
     x, t = input.reshape(-1, classes), target.reshape(-1, classes)
-    listed = (t >= 0).long().cumprod(1) != 0  # the first -1 ends a row's list of targets
-    safe = t.masked_fill(~listed, 0)
-    hits = x.detach().new_zeros(x._a.shape).scatter_add_(1, safe, listed.to(x.dtype))
-    others = hits == 0
-    gaps = _where_positive(1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1))
-    pairs = listed.unsqueeze(2) & others.unsqueeze(1)
-    loss = gaps.masked_fill(~pairs, 0.0).sum((1, 2)) / classes
+    check_kind(input, "fV", "multilabel_margin_loss_forward_out_frame")
+    loss = label_margins(x, t)
     return reduced(loss if input._a.ndim > 1 else loss.reshape(()), reduction)
 
 

@@ -1,8 +1,10 @@
-"""The kernel of multi_margin_loss: by how much the right class fails to beat every other."""
+"""The kernels of multi_margin_loss and multilabel_margin_loss: by how much right classes fail to beat others."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 def _gaps(xp: ArrayModule, x: Array, target: Array, margin: float) -> tuple[Any, Any, Any]:
     """By how much each class is too good [N, C], where that counts, and where the right ones are."""
+    if xp is np and not ((target >= 0) & (target < x.shape[1])).all():
+        raise RuntimeError("target out of range")
     right = (xp.arange(x.shape[0]), target)
     gaps = x.dtype.type(margin) - x[right][:, None] + x
     counts = gaps > 0
@@ -83,3 +87,57 @@ def _formula(
 
 
 by_reference(_margins_grad, _formula)
+
+
+# -- several right classes ------------------------------------------------------------------------
+
+
+def _pairs(xp: ArrayModule, x: Array, target: Array) -> tuple[Any, Any, Any]:
+    """For each listed class and each other one: the gap [N, L, C], where it counts, and where the class is."""
+    classes = x.shape[1]
+    if xp is np and not ((target >= -1) & (target < classes)).all():
+        raise RuntimeError("argument #2 'target' is out of range")
+    listed = xp.cumprod(target >= 0, axis=1) != 0  # the first -1 ends a row's list
+    safe = xp.where(listed, target, 0)
+    at = (safe[:, :, None] == xp.arange(classes)) & listed[:, :, None]
+    gaps = 1 - xp.take_along_axis(x, safe, 1)[:, :, None] + x[:, None, :]
+    counts = (gaps > 0) & listed[:, :, None] & ~at.any(axis=1)[:, None, :]
+    return gaps, counts, at
+
+
+@in_float32
+def _label_losses(xp: ArrayModule, x: Array, target: Array) -> Any:
+    """The loss of every sample of x (N, C), whose right classes are listed in target (N, C)."""
+    gaps, counts, _ = _pairs(xp, x, target)
+    return xp.where(counts, gaps, x.dtype.type(0)).sum((1, 2)) / x.dtype.type(x.shape[1])
+
+
+@in_float32
+def _label_grad(xp: ArrayModule, gy: Array, x: Array, target: Array) -> Any:
+    _, counts, at = _pairs(xp, x, target)
+    right = (at * counts.sum(2)[:, :, None]).sum(1)
+    by = gy / x.dtype.type(x.shape[1])
+    return (counts.sum(1) - right).astype(x.dtype) * by[:, None]
+
+
+label_margins = Op(
+    _label_losses,
+    "multilabel_margin_loss",
+    grad_name="MultilabelMarginLossBackward0",
+    meta=lambda x, target: (x.shape[:1], x.dtype),
+)
+_label_margins_grad = Op(
+    _label_grad, "multilabel_margin_loss_grad", meta=lambda gy, x, target: (x.shape, x.dtype)
+)
+label_margins.derivative(x=lambda g, x, target: _label_margins_grad(g, x, target))
+
+
+def _label_slopes(x: Tensor, target: Tensor) -> Tensor:
+    """The derivative of each sample's loss [N, C]; it is constant where it exists."""
+    return _label_margins_grad(x.new_ones(x._a.shape[:1]).detach(), x.detach(), target)
+
+
+_label_margins_grad.derivative(
+    gy=lambda g, x, target: (g * _label_slopes(x, target)).sum(1),
+    x=lambda g: g * 0.0,
+)

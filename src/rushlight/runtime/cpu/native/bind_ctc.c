@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "arrays.h"
+#include "codes.h"
 
 /* -- CTC: the formulas stand in operators/loss/ctc.py ------------------------------------------------------ */
 
@@ -20,73 +21,100 @@ static inline int jumps(const Ctc *k, const int64_t *targets, idx s) {
     return s >= 2 && (s & 1) && targets[s >> 1] != k->blank && targets[s >> 1] != targets[(s >> 1) - 1];
 }
 
-static inline float log_sum3(float a, float b, float c) {
-    const float top = a > b ? (a > c ? a : c) : (b > c ? b : c);
-    if (a != a || b != b || c != c) return a + b + c;
-    if (!isfinite(top)) return top;
-    return logf(expf(a - top) + expf(b - top) + expf(c - top)) + top;
+static inline float log_sum2(float a, float b) {
+    const float top = a > b ? a : b;
+    if (a != a || b != b) return a + b;
+    return isfinite(top) ? logf(expf(a - top) + expf(b - top)) + top : top;
 }
 
+/* The logarithms of sums of exponentials of three rows, of which the third counts where `third` says so; r: four rows' room. */
+static void log_sums(const float *a, const float *b, const float *c, const char *third, float *out, idx n, float *r) {
+    float *x = r, *y = r + n, *z = r + 2 * n, *top = r + 3 * n;
+    for (idx i = 0; i < n; i++) {
+        const float last = third[i] ? c[i] : -INFINITY, high = a[i] > b[i] ? a[i] : b[i], most = last > high ? last : high;
+        top[i] = fabsf(most) < INFINITY ? most : 0.0f; /* where all are -inf, so is the logarithm of 0 */
+        x[i] = a[i] - top[i], y[i] = b[i] - top[i], z[i] = last - top[i];
+    }
+    RL->unary(U_EXP, r, r, 3 * n);
+    for (idx i = 0; i < n; i++) x[i] = (x[i] + y[i]) + z[i];
+    RL->unary(U_LOG, x, x, n);
+    for (idx i = 0; i < n; i++) out[i] = x[i] + top[i];
+}
+
+/* Room of a share: a row with two places of -inf on each side, four rows for sums, one more, and truth values. */
+#define ROOM(s) ((size_t)(s) * 4 * 6 + 16 + (size_t)(s) + 8)
+
 static void ctc_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    const Ctc *k = what;
-    const idx frame = k->n * k->s;
+    Ctc *k = what;
+    const idx frame = k->n * k->s, size = k->s;
+    float *room = memory_take(ROOM(size));
+    if (!room) {
+        k->failed = 1;
+        return;
+    }
+    float *before = room + 2, *rest = before + size;
+    char *jump = (char *)(rest + 4 * size);
+    before[-1] = before[-2] = -INFINITY;
     for (idx n = share(k->n, i, parts); n < share(k->n, i + 1, parts); n++) {
-        const int64_t *targets = k->targets + n * (k->s >> 1);
-        float *alpha = k->to_alpha + n * k->s;
+        const int64_t *targets = k->targets + n * (size >> 1);
+        float *alpha = k->to_alpha + n * size;
+        for (idx s = 0; s < size; s++) jump[s] = (char)jumps(k, targets, s);
         for (idx t = 0; t < k->t; t++, alpha += frame) {
-            const float *probs = k->log_probs + (t * k->n + n) * k->c, *before = alpha - frame;
-            for (idx s = 0; s < k->s; s++) {
-                const float score = probs[label_of(k, targets, s)];
-                if (t == 0) alpha[s] = s < 2 ? score : -INFINITY;
-                else
-                    alpha[s] = log_sum3(before[s], s > 0 ? before[s - 1] : -INFINITY,
-                                        jumps(k, targets, s) ? before[s - 2] : -INFINITY) + score;
+            const float *probs = k->log_probs + (t * k->n + n) * k->c;
+            if (t == 0)
+                for (idx s = 0; s < size; s++) alpha[s] = s < 2 ? 0.0f : -INFINITY;
+            else {
+                memcpy(before, alpha - frame, (size_t)size * 4);
+                log_sums(before, before - 1, before - 2, jump, alpha, size, rest);
             }
+            for (idx s = 0; s < size; s++) alpha[s] += probs[label_of(k, targets, s)];
         }
         const idx frames = k->input_lengths[n], end = 2 * k->target_lengths[n];
-        const float *last = k->to_alpha + ((frames > 0 ? frames - 1 : 0) * k->n + n) * k->s;
-        const float total = log_sum3(last[end], end > 0 ? last[end - 1] : -INFINITY, -INFINITY);
+        const float *last = k->to_alpha + ((frames > 0 ? frames - 1 : 0) * k->n + n) * size;
+        const float total = log_sum2(last[end], end > 0 ? last[end - 1] : -INFINITY);
         k->out[n] = frames == 0 ? (end == 0 ? -0.0f : INFINITY) : -total;
     }
+    memory_give(room, ROOM(size));
 }
 
 static void ctc_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     Ctc *k = what;
-    float *rows = memory_take((size_t)k->s * 8);
-    if (!rows) {
+    const idx size = k->s;
+    float *room = memory_take(ROOM(size));
+    if (!room) {
         k->failed = 1;
         return;
     }
+    float *later = room, *rest = later + size + 2, *stay = rest + 4 * size; /* behind later: two places of -inf */
+    char *jump = (char *)(stay + size);
+    later[size] = later[size + 1] = -INFINITY;
     for (idx n = share(k->n, i, parts); n < share(k->n, i + 1, parts); n++) {
-        const int64_t *targets = k->targets + n * (k->s >> 1);
+        const int64_t *targets = k->targets + n * (size >> 1);
         const idx frames = k->input_lengths[n], end = 2 * k->target_lengths[n];
         const float gy = k->gy[n], nll = k->nll[n], scale = isfinite(nll) ? gy : NAN;
-        float *later = rows, *beta = rows + k->s;
+        for (idx s = 0; s < size; s++) jump[s] = s + 2 < size && jumps(k, targets, s + 2);
         for (idx t = k->t - 1; t >= 0; t--) {
-            const float *probs = k->log_probs + (t * k->n + n) * k->c, *alpha = k->alpha + (t * k->n + n) * k->s;
+            const float *probs = k->log_probs + (t * k->n + n) * k->c, *alpha = k->alpha + (t * k->n + n) * size;
             float *out = k->out + (t * k->n + n) * k->c;
             if (t >= frames || gy == 0) {
                 memset(out, 0, (size_t)k->c * 4);
                 continue;
             }
-            for (idx c = 0; c < k->c; c++) out[c] = expf(probs[c]);
-            for (idx s = 0; s < k->s; s++) {
-                float stay;
-                if (t == frames - 1) stay = s == end || (s == end - 1) ? 0.0f : -INFINITY;
-                else
-                    stay = log_sum3(later[s], s + 1 < k->s ? later[s + 1] : -INFINITY,
-                                    s + 2 < k->s && jumps(k, targets, s + 2) ? later[s + 2] : -INFINITY);
-                const int64_t label = label_of(k, targets, s);
-                beta[s] = stay + probs[label];
-                const float occupied = expf(alpha[s] + stay + nll);
-                if (isfinite(occupied)) out[label] -= occupied;
+            RL->unary(U_EXP, probs, out, k->c);
+            if (t == frames - 1)
+                for (idx s = 0; s < size; s++) stay[s] = s == end || s == end - 1 ? 0.0f : -INFINITY;
+            else log_sums(later, later + 1, later + 2, jump, stay, size, rest);
+            for (idx s = 0; s < size; s++) {
+                later[s] = stay[s] + probs[label_of(k, targets, s)];
+                stay[s] = alpha[s] + stay[s] + nll;
             }
-            for (idx c = 0; c < k->c; c++) out[c] *= scale;
-            float *const swap = later;
-            later = beta, beta = swap;
+            RL->unary(U_EXP, stay, stay, size);
+            for (idx s = 0; s < size; s++)
+                if (isfinite(stay[s])) out[label_of(k, targets, s)] -= stay[s];
+            RL->binary_scalar(B_MUL, out, scale, out, k->c);
         }
     }
-    memory_give(rows, (size_t)k->s * 8);
+    memory_give(room, ROOM(size));
 }
 
 static int whole_numbers(PyObject *o) { return is_type(o, NPY_INT64) && PyArray_IS_C_CONTIGUOUS(ARRAY(o)); }
@@ -109,7 +137,7 @@ static int ctc_of(Ctc *k, PyObject *const *args, PyObject *attrs) {
     return k->blank >= 0 && k->blank < k->c;
 }
 
-static double ctc_ns(const Ctc *k) { return 25.0 * (double)(k->t * k->n) * (double)k->s; }
+static double ctc_ns(const Ctc *k) { return 8.0 * (double)(k->t * k->n) * (double)k->s; }
 
 static PyObject *ctc_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Ctc k = {0};
@@ -123,7 +151,10 @@ static PyObject *ctc_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *att
     }
     k.out = DATA(out), k.to_alpha = DATA(alpha);
     run_parts(ctc_part, &k, threads_parts(ctc_ns(&k), k.n), ctc_ns(&k));
-    return Py_BuildValue("NN", out, alpha);
+    if (!k.failed) return Py_BuildValue("NN", out, alpha);
+    Py_DECREF(out);
+    Py_DECREF(alpha);
+    return PyErr_NoMemory();
 }
 
 static PyObject *ctc_loss_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -212,7 +243,108 @@ static PyObject *multi_margin_loss_grad(PyObject *const *args, Py_ssize_t nargs,
     return margin_run(&m, array_like(ARRAY(args[1])));
 }
 
+/* -- several right classes, each of which should beat every other one ------------------------------------------- */
+
+typedef struct {
+    const float *x, *gy;
+    const int64_t *target;
+    float *out;
+    idx n, c;
+    int failed;
+} Labels;
+
+#define CHAINS 16 /* sums side by side */
+
+/* The sum of what is positive of from + x. */
+static float gaps_of(float from, const float *x, idx n) {
+    float chain[CHAINS] = {0}, sum = 0;
+    idx c = 0;
+    for (; c + CHAINS <= n; c += CHAINS)
+        for (int j = 0; j < CHAINS; j++) chain[j] += from + x[c + j] > 0 ? from + x[c + j] : 0.0f;
+    for (int j = 0; j < CHAINS; j++) sum += chain[j];
+    for (; c < n; c++) sum += from + x[c] > 0 ? from + x[c] : 0.0f;
+    return sum;
+}
+
+/* How many are, each counted in `counts`, too. */
+static float beaten_by(float from, const float *x, float *counts, idx n) {
+    float chain[CHAINS] = {0}, sum = 0;
+    idx c = 0;
+    for (; c + CHAINS <= n; c += CHAINS)
+        for (int j = 0; j < CHAINS; j++) {
+            const float one = from + x[c + j] > 0 ? 1.0f : 0.0f;
+            counts[c + j] += one, chain[j] += one;
+        }
+    for (int j = 0; j < CHAINS; j++) sum += chain[j];
+    for (; c < n; c++) {
+        const float one = from + x[c] > 0 ? 1.0f : 0.0f;
+        counts[c] += one, sum += one;
+    }
+    return sum;
+}
+
+static void labels_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    Labels *m = what;
+    float *others = memory_take((size_t)m->c * 4); /* the row, with -inf for the right ones */
+    if (!others) {
+        m->failed = 1;
+        return;
+    }
+    for (idx r = share(m->n, i, parts); r < share(m->n, i + 1, parts); r++) {
+        const float *x = m->x + r * m->c, by = m->gy ? m->gy[r] / (float)m->c : 0.0f;
+        const int64_t *target = m->target + r * m->c;
+        float *out = m->gy ? m->out + r * m->c : NULL, sum = 0;
+        memcpy(others, x, (size_t)m->c * 4);
+        for (idx l = 0; l < m->c && target[l] >= 0; l++) others[target[l]] = -INFINITY;
+        if (out) memset(out, 0, (size_t)m->c * 4);
+        for (idx l = 0; l < m->c && target[l] >= 0; l++) {
+            const float from = 1.0f - x[target[l]];
+            if (out) out[target[l]] -= beaten_by(from, others, out, m->c);
+            else sum += gaps_of(from, others, m->c);
+        }
+        if (out) RL->binary_scalar(B_MUL, out, by, out, m->c);
+        else m->out[r] = sum / (float)m->c;
+    }
+    memory_give(others, (size_t)m->c * 4);
+}
+
+/* Fills in the shape; 0 where it is left to NumPy, as it is where a class does not exist. */
+static int labels_of(Labels *m, PyObject *const *args) {
+    if (!is_plain(args[0]) || !whole_numbers(args[1]) || PyArray_NDIM(ARRAY(args[0])) != 2) return 0;
+    m->n = PyArray_DIM(ARRAY(args[0]), 0), m->c = PyArray_DIM(ARRAY(args[0]), 1);
+    if (PyArray_SIZE(ARRAY(args[1])) != m->n * m->c || m->n * m->c == 0) return 0;
+    m->x = DATA(ARRAY(args[0])), m->target = PyArray_DATA(ARRAY(args[1]));
+    for (idx i = 0; i < m->n * m->c; i++)
+        if (m->target[i] < -1 || m->target[i] >= m->c) return 0;
+    return 1;
+}
+
+static PyObject *labels_run(Labels *m, PyArrayObject *out) {
+    if (!out) return NULL;
+    m->out = DATA(out);
+    const double ns = (double)(m->n * m->c) * (double)m->c * 0.2;
+    run_parts(labels_part, m, threads_parts(ns, m->n), ns);
+    if (!m->failed) return (PyObject *)out;
+    Py_DECREF(out);
+    return PyErr_NoMemory();
+}
+
+static PyObject *multilabel_margin_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Labels m = {0};
+    if (!labels_of(&m, args)) return REFUSE;
+    npy_intp n = m.n;
+    return labels_run(&m, array_new(1, &n, NPY_FLOAT32));
+}
+
+static PyObject *multilabel_margin_loss_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Labels m = {0};
+    if (!labels_of(&m, args + 1) || !is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) != m.n) return REFUSE;
+    m.gy = DATA(ARRAY(args[0]));
+    return labels_run(&m, array_like(ARRAY(args[1])));
+}
+
 const Entry ctc_entries[] = {
     {"ctc_loss", ctc_loss, COPIES}, {"ctc_loss_grad", ctc_loss_grad, COPIES},
-    {"multi_margin_loss", multi_margin_loss, COPIES}, {"multi_margin_loss_grad", multi_margin_loss_grad, COPIES}, {NULL, NULL},
+    {"multi_margin_loss", multi_margin_loss, COPIES}, {"multi_margin_loss_grad", multi_margin_loss_grad, COPIES},
+    {"multilabel_margin_loss", multilabel_margin_loss, COPIES}, {"multilabel_margin_loss_grad", multilabel_margin_loss_grad, COPIES}, {NULL, NULL},
 };

@@ -44,8 +44,10 @@ static void copy_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         float *out = c->out + to;
         if (c->turn >= 0) RL->transpose(x, width, c->size[c->turn], step, out, c->to[c->turn]);
         else if (step == 1) memcpy(out, x, (size_t)width * 4);
-        else
-            for (idx k = 0; k < width; k++) out[k] = x[k * step];
+        else { /* one number for the whole row */
+            const float each = *x;
+            for (idx k = 0; k < width; k++) out[k] = each;
+        }
     }
 }
 
@@ -70,11 +72,11 @@ static int plan_copy(Copy *c, PyArrayObject *x, const idx *order) {
     for (idx d = c->n - 1; d >= 0; d--) c->to[d] = step, step *= c->size[d];
     c->turn = -1;
     for (idx d = 0; d < c->n - 1; d++)
-        if (c->from[d] == 1 && c->size[d] >= 4 && c->size[c->n - 1] >= 4) c->turn = (int)d;
+        if (c->from[d] == 1 && c->size[d] >= 4 && c->from[c->n - 1] > 1) c->turn = (int)d;
     c->outer = 1;
     for (idx d = 0; d < c->n - 1; d++)
         if (d != c->turn) c->outer *= c->size[d];
-    return c->turn >= 0 || c->from[c->n - 1] == 1;
+    return c->turn >= 0 || c->from[c->n - 1] <= 1;
 }
 
 static void copy_run(Copy *c, PyArrayObject *x, float *out) {
@@ -183,24 +185,37 @@ static PyObject *full(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return (PyObject *)out;
 }
 
+/* Numbers of equal distance, from both ends to the middle, so that the ends are exact; doubles are rounded once. */
+static PyObject *linspace(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *size = attr(attrs, "size"), *first = attr(attrs, "start"), *last = attr(attrs, "end"), *dtype = attr(attrs, "dtype");
+    if (!size || !first || !last || !dtype) return NULL;
+    PyObject *base = PyDict_GetItemString(attrs, "base");
+    if ((base && base != Py_None) || !PyTuple_Check(size) || PyTuple_GET_SIZE(size) != 1 || !names_float32(dtype)) return REFUSE;
+    if (!(PyFloat_CheckExact(first) || PyLong_CheckExact(first)) || !(PyFloat_CheckExact(last) || PyLong_CheckExact(last))) return REFUSE;
+    const float start = (float)PyFloat_AsDouble(first), end = (float)PyFloat_AsDouble(last);
+    npy_intp steps = PyLong_AsSsize_t(PyTuple_GET_ITEM(size, 0));
+    if (PyErr_Occurred()) PyErr_Clear(), steps = 0; /* an int beyond all floats: NumPy says so */
+    if (steps < 2 || !(start - start == 0) || !(end - end == 0)) return REFUSE;
+    PyArrayObject *out = array_new(1, &steps, NPY_FLOAT32);
+    if (!out) return NULL;
+    const double gap = (double)((end - start) / (float)(steps - 1));
+    float *to = DATA(out);
+    for (idx i = 0; i < steps / 2; i++) to[i] = (float)((double)start + gap * (double)i);
+    for (idx i = steps / 2; i < steps; i++) to[i] = (float)((double)end + -gap * (double)(steps - 1 - i));
+    return (PyObject *)out;
+}
+
 /* -- the other way round --------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *x;
     char *out;
     idx rows, n, bytes, sizes[DIMS]; /* rows of n: what is turned inside, or copied whole */
-    int ndim, turned, inside;        /* of the dims before a row; turned: a bit per dim */
+    int ndim, turned, inside, alone; /* of the dims before a row; turned: a bit per dim; alone: floats inside of rows */
 } Flip;
 
 static void turn_row(const Flip *f, const char *x, char *out) {
-    if (f->bytes == 4) {
-        typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
-        const uint32_t *from = (const uint32_t *)x + f->n;
-        uint32_t *to = (uint32_t *)out;
-        idx k = 0;
-        for (; k + 4 <= f->n; k += 4) *(four *)(to + k) = __builtin_shufflevector(*(const four *)(from - k - 4), (four){0}, 3, 2, 1, 0);
-        for (; k < f->n; k++) to[k] = from[-1 - k];
-    }
+    if (f->bytes == 4) RL->reverse((const float *)x, (float *)out, 1, f->n);
     else if (f->bytes == 8)
         for (idx k = 0; k < f->n; k++) ((uint64_t *)out)[k] = ((const uint64_t *)x)[f->n - 1 - k];
     else
@@ -210,6 +225,11 @@ static void turn_row(const Flip *f, const char *x, char *out) {
 static void flip_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Flip *f = what;
     const size_t row = (size_t)(f->n * f->bytes);
+    if (f->alone) {
+        const idx first = share(f->rows, i, parts);
+        RL->reverse((const float *)f->x + first * f->n, (float *)f->out + first * f->n, share(f->rows, i + 1, parts) - first, f->n);
+        return;
+    }
     idx r = share(f->rows, i, parts), left = r, at[DIMS], step[DIMS], from = 0, size = 1; /* from: the row that goes to r */
     for (int d = f->ndim - 1; d >= 0; d--) {
         const int turned = f->turned >> d & 1;
@@ -248,13 +268,14 @@ static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     PyArrayObject *out = array_new(f.ndim, PyArray_DIMS(x), PyArray_TYPE(x));
     if (!out) return NULL;
     f.inside = f.turned >> (f.ndim - 1) & 1;
-    while (f.ndim > 0 && (f.n == 1 || !f.inside) && (f.inside || !(f.turned >> (f.ndim - 1) & 1))) /* dims behind the last turned one */
+    while (f.ndim > 0 && (f.turned >> (f.ndim - 1) & 1) == f.inside) /* turned dims side by side are one, others too */
         f.n *= PyArray_DIM(x, --f.ndim);
     for (int d = 0; d < f.ndim; d++) f.sizes[d] = PyArray_DIM(x, d);
+    f.alone = f.inside && f.bytes == 4 && !(f.turned & ((1 << f.ndim) - 1));
     f.rows = PyArray_SIZE(x) / f.n, f.x = PyArray_BYTES(x), f.out = PyArray_BYTES(out);
     const double ns = 0.5 * (double)PyArray_SIZE(x) + 5.0 * (double)f.rows;
     run_parts(flip_part, &f, threads_parts(ns, f.rows), ns);
     return (PyObject *)out;
 }
 
-const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {"flip", flip}, {NULL, NULL}};
+const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {"linspace", linspace}, {"flip", flip}, {NULL, NULL}};

@@ -131,6 +131,7 @@ static void scan_run(Scan *s) {
 static PyObject *running(PyObject *const *args, PyObject *attrs, int which) {
     Scan s = {.which = which};
     PyObject *of = args[which == LINEAR];
+    if (which == SUM && is_type(of, NPY_INT64)) return whole_cumsum(of, attrs);
     const int fits = scan_shape(&s, of, attrs);
     if (which != LOGS && (s.back = attr_flag(attrs, "reverse")) < 0) return NULL;
     if (fits <= 0) return fits ? NULL : REFUSE;

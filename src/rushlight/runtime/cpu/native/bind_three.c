@@ -1,4 +1,4 @@
-/* lerp, addcmul and addcdiv of arrays of one shape. */
+/* lerp, addcmul and addcdiv of arrays of one shape, and cross products along a dim. */
 #include "arrays.h"
 
 #include "codes.h"
@@ -68,4 +68,41 @@ static PyObject *added(int which, PyObject *const *args, PyObject *attrs) {
 static PyObject *addcmul(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return added(T_ADDCMUL, a, attrs); }
 static PyObject *addcdiv(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return added(T_ADDCDIV, a, attrs); }
 
-const Entry three_entries[] = {{"lerp", lerp}, {"addcmul", addcmul}, {"addcdiv", addcdiv}, {NULL, NULL}};
+/* -- cross products: [outer][3][inner] --------------------------------------------------------------------- */
+
+typedef struct {
+    const float *x, *y;
+    float *out;
+    idx outer, inner;
+} Cross;
+
+static void cross_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Cross *c = what;
+    const idx n = c->inner;
+    for (idx o = share(c->outer, i, parts); o < share(c->outer, i + 1, parts); o++) {
+        const float *x = c->x + 3 * o * n, *y = c->y + 3 * o * n;
+        float *out = c->out + 3 * o * n;
+        for (idx k = 0; k < n; k++) {
+            const float a = x[k], b = x[n + k], d = x[2 * n + k], e = y[k], f = y[n + k], g = y[2 * n + k];
+            out[k] = b * g - d * f, out[n + k] = d * e - a * g, out[2 * n + k] = a * f - b * e;
+        }
+    }
+}
+
+static PyObject *cross(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    idx dim;
+    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
+    if (!is_plain(args[0]) || !alike(args[0], args[1])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    if (dim < 0 || dim >= PyArray_NDIM(x) || PyArray_DIM(x, dim) != 3) return REFUSE;
+    Cross c = {.x = DATA(x), .y = DATA(ARRAY(args[1])), .outer = 1, .inner = 1};
+    for (int d = 0; d < PyArray_NDIM(x); d++) *(d < dim ? &c.outer : &c.inner) *= d == dim ? 1 : PyArray_DIM(x, d);
+    PyArrayObject *out = array_like(x);
+    if (!out) return NULL;
+    c.out = DATA(out);
+    const double ns = (double)PyArray_SIZE(x);
+    run_parts(cross_part, &c, threads_parts(ns, c.outer), ns);
+    return (PyObject *)out;
+}
+
+const Entry three_entries[] = {{"lerp", lerp}, {"addcmul", addcmul}, {"addcdiv", addcdiv}, {"cross", cross, COPIES}, {NULL, NULL}};

@@ -28,6 +28,7 @@ const Loops K(loops) = {
     .gemm = K(gemm),
     .gemm_scratch = K(gemm_scratch),
     .transpose = K(transpose),
+    .reverse = K(reverse),
     .widen = K(widen),
     .narrow = K(narrow),
     .conv_block = K(conv_block),

@@ -53,6 +53,7 @@ typedef struct {
     size_t (*gemm_scratch)(const Gemm *);
     /* move.h: dst[c * dst_ld + r] = src[r * src_ld + c] */
     void (*transpose)(const float *src, idx rows, idx cols, idx src_ld, float *dst, idx dst_ld);
+    void (*reverse)(const float *src, float *dst, idx rows, idx n); /* of each row the last one first */
     /* half.h: bits of float16 or bfloat16 (codes.h) */
     void (*widen)(int half, const uint16_t *x, float *y, idx n);
     void (*narrow)(int half, const float *x, uint16_t *y, idx n);

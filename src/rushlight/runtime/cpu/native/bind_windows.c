@@ -1,0 +1,114 @@
+/* The largest of windows that no step describes: adaptive and fractional max pooling of (N, C, *size). */
+#include "arrays.h"
+
+typedef struct {
+    const float *x, *samples; /* samples: [plane][dims], or NULL for adaptive windows */
+    float *out;
+    int64_t *at;
+    idx planes, in[3], size[3], kernel[3];
+    int dims, lead; /* lead: of three dims those that are not there */
+    int failed;
+} Windows;
+
+/* The first place of window `o` of dim `d` and the one behind the last; `u`: what was drawn for this plane. */
+static void window_of(const Windows *w, int d, idx o, float u, idx *first, idx *end) {
+    const idx n = w->in[d], m = w->size[d];
+    if (!w->samples) {
+        *first = o * n / m, *end = ((o + 1) * n + m - 1) / m;
+        return;
+    }
+    *first = n - w->kernel[d];
+    if (o < m - 1) {
+        const double alpha = (double)(n - w->kernel[d]) / (double)(m - 1);
+        *first = (idx)(((double)o + (double)u) * alpha) - (idx)(u * (float)alpha);
+    }
+    *end = *first + w->kernel[d];
+}
+
+static void windows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    Windows *w = what;
+    const idx area = w->in[0] * w->in[1] * w->in[2], all = w->size[0] + w->size[1] + w->size[2];
+    idx *edges = memory_take((size_t)(2 * all) * sizeof(idx));
+    if (!edges) {
+        w->failed = 1;
+        return;
+    }
+    idx *edge[3] = {edges, edges + 2 * w->size[0], edges + 2 * (w->size[0] + w->size[1])};
+    for (idx p = share(w->planes, i, parts), begin = p; p < share(w->planes, i + 1, parts); p++) {
+        if (w->samples || p == begin)
+            for (int d = 0; d < 3; d++) {
+                /* two dims are drawn for in the order (width, height), three in (t, h, w) */
+                const int k = d - w->lead, column = w->dims == 2 ? 1 - k : k;
+                const float u = w->samples && k >= 0 ? w->samples[p * w->dims + column] : 0.0f;
+                for (idx o = 0; o < w->size[d]; o++) {
+                    if (k < 0) edge[d][2 * o] = 0, edge[d][2 * o + 1] = 1;
+                    else window_of(w, d, o, u, &edge[d][2 * o], &edge[d][2 * o + 1]);
+                    if (edge[d][2 * o] < 0 || edge[d][2 * o + 1] > w->in[d]) w->failed = 1;
+                }
+            }
+        if (w->failed) break;
+        const float *x = w->x + p * area;
+        float *out = w->out + p * w->size[0] * w->size[1] * w->size[2];
+        int64_t *at = w->at + (out - w->out);
+        for (idx a = 0; a < w->size[0]; a++)
+            for (idx b = 0; b < w->size[1]; b++)
+                for (idx c = 0; c < w->size[2]; c++, out++, at++) {
+                    idx best = (edge[0][2 * a] * w->in[1] + edge[1][2 * b]) * w->in[2] + edge[2][2 * c];
+                    float top = x[best];
+                    for (idx z = edge[0][2 * a]; z < edge[0][2 * a + 1]; z++)
+                        for (idx y = edge[1][2 * b]; y < edge[1][2 * b + 1]; y++) {
+                            const idx row = (z * w->in[1] + y) * w->in[2];
+                            for (idx k = row + edge[2][2 * c]; k < row + edge[2][2 * c + 1]; k++)
+                                if (x[k] > top || x[k] != x[k]) top = x[k], best = k; /* of NaNs the last */
+                        }
+                    *out = top, *at = best;
+                }
+    }
+    memory_give(edges, (size_t)(2 * all) * sizeof(idx));
+}
+
+static PyObject *windows_run(Windows *w, PyArrayObject *x, PyObject *attrs) {
+    const int n = PyArray_NDIM(x) - 2;
+    npy_intp shape[5] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1)};
+    w->x = DATA(x), w->dims = n, w->lead = 3 - n, w->planes = shape[0] * shape[1];
+    for (int d = 0; d < 3; d++) w->in[d] = w->size[d] = w->kernel[d] = 1;
+    if (attr_dims(attrs, "size", w->size + w->lead, n) < 0) return NULL;
+    if (w->samples && attr_dims(attrs, "kernel", w->kernel + w->lead, n) < 0) return NULL;
+    for (int d = 0; d < n; d++) {
+        w->in[w->lead + d] = PyArray_DIM(x, 2 + d), shape[2 + d] = w->size[w->lead + d];
+        if (shape[2 + d] < 1) return REFUSE;
+    }
+    PyArrayObject *out = array_new(n + 2, shape, NPY_FLOAT32), *at = out ? array_new(n + 2, shape, NPY_INT64) : NULL;
+    if (!at) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    w->out = DATA(out), w->at = PyArray_DATA(at);
+    const double ns = 1.5 * (double)PyArray_SIZE(x) + 5.0 * (double)PyArray_SIZE(out);
+    run_parts(windows_part, w, threads_parts(ns, w->planes), ns);
+    if (!w->failed) return Py_BuildValue("NN", out, at);
+    Py_DECREF(out);
+    Py_DECREF(at);
+    return REFUSE;
+}
+
+static int is_image(PyObject *o) {
+    return is_plain(o) && PyArray_NDIM(ARRAY(o)) >= 3 && PyArray_NDIM(ARRAY(o)) <= 5 && PyArray_SIZE(ARRAY(o)) > 0;
+}
+
+static PyObject *adaptive_max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    Windows w = {0};
+    return is_image(args[0]) ? windows_run(&w, ARRAY(args[0]), attrs) : REFUSE;
+}
+
+static PyObject *fractional_max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (nargs != 2 || !is_image(args[0]) || !is_plain(args[1])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    if (PyArray_SIZE(ARRAY(args[1])) != PyArray_DIM(x, 0) * PyArray_DIM(x, 1) * (PyArray_NDIM(x) - 2)) return REFUSE;
+    Windows w = {.samples = DATA(ARRAY(args[1]))};
+    return windows_run(&w, x, attrs);
+}
+
+const Entry window_entries[] = {
+    {"adaptive_max_pool", adaptive_max_pool}, {"fractional_max_pool", fractional_max_pool}, {NULL, NULL},
+};
