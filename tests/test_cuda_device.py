@@ -175,3 +175,14 @@ def test_more_than_two_to_the_31() -> None:
     assert x.argmax().item() == n - 1
     del x, y
     rl.cuda.empty_cache()
+
+
+def test_a_state_of_random_numbers_lies_on_the_host_whatever_the_default_device_is() -> None:
+    rl.set_default_device("cuda")
+    try:
+        state = rl.cuda.get_rng_state()
+        first = rl.rand(3)
+        rl.cuda.set_rng_state(state)
+        assert state.is_cpu and rl.get_rng_state().is_cpu and rl.equal(first, rl.rand(3))
+    finally:
+        rl.set_default_device(None)

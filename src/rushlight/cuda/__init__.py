@@ -289,7 +289,7 @@ def get_rng_state(device: Any = "cuda") -> Any:
     """
     from ..operators.create.from_data import as_tensor
 
-    return as_tensor(_stream_of(device).get_state())
+    return as_tensor(_stream_of(device).get_state(), device="cpu")
 
 
 def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
