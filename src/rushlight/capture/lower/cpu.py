@@ -301,6 +301,7 @@ class CpuReplay:
         source = f"def replay({parameter}):\n" + "".join(f"    {line}\n" for line in body)
         self.source = getattr(self, "source", "") + source
         scope = dict(self.names)
+        scope["__name__"] = __name__  # whose code it is
         exec(compile(source, self.file, "exec"), scope)
         return quiet(scope["replay"])
 

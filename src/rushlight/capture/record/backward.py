@@ -55,9 +55,9 @@ class Backward:
             )
         self.targets: list[Tensor] = []
         self.others: list[Tensor] = []  # what a pass from other results may come to
-        below = _below([current_edge(t)[0] for _, t in live])
+        below = nodes_below([current_edge(t)[0] for _, t in live])
         ends = {e[0].seq for e in edges}
-        kept = list(_below([current_edge(t)[0] for t in roots], ends).values())
+        kept = list(nodes_below([current_edge(t)[0] for t in roots], ends).values())
         self.stamps = _stamps(recording, kept)
         # Whether a pass frees anything: otherwise eager graphs can be gone through again.
         self.saves = any(getattr(n, k, None) for n in kept for k in ("saved", "outputs"))
@@ -119,7 +119,7 @@ def down_to(
     return found or []
 
 
-def _below(roots: list[Node], ends: Any = ()) -> dict[int, Node]:
+def nodes_below(roots: list[Node], ends: Any = ()) -> dict[int, Node]:
     """All nodes that a graph leads to by their numbers, down to some and without them."""
     found: dict[int, Node] = {}
     stack = list(roots)

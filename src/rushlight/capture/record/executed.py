@@ -195,8 +195,7 @@ class Watching:
         found = self.ours.get(code)
         if found is None:
             name = frame.f_globals.get("__name__")
-            back = code.co_filename.startswith("<") and name is None and self.is_ours(frame.f_back)
-            found = is_ours(code.co_filename, name, back) or _is_weak_callback(name, code)
+            found = is_ours(code.co_filename, name) or _is_weak_callback(name, code)
             found = found or code in BELOW
             self.ours[code] = found
         return found

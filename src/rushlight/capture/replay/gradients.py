@@ -56,6 +56,7 @@ class Gradients:
         variables = ", ".join([f"{n}={n}" for n in names])
         body = " and ".join(parts) or "True"
         source = f"def check(ts, arrays, {variables}):\n    return {body}\n"
+        names["__name__"] = __name__  # whose code it is
         exec(compile(source, "<checks of gradients>", "exec"), names)
         return partial(names["check"], self.tensors, self.arrays)
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.gradients.node import freed_error
-from ...core.gradients.tape import Node
+from ...core.gradients.tape import Node, at_end
 from ...core.memory import copy_as_it_lies, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.thread import CASTING, GRAD, here, swap
 from ..program.slots import STATE
-from ..record.backward import down_to
+from ..record.backward import down_to, nodes_below
 from ..state import tree
 from ..state.keys import mode
 
@@ -33,8 +33,10 @@ class ReplayNode(Node):
         "graph",
         "instance",
         "n_outputs",
+        "open",
         "passed",
         "replay",
+        "room",
         "saved",
         "spent",
         "stamps",
@@ -54,6 +56,8 @@ class ReplayNode(Node):
         self.spent = False
         self.given = given  # what `Remaking.note` said of the call
         self.graph: Any = None  # what the function made: the edges of its results
+        self.open = False  # whether a pass goes on into that graph
+        self.room = 1.0  # numbers below this node's that no other node has
         self.passed: list[int] = []  # results that the last pass through that graph came from
         instance.user = weakref.ref(self)
 
@@ -61,6 +65,8 @@ class ReplayNode(Node):
         return "CompiledFunctionBackward"
 
     def apply(self, gs: list[Any]) -> list[Any]:
+        if self.open:
+            return gs
         arrived = [i for i, g in enumerate(gs) if g is not None]
         if self.graph is None:
             if arrived == self.replay.backward.used and not self.spent and not here.grad:
@@ -114,6 +120,9 @@ class ReplayNode(Node):
             if self.spent:
                 _release([graph[i] for i in used], self.edges)
             self.graph, self.saved, self.instance.user = graph, (), None
+            self._number()
+            if here.walk is not None:
+                at_end(self._go_on)
             return
         if self.spent and arrived == used:
             raise freed_error()
@@ -122,7 +131,24 @@ class ReplayNode(Node):
             f"its graph cannot be made now, because {obstacle}; later calls run as they are written"
         )
 
+    def _number(self) -> None:
+        """Give the nodes of the graph the numbers that those of the call would have had: below all that was made of its results."""
+        ends = {e[0].seq for e in self.edges if e is not None}
+        nodes = nodes_below([e[0] for e in self.graph], ends)
+        step = self.room / (len(nodes) + 1)
+        for i, seq in enumerate(sorted(nodes, reverse=True)):
+            node: Any = nodes[seq]
+            node.seq = self.seq - step * (i + 1)
+            if isinstance(node, ReplayNode):
+                node.room = step
+
+    def _go_on(self) -> None:
+        """From the next pass on this node hands gradients to the graph, where they meet those of second derivatives."""
+        self.edges, self.open = self.graph, True
+
     def release(self) -> None:
+        if self.open:
+            return
         if self.graph is not None:
             _release([self.graph[i] for i in self.passed], self.edges)
             return
@@ -137,14 +163,9 @@ class ReplayNode(Node):
 
 def _release(roots: Sequence, ends: Sequence) -> None:
     """Free what the graph of a call saved, from some of its results down to its arguments."""
-    seen = {e[0].seq for e in ends if e is not None}
-    stack = [e[0] for e in roots]
-    while stack:
-        node = stack.pop()
-        if node.seq not in seen:
-            seen.add(node.seq)
-            node.release()
-            stack.extend([e[0] for e in node.edges if e is not None])
+    stop = {e[0].seq for e in ends if e is not None}
+    for node in nodes_below([e[0] for e in roots], stop).values():
+        node.release()
 
 
 class Remaking:

@@ -110,5 +110,6 @@ def like_these(tensors: Sequence[Tensor]) -> Callable[[tuple], bool] | None:
         f"    {names}, = args\n" + "\n".join(lines) + f"\n    return {' and '.join(parts)} "
         "and mode() == now\n"
     )
+    scope["__name__"] = __name__  # whose code it is
     exec(compile(source, "<the last arguments>", "exec"), scope)
     return scope["like"]

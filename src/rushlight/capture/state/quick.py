@@ -196,6 +196,7 @@ class Checks:
         """All comparisons at once; the objects are its variables, which are quickest to reach."""
         variables = ", ".join([f"{n}={n}" for n in self.names])
         source = f"def check({variables}):\n    return {' and '.join(self.parts) or True}\n"
+        self.names["__name__"] = __name__  # whose code it is
         exec(compile(source, "<checks of a program>", "exec"), self.names)
         return self.names.pop("check")
 

@@ -39,6 +39,12 @@ _AROUND = (types.FunctionType, types.MethodType, functools.partial, Tensor)
 # Builtins that other functions stand in for while a call is recorded.
 _PATCHED = frozenset("getattr hasattr setattr delattr vars dir print input open".split())
 
+# What a function has beside its attributes: by value, and what leads on to all that it can see.
+_FIELDS = (
+    "__annotations__", "__code__", "__defaults__", "__doc__", "__kwdefaults__", "__module__", "__name__", "__qualname__",
+)  # fmt: skip
+_INSIDES = ("__builtins__", "__closure__", "__globals__")
+
 
 class Walk(Objects):
     """The part of a walk that reads code.
@@ -189,6 +195,13 @@ class Walk(Objects):
         for name, item in list(vars(fn).items()):
             if name != "__wrapped__" and (name in self._names(fn) or self._is_whole(fn)):
                 self._row(vars(fn), name, item, f"{label}.{name}")
+        wanted = self._names(fn)
+        for name in _FIELDS:
+            if name in wanted:
+                self._row(Attributes(fn), name, getattr(fn, name), f"{label}.{name}")
+        for name in _INSIDES:
+            if name in wanted:
+                self.refuse(f"{label}.{name} is asked for")
         for name in sorted(self.asked.get(id(fn), (None, ()))[1]):
             if name not in vars(fn) and not hasattr(types.FunctionType, name):
                 self._row(vars(fn), name, MISSING, f"{label}.{name}")

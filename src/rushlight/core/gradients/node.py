@@ -106,7 +106,7 @@ class Derivative:
             _NEEDS: "node.plan.needs",
         }
         arguments = ", ".join(texts[kind].format(key=key) for kind, key in self.sources)
-        self.call = eval(f"lambda node, gs: fn({arguments})", {"fn": self.fn})
+        self.call = eval(f"lambda node, gs: fn({arguments})", {"fn": self.fn, "__name__": __name__})
         return self.call
 
 
