@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...door import kernel_for
 from ..code.compile import kernel, source
 from ..code.geometry import dense_like
+from ..code.launch import is_gapless
 from ..code.sources import NUMBERS, options
 
 if TYPE_CHECKING:
@@ -17,22 +18,10 @@ if TYPE_CHECKING:
 MOST = 64  # arrays of a launch: their addresses and sizes must fit into 4 KiB of arguments
 
 
-def _is_gapless(a: DeviceArray) -> bool:
-    """Whether an array fills its memory, in whatever order of dims."""
-    if a._c_contiguous:
-        return True
-    step = a.itemsize
-    for stride, n in sorted(zip(a.strides, a.shape)):
-        if n != 1 and stride != step:
-            return False
-        step *= n
-    return True
-
-
 @kernel_for("cuda", "casts")
 def casts(*xs: DeviceArray, to: dtype, source: dtype) -> Any:
     chars = source.np.char, to.np.char
-    if any(c not in NUMBERS for c in chars) or not all(_is_gapless(x) for x in xs):
+    if any(c not in NUMBERS for c in chars) or not all(is_gapless(x) for x in xs):
         return NotImplemented
     outs = tuple([dense_like([x], x.shape, to.np) for x in xs])
     for first in range(0, len(xs), MOST):

@@ -12,6 +12,8 @@ from ....base.dtypes import from_np
 from ... import devices
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
+from ..code.keyed import keyed
+from ..code.launch import Result
 from .fills import row_major
 from .stream import DIGITS, text_for
 
@@ -32,14 +34,49 @@ _KEY = np.dtype(np.int64)
 
 
 def _launch(name: str, dtype: np.dtype, n: int, *values: int | float) -> None:
+    _kernel(name, dtype)(_blocks(n), 256, n, *values)
+
+
+def _kernel(name: str, dtype: np.dtype) -> Launch:
     found = _kernels.get((name, dtype))
     if found is None:
         text = text_for(from_np(dtype).name) + source("dropout.cu")
         found = _kernels[name, dtype] = kernel(text, name, ("Q", *_FORMATS[name]))
-    found(min(-(-n // 1024), 4096), 256, n, *values)
+    return found
 
 
-@kernel_for("cuda", "dropout")
+def _blocks(n: int) -> int:
+    return min(-(-n // 1024), 4096)
+
+
+def _prepared(x: DeviceArray, *, p: float) -> Any:
+    """`_dropout` for arrays of a kind: the launch is packed once."""
+    if from_np(x.dtype).name not in DIGITS or not x._c_contiguous or not x.size:
+        return None
+    backend, keep = devices.backend_of(device("cuda")), 1.0 - p
+    where = backend.device_of(x)
+    results = (Result(1, x.shape, x.dtype), Result(3, (2,), _KEY))
+    call = _kernel("dropout", x.dtype).prepared(
+        (_blocks(x.size), 1, 1), (256, 1, 1), 0, 4, results, keep, 1 / keep, front=(x.size,)
+    )
+    return lambda x: call(x, backend.stream(where).address)
+
+
+def _prepared_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
+    if (
+        kept.dtype != _KEY
+        or from_np(gy.dtype).name not in DIGITS
+        or not gy._c_contiguous
+        or not gy.size
+    ):
+        return None
+    keep = 1.0 - p
+    results = (Result(1, gy.shape, gy.dtype),)
+    return _kernel("dropout_again", gy.dtype).prepared(
+        (_blocks(gy.size), 1, 1), (256, 1, 1), 0, 3, results, keep, 1 / keep, front=(gy.size,)
+    )
+
+
 def _dropout(x: DeviceArray, *, p: float) -> Any:
     """Dropped numbers, and the key to draw the same again: the mask never exists."""
     if from_np(x.dtype).name not in DIGITS or not x._c_contiguous or not x.size:
@@ -62,7 +99,9 @@ def _dropout(x: DeviceArray, *, p: float) -> Any:
     return out, key
 
 
-@kernel_for("cuda", "dropout_grad")
+kernel_for("cuda", "dropout")(keyed(_dropout, _prepared))
+
+
 def _dropout_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
     if kept.dtype != _KEY or from_np(gy.dtype).name not in DIGITS:
         return NotImplemented
@@ -72,6 +111,9 @@ def _dropout_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
         "dropout_again", gy.dtype, gy.size, gy.data.ptr, out.data.ptr, kept.data.ptr, keep, 1 / keep
     )
     return out
+
+
+kernel_for("cuda", "dropout_grad")(keyed(_dropout_grad, _prepared_grad))
 
 
 def draw_key(x: DeviceArray, size: int = 2) -> Any:

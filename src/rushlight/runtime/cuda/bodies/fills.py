@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -14,6 +14,9 @@ from ...door import kernel_for
 from ...thread import here
 from ..code.compile import kernel, source
 from ..code.geometry import collapse, dense_like
+from ..code.keyed import keyed
+from ..code.launch import Launch, Result, empty
+from ..code.variants import prepared_as, prepared_into
 from ..memory import host_copies as transfer
 from ..memory.staging import is_staged
 from ..memory.streams import current
@@ -57,16 +60,24 @@ def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
     compute("cast", (src,), (), dst)
 
 
-def _transposed(dst: DeviceArray, src: DeviceArray) -> bool:
-    """Copy by tiles where the innermost dims of the two differ; False where they are the same."""
+class _Tiles(NamedTuple):
+    """A copy by tiles, for arrays whose innermost dims differ: the launch, its grid, and what follows the addresses."""
+
+    launch: Launch
+    grid: tuple[int, int, int]
+    values: tuple[int, ...]
+
+
+def _tiles(dst: DeviceArray, src: DeviceArray) -> _Tiles | None:
+    """How to copy by tiles where the innermost dims of the two differ; None where they are the same."""
     sizes, steps, _short = collapse(dst.shape, dst, [src])
     dims = len(sizes)
     to, from_ = steps[:dims], steps[dims:]
     if not 2 <= dims <= 8 or to[-1] != 1 or from_[-1] == 1 or sizes[-1] < 8:
-        return False
+        return None
     rows = next((d for d in range(dims - 1) if from_[d] == 1 and sizes[d] >= 8), None)
     if rows is None or max(sizes[rows], sizes[-1]) >= 2**31:
-        return False
+        return None
     others = [d for d in range(dims - 1) if d != rows]
     pad = 6 - len(others)
     batch = [1] * pad + [sizes[d] for d in others]
@@ -77,25 +88,69 @@ def _transposed(dst: DeviceArray, src: DeviceArray) -> bool:
         count *= sizes[d]
     launch = kernel(source("moves.cu"), f"transpose{dst.itemsize}", _TRANSPOSE)
     tile = 64 if dst.itemsize <= 4 else 32
-    tiles = (-(-sizes[-1] // tile), -(-sizes[rows] // tile), min(count, 65535))
-    if tiles[1] > 65535 or count >= 2**31:
-        return False
-    launch.on_grid(
-        tiles, (32, 8, 1), 0, dst.data.ptr, src.data.ptr, sizes[rows], sizes[-1], from_[-1],
-        to[rows], count, *batch,
-    )  # fmt: skip
-    return True
+    grid = (-(-sizes[-1] // tile), -(-sizes[rows] // tile), min(count, 65535))
+    if grid[1] > 65535 or count >= 2**31:
+        return None
+    return _Tiles(launch, grid, (sizes[rows], sizes[-1], from_[-1], to[rows], count, *batch))
+
+
+def _transposed(dst: DeviceArray, src: DeviceArray) -> bool:
+    """Copy by tiles where the innermost dims of the two differ; False where they are the same."""
+    found = _tiles(dst, src)
+    if found is not None:
+        found.launch.on_grid(
+            found.grid, (32, 8, 1), 0, dst.data.ptr, src.data.ptr, *found.values
+        )  # fmt: skip
+    return found is not None
 
 
 def copied(x: DeviceArray, order: str = "C") -> Any:
     """A copy in new memory, row-major or in the order of the source."""
-    out = ndarray(x.shape, x.dtype) if order == "C" else dense_like([x], x.shape, x.dtype)
-    if x.size:
-        if not x._c_contiguous and x.strides == out.strides:  # both dense in one order
-            runtime.memcpyAsync(out.data.ptr, x.data.ptr, x.nbytes, _WITHIN, current.ptr)
-        else:
-            copy_to(out, x)
-    return out
+    return _in_rows(x) if order == "C" else _in_its_order(x)
+
+
+def _copier(order: str) -> Callable[[Any], Any]:
+    def like(x: DeviceArray) -> Any:
+        return ndarray(x.shape, x.dtype) if order == "C" else dense_like([x], x.shape, x.dtype)
+
+    def copy(x: DeviceArray) -> Any:
+        out = like(x)
+        if x.size:
+            if not x._c_contiguous and x.strides == out.strides:  # both dense in one order
+                runtime.memcpyAsync(out.data.ptr, x.data.ptr, x.nbytes, _WITHIN, current.ptr)
+            else:
+                copy_to(out, x)
+        return out
+
+    def prepare(x: DeviceArray) -> Any:
+        if not x.size:
+            return None
+        out = like(x)
+        if x.strides == out.strides:
+            return _whole(x.shape, x.dtype, x.nbytes, None if out._c_contiguous else out.strides)
+        found = _tiles(out, x) if out.size >= 4096 else None
+        if found is None:
+            return prepared_as("cast", (x,), out)
+        results = (Result(0, x.shape, x.dtype, None if out._c_contiguous else out.strides),)
+        return found.launch.prepared(found.grid, (32, 8, 1), 0, 2, results, *found.values)
+
+    return keyed(copy, prepare)
+
+
+def _whole(
+    shape: tuple[int, ...], dtype: np.dtype, size: int, strides: tuple[int, ...] | None
+) -> Callable[[Any], Any]:
+    """The copy of memory as it lies."""
+
+    def copy(x: DeviceArray) -> Any:
+        out = empty(shape, dtype, strides)
+        runtime.memcpyAsync(out.data.ptr, x.data.ptr, size, _WITHIN, current.ptr)
+        return out
+
+    return copy
+
+
+_in_rows, _in_its_order = _copier("C"), _copier("K")
 
 
 def row_major(a: DeviceArray | None) -> Any:
@@ -256,22 +311,61 @@ def _move_up(x: np.ndarray, *, to: device, source: device, non_blocking: bool) -
 # -- joins ----------------------------------------------------------------------------------------
 
 
-@kernel_for("cuda", "cat")
 def _cat(*xs: DeviceArray, dim: int) -> Any:
     first = xs[0]
     if any(x.dtype != first.dtype for x in xs) or first.ndim == 0:
         return NotImplemented
     whole = [x for x in xs if x.shape != (0,)] or [first]
-    shape = list(whole[0].shape)
-    shape[dim] = sum([x.shape[dim] for x in whole])
-    out = ndarray(tuple(shape), first.dtype)
-    start = 0
-    for x in whole:
-        stop = start + x.shape[dim]
+    out = ndarray(_cat_shape(whole, dim), first.dtype)
+    for x, place in zip(whole, _places(out, whole, dim)):
         if x.size:
-            copy_to(out[(slice(None),) * (dim % len(shape)) + (slice(start, stop),)], x)
-        start = stop
+            copy_to(place, x)
     return out
+
+
+def _cat_shape(xs: Sequence[Any], dim: int) -> tuple[int, ...]:
+    shape = list(xs[0].shape)
+    shape[dim] = sum([x.shape[dim] for x in xs])
+    return tuple(shape)
+
+
+def _places(out: DeviceArray, xs: Sequence[Any], dim: int) -> list[Any]:
+    """The windows of `out` that the arrays of a list fill one after the other."""
+    lead, start, found = (slice(None),) * (dim % out.ndim), 0, []
+    for x in xs:
+        found.append(out[(*lead, slice(start, start + x.shape[dim]))])
+        start += x.shape[dim]
+    return found
+
+
+def _prepared_cat(*xs: DeviceArray, dim: int) -> Any:
+    """A launch for each array, into windows whose places in the result are known."""
+    if any(x.dtype != xs[0].dtype or not x.size for x in xs) or not xs[0].ndim:
+        return None
+    out = ndarray(_cat_shape(xs, dim), xs[0].dtype)
+    shape, dtype, copies = out.shape, out.dtype, []
+    for x, place in zip(xs, _places(out, xs, dim)):
+        if place._c_contiguous and x._c_contiguous:
+            return None
+        if place.size >= 4096 and _tiles(place, x) is not None:
+            return None
+        copy = prepared_into("cast", (x,), place)
+        if copy is None:
+            return None
+        copies.append((copy, place.data.ptr - out.data.ptr))
+
+    def call(*xs: DeviceArray) -> Any:
+        out = ndarray(shape, dtype)
+        start = out.data.ptr
+        for x, (copy, at) in zip(xs, copies):
+            if copy(start + at, x) is NotImplemented:
+                return NotImplemented
+        return out
+
+    return call
+
+
+kernel_for("cuda", "cat")(keyed(_cat, _prepared_cat))
 
 
 @kernel_for("cuda", "stack")

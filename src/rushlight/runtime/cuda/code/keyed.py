@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import cupy
+from cupy.cuda import runtime
 
 from ....base.bounded import Bounded
 from .launch import _native
@@ -26,6 +27,8 @@ def keyed(
     With `here`, a first operand that an in-place operation is about to overwrite goes to the body. What is
     `watched`, attributes of objects, is asked at every call, and belongs to its kind.
     """
+    if runtime.getDeviceCount() > 1:  # launches belong to the GPU that they were prepared on
+        return body
     if _native is not None:
         return _native.Keyed(body, prepare, here, watched)
     calls: dict[Any, Any] = Bounded(_MOST)

@@ -43,12 +43,12 @@ def _are_again(
 def _gathered(arrays: Sequence[Any]) -> tuple[np.dtype, list[int], list[int]] | None:
     dtype = arrays[0].dtype
     for a in arrays:
-        if a.__class__ is not cupy.ndarray or a.dtype != dtype or not _is_gapless(a):
+        if a.__class__ is not cupy.ndarray or a.dtype != dtype or not is_gapless(a):
             return None
     return dtype, [a.data.ptr for a in arrays], [a.size for a in arrays]
 
 
-def _is_gapless(a: Any) -> bool:
+def is_gapless(a: Any) -> bool:
     """Whether an array fills its memory, in whatever order of dims."""
     if a._c_contiguous:
         return True

@@ -178,6 +178,20 @@ def prepared(name: str | Expression, operands: tuple, to: str | None = None) -> 
     return None if ready is None else ready.call
 
 
+def prepared_as(name: str | Expression, operands: tuple, model: DeviceArray) -> Any:
+    """The launch that makes a result of the shape, dtype and order of memory of `model`; None as in `prepared`."""
+    ready = _prepare(name, operands, model, None)
+    if ready is None or ready.call is None:
+        return None
+    return _packed(ready, model, False)
+
+
+def prepared_into(name: str | Expression, operands: tuple, out: DeviceArray) -> Any:
+    """The launch of (address or array like `out`, *operands) that writes there; None as in `prepared`."""
+    ready = _prepare(name, operands, out, None)
+    return None if ready is None else ready.call
+
+
 def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> None:
     start = out.data.ptr
     values = [start]
