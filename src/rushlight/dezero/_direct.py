@@ -30,10 +30,13 @@ _MEAN = {"ignore_index": -100, "reduction": "mean"}
 _MEAN_ALONE = {**_MEAN, "wide": False}
 
 
+_FLOATS = frozenset((np.dtype("f4"), np.dtype("f8")))
+
+
 def _floats(a: Any) -> bool:
     """Whether an array is one that kernels of networks take as it is."""
     cls = a.__class__
-    return (cls is np.ndarray or cls in gpu_types) and a.dtype.char in "fd"
+    return (cls is np.ndarray or cls in gpu_types) and a.dtype in _FLOATS
 
 
 def _go(kernel: Kernel, arrays: tuple, attrs: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ import rushlight as rl
 
 from ..base.dtypes import from_np
 from ..core.exposed import exposed
-from ..runtime.thread import here
+from ..runtime.thread import GRAD, TAPE, here
 from . import cuda
 from ._arrays import floating, gpu_types, is_array, later
 from ._bare import outside
@@ -261,7 +261,7 @@ class Function:
         if arrays.__class__ is not tuple:
             arrays = (arrays,)
         outputs = [over(y) for y in arrays]
-        if here.grad:  # Config.enable_backprop
+        if here.state & TAPE == GRAD:  # Config.enable_backprop, without a call
             record(self, variables, outputs)
         return outputs if len(outputs) > 1 else outputs[0]
 

@@ -9,7 +9,7 @@ import numpy as np
 import rushlight as rl
 
 from ..runtime.door import KERNELS
-from ..runtime.thread import here
+from ..runtime.thread import GRAD, TAPE, here
 from . import _direct as direct
 from . import cuda
 from . import functions_basic as F
@@ -44,7 +44,7 @@ class Linear(Function):
     def backward(self, gy: Variable) -> Any:
         x, W, b = self.inputs
         gx = gW = gb = None
-        if not here.grad and self._fits(gy._data, x._data, W._data, b._data):
+        if here.state & TAPE != GRAD and self._fits(gy._data, x._data, W._data, b._data):
             wants = [not x._constant, not W._constant, not b._constant and b._data is not None]
             found = direct.linear_back(gy._data, x._data, W, wants)
             return [None if g is None else over(g) for g in found]
@@ -114,7 +114,7 @@ class _OneKernel(Derived):
         return super()._run(variables)
 
     def backward(self, *gys: Any) -> Any:
-        if self._y is not None and not here.grad:
+        if self._y is not None and here.state & TAPE != GRAD:
             gx = direct.pointwise(self._kernels[1], gys[0]._data, self._y)
             if gx is not None:
                 return over(gx)
@@ -313,7 +313,7 @@ class SoftmaxCrossEntropy(Derived):
         return super()._seed(output) if self._kept is None else over(direct.one(output._data))
 
     def backward(self, *gys: Any) -> Any:
-        if self._kept is not None and not here.grad:
+        if self._kept is not None and here.state & TAPE != GRAD:
             gy = gys[0]._data
             if gy.dtype == self._kept[0].dtype and gy.__class__ is self._kept[0].__class__:
                 return over(direct.entropy_back(gy, *self._kept)), None

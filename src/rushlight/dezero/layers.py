@@ -48,11 +48,13 @@ class Layer:
 
     def __call__(self, *inputs: Any) -> Any:
         results = self.forward(*inputs)
-        outputs = results if isinstance(results, tuple) else (results,)
         own = self.__dict__  # past __setattr__, which looks for Parameters
         own["inputs"] = [_reference(x) for x in inputs]
-        own["outputs"] = [_reference(y) for y in outputs]
-        return outputs if len(outputs) > 1 else outputs[0]
+        if results.__class__ is not tuple:
+            own["outputs"] = [_reference(results)]
+            return results
+        own["outputs"] = [_reference(y) for y in results]
+        return results if len(results) != 1 else results[0]
 
     def forward(self, inputs: Any) -> Any:
         """What the layer computes."""
