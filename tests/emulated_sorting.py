@@ -82,6 +82,7 @@ def sorted_first(x: np.ndarray, *, k: int, dim: int, largest: bool) -> tuple:
 def longer_rows() -> None:
     """Rows beyond what a block holds: by chunks of which few are kept, and by merging."""
     held, sorting._HELD = sorting._HELD, 512  # 64 items, or 32
+    sorting._calls.clear()
     for kind in (np.float32, np.int64):
         for shape, dim in (((2, 200), 1), ((300, 2), 0), ((1, 65), 1), ((1, 1030), 1)):
             sorts(numbers(shape, kind), dim)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
-from ..code.sources import blocks_for
+from ..code.launch import Result
+from ..code.sources import blocks_for, device
 from .fills import copied
 
 if TYPE_CHECKING:
@@ -62,6 +64,27 @@ def _most(dtype: np.dtype) -> int:
     return _HELD // (16 if dtype.itemsize == 8 else 8)
 
 
+class _Chunks:
+    """Rows of `n` elements or items, cut into chunks of one size; short rows share a block."""
+
+    def __init__(self, lines: Lines, n: int, chunk: int) -> None:
+        self.chunk, self.rows, chunks = chunk, -(-_LEAST // chunk), -(-n // chunk)
+        self.count = lines.rows * chunks
+        self.blocks, self.threads = -(-self.count // self.rows), min(512, self.rows * chunk // 2)
+        self.numbers = (self.count, chunks, n, lines.n, lines.inner)
+
+    def kernel(self, dtype: np.dtype, from_items: bool, to_items: bool) -> Launch:
+        return _kernel(
+            "sort_chunks", dtype, _SORT, CHUNK=self.chunk, ROWS=self.rows,
+            FROM_ITEMS=int(from_items), TO_ITEMS=int(to_items),
+        )  # fmt: skip
+
+
+def _chunk_of(n: int, most: int) -> int:
+    """The size of the chunk that holds a whole row."""
+    return next((size for size in _SIZES if n <= size <= most), most)
+
+
 class _Order:
     """One call: `k` elements of each row's order, from `first` on."""
 
@@ -73,32 +96,27 @@ class _Order:
         """Write them; `values` may be None."""
         self.results = (0 if values is None else values.data.ptr, places.data.ptr)
         most, n, end = _most(self.x.dtype), self.lines.n, self.first + self.k
-        items = None
+        items = None  # what is left to put in order; at first the rows themselves
         if n > most and end <= most // 4:  # only the first of each chunk can be among them
             while n > most:
                 chunks = -(-n // most)
                 items = self._chunks(items, n, most, end)
                 n = chunks * end
         if n <= most:
-            self._chunks(items, n, next((s for s in _SIZES if n <= s <= most), most), None)
+            self._chunks(items, n, _chunk_of(n, most), None)
         else:
             self._merged(most)
 
     def _chunks(self, items: Any, n: int, chunk: int, kept: int | None) -> Any:
         """The order of each chunk: the first `kept` as items, or the results."""
-        rows = -(-_LEAST // chunk)
-        chunks = -(-n // chunk)
-        count = self.lines.rows * chunks
-        made = None if kept is None else ndarray((count * kept * self.item,), np.uint64)
-        launch = _kernel(
-            "sort_chunks", self.x.dtype, _SORT, CHUNK=chunk, ROWS=rows,
-            FROM_ITEMS=int(items is not None), TO_ITEMS=int(made is not None),
-        )  # fmt: skip
+        sizes, made = _Chunks(self.lines, n, chunk), None
+        if kept is not None:
+            made = ndarray((sizes.count * kept * self.item,), np.uint64)
+        launch = sizes.kernel(self.x.dtype, items is not None, made is not None)
         first, k = (self.first, self.k) if kept is None else (0, kept)
         launch(
-            -(-count // rows), min(512, rows * chunk // 2), self.x.data.ptr,
-            0 if items is None else items.data.ptr, 0 if made is None else made.data.ptr,
-            *self.results, count, chunks, n, self.lines.n, self.lines.inner, first, k,
+            sizes.blocks, sizes.threads, self.x.data.ptr, 0 if items is None else items.data.ptr,
+            0 if made is None else made.data.ptr, *self.results, *sizes.numbers, first, k,
             int(self.descending),
         )  # fmt: skip
         return made
@@ -119,18 +137,46 @@ class _Order:
             items, other, run = other, items, 2 * run
 
 
+_calls: dict[tuple, Any] = Bounded(1024)
+_LONG: Any = "several launches"  # stands there for rows that take them
+
+
 def ordered(
     x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool = True
 ) -> tuple[Any, Any]:
     """`k` elements of the stable order along `dim`, from `first` on: their values, if wanted, and places."""
     dense = x if x._c_contiguous else copied(x)
+    key = (x.shape, x.dtype, dim, first, k, descending, values, device())
+    call = _calls.get(key)
+    if call is None:
+        call = _calls[key] = _prepared(x, dim, first, k, descending, values) or _LONG
+    if call is not _LONG:
+        return call(dense, None, None) if values else (None, call(dense, None, None, None))
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
-    lines = Lines(prod(shape) // k if k else 0, x.shape[dim], prod(x.shape[dim + 1 :]))
-    places = ndarray(shape, np.int64)
-    out = ndarray(shape, x.dtype) if values else None
-    if lines.rows and k:
-        _Order(dense, lines, first, k, descending).into(out, places)
+    places, out = ndarray(shape, np.int64), ndarray(shape, x.dtype) if values else None
+    if places.size:
+        _Order(dense, _lines(x, dim), first, k, descending).into(out, places)
     return out, places
+
+
+def _lines(x: DeviceArray, dim: int) -> Lines:
+    return Lines(
+        prod(x.shape[:dim]) * prod(x.shape[dim + 1 :]), x.shape[dim], prod(x.shape[dim + 1 :])
+    )
+
+
+def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool) -> Any:
+    """The one launch for rows that a block holds; None for longer ones, and for none."""
+    lines, most = _lines(x, dim), _most(x.dtype)
+    if lines.n > most or not k or not lines.rows:
+        return None
+    sizes = _Chunks(lines, lines.n, _chunk_of(lines.n, most))
+    shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
+    results = (Result(3, shape, x.dtype), Result(4, shape, np.dtype(np.int64)))
+    return sizes.kernel(x.dtype, False, False).prepared(
+        (sizes.blocks, 1, 1), (sizes.threads, 1, 1), 0, 5, results if values else results[1:],
+        *sizes.numbers, first, k, int(descending),
+    )  # fmt: skip
 
 
 def argsort(x: DeviceArray, dim: int = -1) -> Any:
