@@ -25,7 +25,7 @@ ALLOWED = {
     "operators/foreach.py: _rounded_beside": _NUMBERS,
     "operators/image/grid.py: affine_grid": "the name under which the device is asked for a table of places",
     "operators/index/brackets.py: _to_tensor": _GIVEN,
-    "operators/index/gather.py: _check_bounds": _LOOKS,
+    "operators/index/gather.py: check_bounds": _LOOKS,
     "operators/index/indexing.py: _host_array": _MEMORY,
     "operators/layers/conv.py: _check_types": _NAMED,
     "operators/layers/recurrent_stack.py: own_layers": "the device is asked how its library runs a stack of layers",

@@ -3,7 +3,7 @@
 from . import foreach, update  # noqa: F401 - as every module below, it defines its ops on import
 from .create import filled, from_data, legacy, like, ranges, wrapper  # noqa: F401
 from .image import fold, grid, padding, resample  # noqa: F401
-from .index import gather, indexing, masked, scatter_reduce  # noqa: F401
+from .index import gather, indexing, masked, scatter_reduce, slices  # noqa: F401
 from .late import LATE, load_all, load_late  # noqa: F401
 from .layers import (  # noqa: F401
     batch_norm,
@@ -13,6 +13,7 @@ from .layers import (  # noqa: F401
     embedding,
     embedding_bag,
     group_norm,
+    instance_norm,
     layer_norm,
     linear,
     normalize,
