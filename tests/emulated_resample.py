@@ -76,6 +76,7 @@ for name, how in (
     near(overrides("cuda")[name](on_gpu(x).transpose(0, 3, 1, 2), flip=False, **how), here)
 # Elements counted by 64 bits; an array that begins in the middle of a word.
 resample._MANY = 0
+resample._calls.clear()
 both_ways("resample_axis", lambda f: (2, 10 if f else 5, 3), np.float32, axis=1, plan=PLANS[2])
 x = random.standard_normal(1 + 5 * 8).astype(np.float32)
 near(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import cupy
-
 from .....base.bounded import Bounded
 from ....door import kernel_for
 from ...code.held import runnable
+from ...code.launch import Result
 from ...code.sources import NUMBERS, blocks_for, device, load
 from ...code.tables import kept
 from ..fills import copied
@@ -17,7 +16,6 @@ from ..fills import copied
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
-ndarray = cupy.ndarray
 _UNITS = {1: "u8", 2: "u16", 4: "int", 8: "bytes_8", 16: "bytes_16"}
 _MANY = 2**31 - 2**20  # elements up to here are counted by 32 bits: a grid steps over the end
 _AT_ONCE = 36  # products of taps up to here are computed for two axes at once
@@ -31,6 +29,7 @@ class Taps(NamedTuple):
     taps: int
     length: int
     fillers: int
+    key: tuple  # of the table
 
 
 class _Held:
@@ -41,6 +40,7 @@ class _Held:
 
 
 _tables: dict[tuple, _Held] = Bounded(256)
+_calls: dict[tuple, Any] = Bounded(1024)
 
 
 def _taps(plan: Any, flip: bool, wide: bool) -> Taps:
@@ -51,7 +51,7 @@ def _taps(plan: Any, flip: bool, wide: bool) -> Taps:
         if wide and weight is not None:
             weight = plan.exact(flip)
         on_gpu = None if weight is None else kept(weight)
-        taps = Taps(kept(index), on_gpu, index.shape[0], index.shape[1], int(skip))
+        taps = Taps(kept(index), on_gpu, index.shape[0], index.shape[1], int(skip), key)
         found = _tables[key] = runnable(_Held(taps))
     return found.taps
 
@@ -61,8 +61,8 @@ def _counting(count: int) -> tuple[str, str]:
     return ("int", "i") if count < _MANY else ("i64", "q")
 
 
-def _served(x: DeviceArray, weight: Any) -> bool:
-    if not x.size:
+def _served(x: DeviceArray, weight: Any, length: int) -> bool:
+    if not x.size or not length:
         return False
     return x.dtype.char in NUMBERS if weight is not None else x.itemsize in _UNITS
 
@@ -77,69 +77,80 @@ def _unit(row: int, *addresses: int) -> int:
 
 def _along(x: DeviceArray, axis: int, taps: Taps) -> Any:
     """One axis of contiguous `x`."""
-    before, size, after = x.shape[:axis], x.shape[axis], prod(x.shape[axis + 1 :])
-    out = ndarray((*before, taps.length, *x.shape[axis + 1 :]), x.dtype)
-    if not out.size:
-        return out
-    unit = _unit(after * x.itemsize, x.data.ptr)
-    long, letter = _counting(max(x.nbytes, out.nbytes))
+    unit = _unit(prod(x.shape[axis + 1 :]) * x.itemsize, x.data.ptr)
+    key = (x.shape, x.dtype, axis, unit, taps.key)
+    call = _calls.get(key)
+    if call is None:
+        call = _calls[key] = _axis_call(x, axis, taps, unit)
+    return call(x, taps.index) if taps.weight is None else call(x, taps.index, taps.weight)
+
+
+def _axis_call(x: DeviceArray, axis: int, taps: Taps, unit: int) -> Any:
+    size, after = x.shape[axis], prod(x.shape[axis + 1 :])
+    shape = (*x.shape[:axis], taps.length, *x.shape[axis + 1 :])
+    elements = prod(shape)
+    long, letter = _counting(max(x.nbytes, elements * x.itemsize))
     if taps.weight is None:
-        count, inner = out.nbytes // unit, after * x.itemsize // unit
+        count, inner = elements * x.itemsize // unit, after * x.itemsize // unit
         launch = load(
             "resample.cu", "axis_copy", ("P", "P", "P", letter, letter, "i", "i"),
             UNIT=_UNITS[unit], IX=long,
         )  # fmt: skip
-        launch(
-            blocks_for(count), 256, x.data.ptr, taps.index.data.ptr, out.data.ptr, count, inner,
+        return launch.prepared(
+            (blocks_for(count), 1, 1), (256, 1, 1), 0, 3, (Result(2, shape, x.dtype),), count, inner,
             size, taps.length,
         )  # fmt: skip
-        return out
-    width = max(unit // x.itemsize, 1)
-    count, inner = out.size // width, after // width
+    group = max(unit // x.itemsize, 1)
+    count, inner = elements // group, after // group
     launch = load(
         "resample.cu", "axis", ("P", "P", "P", "P", letter, letter, "i", "i", "i", "i"),
-        x.dtype.char, VW=width, IX=long,
+        x.dtype.char, VW=group, IX=long,
     )  # fmt: skip
-    launch(
-        blocks_for(count), 256, x.data.ptr, taps.index.data.ptr, taps.weight.data.ptr, out.data.ptr,
-        count, inner, size, taps.length, taps.taps, taps.fillers,
+    return launch.prepared(
+        (blocks_for(count), 1, 1), (256, 1, 1), 0, 4, (Result(3, shape, x.dtype),), count, inner,
+        size, taps.length, taps.taps, taps.fillers,
     )  # fmt: skip
-    return out
 
 
 def _plane(x: DeviceArray, axis: int, rows: Taps, columns: Taps) -> Any:
     """Axes `axis` and the next of contiguous `x`; both are copied, or both weighed."""
+    unit = _unit(prod(x.shape[axis + 2 :]) * x.itemsize, x.data.ptr)
+    key = (x.shape, x.dtype, axis, unit, rows.key, columns.key)
+    call = _calls.get(key)
+    if call is None:
+        call = _calls[key] = _plane_call(x, axis, rows, columns, unit)
+    if columns.weight is None:
+        return call(x, rows.index, columns.index)
+    return call(x, rows.index, rows.weight, columns.index, columns.weight)
+
+
+def _plane_call(x: DeviceArray, axis: int, rows: Taps, columns: Taps, unit: int) -> Any:
     height, width = x.shape[axis : axis + 2]
     rest = x.shape[axis + 2 :]
-    out = ndarray((*x.shape[:axis], rows.length, columns.length, *rest), x.dtype)
-    if not out.size:
-        return out
-    unit = _unit(prod(rest) * x.itemsize, x.data.ptr)
-    long, letter = _counting(max(x.nbytes, out.nbytes))
+    shape = (*x.shape[:axis], rows.length, columns.length, *rest)
+    elements = prod(shape)
+    long, letter = _counting(max(x.nbytes, elements * x.itemsize))
     formats = (letter, letter, "i", "i", "i", "i")
     sizes = (height, width, rows.length, columns.length)
     if columns.weight is None:
-        count, inner = out.nbytes // unit, prod(rest) * x.itemsize // unit
+        count, inner = elements * x.itemsize // unit, prod(rest) * x.itemsize // unit
         launch = load(
             "resample.cu", "plane_copy", ("P", "P", "P", "P", *formats), UNIT=_UNITS[unit], IX=long
         )
-        launch(
-            blocks_for(count), 256, x.data.ptr, rows.index.data.ptr, columns.index.data.ptr,
-            out.data.ptr, count, inner, *sizes,
+        return launch.prepared(
+            (blocks_for(count), 1, 1), (256, 1, 1), 0, 4, (Result(3, shape, x.dtype),), count, inner,
+            *sizes,
         )  # fmt: skip
-        return out
     group = max(unit // x.itemsize, 1)
-    count, inner = out.size // group, prod(rest) // group
+    count, inner = elements // group, prod(rest) // group
     launch = load(
         "resample.cu", "plane", ("P",) * 6 + (*formats, "i", "i", "i", "i"), x.dtype.char,
         VW=group, IX=long,
     )  # fmt: skip
-    launch(
-        blocks_for(count), 256, x.data.ptr, rows.index.data.ptr, rows.weight.data.ptr,
-        columns.index.data.ptr, columns.weight.data.ptr, out.data.ptr, count, inner, *sizes,
-        rows.taps, columns.taps, rows.fillers, columns.fillers,
+    return launch.prepared(
+        (blocks_for(count), 1, 1), (256, 1, 1), 0, 6, (Result(5, shape, x.dtype),), count, inner,
+        *sizes, rows.taps, columns.taps, rows.fillers, columns.fillers,
     )  # fmt: skip
-    return out
 
 
 def _laid(x: DeviceArray) -> tuple[Any, bool]:
@@ -160,7 +171,7 @@ def _turned_back(out: DeviceArray, last: bool) -> Any:
 @kernel_for("cuda", "resample_axis")
 def _axis(x: DeviceArray, *, axis: int, plan: Any, flip: bool) -> Any:
     taps = _taps(plan, flip, x.dtype.char == "d")
-    if not _served(x, taps.weight):
+    if not _served(x, taps.weight, taps.length):
         return NotImplemented
     dense, last = _laid(x) if axis > 1 else (x if x._c_contiguous else copied(x), False)
     return _turned_back(_along(dense, axis - last, taps), last)
@@ -169,7 +180,7 @@ def _axis(x: DeviceArray, *, axis: int, plan: Any, flip: bool) -> Any:
 @kernel_for("cuda", "resample_plane")
 def _both(x: DeviceArray, *, plans: tuple, flip: bool) -> Any:
     rows, columns = [_taps(plan, flip, x.dtype.char == "d") for plan in plans]
-    if not _served(x, columns.weight) or x.ndim < 4:
+    if not _served(x, columns.weight, rows.length * columns.length) or x.ndim < 4:
         return NotImplemented
     dense, last = _laid(x)
     axis = x.ndim - 2 - last
