@@ -87,7 +87,7 @@ class Future(Generic[T]):
         def run(done: Future) -> None:
             try:
                 result = callback(done)
-            except Exception as error:  # whoever waits shall see it
+            except Exception as error:  # raised again in the thread that waits
                 after.set_exception(error)
             else:
                 after.set_result(result)

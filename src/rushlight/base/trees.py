@@ -20,7 +20,9 @@ class _Kind(NamedTuple):
 
     flatten: Callable[[Any], tuple[list, Any]]
     unflatten: Callable[[Iterable, Any], Any]
-    flatten_with_keys: Callable[[Any], tuple[Iterable, Any]] | None = None  # given by who registers
+    flatten_with_keys: Callable[[Any], tuple[Iterable, Any]] | None = (
+        None  # given to `register_pytree_node`
+    )
     serialized_name: str | None = None
 
     @property

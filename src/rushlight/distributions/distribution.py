@@ -80,7 +80,7 @@ class Distribution:
             if name not in self.__dict__ and isinstance(
                 getattr(type(self), name, None), lazy_property
             ):
-                continue  # not given, but computed from what was
+                continue  # the user did not give it: it is computed from what was given
             value = getattr(self, name)
             what = f"parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution"
             end = f"to satisfy the constraint {constraint!r}, but found invalid values:"

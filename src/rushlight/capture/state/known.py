@@ -42,7 +42,7 @@ def _passing_types() -> list[type]:
     return [type(v) for v in (*views, *map(iter, things))]
 
 
-# From Python 3.12 on of C: what generic classes derive from, type variables and their like.
+# Written in C from Python 3.12 on: the base classes of generic classes, type variables and the like.
 OF_TYPING: frozenset[Any] = frozenset(
     [v for v in vars(_typing).values() if isinstance(v, type) and v is not types.UnionType]
 )
@@ -109,7 +109,7 @@ _NUMPY_NOT = (
     "numpy._core._ufunc_config", "numpy._core.arrayprint", "numpy._core.memmap",
 )  # fmt: skip
 _TOP = {PACKAGE, f"{PACKAGE}.nn", f"{PACKAGE}.optim", f"{PACKAGE}.autograd", f"{PACKAGE}.jit"}
-# Functions that tell a setting which is no part of what a program is chosen by.
+# Functions that return a setting which is not part of the key under which a program is found.
 _ASKS_FOR_SETTINGS = frozenset((
     "get_num_threads", "get_num_interop_threads", "get_autocast_dtype", "is_autocast_cache_enabled",
     "is_deterministic_algorithms_warn_only_enabled", "get_deterministic_debug_mode", "get_default_device",

@@ -149,7 +149,7 @@ class _Attempt:
                     print(f"Every host ({', '.join(self.chosen.hosts)}) must be reached by ssh without a password, "
                           "and have the same files under the same paths.", file=sys.stderr)  # fmt: skip
             return 128 - code if code < 0 else code
-        # an MPI that aborts takes the agents of all ranks with it: who could still report knows more
+        # when MPI aborts, the agents of all ranks die with it: a rank that still reported a reason knows more
         first = next((r for r in failed if r.why != LOST), failed[0])
         print(f"{self.program}: {first.sentence()}; all ranks were ended.", file=sys.stderr)
         if first.why == LOST and said:

@@ -27,7 +27,7 @@ def _gradients(parameters: Any) -> list[Tensor]:
 
 
 def _is_spread(t: Tensor) -> bool:
-    """Whether a tensor lies on several ranks; a plain one is not asked: what it lacks is looked for everywhere."""
+    """Whether a tensor lies on several ranks. The class is compared first: an attribute that is absent is slow to ask for."""
     return t.__class__ is not Tensor and hasattr(t, "full_shape")
 
 

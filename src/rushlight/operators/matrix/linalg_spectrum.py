@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _converged(xp: ArrayModule, x: Array, fn: Any, name: str) -> Any:
-    """`fn()` with PyTorch's error; a CPU's LAPACK may look for an infinity's vectors for ever."""
+    """`fn()`, with PyTorch's error. LAPACK on the CPU may never return if the matrix holds an infinity."""
     if xp is np and not xp.isfinite(x).all():
         if name == "linalg.eig":
             raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")

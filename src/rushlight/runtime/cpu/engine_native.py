@@ -16,7 +16,9 @@ class NativeEngine:
 
     def __init__(self, library: Any) -> None:
         self.library = library
-        self.sequences = hasattr(library, "sequence")  # not in one that was built before
+        self.sequences = hasattr(
+            library, "sequence"
+        )  # absent in an extension that was built by an older version
 
     def version(self) -> str:
         return __version__

@@ -118,7 +118,9 @@ def _try(ins: Instruction) -> None:
     if ins.name in PARTS:
         try:
             right = agrees(ins.name, arrays, ins.attrs)
-        except NotYet:  # of its parts, it may be: what is its own is compiled beside them
+        except (
+            NotYet
+        ):  # perhaps only its parts are missing: start the compilation of its own kernels, too
             run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
             raise
     else:
