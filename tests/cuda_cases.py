@@ -286,7 +286,64 @@ def running(rng: np.random.Generator) -> Iterator[Case]:
         yield Case("running_statistics", (a, None, mean, std), attrs, dtype, "mean alone")
 
 
+def orders(rng: np.random.Generator) -> Iterator[Case]:
+    """Rows without equal elements, of which NumPy's partitions would choose others."""
+    cases = [(F32, (96, 4), 1), (F32, (7, 1000, 3), 1), (F32, (3, 5000), 1), (F64, (2, 20000), 1),
+             (F32, (70000, 2), 0), (F16, (9, 100), 1), (BF16, (9, 100), 1)]  # fmt: skip
+    for dtype, shape, dim in cases:
+        x = np.argsort(rng.standard_normal(shape), dim).astype(np.float32)
+        x -= shape[dim] // 2
+        n = shape[dim]
+        for largest in (True, False):
+            label = f"{shape} {largest}"
+            yield Case("sort", (x,), {"dim": dim, "descending": largest}, dtype, label)
+            for k in (1, 2, n // 3, n):
+                attrs = {"k": k, "dim": dim, "largest": largest}
+                yield Case("topk", (x,), attrs, dtype, f"{label} {k}")
+        for k in (1, n // 2, n):
+            attrs = {"k": k, "dim": dim, "keepdim": False}
+            yield Case("kthvalue", (x,), attrs, dtype, f"{shape} {k}")
+        sequence, values = np.sort(x.swapaxes(dim, -1), -1), floats(rng, *x.shape[:dim], 50) * n
+        if dim == x.ndim - 1:
+            attrs = {"right": True, "narrow": False}
+            yield Case("searchsorted", (sequence, values), attrs, dtype, f"{shape}")
+
+
+def resamples(rng: np.random.Generator) -> Iterator[Case]:
+    from rushlight.operators.image.resample_kernels import Plan
+
+    plans = [Plan("linear", 16, 32, 0.5), Plan("linear", 33, 10, 3.3), Plan("nearest", 16, 32, 0.5),
+             Plan("cubic", 12, 30, 0.4), Plan("mean", 20, 7), Plan("smooth-linear", 40, 9, 40 / 9),
+             Plan("reflect", 16, 20, shift=2)]  # fmt: skip
+    for dtype in (F32, F64, F16, BF16):
+        for flip in (False, True):
+            for i, plan in enumerate(plans):
+                other = plans[i - 1]
+                sizes = [p.out if flip else p.size for p in (plan, other)]
+                x = floats(rng, 2, 8, *sizes)
+                label = f"{plan.kind} {other.kind} {flip}"
+                axis = {"axis": 2, "plan": plan, "flip": flip}
+                yield Case("resample_axis", (x,), axis, dtype, label)
+                both = {"plans": (plan, other), "flip": flip}
+                yield Case("resample_plane", (x,), both, dtype, label)
+
+
+def alignments(rng: np.random.Generator) -> Iterator[Case]:
+    import rushlight
+
+    rushlight.nn.functional.ctc_loss  # noqa: B018 - defines the op
+    for dtype in (F32, F64):
+        for frames, samples, classes, width in ((60, 4, 29, 12), (200, 16, 40, 90), (5, 1, 3, 2)):
+            x = floats(rng, frames, samples, classes).astype(np.float64)
+            x = (x - np.log(np.exp(x).sum(-1, keepdims=True))).astype(dtype)
+            target = rng.integers(1, classes, (samples, width))
+            lengths = (np.full(samples, frames), np.full(samples, width))
+            label = f"{frames}x{samples}x{classes} {width}"
+            yield Case("ctc_loss", (x, target, *lengths), {"blank": 0}, dtype, label, 1e-5)
+
+
 FAMILIES = {
+    "order": orders, "resample": resamples, "alignment": alignments,
     "blas": products, "conv": convolutions, "pool": pools, "softmax": softmaxes,
     "entropy": entropies, "norm": norms, "embedding": embeddings, "update": updates,
     "running": running,
