@@ -35,9 +35,16 @@ def _histc_body(xp: ArrayModule, x: Array, *, bins: int, low: float, high: float
         _check_finite("torch.histc: range of", low, high)
     elif low == high:
         low, high = low - 1.0, high + 1.0
-    inside = flat[(flat >= low) & (flat <= high)]
-    place = ((inside - low) / (high - low) * bins).astype(xp.int64)
-    return xp.bincount(xp.minimum(place, bins - 1), minlength=bins).astype(x.dtype)
+    inside = (flat >= low) & (flat <= high)
+    if xp is np:
+        flat = flat[inside]
+    place = xp.minimum(((flat - low) / (high - low) * bins).astype(xp.int64), bins - 1)
+    if xp is np:
+        return xp.bincount(place, minlength=bins).astype(x.dtype)
+    # Elsewhere neither a mask nor a count may ask how many there are: one bin more holds the rest.
+    counts = xp.zeros(bins + 1, xp.uint64)
+    xp.add.at(counts, xp.where(inside, place, bins), xp.ones(place.shape, xp.uint64))
+    return counts[:bins].astype(x.dtype)
 
 
 _histc = Op(_histc_body, "histc", meta=lambda x, *, bins, low, high: ((bins,), x.dtype))
