@@ -15,7 +15,7 @@ from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
 from . import index_rows
-from .fills import copied
+from .fills import copied, fill
 from .pointwise import compute
 from .sorting import ordered
 
@@ -135,7 +135,12 @@ def _scatter_add(x: DeviceArray, index: DeviceArray, src: DeviceArray, *, dim: i
 def _gather_grad(g: DeviceArray, index: DeviceArray, *, dim: int, shape: tuple) -> Any:
     if not shape:
         return NotImplemented
-    return _scatter_add(cupy.zeros(shape, g.dtype), index, g, dim=dim)
+    name, half = from_np(g.dtype).name, g.dtype.itemsize == 2 and g.dtype.kind in "fV"
+    src = compute("cast", (g,), (), None, "float32") if half else g
+    out = ndarray(shape, src.dtype)
+    fill(out, 0)
+    _scatter_into(out, index, src, dim % len(shape))
+    return compute("cast", (out,), (), None, name) if half else out
 
 
 def _extremes(
