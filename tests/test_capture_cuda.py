@@ -384,3 +384,25 @@ def test_checkpoints_save_memory_on_the_gpu():
         found.append((compiled.replays[-1].lowered.arena_bytes, losses))
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=2e-3)
     assert found[1][0] < 0.7 * found[0][0], found
+
+
+def test_a_split_step_that_goes_another_way_brings_values_to_the_gpu_from_where_they_are():
+    from rushlight.capture.trace.tracer import Tracer
+
+    def fn(x):
+        return x[:, [0, 1, 3, 2]] * 2, torch.tensor([1.5], device="cuda") + x.sum()
+
+    tracer = Tracer(fn, "a test")
+    for i in range(9):
+        x = torch.arange(12.0, device="cuda").reshape(3, 4) + i
+        x = x.double() if i == 5 else x.t().contiguous().t() if i == 7 else x
+        for found, expected in zip(tracer((x,), {}), fn(x)):
+            np.testing.assert_array_equal(found.cpu().numpy(), expected.cpu().numpy())
+
+
+def test_a_joined_kernel_knows_the_sign_of_a_zero():
+    for scale in (0.0, -0.0, 0.0):
+        step = torch.compile(lambda x, scale=scale: (x * scale) * 2.0)
+        for _ in range(4):
+            found = step(torch.ones(5, device="cuda")).cpu().numpy()
+        assert (np.signbit(found) == np.signbit(scale)).all()

@@ -145,7 +145,7 @@ class Path(Running):
 
     def _class(self, ins: Instruction, arrays: list[Any]) -> type:
         """The device's array type, as an eager call would find it."""
-        slots = [*ins.outputs, *reversed(ins.reads)]
+        slots = ins.reads if ins.name == "move" else [*ins.outputs, *reversed(ins.reads)]
         return array_type(slots[0].storage.device if slots else "cpu")
 
     # -- the program ----------------------------------------------------------------------------

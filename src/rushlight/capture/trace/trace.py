@@ -336,7 +336,9 @@ def _harmless(kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> b
 
 def _class_of(e: Expected, arrays: Sequence[Any], now: list[Any]) -> type:
     """The device's array type: that of the results, else of the last array, as updates begin with
-    numbers of the host."""
+    numbers of the host; what brings values to another device runs where they are."""
+    if e.kernel.name == "move":
+        return arrays[0].__class__
     if e.how == MADE and e.outs:
         return now[e.outs[0]].__class__
     return next(a.__class__ for a in reversed(arrays) if is_array(a))

@@ -127,11 +127,14 @@ def _batch_norm_learn_body(
     return out
 
 
-# Used only if the device has a body of its own and nothing is recorded: a recorder sees the parts.
+# Used only if the device has a body of its own; the recorder of `compile` sees the parts.
 batch_norm_learn = Op(
     _batch_norm_learn_body, "batch_norm_learn", grad_name="NativeBatchNormBackward0",
     meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps),
 )  # fmt: skip
+batch_norm_learn.kernel.mutates = lambda arrays, attrs: [
+    i for i in (3, 4, 5) if arrays[i] is not None
+]
 
 
 @batch_norm_learn.backward

@@ -20,12 +20,14 @@ _chains: dict[tuple, Expression] = Bounded(1024)
 
 def _chain(steps: tuple, count: int, main: int, kept: tuple[str, ...]) -> Expression:
     """A chain of steps as one expression of `count` inputs, made on first use."""
-    key = (steps, count, main, kept)
+    key = (repr(steps), count, main, kept)  # -0.0 is no 0.0
     found = _chains.get(key)
     if found is None:
         inputs = [f"in{i}" for i in range(count)]
         text = text_of(steps, expression_of, inputs, [TYPES[name][0] for name in kept])
-        found = _chains[key] = Expression(" ".join(inputs), "one" if kept else "", main=main, f=text)
+        found = _chains[key] = Expression(
+            " ".join(inputs), "one" if kept else "", main=main, f=text
+        )
     return found
 
 

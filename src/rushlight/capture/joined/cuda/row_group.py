@@ -253,7 +253,8 @@ def row_group(*arrays: DeviceArray, **attrs: Any) -> Any:
     kinds, columns, outs = attrs["kinds"], attrs["columns"], attrs["outs"]
     rows = next(a.size for a, k in zip(arrays, kinds) if k == FULL) // columns
     aligned = all(a.data.ptr % 16 == 0 for a, k in zip(arrays, kinds) if k in LARGE)
-    key = (tuple([a.dtype for a in arrays]), aligned, *sorted(attrs.items()))
+    # -0.0 is no 0.0
+    key = (tuple([a.dtype for a in arrays]), aligned, repr(sorted(attrs.items())))
     found = _ready.get(key)
     if found is None:
         found = _ready[key] = _prepared(arrays, aligned, attrs)
