@@ -46,6 +46,9 @@ def _raise_category(dims: dtype, lower: dtype) -> dtype:
     return lower
 
 
+_SMALL = 1 << 62  # a number that int64 holds
+
+
 def promote(inputs: tuple) -> tuple:
     """Operands of one dtype and of shapes that broadcast."""
     x, y = inputs
@@ -58,6 +61,8 @@ def promote(inputs: tuple) -> tuple:
             if a.dtype == b.dtype:
                 return inputs
         elif a.dtype.char in "fd" and y.__class__ in _WEAK_WITH_FLOAT:
+            return inputs
+        elif y.__class__ is int and a.dtype.char in "lq" and -_SMALL < y < _SMALL:
             return inputs
     elif isinstance(y, Tensor) and y._a.dtype.char in "fd" and x.__class__ in _WEAK_WITH_FLOAT:
         return inputs  # 1 - y

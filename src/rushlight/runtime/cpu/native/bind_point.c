@@ -453,16 +453,15 @@ static int bounds(PyObject *low, PyObject *high, float *h) {
 }
 
 static PyObject *clamp(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 3 || !is_dense(args[0])) return REFUSE;
-    Point p = {.kind = ACTIVE, .which = A_CLIP, .x = DATA(ARRAY(args[0]))};
-    return bounds(args[1], args[2], p.h) ? point_run(&p, ARRAY(args[0]), CHEAP) : REFUSE;
+    if (nargs != 3 || !(is_dense(args[0]) || is_dense_half(args[0]))) return REFUSE;
+    Point p = {.kind = ACTIVE, .which = A_CLIP};
+    return bounds(args[1], args[2], p.h) ? point_one(&p, args[0], CHEAP) : REFUSE;
 }
 
 static PyObject *clamp_backward(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 4 || !is_dense(args[0]) || !is_dense(args[1])) return REFUSE;
-    if (!same_layout(ARRAY(args[0]), ARRAY(args[1]))) return REFUSE;
-    Point p = {.kind = ACTIVE_GRAD, .which = A_CLAMP, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(args[1]))};
-    return bounds(args[2], args[3], p.h) ? point_run(&p, ARRAY(args[0]), CHEAP) : REFUSE;
+    if (nargs != 4) return REFUSE;
+    Point p = {.kind = ACTIVE_GRAD, .which = A_CLAMP};
+    return bounds(args[2], args[3], p.h) ? point_two(&p, args[0], args[1], CHEAP) : REFUSE;
 }
 
 /* -- the table --------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Reductions of whole rows: the largest, the length, the logarithm of a sum of exponentials; and running sums. */
 #include "arrays.h"
+#include "codes.h"
 #include <float.h>
 
 typedef struct {
@@ -43,18 +44,17 @@ static float variance_within(Rows *q, const float *x) {
     return (float)(q->which == DEVIATION ? sqrt(found) : found);
 }
 
-/* The sum of what is a number, in sixteen chains that are added up now and then. */
+/* NaN counts as 0, some numbers at a time, in the first cache. */
 static double sum_of_numbers(const float *x, idx n) {
-    double sum = 0;
-    idx i = 0;
-    while (i + 16 <= n) {
-        float chain[16] = {0};
-        for (const idx end = n - i > 4096 ? i + 4096 : n; i + 16 <= end; i += 16)
-            for (idx j = 0; j < 16; j++) chain[j] += x[i + j] == x[i + j] ? x[i + j] : 0.0f;
-        for (idx j = 0; j < 16; j++) sum += (double)chain[j];
+    static const float instead[3] = {0.0f, INFINITY, -INFINITY};
+    float some[1024];
+    double all = 0;
+    for (idx i = 0; i < n; i += 1024) {
+        const idx m = n - i < 1024 ? n - i : 1024;
+        RL->active(A_NUMBERS, instead, x + i, some, m);
+        all += (double)RL->sum(some, m);
     }
-    for (; i < n; i++) sum += x[i] == x[i] ? (double)x[i] : 0.0;
-    return sum;
+    return all;
 }
 
 static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
