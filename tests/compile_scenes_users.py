@@ -1208,3 +1208,170 @@ def user_made_by_exec(c):
     for i in range(8):
         space["k"] = L(i, 2.0, 3.0)
         yield tell(f, X(i)), tell(g, X(i)), space["n"]
+
+
+# -- members that another class hides -------------------------------------------------------------
+
+
+def hidden(name, of_base, use, later):
+    """`use` reaches a member of a base class past the one of the object's own class; `later` replaces it."""
+
+    def make(c, parent=object):
+        base = type("Base", (parent,), of_base())
+
+        class Own(base):
+            k = 7.0
+
+            def f(self, x):
+                return super().f(x) + 1
+
+            def forward(self, x):
+                return use(self, x, super())
+
+        o = Own()
+
+        def turn(i):
+            if i in (5, 8):
+                setattr(base, *later(i))
+
+        yield from steps(c(o if parent is nn.Module else o.forward), turn)
+
+    for parent in (object, nn.Module):
+        one = functools.partial(make, parent=parent)
+        one.__name__ = f"user_hidden_{name}_{parent.__name__}"
+        scene(one)
+
+
+hidden("method", lambda: {"f": lambda s, x: x * 2}, lambda o, x, up: o.f(x),
+       lambda i: ("f", lambda s, x: x * i))  # fmt: skip
+hidden("number", lambda: {"k": 2.0}, lambda o, x, up: x * up.k, lambda i: ("k", float(i)))
+hidden(
+    "getattr", lambda: {"k": 2.0}, lambda o, x, up: x * getattr(up, "k"), lambda i: ("k", float(i))
+)
+hidden(
+    "base", lambda: {"k": 2.0}, lambda o, x, up: x * type(o).__base__.k, lambda i: ("k", float(i))
+)
+hidden(
+    "mro", lambda: {"k": 2.0}, lambda o, x, up: x * type(o).__mro__[1].k, lambda i: ("k", float(i))
+)
+hidden("property", lambda: {"k": property(lambda s: 2.0)}, lambda o, x, up: x * up.k,
+       lambda i: ("k", property(lambda s: float(i))))  # fmt: skip
+
+
+# -- other ways to change the world ---------------------------------------------------------------
+
+
+def world(name, make):
+    def run(c):
+        fn, change, *look = make()
+        yield from steps(c(fn), change, look=look[0] if look else None)
+
+    run.__name__ = f"user_{name}"
+    scene(run)
+
+
+def _sent():
+    def average():
+        total, n, found = 0.0, 0, None
+        while True:
+            total, n = total + (yield found), n + 1
+            found = total / n
+
+    g, k = average(), [0.0]
+    next(g)
+
+    def fn(x):
+        k[0] += 1.0
+        return x * g.send(k[0])
+
+    return fn, None, lambda: k[0]
+
+
+def _name_goes():
+    space = {}
+    exec(
+        "def fn(x):\n    try:\n        return x * k\n    except NameError:\n        return x\n",
+        space,
+    )
+    space["k"] = 2.0
+    return space["fn"], lambda i: space.pop("k", None) if i == 5 else space.update(
+        k=4.0
+    ) if i == 7 else None
+
+
+def _builtin_hidden():
+    space = {}
+    exec("def fn(x):\n    return x * max(1, 2)\n", space)
+    return space["fn"], lambda i: space.update(max=min) if i == 5 else space.pop(
+        "max", None
+    ) if i == 7 else None
+
+
+def _bases():
+    one, two = type("One", (), {"k": 1.0}), type("Two", (), {"k": 2.0})
+    three = type("Three", (one,), {})
+    o = three()
+    return lambda x: x * o.k, lambda i: setattr(three, "__bases__", L(i, (one,), (two,)))
+
+
+def _by_hand():
+    net, rate = linear(), [0.1]
+
+    def fn(x):
+        value = (net(x) ** 2).mean()
+        gs = torch.autograd.grad(value, [p for p in net.parameters() if p.requires_grad])
+        with torch.no_grad():
+            for p, g in zip([p for p in net.parameters() if p.requires_grad], gs):
+                p -= rate[0] * g
+        return value, gs
+
+    def change(i):
+        rate[0] = L(i, 0.1, 0.01)
+        net.bias.requires_grad_(i not in (6, 7))
+
+    return fn, change, lambda: list(net.parameters())
+
+
+def _frozen_inside():
+    net = linear()
+
+    def fn(x):
+        net.bias.requires_grad_(False)
+        value = net(x).sum()
+        value.backward()
+        net.bias.requires_grad_(True)
+        return value
+
+    return fn, lambda i: net.zero_grad(), lambda: [p.grad for p in net.parameters()]
+
+
+def _copied_inside():
+    net = linear()
+    return lambda x: copy.deepcopy(net)(x), lambda i: net.bias.data.add_(0.1)
+
+
+def _chained():
+    a, b = {"k": 1.0}, {"k": 2.0, "j": 3.0}
+    both = collections.ChainMap(a, b)
+
+    def change(i):
+        if i == 5:
+            del a["k"]
+        if i == 7:
+            b["j"] = 7.0
+
+    return lambda x: x * both["k"] + both["j"], change
+
+
+def _reordered():
+    d = {"a": 1.0, "b": 2.0}
+    fold = lambda x: functools.reduce(lambda s, v: s * 2 + v, d.values(), x)
+    return fold, lambda i: d.update(a=d.pop("a")) if i == 5 else None
+
+
+for name, make in {
+    "generator_sent_to": _sent, "name_goes": _name_goes, "builtin_hidden": _builtin_hidden, "bases": _bases,
+    "sgd_by_hand": _by_hand, "frozen_inside": _frozen_inside, "copied_inside": _copied_inside,
+    "chain_map": _chained, "dict_reordered": _reordered,
+}.items():  # fmt: skip
+    world(name, make)

@@ -121,6 +121,8 @@ class Seen:
 
     def ask(self, value: Any, name: str) -> None:
         """An attribute was looked for by name."""
+        if type(value) is super:
+            value = value.__self__
         if isinstance(value, Tensor):
             if name in TENSOR_SECRETS:
                 self.strange = self.strange or f"it asks for {name} of a tensor"

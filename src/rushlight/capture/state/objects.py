@@ -43,6 +43,8 @@ METHODS = (
 _TUPLE_GETTER = type(vars(namedtuple("_", "x"))["x"])
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, _TUPLE_GETTER)
 _BY_C = (*METHODS, *_DESCRIPTORS)
+# Names by which code comes to members of a class that another one hides.
+_HIDING = frozenset(("super", "mro", "__mro__", "__base__", "__bases__"))
 _PLAIN_MEMBERS = (types.FunctionType, property, staticmethod, classmethod)
 # Objects without operators, iteration, calls or `with`: code can only use them by the name of a method.
 _BY_METHODS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
@@ -209,12 +211,15 @@ class Objects(Library):
                 continue
             self._class_names(base)
             for name, member in list(vars(base).items()):
+                if not _HIDING.isdisjoint(self.mentioned) and name in self._names(value):
+                    if not functions_in(member) and not isinstance(member, _DESCRIPTORS):
+                        self._member(base, name, member, f"{label}.{name}")
                 for fn in functions_in(member):
                     if self._ran(fn, name, value):
                         at = f"{label}.{name}"
-                        found = lookup(cls, name)
-                        if found is member:
-                            self._member(cls, name, member, at)
+                        # One that another class hides was reached by super(), or by the name of its class.
+                        owner = cls if lookup(cls, name) is member else base
+                        self._member(owner, name, member, at)
                         inside = own_dict(value)
                         if inside is not None and isinstance(member, types.FunctionType):
                             if name not in inside and not name.startswith("__"):
