@@ -25,17 +25,19 @@ static inline float log_gamma(float x) {
 #endif
 }
 
-/* Up to 6 by its recurrence, from there by Euler and Maclaurin's series; below a half it is mirrored. */
+/* Up to 6 by its recurrence, as one quotient, from there by Euler and Maclaurin's series; below 0 it is mirrored. */
 static float digamma_of(float given) {
     double x = (double)given, total = 0;
     if (x == 0) return copysignf(INFINITY, -given);
-    if (x < 0.5) {
+    if (x < 0) {
         const double part = x - rint(x);
-        if (isinf(x) || (x < 0 && part == 0)) return NAN;
+        if (isinf(x) || part == 0) return NAN;
         total = -M_PI / tan(M_PI * part);
         x = 1 - x;
     }
-    for (; x < 6; x += 1) total -= 1 / x;
+    double above = 0, below = 1;
+    for (; x < 6; x += 1) above = above * x + below, below *= x;
+    total -= above / below;
     const double s = 1 / (x * x);
     const double series = s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760))))));
     return (float)(total + log(x) - 0.5 / x - series);
@@ -44,14 +46,15 @@ static float digamma_of(float given) {
 /* The slope of digamma, by the same steps; at poles infinite. */
 static float trigamma_of(float given) {
     double x = (double)given, total = 0, sign = 1;
-    if (x < 0.5) {
+    if (x <= 0) {
         const double part = x - rint(x);
-        if (isinf(x) || (x <= 0 && part == 0)) return INFINITY;
+        if (isinf(x) || part == 0) return INFINITY;
         const double s = M_PI / sin(M_PI * part);
         total = s * s, sign = -1, x = 1 - x;
     }
-    double sum = 0;
-    for (; x < 6; x += 1) sum += 1 / (x * x);
+    double above = 0, below = 1;
+    for (; x < 6; x += 1) above = above * (x * x) + below, below *= x * x;
+    const double sum = above / below;
     const double s = 1 / (x * x);
     const double series = s / x * (1.0 / 6 - s * (1.0 / 30 - s * (1.0 / 42 - s * (1.0 / 30 - s * (5.0 / 66 - s * (691.0 / 2730))))));
     return (float)(total + sign * (sum + 1 / x + 0.5 * s + series));
