@@ -348,7 +348,10 @@ def _quicken() -> Any:
     methods = native.quicken(
         Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
     )  # fmt: skip
-    methods += (native.walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop),)
+    run_pass = native.walk(
+        Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, devices.keepers, WrappedArray
+    )  # fmt: skip
+    methods += (run_pass,)
     for (cls, name), method in zip(IN_C, methods):
         setattr(cls, name, method)
     native.follow(PARTS | WHOLE, TRACED)

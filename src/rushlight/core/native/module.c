@@ -108,7 +108,7 @@ static PyObject *follow(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"follow", follow, METH_VARARGS, "follow(PARTS, TRACED): let calls give their kernels to a tracer where these bits say so."},
     {"quicken", quicken, METH_VARARGS, "quicken(...) -> Op.__call__, Op.pair, OpNode.input, OpNode.output, OpNode.apply and Tensor.__hash__ in C."},
-    {"walk", walk, METH_VARARGS, "walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop) -> Pass.run in C."},
+    {"walk", walk, METH_VARARGS, "walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, keepers, WrappedArray) -> Pass.run in C."},
     {"know_views", know_views, METH_VARARGS, "know_views(Extra, refresh_view): before `quicken`, which calls for them."},
     {"mark_view", (PyCFunction)(void (*)(void))mark_one_view, METH_FASTCALL, "mark_view(tensor, source, op, attrs): see core/views.py."},
     {"can_view", (PyCFunction)(void (*)(void))can_view, METH_FASTCALL, "can_view(array, shape): see operators/shape/views.py."},

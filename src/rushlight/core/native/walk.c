@@ -5,11 +5,11 @@
  */
 #include "slots.h"
 
-static PyTypeObject *base_type, *leaf_type; /* Node and AccumulateGrad */
-static Py_ssize_t l_post;
-static PyObject *freed, *both, *push, *pop, *python_run;
+static PyTypeObject *base_type, *leaf_type, *wrapped_type; /* Node, AccumulateGrad and WrappedArray */
+static Py_ssize_t l_leaf, l_post;
+static PyObject *freed, *both, *push, *pop, *python_run, *accumulate, *sparse_arrays, *keepers;
 static PyObject *s_heap, *s_waiting, *s_leaves, *s_keep, *s_targets, *s_only, *s_hooked, *s_apply, *s_release, *s_answer,
-    *s_finish, *s_ready, *s_count, *s_anomaly, *s_edges;
+    *s_finish, *s_ready, *s_count, *s_anomaly, *s_base, *s_strides, *s_accumulate, *s_active, *s_edges;
 
 typedef struct {
     PyObject *self, *heap, *waiting, *leaves, *only; /* new references; `only` may be None */
@@ -214,6 +214,79 @@ static int visit(Walk *w)
     return status;
 }
 
+/* -- leaves ------------------------------------------------------------------------------------ */
+
+/* Whether an array has memory of its own that nobody else holds: `owns_plainly`, where nothing is traced; -1 on error. */
+static int owns_plainly(PyObject *g, PyObject *like)
+{
+    if (Py_TYPE(g) != Py_TYPE(like) || Py_IS_TYPE(g, wrapped_type) || Py_REFCNT(g) > 2)
+        return 0;
+    if (Py_REFCNT(g) == 2) { /* a launch may keep it, too, to hand it out again when nobody does */
+        PyObject *keeps = PyDict_GetItemWithError(keepers, (PyObject *)Py_TYPE(g));
+        PyObject *kept = keeps == NULL ? NULL : PyObject_CallOneArg(keeps, g);
+        Py_XDECREF(kept); /* True and False stay */
+        if (kept != Py_True)
+            return PyErr_Occurred() ? -1 : 0;
+    }
+    PyObject *const names[] = {s_dtype, s_strides};
+    PyObject *base = PyObject_GetAttr(g, s_base);
+    Py_XDECREF(base);
+    if (base != Py_None)
+        return base == NULL ? -1 : 0;
+    for (int i = 0; i < 2; i++) {
+        PyObject *a = PyObject_GetAttr(g, names[i]), *b = a == NULL ? NULL : PyObject_GetAttr(like, names[i]);
+        int same = b == NULL ? -1 : a == b ? 1 : PyObject_RichCompareBool(a, b, Py_EQ);
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        if (same <= 0)
+            return same;
+    }
+    return 1;
+}
+
+/* Whether a leaf can take its first gradient, which only the pass holds, as it is; -1 on error. */
+static int takes(PyObject *node, PyObject *t, PyObject *g)
+{
+    if (SLOT(node, n_pre) != Py_None || SLOT(node, n_hooks) != Py_None || SLOT(node, l_post) != Py_None ||
+        !Py_IS_TYPE(g, tensor_type) || Py_REFCNT(g) != 1 || !is_tensor(t) || SLOT(t, t_grad) != Py_None ||
+        SLOT(t, t_edge) == Py_None)
+        return 0;
+    PyObject *own = PyObject_GetAttr((PyObject *)Py_TYPE(t), s_accumulate);
+    Py_XDECREF(own); /* its class holds it */
+    if (own != accumulate)
+        return own == NULL ? -1 : 0;
+    return owns_plainly(SLOT(g, t_a), SLOT(t, t_a));
+}
+
+/* Give leaves their gradients, those that can take them as they are; `Pass._finish` does the rest. */
+static int finish_plainly(Walk *w)
+{
+    long state = state_here();
+    int sparse = state < 0 ? -1 : truth_of(sparse_arrays, s_active);
+    if (sparse < 0 || sparse || (state & GRAD && !(state & INFERENCE)) || state & TRACED)
+        return sparse < 0 ? -1 : 0;
+    PyObject *nodes = PyDict_Keys(w->leaves);
+    int status = nodes == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(nodes); i++) {
+        PyObject *node = PyList_GET_ITEM(nodes, i), *g = PyDict_GetItemWithError(w->leaves, node);
+        PyObject *t = g == NULL || SLOT(node, l_leaf) == NULL ? NULL : PyObject_CallNoArgs(SLOT(node, l_leaf));
+        int can = t == NULL ? (PyErr_Occurred() ? -1 : 0) : t == Py_None ? 0 : takes(node, t, g);
+        if (can > 0) {
+            Py_INCREF(g);
+            status = PyDict_DelItem(w->leaves, node);
+            if (status == 0) {
+                put(g, t_edge, Py_NewRef(Py_None));
+                put(t, t_grad, g);
+            } else
+                Py_DECREF(g);
+        } else
+            status = can;
+        Py_XDECREF(t);
+    }
+    Py_XDECREF(nodes);
+    return status;
+}
+
 static PyObject *walk_run(PyObject *self, PyObject *none)
 {
     PyObject *targets = PyObject_GetAttr(self, s_targets);
@@ -234,6 +307,8 @@ static PyObject *walk_run(PyObject *self, PyObject *none)
     }
     while (status == 0 && PyList_GET_SIZE(w.heap))
         status = visit(&w);
+    if (status == 0)
+        status = finish_plainly(&w);
     Py_XDECREF(w.heap);
     Py_XDECREF(w.waiting);
     Py_XDECREF(w.leaves);
@@ -243,20 +318,23 @@ static PyObject *walk_run(PyObject *self, PyObject *none)
 
 static PyMethodDef walk_methods[1] = {{"run", walk_run, METH_NOARGS, "Walk the nodes that wait, newest first."}};
 
-/* walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop) -> Pass.run in C, after `quicken` */
+/* walk(Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, keepers, WrappedArray) -> Pass.run in C, after `quicken` */
 PyObject *walk(PyObject *module, PyObject *args)
 {
-    PyObject *pass, *base, *leaf;
-    if (!PyArg_ParseTuple(args, "OOOOOOO", &pass, &base, &leaf, &freed, &both, &push, &pop))
+    PyObject *pass, *base, *leaf, *wrapped;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOO!O", &pass, &base, &leaf, &freed, &both, &push, &pop, &sparse_arrays, &PyDict_Type,
+                          &keepers, &wrapped))
         return NULL;
-    const Slot slots[] = {{leaf, "post_hooks", &l_post}};
+    const Slot slots[] = {{leaf, "leaf", &l_leaf}, {leaf, "post_hooks", &l_post}};
     python_run = PyObject_GetAttrString(pass, "run");
-    if (python_run == NULL || find_offsets(slots, 1) < 0)
+    accumulate = PyObject_GetAttr((PyObject *)tensor_type, s_accumulate);
+    if (python_run == NULL || accumulate == NULL || find_offsets(slots, 2) < 0)
         return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
         Py_INCREF(PyTuple_GET_ITEM(args, i)); /* for as long as the process lives */
     base_type = (PyTypeObject *)base;
     leaf_type = (PyTypeObject *)leaf;
+    wrapped_type = (PyTypeObject *)wrapped;
     return PyDescr_NewMethod((PyTypeObject *)pass, &walk_methods[0]);
 }
 
@@ -267,6 +345,7 @@ int name_walk(void)
         {&s_targets, "targets"}, {&s_only, "only"},       {&s_hooked, "hooked"},   {&s_apply, "apply"},
         {&s_release, "release"}, {&s_answer, "answer"},   {&s_finish, "_finish"},  {&s_ready, "_finish_ready"},
         {&s_count, "n_outputs"}, {&s_anomaly, "anomaly"},  {&s_edges, "edges"},
+        {&s_base, "base"},       {&s_strides, "strides"}, {&s_active, "active"},   {&s_accumulate, "_accumulate"},
     };
     return intern(names, sizeof names / sizeof *names);
 }
