@@ -259,3 +259,29 @@ def test_results_lie_in_memory_as_those_of_eager_calls(name: str) -> None:
     for i in range(5):
         x = torch.arange(12.0).reshape(3, 4) + i
         assert look(compiled(x.clone())) == look(LAID[name](x.clone())), i
+
+
+@pytest.mark.parametrize("fn", [lambda x, y: y.detach(), lambda x, y: (x * y).exp()])
+def test_arguments_that_shared_a_version_counter_when_they_were_recorded(fn) -> None:
+    """Fuzz seed 7020626: two parts of one tensor first, tensors of their own later."""
+
+    def run(wrap):
+        step, told = wrap(fn), []
+        for i in range(9):
+            x, y = torch.ones(6, 2).split(3) if i < 4 or i == 7 else torch.ones(2, 3, 2).clone()
+            if i > 4:
+                x, y = x.clone().requires_grad_(), y.clone()
+            out = step(x, y)
+            try:
+                with torch.no_grad():
+                    (out if out.grad_fn is None else y if i == 6 else x if i == 8 else i + x).add_(
+                        1
+                    )
+                if out.requires_grad:
+                    out.sum().backward()
+                told.append((x._version, y._version, out._version, y.tolist()))
+            except RuntimeError as error:
+                told.append(str(error))
+        return told
+
+    assert run(torch.compile) == run(lambda f: f)

@@ -15,7 +15,7 @@ from ...runtime.door import Kernel, listening
 from ...runtime.thread import here
 from ..program.instructions import Instruction
 from .inside import inside
-from .recorder import CannotCapture
+from .recorder import CannotCapture, overlap, reach
 
 
 def _nothing(xp: Any, *arrays: Any) -> tuple:
@@ -74,21 +74,21 @@ def _stamps(recording: Any, nodes: list[Node]) -> list[tuple[str, Any, str]]:
 
     Of each: ("argument", its number, words), ("kept", the tensor, words) or ("place", that of a result, words).
     """
-    owners: dict[int, tuple[str, Any]] = {}
-    for place, t in enumerate(recording.found):
-        if isinstance(t, Tensor) and t._ver is not None:
-            owners[id(t._ver)] = ("place", place)
-    for t in recording.watch.held:
-        owners[id(t._ver)] = ("kept", t)
-    for i, t in enumerate(recording.tensors):
-        owners[id(t._ver)] = ("argument", i)
-    owners.pop(id(None), None)
+    found_at = enumerate(recording.found)
+    tensors = [("place", at, t) for at, t in found_at if isinstance(t, Tensor)]
+    tensors += [("kept", t, t) for t in recording.watch.held]
+    tensors += [("argument", i, t) for i, t in enumerate(recording.tensors)]
+    owners: dict[int, list[tuple[str, Any, Tensor]]] = {}
+    for one in {id(t): (kind, which, t) for kind, which, t in tensors}.values():
+        owners.setdefault(id(one[2]._ver), []).append(one)
     found, seen = [], set()
     for node in sorted(nodes, key=lambda n: -n.seq):
-        for cell, words in stamps_of(node):
-            if id(cell) in owners and id(cell) not in seen:
-                seen.add(id(cell))
-                found.append((*owners[id(cell)], words))
+        for cell, words, array in stamps_of(node):
+            for kind, which, t in owners.get(id(cell), ()):
+                # Tensors that share a counter now may have one each in another call.
+                if id(t) not in seen and overlap(reach(array), reach(t._a)):
+                    seen.add(id(t))
+                    found.append((kind, which, words))
     return found
 
 

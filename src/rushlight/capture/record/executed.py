@@ -122,7 +122,7 @@ class Seen:
     def ask(self, value: Any, name: str) -> None:
         """An attribute was looked for by name."""
         if type(value) is super:
-            value = value.__self__
+            value = getattr(value, "__self__", value)
         if isinstance(value, Tensor):
             if name in TENSOR_SECRETS:
                 self.strange = self.strange or f"it asks for {name} of a tensor"

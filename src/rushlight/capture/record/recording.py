@@ -27,7 +27,7 @@ from .executed import Seen, Watching
 from .host_work import HostWork
 from .inside import inside
 from .outside import first_failure, graphs_end_at, spent
-from .recorder import Recorder, host_read_error, is_array, reach
+from .recorder import Recorder, host_read_error, is_array, overlap, reach
 from .uses import Uses
 
 
@@ -308,12 +308,20 @@ class Recording:
         cell = value._ver
         if cell is None:
             return None
-        for i, t in enumerate(self.tensors):
-            if t._ver is cell:
-                return ("argument", i)
-        for t in self.watch.held:
-            if t._ver is cell:
-                return ("same", t)
+        given = [("argument", i, t) for i, t in enumerate(self.tensors)]
+        held = [("same", t, t) for t in self.watch.held]
+        owners = list(
+            {id(o[2]): o for o in reversed((*given, *held)) if o[2]._ver is cell}.values()
+        )
+        if (
+            len(owners) > 1
+        ):  # views of one tensor have one counter; in another call they may have two
+            here_at = reach(value._a)
+            owners = [o for o in owners if overlap(here_at, reach(o[2]._a))]
+            if len(owners) != 1:
+                self.recorder.complain("returns memory that it has under two names", "its return")
+        for kind, which, _ in owners:
+            return (kind, which)
         for place, (t, maker) in enumerate(zip(self.found, self.leaf_makers)):
             if maker[0] == "tensor" and maker[6] is None and t._ver is cell:
                 return ("place", place)

@@ -214,23 +214,25 @@ def code_of(fn: Callable[..., Any]) -> Any:
     return fn.__code__
 
 
-def stamps_of(node: Any) -> list[tuple[list[int], str]]:
-    """The version counters that a node compares before it reads what it saved, and what it says where one has changed.
+def stamps_of(node: Any) -> list[tuple[list[int], str, Any]]:
+    """The version counters that a node compares before it reads what it saved, what it says where one has changed, the array.
 
     The words have {now} and {then} for the versions.
     """
-    found: list[tuple[list[int], str]] = []
+    found: list[tuple[list[int], str, Any]] = []
     if isinstance(node, OpNode):
         inputs = node.saved.items() if isinstance(node.saved, dict) else enumerate(node.saved or ())
         sources = [(k, node.edges[i]) for i, k in inputs]
         sources += [(k, (node, i)) for i, k in enumerate(node.outputs or ())]
         for k, edge in sources:
             if k.__class__ is tuple and k[1].__class__ is list:
-                found.append((k[1], str(_version_error(node, k[0], "{now}", "{then}", edge))))
+                words = str(_version_error(node, k[0], "{now}", "{then}", edge))
+                found.append((k[1], words, k[0]))
         return found
     for k in getattr(node, "saved", None) or ():
         if k.__class__ is tuple and len(k) == 4 and k[1].__class__ is list:
-            found.append((k[1], changed_words("{now}", "{then}", node.name())))
+            words = changed_words("{now}", "{then}", node.name())
+            found.append((k[1], words, getattr(k[0], "_a", k[0])))
     return found
 
 
