@@ -14,6 +14,7 @@ from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
+from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import blocks_for, device
 from .fills import copied
@@ -94,7 +95,7 @@ class _Order:
 
     def into(self, values: Any, places: Any) -> None:
         """Write them; `values` may be None."""
-        self.results = (0 if values is None else values.data.ptr, places.data.ptr)
+        self.results = (places.data.ptr, 0 if values is None else values.data.ptr)
         most, n, end = _most(self.x.dtype), self.lines.n, self.first + self.k
         items = None  # what is left to put in order; at first the rows themselves
         if n > most and end <= most // 4:  # only the first of each chunk can be among them
@@ -115,9 +116,9 @@ class _Order:
         launch = sizes.kernel(self.x.dtype, items is not None, made is not None)
         first, k = (self.first, self.k) if kept is None else (0, kept)
         launch(
-            sizes.blocks, sizes.threads, self.x.data.ptr, 0 if items is None else items.data.ptr,
-            0 if made is None else made.data.ptr, *self.results, *sizes.numbers, first, k,
-            int(self.descending),
+            sizes.blocks, sizes.threads, self.x.data.ptr, *self.results,
+            0 if items is None else items.data.ptr, 0 if made is None else made.data.ptr,
+            *sizes.numbers, first, k, int(self.descending),
         )  # fmt: skip
         return made
 
@@ -131,8 +132,8 @@ class _Order:
             last = 2 * run >= n
             launch = _kernel("merge", self.x.dtype, _MERGE, CHUNK=chunk, TO_ITEMS=int(not last))
             launch(
-                self.lines.rows * chunks, 512, self.x.data.ptr, items.data.ptr, other.data.ptr,
-                *self.results, n, run, self.lines.n, self.lines.inner, self.first, self.k,
+                self.lines.rows * chunks, 512, self.x.data.ptr, *self.results, items.data.ptr,
+                other.data.ptr, n, run, self.lines.n, self.lines.inner, self.first, self.k,
             )  # fmt: skip
             items, other, run = other, items, 2 * run
 
@@ -151,7 +152,7 @@ def ordered(
     if call is None:
         call = _calls[key] = _prepared(x, dim, first, k, descending, values) or _LONG
     if call is not _LONG:
-        return call(dense, None, None) if values else (None, call(dense, None, None, None))
+        return call(dense) if values else (None, call(dense))
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
     places, out = ndarray(shape, np.int64), ndarray(shape, x.dtype) if values else None
     if places.size:
@@ -172,9 +173,11 @@ def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, va
         return None
     sizes = _Chunks(lines, lines.n, _chunk_of(lines.n, most))
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
-    results = (Result(3, shape, x.dtype), Result(4, shape, np.dtype(np.int64)))
+    places = Result(1, shape, np.dtype(np.int64))
+    results = (Result(2, shape, x.dtype), places) if values else (places,)
+    rest = (0, 0) if values else (0, 0, 0)  # the addresses of what it does not make
     return sizes.kernel(x.dtype, False, False).prepared(
-        (sizes.blocks, 1, 1), (sizes.threads, 1, 1), 0, 5, results if values else results[1:],
+        (sizes.blocks, 1, 1), (sizes.threads, 1, 1), 0, 1 + len(results), results, *rest,
         *sizes.numbers, first, k, int(descending),
     )  # fmt: skip
 
@@ -207,7 +210,6 @@ def _searchsorted(sequence: DeviceArray, values: DeviceArray, *, right: bool, na
     return search(sequence, values, right, narrow)
 
 
-@kernel_for("cuda", "sort")
 def _sort(x: DeviceArray, *, dim: int, descending: bool) -> Any:
     if not x.ndim or not sortable(x.dtype):
         return NotImplemented
@@ -215,7 +217,10 @@ def _sort(x: DeviceArray, *, dim: int, descending: bool) -> Any:
     return ordered(x, dim, 0, x.shape[dim], descending)
 
 
-@kernel_for("cuda", "topk")
+def _sort_call(x: DeviceArray, *, dim: int, descending: bool) -> Any:
+    return _topk_call(x, k=x.shape[dim] if x.ndim else 0, dim=dim, largest=descending)
+
+
 def _topk(x: DeviceArray, *, k: int, dim: int, largest: bool) -> Any:
     if not sortable(x.dtype):
         return NotImplemented
@@ -223,6 +228,16 @@ def _topk(x: DeviceArray, *, k: int, dim: int, largest: bool) -> Any:
         return ordered(x, dim % x.ndim, 0, k, largest)
     values, places = ordered(x.reshape(1), 0, 0, k, largest)
     return (values.reshape(()), places.reshape(())) if k else (values, places)
+
+
+def _topk_call(x: DeviceArray, *, k: int, dim: int, largest: bool) -> Any:
+    if not x.ndim or not sortable(x.dtype) or not x._c_contiguous:
+        return None
+    return _prepared(x, dim % x.ndim, 0, k, largest, True)
+
+
+kernel_for("cuda", "sort")(keyed(_sort, _sort_call))
+kernel_for("cuda", "topk")(keyed(_topk, _topk_call))
 
 
 @kernel_for("cuda", "kthvalue")

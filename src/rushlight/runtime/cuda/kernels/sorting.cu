@@ -63,8 +63,8 @@ KEY i64 spot(i64 row, i64 at, i64 n, i64 inner) {
 
 // The first `k` of each chunk, from `first` on: as items, or as values (where wanted) and places.
 // `rows` counts chunks: of each row of `n` there are `chunks`; `extent` is the length of x's own rows.
-KERNEL(sort_chunks)(const S* __restrict__ x, const Item* __restrict__ items, Item* __restrict__ sorted,
-                    S* __restrict__ values, i64* __restrict__ places, i64 rows, i64 chunks, i64 n, i64 extent,
+KERNEL(sort_chunks)(const S* __restrict__ x, i64* __restrict__ places, S* __restrict__ values,
+                    const Item* __restrict__ items, Item* __restrict__ sorted, i64 rows, i64 chunks, i64 n, i64 extent,
                     i64 inner, int first, int k, int descending) {
     depend();
     __shared__ Item held[ROWS * CHUNK];
@@ -131,8 +131,8 @@ KEY i64 of_the_first(const Item* a, i64 na, const Item* b, i64 nb, i64 d) {
 
 // Runs of `run` items, of rows of `n`, by twos into one; a block makes CHUNK items of it. The results are those of
 // `sort_chunks`: all as items, or those from `first` on as values and places.
-KERNEL(merge)(const S* __restrict__ x, const Item* __restrict__ items, Item* __restrict__ sorted,
-              S* __restrict__ values, i64* __restrict__ places, i64 n, i64 run, i64 extent, i64 inner, i64 first,
+KERNEL(merge)(const S* __restrict__ x, i64* __restrict__ places, S* __restrict__ values,
+              const Item* __restrict__ items, Item* __restrict__ sorted, i64 n, i64 run, i64 extent, i64 inner, i64 first,
               i64 k) {
     depend();
     __shared__ Item held[CHUNK];
