@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from types import SimpleNamespace
 from typing import Any
 
 import cupy
 import numpy as np
 
 import rushlight as rl
-from rushlight.runtime.cuda.code import launch
+from rushlight.runtime.cuda.code import keyed, launch
 from rushlight.runtime.cuda.code.compile import kernel
 from rushlight.runtime.cuda.code.launch import Result
 
@@ -63,10 +64,54 @@ def answers(in_c: bool) -> list[Any]:
     return [*found, a.shape, bytes_of(a)[:128]]
 
 
+def kinds(native: Any) -> list[Any]:
+    """What is prepared, and what goes to the body: by arrays that may be missing, numbers' values, what is watched."""
+    keyed._native = native
+    owner, told = SimpleNamespace(how="a"), []
+
+    def prepare(x: Any, y: Any, *, eps: float) -> Any:
+        told.append((x.shape, x.strides, None if y is None else y.shape, eps, owner.how))
+        return None if eps == 3.0 else lambda x, y: NotImplemented if x.shape == (1,) else eps
+
+    call = keyed.keyed(lambda x, y, *, eps: "body", prepare, None, ((owner, "how"),))
+    a, b, one = [cupy.ndarray(s, np.float32) for s in ((2, 3), (3,), (1,))]
+    found = [call(a, b, eps=0.5), call(a, None, eps=0.5), call(a, b, eps=float("0.5"))]
+    found += [
+        call(a.T, b, eps=0.5),
+        call(a, b, eps=0.25),
+        call(a, b, eps=3.0),
+        call(one, b, eps=0.5),
+    ]
+    owner.how = "b"
+    return [*found, call(a, b, eps=0.5), call(a, b, eps=0.5), *told]
+
+
+def gathers(of: Any) -> list[Any]:
+    a, b = cupy.ndarray((4, 6), np.float32), cupy.ndarray((2, 3, 5), np.float32)
+    lists = [
+        [a, b, a.T, b.transpose(2, 0, 1)],
+        [a[:, ::2]],
+        [a, a[1:3]],
+        [b[:, 1:]],
+        [a, a.view(np.int32)],
+    ]
+    lists += [[cupy.ndarray((0, 3), np.float32), a], [cupy.ndarray((), np.float32)], [b[:, :1, 0]]]
+    return [of(arrays) for arrays in lists]
+
+
 assert launch._in_c, "launches go through C here"
 ours, theirs = answers(True), answers(False)
-assert len(ours) == len(theirs)
-for i, (a, b) in enumerate(zip(ours, theirs)):
-    assert a == b, (i, a, b)
+native = launch._native
+known = (kinds(native), gathers(native.gathered))
+assert native.learn_header(launch._probes()), "how arrays lie is known for this CuPy"
+native.learn_header(None)  # as with another CuPy: attributes are asked
+asked = answers(True)
+assert known == (kinds(native), gathers(native.gathered))
+native.learn_header(launch._probes())
+assert known == (kinds(None), gathers(launch._gathered)), (known, kinds(None))
+keyed._native = native
+assert len(ours) == len(theirs) == len(asked)
+for i, (a, b, c) in enumerate(zip(ours, theirs, asked)):
+    assert a == b == c, (i, a, b, c)
 assert np.frombuffer(ours[0], np.float64)[:5].tolist() == [7.0, 2.0, 5e9, 1.5, 0.1]
 print("equal")
