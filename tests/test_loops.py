@@ -18,6 +18,7 @@ from rushlight import nn, optim
 from rushlight.capture.loops.cursor import CursorInPython
 from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
+from rushlight.runtime.thread import here
 from traced import both, run_traced
 
 N = 10
@@ -770,3 +771,26 @@ def test_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rushlight.base.config.settings.trace", "0")
     rl.tracing(True)
     assert rl.tracing() is False
+
+
+def test_a_read_inside_of_a_step_calls_the_tracer_once() -> None:
+    """The step is a place, too, and ends when the tracer is at work already: none is left listening."""
+
+    def program() -> list[float]:
+        net = nn.Linear(4, 2)
+        optimizer = rl.optim.SGD(net.parameters(), lr=0.1)
+        x, seen = rl.ones(3, 4), []
+
+        def closure() -> rl.Tensor:
+            optimizer.zero_grad()
+            loss = (net(x) ** 2).sum()
+            loss.backward()
+            seen.append(loss.item())
+            return loss
+
+        for _ in range(12):
+            optimizer.step(closure)
+        return seen
+
+    both(program, replays=1, exact=True)
+    assert not here.listeners
