@@ -86,6 +86,21 @@ def not_aligned() -> None:
     near(overrides("cuda")["index_grad"](g, on_gpu(index), slots=(1,), shape=(6, 8)), expected)
 
 
+def gathered() -> None:
+    """Along any dim, of arrays that lie anyhow, twice: the second call finds the first one's launch."""
+    x, index = (
+        random.standard_normal((4, 5, 6)).astype(np.float32),
+        picks(4, 4, 5, 1, dtype=np.int64),
+    )
+    turned, wide = on_gpu(x).transpose(2, 1, 0), on_gpu(index)
+    for _ in range(2):
+        there = overrides("cuda")["gather"](on_gpu(x), wide, dim=0)
+        np.testing.assert_array_equal(on_host(there), np.take_along_axis(x[:, :, :1], index, 0))
+        there = overrides("cuda")["gather"](turned[:1], wide.transpose(2, 1, 0), dim=2)
+        want = np.take_along_axis(x.transpose(2, 1, 0)[:1], index.transpose(2, 1, 0), 2)
+        np.testing.assert_array_equal(on_host(there), want)
+
+
 def refused() -> None:
     """What is not one index of numbers over contiguous memory is left to other bodies."""
     x, i = on_gpu(np.zeros((4, 6), np.float32)), on_gpu(np.zeros(3, np.int64))
@@ -116,6 +131,7 @@ for (shape, dim), dtype in product(SHAPES, (np.int64, np.int32)):
         taken(shape, dim, index)
         added(shape, dim, index)
 not_aligned()
+gathered()
 refused()
 through_tensors()
 print("equal")

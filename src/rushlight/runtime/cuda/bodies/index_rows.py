@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.dtypes import from_np
 from ...door import kernel_for
-from ..code.sources import NUMBERS, blocks_for, load
+from ..code.launch import Result
+from ..code.sources import NUMBERS, blocks_for, device, load
 from .fills import copied, fill
 from .pointwise import compute
 from .sorting import argsort
@@ -56,22 +58,34 @@ def _lanes(words: int) -> int:
     return min(32, 1 << max(words - 1, 0).bit_length())
 
 
+_takes: dict[tuple, Any] = Bounded(1024)
+
+
 def take(x: DeviceArray, index: DeviceArray, rows: Rows) -> Any:
     """The rows of contiguous `x` at `index`, whose dims stand in the place of the one it picks from."""
     index = _dense(index)
-    out = ndarray((*rows.before, *index.shape, *rows.after), x.dtype)
+    bits = rows.width * x.itemsize | x.data.ptr
+    key = (x.shape, x.dtype, index.shape, index.dtype, len(rows.before), bits & 15, device())
+    call = _takes.get(key)
+    if call is None:
+        call = _takes[key] = _take_call(x, index, rows, bits)
+    return call(x, index)
+
+
+def _take_call(x: DeviceArray, index: DeviceArray, rows: Rows, bits: int) -> Any:
+    shape = (*rows.before, *index.shape, *rows.after)
     row, count = rows.width * x.itemsize, rows.outer * rows.picks
-    unit, name = next((u, t) for u, t in _UNITS if (row | x.data.ptr) % u == 0)
+    unit, name = next((u, t) for u, t in _UNITS if bits % u == 0)
     words = row // unit
     lanes = _lanes(words)
-    load(
+    launch = load(
         "index_rows.cu", "take", ("P", "P", "P", *_MANY), UNIT=name, LANES=lanes,
         X=_PLACES[index.dtype.char],
-    )(
-        blocks_for(count * lanes), 256, x.data.ptr, index.data.ptr, out.data.ptr, count, rows.picks,
-        rows.extent, words,
     )  # fmt: skip
-    return out
+    return launch.prepared(
+        (blocks_for(count * lanes), 1, 1), (256, 1, 1), 0, 3, (Result(2, shape, x.dtype),), count,
+        rows.picks, rows.extent, words,
+    )  # fmt: skip
 
 
 def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> bool:

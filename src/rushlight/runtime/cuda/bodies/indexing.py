@@ -14,6 +14,8 @@ from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
+from ..code.keyed import keyed
+from ..code.launch import Result
 from . import index_rows
 from .fills import copied, fill
 from .pointwise import compute
@@ -80,13 +82,28 @@ def _along(
     )  # fmt: skip
 
 
-@kernel_for("cuda", "gather")
 def _gather(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
     if not x.ndim:
         return NotImplemented
     out = ndarray(index.shape, x.dtype)
     _along("gather", out, x, None, index, dim % x.ndim)
     return out
+
+
+def _gather_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
+    """`_gather` for arrays of a kind: the launch is packed once."""
+    if not x.ndim or not index.size:
+        return None
+    n, dims = index.size, index.ndim
+    far, line = [[s // a.itemsize for s in a.strides] for a in (x, index)]
+    formats = ("q", "P", "P", "P", "i", "q", f"{4 * dims}q")
+    return _kernel("gather", x.dtype, index.dtype, dims, formats).prepared(
+        (min(-(-n // 256), 2**20), 1, 1), (256, 1, 1), 0, 3, (Result(0, index.shape, x.dtype),),
+        dim % x.ndim, x.shape[dim], *index.shape, *far, *line, *far, front=(n,),
+    )  # fmt: skip
+
+
+kernel_for("cuda", "gather")(keyed(_gather, _gather_call))
 
 
 @kernel_for("cuda", "scatter")
