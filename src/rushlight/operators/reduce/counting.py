@@ -42,8 +42,8 @@ def _histc_body(xp: ArrayModule, x: Array, *, bins: int, low: float, high: float
     if xp is np:
         return xp.bincount(place, minlength=bins).astype(x.dtype)
     # Elsewhere neither a mask nor a count may ask how many there are: one bin more holds the rest.
-    counts = xp.zeros(bins + 1, xp.uint64)
-    xp.add.at(counts, xp.where(inside, place, bins), xp.ones(place.shape, xp.uint64))
+    counts = xp.zeros(bins + 1, np.uint64)
+    xp.add.at(counts, xp.where(inside, place, bins), xp.ones(place.shape, np.uint64))
     return counts[:bins].astype(x.dtype)
 
 
