@@ -202,10 +202,10 @@ _RECORDED = WATCHED | PARTS
 
 
 def _stay(log_probs: Tensor, targets: Tensor, *lengths: Any) -> bool:
-    """Whether lengths stay tensors: reading them would split a recorded program, or wait for a GPU."""
+    """Whether lengths stay tensors: reading them would split a recorded program."""
     if targets._a.ndim != 2 or not all(isinstance(v, Tensor) for v in lengths):
         return False
-    return here.state & _RECORDED == _RECORDED or not (log_probs.is_cpu or lengths[0].is_cpu)
+    return here.state & _RECORDED == _RECORDED or bool(here.state & PARTS and not lengths[0].is_cpu)
 
 
 def _within(a: Array, most: int, name: str) -> None:
@@ -218,7 +218,7 @@ def _within(a: Array, most: int, name: str) -> None:
 
 
 def _unread(value: Tensor, like: Tensor, n: int, most: int, name: str) -> Tensor:
-    """Lengths as they are, checked where that makes nobody wait."""
+    """Lengths as they are, checked where that makes nobody wait; on a GPU see `_impossible`."""
     if value._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral")
     if value._a.size != n:
@@ -227,6 +227,11 @@ def _unread(value: Tensor, like: Tensor, n: int, most: int, name: str) -> Tensor
     if value.is_cpu:
         check_values(_within, value, most, name)
     return value.to(like.device)
+
+
+def _impossible(inputs: Tensor, frames: int, lengths: Tensor, most: int) -> Tensor:
+    """Samples longer than there is room, which a program on a GPU cannot refuse: their loss is no number."""
+    return (inputs < 0) | (inputs > frames) | (lengths < 0) | (lengths > most)
 
 
 @public("functional")
@@ -263,7 +268,8 @@ def ctc_loss(
     frames, n, classes = log_probs._a.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    if _stay(log_probs, targets, input_lengths, target_lengths):
+    unread = _stay(log_probs, targets, input_lengths, target_lengths)
+    if unread:
         if targets._a.shape[0] != n:
             raise RuntimeError("targets must have one row for every sample of log_probs")
         inputs = _unread(input_lengths, log_probs, n, frames, "input_lengths")
@@ -275,6 +281,9 @@ def ctc_loss(
         _within(host_inputs, frames, "input_lengths")
         padded = _padded(targets, host_lengths, n)
     loss = _ctc(log_probs, padded, inputs, lengths, blank=int(blank))[0]
+    if unread and not log_probs.is_cpu:
+        wrong = _impossible(inputs, frames, lengths, padded._a.shape[1])
+        loss = loss.masked_fill(wrong, float("nan"))
     if zero_infinity:
         loss = loss.masked_fill(loss.detach() == float("inf"), 0.0)
     if reduction == "mean":
