@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 # Every file that registers kernels of its own; those of other families join when they are there.
 _FAMILIES = (
     "fills", "casts", "pointwise", "reduce", "indexing", "counting", "draws", "scaling", "products",
-    "prepared_products",
-    "update", "batches", "foreach", "layers.conv", "layers.pool", "layers.softmax",
+    "prepared_products", "update", "batches", "foreach", "layers.conv", "layers.pool", "layers.softmax",
     "layers.cross_entropy", "layers.layer_norm", "layers.batch_norm", "layers.embedding",
     "layers.attention", "layers.recurrent", "layers.recurrent_steps", "layers.rotary",
     "layers.group_norm", "layers.grid_sample", "layers.gates",
