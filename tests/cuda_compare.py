@@ -57,7 +57,7 @@ def _error(mine: Any, theirs: Any) -> float:
     if same.all():
         return 0.0
     scale = max(float(np.abs(b[np.isfinite(b)]).max(initial=0.0)), 1e-3)
-    off = np.abs(a - b)[~same]
+    off = np.abs(a[~same] - b[~same])
     return float("inf") if np.isnan(off).any() else float(off.max() / scale)
 
 

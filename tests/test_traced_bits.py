@@ -166,3 +166,27 @@ def train(name: str, rule: str, device: str) -> None:
         return log, [p.detach().clone() for p in net.parameters()], list(net.buffers())
 
     both(program, exact=True)
+
+
+def test_powers(device: str) -> None:
+    """Some exponents have kernels of their own."""
+
+    def program() -> Any:
+        x, log = rl.linspace(0.1, 3.0, 50).to(device), []
+        for i in range(14):
+            y = x * (1 + 0.1 * (i % 3))
+            for power in (2, 3, 0.5, -1, -2, 2.5):
+                y = (y**power * 0.5 + 0.7).nan_to_num(0.3).abs() + 0.2
+            log.append(y.sum().item())
+            x = y * 0.9
+        return log, x
+
+    both(program, exact=True, replays=0)
+
+
+def test_a_batch_that_is_refused_is_counted(device: str) -> None:
+    norm = nn.BatchNorm1d(4).to(device)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="more than 1 value per channel"):
+            norm(rl.randn(1, 4).to(device))
+    assert norm.num_batches_tracked.item() == 2

@@ -22,7 +22,7 @@ def fuse_pointwise(program: Program) -> Program:
     index = Index.of(program)
     groups: dict[Instruction, list[Instruction]] = {}  # by the last member, where they will stand
     for ins in program.instructions:
-        if fuses(ins):
+        if fuses(ins) and (not program.exact or policy.keeps_bits(ins)):
             group = _grown(ins, groups, index, policy)
             for member in group[:-1]:
                 groups.pop(member, None)

@@ -122,11 +122,7 @@ class _BatchNorm(_NormBase):
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             if self.momentum is not None and batch_norm_learn.joins(input):
-                check_eps(self.eps)
-                return learning_batch_norm(
-                    input, self.running_mean, self.running_var, self.num_batches_tracked,
-                    self.weight, self.bias, factor, self.eps,
-                )  # fmt: skip
+                return self._learn(input, factor)
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # the plain average of all batches
                 factor = 1.0 / float(self.num_batches_tracked)
@@ -142,6 +138,20 @@ class _BatchNorm(_NormBase):
             factor,
             self.eps,
         )
+
+    def _learn(self, input: Tensor, factor: float) -> Tensor:
+        """By one kernel that also counts the batch; one that is refused is counted, too, as PyTorch counts before it looks."""
+        before = self.num_batches_tracked._version
+        try:
+            check_eps(self.eps)
+            return learning_batch_norm(
+                input, self.running_mean, self.running_var, self.num_batches_tracked,
+                self.weight, self.bias, factor, self.eps,
+            )  # fmt: skip
+        except Exception:
+            if self.num_batches_tracked._version == before:
+                self.num_batches_tracked.add_(1)
+            raise
 
 
 class BatchNorm1d(_BatchNorm):

@@ -20,6 +20,11 @@ MOST_INPUTS, MOST_STEPS = 8, 24  # as native/bind_fused.c has room for
 ROUNDS_ONCE = False  # each step of a chain is rounded as its own kernel rounds it
 
 
+def keeps_bits(ins: Any) -> bool:
+    """Whether a step of a chain computes what the kernel of its own computes: all do."""
+    return True
+
+
 def is_native(name: str) -> bool:
     """Whether the engine has a kernel of this name, or the CPU a body of its own."""
     if name in devices.overrides("cpu"):

@@ -354,6 +354,15 @@ def fuses(ins: Any) -> bool:
     return kinds <= {"f", "b"} or kinds <= {"d", "b"}
 
 
+# Their kernels choose among several expressions, or compute numbers first: see bodies/pointwise.py.
+_COMPUTED_OTHERWISE = frozenset(("pow", "nan_to_num", "round_decimals", "logit"))
+
+
+def keeps_bits(ins: Any) -> bool:
+    """Whether a step of a chain that is told what to keep computes what the kernel of its own computes."""
+    return ins.name not in _COMPUTED_OTHERWISE
+
+
 def _rounds_its_power(x: Any, y: Any) -> bool:
     """Whether half precision is raised to a number that it cannot hold: the kernel alone rounds it first."""
     if hasattr(y, "strides") or not hasattr(x, "strides") or x.dtype.itemsize != 2:
