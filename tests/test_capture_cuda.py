@@ -406,3 +406,12 @@ def test_a_joined_kernel_knows_the_sign_of_a_zero():
         for _ in range(4):
             found = step(torch.ones(5, device="cuda")).cpu().numpy()
         assert (np.signbit(found) == np.signbit(scale)).all()
+
+
+def test_tensors_of_another_gpu_than_the_current_one_are_left_to_eager_calls(monkeypatch):
+    monkeypatch.setattr("rushlight.capture.record.recorder._current_gpu", lambda: 1)
+    step = torch.compile(lambda x: (x * 2).relu() + x.sum())
+    for i in range(6):
+        x = torch.arange(6.0, device="cuda") - i
+        close(step(x), (x * 2).relu() + x.sum())
+    assert "another GPU" in str(step.why())

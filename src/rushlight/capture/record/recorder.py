@@ -76,7 +76,10 @@ class Recorder:
     def _storage(self, kind: str, like: Any, nbytes: int, label: str = "") -> Storage:
         lasting = like if kind in (STATE, CONSTANT) else None
         made = Storage(len(self.storages), kind, nbytes, label, lasting)
-        made.device = devices.device_of(like).type
+        where = devices.device_of(like)
+        made.device = where.type
+        if where.type == "cuda" and where.index != _current_gpu():
+            self.complain("uses another GPU than the current one")
         self.storages.append(made)
         return made
 
@@ -248,6 +251,13 @@ class Recorder:
 
     def _device(self) -> str:
         return "cuda" if any(s.device == "cuda" for s in self.storages) else "cpu"
+
+
+def _current_gpu() -> int:
+    """The GPU on which programs are recorded and run."""
+    from ...runtime.cuda.device import current_device
+
+    return current_device()
 
 
 def is_array(a: Any) -> bool:

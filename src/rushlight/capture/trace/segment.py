@@ -247,7 +247,9 @@ class Segment:
         self.touched = {id(root_array(self.arrays[k])) for k in self.live} | self.state_roots
 
     def _check(self, recorder: Recorder, inputs: list[Any]) -> None:
-        """Refuse memory that is changed and known under two names."""
+        """Refuse memory that is changed and known under two names, and what the recorder refuses."""
+        if recorder.trouble is not None:
+            raise CannotCapture(recorder.trouble)
         written = {s.storage.number for ins in recorder.instructions for s in ins.writes}
         self.written = [
             i
