@@ -303,7 +303,8 @@ def _move_up(x: np.ndarray, *, to: device, source: device, non_blocking: bool) -
     if to.type != "cuda":
         return NotImplemented
     tracer = here.tracer
-    if tracer is not None and tracer.awake and not non_blocking and is_staged(x):
+    wanted = tracer is not None and (tracer.asked or tracer.awake)
+    if wanted and not non_blocking and is_staged(x):
         return transfer.staged(x, to.index or 0)
     return transfer.to_device(x, to.index or 0, non_blocking)
 
