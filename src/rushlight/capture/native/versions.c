@@ -48,9 +48,22 @@ static int on_class_change(PyTypeObject *class)
     return 0;
 }
 
+/* Python numbers the changes of a class up to a limit (1,000 from 3.13 on); behind it nobody is told of another one. */
+static int is_numbered(PyObject *class)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return ((PyTypeObject *)class)->tp_version_tag != 0;
+#else
+    return PyType_HasFeature((PyTypeObject *)class, Py_TPFLAGS_VALID_VERSION_TAG);
+#endif
+}
+
+#define NEVER UINT64_MAX
+
 static int note(Versions *self)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(self->dicts), m = PyTuple_GET_SIZE(self->classes);
+    int known = 1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (PyDict_Watch(watchers[m > 0], PyTuple_GET_ITEM(self->dicts, i)) < 0)
             return -1;
@@ -58,8 +71,9 @@ static int note(Versions *self)
         PyObject *class = PyTuple_GET_ITEM(self->classes, i);
         if (PyType_Watch(class_watcher, class) < 0 || give_number(class) < 0)
             return -1;
+        known &= is_numbered(class);
     }
-    self->tags[0] = generations[m > 0];
+    self->tags[0] = known ? generations[m > 0] : NEVER;
     return 0;
 }
 
