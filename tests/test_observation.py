@@ -159,3 +159,21 @@ def test_numbers_are_the_same_while_somebody_listens(device: str) -> None:
         return losses
 
     assert train(True) == train(False)
+
+
+def test_equal_is_the_same_kernel_whether_somebody_looks_or_not() -> None:
+    """A listener that does not want parts sees what runs when nobody listens."""
+    seen: list[str] = []
+
+    def listener(kernel, arrays, attrs, call):  # type: ignore[no-untyped-def]
+        seen.append(kernel.name)
+        return call()
+
+    x = rl.arange(6.0)
+    before = rl.tracing(False)
+    try:
+        with door.listening(listener):
+            assert rl.equal(x, x.clone()) and not rl.equal(x, x + 1)
+    finally:
+        rl.tracing(before)
+    assert "equal_everywhere" in seen and "eq" not in seen

@@ -10,7 +10,7 @@ from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...runtime.thread import PARTS, WATCHED, here
+from ...runtime.thread import PARTS, WATCHED, WHOLE, here
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from ..made_of.precision import in_float32
@@ -202,10 +202,15 @@ _RECORDED = WATCHED | PARTS
 
 
 def _stay(log_probs: Tensor, targets: Tensor, *lengths: Any) -> bool:
-    """Whether lengths stay tensors: reading them would split a recorded program."""
+    """Whether lengths stay tensors: reading them would split a recorded program.
+
+    A traced loop on a GPU reads them, as an eager call does, and is told of those without room.
+    """
     if targets._a.ndim != 2 or not all(isinstance(v, Tensor) for v in lengths):
         return False
-    return here.state & _RECORDED == _RECORDED or bool(here.state & PARTS and not lengths[0].is_cpu)
+    if all(v.is_cpu for v in lengths):
+        return here.state & _RECORDED == _RECORDED
+    return here.state & (PARTS | WHOLE) == PARTS
 
 
 def _within(a: Array, most: int, name: str) -> None:

@@ -13,7 +13,7 @@ from ...core.overriding import foreign
 from ...core.public import into_same, public, publish
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
-from ...runtime.thread import FOREIGN, TRACED, WATCHED, here
+from ...runtime.thread import FOREIGN, PARTS, TRACED, here
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
 from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
@@ -304,7 +304,7 @@ def _closeness(name: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
     return _isclose(x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
 
 
-_SEEN = WATCHED | TRACED | FOREIGN
+_SEEN = PARTS | TRACED | FOREIGN
 _EQUAL = Kernel("equal_everywhere", lambda xp, x, y: (x == y).all(), moves_only=True,
                 meta=lambda x, y: ((), np.dtype(bool)))  # fmt: skip
 
@@ -324,7 +324,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     if a.shape != b.shape:
         return False
     if a.__class__ is b.__class__ is np.ndarray and here.tracer is None and not here.state & _SEEN:
-        if a.dtype == b.dtype:  # nobody looks: one kernel, whose answer the host has
+        if a.dtype == b.dtype:  # nothing is recorded: one kernel, whose answer the host has
             return bool(run(_EQUAL, np.ndarray, (a, b), {}))
     return bool(eq.op(input, other).all())
 

@@ -14,7 +14,6 @@ from ....base.dtypes import finfo, from_np
 from ...thread import settle
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
-from ..library.cublaslt import is_capturing
 from .sorting import argsort, ordered, search
 
 if TYPE_CHECKING:
@@ -226,8 +225,7 @@ class Stream:
     def multinomial(self, probs: DeviceArray, num_samples: int, replacement: bool = False) -> Any:
         """Indices (int64) drawn along the last axis of `probs`, weights of any positive sum."""
         weights = probs.astype(np.float32, copy=False) if probs.dtype.itemsize == 2 else probs
-        if not is_capturing():  # the eager call before has looked at them
-            _check_weights(weights)
+        _check_weights(weights)  # so it is no part of a graph, whose replays could refuse nothing
         if not replacement or num_samples == 1:
             # A race of exponential clocks: the first to ring win (Efraimidis and Spirakis, 2006).
             race = weights / self.exponential(weights.shape, weights.dtype)
