@@ -108,8 +108,7 @@ def test_a_compiled_step_with_orders_is_one_program(device: str) -> None:
         got.backward()
         np.testing.assert_allclose(got.item(), want.item(), rtol=1e-5)
         np.testing.assert_allclose(a.grad.cpu().numpy(), t.grad.numpy(), rtol=1e-5, atol=1e-4)
-    with pytest.raises(RuntimeError, match="element < 0"):  # a replay refuses it, too
-        run(-weights)
+    assert "cannot be part" not in str(compiled.why())
 
 
 def test_scatter_reduce_inside_a_compiled_step(device: str) -> None:
@@ -127,8 +126,7 @@ def test_scatter_reduce_inside_a_compiled_step(device: str) -> None:
     want = want + t.new_zeros(9, 3).scatter_reduce(0, i, t, "prod", include_self=False)
     for _ in range(4):
         np.testing.assert_allclose(compiled(x).cpu().numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
-    with pytest.raises(RuntimeError, match="element < 0"):  # a replay refuses it, too
-        run(-weights)
+    assert "cannot be part" not in str(compiled.why())
 
 
 def test_places_in_sorted_rows(device: str) -> None:
