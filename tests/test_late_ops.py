@@ -22,7 +22,18 @@ for family, names in LATE.items():
     after = {n for place in ("torch", "Tensor") for n in NAMESPACES[place]}
     assert after - before == set(names.split()), (family, after - before)
 """
+    code += """
+from rushlight.operators.late import METHODS
+late = {n for names in LATE.values() for n in names.split()}
+assert late & set(NAMESPACES["Tensor"]) == set(METHODS.split())
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_tensor_answers_for_missing_names_without_a_hook():
+    # One would make every read of an attribute, `t._a` too, take the long way through the interpreter.
+    assert not hasattr(rushlight.Tensor, "__getattr__")
+    assert callable(rushlight.Tensor.cholesky)
 
 
 def test_late_names_answer():

@@ -28,6 +28,13 @@ LATE: dict[str, str] = {
     "layers.recurrent": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
 
+# Those of them that are methods of Tensor.
+METHODS = (
+    "cholesky cholesky_inverse cholesky_solve det inverse istft logdet lu_solve matrix_exp matrix_power orgqr "
+    "pinverse qr renorm renorm_ slogdet sparse_mask stft svd to_dense to_sparse to_sparse_csc to_sparse_csr "
+    "triangular_solve"
+)
+
 _family_of = {name: family for family, names in LATE.items() for name in names.split()}
 
 
@@ -46,13 +53,19 @@ def load_all() -> None:
         import_module(f"{__package__}.{family}")
 
 
-def _late_method(self: Tensor, name: str) -> Any:
-    """Tensor's answer for a method that is not there yet."""
-    if name in _family_of and load_late(name) and name in Tensor.__dict__:
-        return getattr(self, name)
-    raise AttributeError(
-        f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
-    )
+class _LateMethod:
+    """Stands on Tensor for a method whose family was not imported yet, which takes its place.
+
+    Not `Tensor.__getattr__`: a class that has one reads every attribute, `t._a` too, the long way.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        load_late(self.name)
+        return getattr(owner if instance is None else instance, self.name)
 
 
-Tensor.__getattr__ = _late_method  # type: ignore[attr-defined]
+for _name in METHODS.split():
+    setattr(Tensor, _name, _LateMethod(_name))
