@@ -54,6 +54,15 @@ def native() -> list[Extension]:
 
 def pieces() -> list[Extension]:
     """Calls of ops and launches of kernels; without a compiler both are made in Python."""
+    try:  # with NumPy's headers an array's shape and dtype are read without a call
+        import numpy
+
+        headers = {
+            "include_dirs": [numpy.get_include()],
+            "define_macros": [("NUMPY_HEADERS", "1")],
+        }
+    except ImportError:
+        headers = {}
     return [
         Extension(
             name,
@@ -62,6 +71,7 @@ def pieces() -> list[Extension]:
             extra_compile_args=["-O2", "-std=gnu11", "-fvisibility=hidden", *NO_DEBUGGER],
             libraries=["dl"],
             optional=True,
+            **headers,
         )
         for name, folder in PIECES.items()
     ]

@@ -14,8 +14,11 @@ from ..runtime.thread import GRAD, INFERENCE, here, swap
 class _Switches:
     """Process-wide switches, as in PyTorch."""
 
-    anomaly = False
-    check_nan = True
+    __slots__ = ("anomaly", "check_nan")  # native/slots.h reads the first at its offset
+
+    def __init__(self) -> None:
+        self.anomaly = False
+        self.check_nan = True
 
 
 switches = _Switches()

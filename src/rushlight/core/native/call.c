@@ -10,7 +10,7 @@
 
 PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_inference;
 long GRAD, INFERENCE, CASTING, PARTS, TRACED;
-static PyObject *s_state, *s_casts, *s_anomaly, *s_fallbacks, *s_record, *s_tracer, *s_cursor, *s_dict;
+static PyObject *s_state, *s_casts, *s_fallbacks, *s_record, *s_tracer, *s_cursor, *s_dict;
 
 /* -- tensors ----------------------------------------------------------------------------------- */
 
@@ -108,9 +108,13 @@ static int point_to(PyObject *node, PyObject *const *outs, Py_ssize_t count)
         if (kind < 0)
             return -1;
         if (kind == 'f' || kind == 'c' || kind == 'V') { /* V: bfloat16 of ml_dtypes */
-            PyObject *edge = Py_BuildValue("(On)", node, i);
-            if (edge == NULL)
+            PyObject *edge = PyTuple_New(2), *place = edge == NULL ? NULL : PyLong_FromSsize_t(i);
+            if (place == NULL) {
+                Py_XDECREF(edge);
                 return -1;
+            }
+            PyTuple_SET_ITEM(edge, 0, Py_NewRef(node));
+            PyTuple_SET_ITEM(edge, 1, place);
             put(outs[i], t_edge, edge);
         }
     }
@@ -207,13 +211,40 @@ static int collect(PyObject *inputs, int grad, Inputs *in)
     return in->cls != NULL;
 }
 
+/* The engine's kernels are called without a tuple of their arguments: their type has a capsule, `direct`, with this. */
+typedef PyObject *(*Direct)(PyObject *kernel, PyObject *const *arrays, Py_ssize_t n, PyObject *attrs);
+static PyTypeObject *direct_type;
+static Direct direct;
+
+static int find_direct(PyTypeObject *type)
+{
+    if (direct_type != NULL || strcmp(type->tp_name, "rushlight.runtime.cpu._native.Native") != 0)
+        return 0;
+    PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "direct");
+    if (capsule != NULL)
+        direct = (Direct)PyCapsule_GetPointer(capsule, "rushlight.direct");
+    Py_XDECREF(capsule);
+    if (PyErr_Occurred())
+        PyErr_Clear(); /* an extension that an older version built */
+    else
+        direct_type = type;
+    return direct_type != NULL;
+}
+
+static PyObject *call_body(PyObject *impl, PyObject *const *arrays, Py_ssize_t n, PyObject *attrs)
+{
+    if (Py_IS_TYPE(impl, direct_type) || find_direct(Py_TYPE(impl)))
+        return direct(impl, arrays, n, attrs);
+    return PyObject_VectorcallDict(impl, arrays, n, attrs);
+}
+
 /* The kernel's answer; NULL without an error when there is no body yet. */
 static PyObject *compute(PyObject *op, const Inputs *in, Py_ssize_t n, PyObject *attrs)
 {
     PyObject *impl = PyDict_GetItemWithError(SLOT(op, o_impls), (PyObject *)in->cls);
     if (impl == NULL)
         return NULL;
-    PyObject *out = PyObject_VectorcallDict(impl, in->arrays, n, attrs);
+    PyObject *out = call_body(impl, in->arrays, n, attrs);
     if (out != Py_NotImplemented)
         return out;
     Py_DECREF(out);
@@ -255,21 +286,10 @@ static long with_tracer(long state)
     return state & TRACED ? TRACED | PARTS : 0;
 }
 
-static int is_set(PyObject *object, PyObject *name)
-{
-    PyObject *value = PyObject_GetAttr(object, name);
-    int truth = value == NULL ? -1 : PyObject_IsTrue(value);
-    Py_XDECREF(value);
-    return truth;
-}
-
 static int note(PyObject *op, Inputs *in, PyObject *inputs, PyObject *attrs, PyObject *const *outs, Py_ssize_t count)
 {
     PyObject *plan = NULL;
-    int anomaly = is_set(switches, s_anomaly);
-    if (anomaly < 0)
-        return -1;
-    if (!anomaly && SLOT(op, o_variadic) != Py_True) {
+    if (SLOT(switches, w_anomaly) == Py_False && SLOT(op, o_variadic) != Py_True) {
         PyObject *key = PyLong_FromUnsignedLong(in->mask);
         plan = key == NULL ? NULL : PyDict_GetItemWithError(SLOT(op, o_plans), key);
         Py_XDECREF(key);
@@ -352,8 +372,8 @@ long state_here(void)
     PyObject *value = PyDict_GetItemWithError(own, s_state);
     if (value != NULL)
         return PyLong_AsLong(value);
-    value = PyErr_Occurred() ? NULL : PyObject_GetAttr(here, s_state); /* as every thread begins */
-    long state = value == NULL ? -1 : PyLong_AsLong(value);
+    value = PyErr_Occurred() ? NULL : PyObject_GetAttr(here, s_state); /* as every thread begins; kept for the next call */
+    long state = value == NULL || PyDict_SetItem(own, s_state, value) < 0 ? -1 : PyLong_AsLong(value);
     Py_XDECREF(value);
     return state;
 }
@@ -427,7 +447,7 @@ int is_usual(long state)
     return !(state & ~(GRAD | INFERENCE | CASTING | with_tracer(state)));
 }
 
-static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
+PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
 {
     long state = state_here();
     if (state < 0)
@@ -451,6 +471,14 @@ static PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
 /* Whether two arrays are floats of one dtype and shape. */
 static int are_alike(PyObject *a, PyObject *b)
 {
+#ifdef NUMPY_HEADERS
+    if (Py_IS_TYPE(a, ndarray_type)) { /* and so is b */
+        PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
+        int dims = PyArray_NDIM(x);
+        return PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_DESCR(x)->kind == 'f' && dims == PyArray_NDIM(y) &&
+               memcmp(PyArray_DIMS(x), PyArray_DIMS(y), dims * sizeof(npy_intp)) == 0;
+    }
+#endif
     PyObject *first = PyObject_GetAttr(a, s_dtype), *second = PyObject_GetAttr(b, s_dtype);
     int alike = first == NULL || second == NULL ? -1 : first == second && kind_of(a) == 'f';
     Py_XDECREF(first);
@@ -488,8 +516,7 @@ static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
 }
 /* -- for the module ---------------------------------------------------------------------------- */
 
-PyMethodDef op_methods[2] = {
-    {"__call__", (PyCFunction)(void (*)(void))op_call, METH_VARARGS | METH_KEYWORDS, "Compute, and record for backward."},
+PyMethodDef op_methods[1] = {
     {"pair", (PyCFunction)(void (*)(void))op_pair, METH_FASTCALL,
      "self(x, y), with a short way for two tensors that are alike."},
 };
@@ -498,7 +525,7 @@ int name_call(void)
 {
     const Name names[] = {
         {&s_state, "state"},     {&s_casts, "casts"},
-        {&s_anomaly, "anomaly"}, {&s_fallbacks, "fallbacks"}, {&s_record, "record"},
+        {&s_fallbacks, "fallbacks"}, {&s_record, "record"},
         {&s_tracer, "tracer"},   {&s_cursor, "cursor"},         {&s_dict, "__dict__"},
     };
     return intern(names, sizeof names / sizeof *names);

@@ -4,7 +4,7 @@
  */
 #include "slots.h"
 
-PyTypeObject *tensor_type, *node_type;
+PyTypeObject *tensor_type, *node_type, *ndarray_type;
 PyObject *s_shape, *s_dtype, *empty;
 static PyObject *s_kind;
 
@@ -12,10 +12,15 @@ Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
 Py_ssize_t o_rule, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
 Py_ssize_t n_seq, n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes, n_count;
 Py_ssize_t p_keep, p_shapes, p_outputs, p_calls, p_sums;
+Py_ssize_t w_anomaly;
 
 /* The letter of an array's kind of dtype, -1 on error. */
 int kind_of(PyObject *a)
 {
+#ifdef NUMPY_HEADERS
+    if (Py_IS_TYPE(a, ndarray_type))
+        return PyArray_DESCR((PyArrayObject *)a)->kind;
+#endif
     PyObject *dtype = PyObject_GetAttr(a, s_dtype);
     PyObject *kind = dtype == NULL ? NULL : PyObject_GetAttr(dtype, s_kind);
     int letter = kind == NULL ? -1 : (int)PyUnicode_READ_CHAR(kind, 0);
@@ -46,7 +51,7 @@ int find_offsets(const Slot *slots, size_t count)
     return 0;
 }
 
-static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *plan)
+static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *plan, PyObject *switches_type)
 {
     const Slot slots[] = {
         {tensor, "_a", &t_a},           {tensor, "_edge", &t_edge},       {tensor, "_grad", &t_grad},
@@ -58,7 +63,7 @@ static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *
         {node, "pre_hooks", &n_pre},    {node, "where", &n_where},        {node, "saved", &n_saved},
         {node, "outputs", &n_outputs},  {node, "shapes", &n_shapes},      {node, "n_outputs", &n_count},
         {plan, "keep", &p_keep},        {plan, "shapes", &p_shapes},      {plan, "outputs", &p_outputs},
-        {plan, "calls", &p_calls},      {plan, "sums", &p_sums},
+        {plan, "calls", &p_calls},      {plan, "sums", &p_sums},          {switches_type, "anomaly", &w_anomaly},
     };
     return find_offsets(slots, sizeof slots / sizeof *slots);
 }
@@ -71,6 +76,19 @@ static PyObject *identity(PyObject *self, PyObject *none)
 
 static PyMethodDef tensor_methods[1] = {{"__hash__", identity, METH_NOARGS, "The tensor's identity, `id(self)`."}};
 
+/* `__call__` of a class that is this function: a wrapper, as built-in types have them, so that a call goes there
+ * without looking for a method and without making its arguments twice. */
+static PyObject *calling(PyTypeObject *type, ternaryfunc function)
+{
+    PyObject *example = PyObject_GetAttrString((PyObject *)&PyFunction_Type, "__call__"), *made = NULL;
+    if (example != NULL && Py_IS_TYPE(example, &PyWrapperDescr_Type))
+        made = PyDescr_NewWrapper(type, ((PyWrapperDescrObject *)example)->d_base, (void *)function);
+    else if (example != NULL)
+        PyErr_SetString(PyExc_TypeError, "functions are not called by a wrapper");
+    Py_XDECREF(example);
+    return made;
+}
+
 /* quicken(Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over,
  * mark_inference), after know_views */
 static PyObject *quicken(PyObject *module, PyObject *args)
@@ -79,7 +97,7 @@ static PyObject *quicken(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOOO(lll)OOOO", &tensor, &op, &node, &plan, &here, &GRAD, &INFERENCE, &CASTING,
                           &switches, &numbers, &tensor_over, &mark_inference))
         return NULL;
-    if (find_slots(tensor, op, node, plan) < 0)
+    if (find_slots(tensor, op, node, plan, (PyObject *)Py_TYPE(switches)) < 0)
         return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
         Py_INCREF(PyTuple_GET_ITEM(args, i)); /* for as long as the process lives */
@@ -91,7 +109,7 @@ static PyObject *quicken(PyObject *module, PyObject *args)
     if (python_call == NULL || python_input == NULL || python_output == NULL)
         return NULL;
     PyTypeObject *type = (PyTypeObject *)op;
-    return Py_BuildValue("(NNNNNN)", PyDescr_NewMethod(type, &op_methods[0]), PyDescr_NewMethod(type, &op_methods[1]),
+    return Py_BuildValue("(NNNNNN)", calling(type, op_call), PyDescr_NewMethod(type, &op_methods[0]),
                          PyDescr_NewMethod(node_type, &node_methods[0]), PyDescr_NewMethod(node_type, &node_methods[1]),
                          PyDescr_NewMethod(node_type, &node_methods[2]),
                          PyDescr_NewMethod(tensor_type, &tensor_methods[0]));
@@ -142,6 +160,11 @@ PyMODINIT_FUNC PyInit__call(void)
     const Name names[] = {{&s_dtype, "dtype"}, {&s_kind, "kind"}, {&s_shape, "shape"}};
     if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0 || name_cast() < 0 ||
         name_walk() < 0)
+        return NULL;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    ndarray_type = numpy == NULL ? NULL : (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray");
+    Py_XDECREF(numpy);
+    if (ndarray_type == NULL)
         return NULL;
     empty = PyTuple_New(0);
     return empty == NULL ? NULL : PyModule_Create(&definition);

@@ -6,6 +6,11 @@
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
+#ifdef NUMPY_HEADERS /* where setup.py found them: an array's dtype and shape are read without a call */
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h>
+#endif
 
 extern PyTypeObject *tensor_type, *node_type;
 extern PyObject *s_shape, *s_dtype, *empty;
@@ -14,6 +19,7 @@ extern Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
 extern Py_ssize_t o_rule, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
 extern Py_ssize_t n_seq, n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes, n_count;
 extern Py_ssize_t p_keep, p_shapes, p_outputs, p_calls, p_sums;
+extern Py_ssize_t w_anomaly;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
@@ -29,12 +35,15 @@ static inline int is_tensor(PyObject *value)
     return Py_IS_TYPE(value, tensor_type) || PyType_IsSubtype(Py_TYPE(value), tensor_type);
 }
 
+extern PyTypeObject *ndarray_type;
+
 int kind_of(PyObject *a); /* the letter of an array's kind of dtype, -1 on error */
 
 /* call.c: how an op is called */
 extern PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_inference;
 extern long GRAD, INFERENCE, CASTING, PARTS, TRACED; /* bits of a thread's state */
-extern PyMethodDef op_methods[2];     /* Op.__call__, Op.pair */
+extern PyMethodDef op_methods[1]; /* Op.pair */
+PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs); /* Op.__call__ */
 int name_call(void);
 long state_here(void); /* this thread's state, -1 on error */
 int is_usual(long state); /* whether the C versions may work in it */

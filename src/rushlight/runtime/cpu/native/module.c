@@ -130,13 +130,12 @@ static PyObject *with_floats(const Entry *e, const char *rounds, PyObject *const
     return found;
 }
 
-static PyObject *call_body(const Entry *e, PyObject *rounds, PyObject *args, PyObject *attrs) {
-    PyObject *const *items = &PyTuple_GET_ITEM(args, 0);
-    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+static PyObject *call_body(const Entry *e, PyObject *rounds, PyObject *const *items, Py_ssize_t n, PyObject *attrs) {
     PyObject *out = e->body(items, n, attrs);
     if (out == REFUSE && e->copies) out = with_copies(e, items, n, attrs);
+    if (out != REFUSE) return out;
     const char *how = rounds == Py_None ? e->rounds : PyUnicode_AsUTF8(rounds);
-    return out == REFUSE && how ? with_floats(e, how, items, n, attrs) : out;
+    return how ? with_floats(e, how, items, n, attrs) : out;
 }
 
 typedef struct {
@@ -146,10 +145,15 @@ typedef struct {
     PyObject *rounds;    /* None, or as in Entry */
 } Native;
 
-static PyObject *native_call(PyObject *self, PyObject *args, PyObject *attrs) {
+/* A call as core/native/call.c makes it, who finds this in the capsule `direct`. */
+static PyObject *native_direct(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *attrs) {
     Native *k = (Native *)self;
-    PyObject *out = call_body(k->entry, k->rounds, args, attrs);
-    return out == REFUSE ? PyObject_Call(k->otherwise, args, attrs) : out;
+    PyObject *out = call_body(k->entry, k->rounds, args, n, attrs);
+    return out == REFUSE ? PyObject_VectorcallDict(k->otherwise, args, n, attrs) : out;
+}
+
+static PyObject *native_call(PyObject *self, PyObject *args, PyObject *attrs) {
+    return native_direct(self, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
 }
 
 static void native_dealloc(PyObject *self) {
@@ -245,7 +249,7 @@ static PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
     Given mine = {.count = (int)PyTuple_GET_SIZE(k->outs)}, *before = given;
     for (int i = 0; i < mine.count; i++) mine.arrays[i] = ARRAY(PyTuple_GET_ITEM(k->outs, i));
     given = &mine;
-    PyObject *found = call_body(k->entry, k->rounds, args, attrs);
+    PyObject *found = call_body(k->entry, k->rounds, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
     given = before;
     if (found == REFUSE) found = PyObject_Call(k->otherwise, args, attrs);
     if (!found) return NULL;
@@ -439,6 +443,9 @@ PyMODINIT_FUNC PyInit__native(void) {
     import_array();
     if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0 || PyType_Ready(&SequenceType) < 0)
         return NULL;
+    PyObject *direct = PyCapsule_New((void *)native_direct, "rushlight.direct", NULL);
+    if (!direct || PyDict_SetItemString(NativeType.tp_dict, "direct", direct) < 0) return NULL;
+    Py_DECREF(direct);
     if (arrays_init() < 0) return NULL;
     choose_loops();
     threads_init();
