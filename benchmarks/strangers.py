@@ -4,6 +4,7 @@
     python benchmarks/strangers.py --rows bert,vae --seconds 0.3
     python benchmarks/strangers.py --profile bert       what an eager step of ours is made of
     python benchmarks/strangers.py --device cuda        time by the clock until the GPU is done
+    python benchmarks/strangers.py --agree              losses and everything that was learnt beside PyTorch's: eager, compiled, traced
 
 The figure of a side is the fastest of its rounds: on a machine that others use, only time of the processor's own says
 anything, and the fastest round is the one with the least of the others in the caches.
@@ -12,6 +13,7 @@ anything, and the fastest round is the one with the least of the others in the c
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import time
@@ -19,19 +21,29 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
+if "--agree" not in sys.argv:
+    os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
+import numpy as np  # noqa: E402
+import strangers_agents  # noqa: E402
 import strangers_late  # noqa: E402
 import strangers_november  # noqa: E402
 import strangers_rows  # noqa: E402
+import strangers_science  # noqa: E402
+import strangers_sequences  # noqa: E402
+import strangers_training  # noqa: E402
 import torch  # noqa: E402
 
 import rushlight  # noqa: E402
 
-ROWS = {**strangers_rows.ROWS, **strangers_november.ROWS, **strangers_late.ROWS}
+TABLES = (
+    strangers_rows, strangers_november, strangers_late, strangers_science, strangers_agents, strangers_sequences,
+    strangers_training,
+)  # fmt: skip
+ROWS = {name: row for table in TABLES for name, row in table.ROWS.items()}
 FIRST = 8  # steps whose losses are compared; programs are made meanwhile
 
 
@@ -80,6 +92,57 @@ def measure(row: str, seconds: float, rounds: int, gpu: bool = False) -> None:
         print("   ", str(why)[:300])
 
 
+def learnt(row: str, way: str, steps: int) -> tuple[list[float], list[Any]]:
+    """The losses of a row's first steps and what it keeps afterwards, as arrays; warnings are let through."""
+    module = torch if way == "torch" else rushlight
+    if way == "traced":
+        rushlight.tracing(True)
+    try:
+        module.manual_seed(0)
+        step = ROWS[row](module)
+        call = module.compile(step) if way == "compiled" else step
+        losses = [float(call()) for _ in range(steps)]
+        return losses, [t.detach().cpu().resolve_conj().numpy() for t in getattr(step, "kept", [])]
+    finally:
+        if way == "traced":
+            rushlight.tracing(False)
+
+
+def agree(row: str, steps: int) -> None:
+    """How far each way of ours is from PyTorch, and from our own eager calls: losses, and the worst tensor."""
+    found: dict[str, Any] = {}
+    for way in ("torch", "eager", "compiled", "traced"):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                found[way] = learnt(row, way, steps)
+            except Exception as error:  # the other ways are still of interest
+                print(f"    {row} {way}: {type(error).__name__}: {str(error)[:500]}", flush=True)
+        for text in sorted({str(w.message)[:300] for w in said}):
+            print(f"    {row} {way} warns: {text}")
+
+    def apart(a: Any, b: Any) -> float:
+        if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+            return math.inf
+        a, b = np.where(np.isfinite(a), a, 0), np.where(np.isfinite(b), b, 0)
+        return float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(a), initial=0), 1e-6))
+
+    def distance(one: str, other: str) -> str:
+        if one not in found or other not in found:
+            return "-"
+        (la, pa), (lb, pb) = found[one], found[other]
+        loss = max(apart(np.array(x), np.array(y)) for x, y in zip(la, lb, strict=True))
+        held = [
+            apart(x, y) if x.shape == y.shape else math.inf for x, y in zip(pa, pb, strict=True)
+        ]
+        return f"{loss:.0e}, {max(held, default=0):.0e}"
+
+    pairs = [("torch", w) for w in ("eager", "compiled", "traced")] + [
+        ("eager", w) for w in ("compiled", "traced")
+    ]
+    print(f"| {row} | " + " | ".join(distance(*p) for p in pairs) + " |", flush=True)
+
+
 def profile(row: str, compiled: bool) -> None:
     step, _ = prepared(row, rushlight, compiled)
     with rushlight.profiler.profile() as found:
@@ -95,6 +158,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--compiled", action="store_true", help="profile the compiled step")
+    parser.add_argument(
+        "--agree", action="store_true", help="compare what is learnt, and time nothing"
+    )
+    parser.add_argument("--steps", type=int, default=12, help="of --agree")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -104,11 +171,19 @@ def main() -> None:
     if gpu:
         torch.set_default_device("cuda")
         rushlight.set_default_device("cuda")
-    if not args.profile:
+    if args.agree:
+        rushlight.tracing(False)
+        print(
+            "| network | eager | compiled | traced | eager, compiled | eager, traced |\n|---|---|---|---|---|---|"
+        )
+    elif not args.profile:
         print(
             "| network | PyTorch | ours | compiled | eager | compiled | losses |\n|---|---|---|---|---|---|---|"
         )
     for row in args.rows.split(","):
+        if args.agree:
+            agree(row, args.steps)
+            continue
         if args.profile:
             profile(row, args.compiled)
             continue

@@ -21,6 +21,12 @@ def _step(torch, params, loss, optimiser="Adam", **options):
         opt.step()
         return value.detach()
 
+    return _kept(step, opt.param_groups[0]["params"])
+
+
+def _kept(step, tensors):
+    """The step, and the tensors that it changes, for those who compare them."""
+    step.kept = list(tensors)
     return step
 
 
