@@ -679,3 +679,15 @@ def test_an_argument_over_memory_that_another_segment_changes():
         return found
 
     equal(run(lambda fn: fn), run(traced))
+
+
+def test_a_view_of_a_result_that_is_a_view_itself_stays_as_it_is():
+    """`repeat` answers a view of the array that owns its memory, and so does every view of that view."""
+
+    def run(wrap):
+        step, kept = wrap(lambda x: x.repeat(1, 2)), []
+        for i in range(9):
+            kept.append(step(torch.full((2, 2), float(i)))[1:].detach())
+        return kept
+
+    equal(values(run(lambda fn: fn)), values(run(traced)))

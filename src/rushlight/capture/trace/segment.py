@@ -159,8 +159,10 @@ class Segment:
                     if like is not None and at < shared:
                         self.held.setdefault(root, like.held[root])
                     else:
-                        self.held.setdefault(root, []).append(a)
-                        new.append(a)
+                        # A view of a view refers to the memory's owner, which need not be `a`.
+                        owned = [a] if e.how == VIEW or a.base is None else [a, a.base]
+                        self.held.setdefault(root, []).extend(owned)
+                        new.extend(owned)
 
     def _views(self, step: Step, e: Expected) -> list[Any]:
         """Views of our own arrays; None for those of what comes from outside."""
