@@ -210,11 +210,9 @@ class Path(Running):
         numbers = [s.storage.number for s in self.program.results]
         if self.low.fresh[i] or not same_layout or slot.storage.kind != MADE:
             return None
-        if slot.offset or numbers.count(slot.storage.number) > 1:
+        if slot.offset or numbers.count(slot.storage.number) > 1 or not self.low.owns(i):
             return None
-        if self.program.device != "cpu":
-            return self.low.env[slot.number]
-        return self.low.array(slot) if self.low.owns(i) else None
+        return self.low.env[slot.number] if self.program.device != "cpu" else self.low.array(slot)
 
     def _live(self, first: Ear, second: Ear) -> list[int]:
         """Numbers of the arrays that were held by somebody at the end of either stretch."""
