@@ -283,8 +283,30 @@ DEVICE = ["cpu"]
 
 def use(device: str) -> None:
     """Have all tensors of the programs made on a device."""
+    if device == "emulated":
+        emulate()
+        device = "cuda"
     DEVICE[0] = device
     torch.set_default_device(None if device == "cpu" else device)
+
+
+def emulate() -> None:
+    """Make `cuda` a GPU whose kernels, graphs and programs run on the host."""
+    import emulated_gpu
+
+    from rushlight.base.config import settings
+    from rushlight.capture.replay.replay import Replay
+
+    if not emulated_gpu.drivers:
+        emulated_gpu.install()
+    import emulated_capture
+    import emulated_cupy
+
+    own = Replay._tensor
+    emulated_capture.install()
+    emulated_cupy.install()
+    Replay._tensor = own  # type: ignore[method-assign]
+    settings.trace = ""  # tools that emulate a GPU keep loops eager
 
 
 def streams() -> list[Any]:
@@ -393,7 +415,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--sides", default="compiled,traced")
     parser.add_argument("--most", type=int, default=5, help="stop after so many differences")
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"])
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     a = parser.parse_args()
     use(a.device)

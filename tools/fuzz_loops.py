@@ -133,7 +133,7 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--most", type=int, default=5, help="stop after so many differences")
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda", "emulated"])
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
     a = parser.parse_args()
     use(a.device)

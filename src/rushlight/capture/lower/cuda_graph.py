@@ -14,7 +14,7 @@ from ...runtime.cuda.code.launch import overlap
 from ...runtime.cuda.code.sources import counter
 from ...runtime.cuda.memory.lost import explained
 from ...runtime.cuda.memory.streams import current, using
-from ...runtime.door import collecting_replay_hooks
+from ...runtime.door import collecting_replay_hooks, replay_hooks
 from ..program.instructions import Instruction
 from ..program.slots import MADE
 from ..record.recorder import CannotCapture
@@ -116,7 +116,7 @@ class Graph:
             overlap(overlapping and at > 0 and at not in branches.waits and not lane)
             try:
                 with using(streams[lane]):
-                    low.execute(ins)
+                    self._execute(ins)
                 memory.done(ins, low.env)
             except (CannotCapture, Misplaced):
                 raise
@@ -129,6 +129,17 @@ class Graph:
         memory.begin(len(self.code))
         if len(self.code) in branches.waits:
             _come_together(streams)
+
+    def _execute(self, ins: Instruction) -> None:
+        """Run an instruction; one that reads the host's numbers must have asked for these before every launch."""
+        hooks = replay_hooks()
+        assert hooks is not None
+        asked = len(hooks)
+        self.low.execute(ins)
+        if len(hooks) == asked and any(s.storage.fed for s in ins.reads):
+            raise CannotCapture(
+                f"{ins.name} at {ins.line} reads numbers of the host that a graph would keep as they are now"
+            )
 
     # -- launching ------------------------------------------------------------------------------
 

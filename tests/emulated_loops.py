@@ -1,0 +1,93 @@
+"""What loops and traced functions keep and update on the (emulated) GPU; run by test_loops_emulated.py.
+
+On a machine with a GPU: PYTHONPATH=src:tools python tests/emulated_loops.py
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import numpy as np
+
+import rushlight as rl
+from rushlight import nn
+from rushlight.capture.trace.tracer import Tracer
+from rushlight.core.hot import meeting
+from rushlight.runtime.thread import here
+
+
+def traced(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with Python in every call, its kernels matched and run as programs."""
+    tracer = Tracer(fn, "testing")
+    return lambda *args: tracer(args, {})
+
+
+def compare(a: list[Any], b: list[Any]) -> None:
+    assert len(a) == len(b)
+    for i, (x, y) in enumerate(zip(a, b)):
+        np.testing.assert_allclose(x.cpu().numpy(), y.cpu().numpy(), 1e-5, 1e-6, err_msg=str(i))
+
+
+def kept_views(loops: bool) -> list[Any]:
+    """Views of results that are views themselves: CuPy's `tile` answers one, which `repeat` hands on."""
+    rl.tracing(loops)
+    kept = []
+    for i in range(16):
+        y = rl.tensor(np.full((2, 2), i / 8, np.float32)).to("cuda").repeat(1, 2)
+        z = (y * 2).exp() + y
+        kept += [y[1:].detach(), z.t().detach()]
+        if float(z[0, 0]) < 0:
+            break
+    if loops:
+        assert sum(loop["replayed"] for loop in here.tracer.report.loops), "nothing was replayed"
+    rl.tracing(False)
+    return kept
+
+
+def other_layouts(optimizer: str, wrap: Callable[[Any], Any]) -> list[Any]:
+    """A parameter that lies in another way than its states, and numbers of the host that change."""
+    rl.manual_seed(0)
+    p, q = [nn.Parameter(rl.arange(12.0).reshape(3, 4).to("cuda") / d) for d in (10, 7)]
+    how = {"lr": 0.05, "momentum": 0.5} if optimizer == "SGD" else {"lr": 0.05}
+    opt = getattr(rl.optim, optimizer)([p, q], **how)
+
+    def step(x: Any) -> Any:
+        opt.zero_grad()
+        loss = ((x * p).tanh() * q).mean()
+        loss.backward()
+        opt.step()
+        return loss.detach()
+
+    run, found = wrap(step), []
+    for i in range(12):
+        if i == 3:
+            p.data = p.data.t().contiguous().t()
+        if i == 9:
+            opt.param_groups[0]["lr"] = 0.5
+        found.append(run(rl.full((3, 4), 0.1 * i, device="cuda")))
+    return [*found, p.detach(), q.detach()]
+
+
+def main() -> None:
+    if "emulated_gpu" in sys.modules:
+        import fuzz_compile
+
+        fuzz_compile.emulate()
+    warnings.simplefilter("ignore")
+    meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
+    compare(kept_views(False), kept_views(True))
+    for optimizer in ("SGD", "Adam"):
+        plain = other_layouts(optimizer, lambda fn: fn)
+        compare(plain, other_layouts(optimizer, traced))
+        compare(plain, other_layouts(optimizer, rl.compile))
+    print("equal")
+
+
+if __name__ == "__main__":
+    main()
