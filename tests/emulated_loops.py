@@ -74,6 +74,45 @@ def other_layouts(optimizer: str, wrap: Callable[[Any], Any]) -> list[Any]:
     return [*found, p.detach(), q.detach()]
 
 
+class Tagged(rl.Tensor):
+    pass
+
+
+class Seeing(rl.overrides.TorchFunctionMode):
+    """Writes down the names of the functions that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def classes_are_asked(device: str) -> list[Any]:
+    """What layers that have one kernel on a GPU answer to classes of users, and what modes see of them."""
+    x = rl.arange(24.0, device=device).reshape(2, 4, 3) / 7
+    layers = [
+        nn.BatchNorm1d(4),
+        nn.GroupNorm(2, 4),
+        nn.LayerNorm(3),
+        nn.Linear(3, 2),
+        nn.Dropout(0.0),
+        nn.GLU(1),
+    ]
+    found: list[Any] = []
+    for layer in layers:
+        layer.to(device)
+        given = x.clone().as_subclass(Tagged)
+        found.append(type(layer(given)).__name__)
+        with Seeing() as seeing:
+            layer(x)
+        found.append(seeing.names)
+    layers[0].weight = nn.Parameter(rl.ones(4, device=device).as_subclass(Tagged))
+    return [*found, type(layers[0](x)).__name__]
+
+
 def main() -> None:
     if "emulated_gpu" in sys.modules:
         import fuzz_compile
@@ -86,6 +125,7 @@ def main() -> None:
         plain = other_layouts(optimizer, lambda fn: fn)
         compare(plain, other_layouts(optimizer, traced))
         compare(plain, other_layouts(optimizer, rl.compile))
+    assert classes_are_asked("cuda") == classes_are_asked("cpu"), classes_are_asked("cuda")
     print("equal")
 
 

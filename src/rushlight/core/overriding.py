@@ -60,6 +60,11 @@ def notice(cls: type) -> bool:
     return True
 
 
+def nobody_asks(*values: Any) -> bool:
+    """Whether one may go past a public function: no mode is at work, and the class of no value wants to be asked."""
+    return not MODES and (not SPECIAL or SPECIAL.isdisjoint(map(type, values)))
+
+
 def asked_among(values: Iterable[Any], depth: int = 1) -> list[Any]:
     """One value of each class that asks, subclasses before their bases, else in the order given."""
     chosen: list[Any] = []

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
+from ...core.overriding import nobody_asks
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty, ones, zeros
 from ...operators.create.from_data import tensor
-from ...operators.layers.batch_norm import batch_norm_learn, check_eps, learning_batch_norm
+from ...operators.layers.batch_norm import (
+    batch_norm,
+    batch_norm_learn,
+    check_eps,
+    learning_batch_norm,
+)
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -121,7 +127,12 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            if self.momentum is not None and batch_norm_learn.joins(input):
+            if (
+                self.momentum is not None
+                and batch_norm_learn.joins(input)
+                and F.batch_norm is batch_norm  # which this goes past
+                and nobody_asks(input, self.running_mean, self.running_var, self.weight, self.bias)
+            ):
                 return self._learn(input, factor)
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # the plain average of all batches
