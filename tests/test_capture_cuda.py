@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import warnings
 
 import numpy as np
 import pytest
@@ -411,7 +412,10 @@ def test_a_joined_kernel_knows_the_sign_of_a_zero():
 def test_tensors_of_another_gpu_than_the_current_one_are_left_to_eager_calls(monkeypatch):
     monkeypatch.setattr("rushlight.capture.record.recorder._current_gpu", lambda: 1)
     step = torch.compile(lambda x: (x * 2).relu() + x.sum())
-    for i in range(6):
-        x = torch.arange(6.0, device="cuda") - i
-        close(step(x), (x * 2).relu() + x.sum())
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for i in range(6):
+            x = torch.arange(6.0, device="cuda") - i
+            close(step(x), (x * 2).relu() + x.sum())
+    assert any("because it uses another GPU than the current one" in str(w.message) for w in told)
     assert "another GPU" in str(step.why())
