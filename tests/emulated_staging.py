@@ -11,7 +11,7 @@ import numpy as np
 
 import rushlight as rl
 from rushlight.base.config import settings
-from rushlight.runtime.cuda.memory import host_copies, staging, streams
+from rushlight.runtime.cuda.memory import host_copies, staging
 
 
 def emulate() -> None:
@@ -19,7 +19,6 @@ def emulate() -> None:
     import emulated_graphs
 
     emulated_graphs.install()
-    streams.Event = emulated_graphs.Event
 
 
 def total(traced: bool) -> list[float]:

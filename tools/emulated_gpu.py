@@ -46,6 +46,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
         ((kernel)f)(gx, gy, gz, bx, by, bz, parameters);
     return 0;
 }
+int cuEventRecordWithFlags(void *event, void *stream, unsigned flags) { return 0; }
 """
 ENTRY = """
 extern "C" void entry(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, void** p) {
@@ -58,6 +59,8 @@ ASSEMBLY = [
     (r'asm volatile\("atom\.acq_rel[^;]*;"[^;]*;', "seen = atomicInc(counter, gridDim.z - 1);"),
     (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
     (r'asm volatile\(\s*"cp\.async.*?\);\n', ";\n"),
+    (r'asm\("cvt\.rna\.tf32[^;]*;"[^;]*;', "bits = to_tf32(v);"),
+    (r'asm\("mma\.sync.*?\);\n', "multiply_tf32(c, a0, a1, a2, a3, b0, b1);\n"),
     (r'asm\("cvt[^;]*;"[^;]*;', ";"),
     (
         r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];",

@@ -105,6 +105,7 @@ class Event:
     """A mark in a stream."""
 
     done = True  # outside of captures work is done at once
+    ptr = 0
 
     def __init__(self, block: bool = False, disable_timing: bool = False) -> None:
         self.stream = 0
@@ -161,7 +162,10 @@ def _zeros(shape: Any, dtype: Any = float) -> Any:
 
 def install() -> None:
     """Give the emulated GPU streams and graphs."""
+    from rushlight.runtime.cuda.memory import streams
+
     cupy.cuda.Stream, cupy.cuda.Event = Stream, Event
+    streams.Event = Event
     cupy.cuda.alloc_pinned_memory = bytearray
     cupy.cuda.get_current_stream = lambda index=0: now[0]
     cupy.zeros = _zeros

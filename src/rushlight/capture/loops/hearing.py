@@ -20,7 +20,8 @@ from .places import Place
 from .quiet import Quiet
 from .report import Report
 
-WATCH, HEAR, MATCH = range(3)  # what a tracer does between two places
+# What a tracer does between two places. WAIT: it only sees whether anything is computed.
+WATCH, HEAR, MATCH, WAIT = range(4)
 _PATHS = 16  # kept; the one that was not used for longest goes
 _SHORTEST = 3  # kernels that are worth a program
 
@@ -33,6 +34,9 @@ class Hearing(Matching):
     def __init__(self) -> None:
         super().__init__()
         self.mode = WATCH
+        # Values that the last program sends to the host early, by the ids of its arrays. There are some only while
+        # nothing has been computed since, which is known in the modes MATCH and WAIT.
+        self.sent: dict[int, Any] = {}
         self.places: dict[Any, Place] = {}
         self.place: Place | None = None
         self.ear: Ear | None = None
@@ -135,6 +139,7 @@ class Hearing(Matching):
         self.report.built(place, path, time.perf_counter() - began)
 
     def _drop(self, path: Path) -> None:
+        self.sent = {}
         self.paths.remove(path)
         for other in self.paths:
             other.common.pop(id(path), None)

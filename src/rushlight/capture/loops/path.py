@@ -168,7 +168,7 @@ class Path(Running):
         self.program = optimise(program, exact_only=True, without=frozenset() if own else JOINING)
         lent = {s.storage.number for s in self.program.results}
         try:
-            self.low = lower(self.program, lent, [], measured=False)
+            self.low = lower(self.program, lent, [], measured=False, early=True)
         except WrongKernel as error:
             raise CannotCapture(str(error)) from error
         # number -> which result of the program, and its array where that is always the same
@@ -179,6 +179,21 @@ class Path(Running):
             if taken[0] is not None:
                 self.pools[k].lend(taken)
         self._note_pools()
+        self._note_sent()
+
+    def _note_sent(self) -> None:
+        """Results that a GPU sends to the host early: number, the arrays that may stand for them, where they arrive."""
+        graph = getattr(self.low, "first", None)
+        early = {} if graph is None else graph.early
+        self.sends = tuple([
+            (k, self.pools[k].arrays, early[slot.number])
+            for k, (i, _) in self.results.items()
+            if k in self.pools and (slot := self.program.results[i]).number in early
+        ])  # fmt: skip
+
+    def sent(self, now: list[Any]) -> dict[int, Any]:
+        """What the program has sent, by the ids of the arrays that were handed out; only those that a pool keeps alive."""
+        return {id(a): value for k, arrays, value in self.sends for a in arrays if a is now[k]}
 
     def _note_changes(self, code: list[Instruction], arguments: list[Slot]) -> None:
         """Which memory from outside is changed, and by which event first."""

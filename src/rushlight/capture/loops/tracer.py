@@ -24,8 +24,8 @@ from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WATCHED, WHOLE, here
 from ..record.recorder import user_line
 from .calls.graphs import Backward
 from .calls.updates import Update, is_rule
-from .ear import Ear, is_place
-from .hearing import HEAR, MATCH, WATCH, Hearing
+from .ear import Ear, is_place, is_transparent
+from .hearing import HEAR, MATCH, WAIT, WATCH, Hearing
 from .places import Place, name_of
 from .rest import PATIENCE, Rest
 from .steps import Step
@@ -52,6 +52,17 @@ class Tracer(Hearing):
             self._begin(key)
 
     def _begin(self, key: Any) -> None:
+        self._choose(key)
+        if self.sent and self.mode == WATCH:
+            if self.left is None and here.tracer is self and self._is_usual():
+                self._wait()
+            else:
+                self.sent = {}
+        elif self.mode == HEAR:
+            self.sent = {}
+
+    def _choose(self, key: Any) -> None:
+        """What is done behind this place: match, hear, or nothing."""
         place = self.places.get(key)
         if place is None:
             place = self.places[key] = Place(name_of(key))
@@ -96,15 +107,24 @@ class Tracer(Hearing):
         return here.replay_hooks is None and alone()
 
     def _match(self, place: Place) -> None:
-        path = place.last if place.last in self.paths else self.paths[0]
         self.mode = MATCH
         self.quiet.look()
+        self.began = time.perf_counter()
+        self.bound, self.shown = {}, {}
+        self.cursor.start(place.last if place.last in self.paths else self.paths[0])
+        self._show()
+
+    def _wait(self) -> None:
+        """Follow no path, and see whether anything is computed: until then values that were sent early are right."""
+        self.mode = WAIT
+        self.cursor.start(None)
+        self._show()
+
+    def _show(self) -> None:
+        """Let kernels be shown to the cursor instead of being run."""
         if type(here).state != GRAD | FOREIGN:  # a write loses what is found out about a class
             swap(0, 0)  # this thread's own state, before that of threads to come is changed
             type(here).state = GRAD | FOREIGN
-        self.began = time.perf_counter()
-        self.bound, self.shown = {}, {}
-        self.cursor.start(path)
         swap(_SHOWN, TRACED | PARTS | whole_kernels())
 
     def end(self) -> None:
@@ -123,10 +143,12 @@ class Tracer(Hearing):
                 self._give_up(path)
         if self.mode == HEAR:
             self._consider()
-        elif self._on_path():
+        elif self.mode == WAIT or self._on_path():
             if not self.cursor.at:
+                sent = self.sent
                 self._leave()  # nothing was computed, so there is nothing to compare
                 self._clear()
+                self.sent = sent
             elif self._is_whole() or self._elsewhere(self._is_whole):
                 self._launch()
             else:
@@ -136,7 +158,10 @@ class Tracer(Hearing):
         """A read by the host."""
         with self.quiet:
             self._end()
-            if a.__class__ is np.ndarray and not here.state & (WATCHED | TRACED | FOREIGN):
+            sent = self.sent.get(id(a))
+            if sent is not None:
+                out = sent.value()
+            elif a.__class__ is np.ndarray and not here.state & (WATCHED | TRACED | FOREIGN):
                 out = a  # nobody looks
             else:
                 out = run(kernel, a.__class__, (a,), {})
@@ -146,6 +171,7 @@ class Tracer(Hearing):
     def fetch(self, take: Callable[[], Any]) -> Any:
         """A loader makes the next batch: a place, and what it computes is no part of a stretch."""
         self.end()
+        self.sent = {}
         out = take()
         self.begin(("a batch", *line_of_user()))
         return out
@@ -154,6 +180,7 @@ class Tracer(Hearing):
         """A kernel that cannot wait is a place, too."""
         with self.quiet:
             self._end()
+            self.sent = {}
             out = call()
             self._begin((kernel.name, *line_of_user()))
         return out
@@ -210,6 +237,10 @@ class Tracer(Hearing):
         """A kernel that the path does not expect next."""
         attrs = given or {}
         with self.quiet:
+            if self.mode == WAIT:
+                if is_transparent(kernel, arrays, attrs, lambda a: False):
+                    return run(kernel, cls, arrays, attrs, alone=True)
+                self._leave()
             if self._on_path():
                 self._take_back()
             if self._on_path() and self._is_light(kernel, arrays, attrs):
@@ -298,10 +329,12 @@ class Tracer(Hearing):
         assert place is not None
         place.matches += 1
         place.known, place.last = True, path
+        if path.sends:
+            self.sent = path.sent(cursor.now)
         self._clear()
 
     def _leave(self) -> None:
-        self.mode = WATCH
+        self.mode, self.sent = WATCH, {}
         swap(_SHOWN, 0)
 
     def _clear(self) -> None:
@@ -328,18 +361,21 @@ class Tracer(Hearing):
         if self._on_path() and self.cursor.at:
             with self.quiet:
                 self._miss("memory was looked at")
+        self.sent = {}
 
     def settle_from_outside(self) -> None:
         """Another thread begins to compute: compute what is waiting, and let nothing wait any more."""
         with self.quiet.lock:
-            cursor = self.cursor
+            cursor, self.sent = self.cursor, {}
             if cursor.path is not None:
                 cursor.path.run_steps(cursor.at, cursor.now)
                 cursor.start(None)
 
     def interrupt(self, why: str) -> None:
         """The rest of this stretch runs as it is."""
-        if self._on_path():
+        if self.mode == WAIT:
+            self._leave()
+        elif self._on_path():
             with self.quiet:
                 self._miss(why)
         elif self.mode == HEAR:

@@ -7,16 +7,23 @@ from typing import Any
 from ..program.instructions import Program
 
 
-def lower(program: Program, exclusive: set[int], seeds: list[int], measured: bool = True) -> Any:
+def lower(
+    program: Program,
+    exclusive: set[int],
+    seeds: list[int],
+    measured: bool = True,
+    early: bool = False,
+) -> Any:
     """A replay of `program`; storages in `exclusive` share memory with nothing.
 
     `seeds` are the arguments that the backward half starts from, when there is one. Where `measured`, kernels of
-    a GPU's libraries are the quickest ones; otherwise those of an eager call, which give the same bits.
+    a GPU's libraries are the quickest ones; otherwise those of an eager call, which give the same bits. Where `early`, a
+    GPU sends small results to the host as soon as it has them.
     """
     if program.device == "cuda":
         from .cuda import CudaReplay
 
-        return CudaReplay(program, exclusive, seeds, measured)
+        return CudaReplay(program, exclusive, seeds, measured, early)
     from .cpu import CpuReplay
 
     return CpuReplay(program, exclusive, seeds)

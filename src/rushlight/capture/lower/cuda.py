@@ -35,7 +35,12 @@ class CudaReplay:
     left_traces = None  # a graph that was not launched has changed nothing
 
     def __init__(
-        self, program: Program, exclusive: set[int], seeds: list[int], measured: bool = True
+        self,
+        program: Program,
+        exclusive: set[int],
+        seeds: list[int],
+        measured: bool = True,
+        early: bool = False,
     ) -> None:
         self.program = program
         self.memory: dict[int, Any] = {}
@@ -55,16 +60,16 @@ class CudaReplay:
         ]
         with measured_choices(measured):
             try_kernels(program)
-            self._capture(exclusive)
+            self._capture(exclusive, early)
         pool.give_back()
 
-    def _capture(self, exclusive: set[int]) -> None:
+    def _capture(self, exclusive: set[int], early: bool) -> None:
         """Make the graphs, and the memory that they work in."""
         program = self.program
         keep = {s.number for s in program.results}
         cut = program.hand_over
         if cut is None:
-            graphs = [Graph(self, program.instructions, keep)]
+            graphs = [Graph(self, program.instructions, keep, early)]
         else:
             later = {s.number for ins in program.instructions[cut + 1 :] for s in ins.reads}
             halves = program.instructions[:cut], program.instructions[cut + 1 :]

@@ -12,11 +12,12 @@ from cupy.cuda import runtime
 from ...runtime.cuda.code.held import holding
 from ...runtime.cuda.code.launch import overlap
 from ...runtime.cuda.code.sources import counter
+from ...runtime.cuda.memory.early import Early, can_send
 from ...runtime.cuda.memory.lost import explained
 from ...runtime.cuda.memory.streams import current, using
 from ...runtime.door import collecting_replay_hooks, replay_hooks
 from ..program.instructions import Instruction
-from ..program.slots import MADE
+from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture
 from .cuda_arena import Memory, Misplaced
 from .cuda_lanes import LANES, Branches, heaviest_last, keep_longer
@@ -31,8 +32,11 @@ _RELAXED = 2  # memory may be allocated while the stream captures
 class Graph:
     """One captured stretch of instructions: what to do before, the graph, what to do after."""
 
-    def __init__(self, low: CudaReplay, instructions: list[Instruction], keep: set[int]) -> None:
+    def __init__(
+        self, low: CudaReplay, instructions: list[Instruction], keep: set[int], early: bool = False
+    ) -> None:
         self.low = low
+        self.early: dict[int, Early] = {}  # values that are sent ahead, by their slots' numbers
         self.phases = Phases(low.program, instructions)
         self._prepare_moves()
         self.hooks: list[Callable[[], None]] = []
@@ -45,6 +49,11 @@ class Graph:
         keep = keep | {s.number for ins in self.phases.before for s in ins.outputs}
         keep |= {s.number for ins in self.phases.after for s in ins.reads}
         self.last = keep_longer(_last_uses(self.code, keep), self.branches, self.code)
+        self.known_at: dict[int, list[Slot]] = {}
+        if early and can_send():
+            later = {s.storage.number for i in self.phases.after for s in (*i.outputs, *i.writes)}
+            results = [s for s in low.program.results if s.storage.number not in later]
+            self.known_at = _known_at(self.code, results)
 
     def _prepare_moves(self) -> None:
         """Device memory that host arguments are copied into before each launch."""
@@ -105,6 +114,7 @@ class Graph:
     def _record(self, memory: Memory, overlapping: bool) -> None:
         """Run the instructions while their streams are captured."""
         low, streams, branches = self.low, self.turn.streams, self.branches
+        self.early.clear()
         for at, ins in enumerate(self.code):
             if at in branches.waits:
                 _come_together(streams)
@@ -124,11 +134,24 @@ class Graph:
                 raise CannotCapture(
                     f"{ins.name} at {ins.line} cannot be part of a CUDA graph: {error}"
                 ) from error
+            for slot in self.known_at.get(at, ()):
+                self._send(slot, streams[lane])
             for number in self.last.get(at, ()):
                 low.env.pop(number, None)
         memory.begin(len(self.code))
         if len(self.code) in branches.waits:
             _come_together(streams)
+        if self.early:
+            _follow(streams[0], self.turn.sender)
+
+    def _send(self, slot: Slot, lane: Any) -> None:
+        """Let a value go to the host in a lane of its own, which nothing in the graph waits for."""
+        array = self.low.env[slot.number]
+        sent = self.early[slot.number] = Early(array)
+        _follow(self.turn.sender, lane)
+        with using(self.turn.sender):
+            if not sent.send(array):
+                raise CannotCapture("the driver does not mark what a graph sends to the host")
 
     def _execute(self, ins: Instruction) -> None:
         """Run an instruction; one that reads the host's numbers must have asked for these before every launch."""
@@ -185,6 +208,7 @@ class Turn:
 
     def __init__(self) -> None:
         self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(1 + LANES)]
+        self.sender = cupy.cuda.Stream(non_blocking=True)  # of values that go to the host early
         self.ready = 0  # streams that have their counters
         self.holder: Any = None
         self.take()
@@ -239,6 +263,23 @@ def _last_uses(instructions: list[Instruction], keep: set[int]) -> dict[int, lis
     found: dict[int, list[int]] = {}
     for number, at in last.items():
         found.setdefault(at, []).append(number)
+    return found
+
+
+def _known_at(instructions: list[Instruction], results: list[Slot]) -> dict[int, list[Slot]]:
+    """Behind which instruction a result of one number has its value: the last one that writes where it lies."""
+    found: dict[int, list[Slot]] = {}
+    for slot in results:
+        storage = slot.storage
+        if storage.kind != MADE or storage.device == "cpu" or slot.size != 1:
+            continue
+        made = [
+            at
+            for at, ins in enumerate(instructions)
+            if any(s.storage is storage for s in (*ins.outputs, *ins.writes))
+        ]
+        if made:
+            found.setdefault(made[-1], []).append(slot)
     return found
 
 
