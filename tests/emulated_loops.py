@@ -50,10 +50,10 @@ def kept_views(loops: bool) -> list[Any]:
     return kept
 
 
-def other_layouts(optimizer: str, wrap: Callable[[Any], Any]) -> list[Any]:
+def other_layouts(optimizer: str, wrap: Callable[[Any], Any], device: str = "cuda") -> list[Any]:
     """A parameter that lies in another way than its states, and numbers of the host that change."""
     rl.manual_seed(0)
-    p, q = [nn.Parameter(rl.arange(12.0).reshape(3, 4).to("cuda") / d) for d in (10, 7)]
+    p, q = [nn.Parameter(rl.arange(12.0).reshape(3, 4).to(device) / d) for d in (10, 7)]
     how = {"lr": 0.05, "momentum": 0.5} if optimizer == "SGD" else {"lr": 0.05}
     opt = getattr(rl.optim, optimizer)([p, q], **how)
 
@@ -70,7 +70,9 @@ def other_layouts(optimizer: str, wrap: Callable[[Any], Any]) -> list[Any]:
             p.data = p.data.t().contiguous().t()
         if i == 9:
             opt.param_groups[0]["lr"] = 0.5
-        found.append(run(rl.full((3, 4), 0.1 * i, device="cuda")))
+        if i == 6:  # with gaps
+            q.data = rl.stack([q.data, q.data], -1)[..., 0]
+        found.append(run(rl.full((3, 4), 0.1 * i, device=device)))
     return [*found, p.detach(), q.detach()]
 
 
@@ -123,6 +125,7 @@ def main() -> None:
     compare(kept_views(False), kept_views(True))
     for optimizer in ("SGD", "Adam"):
         plain = other_layouts(optimizer, lambda fn: fn)
+        compare(plain, other_layouts(optimizer, lambda fn: fn, "cpu"))
         compare(plain, other_layouts(optimizer, traced))
         compare(plain, other_layouts(optimizer, rl.compile))
     assert classes_are_asked("cuda") == classes_are_asked("cpu"), classes_are_asked("cuda")

@@ -10,6 +10,7 @@ numbers differ, because some were stepped less often: a row of it for each.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +30,7 @@ from ..library.cublaslt import is_capturing
 from ..memory.lost import insist
 from ..memory.pool import allocate
 from ..memory.streams import current
+from .fills import copy_to
 from .update_sources import RULES, with_rule
 
 if TYPE_CHECKING:
@@ -107,9 +109,39 @@ def _laid_out(arrays: list[Any], n: int) -> list[Any] | None:
     for i in range(n, 2 * n):
         a, p = arrays[i], arrays[i - n]
         if not _alike(a, p):
-            arrays[i] = cupy.ndarray(p.shape, p.dtype, cupy.cuda.alloc(p.nbytes), p.strides)
-            cupy.copyto(arrays[i], a)
+            arrays[i] = _copied(a, p)
     return arrays
+
+
+def _brought_together(arrays: list[Any], n: int) -> tuple[list[Any], list[tuple[Any, Any]]] | None:
+    """The arrays, copies of those that lie otherwise than one kernel can walk, and (array, copy) to be written back."""
+    if _can_lay_out(arrays, n):
+        return _laid_out(arrays, n) or [], []
+    char = arrays[0].dtype.char
+    if char not in NUMBERS or any(
+        a.dtype.char != char or a.shape != arrays[i % n].shape for i, a in enumerate(arrays)
+    ):
+        return None
+    back = []
+    memory = Counter([id(a.data.mem) for a in arrays])
+    for i, a in enumerate(arrays):
+        p = arrays[i % n]  # by then a dense one
+        if _is_dense(a) if i < n else _alike(a, p):
+            continue
+        if memory[id(a.data.mem)] > 1:
+            return None  # one may show what another writes
+        arrays[i] = _copied(a, None if i < n else p)
+        if not n <= i < 2 * n:
+            back.append((a, arrays[i]))
+    return arrays, back
+
+
+def _copied(a: DeviceArray, like: DeviceArray | None) -> Any:
+    """A copy that lies as another array does, or row-major."""
+    strides = None if like is None else like.strides
+    made = cupy.ndarray(a.shape, a.dtype, cupy.cuda.alloc(max(a.nbytes, 1)), strides)
+    copy_to(made, a)
+    return made
 
 
 _ready: list[Any] = []  # device arrays for the numbers of calls that were prepared
@@ -196,9 +228,10 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
     if known is not None and not current.ptr and known.fits(arrays, n):
         known.launch(hyper, arrays[n : 2 * n])
         return ()
-    held = _laid_out(list(arrays), n) if n else None
-    if held is None:
+    found = _brought_together(list(arrays), n) if n else None
+    if found is None:
         return NotImplemented
+    held, back = found
     char, states = held[0].dtype.char, len(held) // n
     live = _live_numbers(hyper)
     given = hyper.tolist() if live is None else []
@@ -230,12 +263,15 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
             places = tuple([8 * (room + i) for i in range(count)])
             call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
             parts.append(_Part(call, 8 * room * (states + 1), first, first + count))
-    _remember(key, parts, held, n)
+    if not back:
+        _remember(key, parts, held, n)
     for call in calls:  # all are compiled: only the driver can still fail
         try:
             call()
         except AcceleratorError as error:
             insist(error, call)
+    for array, copy in back:
+        copy_to(array, copy)
     return ()
 
 
