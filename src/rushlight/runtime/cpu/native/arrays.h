@@ -91,10 +91,16 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
     }
 }
 
+/* The dims that `dim` names (None: all) where they are neighbours, the first and the last: 1, 0 where they are not, -1. */
+int neighbours(PyObject *attrs, int ndim, int *first, int *last);
+
 /* Two operands of any shapes that fit together, whose inner numbers lie beside each other or are one; or REFUSE. */
 PyObject *broadcast(int which, PyObject *a, PyObject *b);
 PyObject *whole_sum(PyObject *x, PyObject *attrs); /* of int64 */
 PyObject *whole_cumsum(PyObject *x, PyObject *attrs);
+PyObject *sort_rows(PyObject *x, PyObject *attrs, int descending); /* of float32 or int64, (values, places) */
+PyObject *whole_extreme(PyObject *x, PyObject *attrs, int low);
+PyObject *whole_divide(PyObject *a, PyObject *b, int which); /* which: B_FMOD, B_REMAINDER or B_FLOOR_DIV */
 float log_sum(const float *x, idx n); /* of the exponentials of a row */
 int product_of(const Gemm *g); /* one matrix product on all threads; -1 when memory is short */
 /* The same A with `batch` times B, `b_step` floats apart, into results that follow each other. */
@@ -107,6 +113,6 @@ extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_ent
     norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[], attention_entries[],
     scatter_entries[], group_entries[], nll_entries[], join_entries[],
     loss_entries[], view_entries[], row_entries[], row_group_entries[], three_entries[], resample_entries[], order_entries[], special_entries[], ctc_entries[], sample_entries[], select_entries[], scan_entries[], cast_entries[],
-    whole_entries[], window_entries[];
+    whole_entries[], window_entries[], sort_entries[];
 
 #endif

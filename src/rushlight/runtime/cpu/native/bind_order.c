@@ -122,6 +122,7 @@ static PyObject *argmin(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { ret
 /* -- the k largest, and sorts of short rows ------------------------------------------------------------------- */
 
 #define MOST_KEPT 64
+#define SHORT_SORT 40
 
 /* A list of the best so far: every number that belongs into it moves those behind it; of equal ones the first stay ahead.
  * With `k` = n that is a sort. */
@@ -169,7 +170,7 @@ static PyObject *sort(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     Order o = {0};
     const int fits = order_of(&o, args[0], attrs), descending = attr_flag(attrs, "descending");
     if (fits < 0 || descending < 0) return NULL;
-    if (!fits || o.n > MOST_KEPT) return REFUSE;
+    if (!fits || o.n > SHORT_SORT) return sort_rows(args[0], attrs, descending);
     o.k = o.n, o.low = !descending;
     return keep(args, attrs, &o);
 }

@@ -254,6 +254,7 @@ static PyObject *binary_half(PyObject *a, PyObject *b, int which) {
 
 static PyObject *binary(PyObject *const *args, int which) {
     PyObject *a = args[0], *b = args[1];
+    if (which >= B_FMOD && which <= B_FLOOR_DIV && (is_type(a, NPY_INT64) || is_type(b, NPY_INT64))) return whole_divide(a, b, which);
     const int commutes = which == B_ADD || which == B_MUL;
     if (is_dense_half(a) || is_dense_half(b)) return binary_half(a, b, which);
     if (!is_dense(a) || PyArray_NDIM(ARRAY(a)) == 0) {

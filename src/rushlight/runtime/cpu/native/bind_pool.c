@@ -165,12 +165,23 @@ static void max_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+/* Windows of 2 x 2 side by side, as nearly all are: what is not a place of its window is left to the others. */
+static void max_grad_2x2(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    Pool *p = what;
+    for (idx c = share(p->planes, i, parts); c < share(p->planes, i + 1, parts); c++)
+        if (!RL->spread_2x2(p->x + c * p->out[0], p->index + c * p->out[0], p->in[1], p->in[2], p->y + c * p->in[0])) {
+            p->simple = 0; /* every part writes the same value */
+            return;
+        }
+}
+
 static void check_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     Pool *p = what;
     const idx n = p->planes * p->out[0], end = share(n, i + 1, parts);
-    uint64_t most = 0; /* negative places are huge ones */
-    for (idx j = share(n, i, parts); j < end; j++) most = (uint64_t)p->index[j] > most ? (uint64_t)p->index[j] : most;
-    if (most >= (uint64_t)p->in[0]) p->simple = 0; /* every part writes the same value */
+    const uint64_t last = (uint64_t)p->in[0] - 1;
+    uint64_t outside = 0; /* the sign of a place, or of what is left behind it */
+    for (idx j = share(n, i, parts); j < end; j++) outside |= (uint64_t)p->index[j] | (last - (uint64_t)p->index[j]);
+    if (outside >> 63) p->simple = 0; /* every part writes the same value */
 }
 
 static PyObject *max_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -186,11 +197,22 @@ static PyObject *max_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
     if ((p.overlap = attr_flag(attrs, "overlap")) < 0) return NULL;
     if (p.planes * p.out[0] != PyArray_SIZE(g) || p.in[0] == 0) return REFUSE;
     const double ns = (double)PyArray_SIZE(g) * 1.5;
-    run_parts(check_part, &p, threads_parts(ns / 4, p.planes), ns / 4);
-    if (!p.simple) return REFUSE; /* max_unpool with places of the user's: NumPy says which is wrong */
+    const int halves = ndim == 4 && shape[2] / 2 == PyArray_DIM(g, 2) && shape[3] / 2 == PyArray_DIM(g, 3) &&
+                       shape[3] >= RL->lanes; /* of fewer most of a vector would be empty */
     PyArrayObject *gx = array_new(ndim, shape, NPY_FLOAT32);
     if (!gx) return NULL;
     p.y = DATA(gx);
+    if (halves && !p.overlap && RL->spread_2x2 && p.in[0] <= INT32_MAX) {
+        p.in[1] = shape[2], p.in[2] = shape[3];
+        run_parts(max_grad_2x2, &p, threads_parts(ns / 2, p.planes), ns / 2);
+        if (p.simple) return (PyObject *)gx;
+        p.simple = 1;
+    }
+    run_parts(check_part, &p, threads_parts(ns / 4, p.planes), ns / 4);
+    if (!p.simple) { /* max_unpool with places of the user's: NumPy says which is wrong */
+        Py_DECREF(gx);
+        return REFUSE;
+    }
     run_parts(max_grad_part, &p, threads_parts(ns, p.planes), ns);
     return (PyObject *)gx;
 }

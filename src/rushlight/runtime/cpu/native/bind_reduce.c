@@ -14,6 +14,10 @@ static void add_rows(const float *x, idx rows, idx step, idx n, float *out) {
     for (idx t = 0; t < n; t += 1024) { /* columns that stay in the first cache */
         const idx width = n - t < 1024 ? n - t : 1024;
         memset(out + t, 0, (size_t)width * 4);
+        if (rows <= 64) { /* one block: where a zero comes first its bits are the same */
+            for (idx r = 0; r < rows; r++) RL->add_into(out + t, x + r * step + t, width);
+            continue;
+        }
         for (idx r0 = 0; r0 < rows; r0 += 64) {
             const idx end = r0 + 64 < rows ? r0 + 64 : rows;
             memcpy(block, x + r0 * step + t, (size_t)width * 4);
@@ -76,15 +80,15 @@ static int sum_run(Sum *s) {
     const double ns = (double)(s->outer * s->keep) * (double)(s->inner * s->tail) * 0.3;
     const int one = s->outer == 1 && s->keep == 1;
     const idx parts = threads_parts(ns, one ? s->inner / 64 + 1 : s->keep);
-    const size_t bytes = (size_t)(parts * s->tail) * 4;
-    s->parts = memory_take(bytes);
+    const size_t bytes = (one && parts == 1) || (!one && s->tail == 1) ? 0 : (size_t)(parts * s->tail) * 4;
+    s->parts = bytes ? memory_take(bytes) : s->out; /* one share is the result */
     if (!s->parts) return -1;
     run_parts(!one ? keep_part : s->tail == 1 ? total_part : columns_part, s, parts, ns);
-    if (one) {
+    if (one && bytes) {
         memcpy(s->out, s->parts, (size_t)s->tail * 4);
         for (idx i = 1; i < parts; i++) RL->add_into(s->out, s->parts + i * s->tail, s->tail);
     }
-    memory_give(s->parts, bytes);
+    if (bytes) memory_give(s->parts, bytes);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Reductions of whole rows: the largest, the length, the logarithm of a sum of exponentials; and running sums. */
+/* Reductions over neighbouring dims: the largest, the length, the logarithm of a sum of exponentials, variances. */
 #include "arrays.h"
 #include "codes.h"
 #include <float.h>
@@ -7,12 +7,12 @@ typedef struct {
     int which;
     const float *x;
     float *out;
-    idx rows, n;
+    idx rows, n, inner; /* inner: numbers behind the dims that are reduced */
     double freedom;
     int beyond; /* a variance that leaves float's range */
 } Rows;
 
-enum { LARGEST, SMALLEST, LENGTH, LOG_SUM, VARIANCE, DEVIATION, NO_NANS };
+enum { LARGEST, SMALLEST, LENGTH, LOG_SUM, VARIANCE, DEVIATION, NO_NANS, SIZES, LARGEST_SIZE, NOT_ZERO };
 
 /* log(sum of exp): a row whose largest number is no number of its own kind is that number. */
 float log_sum(const float *x, idx n) {
@@ -57,6 +57,29 @@ static double sum_of_numbers(const float *x, idx n) {
     return all;
 }
 
+static double sum_of_sizes(const float *x, idx n) {
+    float some[1024];
+    double all = 0;
+    for (idx i = 0; i < n; i += 1024) {
+        const idx m = n - i < 1024 ? n - i : 1024;
+        RL->unary(U_ABS, x + i, some, m);
+        all += (double)RL->sum(some, m);
+    }
+    return all;
+}
+
+/* Of absolute values; NaN where one is. */
+static float largest_size(const float *x, idx n) {
+    const float high = RL->extreme(0, x, n), low = RL->extreme(1, x, n);
+    return high != high ? high : fabsf(high) > fabsf(low) ? fabsf(high) : fabsf(low);
+}
+
+static float not_zero(const float *x, idx n) {
+    idx count = 0;
+    for (idx i = 0; i < n; i++) count += x[i] != 0;
+    return (float)count;
+}
+
 static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     Rows *q = what;
     for (idx r = share(q->rows, i, parts); r < share(q->rows, i + 1, parts); r++) {
@@ -67,6 +90,9 @@ static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         case LENGTH: q->out[r] = length(x, q->n); break;
         case LOG_SUM: q->out[r] = log_sum(x, q->n); break;
         case NO_NANS: q->out[r] = (float)sum_of_numbers(x, q->n); break;
+        case SIZES: q->out[r] = (float)sum_of_sizes(x, q->n); break;
+        case LARGEST_SIZE: q->out[r] = largest_size(x, q->n); break;
+        case NOT_ZERO: q->out[r] = not_zero(x, q->n); break;
         case VARIANCE:
         case DEVIATION: q->out[r] = variance_within(q, x); break;
         }
@@ -88,25 +114,112 @@ static int first_reduced(PyObject *attrs, int ndim) {
     return n ? ndim - (int)n : -2;
 }
 
+/* -- dims in front of others: neighbours are followed together ------------------------------------------------- */
+
+#define COLUMNS 256
+#define FEW 64 /* rows that are added in floats before their sums become doubles */
+
+/* What of a row is added up, or compared. */
+static const float *of_row(const Rows *q, const float *x, const float *tops, float *some, idx m) {
+    static const float instead[3] = {0.0f, INFINITY, -INFINITY};
+    switch (q->which) {
+    case LENGTH: RL->binary(B_MUL, x, x, some, m); break;
+    case SIZES:
+    case LARGEST_SIZE: RL->unary(U_ABS, x, some, m); break;
+    case NO_NANS: RL->active(A_NUMBERS, instead, x, some, m); break;
+    case LOG_SUM:
+        RL->binary(B_SUB, x, tops, some, m);
+        RL->unary(U_EXP, some, some, m);
+        break;
+    case NOT_ZERO:
+        for (idx c = 0; c < m; c++) some[c] = x[c] != 0 ? 1.0f : 0.0f;
+        break;
+    default: return x;
+    }
+    return some;
+}
+
+static void extremes_of_columns(const Rows *q, const float *x, float *best, idx m) {
+    float some[COLUMNS];
+    memcpy(best, of_row(q, x, NULL, some, m), (size_t)m * 4);
+    for (idx k = 1; k < q->n; k++)
+        RL->binary(q->which == SMALLEST ? B_MIN : B_MAX, best, of_row(q, x + k * q->inner, NULL, some, m), best, m);
+}
+
+static void sums_of_columns(const Rows *q, const float *x, const float *tops, double *sums, idx m) {
+    float some[COLUMNS], few[COLUMNS];
+    for (idx c = 0; c < m; c++) sums[c] = 0;
+    for (idx k = 0; k < q->n; k += FEW) {
+        const idx end = q->n - k < FEW ? q->n : k + FEW;
+        memcpy(few, of_row(q, x + k * q->inner, tops, some, m), (size_t)m * 4);
+        for (idx j = k + 1; j < end; j++) RL->add_into(few, of_row(q, x + j * q->inner, tops, some, m), m);
+        for (idx c = 0; c < m; c++) sums[c] += (double)few[c];
+    }
+}
+
+static void columns_of(Rows *q, const float *x, float *out, idx m) {
+    double sums[COLUMNS], squares[COLUMNS];
+    float tops[COLUMNS], finite[COLUMNS];
+    switch (q->which) {
+    case LARGEST:
+    case SMALLEST:
+    case LARGEST_SIZE: extremes_of_columns(q, x, out, m); break;
+    case VARIANCE:
+    case DEVIATION:
+        RL->column_moments(x, q->n, q->inner, m, sums, squares);
+        for (idx c = 0; c < m; c++) {
+            const double total = squares[c] - sums[c] * (sums[c] / (double)q->n);
+            const double found = (total < 0 ? 0 : total) / (q->freedom > 0 ? q->freedom : 0.0);
+            if (!(found <= FLT_MAX)) __atomic_store_n(&q->beyond, 1, __ATOMIC_RELAXED);
+            out[c] = (float)(q->which == DEVIATION ? sqrt(found) : found);
+        }
+        break;
+    case LOG_SUM: /* a column whose largest number is infinite, or none, is that number */
+        q = &(Rows){.which = LARGEST, .n = q->n, .inner = q->inner};
+        extremes_of_columns(q, x, tops, m);
+        for (idx c = 0; c < m; c++) finite[c] = isfinite(tops[c]) ? tops[c] : 0.0f;
+        q->which = LOG_SUM;
+        sums_of_columns(q, x, finite, sums, m);
+        for (idx c = 0; c < m; c++) out[c] = isfinite(tops[c]) ? (float)(log(sums[c]) + (double)tops[c]) : tops[c];
+        break;
+    default:
+        sums_of_columns(q, x, NULL, sums, m);
+        for (idx c = 0; c < m; c++) out[c] = (float)(q->which == LENGTH ? sqrt(sums[c]) : sums[c]);
+    }
+}
+
+static void columns_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    Rows *q = what;
+    const idx blocks = (q->inner + COLUMNS - 1) / COLUMNS;
+    for (idx b = share(q->rows * blocks, i, parts); b < share(q->rows * blocks, i + 1, parts); b++) {
+        const idx row = b / blocks, first = b % blocks * COLUMNS, left = q->inner - first;
+        columns_of(q, q->x + row * q->n * q->inner + first, q->out + row * q->inner + first, left < COLUMNS ? left : COLUMNS);
+    }
+}
+
 static PyObject *reduce_rows(PyObject *const *args, PyObject *attrs, int which, double ns_each) {
     double correction = 0;
     if ((which == VARIANCE || which == DEVIATION) && attr_double(attrs, "correction", &correction) < 0) return NULL;
+    if (which <= SMALLEST && is_type(args[0], NPY_INT64)) return whole_extreme(args[0], attrs, which == SMALLEST);
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), first = first_reduced(attrs, ndim);
-    if (keepdim < 0 || first == -1) return NULL;
-    if (first < 0 || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
-    Rows q = {.which = which, .x = DATA(x), .rows = 1, .n = 1};
+    int first, last, found = 0;
+    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), fits = neighbours(attrs, ndim, &first, &last);
+    if (keepdim < 0 || fits < 0) return NULL;
+    if (!fits || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
+    Rows q = {.which = which, .x = DATA(x), .rows = 1, .n = 1, .inner = 1};
     npy_intp shape[DIMS];
     for (int d = 0; d < ndim; d++) {
-        *(d < first ? &q.rows : &q.n) *= PyArray_DIM(x, d);
-        shape[d] = d < first ? PyArray_DIM(x, d) : 1;
+        const int gone = d >= first && d <= last;
+        *(gone ? &q.n : d < first ? &q.rows : &q.inner) *= PyArray_DIM(x, d);
+        if (!gone || keepdim) shape[found++] = gone ? 1 : PyArray_DIM(x, d);
     }
-    PyArrayObject *out = array_new(keepdim ? ndim : first, shape, NPY_FLOAT32);
+    PyArrayObject *out = array_new(found, shape, NPY_FLOAT32);
     if (!out) return NULL;
     q.out = DATA(out), q.freedom = (double)q.n - correction;
     const double ns = ns_each * (double)PyArray_SIZE(x) + 10.0 * (double)q.rows;
-    run_parts(rows_part, &q, threads_parts(ns, q.rows), ns);
+    if (q.inner == 1) run_parts(rows_part, &q, threads_parts(ns, q.rows), ns);
+    else run_parts(columns_part, &q, threads_parts(ns, q.rows * ((q.inner + COLUMNS - 1) / COLUMNS)), ns);
     if (!q.beyond) return (PyObject *)out;
     Py_DECREF(out);
     return REFUSE;
@@ -126,7 +239,10 @@ static PyObject *nansum(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { ret
 static PyObject *vector_norm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
     double order;
     if (attr_double(attrs, "ord", &order) < 0) return NULL;
-    return order == 2.0 ? reduce_rows(a, attrs, LENGTH, 0.3) : REFUSE;
+    if (order == 2.0) return reduce_rows(a, attrs, LENGTH, 0.3);
+    if (order == 1.0) return reduce_rows(a, attrs, SIZES, 0.3);
+    if (order == 0.0) return reduce_rows(a, attrs, NOT_ZERO, 0.5);
+    return order == INFINITY ? reduce_rows(a, attrs, LARGEST_SIZE, 0.4) : REFUSE;
 }
 
 /* Whether a row of truth values has one, or has no other: a byte that differs from the rule ends the search. */

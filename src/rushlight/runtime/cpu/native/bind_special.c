@@ -88,7 +88,9 @@ static void special_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         float *out = s->out + k;
         switch (s->which) {
         case LGAMMA:
-            for (idx j = 0; j < n; j++) out[j] = log_gamma(x[j]);
+            RL->log_gamma(x, out, n);
+            for (idx j = 0; j < n; j++)
+                if (!(x[j] > 0.0f && x[j] < INFINITY)) out[j] = log_gamma(x[j]);
             break;
         case DIGAMMA:
             for (idx j = 0; j < n; j++) out[j] = digamma_of(x[j]);
@@ -119,7 +121,7 @@ static PyObject *special(PyObject *const *args, int which, double ns_each) {
     return (PyObject *)out;
 }
 
-static PyObject *lgamma_(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LGAMMA, 15.0); }
+static PyObject *lgamma_(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LGAMMA, 4.0); }
 static PyObject *digamma(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, DIGAMMA, 40.0); }
 static PyObject *logaddexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LOG_ADD, 4.0); }
 static PyObject *xlogy(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, TIMES_LOG, 1.5); }

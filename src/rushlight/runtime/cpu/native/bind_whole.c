@@ -1,7 +1,8 @@
-/* Whole numbers: sums and running sums of int64, numbers of bags; and whether two arrays of one type hold the same. */
+/* Whole numbers: sums, extremes, quotients of int64, numbers of bags; how many are not zero, and whether two arrays hold the same. */
 #include <math.h>
 
 #include "arrays.h"
+#include "codes.h"
 
 static int is_whole(PyObject *o) { return is_type(o, NPY_INT64) && PyArray_IS_C_CONTIGUOUS(ARRAY(o)); }
 
@@ -12,7 +13,8 @@ typedef struct {
     const uint64_t *x;
     uint64_t *out;
     idx outer, n, inner;
-    int back;
+    int back, bytes;
+    uint64_t mask;
 } Whole;
 
 static void sum_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -36,39 +38,179 @@ static void sum_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* dim: None or a tuple of neighbouring dims. */
-PyObject *whole_sum(PyObject *o, PyObject *attrs) {
+int neighbours(PyObject *attrs, int ndim, int *first, int *last) {
     PyObject *dim = attr(attrs, "dim");
-    const int keepdim = attr_flag(attrs, "keepdim");
-    if (!dim || keepdim < 0) return NULL;
-    if (!is_whole(o) || PyArray_SIZE(ARRAY(o)) == 0 || PyArray_NDIM(ARRAY(o)) > DIMS) return REFUSE;
-    PyArrayObject *x = ARRAY(o);
-    const int ndim = PyArray_NDIM(x);
-    int first = 0, last = ndim - 1, found = 0;
-    if (dim != Py_None) {
-        if (!PyTuple_Check(dim) || PyTuple_GET_SIZE(dim) < 1) return REFUSE;
-        const Py_ssize_t count = PyTuple_GET_SIZE(dim);
-        for (Py_ssize_t i = 0; i < count; i++) {
-            const long d = PyLong_AsLong(PyTuple_GET_ITEM(dim, i));
-            if (d == -1 && PyErr_Occurred()) return NULL;
-            if (i == 0) first = (int)d;
-            if (d != first + i) return REFUSE;
-            last = (int)d;
-        }
-        if (first < 0 || last >= ndim) return REFUSE;
+    if (!dim) return -1;
+    *first = 0, *last = ndim - 1;
+    if (dim == Py_None) return 1;
+    if (!PyTuple_Check(dim) || PyTuple_GET_SIZE(dim) < 1) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dim); i++) {
+        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dim, i));
+        if (d == -1 && PyErr_Occurred()) return -1;
+        if (i == 0) *first = (int)d;
+        if (d != *first + i) return 0;
+        *last = (int)d;
     }
-    Whole w = {.x = PyArray_DATA(x), .outer = 1, .n = 1, .inner = 1};
+    return *first >= 0 && *last < ndim;
+}
+
+/* Reduce x, plain and not empty, over neighbouring dims; `keepdim` may be -1 with an exception. */
+static PyObject *over_dims(PyArrayObject *x, PyObject *attrs, int keepdim, Whole *w, Part part, double ns_each) {
+    const int ndim = PyArray_NDIM(x);
+    int first, last, found = 0;
+    const int fits = neighbours(attrs, ndim, &first, &last);
+    if (fits < 0 || keepdim < 0) return NULL;
+    if (!fits) return REFUSE;
     npy_intp shape[DIMS];
+    w->x = PyArray_DATA(x), w->outer = w->n = w->inner = 1;
     for (int d = 0; d < ndim; d++) {
         const int gone = d >= first && d <= last;
-        *(gone ? &w.n : d < first ? &w.outer : &w.inner) *= PyArray_DIM(x, d);
+        *(gone ? &w->n : d < first ? &w->outer : &w->inner) *= PyArray_DIM(x, d);
         if (!gone || keepdim) shape[found++] = gone ? 1 : PyArray_DIM(x, d);
     }
     PyArrayObject *out = array_new(found, shape, NPY_INT64);
     if (!out) return NULL;
-    w.out = PyArray_DATA(out);
-    const double ns = 0.3 * (double)PyArray_SIZE(x);
-    run_parts(sum_part, &w, threads_parts(ns, w.outer), ns);
+    w->out = PyArray_DATA(out);
+    const double ns = ns_each * (double)PyArray_SIZE(x);
+    run_parts(part, w, threads_parts(ns, w->outer), ns);
+    return (PyObject *)out;
+}
+
+PyObject *whole_sum(PyObject *o, PyObject *attrs) {
+    if (!is_whole(o) || PyArray_SIZE(ARRAY(o)) == 0 || PyArray_NDIM(ARRAY(o)) > DIMS) return REFUSE;
+    Whole w = {0};
+    return over_dims(ARRAY(o), attrs, attr_flag(attrs, "keepdim"), &w, sum_part, 0.3);
+}
+
+/* -- the largest and the smallest ---------------------------------------------------------------------- */
+
+static void extreme_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Whole *w = what;
+    for (idx o = share(w->outer, i, parts); o < share(w->outer, i + 1, parts); o++) {
+        const int64_t *x = (const int64_t *)w->x + o * w->n * w->inner;
+        int64_t *out = (int64_t *)w->out + o * w->inner;
+        if (w->inner == 1) {
+            int64_t best[4] = {x[0], x[0], x[0], x[0]};
+            idx k = 0;
+            if (w->back) {
+                for (; k + 4 <= w->n; k += 4)
+                    for (int j = 0; j < 4; j++) best[j] = x[k + j] < best[j] ? x[k + j] : best[j];
+                for (; k < w->n; k++) best[0] = x[k] < best[0] ? x[k] : best[0];
+                for (int j = 1; j < 4; j++) best[0] = best[j] < best[0] ? best[j] : best[0];
+            } else {
+                for (; k + 4 <= w->n; k += 4)
+                    for (int j = 0; j < 4; j++) best[j] = x[k + j] > best[j] ? x[k + j] : best[j];
+                for (; k < w->n; k++) best[0] = x[k] > best[0] ? x[k] : best[0];
+                for (int j = 1; j < 4; j++) best[0] = best[j] > best[0] ? best[j] : best[0];
+            }
+            *out = best[0];
+            continue;
+        }
+        memcpy(out, x, (size_t)w->inner * 8);
+        for (idx k = 1; k < w->n; k++) {
+            x += w->inner;
+            if (w->back)
+                for (idx c = 0; c < w->inner; c++) out[c] = x[c] < out[c] ? x[c] : out[c];
+            else
+                for (idx c = 0; c < w->inner; c++) out[c] = x[c] > out[c] ? x[c] : out[c];
+        }
+    }
+}
+
+PyObject *whole_extreme(PyObject *o, PyObject *attrs, int low) {
+    if (!is_whole(o) || PyArray_SIZE(ARRAY(o)) == 0 || PyArray_NDIM(ARRAY(o)) > DIMS) return REFUSE;
+    Whole w = {.back = low};
+    return over_dims(ARRAY(o), attrs, attr_flag(attrs, "keepdim"), &w, extreme_part, 0.5);
+}
+
+/* -- how many are not zero ------------------------------------------------------------------------------ */
+
+#define COUNT(name, T) \
+    static void name(const Whole *w, idx o) { \
+        const T *x = (const T *)w->x + o * w->n * w->inner, mask = (T)w->mask; \
+        uint64_t *out = w->out + o * w->inner; \
+        for (idx c = 0; c < w->inner; c++) out[c] = 0; \
+        if (w->inner > 1) { \
+            for (idx k = 0; k < w->n; k++, x += w->inner) \
+                for (idx c = 0; c < w->inner; c++) out[c] += (x[c] & mask) != 0; \
+            return; \
+        } \
+        for (idx k = 0; k < w->n; k += 1 << 20) { \
+            const idx end = w->n - k < 1 << 20 ? w->n : k + (1 << 20); \
+            uint32_t some = 0; \
+            for (idx j = k; j < end; j++) some += (x[j] & mask) != 0; \
+            *out += some; \
+        } \
+    }
+COUNT(count_8, uint8_t)
+COUNT(count_16, uint16_t)
+COUNT(count_32, uint32_t)
+COUNT(count_64, uint64_t)
+
+static void count_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Whole *w = what;
+    for (idx o = share(w->outer, i, parts); o < share(w->outer, i + 1, parts); o++) {
+        switch (w->bytes) {
+        case 1: count_8(w, o); break;
+        case 2: count_16(w, o); break;
+        case 4: count_32(w, o); break;
+        default: count_64(w, o);
+        }
+    }
+}
+
+/* By bits: of floats all but the sign. */
+static PyObject *count_nonzero(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (!PyArray_CheckExact(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int type = PyArray_TYPE(x), floats = type == NPY_FLOAT32 || type == NPY_FLOAT64 || type == NPY_FLOAT16;
+    if (!(floats || PyTypeNum_ISINTEGER(type) || type == NPY_BOOL) || !PyArray_ISALIGNED(x) || !PyArray_IS_C_CONTIGUOUS(x)) return REFUSE;
+    if (!PyArray_ISNOTSWAPPED(x) || PyArray_SIZE(x) == 0 || PyArray_NDIM(x) > DIMS) return REFUSE;
+    const int bits = 8 * (int)PyArray_ITEMSIZE(x);
+    Whole w = {.bytes = bits / 8, .mask = UINT64_MAX >> (64 - bits + floats)};
+    return over_dims(x, attrs, 0, &w, count_part, 0.4);
+}
+
+/* -- quotients and remainders --------------------------------------------------------------------------- */
+
+typedef struct {
+    int which;
+    const int64_t *x, *y;
+    idx x_step, y_step, n;
+    int64_t *out;
+} Quotient;
+
+static void quotient_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Quotient *q = what;
+    const idx from = share(q->n, i, parts), n = share(q->n, i + 1, parts) - from;
+    RL->whole_divide(q->which, q->x + from * q->x_step, q->x_step, q->y + from * q->y_step, q->y_step, q->out + from, n);
+}
+
+/* A plain array, or one number (of Python's, or an array without dims), which goes to `number`; 0 where it is neither. */
+static int whole_operand(PyObject *o, const int64_t **data, idx *step, int64_t *number) {
+    if (PyLong_CheckExact(o)) {
+        int over;
+        *number = PyLong_AsLongLongAndOverflow(o, &over);
+        *data = number, *step = 0;
+        return !over;
+    }
+    if (!is_whole(o)) return 0;
+    *data = PyArray_DATA(ARRAY(o)), *step = PyArray_NDIM(ARRAY(o)) > 0;
+    return 1;
+}
+
+PyObject *whole_divide(PyObject *a, PyObject *b, int which) {
+    int64_t first, second;
+    Quotient q = {.which = which};
+    if (!whole_operand(a, &q.x, &q.x_step, &first) || !whole_operand(b, &q.y, &q.y_step, &second)) return REFUSE;
+    if (!q.x_step && !q.y_step) return REFUSE;
+    PyArrayObject *like = ARRAY(q.x_step ? a : b);
+    if (q.x_step && q.y_step && !PyArray_SAMESHAPE(like, ARRAY(b))) return REFUSE;
+    PyArrayObject *out = array_new(PyArray_NDIM(like), PyArray_DIMS(like), NPY_INT64);
+    if (!out) return NULL;
+    q.out = PyArray_DATA(out), q.n = PyArray_SIZE(like);
+    const double ns = 2.0 * (double)q.n;
+    run_parts(quotient_part, &q, threads_parts(ns, q.n / 256 + 1), ns);
     return (PyObject *)out;
 }
 
@@ -168,4 +310,6 @@ static PyObject *equal_everywhere(PyObject *const *args, Py_ssize_t nargs, PyObj
     return PyBool_FromLong(same);
 }
 
-const Entry whole_entries[] = {{"bag_numbers", bag_numbers}, {"equal_everywhere", equal_everywhere}, {NULL, NULL}};
+const Entry whole_entries[] = {
+    {"count_nonzero", count_nonzero}, {"bag_numbers", bag_numbers}, {"equal_everywhere", equal_everywhere}, {NULL, NULL},
+};

@@ -131,14 +131,27 @@ INLINE void gemm_dots(const Gemm *g, const int rows, idx i, idx from, idx end) {
                 UNROLL for (int r = 0; r < rows; r++) acc[r][c] += x[r] * y;
             }
         }
-        UNROLL for (int r = 0; r < rows; r++)
-            for (int c = 0; c < cols; c++) {
-                float v = total(acc[r][c]);
-                for (idx p = whole; p < g->k; p++) v += a[r * g->a_row + p] * b[c][p];
-                float *at = g->c + (i + r) * g->ldc + j + c;
-                if (g->bias) v += g->bias[j + c];
-                *at = g->add ? *at + v : v;
+#if VL == 16 /* others have no loads of a part of a vector */
+        if (whole < g->k) {
+            vf x[4];
+            UNROLL for (int r = 0; r < rows; r++) x[r] = load_some(a + r * g->a_row + whole, g->k - whole, 0);
+            UNROLL for (int c = 0; c < 4; c++) {
+                const vf y = load_some(b[c] + whole, g->k - whole, 0);
+                UNROLL for (int r = 0; r < rows; r++) acc[r][c] += x[r] * y;
             }
+        }
+#endif
+        UNROLL for (int r = 0; r < rows; r++) {
+            float sums[4], *at = g->c + (i + r) * g->ldc + j;
+            *(v4_any *)sums = totals(acc[r][0], acc[r][1], acc[r][2], acc[r][3]);
+            for (int c = 0; c < cols; c++) {
+#if VL != 16
+                for (idx p = whole; p < g->k; p++) sums[c] += a[r * g->a_row + p] * b[c][p];
+#endif
+                if (g->bias) sums[c] += g->bias[j + c];
+                at[c] = g->add ? at[c] + sums[c] : sums[c];
+            }
+        }
     }
 }
 
@@ -201,31 +214,46 @@ static void K(gemm_thin)(const Gemm *g) {
 
 #define SMALL 8192 /* numbers of B that stay in the first cache, */
 #define LOW MOST_ROWS_HERE /* and rows of A, for which packing either takes longer than it saves */
+#define NEAR 65536   /* numbers of B that stay in the second cache: they may be read column by column */
+#define SHALLOW 16   /* products of each number of C: packing takes longer than they do */
+
+/* Vectors of C beside each other: four rows of four take half of 32 registers. */
+#if defined(__aarch64__) || VL == 16
+#define ACROSS 4
+#else
+#define ACROSS 2
+#endif
 
 /* `rows` rows and `wide` vectors of C from column j on, of which `cols` numbers are C's; A and B are read where they lie. */
 INLINE void gemm_here(const Gemm *g, idx i, idx j, idx cols, const int rows, const int wide, const int partial) {
-    vf t[4][2];
+    vf t[4][ACROSS];
     const float *a = g->a + i * g->a_row, *b = g->b + j;
-    const idx rest = cols - (wide - 1) * VL;
+    const idx rest = cols - (wide - 1) * VL, a_row = g->a_row, a_col = g->a_col, b_row = g->b_row, ldc = g->ldc;
     UNROLL for (int r = 0; r < rows; r++)
         UNROLL for (int c = 0; c < wide; c++) t[r][c] = (vf){0};
-    for (idx p = 0; p < g->k; p++, a += g->a_col, b += g->b_row) {
-        vf col[2];
+    for (idx p = g->k; p > 0; p--, a += a_col, b += b_row) {
+        vf col[ACROSS];
         UNROLL for (int c = 0; c < wide; c++)
             col[c] = partial && c == wide - 1 ? load_some(b + c * VL, rest, 0) : load(b + c * VL);
         UNROLL for (int r = 0; r < rows; r++) {
-            const vf row = spread(a[r * g->a_row]);
+            const vf row = spread(a[r * a_row]);
             UNROLL for (int c = 0; c < wide; c++) t[r][c] += row * col[c];
         }
     }
+    float *const to = g->c + i * ldc + j;
+    const float *const bias = g->bias ? g->bias + j : NULL;
+    if (g->add || bias) {
+        UNROLL for (int r = 0; r < rows; r++)
+            UNROLL for (int c = 0; c < wide; c++) {
+                const idx left = partial && c == wide - 1 ? rest : VL;
+                if (g->add) t[r][c] += GET(to + r * ldc + c * VL);
+                if (bias) t[r][c] += GET(bias + c * VL);
+            }
+    }
     UNROLL for (int r = 0; r < rows; r++)
         UNROLL for (int c = 0; c < wide; c++) {
-            float *at = g->c + (i + r) * g->ldc + j + c * VL;
             const idx left = partial && c == wide - 1 ? rest : VL;
-            vf v = t[r][c];
-            if (g->add) v += GET(at);
-            if (g->bias) v += GET(g->bias + j + c * VL);
-            PUT(at, v);
+            PUT(to + r * ldc + c * VL, t[r][c]);
         }
 }
 
@@ -235,9 +263,10 @@ INLINE void gemm_lines(const Gemm *g, idx j, idx cols, const int wide, const int
     for (; i < g->m; i++) gemm_here(g, i, j, cols, 1, wide, partial);
 }
 
-/* Small matrices, of which a batch has many: nothing is packed. The sums are those of the tiles. */
+/* Small matrices, of which a batch has many, and thin ones: nothing is packed. The sums are those of the tiles. */
 static void K(gemm_small)(const Gemm *g) {
     idx j = 0;
+    for (; ACROSS == 4 && j + 4 * VL <= g->n; j += 4 * VL) gemm_lines(g, j, 4 * VL, ACROSS, 0);
     for (; j + 2 * VL <= g->n; j += 2 * VL) gemm_lines(g, j, 2 * VL, 2, 0);
     const idx left = g->n - j;
     if (left == VL) gemm_lines(g, j, VL, 1, 0);
@@ -298,13 +327,21 @@ static void K(gemm)(const Gemm *g, float *scratch) {
         K(gemm_few)(g);
         return;
     }
-    if (g->m <= THIN && g->b_col == 1 && g->n >= 2 * VL && g->k * g->n > 8192) { /* less: tiles, which keep C in registers */
-        K(gemm_thin)(g);
+    const int here = g->b_row == 2 * VL && g->n <= 2 * VL; /* a panel of B as it is packed */
+    const int low = g->m <= LOW && (here || (g->k <= KC && g->k * g->n <= SMALL));
+    const int thin = g->m <= THIN && g->n >= 2 * VL, shallow = g->k <= SHALLOW && g->k * g->n <= SMALL;
+    if (g->b_col == 1 && (low || shallow || (thin && g->k * g->n <= NEAR)) && (VL == 16 || g->n % VL == 0)) {
+        const idx most = shallow ? 4 : g->m; /* rows that are written at a time */
+        for (idx i = 0; i < g->m; i += most) {
+            Gemm part = *g;
+            part.a += i * g->a_row, part.c += i * g->ldc;
+            part.m = g->m - i < most ? g->m - i : most;
+            K(gemm_small)(&part);
+        }
         return;
     }
-    const int here = g->b_row == 2 * VL && g->n <= 2 * VL; /* a panel of B as it is packed */
-    if (g->m <= LOW && g->b_col == 1 && (here || (g->k <= KC && g->k * g->n <= SMALL)) && (VL == 16 || g->n % VL == 0)) {
-        K(gemm_small)(g);
+    if (thin && g->b_col == 1 && g->k * g->n > SMALL) { /* less: tiles, which keep C in registers */
+        K(gemm_thin)(g);
         return;
     }
     /* With few rows a piece of B is used once: it need not outlast the second cache. */

@@ -47,3 +47,39 @@ static void K(modulo)(int which, const float *xs, idx x_step, const float *ys, i
         memcpy(out + from, r, (size_t)m * 4);
     }
 }
+
+/* Whole numbers: while both have less than 32 bits their quotient as a double is exact enough to be cut off. */
+static void K(whole_divide)(int which, const int64_t *xs, idx x_step, const int64_t *ys, idx y_step, int64_t *out, idx n) {
+    for (idx from = 0; from < n; from += 64) {
+        int64_t x[64], y[64], beyond = 0;
+        int32_t r[64];
+        const idx m = n - from < 64 ? n - from : 64;
+        for (idx i = 0; i < 64; i++) x[i] = y[i] = 1;
+        if (x_step) memcpy(x, xs + from, (size_t)m * 8);
+        else
+            for (idx i = 0; i < m; i++) x[i] = *xs;
+        if (y_step) memcpy(y, ys + from, (size_t)m * 8);
+        else
+            for (idx i = 0; i < m; i++) y[i] = *ys;
+        for (idx i = 0; i < 64; i++) /* from -2^31 + 1 to 2^31 - 1, and not divided by 0 */
+            beyond |= ((uint64_t)(x[i] + 0x7fffffff) > 0xfffffffe) | ((uint64_t)(y[i] + 0x7fffffff) > 0xfffffffe) | (y[i] == 0);
+        if (beyond) {
+            for (idx i = 0; i < m; i++) {
+                const int64_t b = y[i];
+                int64_t q = 0, left = 0;
+                if (b == -1) q = (int64_t)-(uint64_t)x[i]; /* the least number has no positive one */
+                else if (b) q = x[i] / b, left = x[i] % b;
+                const int off = left != 0 && (left < 0) != (b < 0);
+                out[from + i] = which == B_FMOD ? left : which == B_REMAINDER ? left + (off ? b : 0) : q - off;
+            }
+            continue;
+        }
+        for (idx i = 0; i < 64; i++) {
+            const double a = (int32_t)x[i], b = (int32_t)y[i], q = trunc(a / b), left = a - q * b;
+            const int off = (left != 0) & ((left < 0) != (b < 0));
+            const double found = which == B_FMOD ? left : which == B_REMAINDER ? left + (off ? b : 0.0) : q - (off ? 1.0 : 0.0);
+            r[i] = (int32_t)found;
+        }
+        for (idx i = 0; i < m; i++) out[from + i] = r[i];
+    }
+}

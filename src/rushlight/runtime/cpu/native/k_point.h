@@ -344,7 +344,13 @@ static float K(sum)(const float *x, idx n) {
         all += (double)total((s0 + s1) + (s2 + s3));
     }
     float rest = 0;
-    for (; i < n; i++) rest += x[i];
+    if (i) { /* behind a long row by vectors, or what is left would take longer than the row */
+        vf s = {0};
+        for (; i + VL <= n; i += VL) s += load(x + i);
+        if (i < n) s += load_some(x + i, n - i, 0);
+        rest = total(s);
+    } else
+        for (; i < n; i++) rest += x[i];
     return (float)(all + (double)rest);
 }
 

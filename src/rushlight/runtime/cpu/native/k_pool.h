@@ -3,6 +3,101 @@
 typedef int64_t vl __attribute__((vector_size(VL * 8)));
 typedef int64_t vl_any __attribute__((vector_size(VL * 8), aligned(8), may_alias));
 
+#if defined(__x86_64__) && VL == 16
+/* The even and the odd ones of 32 floats, and two vectors one number of each after the other. */
+#define POOL_INDEX(first, step) \
+    _mm512_setr_epi32(first, first + step, first + 2 * step, first + 3 * step, first + 4 * step, first + 5 * step, \
+                      first + 6 * step, first + 7 * step, first + 8 * step, first + 9 * step, first + 10 * step, \
+                      first + 11 * step, first + 12 * step, first + 13 * step, first + 14 * step, first + 15 * step)
+#define POOL_PAIRS(first) \
+    _mm512_setr_epi32(first, 16 + first, first + 1, 17 + first, first + 2, 18 + first, first + 3, 19 + first, \
+                      first + 4, 20 + first, first + 5, 21 + first, first + 6, 22 + first, first + 7, 23 + first)
+#define POOL_SOME(n) ((n) >= 16 ? 0xffff : (n) <= 0 ? 0 : (__mmask16)((1u << (n)) - 1))
+
+INLINE void pool_take(__m512 v, __m512i step, __m512 *best, __m512i *where) {
+    const __mmask16 better = _mm512_cmp_ps_mask(v, *best, _CMP_GT_OQ) | _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    *best = _mm512_mask_mov_ps(*best, better, v);
+    *where = _mm512_mask_mov_epi32(*where, better, step);
+}
+
+/* A row of `wide` windows of 2 x 2: the maxima of rows a and b, and their places in the plane, the first at `at`. One candidate
+ * of each window after the other stands against the best so far; a NaN wins, the last one. */
+INLINE void pool_row(const float *a, const float *b, idx wide, int32_t at, int32_t w, float *to, int64_t *where) {
+    const __m512i even = POOL_INDEX(0, 2), odd = POOL_INDEX(1, 2);
+    for (idx j = 0; j < wide; j += 16) {
+        const idx left = wide - j;
+        const __mmask16 low = POOL_SOME(2 * left), high = POOL_SOME(2 * left - 16);
+        const __m512 a0 = _mm512_maskz_loadu_ps(low, a + 2 * j), a1 = _mm512_maskz_loadu_ps(high, a + 2 * j + 16);
+        const __m512 b0 = _mm512_maskz_loadu_ps(low, b + 2 * j), b1 = _mm512_maskz_loadu_ps(high, b + 2 * j + 16);
+        const __m512i first = _mm512_add_epi32(even, _mm512_set1_epi32(at + 2 * (int32_t)j));
+        __m512 best = _mm512_permutex2var_ps(a0, even, a1);
+        __m512i place = first;
+        pool_take(_mm512_permutex2var_ps(a0, odd, a1), _mm512_add_epi32(first, _mm512_set1_epi32(1)), &best, &place);
+        pool_take(_mm512_permutex2var_ps(b0, even, b1), _mm512_add_epi32(first, _mm512_set1_epi32(w)), &best, &place);
+        pool_take(_mm512_permutex2var_ps(b0, odd, b1), _mm512_add_epi32(first, _mm512_set1_epi32(w + 1)), &best, &place);
+        _mm512_mask_storeu_ps(to + j, POOL_SOME(left), best);
+        _mm512_mask_storeu_epi64(where + j, (__mmask8)POOL_SOME(left < 8 ? left : 8),
+                                 _mm512_cvtepi32_epi64(_mm512_castsi512_si256(place)));
+        if (left > 8)
+            _mm512_mask_storeu_epi64(where + j + 8, (__mmask8)POOL_SOME(left < 16 ? left - 8 : 8),
+                                     _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place, 1)));
+    }
+}
+
+static void K(max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index) {
+    const idx wide = w / 2;
+    for (idx i = 0; i < h / 2; i++)
+        pool_row(x + 2 * i * row, x + (2 * i + 1) * row, wide, (int32_t)(2 * i * w), (int32_t)w, y + i * wide,
+                 index + i * wide);
+}
+
+/* Where 16 windows have their place: 0, 1, w or w + 1 behind their first one; false where one of them has another. */
+INLINE int pool_places(const int64_t *index, idx left, __m512i first, int32_t w, __mmask16 *at) {
+    const __mmask8 high = (__mmask8)POOL_SOME(left < 16 ? left - 8 : 8);
+    const __m512i a = _mm512_maskz_loadu_epi64((__mmask8)POOL_SOME(left < 8 ? left : 8), index);
+    const __m512i b = _mm512_maskz_loadu_epi64(high, index + 8);
+    const __m256i top = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_or_si512(a, b), 32));
+    const __m512i places = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(a)), _mm512_cvtepi64_epi32(b), 1);
+    const __m512i from = _mm512_sub_epi32(places, first);
+    at[0] = _mm512_cmpeq_epi32_mask(from, _mm512_setzero_si512());
+    at[1] = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(1));
+    at[2] = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(w));
+    at[3] = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(w + 1));
+    const __mmask16 some = POOL_SOME(left);
+    return ((at[0] | at[1] | at[2] | at[3]) & some) == some && _mm256_testz_si256(top, top);
+}
+
+/* Numbers of 2 x 2 windows side by side, at their places in h x w floats, zeros elsewhere. False, with anything written,
+ * where a place is not one of its window. */
+static int K(spread_2x2)(const float *g, const int64_t *index, idx h, idx w, float *to) {
+    const __m512i low = POOL_PAIRS(0), high = POOL_PAIRS(8), even = POOL_INDEX(0, 2);
+    const idx wide = w / 2;
+    for (idx i = 0; i < h / 2; i++, g += wide, index += wide) {
+        float *a = to + 2 * i * w, *b = a + w;
+        if (w % 2) a[w - 1] = b[w - 1] = 0.0f;
+        for (idx j = 0; j < wide; j += 16) {
+            const idx left = wide - j;
+            const __m512i first = _mm512_add_epi32(even, _mm512_set1_epi32((int32_t)(2 * i * w + 2 * j)));
+            __mmask16 at[4];
+            if (!pool_places(index + j, left, first, (int32_t)w, at)) return 0;
+            const __m512 v = _mm512_maskz_loadu_ps(POOL_SOME(left), g + j);
+            const __m512 v0 = _mm512_maskz_mov_ps(at[0], v), v1 = _mm512_maskz_mov_ps(at[1], v);
+            const __m512 v2 = _mm512_maskz_mov_ps(at[2], v), v3 = _mm512_maskz_mov_ps(at[3], v);
+            const __mmask16 one = POOL_SOME(2 * left), two = POOL_SOME(2 * left - 16);
+            _mm512_mask_storeu_ps(a + 2 * j, one, _mm512_permutex2var_ps(v0, low, v1));
+            _mm512_mask_storeu_ps(b + 2 * j, one, _mm512_permutex2var_ps(v2, low, v3));
+            if (left <= 8) continue;
+            _mm512_mask_storeu_ps(a + 2 * j + 16, two, _mm512_permutex2var_ps(v0, high, v1));
+            _mm512_mask_storeu_ps(b + 2 * j + 16, two, _mm512_permutex2var_ps(v2, high, v3));
+        }
+    }
+    if (h % 2) memset(to + (h - 1) * w, 0, (size_t)w * 4);
+    return 1;
+}
+#undef POOL_INDEX
+#undef POOL_PAIRS
+#undef POOL_SOME
+#else
 /* A row of 2 x 2 windows by vectors of LANES results: the maxima of rows a and b, and their places in the plane, the first
  * at `at`. One candidate of each window after the other stands against the best so far; a NaN wins, the last one. The
  * last vector overlaps the one before. */
@@ -42,10 +137,6 @@ POOL_ROW(4, LIST(0, 2, 4, 6), LIST(1, 3, 5, 7))
 #if VL > 4
 POOL_ROW(8, LIST(0, 2, 4, 6, 8, 10, 12, 14), LIST(1, 3, 5, 7, 9, 11, 13, 15))
 #endif
-#if VL > 8
-POOL_ROW(16, LIST(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
-         LIST(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31))
-#endif
 #undef LIST
 
 /* Rows of h x w floats, `row` apart, to h/2 x w/2 maxima and their places. */
@@ -56,12 +147,6 @@ static void K(max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t 
         const int32_t at = (int32_t)(2 * i * w);
         float *to = y + i * wide;
         int64_t *where = index + i * wide;
-#if VL > 8
-        if (wide >= 16) {
-            RL_JOIN(K(pool_row), 16)(a, b, wide, at, (int32_t)w, to, where);
-            continue;
-        }
-#endif
 #if VL > 4
         if (wide >= 8) {
             RL_JOIN(K(pool_row), 8)(a, b, wide, at, (int32_t)w, to, where);
@@ -81,6 +166,8 @@ static void K(max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t 
         }
     }
 }
+
+#endif
 
 typedef int32_t vi_any __attribute__((vector_size(VL * 4), aligned(4), may_alias));
 

@@ -11,6 +11,7 @@
 #include "k_depth.h"
 #include "k_pool.h"
 #include "k_modulo.h"
+#include "k_gamma.h"
 #include "k_point.h"
 #include "k_active.h"
 #include "k_loss.h"
@@ -43,6 +44,9 @@ const Loops K(loops) = {
     .depth_spread = K(depth_spread),
     .depth_weight = K(depth_weight),
     .max_2x2 = K(max_2x2),
+#if defined(__x86_64__) && VL == 16
+    .spread_2x2 = K(spread_2x2),
+#endif
     .max_row = K(max_row),
     .add_row = K(add_row),
     .relu = K(relu),
@@ -50,6 +54,8 @@ const Loops K(loops) = {
     .unary = K(unary),
     .binary = K(binary),
     .binary_scalar = K(binary_scalar),
+    .whole_divide = K(whole_divide),
+    .log_gamma = K(log_gamma),
     .unary_grad = K(unary_grad),
     .active = K(active),
     .active_grad = K(active_grad),

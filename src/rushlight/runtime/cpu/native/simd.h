@@ -81,6 +81,44 @@ INLINE float total(vf v) {
 #endif
 }
 
+/* The sums of four vectors, side by side: a tree of shuffles for all of them costs a third of four sums. */
+INLINE v4 totals(vf a, vf b, vf c, vf d) {
+#if VL == 4
+#define PAIRS_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define PAIRS_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define HALVES_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define HALVES_HIGH(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#elif VL == 8
+#define PAIRS_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define PAIRS_HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define HALVES_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define HALVES_HIGH(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#else
+#define PAIRS_LOW(a, b) \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define PAIRS_HIGH(a, b) \
+    __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define HALVES_LOW(a, b) \
+    __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define HALVES_HIGH(a, b) \
+    __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#endif
+    const vf ab = PAIRS_LOW(a, b) + PAIRS_HIGH(a, b), cd = PAIRS_LOW(c, d) + PAIRS_HIGH(c, d);
+    const vf all = HALVES_LOW(ab, cd) + HALVES_HIGH(ab, cd); /* four sums in each quarter */
+#if VL == 4
+    return all;
+#elif VL == 8
+    return __builtin_shufflevector(all, all, 0, 1, 2, 3) + __builtin_shufflevector(all, all, 4, 5, 6, 7);
+#else
+    return (__builtin_shufflevector(all, all, 0, 1, 2, 3) + __builtin_shufflevector(all, all, 4, 5, 6, 7)) +
+           (__builtin_shufflevector(all, all, 8, 9, 10, 11) + __builtin_shufflevector(all, all, 12, 13, 14, 15));
+#endif
+#undef PAIRS_LOW
+#undef PAIRS_HIGH
+#undef HALVES_LOW
+#undef HALVES_HIGH
+}
+
 /* Four rows of four, `from` apart, written as columns, `to` apart. */
 INLINE void square(const float *src, idx from, float *dst, idx to) {
     const v4 r0 = *(const v4_any *)src, r1 = *(const v4_any *)(src + from);

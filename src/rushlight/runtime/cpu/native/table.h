@@ -74,6 +74,7 @@ typedef struct {
     void (*depth_weight)(const Depth *, const float *x, const float *g, float *sums);
     /* pool.h */
     void (*max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index);
+    int (*spread_2x2)(const float *g, const int64_t *index, idx h, idx w, float *to); /* or NULL */
     void (*max_row)(const float *x, idx n, idx step, int32_t at, float *best, int32_t *index);
     void (*add_row)(const float *x, idx n, idx step, float *sums);
     /* point.h: f over n floats; y may be x */
@@ -82,6 +83,9 @@ typedef struct {
     void (*unary)(int which, const float *x, float *y, idx n);
     void (*binary)(int which, const float *x, const float *y, float *out, idx n);
     void (*binary_scalar)(int which, const float *x, float y, float *out, idx n);
+    /* modulo.h, gamma.h: whole numbers, a step of 0 for one again and again; numbers above 0 */
+    void (*whole_divide)(int which, const int64_t *x, idx x_step, const int64_t *y, idx y_step, int64_t *out, idx n);
+    void (*log_gamma)(const float *x, float *out, idx n);
     void (*unary_grad)(int which, const float *g, const float *x, float *out, idx n);
     void (*active)(int which, const float *h, const float *x, float *y, idx n);
     void (*active_grad)(int which, const float *h, const float *g, const float *x, float *out, idx n);
