@@ -12,16 +12,22 @@ static const double K(gamma_terms)[] = {
 #define GAMMA_TERMS 27
 #define GAMMA_FAR 8.5 /* from here on Stirling's series */
 
+#define LANES64(i) for (idx i = 0; i < 64; i++) /* short loops one after the other: compilers make vectors of each */
+
 /* The natural logarithm of normal positive doubles to 1e-11 of it, also beside 1. */
 static void K(long_logs)(const double *x, double *out) {
-    for (idx i = 0; i < 64; i++) {
-        union { double value; uint64_t bits; } m = {x[i]}, e;
-        e.bits = (m.bits >> 52) | 0x4330000000000000u; /* 2^52 and the exponent */
-        m.bits = (m.bits & 0x000fffffffffffffu) | 0x3ff0000000000000u;
-        const double high = m.value > 1.4142135623730951 ? 1.0 : 0.0, near = m.value > 1.4142135623730951 ? 0.5 * m.value : m.value;
+    uint64_t bits[64], high[64];
+    double m[64], e[64];
+    memcpy(bits, x, sizeof bits);
+    LANES64(i) high[i] = (bits[i] >> 52) | 0x4330000000000000u; /* 2^52 and the exponent */
+    LANES64(i) bits[i] = (bits[i] & 0x000fffffffffffffu) | 0x3ff0000000000000u;
+    memcpy(m, bits, sizeof m);
+    memcpy(e, high, sizeof e);
+    LANES64(i) {
+        const double large = m[i] > 1.4142135623730951 ? 1.0 : 0.0, near = m[i] - 0.5 * large * m[i];
         const double s = (near - 1.0) / (near + 1.0), q = s * s;
         const double series = 1.0 + q * (1.0 / 3 + q * (1.0 / 5 + q * (1.0 / 7 + q * (1.0 / 9 + q * (1.0 / 11 + q * (1.0 / 13 + q * (1.0 / 15)))))));
-        out[i] = (e.value - 0x1p52 - 1023.0 + high) * 0.69314718055994531 + 2.0 * s * series;
+        out[i] = (e[i] - 0x1p52 - 1023.0 + large) * 0.69314718055994531 + 2.0 * s * series;
     }
 }
 
@@ -29,31 +35,38 @@ static void K(long_logs)(const double *x, double *out) {
 static void K(log_gamma)(const float *xs, float *out, idx n) {
     for (idx from = 0; from < n; from += 64) {
         float x[64], r[64];
-        double of[64], t[64], logs[64];
+        double v[64], d[64], product[64], of[64], t[64], sum[64], logs[64];
         const idx m = n - from < 64 ? n - from : 64;
-        for (idx i = 0; i < 64; i++) x[i] = 1.0f;
+        LANES64(i) x[i] = 1.0f;
         memcpy(x, xs + from, (size_t)m * 4);
-        for (idx i = 0; i < 64; i++) {
-            const double v = x[i] > 0.0f ? (double)x[i] : 1.0;
-            double d = v, product = 1.0;
-            for (int k = 0; k < 7; k++) {
-                const double up = d > 1.5 ? 1.0 : 0.0;
-                d -= up;
-                product *= up > 0.0 ? d : 1.0;
+        LANES64(i) x[i] = x[i] > 0.0f ? x[i] : 1.0f;
+        LANES64(i) v[i] = (double)x[i];
+        memcpy(d, v, sizeof d);
+        LANES64(i) product[i] = 1.0;
+        for (int k = 0; k < 7; k++)
+            LANES64(i) {
+                const double up = d[i] > 1.5 ? 1.0 : 0.0;
+                d[i] -= up;
+                product[i] *= 1.0 + up * (d[i] - 1.0);
             }
-            of[i] = v < 0.5 || v >= GAMMA_FAR ? v : product;
-            t[i] = v >= GAMMA_FAR ? 0.0 : v < 0.5 ? v : d - 1.0;
-        }
+        LANES64(i) of[i] = v[i] < 0.5 ? v[i] : product[i];
+        LANES64(i) of[i] = v[i] < GAMMA_FAR ? of[i] : v[i];
+        LANES64(i) t[i] = v[i] < 0.5 ? v[i] : d[i] - 1.0;
+        LANES64(i) t[i] = v[i] < GAMMA_FAR ? t[i] : 0.0;
         K(long_logs)(of, logs);
-        for (idx i = 0; i < 64; i++) {
-            const double v = x[i] > 0.0f ? (double)x[i] : 1.0, part = 1.0 / v, q = part * part;
-            double sum = K(gamma_terms)[GAMMA_TERMS - 1];
-            for (int k = GAMMA_TERMS - 2; k >= 0; k--) sum = sum * t[i] + K(gamma_terms)[k];
-            const double close = sum * t[i] + (v < 0.5 ? -logs[i] : logs[i]);
-            const double series = part * (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680))));
-            const double far = (v - 0.5) * logs[i] - v + 0.91893853320467274 + series;
-            r[i] = (float)(v < GAMMA_FAR ? close : far);
+        LANES64(i) sum[i] = K(gamma_terms)[GAMMA_TERMS - 1];
+        for (int k = GAMMA_TERMS - 2; k >= 0; k--) {
+            const double term = K(gamma_terms)[k];
+            LANES64(i) sum[i] = sum[i] * t[i] + term;
         }
+        LANES64(i) {
+            const double part = 1.0 / v[i], q = part * part, sign = v[i] < 0.5 ? -1.0 : 1.0;
+            const double series = part * (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680))));
+            const double far = (v[i] - 0.5) * logs[i] - v[i] + 0.91893853320467274 + series;
+            d[i] = far, sum[i] = sum[i] * t[i] + sign * logs[i];
+        }
+        LANES64(i) sum[i] = v[i] < GAMMA_FAR ? sum[i] : d[i];
+        LANES64(i) r[i] = (float)sum[i];
         memcpy(out + from, r, (size_t)m * 4);
     }
 }
