@@ -62,6 +62,31 @@ template <class V> V __shfl_sync(unsigned, V v, int from, int width = 32) {
     return of_thread(v, me / width * width + from % width);
 }
 
+// A tensor core's product of 16 x 8 by 8 x 8 numbers, whose last 13 bits it does not see, as mma.m16n8k8 shares them out.
+static float operands[1024][6];
+inline void multiply_tf32(float* c, float a0, float a1, float a2, float a3, float b0, float b1) {
+    const float given[6] = {a0, a1, a2, a3, b0, b1};
+    for (int i = 0; i < 6; i++) {
+        unsigned bits;
+        memcpy(&bits, &given[i], sizeof bits);
+        bits &= ~0x1fffu;
+        memcpy(&operands[me][i], &bits, sizeof bits);
+    }
+    __syncwarp();
+    const unsigned first = me / 32 * 32, lane = me % 32;
+    for (int i = 0; i < 4; i++) {
+        const unsigned row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+        for (unsigned k = 0; k < 8; k++)
+            c[i] += operands[first + row % 8 * 4 + k % 4][row / 8 + 2 * (k / 4)] * operands[first + column * 4 + k % 4][4 + k / 4];
+    }
+    __syncwarp();
+}
+inline unsigned to_tf32(float v) {  // to the nearest, ties away from zero
+    unsigned bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu;
+}
+
 template <class R, class V> R reinterpret(V v) {
     R r;
     memcpy(&r, &v, sizeof r);

@@ -27,6 +27,12 @@ def test_layers_on_the_emulated_gpu_equal_the_cpus() -> None:
 
 
 @needs_compiler
+def test_attention_by_one_kernel_equals_products() -> None:
+    """Exact products and those of tensor cores: tiles, groups of heads, causal, bias, and dropout that draws the same."""
+    runs_on_the_emulated_gpu("emulated_flash.py")
+
+
+@needs_compiler
 def test_linear_layers_over_any_dims_equal_the_cpus() -> None:
     """How cuBLASLt is told where operands lie: steps between rows, copies of what it cannot read, bias and its sums."""
     runs_on_the_emulated_gpu("emulated_linear.py")

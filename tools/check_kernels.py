@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -88,6 +89,8 @@ def file_sources(few: bool) -> dict[str, str]:
             if d != "float64":
                 rows = (folder / "attention.cu").read_text()
                 sources[f"attention-{d}"] = sources[f"random-{d}"] + rows
+            if d == "float32":
+                sources |= flash_sources(sources[f"random-{d}"], few)
             sources[f"scaling-{d}"] = head + (folder / "scaling.cu").read_text()
         if kind != "c":
             order = (folder / "sorting.cu").read_text()
@@ -96,6 +99,23 @@ def file_sources(few: bool) -> dict[str, str]:
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
         atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""
         sources[f"indexing-{d}"] = f"{head}typedef i64 X;\n#define N 3\n{atomic}{own}"
+    return sources
+
+
+def flash_sources(draws: str, few: bool) -> dict[str, str]:
+    """Attention's own kernels for float32: with and without tensor cores, dropout and a bias."""
+    folder, sources = FOLDER / "kernels", {}
+    common = (folder / "flash.cu").read_text()
+    forms = [(32, 2, 1), (128, 1, 0)] if few else [(w, t, a) for w, t in ((32, 2), (64, 2), (128, 1)) for a in range(t)]  # fmt: skip
+    for name in ("flash_forward", "flash_queries", "flash_keys"):
+        for (wide, tiles, everything), tf32 in itertools.product(forms, (0, 1)):
+            constants = {
+                "WIDTH": wide, "VALUES": wide, "TILES": tiles, "WARPS": 4, "STEP": 32, "BLOCKS": 1, "TF32": tf32,
+                "DROP": tf32, "BIAS": 1 - tf32, "ALL": everything,
+            }  # fmt: skip
+            lines = "".join(f"#define {k} {v}\n" for k, v in constants.items())
+            label = f"{name}-{wide}-{tf32}-{everything}"
+            sources[label] = lines + draws + common + (folder / f"{name}.cu").read_text()
     return sources
 
 

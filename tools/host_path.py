@@ -155,6 +155,7 @@ def no_driver() -> None:
         "memcpyAsync": _copy,
         "memsetAsync": count,
         "pointerGetAttributes": lambda p: SimpleNamespace(type=0),
+        "deviceGetAttribute": lambda attribute, i: 227 << 10,  # of shared memory
         "getDeviceProperties": lambda i: {"name": b"no GPU", "multiProcessorCount": 132},
     }
     for name, answer in answers.items():

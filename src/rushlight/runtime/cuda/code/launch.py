@@ -66,6 +66,9 @@ gathered: Callable[..., Any] = _gathered if _native is None else _native.gathere
 # Whether the arrays of a call, n gradients apart, are those of an earlier one.
 are_again: Callable[..., bool] = _are_again if _native is None else _native.are_again
 
+_PLAIN_SHARED = 48 << 10
+_SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+
 _base_new: Any = cupy.ndarray.__mro__[1].__new__
 _in_c = False
 
@@ -202,6 +205,11 @@ class Launch:
         except driver.CUDADriverError as error:
             raise explained(error) from None
         self.free.append(room)
+
+    def allow(self, shared: int) -> None:
+        """Let blocks have so many bytes of dynamic shared memory; more than 48 KiB have to be asked for."""
+        if shared > _PLAIN_SHARED:
+            driver.funcSetAttribute(self.function, _SHARED_LIMIT, shared)
 
     def fixed(
         self, grid: tuple, block: tuple, shared: int, head: int, *constants: int | float

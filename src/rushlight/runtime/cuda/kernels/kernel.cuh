@@ -19,3 +19,24 @@ __device__ __forceinline__ void depend() {
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
+
+// Copies N bytes (4, 8 or 16) to shared memory without waiting, or zeros where not `live`: ptxas likes to put a load
+// next to its use, where the thread then waits. `sent` closes a group, `arrived` waits for all but some groups.
+template <int N> __device__ __forceinline__ void bring(void* to, const void* from, bool live) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+                 "l"(from), "n"(N), "r"(live ? N : 0) : "memory");
+#else
+    for (int i = 0; i < N / 4; i++) ((int*)to)[i] = live ? ((const int*)from)[i] : 0;
+#endif
+}
+__device__ __forceinline__ void sent() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int GROUPS> __device__ __forceinline__ void arrived() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS) : "memory");
+#endif
+}

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
-_PLAIN_SHARED = 48 << 10  # more has to be asked for
-_SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 _FORWARD = ("P", "P", "P", "P", "P", "P", "i", "4q")
 _WEIGHT = ("P", "P", "P", "P", "P", "P", "P", "i")
@@ -43,11 +41,6 @@ def _window(window: tuple[int, int] | None) -> dict[str, int]:
 def _copies(char: str) -> dict[str, int]:
     """Images of floats are copied to shared memory while the threads compute."""
     return {"ASYNC": 1} if char == "f" and int(arch()[3:]) >= 80 else {}
-
-
-def _allow(launch: Launch, shared: int) -> None:
-    if shared > _PLAIN_SHARED:
-        driver.funcSetAttribute(launch.function, _SHARED_LIMIT, shared)
 
 
 def _resident(launch: Launch, threads: int, shared: int) -> int:
@@ -87,7 +80,7 @@ class Forward:
             "POOL": int(self.pooled), "RELU": int(relu), **_copies(char),
         }  # fmt: skip
         launch = load("conv_small.cu", "conv_small", _FORWARD, char, **constants)
-        _allow(launch, cut.shared)
+        launch.allow(cut.shared)
         steps = [s // x.itemsize for s in x.strides]
         results = (Result(4, self.result, x.dtype), Result(5, self.result, np.uint8))
         self.go = launch.prepared(
@@ -145,7 +138,7 @@ class Weight:
         block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
         made = {**made, **tile, **_copies(char)}
         launch = load("conv_small_taps.cu", "conv_small_taps", _WEIGHT, char, **made)
-        _allow(launch, shared)
+        launch.allow(shared)
         self._prepare(launch, (pairs, groups, 1), block, shared)
         return True
 
@@ -166,7 +159,7 @@ class Weight:
         threads, shared = tile.pop("threads"), tile.pop("shared")
         made = {**made, **tile, **_copies(char)}
         launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **made)
-        _allow(launch, shared)
+        launch.allow(shared)
         stay = min(_resident(launch, threads, shared), PARTIALS // count)
         across = min(shape.images, max(1, stay // tile["YB"]))
         blocks = across * tile["YB"]

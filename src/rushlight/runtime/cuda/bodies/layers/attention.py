@@ -22,6 +22,7 @@ from ...library.cudnn import Plan, build_first, frontend, handle, refusals, vers
 from ..draws import draw_key
 from ..fills import copied, row_major
 from . import attention_products as products
+from . import flash
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -283,7 +284,29 @@ def _by_products(
 ) -> Any:
     if not products.takes(q):
         return NotImplemented
-    return products.attend(q, k, v, bias, causal, scale, 0.0)[:2]
+    return _by_our_kernels(q, k, v, bias, causal, scale, 0.0)[:2]
+
+
+def _by_our_kernels(
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
+) -> tuple:  # fmt: skip
+    """The result, the stats, and the key of what was dropped: by one kernel where it takes them, else by products."""
+    if flash.takes(q, v):
+        return flash.attend(q, k, v, bias, _alike(q, v.shape[-1]), causal, scale, p)
+    return products.attend(q, k, v, bias, causal, scale, p)
+
+
+def _back_by_our_kernels(
+    arrays: tuple, key: DeviceArray | None, causal: bool, scale: float, p: float
+) -> tuple:
+    """The gradients of q, k and v in the same way; both draw the same again."""
+    gy, q, k, v, bias, out, stats = arrays
+    if flash.takes(q, v):
+        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+        return flash.differentiate(
+            gy, q, k, v, bias, out, stats, key, grads, causal, scale, p
+        )  # fmt: skip
+    return products.differentiate(gy, q, k, v, bias, stats, key, causal, scale, p)
 
 
 def attention_grad(
@@ -304,7 +327,7 @@ def attention_grad(
         found = _differentiate((gy, q, k, v, None, out, stats), grads, causal, scale)
         if found is not NotImplemented:
             return found
-    return products.differentiate(gy, q, k, v, None, stats, None, causal, scale, 0.0)
+    return _back_by_our_kernels((gy, q, k, v, None, out, stats), None, causal, scale, 0.0)
 
 
 kernel_for("cuda", "attention_grad")(keyed(attention_grad, _prepared_grad, None, _WATCHED))
@@ -385,7 +408,7 @@ def masked_attention(
     found = _masked_by_cudnn(q, k, v, bias, causal, scale, p) if _takes(q, k, v) else None
     if found is not None:
         return found
-    out, stats, key = products.attend(q, k, v, bias, causal, scale, p)
+    out, stats, key = _by_our_kernels(q, k, v, bias, causal, scale, p)
     return out, stats, cupy.ndarray((0,), q.dtype) if key is None else key
 
 
@@ -424,4 +447,4 @@ def masked_attention_grad(
     if p and cudnn_drew:
         raise RuntimeError("cuDNN cannot draw this attention's dropout again for its gradient")
     key = kept if p else None
-    return products.differentiate(gy, q, k, v, bias, stats, key, causal, scale, p)
+    return _back_by_our_kernels((gy, q, k, v, bias, out, stats), key, causal, scale, p)

@@ -1,0 +1,235 @@
+"""Attention in float32 on the GPU by kernels of our own that never write a score to memory.
+
+Forward and backward walk over tiles of keys (or queries) in shared memory. Scores are made again on the way back
+from one number for each query. Products are those of tensor cores (TF32) where that precision is allowed.
+Nothing is added up by atomic operations: the same arrays give the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from .....base.bounded import Bounded
+from .....base.config import settings
+from ...code.compile import Launch, arch, kernel, source
+from ...code.sources import device
+from ..draws import draw_key
+from ..fills import copied
+from ..stream import text_for
+
+if TYPE_CHECKING:
+    from .....base.protocols import DeviceArray
+
+ENABLED = False  # until it was seen right on a GPU
+_ALL_WIDEST = 64  # numbers of a head whose gradients one kernel makes
+_WIDE = np.dtype(np.float32)
+_SIZES = ("8i", "2q", "f", "f")
+_FORMATS = {
+    "flash_forward": ("P",) * 7 + ("3q",) * 4 + _SIZES,
+    "flash_queries": ("P",) * 10 + ("3q",) * 6 + _SIZES,
+    "flash_keys": ("P",) * 12 + ("3q",) * 8 + _SIZES,
+}
+_OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
+
+
+class Cut(NamedTuple):
+    """How a kernel shares its work: tiles of 16 rows of a warp, warps, columns of a step, blocks a multiprocessor has at once."""
+
+    tiles: int
+    warps: int
+    step: int
+    blocks: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return 16 * self.tiles * self.warps
+
+
+# By kernel, precision (tensor cores or not) and the wider head.
+CUTS = {
+    ("flash_forward", 1, 32): Cut(2, 4, 32, 4), ("flash_forward", 0, 32): Cut(2, 4, 32, 3),
+    ("flash_forward", 1, 64): Cut(2, 4, 32, 2), ("flash_forward", 0, 64): Cut(2, 4, 32, 2),
+    ("flash_forward", 1, 128): Cut(1, 4, 32, 2), ("flash_forward", 0, 128): Cut(1, 4, 32, 2),
+    ("flash_queries", 1, 32): Cut(2, 4, 32, 2), ("flash_queries", 0, 32): Cut(2, 4, 32, 2),
+    ("flash_queries", 1, 64): Cut(1, 4, 32, 3), ("flash_queries", 0, 64): Cut(1, 4, 32, 2),
+    ("flash_queries", 1, 128): Cut(1, 4, 16, 2), ("flash_queries", 0, 128): Cut(1, 4, 16, 2),
+    ("flash_keys", 1, 32): Cut(2, 4, 32, 2), ("flash_keys", 0, 32): Cut(2, 4, 32, 2),
+    ("flash_keys", 1, 64): Cut(2, 4, 16, 2), ("flash_keys", 0, 64): Cut(2, 4, 16, 2),
+    ("flash_keys", 1, 128): Cut(1, 4, 16, 2), ("flash_keys", 0, 128): Cut(1, 4, 16, 2),
+    ("all", 1, 32): Cut(2, 4, 32, 2), ("all", 0, 32): Cut(2, 4, 32, 2),
+    ("all", 1, 64): Cut(2, 4, 32, 2), ("all", 0, 64): Cut(2, 4, 32, 2),
+}  # fmt: skip
+
+
+class _Gpu(NamedTuple):
+    """What of a GPU decides about kernels."""
+
+    shared: int  # bytes that a block may have
+    has_tf32: bool
+
+    def widest(self, precision: int) -> int:
+        """The widest head of which every kernel's block has room in shared memory."""
+        names = ("flash_forward", "flash_queries", "flash_keys")
+        for wide in (128, 64, 32):
+            if all(_shared(n, CUTS[n, precision, wide], wide, wide) <= self.shared for n in names):
+                return wide
+        return 0
+
+
+_gpus: dict[int, _Gpu] = {}  # by number
+
+
+def _gpu() -> _Gpu:
+    index = device()
+    found = _gpus.get(index)
+    if found is None:
+        shared = int(runtime.deviceGetAttribute(_OPTIN, index))
+        found = _gpus[index] = _Gpu(shared, int(arch()[3:]) >= 80)
+    return found
+
+
+def takes(q: DeviceArray, v: DeviceArray) -> bool:
+    """Whether the kernels can compute this attention."""
+    if not ENABLED or q.dtype != _WIDE:
+        return False
+    width, values = q.shape[-1], v.shape[-1]
+    if width % 4 or values % 4 or not width or not values:  # rows begin at multiples of 16 bytes
+        return False
+    return max(width, values) <= _gpu().widest(_precision())
+
+
+def _precision() -> int:
+    """1 where products may be those of tensor cores, as `products` decides."""
+    return int(settings.float32_matmul_precision != "highest" and _gpu().has_tf32)
+
+
+def _padded(width: int) -> int:
+    return 32 if width <= 32 else 64 if width <= 64 else 128
+
+
+def _shared(name: str, cut: Cut, width: int, values: int, everything: bool = False) -> int:
+    """Bytes of shared memory of a block."""
+    both, steps = width + values, 2 * cut.step
+    numbers = {
+        "flash_forward": cut.rows * width + steps * both,
+        "flash_queries": cut.rows * both + steps * both,
+        "flash_keys": cut.rows * both + steps * both + 2 * steps,
+    }[name]
+    if everything:
+        numbers += steps * values + cut.step * cut.rows
+    return 4 * numbers
+
+
+def _launch(name: str, cut: Cut, widths: tuple[int, int], drops: bool, biased: bool, **more: int) -> Launch:  # fmt: skip
+    constants = {
+        "WIDTH": widths[0], "VALUES": widths[1], "TILES": cut.tiles, "WARPS": cut.warps, "STEP": cut.step,
+        "BLOCKS": cut.blocks, "TF32": _precision(), "DROP": int(drops), "BIAS": int(biased), **more,
+    }  # fmt: skip
+    options = tuple([f"-D{key}={value}" for key, value in constants.items()])
+    text = text_for("float32") + source("flash.cu") + source(f"{name}.cu")
+    launch = kernel(text, name, _FORMATS[name], options)
+    launch.allow(_shared(name, cut, *widths, bool(more.get("ALL"))))
+    return launch
+
+
+def lies(a: DeviceArray) -> Any:
+    """The array with its last dim dense and its rows at multiples of 16 bytes, as the kernels read it."""
+    s0, s1, s2, last = a.strides
+    if last != a.itemsize or (a.data.ptr | s0 | s1 | s2) & 15:
+        return copied(a)
+    return a
+
+
+def _steps(a: DeviceArray) -> tuple[int, ...]:
+    return tuple([s // 4 for s in a.strides[:3]])
+
+
+class _Call(NamedTuple):
+    """What of a call is the same for all kernels."""
+
+    widths: tuple[int, int]  # as the kernels have them
+    sizes: tuple  # the last parameters
+    drops: bool
+    biased: bool
+    wide: int
+
+
+def _call(
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
+) -> _Call:  # fmt: skip
+    batch, heads, queries, width = q.shape
+    values = v.shape[3]
+    by_head = queries if bias is not None and bias.shape[1] > 1 else 0
+    by_batch = bias.shape[1] * queries if bias is not None and bias.shape[0] > 1 else 0
+    numbers = (queries, k.shape[2], heads, heads // k.shape[1], width, values, int(causal), batch)
+    widths = (_padded(width), _padded(values))
+    sizes = (*numbers, by_batch, by_head, scale, 1.0 - p)
+    return _Call(widths, sizes, p > 0, bias is not None, max(widths))
+
+
+_calls: dict[tuple, Any] = Bounded(1024)  # launches with all but addresses
+
+
+def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid: tuple, kind: str = "") -> None:  # fmt: skip
+    """Launch a kernel over blocks of `blocks_of` rows of each of `across` heads; `laid` are the arrays whose strides it wants."""
+    strides = tuple([a.strides for a in laid])
+    key = (name, kind, call, strides, _precision(), device())
+    found = _calls.get(key)
+    if found is None:
+        cut = CUTS[kind or name, _precision(), call.wide]
+        more = {"ALL": int(kind == "all")} if name == "flash_keys" else {}
+        launch = _launch(name, cut, call.widths, call.drops, call.biased, **more)
+        steps = [s for a in laid for s in _steps(a)]
+        found = _calls[key] = launch.fixed(
+            (-(-blocks_of // cut.rows) * across, 1, 1), (32 * cut.warps, 1, 1),
+            _shared(name, cut, *call.widths, kind == "all"), len(arrays), *steps, *call.sizes,
+        )  # fmt: skip
+    found(*arrays)
+
+
+def attend(
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, out: Any, causal: bool, scale: float, p: float
+) -> tuple:  # fmt: skip
+    """Write the result to `out`; the answer is it, the stats, and the key of what was dropped (None without dropout)."""
+    q, k, v = lies(q), lies(k), lies(v)
+    call = _call(q, k, v, bias, causal, scale, p)
+    batch, heads, queries, _ = q.shape
+    stats = cupy.ndarray((batch, heads, queries, 1), _WIDE)
+    key = draw_key(q, 3) if p else None
+    arrays = (q, k, v, out, stats, bias, key)
+    _go("flash_forward", arrays, call, queries, batch * heads, (q, k, v, out))
+    return out, stats, key
+
+
+def differentiate(
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, out: DeviceArray,
+    stats: DeviceArray, key: DeviceArray | None, grads: tuple, causal: bool, scale: float, p: float,
+) -> tuple:  # fmt: skip
+    """Write the gradients of q, k and v to `grads`."""
+    gy, q, k, v, out = [lies(a) for a in (gy, q, k, v, out)]
+    stats = stats if stats._c_contiguous else copied(stats)
+    call = _call(q, k, v, bias, causal, scale, p)
+    batch, heads, queries, _ = q.shape
+    groups, n = k.shape[1:3]
+    inputs, laid = (gy, q, k, v, out, stats, bias, key), (gy, q, k, v, out)
+    if is_all(call, n):
+        arrays = (*inputs, None, *grads)
+        _go("flash_keys", arrays, call, n, batch * groups, (*laid, *grads), "all")
+        return grads
+    slope = cupy.ndarray((batch, heads, queries), _WIDE)
+    _go("flash_queries", (*inputs, grads[0], slope), call, queries, batch * heads, (*laid, grads[0]))  # fmt: skip
+    _go("flash_keys", (*inputs, slope, *grads), call, n, batch * groups, (*laid, *grads))
+    return grads
+
+
+def is_all(call: _Call, n: int) -> bool:
+    """Whether one kernel makes all the gradients: a block has room for all keys of a head."""
+    if call.wide > _ALL_WIDEST:
+        return False
+    cut = CUTS["all", _precision(), call.wide]
+    return n <= cut.rows and _shared("flash_keys", cut, *call.widths, True) <= _gpu().shared

@@ -1,0 +1,91 @@
+"""Attention's own kernels for float32 on the emulated GPU beside products; run by test_emulated_gpu.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import cupy
+import emulated_capture
+import numpy as np
+
+import rushlight as rl
+from emulated_dropout import Device, write_state
+from emulated_layers import product
+from rushlight.base.config import settings
+
+# batch, heads, heads of keys, queries, keys, numbers of a head and of a value; bias (its batch and heads), causal, dropout
+FORMS = (
+    ((1, 2, 2, 33, 127, 32, 32), None, False, 0.25),
+    ((2, 2, 1, 7, 33, 8, 12), (2, 1), False, 0.0),
+    ((1, 4, 2, 130, 129, 20, 32), None, True, 0.1),
+    ((1, 1, 1, 1, 1, 4, 4), None, False, 0.0),
+    ((1, 2, 1, 17, 129, 40, 64), (1, 2), False, 0.1),
+    ((1, 1, 1, 70, 9, 128, 68), None, True, 0.5),
+)
+
+
+def to_device(a: np.ndarray, turned: bool = False) -> Any:
+    """The array on the emulated GPU, [batch, places, heads, numbers] in memory where it is `turned`."""
+    order = (0, 2, 1, 3) if turned else (0, 1, 2, 3)
+    made = cupy.ndarray(tuple([a.shape[i] for i in order]), a.dtype).transpose(order)
+    emulated_capture.on_host(made)[...] = a
+    return made
+
+
+def both_ways(form: tuple, rng: np.random.Generator, flash: Any, products: Any, alike: Any) -> list:
+    """Result, stats and gradients by one kernel and by products that drop the same weights."""
+    (batch, heads, groups, queries, n, size, values), biased, causal, p = form
+    shapes = [(batch, heads, queries, size), (batch, groups, n, size), (batch, groups, n, values)]
+    shapes.append((batch, heads, queries, values))
+    q, k, v, gy = [
+        to_device(rng.standard_normal(s).astype(np.float32), i % 2 == 0) for i, s in enumerate(shapes)
+    ]  # fmt: skip
+    bias = None
+    if biased:
+        numbers = rng.standard_normal((*biased, queries, n))
+        numbers[..., 0, :] = -1e38  # a query that sees nothing: its result is overwritten
+        emulated_capture.on_host(gy)[:, :, 0] = 0
+        bias = to_device(np.where(rng.random(numbers.shape) < 0.3, -1e38, numbers).astype(np.float32))  # fmt: skip
+    how = (causal, size**-0.5, p)
+    out, stats, key = flash.attend(q, k, v, bias, alike(q, values), *how)
+    products.draw_key = lambda *_: key
+    want, total, _ = products.attend(q, k, v, bias, *how)
+    grads = tuple([alike(a, a.shape[-1]) for a in (q, k, v)])
+    made = flash.differentiate(gy, q, k, v, bias, out, stats, key, grads, *how)
+    slopes = products.differentiate(gy, q, k, v, bias, total, key, *how)
+    pairs = zip((out, stats, *made), (want, total, *slopes))
+    return [[emulated_capture.on_host(a).copy() for a in pair] for pair in pairs]
+
+
+def main() -> None:
+    emulated_capture.install()
+    from rushlight.runtime.cuda.bodies import products as plain
+    from rushlight.runtime.cuda.bodies.layers import attention, flash
+    from rushlight.runtime.cuda.bodies.layers import attention_products as products
+    from rushlight.runtime.cuda.bodies.stream import Stream
+
+    products.product = plain.product = product
+    cupy.cuda.Device, Stream._write = Device, write_state
+    rl.manual_seed(3)
+    rng = np.random.default_rng(0)
+    chosen = [int(a) for a in sys.argv[1:]]
+    for precision, close in (("highest", 2e-5), ("high", 4e-3)):
+        settings.float32_matmul_precision = precision
+        flash._gpus[0] = flash._Gpu(227 << 10, True)
+        for i, form in enumerate(FORMS):
+            if chosen and i not in chosen:
+                continue
+            found = both_ways(form, rng, flash, products, attention._alike)
+            far = [float(np.abs(a - b).max() / (1 + np.abs(b).max())) for a, b in found]
+            assert max(far) < close, (precision, form, far)
+            if chosen:
+                print(precision, form, [f"{x:.1e}" for x in far])
+    print("equal")
+
+
+if __name__ == "__main__":
+    main()
