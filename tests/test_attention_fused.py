@@ -127,6 +127,44 @@ def test_dropout_is_drawn_again_on_the_way_back(device: str, masked: bool) -> No
     assert (again > 0)[possible].ne(kept[possible]).any()  # another call draws anew
 
 
+@pytest.mark.parametrize("precision", ["highest", "high"])
+@pytest.mark.parametrize(
+    ("heads", "groups", "queries", "keys", "size", "values", "kind"),
+    [
+        (4, 2, 33, 127, 32, 32, "causal"), (2, 2, 129, 130, 40, 64, "causal"), (4, 1, 7, 129, 8, 12, "mask"),
+        (2, 2, 1, 1, 4, 4, ""), (2, 1, 70, 300, 128, 68, "mask"), (2, 2, 9, 5, 5, 7, ""),
+    ],
+)  # fmt: skip
+def test_float32_of_any_size_equals_the_hosts_products(
+    device: str, heads: int, groups: int, queries: int, keys: int, size: int, values: int,
+    kind: str, precision: str,
+) -> None:  # fmt: skip
+    """Heads that lie beside each other in memory, fewer of keys than of queries, and lengths that no tile has."""
+    rng = np.random.default_rng(7)
+    shapes = ((queries, heads, size), (keys, groups, size), (keys, groups, values))
+    arrays = [rng.standard_normal((2, *s)).astype(np.float32) for s in shapes]
+    mask = rng.random((2, 1, queries, keys)) < 0.7 if kind == "mask" else None
+    before = rl.get_float32_matmul_precision()
+    found = []
+    for on in (device, "cpu"):
+        given = [rl.tensor(a).to(on).requires_grad_() for a in arrays]
+        q, k, v = [t.transpose(1, 2) for t in given]
+        seen = None if mask is None else rl.tensor(mask).to(on)
+        rl.set_float32_matmul_precision(precision if on == device else "highest")
+        try:
+            with sdpa_kernel(SDPBackend.MATH) if on == "cpu" else nullcontext():
+                out = F.scaled_dot_product_attention(
+                    q, k, v, seen, is_causal=kind == "causal", enable_gqa=heads != groups
+                )
+            out.pow(2).sum().backward()
+        finally:
+            rl.set_float32_matmul_precision(before)
+        found.append([t.detach().cpu().numpy() for t in (out, *[t.grad for t in given])])
+    close = 2e-5 if precision == "highest" else 4e-3
+    for mine, want in zip(*found):
+        np.testing.assert_allclose(mine, want, atol=close * (1 + np.abs(want).max()))
+
+
 def test_derivatives_of_masked_attention() -> None:
     rng = np.random.default_rng(1)
     shapes = ((1, 2, 3, 4), (1, 1, 4, 4), (1, 1, 4, 4))
