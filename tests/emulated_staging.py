@@ -16,16 +16,22 @@ from rushlight.runtime.cuda.memory import host_copies, staging
 
 def emulate() -> None:
     """Marks and page-locked memory for the emulated GPU, which does everything at once."""
-    import emulated_graphs
+    import emulated_capture
+    import emulated_cupy
 
-    emulated_graphs.install()
+    emulated_capture.install()
+    emulated_cupy.install()
+
+
+BATCHES = [np.empty((n, 512), np.float32) for n in (4, 64, 700)]
 
 
 def total(traced: bool) -> list[float]:
     """What arrives of batches whose memory is written again at once."""
     rl.tracing(traced)
-    told, batch = [], np.empty((64, 512), np.float32)
-    for i in range(11):
+    told = []
+    for i in range(33):  # small, one of a ring, one that is sent ahead
+        batch = BATCHES[i % 3]
         batch[...] = np.arange(512, dtype=np.float32) * (i + 1)
         x = rl.from_numpy(batch).to("cuda")
         batch[...] = -7
@@ -41,7 +47,6 @@ if __name__ == "__main__":
     assert total(False) == total(True)
     ring = host_copies.rings.found[0, 1 << 17]
     assert len(ring.buffers) == 4 and ring.nbytes == 1 << 17
-    assert not staging.is_staged(np.empty(3)) and not staging.is_staged(
-        np.empty((512, 512))[:, ::2]
-    )
+    assert staging.is_staged(np.empty(3)) and not staging.is_staged(np.empty((512, 512))[:, ::2])
+    assert host_copies.landings.found
     print("equal")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,9 @@ def sent(count: int, size: int) -> tuple[Late, list[np.ndarray]]:
         out = np.full(size, -1, np.float32)
         arrived.append(out)
 
-        def copy(buffer: np.ndarray, out: np.ndarray = out) -> None:
+        def copy(buffer: np.ndarray, mark: Mark, out: np.ndarray = out) -> None:
             stream.put(lambda: np.copyto(out, buffer[: out.nbytes].view(np.float32)))
+            mark.record()
 
         rings.send(0, batch, copy)
         batch[...] = -7
@@ -73,6 +75,102 @@ def test_only_an_old_copy_is_waited_for() -> None:
     assert stream.waits == stream.done == 0
     stream, _ = sent(5, 1000)
     assert (stream.waits, stream.done) == (1, 1)
+
+
+class Lanes:
+    """Streams whose work is done in any order that their marks allow."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.work: dict[int, list[tuple[str, Any]]] = {}
+        self.reached: set[tuple[int, int]] = (
+            set()
+        )  # marks, and how often they were recorded by then
+
+    def some(self, until: tuple[int, int] | None = None) -> None:
+        """Do some of the work; all that a mark needs, where one is waited for."""
+        left = 10_000 if until is not None else int(self.random.integers(0, 6))
+        while left and (until is None or until not in self.reached):
+            ready = [
+                p
+                for p, w in self.work.items()
+                if w and (w[0][0] != "wait" or w[0][1] in self.reached)
+            ]
+            if not ready:
+                break
+            kind, what = self.work[int(self.random.choice(ready))].pop(0)
+            if kind == "do":
+                what()
+            elif kind == "mark":
+                self.reached.add(what)
+            left -= 1
+        assert until is None or until in self.reached, "nobody ends this wait"
+
+
+class Event:
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes, self.count = lanes, 0
+
+    def now(self) -> tuple[int, int]:
+        return id(self), self.count
+
+    def record(self, stream: Any) -> None:
+        self.count += 1
+        self.lanes.work[stream.ptr].append(("mark", self.now()))
+
+    def synchronize(self) -> None:
+        self.lanes.some(self.now())
+
+
+class Stream:
+    def __init__(self, lanes: Lanes, ptr: int) -> None:
+        self.lanes, self.ptr = lanes, ptr
+        lanes.work[ptr] = []
+
+    def wait_event(self, event: Event) -> None:
+        self.lanes.work[self.ptr].append(("wait", event.now()))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_large_batches_arrive_in_whatever_order_two_streams_do_their_work(seed: int) -> None:
+    from rushlight.runtime.cuda.memory.staging import Landings, Ring
+
+    lanes = Lanes(seed)
+    main, sender = Stream(lanes, 1), Stream(lanes, 2)
+    memory: dict[int, np.ndarray] = {}
+
+    def piece(nbytes: int) -> Any:
+        at = 1000 + len(memory)
+        memory[at] = np.full(nbytes, 255, np.uint8)
+        return SimpleNamespace(ptr=at)
+
+    def memcpy(to: int, source: int, nbytes: int, kind: int, stream: int) -> None:
+        def do() -> None:
+            memory[to][:nbytes] = memory[source][:nbytes]
+
+        lanes.work[stream].append(("do", do))
+
+    def pinned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        buffer = np.zeros(shape, dtype)
+        memory[buffer.__array_interface__["data"][0]] = buffer
+        return buffer
+
+    landings = Landings(piece, lambda: Event(lanes), lambda index: sender, memcpy)
+    ring = Ring(64, pinned, lambda: Event(lanes))
+    batch, found = np.empty(64, np.uint8), []
+    for i in range(17):
+        batch[...] = i
+        out = SimpleNamespace(nbytes=64, data=piece(64))
+        ring.send(batch, lambda b, m, out=out: landings.send(0, b, out.data.ptr, 64, m, main))
+        batch[...] = 99
+        found.append(out)
+        lanes.some()
+    for stream in (main, sender):
+        end = Event(lanes)
+        end.record(stream)
+        end.synchronize()
+    for i, out in enumerate(found):
+        assert (memory[out.data.ptr] == i).all(), i
 
 
 @needs_compiler

@@ -165,7 +165,7 @@ def install() -> None:
     from rushlight.runtime.cuda.memory import streams
 
     cupy.cuda.Stream, cupy.cuda.Event = Stream, Event
-    streams.Event = Event
+    streams.Stream, streams.Event = Stream, Event
     cupy.cuda.alloc_pinned_memory = bytearray
     cupy.cuda.get_current_stream = lambda index=0: now[0]
     cupy.zeros = _zeros

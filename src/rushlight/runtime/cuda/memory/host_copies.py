@@ -10,8 +10,9 @@ import numpy as np
 from cupy.cuda import runtime
 
 from .lost import CUDA_ERRORS, explained
-from .staging import Rings
-from .streams import current, current_stream, new_event
+from .pool import allocate
+from .staging import AHEAD, LEAST, Landings, Rings
+from .streams import current, current_stream, new_event, new_stream
 
 _TO_DEVICE, _TO_HOST, _PEER = 1, 2, 3
 _single = runtime.getDeviceCount() == 1
@@ -22,6 +23,9 @@ _in_flight: deque[tuple[Any, Any]] = deque()
 
 # Page-locked buffers that batches of traced loops pass through.
 rings = Rings(lambda *what: pinned_empty(*what), lambda: new_event(False, False))
+landings = Landings(
+    allocate, lambda: new_event(False, False), new_stream, lambda *what: runtime.memcpyAsync(*what)
+)
 
 
 def _address(a: np.ndarray) -> int:
@@ -100,7 +104,9 @@ def to_device(a: np.ndarray, index: int, non_blocking: bool = False) -> cupy.nda
 
 
 def staged(a: np.ndarray, index: int) -> cupy.ndarray:
-    """A copy of a gapless host array on GPU `index`, which the GPU fetches when its stream comes to it."""
+    """A copy of a gapless host array on GPU `index` that the host does not wait for."""
+    if a.nbytes < LEAST:  # from pageable memory, which NumPy's own is
+        return to_device(a if a.base is None else a.copy(), index)
     if not _single and runtime.getDevice() != index:
         with cupy.cuda.Device(index):
             return staged(a, index)
@@ -108,8 +114,12 @@ def staged(a: np.ndarray, index: int) -> cupy.ndarray:
         return to_device(a, index)
     out = cupy.ndarray(a.shape, a.dtype)
 
-    def copy(buffer: np.ndarray) -> None:
-        runtime.memcpyAsync(out.data.ptr, _address(buffer), a.nbytes, _TO_DEVICE, current.ptr)
+    def copy(buffer: np.ndarray, mark: Any) -> None:
+        if a.nbytes >= AHEAD:
+            landings.send(index, buffer, out.data.ptr, a.nbytes, mark, current_stream(index))
+        else:
+            runtime.memcpyAsync(out.data.ptr, _address(buffer), a.nbytes, _TO_DEVICE, current.ptr)
+            mark.record()
 
     try:
         rings.send(index, a, copy)
