@@ -14,6 +14,7 @@ from typing import Any
 import cupy
 import emulated_graphs
 import numpy as np
+from cupy.cuda import runtime
 
 from rushlight.base.dtypes import bfloat16
 from rushlight.runtime.cuda import arrays as library
@@ -161,20 +162,28 @@ def _methods() -> None:
         own, copying = getattr(ndarray, name), by_numpy(getattr(np.ndarray, name))
         setattr(ndarray, name, _view_or_copy(name, own, copying))
 
-    def get(self: Any, *rest: Any, **options: Any) -> np.ndarray:
-        return on_host(self).copy()
+    reads: dict[str, Callable[[Any], Any]] = {
+        "get": np.ndarray.copy, "item": np.ndarray.item, "tolist": np.ndarray.tolist, "__bool__": bool,
+        "__int__": int, "__float__": float, "__complex__": complex, "__index__": int,
+    }  # fmt: skip
+    for name, read in reads.items():
+        setattr(ndarray, name, _waiting(lambda a, *rest, read=read, **kw: read(on_host(a))))
 
     def set(self: Any, values: np.ndarray, *rest: Any) -> None:
         on_host(self)[...] = values
 
-    def item(self: Any, *rest: Any) -> Any:
-        return on_host(self).item(*rest)
+    ndarray.set = _waiting(set)
 
-    ndarray.get, ndarray.set, ndarray.item = get, set, item
-    ndarray.tolist = lambda self: on_host(self).tolist()
-    ndarray.__bool__ = lambda self: bool(on_host(self))
-    ndarray.__int__ = lambda self: int(on_host(self))
-    ndarray.__float__ = lambda self: float(on_host(self))
+
+def _waiting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What waits for the GPU, so that no graph can have it."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if emulated_graphs.capture.work is not None:
+            raise RuntimeError("operation not permitted when stream is capturing")
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _inside(a: np.ndarray, b: np.ndarray) -> bool:
@@ -316,4 +325,5 @@ def install() -> None:
     _methods()
     _functions()
     backend._generic = _generic
+    runtime.streamSynchronize = _waiting(lambda stream: None)
     _products()
