@@ -15,11 +15,12 @@ from ...core.exposed import exposed
 from ...core.gradients.node import FREED, OpNode
 from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
-from ...runtime.door import Kernel, run
+from ...runtime.door import KERNELS, Kernel, run
 from ..record.recorder import same
 from .fragile import classes_inside, rows_inside
 from .path import Path
 from .piece import native
+from .pool import array_type
 from .steps import FIXED, FRESH, KNOWN, VALUE, VIEW, Step
 
 
@@ -128,14 +129,17 @@ def table_of(path: Path) -> Any:
 
 
 def _quick_inputs(path: Path) -> tuple:
-    """Inputs that C may take: the program's arrays on the CPU, and how those from outside have to lie."""
-    if path.returned or path.program.device != "cpu":
+    """Inputs that C may take: how those from outside have to lie, and the program's array where they are copied at once."""
+    if path.returned:
         return ()
     found = []
     for number, i in path.inputs.items():
         slot, place = path.layouts[number], path.low.arguments[i]
-        if place.__class__ is np.ndarray and slot.storage.device == "cpu":
-            found.append((number, place, slot.shape, slot.dtype, slot.strides))
+        layout = array_type(slot.storage.device), slot.shape, slot.dtype, slot.strides
+        if slot.storage.device != "cpu":
+            found.append((number, None, *layout))
+        elif place.__class__ is np.ndarray:
+            found.append((number, place, *layout))
     return tuple(found)
 
 
@@ -152,7 +156,7 @@ def _row(path: Path, e: Any) -> tuple | None:
 
 def _is_reshape(e: Step) -> bool:
     """Whether a view is an array's `reshape`, which C calls itself."""
-    return e.kernel.name == "view" and e.cls is np.ndarray and not e.several
+    return e.kernel.name == "view" and not e.several
 
 
 class CursorInPython(Steps, InPython):
@@ -164,5 +168,5 @@ if native is not None:
     _one = [object()]
     native.setup(same, _one, getrefcount(_one[0]))
     native.slots(Tensor, OpNode, AccumulateGrad, FREED)
-    native.outside(exposed, rows_inside, classes_inside)
+    native.outside(exposed, rows_inside, classes_inside, KERNELS["move"], np.ndarray)
     Cursor = type("Cursor", (Steps, native.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})

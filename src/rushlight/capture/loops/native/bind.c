@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static PyObject *s_bound, *s_shape, *s_dtype, *s_strides, *s_base, *s_roots, *exposed, *rows_look, *classes_look;
+static PyObject *s_bound, *s_shape, *s_dtype, *s_strides, *s_base, *s_roots, *s_to, *s_type, *s_impls;
+static PyObject *exposed, *rows_look, *classes_look, *move, *host_type;
 
 int name_bind(void)
 {
@@ -14,25 +15,26 @@ int name_bind(void)
         PyObject **name;
         const char *text;
     } names[] = {{&s_bound, "bound"}, {&s_shape, "shape"}, {&s_dtype, "dtype"}, {&s_strides, "strides"},
-                 {&s_base, "base"}, {&s_roots, "roots"}};
+                 {&s_base, "base"}, {&s_roots, "roots"}, {&s_to, "to"}, {&s_type, "type"}, {&s_impls, "impls"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
             return -1;
     return 0;
 }
 
-/* outside(exposed, rows, classes): memory that the user sees, and the functions that look at indices. */
+/* outside(exposed, rows, classes, move, np.ndarray): memory that the user sees, the functions that look at indices, the
+ * kernel that brings arrays to a device, and the type of the host's. */
 PyObject *outside(PyObject *module, PyObject *args)
 {
-    if (!PyArg_ParseTuple(args, "OOO", &exposed, &rows_look, &classes_look))
+    if (!PyArg_ParseTuple(args, "OOOOO", &exposed, &rows_look, &classes_look, &move, &host_type))
         return NULL;
-    Py_INCREF(exposed); /* for as long as the process lives */
-    Py_INCREF(rows_look);
-    Py_INCREF(classes_look);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        Py_INCREF(PyTuple_GET_ITEM(args, i)); /* for as long as the process lives */
     Py_RETURN_NONE;
 }
 
-/* rows: a tuple of (number, array of the program, shape, dtype, strides); changed: a dict by ids of the memory's owners */
+/* rows: a tuple of (number, the program's array on the host or None, type, shape, dtype, strides); changed: a dict by ids of
+ * the memory's owners */
 int read_inputs(Inputs *t, PyObject *rows, PyObject *changed)
 {
     t->inputs = PyMem_Calloc(PyTuple_GET_SIZE(rows) + 1, sizeof(Input));
@@ -44,12 +46,14 @@ int read_inputs(Inputs *t, PyObject *rows, PyObject *changed)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++) {
         Input *in = &t->inputs[t->count];
         PyObject *array;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "nOOOO", &in->number, &array, &in->shape, &in->dtype, &in->strides))
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "nOOOOO", &in->number, &array, &in->type, &in->shape, &in->dtype,
+                              &in->strides))
             return -1;
-        if (PyObject_GetBuffer(array, &in->to, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
+        if (array != Py_None && PyObject_GetBuffer(array, &in->to, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
             PyErr_Clear(); /* Python copies it */
             continue;
         }
+        Py_INCREF(in->type);
         Py_INCREF(in->shape);
         Py_INCREF(in->dtype);
         Py_INCREF(in->strides);
@@ -62,7 +66,8 @@ void clear_inputs(Inputs *t)
 {
     for (Py_ssize_t i = 0; i < t->count; i++) {
         Input *in = &t->inputs[i];
-        PyBuffer_Release(&in->to);
+        PyBuffer_Release(&in->to); /* nothing, where there is none */
+        Py_DECREF(in->type);
         Py_DECREF(in->shape);
         Py_DECREF(in->dtype);
         Py_DECREF(in->strides);
@@ -119,6 +124,15 @@ static int is_apart(PyObject *a, PyObject *changed)
     return apart;
 }
 
+/* Whether an array was handed out, or is an input already. */
+static int is_known(Cursor *self, PyObject *a)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(self->now); i++)
+        if (PyList_GET_ITEM(self->now, i) == a)
+            return 1;
+    return 0;
+}
+
 /* 1 when `a` is an input now, with the values that it has; 0 when Python has to be asked. */
 int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a)
 {
@@ -126,11 +140,8 @@ int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a)
     for (Py_ssize_t i = 0; i < t->count && in == NULL; i++)
         if (t->inputs[i].number == number)
             in = &t->inputs[i];
-    if (in == NULL || Py_TYPE(a) != Py_TYPE(in->to.obj) || !none_exposed())
+    if (in == NULL || (PyObject *)Py_TYPE(a) != in->type || !none_exposed() || is_known(self, a))
         return 0;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(self->now); i++)
-        if (PyList_GET_ITEM(self->now, i) == a)
-            return 0;
     if (!has(a, s_dtype, in->dtype) || !has(a, s_shape, in->shape) || !has(a, s_strides, in->strides))
         return 0;
     if (PyDict_GET_SIZE(t->changed) && !is_apart(a, t->changed))
@@ -138,7 +149,13 @@ int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a)
     Py_buffer from;
     PyObject *bound = PyObject_GetAttr(self->owner, s_bound), *key = PyLong_FromSsize_t(number);
     int done = 0;
-    if (bound != NULL && key != NULL && PyDict_Check(bound) && PyObject_GetBuffer(a, &from, PyBUF_C_CONTIGUOUS) == 0) {
+    const int ready = bound != NULL && key != NULL && PyDict_Check(bound);
+    if (ready && in->to.obj == NULL) {
+        if (!has_moved() && number < PyList_GET_SIZE(self->now) && PyDict_SetItem(bound, key, a) == 0) {
+            PyList_SetItem(self->now, number, Py_NewRef(a));
+            done = 1;
+        }
+    } else if (ready && PyObject_GetBuffer(a, &from, PyBUF_C_CONTIGUOUS) == 0) {
         /* nothing that is collected is made from here on, so nobody else's code runs */
         if (from.len == in->to.len && !has_moved() && number < PyList_GET_SIZE(self->now) &&
             PyDict_SetItem(bound, key, a) == 0) {
@@ -170,4 +187,33 @@ int looks_harmless(PyObject *look, PyObject *arrays)
     Py_XDECREF(inside);
     PyErr_Clear();
     return harmless;
+}
+
+/* A copy of an array of the host on a GPU, made at once (see `is_transparent` of ear.py); NULL without an error when Python has
+ * to decide: the path knows the array, or may change its memory. */
+PyObject *sent_up(Cursor *self, const Inputs *t, PyObject *kernel, PyObject *cls, PyObject *arrays, PyObject *attrs)
+{
+    if (kernel != move || PyTuple_GET_SIZE(arrays) != 1 || !PyDict_CheckExact(attrs))
+        return NULL;
+    PyObject *a = PyTuple_GET_ITEM(arrays, 0), *to = PyDict_GetItemWithError(attrs, s_to);
+    PyObject *name = to == NULL ? NULL : PyObject_GetAttr(to, s_type);
+    const int away = name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "cuda") == 0;
+    Py_XDECREF(name);
+    if (!away || cls != host_type || (PyObject *)Py_TYPE(a) != host_type || is_known(self, a) ||
+        (PyDict_GET_SIZE(t->changed) && !is_apart(a, t->changed))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *impls = PyObject_GetAttr(kernel, s_impls);
+    PyObject *body = impls == NULL || !PyDict_Check(impls) ? NULL : Py_XNewRef(PyDict_GetItemWithError(impls, cls));
+    Py_XDECREF(impls);
+    if (body == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *given[] = {a}, *out = PyObject_VectorcallDict(body, given, 1, attrs);
+    Py_DECREF(body);
+    if (out == Py_NotImplemented)
+        Py_CLEAR(out);
+    return out;
 }

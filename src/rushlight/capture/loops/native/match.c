@@ -344,11 +344,13 @@ static int asks_python(const Step *s)
     return 0;
 }
 
-/* `found` is a tuple for the results where a kernel has several; it is taken. */
+/* `found` is a tuple for the results where a kernel has several; it is taken. NULL without an error: to be compared again. */
 static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *arrays, PyObject *found)
 {
     if (s->how == VIEW && s->shape != Py_None) {
         PyObject *view = PyObject_CallMethodOneArg(PyTuple_GET_ITEM(arrays, 0), s_reshape, s->shape);
+        if (view != NULL && has_moved()) /* a collection that computed: CuPy's arrays are collected */
+            Py_CLEAR(view);
         if (view != NULL) {
             PyList_SetItem(self->now, s->outs[0], Py_NewRef(view));
             self->at++;
@@ -400,8 +402,12 @@ static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObjec
     current = NULL;
     if (found == 1 && out == NULL && !PyErr_Occurred())
         out = PyObject_CallMethodObjArgs((PyObject *)self, s_careful, kernel, cls, arrays, attrs, NULL);
-    else if (found == 0)
-        out = PyObject_CallMethodObjArgs(self->owner, s_differs, kernel, cls, arrays, attrs, NULL);
+    else if (found == 0) {
+        if (table != NULL && (s == NULL || s->kernel != kernel))
+            out = sent_up(self, &table->inputs, kernel, cls, arrays, attrs);
+        if (out == NULL && !PyErr_Occurred())
+            out = PyObject_CallMethodObjArgs(self->owner, s_differs, kernel, cls, arrays, attrs, NULL);
+    }
     current = before;
     Py_XDECREF(results);
     Py_XDECREF(kept);
@@ -499,7 +505,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(same, [object], its references as Python counts them)"},
     {"table", make_table, METH_VARARGS, "table(rows, inputs, changed) -> the steps of a path"},
-    {"outside", outside, METH_VARARGS, "outside(exposed, rows, classes): what is asked about values from outside"},
+    {"outside", outside, METH_VARARGS, "outside(exposed, rows, classes, move, np.ndarray): what is asked about values from outside"},
     {"slots", find_slots, METH_VARARGS, "slots(Tensor, OpNode, AccumulateGrad, FREED)"},
     {"give", give, METH_VARARGS, "give(cursor, rows, nodes, which): what a backward pass changes apart from values"},
     {"settled", settled, METH_VARARGS, "settled(now, rows) -> whether nobody holds what a program does not hand out"},

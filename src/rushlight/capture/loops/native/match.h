@@ -28,10 +28,11 @@ static inline int is_tensor(PyObject *value)
     return Py_IS_TYPE(value, tensor_type) || PyType_IsSubtype(Py_TYPE(value), tensor_type);
 }
 
-/* An array of the program for values from outside, and the layout that these must have. */
+/* An array of the program for values from outside, and the layout that these must have; on a GPU they are copied when the
+ * program runs, and there is no buffer. */
 typedef struct {
     Py_ssize_t number;
-    PyObject *shape, *dtype, *strides;
+    PyObject *type, *shape, *dtype, *strides;
     Py_buffer to;
 } Input;
 
@@ -56,6 +57,7 @@ int read_inputs(Inputs *t, PyObject *rows, PyObject *changed);
 void clear_inputs(Inputs *t);
 int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a);
 int looks_harmless(PyObject *look, PyObject *arrays);
+PyObject *sent_up(Cursor *self, const Inputs *t, PyObject *kernel, PyObject *cls, PyObject *arrays, PyObject *attrs);
 
 /* graph.c */
 int name_graph(void);
