@@ -30,8 +30,6 @@ ALLOWED = {
     "operators/layers/conv.py: _check_types": _NAMED,
     "operators/layers/recurrent_stack.py: own_layers": "the device is asked how its library runs a stack of layers",
     "operators/loss/ctc.py: _stay": _LOOKS,
-    "operators/loss/ctc.py: _unread": _LOOKS,
-    "operators/loss/ctc.py: ctc_loss": _LOOKS,
     "operators/made_of/pointwise.py: operand": _GIVEN,
     "operators/made_of/promotion.py: _with_wide_number": "a 0-d tensor of the host beside one of a GPU",
     "operators/made_of/promotion.py: promote_sum": _NUMBERS,

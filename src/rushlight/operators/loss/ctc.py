@@ -10,7 +10,7 @@ from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...runtime.thread import PARTS, WATCHED, WHOLE, here
+from ...runtime.thread import PARTS, WATCHED, here
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from ..made_of.precision import in_float32
@@ -176,16 +176,19 @@ def _lengths(value: Any, like: Tensor, n: int, name: str) -> tuple[Tensor, np.nd
     return on_device(host, like.device), host
 
 
+def _no_room(longest: int, shape: tuple[int, ...]) -> RuntimeError:
+    return RuntimeError(
+        f"Expected tensor to have size at least {longest} at dimension 1, but got size {list(shape)} for "
+        "argument #2 'targets' (while checking arguments for ctc_loss)"
+    )
+
+
 def _padded(targets: Tensor, lengths: np.ndarray, n: int) -> Tensor:
     """Targets as [N, longest]: the rows of a 2-D tensor, or a 1-D one cut by the lengths."""
     longest = int(lengths.max()) if lengths.size else 0
     if targets._a.ndim == 2:
         if targets._a.shape[0] != n or targets._a.shape[1] < longest:
-            raise RuntimeError(
-                f"Expected tensor to have size at least {longest} at dimension 1, but got size "
-                f"{list(targets._a.shape)} for argument #2 'targets' (while checking arguments for "
-                "ctc_loss)"
-            )
+            raise _no_room(longest, targets._a.shape)
         return targets.narrow(1, 0, longest).long()
     if targets._a.size != int(lengths.sum()):
         raise RuntimeError(
@@ -204,13 +207,12 @@ _RECORDED = WATCHED | PARTS
 def _stay(log_probs: Tensor, targets: Tensor, *lengths: Any) -> bool:
     """Whether lengths stay tensors: reading them would split a recorded program.
 
-    A traced loop on a GPU reads them, as an eager call does, and is told of those without room.
+    Those of the host do; a replay looks at them before it begins. Those on a GPU are read, in programs as in eager
+    calls: what has no room must be refused before anything is computed.
     """
-    if targets._a.ndim != 2 or not all(isinstance(v, Tensor) for v in lengths):
+    if targets._a.ndim != 2 or not all(isinstance(v, Tensor) and v.is_cpu for v in lengths):
         return False
-    if all(v.is_cpu for v in lengths):
-        return here.state & _RECORDED == _RECORDED
-    return here.state & (PARTS | WHOLE) == PARTS
+    return here.state & _RECORDED == _RECORDED and targets._a.shape[0] == log_probs._a.shape[1]
 
 
 def _within(a: Array, most: int, name: str) -> None:
@@ -222,21 +224,22 @@ def _within(a: Array, most: int, name: str) -> None:
         )
 
 
-def _unread(value: Tensor, like: Tensor, n: int, most: int, name: str) -> Tensor:
-    """Lengths as they are, checked where that makes nobody wait; on a GPU see `_impossible`."""
+def _has_room(a: Array, shape: tuple[int, ...]) -> None:
+    """A test: no target is longer than its row."""
+    longest = int(a.max()) if a.size else 0
+    if longest > shape[1]:
+        raise _no_room(longest, shape)
+
+
+def _unread(value: Tensor, like: Tensor, n: int, name: str, test: Any, *limits: Any) -> Tensor:
+    """Lengths as they are, looked at by a kernel that is part of the program."""
     if value._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name} must be integral")
     if value._a.size != n:
         raise RuntimeError(f"{name} must be of size batch_size")
     value = value.reshape(-1).long()
-    if value.is_cpu:
-        check_values(_within, value, most, name)
+    check_values(test, value, *limits)
     return value.to(like.device)
-
-
-def _impossible(inputs: Tensor, frames: int, lengths: Tensor, most: int) -> Tensor:
-    """Samples longer than there is room, which a program on a GPU cannot refuse: their loss is no number."""
-    return (inputs < 0) | (inputs > frames) | (lengths < 0) | (lengths > most)
 
 
 @public("functional")
@@ -275,10 +278,9 @@ def ctc_loss(
         raise RuntimeError("blank must be in label range")
     unread = _stay(log_probs, targets, input_lengths, target_lengths)
     if unread:
-        if targets._a.shape[0] != n:
-            raise RuntimeError("targets must have one row for every sample of log_probs")
-        inputs = _unread(input_lengths, log_probs, n, frames, "input_lengths")
-        lengths = _unread(target_lengths, log_probs, n, targets._a.shape[1], "target_lengths")
+        names = "input_lengths", "target_lengths"
+        inputs = _unread(input_lengths, log_probs, n, names[0], _within, frames, names[0])
+        lengths = _unread(target_lengths, log_probs, n, names[1], _has_room, targets._a.shape)
         padded = targets.long()
     else:
         inputs, host_inputs = _lengths(input_lengths, log_probs, n, "input_lengths")
@@ -286,9 +288,6 @@ def ctc_loss(
         _within(host_inputs, frames, "input_lengths")
         padded = _padded(targets, host_lengths, n)
     loss = _ctc(log_probs, padded, inputs, lengths, blank=int(blank))[0]
-    if unread and not log_probs.is_cpu:
-        wrong = _impossible(inputs, frames, lengths, padded._a.shape[1])
-        loss = loss.masked_fill(wrong, float("nan"))
     if zero_infinity:
         loss = loss.masked_fill(loss.detach() == float("inf"), 0.0)
     if reduction == "mean":
