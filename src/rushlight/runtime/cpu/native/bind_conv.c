@@ -115,14 +115,17 @@ static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *
     int status = -1;
     strides_of(x, v->x_stride);
     memcpy(v->size, g->in, sizeof v->size);
-    v->direct = !v->flat && is_direct(g, v->x_stride); /* flat vectors read past the end of the last row */
     planes_for(&v->buffer, g->in, g->p, g->p, g->s);
+    conv_strip_size(v, g->out[1], g->c / g->groups * g->in[2] * g->s[1]);
+    v->direct = !v->partial && is_direct(g, v->x_stride); /* parts of a vector are read past the end of the last row */
+    if (v->flat) /* whole vectors end with the last row, if all of them fit into it, and rows follow each other */
+        v->direct = v->direct && v->strips == 1 && v->x_stride[3] == g->in[2] &&
+                    (g->out[1] - 1) * g->in[2] + g->out[2] >= v->loops->lanes;
     v->channel = v->direct ? v->x_stride[1] : v->buffer.channel;
     v->from_plane = v->direct ? v->x_stride[2] : v->buffer.size[1] * v->buffer.size[2];
     v->from_row = v->direct ? v->x_stride[3] : v->buffer.size[2];
     v->to_row = g->out[2], v->to_plane = g->out[1] * g->out[2];
     v->planes = g->out[0];
-    conv_strip_size(v, g->out[1], g->c / g->groups * g->in[2] * g->s[1]);
     v->groups = g->groups, v->group_channels = g->c / g->groups, v->channels = g->c, v->n = g->n;
     v->x = DATA(x), v->out = DATA(out), v->bias = b ? DATA(b) : NULL;
     v->out_channel = volume(g->out), v->out_image = g->o * v->out_channel;
@@ -131,14 +134,14 @@ static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *
     const size_t packed_bytes = v->packed_group * (size_t)g->groups * 4;
     float *packed = memory_take(packed_bytes);
     idx *tap = PyMem_RawMalloc((size_t)(2 * taps) * sizeof(idx));
-    if (packed && tap && conv_vectors(v, g->out[2]) == 0) {
+    if (packed && tap) {
+        conv_vectors(v, g->out[2]);
         forward_taps(g, &v->buffer, v->channel, v->x_stride, v->direct, tap);
         for (idx k = 0; k < taps; k++) tap[taps + k] = k;
         v->taps.tap = tap;
         pack_weights(v, DATA(w), outs * taps, taps, tap + taps, packed);
         v->packed = packed;
         status = conv_compute(v, 2.0 * (double)(g->n * g->o * taps) * (double)volume(g->out));
-        PyMem_RawFree((void *)v->taps.from);
     }
     if (packed) memory_give(packed, packed_bytes);
     PyMem_RawFree(tap);

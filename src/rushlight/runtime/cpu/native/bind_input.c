@@ -38,20 +38,23 @@ static void backward_places(const Geo *g, const Planes *b, const idx *reach, con
             }
 }
 
-/* Taps of a phase for one group, and their places in the weight; returns how many. `where` has room for the kernel. */
+/* Taps of a phase for one group, and their places in the weight; returns how many. `where` has room for the kernel, twice. */
 static idx backward_taps(const Geo *g, const Planes *b, const idx *reach, const Phase *p, int by_rows, idx *tap,
                          idx *place, idx *where) {
     const idx outs = g->o / g->groups, channels = g->c / g->groups, kernel = volume(g->k);
     const idx places = by_rows ? g->k[2] : kernel;
-    idx found = 0;
+    idx found = 0, *mine = where + kernel;
     backward_places(g, b, reach, p, where);
-    for (idx first = 0; first < kernel; first += places) /* channel by channel, or row by row of the kernel */
-        for (idx o = 0; o < outs; o++)
-            for (idx j = first; j < first + places; j++) {
-                if (where[j] < 0) continue;
-                tap[found] = o * b->channel + where[j];
-                place[found++] = o * channels * kernel + j;
+    for (idx first = 0; first < kernel; first += places) { /* channel by channel, or row by row of the kernel */
+        idx count = 0;
+        for (idx j = first; j < first + places; j++)
+            if (where[j] >= 0) mine[count++] = j;
+        for (idx o = 0; o < outs; o++, found += count)
+            for (idx i = 0; i < count; i++) {
+                tap[found + i] = o * b->channel + where[mine[i]];
+                place[found + i] = o * channels * kernel + mine[i];
             }
+    }
     return found;
 }
 
@@ -76,18 +79,21 @@ static int backward_ranges(const Geo *g, const Phase *p, idx *range) {
     return g->k[0] == 1 && met * 20 < all * 19;
 }
 
-/* Whether fewer taps near the border are worth it: rows that have the same taps are worked on together, and a few of
- * them do not fill the registers. */
+/* Whether fewer taps near the border are worth it: rows that have the same taps are worked on together, those of some
+ * images, and a few of them do not fill the registers. */
 static int ranges_pay(const Conv *v, const Geo *g, const Phase *p, const idx *range) {
     const idx at_once = v->loops->conv_places(g->c / g->groups), rows = p->count[1];
-    idx cost = 0, whole = 0, all = 0;
+    const idx alone = conv_together(v, conv_count(v, p->count[2], 1), g->n);
+    const idx together = conv_together(v, conv_count(v, p->count[2], rows), g->n);
+    idx cost = 0, whole = 0, all = 0; /* for as many images as either way takes */
     for (idx y = 0; y < g->k[1]; y++) all += y * g->d[1] % g->s[1] == p->r[1];
     for (idx y = 0, next; y < rows; y = next) {
         for (next = y + 1; next < rows && range[2 * next] == range[2 * y] && range[2 * next + 1] == range[2 * y + 1];) next++;
-        cost += (conv_count(v, p->count[2], next - y) + at_once - 1) / at_once * (range[2 * y + 1] - range[2 * y]);
+        const idx vectors = conv_count(v, p->count[2], next - y) * alone;
+        cost += (vectors + at_once - 1) / at_once * (range[2 * y + 1] - range[2 * y]);
     }
-    whole = (conv_count(v, p->count[2], rows) + at_once - 1) / at_once * all;
-    return cost * 20 < whole * 19;
+    whole = (conv_count(v, p->count[2], rows) * together + at_once - 1) / at_once * all;
+    return cost * together * 20 < whole * alone * 19;
 }
 
 /* A phase's results, [n][channel][q], back to their places in the gradient. */
@@ -118,9 +124,10 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
                           int strided) {
     const idx channels = g->c / g->groups, kernel = volume(g->k), most = g->o / g->groups * kernel;
     const idx results = g->n * g->c * volume(p->count);
-    idx *tap = PyMem_RawMalloc((size_t)(2 * (most + p->count[1]) + kernel) * sizeof(idx));
+    idx *tap = PyMem_RawMalloc((size_t)(2 * (most + p->count[1] + kernel)) * sizeof(idx));
     if (!tap) return -1;
     idx *range = tap + 2 * most;
+    v.taps.outs = channels;
     const int by_rows = backward_ranges(g, p, range) && ranges_pay(&v, g, p, range);
     const idx taps = backward_taps(g, &v.buffer, reach, p, by_rows, tap, tap + most, range + 2 * p->count[1]);
     Spread sp = {g, p, NULL, gx};
@@ -132,7 +139,7 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
         PyMem_RawFree(tap);
         return 0;
     }
-    v.taps.taps = taps, v.taps.outs = channels, v.taps.tap = tap;
+    v.taps.taps = taps, v.taps.tap = tap;
     if (by_rows) { /* from rows of the kernel to taps */
         idx rows = 0;
         for (idx y = 0; y < g->k[1]; y++) rows += y * g->d[1] % g->s[1] == p->r[1];
@@ -149,11 +156,11 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
     packed = memory_take(packed_bytes);
     if (strided) found = memory_take(found_bytes);
     v.out = strided ? found : gx;
-    if (packed && (found || !strided) && conv_vectors(&v, p->count[2]) == 0) {
+    if (packed && (found || !strided)) {
+        conv_vectors(&v, p->count[2]);
         pack_weights(&v, DATA(w), g->o / g->groups * channels * kernel, kernel, tap + most, packed);
         v.packed = packed;
         status = conv_compute(&v, 2.0 * (double)(results * taps));
-        PyMem_RawFree((void *)v.taps.from);
     }
     if (status == 0 && strided) {
         sp.from = found;

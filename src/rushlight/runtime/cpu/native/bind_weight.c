@@ -40,6 +40,10 @@ static void fill_rows(const Weight *v, idx image, int fresh, float *to) {
 static void fill_panel(const Weight *v, const float *from, idx here, float *to) {
     const idx *out = v->g->out, *st = v->g_stride, width = v->block;
     if (here < width) memset(to, 0, (size_t)(volume(out) * width) * 4);
+    if (st[4] == 1 && st[3] == out[2] && (out[0] == 1 || st[2] == out[1] * out[2])) { /* all places follow each other */
+        v->loops->transpose(from, here, volume(out), st[1], to, width);
+        return;
+    }
     for (idx z = 0; z < out[0]; z++)
         for (idx y = 0; y < out[1]; y++, to += out[2] * width) {
             const float *row = from + z * st[2] + y * st[3];

@@ -85,20 +85,7 @@ static inline idx tap_at(const Planes *b, const idx *at) {
     return phase * b->plane + place;
 }
 
-/* A copy of a row, most of which are so short that a call would take longer. */
-#define SHORT_ROW 48
-
-static inline void row_copy(float *to, const float *from, idx n) {
-    if (n < 4 || n > SHORT_ROW) {
-        memcpy(to, from, (size_t)n * 4);
-        return;
-    }
-    for (idx i = 0; i + 4 < n; i += 4) {
-        memcpy(to + i, from + i, 16);
-        __asm__("" : "+r"(i)); /* or the compiler makes a call of it again */
-    }
-    memcpy(to + n - 4, from + n - 4, 16);
-}
+#define SHORT_ROW 48 /* floats; a buffer for longer ones is not cleared as a whole before it is filled */
 
 /* One row: n places of a phase that starts `shift` after the image's first float. */
 static inline void fill_row(float *to, const float *from, idx n, idx size, idx shift, idx s, idx step) {
@@ -108,7 +95,7 @@ static inline void fill_row(float *to, const float *from, idx n, idx size, idx s
     if (hi > n) hi = n;
     if (lo > hi) lo = hi;
     if (lo) memset(to, 0, (size_t)lo * 4);
-    if (s * step == 1) row_copy(to + lo, from + lo + shift, hi - lo);
+    if (s * step == 1) memcpy(to + lo, from + lo + shift, (size_t)(hi - lo) * 4);
     else
         for (idx i = lo; i < hi; i++) to[i] = from[(i * s + shift) * step];
     if (n > hi) memset(to + hi, 0, (size_t)(n - hi) * 4);
@@ -143,9 +130,11 @@ static inline void fill_inside(const Planes *b, const float *x, const idx *size,
         for (idx z = 0; z < size[0] && z + b->pad[0] < b->size[0]; z++) {
             float *to = buf + c * b->channel + ((z + b->pad[0]) * b->size[1] + b->pad[1]) * b->size[2] + b->pad[2];
             const float *from = x + c * st[0] + z * st[1];
-            for (idx y = 0; y < size[1] && y + b->pad[1] < b->size[1]; y++, from += st[2], to += b->size[2])
-                if (turns) RL->transpose(from, width, channels, st[3], to, b->channel);
-                else row_copy(to, from, width);
+            const idx left = b->size[1] - b->pad[1], rows = left < size[1] ? left : size[1];
+            if (turns)
+                for (idx y = 0; y < rows; y++, from += st[2], to += b->size[2])
+                    RL->transpose(from, width, channels, st[3], to, b->channel);
+            else if (rows > 0) RL->copy_rows(from, st[2], to, b->size[2], rows, width);
         }
 }
 

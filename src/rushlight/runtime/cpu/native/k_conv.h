@@ -27,22 +27,29 @@ static idx K(conv_block)(idx outs) {
 /* Vectors of places that are worked on at once beside the first block of `outs` channels. */
 static idx K(conv_places)(idx outs) { return PLACES(K(conv_block)(outs)); }
 
+#define RUN 8 /* neighbours from which on weights are transposed in squares */
+
 /* w[o * o_stride + place[k]] as packed[block][k][o in block], zeros where a block has no channel. */
 static void K(conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed) {
     for (idx o = 0; o < outs;) {
         const idx block = K(conv_block)(outs - o);
         const idx here = outs - o < block ? outs - o : block;
-        for (idx i = 0; i < block; i++) {
-            const float *from = w + (o + i) * o_stride;
-            if (i < here)
-                for (idx k = 0; k < taps; k++) packed[k * block + i] = from[place[k]];
-            else
-                for (idx k = 0; k < taps; k++) packed[k * block + i] = 0.0f;
+        const float *from = w + o * o_stride;
+        if (here < block) memset(packed, 0, (size_t)(taps * block) * 4);
+        for (idx k = 0, end; k < taps; k = end) {
+            for (end = k + 1; end < taps && place[end] == place[end - 1] + 1;) end++;
+            if (end - k >= RUN) {
+                K(transpose)(from + place[k], here, end - k, o_stride, packed + k * block, block);
+                continue;
+            }
+            for (idx q = k; q < end; q++)
+                for (idx i = 0; i < here; i++) packed[q * block + i] = from[i * o_stride + place[q]];
         }
         packed += taps * block;
         o += here;
     }
 }
+#undef RUN
 
 /* Taps [k0, k1) of one tile; between chunks of taps the sums wait in `part`. */
 INLINE void conv_tile(const Taps *t, const float *buf, const float *w, const float *bias, float *out,
@@ -89,9 +96,15 @@ INLINE void conv_tile(const Taps *t, const float *buf, const float *w, const flo
             UNROLL for (int j = 0; j < places; j++) part[i * places + j] = acc[i][j];
         return;
     }
+    const int partial = WHOLE_ROWS && t->some;
     UNROLL for (int j = 0; j < places; j++) {
         const idx v = first + j < t->vectors ? first + j : t->vectors - 1;
         float *to = out + t->to[v];
+        if (partial) {
+            UNROLL for (int i = 0; i < block; i++)
+                if (i < here) store_some(to + i * out_stride, acc[i][j], t->some[v]);
+            continue;
+        }
         UNROLL for (int i = 0; i < block; i++)
             if (i < here) store(to + i * out_stride, acc[i][j]);
     }

@@ -12,6 +12,22 @@ static void K(transpose)(const float *src, idx rows, idx cols, idx src_ld, float
         for (idx c = 0; c < cols; c++) dst[c * dst_ld + r] = src[r * src_ld + c];
 }
 
+/* Rows of n floats, each so many floats behind the one before: most are so short that a call for each would take longer. */
+static void K(copy_rows)(const float *from, idx from_step, float *to, idx to_step, idx rows, idx n) {
+    for (idx r = 0; r < rows; r++, from += from_step, to += to_step) {
+        idx i = 0;
+        for (; i + VL <= n; i += VL) store(to + i, load(from + i));
+#if WHOLE_ROWS
+        if (i < n) store_some(to + i, load_some(from + i, n - i, 0), n - i);
+#else
+        for (; i + 4 <= n; i += 4) *(v4_any *)(to + i) = *(const v4_any *)(from + i);
+        if (i < n && n >= 4) *(v4_any *)(to + n - 4) = *(const v4_any *)(from + n - 4); /* overlaps the one before */
+        else
+            for (; i < n; i++) to[i] = from[i];
+#endif
+    }
+}
+
 /* Rows of n floats, each the last one first. */
 static void K(reverse)(const float *src, float *dst, idx rows, idx n) {
     for (idx r = 0; r < rows; r++, src += n, dst += n) {

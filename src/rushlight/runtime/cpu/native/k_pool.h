@@ -20,76 +20,83 @@ INLINE void pool_take(__m512 v, __m512i step, __m512 *best, __m512i *where) {
     *where = _mm512_mask_mov_epi32(*where, better, step);
 }
 
-/* A row of `wide` windows of 2 x 2: the maxima of rows a and b, and their places in the plane, the first at `at`. One candidate
- * of each window after the other stands against the best so far; a NaN wins, the last one. */
-INLINE void pool_row(const float *a, const float *b, idx wide, int32_t at, int32_t w, float *to, int64_t *where) {
+/* Which of 16 windows there are, of their 32 columns, and of 8 places each. */
+typedef struct {
+    __mmask16 all, low, high;
+    __mmask8 first, second;
+} PoolMask;
+
+INLINE PoolMask pool_mask(idx left) {
+    return (PoolMask){POOL_SOME(left), POOL_SOME(2 * left), POOL_SOME(2 * left - 16), (__mmask8)POOL_SOME(left < 8 ? left : 8),
+                      (__mmask8)POOL_SOME(left < 16 ? left - 8 : 8)};
+}
+
+/* Windows of 2 x 2: the maxima of rows a and b, and their places in the plane, the first at `at`. One candidate of each window
+ * after the other stands against the best so far; a NaN wins, the last one. */
+INLINE void pool_vector(const float *a, const float *b, PoolMask m, int32_t at, int32_t w, float *to, int64_t *where) {
     const __m512i even = POOL_INDEX(0, 2), odd = POOL_INDEX(1, 2);
-    for (idx j = 0; j < wide; j += 16) {
-        const idx left = wide - j;
-        const __mmask16 low = POOL_SOME(2 * left), high = POOL_SOME(2 * left - 16);
-        const __m512 a0 = _mm512_maskz_loadu_ps(low, a + 2 * j), a1 = _mm512_maskz_loadu_ps(high, a + 2 * j + 16);
-        const __m512 b0 = _mm512_maskz_loadu_ps(low, b + 2 * j), b1 = _mm512_maskz_loadu_ps(high, b + 2 * j + 16);
-        const __m512i first = _mm512_add_epi32(even, _mm512_set1_epi32(at + 2 * (int32_t)j));
-        __m512 best = _mm512_permutex2var_ps(a0, even, a1);
-        __m512i place = first;
-        pool_take(_mm512_permutex2var_ps(a0, odd, a1), _mm512_add_epi32(first, _mm512_set1_epi32(1)), &best, &place);
-        pool_take(_mm512_permutex2var_ps(b0, even, b1), _mm512_add_epi32(first, _mm512_set1_epi32(w)), &best, &place);
-        pool_take(_mm512_permutex2var_ps(b0, odd, b1), _mm512_add_epi32(first, _mm512_set1_epi32(w + 1)), &best, &place);
-        _mm512_mask_storeu_ps(to + j, POOL_SOME(left), best);
-        _mm512_mask_storeu_epi64(where + j, (__mmask8)POOL_SOME(left < 8 ? left : 8),
-                                 _mm512_cvtepi32_epi64(_mm512_castsi512_si256(place)));
-        if (left > 8)
-            _mm512_mask_storeu_epi64(where + j + 8, (__mmask8)POOL_SOME(left < 16 ? left - 8 : 8),
-                                     _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place, 1)));
-    }
+    const __m512 a0 = _mm512_maskz_loadu_ps(m.low, a), a1 = _mm512_maskz_loadu_ps(m.high, a + 16);
+    const __m512 b0 = _mm512_maskz_loadu_ps(m.low, b), b1 = _mm512_maskz_loadu_ps(m.high, b + 16);
+    const __m512i first = _mm512_add_epi32(even, _mm512_set1_epi32(at));
+    __m512 best = _mm512_permutex2var_ps(a0, even, a1);
+    __m512i place = first;
+    pool_take(_mm512_permutex2var_ps(a0, odd, a1), _mm512_add_epi32(first, _mm512_set1_epi32(1)), &best, &place);
+    pool_take(_mm512_permutex2var_ps(b0, even, b1), _mm512_add_epi32(first, _mm512_set1_epi32(w)), &best, &place);
+    pool_take(_mm512_permutex2var_ps(b0, odd, b1), _mm512_add_epi32(first, _mm512_set1_epi32(w + 1)), &best, &place);
+    _mm512_mask_storeu_ps(to, m.all, best);
+    _mm512_mask_storeu_epi64(where, m.first, _mm512_cvtepi32_epi64(_mm512_castsi512_si256(place)));
+    _mm512_mask_storeu_epi64(where + 8, m.second, _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place, 1)));
 }
 
 static void K(max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index) {
-    const idx wide = w / 2;
-    for (idx i = 0; i < h / 2; i++)
-        pool_row(x + 2 * i * row, x + (2 * i + 1) * row, wide, (int32_t)(2 * i * w), (int32_t)w, y + i * wide,
-                 index + i * wide);
+    const idx wide = w / 2, whole = wide / 16 * 16;
+    const PoolMask all = pool_mask(16), some = pool_mask(wide - whole);
+    for (idx i = 0; i < h / 2; i++, x += 2 * row, y += wide, index += wide) {
+        const int32_t at = (int32_t)(2 * i * w);
+        for (idx j = 0; j < whole; j += 16)
+            pool_vector(x + 2 * j, x + row + 2 * j, all, at + 2 * (int32_t)j, (int32_t)w, y + j, index + j);
+        if (whole < wide)
+            pool_vector(x + 2 * whole, x + row + 2 * whole, some, at + 2 * (int32_t)whole, (int32_t)w, y + whole,
+                        index + whole);
+    }
 }
 
-/* Where 16 windows have their place: 0, 1, w or w + 1 behind their first one; false where one of them has another. */
-INLINE int pool_places(const int64_t *index, idx left, __m512i first, int32_t w, __mmask16 *at) {
-    const __mmask8 high = (__mmask8)POOL_SOME(left < 16 ? left - 8 : 8);
-    const __m512i a = _mm512_maskz_loadu_epi64((__mmask8)POOL_SOME(left < 8 ? left : 8), index);
-    const __m512i b = _mm512_maskz_loadu_epi64(high, index + 8);
-    const __m256i top = _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_or_si512(a, b), 32));
-    const __m512i places = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(a)), _mm512_cvtepi64_epi32(b), 1);
-    const __m512i from = _mm512_sub_epi32(places, first);
-    at[0] = _mm512_cmpeq_epi32_mask(from, _mm512_setzero_si512());
-    at[1] = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(1));
-    at[2] = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(w));
-    at[3] = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(w + 1));
-    const __mmask16 some = POOL_SOME(left);
-    return ((at[0] | at[1] | at[2] | at[3]) & some) == some && _mm256_testz_si256(top, top);
+/* The numbers of 16 windows in two rows; false where a place is not 0, 1, w or w + 1 behind the first one of its window. */
+INLINE int spread_vector(const float *g, const int64_t *index, PoolMask m, int32_t at, int32_t w, float *a, float *b) {
+    const __m512i low = POOL_PAIRS(0), high = POOL_PAIRS(8), even = POOL_INDEX(0, 2);
+    const __m512i one = _mm512_maskz_loadu_epi64(m.first, index), two = _mm512_maskz_loadu_epi64(m.second, index + 8);
+    const __m512i places = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(one)), _mm512_cvtepi64_epi32(two), 1);
+    const __m512i from = _mm512_sub_epi32(places, _mm512_add_epi32(even, _mm512_set1_epi32(at)));
+    const __mmask16 at0 = _mm512_cmpeq_epi32_mask(from, _mm512_setzero_si512());
+    const __mmask16 at1 = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(1));
+    const __mmask16 at2 = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(w));
+    const __mmask16 at3 = _mm512_cmpeq_epi32_mask(from, _mm512_set1_epi32(w + 1));
+    const __m512i upper = _mm512_srli_epi64(_mm512_or_si512(one, two), 32); /* of numbers below 2^31 there is none */
+    if (((at0 | at1 | at2 | at3) & m.all) != m.all || _mm512_test_epi64_mask(upper, upper)) return 0;
+    const __m512 v = _mm512_maskz_loadu_ps(m.all, g);
+    const __m512 v0 = _mm512_maskz_mov_ps(at0, v), v1 = _mm512_maskz_mov_ps(at1, v);
+    const __m512 v2 = _mm512_maskz_mov_ps(at2, v), v3 = _mm512_maskz_mov_ps(at3, v);
+    _mm512_mask_storeu_ps(a, m.low, _mm512_permutex2var_ps(v0, low, v1));
+    _mm512_mask_storeu_ps(b, m.low, _mm512_permutex2var_ps(v2, low, v3));
+    _mm512_mask_storeu_ps(a + 16, m.high, _mm512_permutex2var_ps(v0, high, v1));
+    _mm512_mask_storeu_ps(b + 16, m.high, _mm512_permutex2var_ps(v2, high, v3));
+    return 1;
 }
 
 /* Numbers of 2 x 2 windows side by side, at their places in h x w floats, zeros elsewhere. False, with anything written,
  * where a place is not one of its window. */
 static int K(spread_2x2)(const float *g, const int64_t *index, idx h, idx w, float *to) {
-    const __m512i low = POOL_PAIRS(0), high = POOL_PAIRS(8), even = POOL_INDEX(0, 2);
-    const idx wide = w / 2;
+    const idx wide = w / 2, whole = wide / 16 * 16;
+    const PoolMask all = pool_mask(16), some = pool_mask(wide - whole);
     for (idx i = 0; i < h / 2; i++, g += wide, index += wide) {
         float *a = to + 2 * i * w, *b = a + w;
+        const int32_t at = (int32_t)(2 * i * w);
         if (w % 2) a[w - 1] = b[w - 1] = 0.0f;
-        for (idx j = 0; j < wide; j += 16) {
-            const idx left = wide - j;
-            const __m512i first = _mm512_add_epi32(even, _mm512_set1_epi32((int32_t)(2 * i * w + 2 * j)));
-            __mmask16 at[4];
-            if (!pool_places(index + j, left, first, (int32_t)w, at)) return 0;
-            const __m512 v = _mm512_maskz_loadu_ps(POOL_SOME(left), g + j);
-            const __m512 v0 = _mm512_maskz_mov_ps(at[0], v), v1 = _mm512_maskz_mov_ps(at[1], v);
-            const __m512 v2 = _mm512_maskz_mov_ps(at[2], v), v3 = _mm512_maskz_mov_ps(at[3], v);
-            const __mmask16 one = POOL_SOME(2 * left), two = POOL_SOME(2 * left - 16);
-            _mm512_mask_storeu_ps(a + 2 * j, one, _mm512_permutex2var_ps(v0, low, v1));
-            _mm512_mask_storeu_ps(b + 2 * j, one, _mm512_permutex2var_ps(v2, low, v3));
-            if (left <= 8) continue;
-            _mm512_mask_storeu_ps(a + 2 * j + 16, two, _mm512_permutex2var_ps(v0, high, v1));
-            _mm512_mask_storeu_ps(b + 2 * j + 16, two, _mm512_permutex2var_ps(v2, high, v3));
-        }
+        for (idx j = 0; j < whole; j += 16)
+            if (!spread_vector(g + j, index + j, all, at + 2 * (int32_t)j, (int32_t)w, a + 2 * j, b + 2 * j)) return 0;
+        if (whole < wide && !spread_vector(g + whole, index + whole, some, at + 2 * (int32_t)whole, (int32_t)w,
+                                           a + 2 * whole, b + 2 * whole))
+            return 0;
     }
     if (h % 2) memset(to + (h - 1) * w, 0, (size_t)w * 4);
     return 1;

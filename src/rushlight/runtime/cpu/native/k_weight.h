@@ -6,17 +6,10 @@
 
 /* -- dots ------------------------------------------------------------------------------------------- */
 
-/* Whether rows may end within a vector: where a load of a part of one costs nothing, rows are read as they lie. */
-#if defined(__x86_64__) && VL == 16
-#define WHOLE_ROWS 1
-#else
-#define WHOLE_ROWS 0
-#endif
-
 /* One vector of places, or what is left of a row. An input is loaded once: nearly all lie across two cache lines. */
 INLINE void corr_places(const float *xs, const float *gs, const idx *g_at, const idx *tap, vf acc[][12], idx left,
                         const int outs, const int taps) {
-    vf row[4];
+    vf row[6];
     UNROLL for (int i = 0; i < outs; i++) row[i] = GET(gs + g_at[i]);
     UNROLL for (int j = 0; j < taps; j++) {
         const vf x = rounded(GET(xs + tap[j]));
@@ -26,8 +19,8 @@ INLINE void corr_places(const float *xs, const float *gs, const idx *g_at, const
 
 INLINE void corr_tile(const Corr *c, const float *buf, const float *g, float *gw, int first, idx o, idx k,
                       const int outs, const int taps) {
-    vf acc[4][12];
-    idx g_at[4], tap[12]; /* past the end the last one again; its results are not stored */
+    vf acc[6][12];
+    idx g_at[6], tap[12]; /* past the end the last one again; its results are not stored */
     UNROLL for (int i = 0; i < outs; i++) g_at[i] = (o + i < c->outs ? o + i : c->outs - 1) * c->g_out;
     UNROLL for (int j = 0; j < taps; j++) tap[j] = c->tap[k + j < c->taps ? k + j : c->taps - 1];
     UNROLL for (int i = 0; i < outs; i++)
@@ -40,12 +33,14 @@ INLINE void corr_tile(const Corr *c, const float *buf, const float *g, float *gw
             for (; q + VL <= c->width; q += VL) corr_places(xs + q, gs + q, g_at, tap, acc, VL, outs, taps);
             if (WHOLE_ROWS && q < c->width) corr_places(xs + q, gs + q, g_at, tap, acc, c->width - q, outs, taps);
         }
-    UNROLL for (int i = 0; i < outs; i++)
-        UNROLL for (int j = 0; j < taps; j++)
-            if (o + i < c->outs && k + j < c->taps) {
-                float *at = gw + (o + i) * c->taps + k + j;
-                *at = first ? total(acc[i][j]) : *at + total(acc[i][j]);
-            }
+    UNROLL for (int i = 0; i < outs; i++) {
+        float sums[12];
+        UNROLL for (int j = 0; j + 4 <= taps; j += 4)
+            *(v4_any *)(sums + j) = totals(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
+        UNROLL for (int j = taps / 4 * 4; j < taps; j++) sums[j] = total(acc[i][j]);
+        float *at = gw + (o + i) * c->taps + k;
+        for (int j = 0; j < taps && o + i < c->outs && k + j < c->taps; j++) at[j] = first ? sums[j] : at[j] + sums[j];
+    }
 }
 
 #define CORR(O, T) \
@@ -59,6 +54,7 @@ CORR(4, 2)
 CORR(3, 3)
 CORR(1, 8)
 #else
+CORR(6, 4)
 CORR(4, 6)
 CORR(3, 8)
 CORR(1, 10)
@@ -71,6 +67,7 @@ static void K(corr_run)(const Corr *c, const float *buf, const float *g, float *
     else K(corr_3x3)(c, buf, g, gw, first);
 #else
     if (c->outs == 1) K(corr_1x10)(c, buf, g, gw, first);
+    else if (c->outs == 6 || c->outs == 5) K(corr_6x4)(c, buf, g, gw, first);
     else if (c->outs % 4 == 0 || c->outs > 12) K(corr_4x6)(c, buf, g, gw, first);
     else K(corr_3x8)(c, buf, g, gw, first);
 #endif

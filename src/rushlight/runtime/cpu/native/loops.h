@@ -29,6 +29,7 @@ const Loops K(loops) = {
     .gemm = K(gemm),
     .gemm_scratch = K(gemm_scratch),
     .transpose = K(transpose),
+    .copy_rows = K(copy_rows),
     .reverse = K(reverse),
     .widen = K(widen),
     .narrow = K(narrow),

@@ -183,6 +183,13 @@ INLINE void store_some(float *p, vf v, idx n) {
 }
 #endif
 
+/* Whether rows may end within a vector: where a load or a store of a part of one costs nothing. */
+#if defined(__x86_64__) && VL == 16
+#define WHOLE_ROWS 1
+#else
+#define WHOLE_ROWS 0
+#endif
+
 /* A vector, or what is `left` of one at the end of a row. */
 #define GET(p) (left >= VL ? load(p) : load_some(p, left, 0))
 #define PUT(p, v) \

@@ -10,8 +10,12 @@ typedef struct {
     idx width;          /* results of a row */
     idx per_row;        /* vectors of a row */
     int flat;           /* rows are too narrow for vectors: they run on over the gaps between the rows */
-    float *scratch;     /* flat: results with gaps, one per part */
+    int partial;        /* rows are shorter than a vector, and the rest of one is not stored */
+    float *scratch;     /* flat: results with gaps, one per image that is worked on at once and per part */
     idx flat_floats;    /* of one channel of a strip */
+    idx together;       /* images worked on at once: small ones do not fill the registers alone */
+    idx *lists;         /* of vectors, one per part */
+    idx count;          /* vectors of a strip */
     idx strip, strips;  /* rows of a strip; strips of a plane of results */
     idx planes, rows;   /* depth and height of the results */
     idx from_plane, from_row, to_plane, to_row;
@@ -37,8 +41,10 @@ typedef struct {
 int conv_form(Conv *v, idx width, idx rows, idx row);
 /* Vectors that cover `rows` rows of `width` results. */
 idx conv_count(const Conv *v, idx width, idx rows);
-/* The lists of vectors of a strip; -1 without memory. */
-int conv_vectors(Conv *v, idx width);
+/* How many vectors a strip has, whose rows have `width` results. */
+void conv_vectors(Conv *v, idx width);
+/* How many images are worked on at once where `vectors` are beside each other, and there are `images`. */
+idx conv_together(const Conv *v, idx vectors, idx images);
 /* How many rows are worked on at once. */
 void conv_strip_size(Conv *v, idx rows, idx floats_per_row);
 /* All images, to v->out; -1 without memory. */

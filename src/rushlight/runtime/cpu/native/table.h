@@ -27,6 +27,7 @@ typedef struct {
     idx outs;            /* output channels of the group */
     idx vectors;
     const idx *from, *to;
+    const idx *some;     /* the floats of each vector that are results; NULL: all, as where `whole_rows` is not so */
 } Taps;
 
 /* Rows of gradients against rows of input, for the weight's gradient. */
@@ -53,6 +54,8 @@ typedef struct {
     size_t (*gemm_scratch)(const Gemm *);
     /* move.h: dst[c * dst_ld + r] = src[r * src_ld + c] */
     void (*transpose)(const float *src, idx rows, idx cols, idx src_ld, float *dst, idx dst_ld);
+    /* rows of n floats, each so many floats behind the one before */
+    void (*copy_rows)(const float *from, idx from_step, float *to, idx to_step, idx rows, idx n);
     void (*reverse)(const float *src, float *dst, idx rows, idx n); /* of each row the last one first */
     /* half.h: bits of float16 or bfloat16 (codes.h) */
     void (*widen)(int half, const uint16_t *x, float *y, idx n);
@@ -64,7 +67,7 @@ typedef struct {
     void (*conv_run)(const Taps *, const float *buf, const float *packed, const float *bias, float *out,
                      idx out_stride);
     /* weight.h */
-    int whole_rows; /* whether rows of dots may end within a vector */
+    int whole_rows; /* whether rows may end within a vector */
     void (*corr_run)(const Corr *, const float *buf, const float *g, float *gw, int first);
     idx (*outer_width)(idx outs); /* channels of a panel */
     void (*outer_run)(const Corr *, const float *buf, const float *g, float *sums, int first);
