@@ -218,3 +218,127 @@ def test_device_mix_names_the_module() -> None:
         m(rushlight.ones(1, 2))
     assert str(e.value).count("In module") == 1
     assert "In module '1.0' (Linear) of Sequential" in str(e.value)
+
+
+# -- calls and members in C are those in Python ---------------------------------------------------
+
+
+class Held(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+        self.scale = nn.Parameter(rushlight.ones(3))
+        self.register_buffer("shift", rushlight.zeros(3))
+
+    def forward(self, x, *, twice=False):
+        y = self.layer(x) * self.scale + self.shift
+        return 2 * y if twice else y
+
+
+def test_members_of_a_called_module_follow_its_tables():
+    m, x = Held(), rushlight.ones(1, 2)
+    first = m(x)
+    assert m.layer is m._modules["layer"] and m.scale is m._parameters["scale"]
+    other = m._modules["layer"] = nn.Linear(2, 3)
+    assert m.layer is other and not rushlight.equal(m(x), first)
+    m._parameters["scale"] = nn.Parameter(rushlight.zeros(3))
+    assert m(x).abs().sum().item() == 0
+    assert rushlight.equal(m(x, twice=True), 2 * m(x))
+    m.__dict__["shift"] = rushlight.full((3,), 5.0)  # what the object has itself comes first
+    assert rushlight.equal(m(x), rushlight.full((1, 3), 5.0))
+    del m._modules["layer"]
+    with pytest.raises(AttributeError, match="'Held' object has no attribute 'layer'"):
+        m(x)
+    assert getattr(m, "layer", None) is None and not hasattr(m, "nothing")
+
+
+def test_somebody_elses_getattr_is_asked():
+    class Own(Held):
+        def __getattr__(self, name):
+            if name in ("scale", "shift") and "shift" in self._buffers:
+                return rushlight.full((3,), 2.0)
+            return super().__getattr__("layer" if name == "alias" else name)
+
+    m, x = Own(), rushlight.ones(1, 2)
+    for _ in range(2):
+        assert m.alias is m._modules["layer"]
+        assert rushlight.equal(m(x), m.alias(x) * 2 + 2)
+    m = Held()
+    before = m(x)
+    Held.__getattr__ = (
+        lambda self, name: rushlight.full((3,), 0.0) if name == "shift" else "nothing"
+    )
+    try:
+        assert m.shift.sum().item() == 0 and m.absent == "nothing" and m.layer == "nothing"
+    finally:
+        del Held.__getattr__
+    assert rushlight.equal(m(x), before)
+    looked = []
+
+    def look(self, name):
+        looked.append(name)
+        return object.__getattribute__(self, name)
+
+    Held.__getattribute__ = look
+    try:
+        m(x)
+        assert {"layer", "scale", "shift"} <= set(looked)
+    finally:
+        del Held.__getattribute__
+    looked.clear()
+    assert rushlight.equal(m(x), before) and not looked
+
+
+def test_a_property_that_fails_leads_to_the_tables():
+    class Fails(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self._parameters["weight"] = nn.Parameter(rushlight.ones(2))
+
+        @property
+        def weight(self):
+            raise AttributeError("hidden")
+
+        @property
+        def broken(self):
+            raise ValueError("kept")
+
+        def forward(self):
+            return self.weight
+
+    m = Fails()
+    for _ in range(2):
+        assert m() is m._parameters["weight"]
+        with pytest.raises(ValueError, match="kept"):
+            m.broken
+    with pytest.raises(AttributeError, match="'Fails' object has no attribute 'other'"):
+        m.other
+
+
+def test_a_call_sees_what_stands_before_forward():
+    m, x = Held(), rushlight.ones(1, 2)
+    plain = m(x)
+    m.forward = lambda x: "its own"
+    assert m(x) == "its own"
+    del m.forward
+    handle = m.register_forward_hook(lambda module, args, out: out + 1)
+    assert rushlight.equal(m(x), plain + 1)
+    handle.remove()
+    everywhere = nn.modules.module.register_module_forward_pre_hook(lambda module, args: None)
+    assert rushlight.equal(m(x), plain)
+    everywhere.remove()
+    Held._forward_pre_hooks = property(lambda self: {1: lambda module, args: (args[0] * 0,)})
+    try:
+        assert rushlight.equal(m(x), m.layer.bias[None].detach() * m.scale)
+    finally:
+        del Held._forward_pre_hooks
+    call = nn.Module.__call__
+    nn.Module.__call__ = lambda self, *args, **kwargs: "another"
+    try:
+        assert m(x) == "another"
+    finally:
+        nn.Module.__call__ = call
+    assert rushlight.equal(m(x), plain) and rushlight.equal(m.__call__(x), plain)
+    assert rushlight.equal(nn.Module.__call__(m, x), plain)
+    with pytest.raises(TypeError, match="forward"):
+        m(x, 1, 2, 3)

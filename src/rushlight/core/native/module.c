@@ -1,6 +1,7 @@
 /* The extension: finds the slots of Tensor, Op, OpNode and Plan, and gives Python the methods in C.
  *
- * call.c calls ops, cast.c casts for them, views.c marks views, back.c goes back through their nodes, walk.c from one to the next, columns.c reads what an optimiser needs of its parameters.
+ * call.c calls ops, cast.c casts for them, views.c marks views, back.c goes back through their nodes, walk.c from one to the next, columns.c reads what an optimiser needs of its parameters,
+ * modules.c calls modules.
  */
 #include "slots.h"
 
@@ -78,7 +79,7 @@ static PyMethodDef tensor_methods[1] = {{"__hash__", identity, METH_NOARGS, "The
 
 /* `__call__` of a class that is this function: a wrapper, as built-in types have them, so that a call goes there
  * without looking for a method and without making its arguments twice. */
-static PyObject *calling(PyTypeObject *type, ternaryfunc function)
+PyObject *calling(PyTypeObject *type, ternaryfunc function)
 {
     PyObject *example = PyObject_GetAttrString((PyObject *)&PyFunction_Type, "__call__"), *made = NULL;
     if (example != NULL && Py_IS_TYPE(example, &PyWrapperDescr_Type))
@@ -135,6 +136,7 @@ static PyMethodDef functions[] = {
     {"know_policies", know_policies, METH_VARARGS,
      "know_policies(casts, leaves, policies, places, float32, float64): let autocast's casts of products be made in C."},
     {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, "columns(group, state, names, scalars): see core/columns.py."},
+    {"know_modules", know_modules, METH_VARARGS, "know_modules(Module, hooks of all modules, what is told of an error) -> Module.__call__ in C."},
     {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},
     {NULL, NULL, 0, NULL},
 };
@@ -158,7 +160,7 @@ int intern(const Name *names, size_t count)
 PyMODINIT_FUNC PyInit__call(void)
 {
     const Name names[] = {{&s_dtype, "dtype"}, {&s_kind, "kind"}, {&s_shape, "shape"}};
-    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0 || name_cast() < 0 ||
+    if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0 || name_modules() < 0 || name_cast() < 0 ||
         name_walk() < 0)
         return NULL;
     PyObject *numpy = PyImport_ImportModule("numpy");

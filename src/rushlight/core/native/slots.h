@@ -82,6 +82,12 @@ PyObject *columns(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *bump_all(PyObject *module, PyObject *tensors);
 int name_columns(void);
 
+/* modules.c: calls of modules, and what they hold */
+PyObject *know_modules(PyObject *module, PyObject *args);
+int name_modules(void);
+
+PyObject *calling(PyTypeObject *type, ternaryfunc function); /* `__call__` of a class that is this function */
+
 typedef struct {
     PyObject *type;
     const char *name;

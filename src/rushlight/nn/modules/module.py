@@ -9,6 +9,7 @@ from typing import Any, Self
 from ...base.config import settings
 from ...core.changes import changes
 from ...core.compiling import meeting
+from ...core.op import native
 from ...core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _members
@@ -148,8 +149,7 @@ class Module(Convert, State, Hooks):
                 return self.forward(*args, **kwargs)
             return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
         except RuntimeError as e:
-            if e.args and isinstance(e.args[0], str) and e.args[0].startswith(_DEVICE_MIX):
-                _say_where(self, e)
+            _say_where(self, e)
             raise
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
@@ -406,6 +406,10 @@ def _wrong_kind(value: object, kind: str, name: str, *expected: str) -> TypeErro
 
 def _say_where(module: Module, error: Any) -> None:
     """Add the path of the module that failed to an error about tensors on two devices."""
+    if not (
+        error.args and isinstance(error.args[0], str) and error.args[0].startswith(_DEVICE_MIX)
+    ):
+        return
     if not hasattr(error, "at_module"):
         error.at_module, error.plain = module, error.args[0]
     culprit = error.at_module
@@ -413,3 +417,8 @@ def _say_where(module: Module, error: Any) -> None:
     kind = type(culprit).__name__
     where = f"{path!r} ({kind}) of {type(module).__name__}" if path else kind
     error.args = (f"{error.plain} In module {where}.",)
+
+
+if native is not None:
+    # calls, and what modules hold, without a line of Python: core/native/modules.c
+    Module.__call__ = native.know_modules(Module, GLOBAL, _say_where)  # type: ignore[method-assign]
