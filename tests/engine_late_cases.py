@@ -116,6 +116,18 @@ def whole(d: Draw) -> Iterator[Case]:
     dims = tuple(range(d.py.randrange(len(shape)), len(shape)))
     yield "sum", (x,), {"dim": d.one(None, dims, (0,)), "keepdim": d.one(True, False)}, 0.0
     yield "cumsum", (x,), {"dim": d.py.randrange(len(shape)), "reverse": d.one(True, False)}, 0.0
+    for name in ("amax", "amin"):
+        yield name, (x,), {"dim": dims, "keepdim": d.one(True, False)}, 0.0
+    by = d.np.randint(-9, 9, shape) * d.one(1, 2**20, 2**40)
+    over = d.one(x, x % 2**31, d.np.randint(-99, 99, shape))
+    for name in ("fmod", "remainder", "floor_divide"):
+        yield name, (over, d.one(by, by, -7)), {}, 0.0
+    few = d.np.randint(-3, 4, shape)
+    how = {"dim": d.py.randrange(len(shape))}
+    yield "sort", (few,), {**how, "descending": d.one(True, False)}, 0.0
+    yield "mode", (d.one(few, few.astype(np.float32)),), {**how, "keepdim": d.one(True, False)}, 0.0
+    kind = d.one(np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.bool_)
+    yield "count_nonzero", (few.astype(kind),), {"dim": d.one(None, dims)}, 0.0
     y = d.floats(*shape).astype(d.one(np.float32, np.int64, np.bool_))
     other = y.copy()
     other.reshape(-1)[-1] = d.one(other.reshape(-1)[-1], 5)
