@@ -183,7 +183,7 @@ object_case(
     lambda: Intercepts(),
     lambda o: o.table.update(scale=5.0),
     times_scale,
-    "traced",
+    "any",
 )
 object_case(
     "cached_property",

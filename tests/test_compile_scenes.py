@@ -1,10 +1,11 @@
-"""Some 700 scenes around compiled functions, of kinds that once gave other results than eager calls."""
+"""Some 800 scenes around compiled functions, of kinds that once gave other results than eager calls."""
 
 from __future__ import annotations
 
 import pytest
 
 import compile_scenes_arguments  # noqa: F401 - adds its scenes
+import compile_scenes_attacked  # noqa: F401 - adds its scenes
 import compile_scenes_classes  # noqa: F401 - adds its scenes
 import compile_scenes_derivatives  # noqa: F401 - adds its scenes
 import compile_scenes_names  # noqa: F401 - adds its scenes

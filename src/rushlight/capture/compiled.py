@@ -15,6 +15,7 @@ from ..base.config import settings
 from ..base.errors import HostReadError
 from ..core.compiling import again, meeting
 from ..core.modes import switches
+from ..core.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Tensor
 from ..runtime.thread import PACKING, WATCHED, here
 from .record.agreement import differs
@@ -287,7 +288,8 @@ class Entry:
             self._learn_uses()
             if self.eager is not None:
                 return self.owner.fn(*args, **kwargs)
-            recording = Recording(self.owner.fn, args, kwargs, self.seen, self.used)
+            with DisableTorchFunctionSubclass():  # looking at a tensor is no call of the user's
+                recording = Recording(self.owner.fn, args, kwargs, self.seen, self.used)
         except NotReady:
             return self.owner.fn(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - a state we cannot read is run as it is
@@ -295,7 +297,8 @@ class Entry:
             return self.owner.fn(*args, **kwargs)
         recording.call(self.owner.fullgraph)
         try:
-            self._consider(recording)
+            with DisableTorchFunctionSubclass():
+                self._consider(recording)
         except SharedArguments as error:
             if self.owner.fullgraph:
                 raise

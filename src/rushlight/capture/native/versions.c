@@ -1,6 +1,6 @@
 /* Whether dicts and classes are as they were: numbers that CPython raises with every change, read without looking inside.
  *
- * Versions(dicts, classes) notes them; same() compares. Python 3.11 keeps a number in every dict and every class; from
+ * Versions(dicts, classes, objects) notes them, and of which class each of the objects is; same() compares. Python 3.11 keeps a number in every dict and every class; from
  * 3.12 on both can be watched instead: one number stands for all dicts, another one for everything that is noted together
  * with classes, which hardly ever changes. */
 
@@ -11,8 +11,32 @@ typedef struct {
     PyObject_HEAD
     PyObject *dicts;   /* a tuple, which keeps them alive */
     PyObject *classes; /* a tuple, too; what a class inherits counts as its own */
-    uint64_t *tags;    /* of the dicts, then of the classes */
+    PyObject *objects; /* a tuple of what must stay of its class */
+    uint64_t *tags;    /* of the dicts, then of the classes; behind them the objects' classes */
 } Versions;
+
+/* Where the objects' classes begin among the tags. */
+static uint64_t *kinds(Versions *self)
+{
+    return self->tags + PyTuple_GET_SIZE(self->dicts) + PyTuple_GET_SIZE(self->classes) + 1;
+}
+
+static void note_kinds(Versions *self)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(self->objects);
+    for (Py_ssize_t i = 0; i < n; i++)
+        kinds(self)[i] = (uint64_t)(uintptr_t)Py_TYPE(PyTuple_GET_ITEM(self->objects, i));
+}
+
+static int are_of_their_kinds(Versions *self)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(self->objects);
+    uint64_t *noted = kinds(self);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (noted[i] != (uint64_t)(uintptr_t)Py_TYPE(PyTuple_GET_ITEM(self->objects, i)))
+            return 0;
+    return 1;
+}
 
 /* A look-up gives a class a number again that lost its own to a change. */
 static int give_number(PyObject *class)
@@ -120,15 +144,16 @@ static int is_same(Versions *self)
 
 static PyObject *versions_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *given, *given_classes = NULL;
-    if (!PyArg_ParseTuple(args, "O|O", &given, &given_classes))
+    PyObject *given, *given_classes = NULL, *objects = NULL;
+    if (!PyArg_ParseTuple(args, "O|OO", &given, &given_classes, &objects))
         return NULL;
     Versions *self = (Versions *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
     self->dicts = PySequence_Tuple(given);
     self->classes = given_classes ? PySequence_Tuple(given_classes) : PyTuple_New(0);
-    if (!self->dicts || !self->classes) {
+    self->objects = objects ? PySequence_Tuple(objects) : PyTuple_New(0);
+    if (!self->dicts || !self->classes || !self->objects) {
         Py_DECREF(self);
         return NULL;
     }
@@ -142,11 +167,12 @@ static PyObject *versions_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         PyErr_SetString(PyExc_TypeError, "Versions() needs dicts and classes");
         return NULL;
     }
-    self->tags = PyMem_Calloc(n + m + 1, sizeof(uint64_t));
+    self->tags = PyMem_Calloc(n + m + 1 + PyTuple_GET_SIZE(self->objects), sizeof(uint64_t));
     if (!self->tags || note(self) < 0) {
         Py_DECREF(self);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
+    note_kinds(self);
     return (PyObject *)self;
 }
 
@@ -154,6 +180,7 @@ static int versions_traverse(Versions *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->dicts);
     Py_VISIT(self->classes);
+    Py_VISIT(self->objects);
     return 0;
 }
 
@@ -161,6 +188,7 @@ static int versions_clear(Versions *self)
 {
     Py_CLEAR(self->dicts);
     Py_CLEAR(self->classes);
+    Py_CLEAR(self->objects);
     return 0;
 }
 
@@ -174,13 +202,16 @@ static void versions_dealloc(Versions *self)
 
 static PyObject *versions_same(Versions *self, PyObject *unused)
 {
-    return PyBool_FromLong(self->dicts && self->classes && is_same(self));
+    return PyBool_FromLong(self->dicts && self->classes && self->objects && is_same(self) && are_of_their_kinds(self));
 }
 
 static PyObject *versions_renew(Versions *self, PyObject *unused)
 {
-    if (self->dicts && self->classes && note(self) < 0)
+    if (!self->dicts || !self->classes || !self->objects)
+        Py_RETURN_NONE;
+    if (note(self) < 0)
         return NULL;
+    note_kinds(self);
     Py_RETURN_NONE;
 }
 

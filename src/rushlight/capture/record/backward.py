@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.gradients import tape
+from ...core.gradients.function import FunctionNode
 from ...core.gradients.node import stamps_of
 from ...core.gradients.tape import Node
 from ...core.tensor import Tensor
@@ -14,6 +15,7 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel, listening
 from ...runtime.thread import here
 from ..program.instructions import Instruction
+from ..state.kinds import is_trusted
 from .inside import inside
 from .recorder import CannotCapture, overlap, reach
 
@@ -132,7 +134,7 @@ def nodes_below(roots: list[Node], ends: Any = ()) -> dict[int, Node]:
 
 
 def _refuse_hooks(roots: list[Node], ends: list[Any]) -> None:
-    """Hooks are Python: they would run while recording and never again."""
+    """Hooks, and derivatives of users' own functions, are Python: they would run while recording and never again."""
     stack, seen = list(roots), set()
     stop = {e[0].seq for e in ends}
     while stack:
@@ -144,6 +146,11 @@ def _refuse_hooks(roots: list[Node], ends: list[Any]) -> None:
             raise CannotCapture(
                 f"a hook waits for the gradient at {node.name()}; call backward() inside the "
                 "compiled function, or remove the hook"
+            )
+        if isinstance(node, FunctionNode) and not is_trusted(node.function.__module__):
+            raise CannotCapture(
+                f"{node.function.__name__}.backward is Python that runs when results are differentiated; call "
+                "backward() inside the compiled function"
             )
         if node.seq not in stop:
             stack.extend([e[0] for e in node.edges if e is not None])

@@ -117,4 +117,4 @@ def random_states(generators: list[Any]) -> list[Any]:
 
 
 def is_generator(value: Any) -> bool:
-    return isinstance(value, (random.Random, np.random.Generator))
+    return issubclass(type(value), (random.Random, np.random.Generator))

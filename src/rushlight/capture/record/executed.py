@@ -389,7 +389,9 @@ def _noting(name: str) -> Any:
         if watching is not None and not watching.is_ours(sys._getframe(1)):
             if len(args) > 1 and isinstance(args[1], str):
                 watching.seen.ask(args[0], args[1])
-            elif not isinstance(args[0], Tensor):
+            elif isinstance(args[0], Tensor):
+                watching.seen.ask(args[0], "__dict__")
+            else:
                 watching.seen.whole[id(args[0])] = args[0]
         return plain(*args)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ...core.overriding import DisableTorchFunctionSubclass
 from ...core.tensor import Tensor
 from ...core.views import current_edge, steps_of
 from ...runtime.devices import nothing_reused
@@ -101,6 +102,13 @@ class Recording:
         if mode() != before:
             now.strange = now.strange or "it changes a mode of the thread or a setting"
         del lasting  # kept alive until here, because the recorder knows them by their ids
+        with DisableTorchFunctionSubclass():
+            self._look_back(now, hooks)
+        for hook in hooks:
+            fed.extend(hook.arrays)
+
+    def _look_back(self, now: Seen, hooks: Any) -> None:
+        """What the call has done beside computing, right after it."""
         self.changed = self._changed_arguments()
         self.lists = {id(v) for v in tree.containers((self.args, self.kwargs))}
         del self.fn, self.args, self.kwargs
@@ -116,8 +124,6 @@ class Recording:
         self.odd = self.odd or not now.complete
         self.grown = self._absorb(now)
         self.ran, self.strange = list(now.codes), now.strange
-        for hook in hooks:
-            fed.extend(hook.arrays)
 
     def _changed_arguments(self) -> str | None:
         """What the call has done to its arguments beside writing values into their memory."""
@@ -377,7 +383,9 @@ class Recording:
         called = [
             getattr(fn, "__name__", "") for fn in values if issubclass(type(fn), FunctionType)
         ]
-        asks = bool(watch.optimizers) or any("grad" in n for n in (*watch.mentioned, *called))
+        asked = [name for _, names in watch.asked.values() for name in names]  # by getattr
+        names = (*watch.mentioned, *called, *asked)
+        asks = bool(watch.optimizers) or any("grad" in n for n in names)
         rules: list[tuple[Tensor, bool]] = []
         for t, before, after in zip(self.leaves, self.entry_grads, self.exit_grads):
             if before is None:

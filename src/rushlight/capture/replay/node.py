@@ -32,6 +32,7 @@ class ReplayNode(Node):
         "given",
         "graph",
         "instance",
+        "late",
         "n_outputs",
         "open",
         "passed",
@@ -53,6 +54,9 @@ class ReplayNode(Node):
         self.n_outputs = len(replay.backward.outputs)
         self.versions = [(t, t._version) for t in replay.lasting]
         self.stamps = stamps  # (counter, version, words) of what the graph would have saved
+        self.late: list[
+            tuple[int, Any]
+        ] = []  # arguments that the backward half reads, and their memory
         self.spent = False
         self.given = given  # what `Remaking.note` said of the call
         self.graph: Any = None  # what the function made: the edges of its results
@@ -97,6 +101,8 @@ class ReplayNode(Node):
 
     def _replayed(self, gs: list[Any]) -> list[Any]:
         self._check_versions()
+        for i, array in self.late:  # written since in ways that count no version (`x.data`)?
+            self.instance.fill(self.instance.arguments[i], array)
         arrays = self.instance.backward(self.saved, gs)
         seen: set[int] = set()
         tensors: list[Any] = []
@@ -155,7 +161,7 @@ class ReplayNode(Node):
         if not self.replay.backward.saves:
             return
         self.spent = True
-        self.saved = ()
+        self.saved, self.late = (), []
         self.instance.user = None
         if len(self.replay.backward.used) == self.replay.backward.shown:
             self.given = None  # no other result is left to be differentiated

@@ -79,6 +79,7 @@ class Replay:
             self.lasting = [t for t in r.watch.held if _used_after(self.program, t)]
             self.remade = Remaking(self, r)
             self.needed_later = self._needed_later()
+            self.late = self._read_late(len(r.tensors))
             self.reached = [
                 (None if id(t) in held else places[id(t)], t)
                 for t in (*r.backward.targets, *r.backward.others)
@@ -141,6 +142,15 @@ class Replay:
         later = {s.storage.number for ins in code for s in ins.reads}
         results = self.program.results[: self.program.handed]
         return {i for i, s in enumerate(results) if s.storage.number in later}
+
+    def _read_late(self, n: int) -> list[int]:
+        """Arguments that the backward half reads: it finds there what the caller's memory holds by then."""
+        cut = self.program.hand_over
+        code = [] if cut is None else self.program.instructions[cut + 1 :]
+        later = {s.storage.number for ins in code for s in ins.reads}
+        slots = self.program.arguments[:n]
+        read = [i for i, s in enumerate(slots) if s.storage.number in later]
+        return [i for i in read if i not in self.written]
 
     def _check_arguments(self, r: Recording) -> None:
         written = {
@@ -215,6 +225,8 @@ class Replay:
             a = (t if at is None else tensors[at]).grad._a
             if a.shape != slot.shape or a.dtype != slot.dtype or a.strides != slot.strides:
                 return "a gradient has another layout"
+        if self.added_to and self._grads_shared(tensors):
+            return "gradients share memory with each other, with arguments or with what the function keeps"
         return None
 
     def _note_memory(self, r: Recording) -> None:
@@ -224,6 +236,13 @@ class Replay:
         arrays = [t._a for t in r.tensors]
         self.inside = [a if id(root_array(a)) in self.own else None for a in arrays]
         self.alien = not self.written and not any(a is not None for a in self.inside)
+        self.known = {id(t) for t in r.watch.held}  # they live as long as the watch
+        self.who = [id(t) if id(t) in self.known else None for t in r.tensors]
+        grads = [g for _, i in r.added_to if (g := r.given[i]) is not None]
+        if self.written and any(self._is_own(g._a) for g in grads):
+            raise SharedArguments("a gradient lies in memory that the function keeps")
+        slots = r.program.arguments
+        self.order = _order([*slots[: len(r.tensors)], *[slots[i] for _, i in r.added_to]])
 
     def _shared(self, tensors: Sequence[Tensor]) -> bool:
         """Whether memory is shared otherwise than it was when the call was recorded."""
@@ -237,9 +256,11 @@ class Replay:
                 elif self._is_own(a):
                     return True
             return False
-        for t, same in zip(tensors, self.inside):
+        for t, same, who in zip(tensors, self.inside, self.who):
             if t._a is not same and (same is not None or self._is_own(t._a)):
                 return True
+            if same is not None and who != (id(t) if id(t) in self.known else None):
+                return True  # another tensor over the same memory
         return bool(self.written) and self._overlapping(tensors)
 
     def _is_own(self, a: Any) -> bool:
@@ -252,14 +273,23 @@ class Replay:
 
         None had when the call was recorded, but for one array given twice, which is part of the key.
         """
-        arrays = [t._a for t in tensors]
-        spans = [reach(a) for a in arrays]
+        spans = {i: (t._a, reach(t._a)) for i, t in enumerate(tensors) if t is not None}
         return any(
-            arrays[i] is not a and overlap(spans[i], span)
+            spans[i][0] is not a and overlap(spans[i][1], span)
             for i in self.written
-            if i < len(arrays)
-            for a, span in zip(arrays, spans)
+            if i in spans
+            for a, span in spans.values()
         )
+
+    def _grads_shared(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether gradients that are added to share memory otherwise than they did: one for two parameters, parts of another."""
+        full = self._with_grads(tensors)
+        arrays = [t._a for t in (*tensors, *[full[i] for _, _, i, _ in self.added_to])]
+        if _order(arrays) != self.order:
+            return True
+        if any(i in self.written and self._is_own(full[i]._a) for _, _, i, _ in self.added_to):
+            return True
+        return bool(self.written) and self._overlapping(full)
 
     def _stamps(self, tensors: Sequence[Tensor]) -> list[tuple]:
         """The versions now of what the graph of this call would have saved."""
@@ -290,6 +320,7 @@ class Replay:
             self.lower()
         # Without a bound: another thread may have taken the last one since `obstacle` looked.
         low = self.lowered if self.backward is None else self._free(most=None)
+        given = tensors
         if tensors:
             low.fill_all([t._a for t in tensors])
         if self.added_to:
@@ -306,8 +337,9 @@ class Replay:
                 outs, saved = low.forward()
                 edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
                 self.counters.count(tensors)  # what the call wrote itself is no change since then
-                noted = self.remade.note(args, kwargs, tensors)
+                noted = self.remade.note(args, kwargs, given)
                 node = ReplayNode(self, low, edges, saved, noted, self._stamps(tensors))
+                node.late = [(i, tensors[i]._a) for i in self.late]
         except BaseException as error:
             self.host_work.take_back(low.ran)
             self._fail(error, low, tensors)
@@ -419,6 +451,12 @@ class Replay:
 
 def _never() -> bool:
     return False
+
+
+def _order(things: Sequence[Any]) -> list[int]:
+    """Which of some objects are the same: for each the place of the first."""
+    first: dict[int, int] = {}
+    return [first.setdefault(id(thing), i) for i, thing in enumerate(things)]
 
 
 def _drop_unread(r: Recording) -> None:

@@ -28,7 +28,9 @@ class Found:
         self.reflective = (
             False  # whether it asks for attributes of anything by other means than names
         )
-        self.announced: set[int] = set()  # tables of modules, which hardly ever change
+        self.by_identity = (
+            False  # whether it asks for equal numbers or strings which of them is which
+        )
         if seen is not None:
             self.asked.update({k: (v, set(names)) for k, (v, names) in seen.asked.items()})
             self.whole.update(seen.whole)
@@ -36,6 +38,7 @@ class Found:
 
     def clear(self) -> None:
         """Forget objects, but not names: the next walk looks for more of them."""
+        self.announced: set[int] = set()  # tables of modules, which hardly ever change
         self.functions: dict[tuple[int, int], Any] = {}
         self.read: set[Any] = set()  # code that the walk has come to
         self.objects: dict[int, tuple[Any, str]] = {}

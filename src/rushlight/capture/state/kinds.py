@@ -80,20 +80,30 @@ def lookup(cls: type, name: str, default: Any = MISSING) -> Any:
 
 def class_table(cls: type, name: str, member: Any) -> Any:
     """The quickest table that shows this member of a class."""
-    try:
-        if type(cls) is type and getattr(cls, name, MISSING) is member:
-            return Attributes(cls)
-    except Exception:  # noqa: BLE001 - a descriptor that does not like being asked
-        pass
+    binds = lookup(type(member), "__get__")
+    if isinstance(binds, types.FunctionType):
+        return ClassDict(cls)  # asking would run it
+    if type(cls) is type and getattr(cls, name, MISSING) is member:
+        return Attributes(cls)
     return ClassDict(cls)
 
 
 def functions_in(member: Any) -> list[types.FunctionType]:
     """The functions behind a member of a class: a method, a property, what a decorator wraps."""
-    if isinstance(member, types.FunctionType):
+    if isinstance_of(member, types.FunctionType):
         return [member]
-    parts = [getattr(member, n, None) for n in ("fget", "fset", "fdel", "__func__", "func")]
-    return [p for p in parts if isinstance(p, types.FunctionType)]
+    names = ("fget", "fset", "fdel", "__func__", "func")
+    if isinstance_of(member, (property, staticmethod, classmethod)):
+        parts = [getattr(member, n, None) for n in names]
+    else:  # whatever its class makes of being asked
+        own = own_dict(member) or {}
+        parts = [own.get(n) for n in names]
+    return [p for p in parts if type(p) is types.FunctionType]
+
+
+def isinstance_of(value: Any, kinds: Any) -> bool:
+    """`isinstance` without asking the object: a class with a `__getattribute__` of its own would run it."""
+    return issubclass(type(value), kinds)
 
 
 def own_dict(value: Any) -> Any:

@@ -20,6 +20,13 @@ _CONSTANT = frozenset((
 ))  # fmt: skip
 
 
+# Tables of our modules that users fill.
+_REGISTRIES = {
+    "distributions.kl": ("_KL_REGISTRY",),
+    "optim.optimizer": ("_global_pre_hooks", "_global_post_hooks"),
+}
+
+
 class NotReady(Exception):
     """The function depends on a lazy parameter that the call will give its shape."""
 
@@ -33,15 +40,30 @@ class Library(Found):
         if hasattr(t, "materialize"):
             raise NotReady(f"{label} has no shape yet")
         self.tensors[id(t)] = (t, label)
+        self._kind(t, label)
         for hooks in hooks_on(None if t._edge is None else t._edge[0]):
             for hook in hooks:
                 self.visit(hook[1] if isinstance(hook, tuple) else hook, f"a hook of {label}")
         own = vars(t)
+        if self._is_whole(t):
+            self._all_of(own, label)
         for name in self._names(t).intersection(own):
             self._row(own, name, own[name], f"{label}.{name}")
         for name in self._asked(t):
             if name not in own and not hasattr(type(t), name):
                 self._row(own, name, MISSING, f"{label}.{name}")
+
+    def _kind(self, value: Any, label: str) -> None:
+        """The class of a module or a tensor, which can be assigned to."""
+        kind = Attributes(value)
+        self.announced.add(id(kind))
+        self.rows.append((f"the class of {label}", kind, "__class__", type(value)))
+
+    def _all_of(self, own: dict, label: str) -> None:
+        """All attributes of an object, for code that looks at them without naming them: `vars(o)`, `dir(o)`."""
+        self.tables.append((f"the attributes of {label}", own, tuple(own), tuple(own.values())))
+        for name, value in list(own.items()):
+            self.visit(value, f"{label}.{name}")
 
     def _our_classes(self, cls: type) -> None:
         """Classes of ours that an object derives from: their code is not read, but somebody may exchange it."""
@@ -61,17 +83,32 @@ class Library(Found):
                     tables[id(vars(value))] = vars(value)
         for table in tables.values():
             held = {k: v for k, v in table.items() if callable(v) and not k.startswith("__")}
-            label = f"a function in {table.get('__name__')}"
+            home = table.get("__name__")
+            for (
+                value
+            ) in held.values():  # what a class of ours holds may be a setting of the process
+                if isinstance(value, type) and home_of(value) == home:
+                    self._our_classes(value)
+            for name in _REGISTRIES.get(str(home).partition(".")[2], ()):
+                self._registry(table[name], f"{home}.{name}")
+            label = f"a function in {home}"
             self.code.append((label, table, tuple(held), tuple(held.values())))
+
+    def _registry(self, table: dict, label: str) -> None:
+        """A table of ours that users fill, and that decides what our code calls."""
+        self.announced.add(id(table))
+        self.tables.append((label, table, tuple(table), tuple(table.values())))
+        for value in list(table.values()):
+            self.visit(value, label)
 
     def _module(self, m: Any, label: str) -> None:
         own = m.__dict__
         self._our_classes(type(m))
         self.announced.add(id(own))
         cls = type(m)
-        kind = Attributes(m)
-        self.announced.add(id(kind))
-        self.rows.append((f"the class of {label}", kind, "__class__", cls))
+        self._kind(m, label)
+        if self._is_whole(m):
+            self._all_of(own, label)
         asked = self._names(m) | _library_names(cls) | {"training", "forward"}
         for name, value in list(own.items()):
             if name in ("_parameters", "_buffers", "_modules"):
@@ -83,7 +120,7 @@ class Library(Found):
                     self._table(own, name, value, label)
                     for item in value.values():
                         self.visit(item, f"{label}.{name}")
-            elif name in asked or self._is_whole(m):
+            elif name in asked:
                 self._row(own, name, value, f"{label}.{name}")
         self._own_members(m, cls, own, asked, label)
 
@@ -132,8 +169,11 @@ class Library(Found):
         self._our_classes(type(o))
         self.rows.append((f"{label}.state", o.__dict__, "state", o.state))
         self.rows.append((f"{label}.param_groups", o.__dict__, "param_groups", o.param_groups))
-        for i, group in enumerate(o.param_groups):
+        groups = tuple(o.param_groups)
+        self.contents.append((f"{label}.param_groups", o.param_groups, groups))
+        for i, group in enumerate(groups):
             params = group["params"]
+            self.rows.append((f"{label}.param_groups[{i}]['params']", group, "params", params))
             self.contents.append((f"{label}.param_groups[{i}]", params, tuple(params)))
             for j, p in enumerate(params):
                 self._tensor(p, f"{label}.param_groups[{i}].params[{j}]")
@@ -150,6 +190,8 @@ class Library(Found):
             for hook in hooks.values():
                 self.visit(hook, f"{label}.{name}")
         own = o.__dict__
+        if self._is_whole(o):
+            self._all_of(own, label)
         if "param_groups" in self._names(o):  # the code looks at rates and the like itself
             for i, group in enumerate(o.param_groups):
                 at = f"{label}.param_groups[{i}]"
@@ -160,7 +202,7 @@ class Library(Found):
         for name in sorted(self._names(o) - _OF_OPTIMIZERS):
             if name in own:
                 self._row(own, name, own[name], f"{label}.{name}")
-            elif hasattr(type(o), name):
+            elif hasattr(type(o), name) or name in self._asked(o):
                 self._row(own, name, MISSING, f"{label}.{name}")
         if is_user_module(home_of(type(o))):
             self._instance(o, label)

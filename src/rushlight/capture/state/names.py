@@ -37,12 +37,13 @@ class Names(NamedTuple):
 
     `paths` begin at a variable: ("global", "cfg", ("lr",)) for `cfg.lr`; an empty path is the variable
     itself. `loose` are attributes of values that are not known before the call. `imports` are
-    (level, module, names) of import statements.
+    (level, module, names) of import statements. `by_identity`: it asks with `is` whether two values are one object.
     """
 
     paths: frozenset[tuple[str, str, tuple[str, ...]]]
     loose: frozenset[str]
     imports: frozenset[tuple[int, str, tuple[str, ...]]]
+    by_identity: bool
 
     @property
     def all(self) -> set[str]:
@@ -64,6 +65,7 @@ def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
     path: tuple[str, ...] = ()
     instructions = list(_ran(code, ran))
     rebound: set[str] = set().union(*[_stored(i) for i in instructions])
+    by_identity = False
     for at, ins in enumerate(instructions):
         kind = _variable(ins.opname)
         if kind is not None:
@@ -95,8 +97,10 @@ def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
                 loose.update(("__match_args__", "__dict__"))
             root = None
         elif ins.opname not in _KEEPS:
+            # None, True, False and ... are each one object in any case.
+            by_identity |= ins.opname == "IS_OP" and instructions[at - 1].opname != "LOAD_CONST"
             root = None
-    return Names(frozenset(paths), frozenset(loose), frozenset(imports))
+    return Names(frozenset(paths), frozenset(loose), frozenset(imports), by_identity)
 
 
 def _ran(code: types.CodeType, ran: frozenset[int] | None) -> Iterator[Any]:

@@ -24,6 +24,7 @@ from .kinds import (
     functions_in,
     is_trusted,
     is_user_module,
+    isinstance_of,
     lookup,
     own_dict,
     peek,
@@ -59,7 +60,7 @@ class Objects(Library):
         """A function of C, whoever calls it; a bound one has an owner."""
         owner = getattr(value, "__self__", None)
         self.reflective |= getattr(value, "__name__", "") in TELLING
-        if isinstance(value, types.BuiltinFunctionType) and not may_call(value):
+        if isinstance_of(value, types.BuiltinFunctionType) and not may_call(value):
             bound = owner is not None and not isinstance(owner, types.ModuleType)
             self.refuse(f"{label} is {f'a method of {_a(owner)}' if bound else 'not known'}")
         elif owner is not None and not isinstance(owner, (types.ModuleType, type)):
@@ -70,13 +71,13 @@ class Objects(Library):
         cls = type(value)
         if is_generator(value):
             self.generators.append(value)
-        if isinstance(value, (dict, *_SEQUENCES)) and _iterates_itself(cls):
+        if isinstance_of(value, (dict, *_SEQUENCES)) and _iterates_itself(cls):
             self.refuse(f"{label} says itself what it holds")
-        elif isinstance(value, dict):
+        elif isinstance_of(value, dict):
             self._dict(value, label)
-            if isinstance(value, defaultdict):
+            if isinstance_of(value, defaultdict):
                 self._row(Attributes(value), "default_factory", value.default_factory, label)
-        elif isinstance(value, _SEQUENCES):
+        elif isinstance_of(value, _SEQUENCES):
             self._sequence(value, label)
         elif cls is ContextVar:
             now = value.get(MISSING)
@@ -100,7 +101,7 @@ class Objects(Library):
             return True
         if cls in OF_TYPING:
             return not self._is_touched(value)
-        return cls not in TYPES and is_known_type(cls) and not isinstance(value, BaseException)
+        return cls not in TYPES and is_known_type(cls) and not isinstance_of(value, BaseException)
 
     def _is_untouched(self, value: Any) -> bool:
         """Whether an object can only be used by its methods, and the code names none of them."""
@@ -119,7 +120,7 @@ class Objects(Library):
             self.refuse(f"{label} has {len(value)} entries, more than are compared before a call")
             return
         items = tuple(value)
-        if not isinstance(value, (tuple, frozenset)):
+        if not isinstance_of(value, (tuple, frozenset)):
             self.contents.append((label, value, items))
         for i, item in enumerate(items):
             self.visit(item, f"{label}[{i}]")
@@ -271,6 +272,8 @@ class Objects(Library):
         for name in sorted(names):
             item = table.get(name, MISSING)
             if item is MISSING:
+                if name in own and not is_trusted(value.__name__):
+                    self._row(table, name, MISSING, f"{label}.{name}")
                 self.visit(peek(value, name), f"{label}.{name}")
             elif not isinstance(item, types.ModuleType) or not is_trusted(value.__name__):
                 self._row(table, name, item, f"{label}.{name}")
@@ -290,7 +293,7 @@ def _bound(member: Any, value: Any) -> Any:
     """The first argument of a method that is called on a value, where that is known."""
     if isinstance(member, staticmethod):
         return None
-    if isinstance(value, type):
+    if isinstance_of(value, type):
         return value if isinstance(member, classmethod) else None
     return type(value) if isinstance(member, classmethod) else value
 

@@ -13,7 +13,7 @@ from .kinds import MISSING, Attributes, content, group_shape, hooks_on
 class _Unknown:
     """Stands for `Versions` where it is not built: everything is compared before every call."""
 
-    def __init__(self, dicts: list[dict], classes: list[type]) -> None:
+    def __init__(self, dicts: list[dict], classes: list[type], objects: list[Any]) -> None:
         pass
 
     def same(self) -> bool:
@@ -208,6 +208,7 @@ class Group(Checks):
         super().__init__()
         self.dicts: dict[int, dict] = {}
         self.classes: list[type] = []
+        self.objects: list[Any] = []  # that must stay of their classes
 
     def class_(self, cls: type, keys: tuple, values: tuple | None) -> None:
         """The members of a class by name, and where `values` are given, by identity."""
@@ -226,10 +227,11 @@ class Group(Checks):
         self.add(f"all(map({self.name(is_)}, {found}, {self.name(values)}))")
 
     def entry(self, table: Any, key: Any, value: Any) -> None:
-        if isinstance(
-            table, dict
-        ):  # otherwise the class of a module, whose change is counted in `core.changes`
+        if isinstance(table, dict):
             self._note(table)
+        else:  # the class of a module or a tensor
+            assert key == "__class__"
+            self.objects.append(table.owner)
         super().entry(table, key, value)
 
     def table(self, table: Any, keys: tuple, values: tuple) -> None:
@@ -241,7 +243,7 @@ class Group(Checks):
         self.dicts[id(table)] = table
 
     def versions(self) -> Any:
-        return Versions(list(self.dicts.values()), self.classes)
+        return Versions(list(self.dicts.values()), self.classes, self.objects)
 
 
 def _bases(held: list[Any]) -> list[tuple[Any, Any]]:

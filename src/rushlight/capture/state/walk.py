@@ -27,6 +27,7 @@ from .kinds import (
     is_scaler,
     is_trusted,
     is_user_module,
+    isinstance_of,
     lookup,
     peek,
     unwrapped,
@@ -59,6 +60,7 @@ class Walk(Objects):
         found = names_of(code, ran)
         self.names.update(found.loose)
         self.mentioned.update(found.all)
+        self.by_identity |= found.by_identity
         self.reflective |= not TELLING.isdisjoint(found.all)
         first = fn.__code__.co_varnames[:1]
         for kind, name, path in sorted(found.paths):
@@ -121,11 +123,11 @@ class Walk(Objects):
             return
         if not self._is_answering(value):
             self.refuse(f"{label} answers for its attributes by itself")
-        elif isinstance(value, Tensor):
+        elif isinstance_of(value, Tensor):
             self._tensor(value, label)
-        elif isinstance(value, types.FunctionType):
+        elif isinstance_of(value, types.FunctionType):
             self._function(value, label)
-        elif isinstance(value, types.MethodType):
+        elif isinstance_of(value, types.MethodType):
             if isinstance(value.__func__, types.FunctionType):
                 self._function(value.__func__, label, value.__self__)
             self.visit(value.__self__, label)
@@ -135,30 +137,32 @@ class Walk(Objects):
 
     def _is_answering(self, value: Any) -> bool:
         """Whether attributes are found as usual; code of a class that finds them is read as well."""
-        if not isinstance(lookup(type(value), "__getattribute__"), types.FunctionType):
+        cls = type(value)
+        finds = lookup(cls, "__getattribute__")
+        if not isinstance(finds, types.FunctionType):
             return True
-        try:
-            return value.__class__ is type(value)
-        except Exception:  # noqa: BLE001 - whatever that code raises
+        if lookup(cls, "__class__") is not object.__dict__["__class__"]:
             return False
+        return "__class__" not in finds.__code__.co_consts
 
     def _object(self, value: Any, label: str) -> None:
-        if isinstance(value, np.ndarray):
+        if isinstance_of(value, np.ndarray):
             self._array(value, label)
-        elif isinstance(value, functools.partial):
+        elif isinstance_of(value, functools.partial):
             for name in ("func", "args", "keywords"):
                 self._row(Attributes(value), name, getattr(value, name), f"{label}.{name}")
+            self._instance(value, label)
         elif is_optimizer(value):
             self._optimizer(value, label)
         elif is_scaler(value):
             self._whole(value, label)
         elif is_module(value):
             self._module(value, label)
-        elif isinstance(value, types.ModuleType):
+        elif isinstance_of(value, types.ModuleType):
             self._python_module(value, label)
-        elif isinstance(value, type):
+        elif isinstance_of(value, type):
             self._class(value, label)
-        elif isinstance(value, METHODS):
+        elif isinstance_of(value, METHODS):
             self._builtin(value, label)
         else:
             self._container(value, label)
@@ -192,8 +196,10 @@ class Walk(Objects):
                 self._code(code, fn, cells, owner)
 
     def _function_attributes(self, fn: Any, label: str) -> None:
+        if self._is_whole(fn):
+            self._all_of(vars(fn), label)
         for name, item in list(vars(fn).items()):
-            if name != "__wrapped__" and (name in self._names(fn) or self._is_whole(fn)):
+            if name != "__wrapped__" and name in self._names(fn):
                 self._row(vars(fn), name, item, f"{label}.{name}")
         wanted = self._names(fn)
         for name in _FIELDS:

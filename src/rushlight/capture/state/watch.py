@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from operator import is_
 from typing import Any
 
 from ...core.tensor import Tensor
-from .kinds import MISSING, AbstractClasses, content, equal, group_shape, hooks_on, short
+from .kinds import MISSING, AbstractClasses, content, group_shape, hooks_on, short
+from .kinds import equal as alike
 from .known import PACKAGE
 from .library import NotReady as NotReady
 from .quick import Quick
@@ -77,6 +79,7 @@ class Watch(Walk):
 
     def changed(self) -> str | None:
         """What is no longer as it was, or None."""
+        equal = is_ if self.by_identity else alike
         for label, table, key, value in self.rows:
             now = table.get(key, MISSING)
             if now is not value and not equal(now, value):
@@ -90,10 +93,10 @@ class Watch(Walk):
             if not _identical([table.get(k) for k in keys], list(functions)):
                 return f"{label} was replaced"
         for label, container, items in self.contents:
-            if not _alike(container, items):
+            if not _same(container, items, equal):
                 return f"the contents of {label} changed"
         for label, table, keys, values in self.tables:
-            if not _alike(table, keys) or not _alike(table.values(), values):
+            if not _same(table, keys, alike) or not _same(table.values(), values, equal):
                 return f"the contents of {label} changed"
         for label, array, before in self.bytes:
             if array.shape != before.shape or array.dtype != before.dtype:
@@ -138,7 +141,7 @@ class Watch(Walk):
         return found
 
 
-def _alike(now: Any, items: tuple) -> bool:
+def _same(now: Any, items: tuple, equal: Callable[[Any, Any], bool]) -> bool:
     """The same entries in the same order."""
     return len(now) == len(items) and all(map(equal, now, items))
 
