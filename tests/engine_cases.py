@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 import rushlight as rl
-from engine_late_cases import orders, sampled, special, whole, writes
+from engine_late_cases import (
+    any_dims,
+    orders,
+    sampled,
+    special,
+    views,
+    whole,
+    whole_orders,
+    writes,
+)
 from engine_more_cases import (
     columns,
     join,
@@ -400,7 +409,7 @@ def move(d: Draw) -> Iterator[Case]:
 FAMILIES = {f.__name__: f for f in (
     conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
     scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample, scans, selections,
-    sampled, orders, special, writes, whole,
+    sampled, orders, special, writes, whole, any_dims, whole_orders, views,
 )}  # fmt: skip
 
 

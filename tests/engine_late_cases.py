@@ -170,3 +170,58 @@ def writes(d: Draw) -> Iterator[Case]:
         y[..., 0] = np.nan
     dims = tuple(range(d.py.randrange(len(shape)), len(shape)))
     yield "nansum", (y,), {"dim": d.one(None, dims), "keepdim": d.one(True, False)}, 1e-4
+
+
+def any_dims(d: Draw) -> Iterator[Case]:
+    """Reductions over neighbouring dims, wherever they are."""
+    shape = d.one((1,), (7,), (3, 5), (2, 3, 70), (70, 3, 5), (130, 300), (2, 9, 3, 4))
+    first = d.py.randrange(len(shape))
+    dims = tuple(range(first, d.py.randrange(first, len(shape)) + 1))
+    how = {"dim": d.one(None, dims, dims), "keepdim": d.one(True, False)}
+    x = d.laid(*shape)
+    odd = x.copy()
+    odd.reshape(-1)[:: d.one(3, 50)] = d.one(np.nan, np.inf, -np.inf, -0.0)
+    whole = d.np.randint(-9, 9, shape) * d.one(1, 2**40)
+    for name in ("amax", "amin", "max", "min"):
+        yield name, (d.one(x, odd, whole),), how, 0.0
+    yield "logsumexp", (d.one(x, odd),), how, 1e-5
+    yield "nansum", (odd,), how, 1e-4
+    for name in ("var", "std"):
+        yield name, (d.one(x, odd),), {**how, "correction": d.one(0, 1)}, 1e-4
+    yield "vector_norm", (d.one(x, odd),), {**how, "ord": d.one(0.0, 1.0, 2.0, np.inf)}, 1e-4
+    kinds = (np.float32, np.float64, np.float16, np.int64, np.int32, np.int16, np.uint8, np.bool_)
+    counted = np.where(odd == odd, np.round(odd), 0).clip(-9, 9).astype(d.one(*kinds))
+    yield "count_nonzero", (counted,), {"dim": how["dim"]}, 0.0
+
+
+def whole_orders(d: Draw) -> Iterator[Case]:
+    """Sorts and the most frequent, of whole numbers and of long rows; quotients of whole numbers."""
+    shape = d.one((1,), (7,), (3, 45), (2, 3, 70), (2, 1700), (90, 4))
+    dim, span = d.py.randrange(len(shape)), d.one(2, 300, 2**31, 2**40)
+    whole = d.np.randint(-span, span, shape)
+    x = np.round(d.floats(*shape) * d.one(1, 100)).astype(np.float32)
+    x.reshape(-1)[:: d.one(7, 50)] = d.one(np.nan, np.inf, -np.inf, -0.0)
+    given = d.one(x, whole)
+    yield "sort", (given,), {"dim": dim, "descending": d.one(True, False)}, 0.0
+    yield "mode", (given,), {"dim": dim, "keepdim": d.one(True, False)}, 0.0
+    by = d.np.randint(1, d.one(9, 2**40), shape) * d.np.choice([-1, 1], shape)
+    for name in ("remainder", "floor_divide", "fmod"):
+        yield name, (whole, d.one(by, 7, -1, -(2**35))), {}, 0.0
+        yield name, (d.one(5, -(2**35)), by), {}, 0.0
+
+
+def views(d: Draw) -> Iterator[Case]:
+    """The same numbers in another shape or order, and casts of float32."""
+    shape = d.one((1,), (8,), (4, 6), (2, 3, 4), (2, 1, 3, 4))
+    x = d.laid(*shape).astype(d.one(np.float32, np.int64, np.bool_))
+    plain = np.ascontiguousarray(x)
+    yield "view", (plain,), {"shape": d.one((x.size,), (1, x.size), (x.size, 1, 1))}, 0.0
+    yield "unsqueeze", (plain,), {"dim": d.py.randrange(x.ndim + 1)}, 0.0
+    one, other = d.py.randrange(x.ndim), d.py.randrange(x.ndim)
+    yield "transpose", (x,), {"dim0": one, "dim1": other}, 0.0
+    yield "permute", (x,), {"dims": tuple(d.np.permutation(x.ndim).tolist())}, 0.0
+    yield "t", (d.laid(4, 6),), {}, 0.0
+    odd = d.floats(*shape)
+    odd.reshape(-1)[::3] = d.one(np.nan, np.inf, 0.0, -0.0)
+    to = {"to": d.one(rl.bool, rl.float64), "source": rl.float32}
+    yield "cast", (odd,), to, 0.0

@@ -133,7 +133,8 @@ def check_indices(indices: Any, function: str) -> None:
             f"{function}(): argument 'indices' (position 2) must be Tensor, not "
             f"{type(indices).__name__}"
         )
-    if indices._a.dtype.name not in ("int64", "int32"):
+    kind = indices._a.dtype
+    if kind.kind != "i" or kind.itemsize < 4:  # a dtype's name costs 3 us to ask for
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {indices.dtype} instead (while checking arguments for {function})"

@@ -53,7 +53,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         plan = _plan(equation, operands[0]._a.shape, operands[1]._a.shape)
         if plan is not None:
             return plan.follow(*operands)
-    terms, target = _parse(equation, dims)
+    terms, target = _parse(equation, tuple(dims))
     parts = [_distinct(t, labels) for t, labels in zip(operands, terms)]
     _check_sizes(operands, terms)
     out, labels = parts[0]
@@ -90,7 +90,7 @@ class _Plan(NamedTuple):
 @lru_cache(maxsize=256)
 def _plan(equation: str, a: tuple[int, ...], b: tuple[int, ...]) -> _Plan | None:
     """The plan of an equation of two operands; None where a label is summed in one alone, repeated, or broadcasts."""
-    (la, lb), target = _parse(equation, [len(a), len(b)])
+    (la, lb), target = _parse(equation, (len(a), len(b)))
     size = {**dict(zip(lb, b)), **dict(zip(la, a))}
     if len(set(la)) < len(la) or len(set(lb)) < len(lb):
         return None
@@ -173,7 +173,9 @@ def _letters(term: str, where: str) -> Labels:
     return out
 
 
-def _parse(equation: str, ndims: list[int]) -> tuple[list[Labels], Labels]:
+@lru_cache(maxsize=256)
+def _parse(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], Labels]:
+    """The labels of each operand and of the result, which nobody changes."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) < len(ndims):

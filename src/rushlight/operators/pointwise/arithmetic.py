@@ -255,9 +255,11 @@ def _zero_checked(label: str, promotes: Any = promote) -> Any:
     numbers = only("iufV", label, promotes)
 
     def rule(inputs: tuple) -> tuple:
-        inputs = numbers(inputs)
-        divisor = inputs[1]
-        integral = any(isinstance(t, Tensor) and t._a.dtype.kind in "iu" for t in inputs)
+        inputs = x, divisor = numbers(inputs)
+        tensor = x if isinstance(x, Tensor) else divisor
+        integral = (
+            isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu"
+        )  # they have one dtype
         if integral and isinstance(divisor, Tensor):
             check_values(_no_zero, divisor)
         elif integral and divisor == 0:
@@ -268,7 +270,7 @@ def _zero_checked(label: str, promotes: Any = promote) -> Any:
 
 
 def _no_zero(divisor: Array) -> None:
-    if (divisor == 0).any():
+    if np.count_nonzero(divisor) != divisor.size:
         raise RuntimeError("ZeroDivisionError")
 
 

@@ -101,6 +101,21 @@ PyObject *broadcast(int which, PyObject *left, PyObject *right) {
     return (PyObject *)out;
 }
 
+/* A view of x; strides in bytes. */
+static PyObject *shown(PyArrayObject *x, int ndim, const npy_intp *shape, const npy_intp *step) {
+    PyArray_Descr *type = PyArray_DESCR(x);
+    Py_INCREF(type);
+    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, type, ndim, shape, step, PyArray_DATA(x),
+                                         PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE, NULL);
+    if (!out) return NULL;
+    Py_INCREF(x);
+    if (PyArray_SetBaseObject(ARRAY(out), (PyObject *)x) < 0) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    return out;
+}
+
 /* The view that shows dims of size 1 as larger ones; writing to it is refused above. */
 static PyObject *expand(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     PyObject *wanted = attr(attrs, "shape");
@@ -117,17 +132,90 @@ static PyObject *expand(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs
         if (shape[d] < 0 || (here != 1 && here != shape[d])) return REFUSE;
         step[d] = here == 1 && (d < lead || shape[d] != 1) ? 0 : PyArray_STRIDE(x, d - lead);
     }
-    PyArray_Descr *type = PyArray_DESCR(x);
-    Py_INCREF(type);
-    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, type, ndim, shape, step, PyArray_DATA(x),
-                                         PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE, NULL);
-    if (!out) return NULL;
-    Py_INCREF(x);
-    if (PyArray_SetBaseObject(ARRAY(out), (PyObject *)x) < 0) {
-        Py_DECREF(out);
-        return NULL;
-    }
-    return out;
+    return shown(x, ndim, shape, step);
 }
 
-const Entry view_entries[] = {{"expand", expand}, {NULL, NULL}};
+/* -- other views ------------------------------------------------------------------------------------------- */
+
+/* The strides of C order. */
+static void plain_steps(PyArrayObject *x, int ndim, const npy_intp *shape, npy_intp *step) {
+    npy_intp all = PyArray_ITEMSIZE(x);
+    for (int d = ndim - 1; d >= 0; d--) step[d] = all, all *= shape[d];
+}
+
+/* Plain arrays, that have numbers, in another shape of as many. */
+static PyObject *view(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *wanted = attr(attrs, "shape");
+    npy_intp shape[DIMS], step[DIMS], all = 1;
+    if (!wanted) return NULL;
+    if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(wanted) || PyTuple_GET_SIZE(wanted) > DIMS) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = (int)PyTuple_GET_SIZE(wanted);
+    if (!PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0) return REFUSE;
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
+        if (shape[d] == -1 && PyErr_Occurred()) return NULL;
+        if (shape[d] < 1) return REFUSE;
+        all *= shape[d];
+    }
+    if (all != PyArray_SIZE(x)) return REFUSE;
+    plain_steps(x, ndim, shape, step);
+    return shown(x, ndim, shape, step);
+}
+
+static PyObject *unsqueeze(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    idx dim;
+    npy_intp shape[DIMS], step[DIMS];
+    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
+    if (!PyArray_CheckExact(args[0])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x) + 1;
+    if (!PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0 || ndim > DIMS || dim < 0 || dim >= ndim) return REFUSE;
+    for (int d = 0; d < ndim; d++) shape[d] = d == dim ? 1 : PyArray_DIM(x, d < dim ? d : d - 1);
+    plain_steps(x, ndim, shape, step);
+    return shown(x, ndim, shape, step);
+}
+
+/* The dims in another order, `order[d]` at place d. */
+static PyObject *in_order(PyArrayObject *x, const int *order) {
+    npy_intp shape[DIMS], step[DIMS];
+    for (int d = 0; d < PyArray_NDIM(x); d++) shape[d] = PyArray_DIM(x, order[d]), step[d] = PyArray_STRIDE(x, order[d]);
+    return shown(x, PyArray_NDIM(x), shape, step);
+}
+
+static PyObject *transpose(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    idx one, other;
+    if (attr_idx(attrs, "dim0", &one) < 0 || attr_idx(attrs, "dim1", &other) < 0) return NULL;
+    if (!PyArray_CheckExact(args[0]) || PyArray_NDIM(ARRAY(args[0])) > DIMS) return REFUSE;
+    const int ndim = PyArray_NDIM(ARRAY(args[0]));
+    if (one < 0 || other < 0 || one >= ndim || other >= ndim) return REFUSE;
+    int order[DIMS];
+    for (int d = 0; d < ndim; d++) order[d] = d == one ? (int)other : d == other ? (int)one : d;
+    return in_order(ARRAY(args[0]), order);
+}
+
+static PyObject *permute(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *dims = attr(attrs, "dims");
+    if (!dims) return NULL;
+    if (!PyArray_CheckExact(args[0]) || PyArray_NDIM(ARRAY(args[0])) > DIMS || !PyTuple_Check(dims)) return REFUSE;
+    const int ndim = PyArray_NDIM(ARRAY(args[0]));
+    int order[DIMS], seen = 0;
+    if (PyTuple_GET_SIZE(dims) != ndim) return REFUSE;
+    for (int d = 0; d < ndim; d++) {
+        const long at = PyLong_AsLong(PyTuple_GET_ITEM(dims, d));
+        if (at == -1 && PyErr_Occurred()) return NULL;
+        if (at < 0 || at >= ndim || seen >> at & 1) return REFUSE;
+        seen |= 1 << at, order[d] = (int)at;
+    }
+    return in_order(ARRAY(args[0]), order);
+}
+
+static PyObject *t(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    static const int order[2] = {1, 0};
+    return PyArray_CheckExact(args[0]) && PyArray_NDIM(ARRAY(args[0])) == 2 ? in_order(ARRAY(args[0]), order) : REFUSE;
+}
+
+const Entry view_entries[] = {
+    {"expand", expand}, {"view", view}, {"unsqueeze", unsqueeze}, {"transpose", transpose}, {"permute", permute}, {"t", t},
+    {NULL, NULL},
+};

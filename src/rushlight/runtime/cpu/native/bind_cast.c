@@ -1,4 +1,4 @@
-/* Between float32 and half precision: the `cast` kernel, and kernels that compute half precision in float32. */
+/* Between float32 and half precision, and from float32 to doubles and truth values: the `cast` kernel, and kernels that compute half precision in float32. */
 #include "halves.h"
 
 typedef struct {
@@ -41,6 +41,30 @@ PyArrayObject *array_narrowed(PyArrayObject *a, int type, int half) {
     return out;
 }
 
+/* Float32 as doubles, or as whether it is not 0. */
+static void double_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Cast *c = what;
+    const idx end = share(c->n, i + 1, parts);
+    for (idx k = share(c->n, i, parts); k < end; k++) ((double *)c->out)[k] = (double)((const float *)c->x)[k];
+}
+
+static void truth_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Cast *c = what;
+    const uint32_t *x = c->x;
+    uint8_t *out = c->out;
+    const idx end = share(c->n, i + 1, parts);
+    for (idx k = share(c->n, i, parts); k < end; k++) out[k] = (x[k] & 0x7fffffffu) != 0;
+}
+
+static PyObject *cast_floats(PyArrayObject *x, int type) {
+    PyArrayObject *out = array_new(PyArray_NDIM(x), PyArray_DIMS(x), type);
+    if (!out) return NULL;
+    Cast c = {.x = PyArray_DATA(x), .out = PyArray_DATA(out), .n = PyArray_SIZE(x)};
+    const double ns = 0.3 * (double)c.n;
+    run_parts(type == NPY_BOOL ? truth_part : double_part, &c, threads_parts(ns, c.n / 4096 + 1), ns);
+    return (PyObject *)out;
+}
+
 static PyObject *cast(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     PyObject *to = attr(attrs, "to");
     if (!to) return NULL;
@@ -55,7 +79,9 @@ static PyObject *cast(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     if (PyArray_DescrCheck(np)) {
         PyArray_Descr *d = (PyArray_Descr *)np;
         if (floats) c.half = d->type_num == NPY_HALF ? FLOAT16 : d->type == 'E' ? BFLOAT16 : NO_HALF;
-        if (floats ? c.half != NO_HALF : d->type_num == NPY_FLOAT32) {
+        if (floats && (d->type_num == NPY_BOOL || (d->type_num == NPY_FLOAT64 && PyDataType_ISNOTSWAPPED(d))))
+            result = cast_floats(x, d->type_num);
+        else if (floats ? c.half != NO_HALF : d->type_num == NPY_FLOAT32) {
             PyArrayObject *out = array_new(PyArray_NDIM(x), PyArray_DIMS(x), d->type_num);
             if (out) cast_run(&c, x, out);
             result = (PyObject *)out;
