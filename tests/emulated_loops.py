@@ -50,6 +50,20 @@ def kept_views(loops: bool) -> list[Any]:
     return kept
 
 
+def views_by_compiled(wrap: Callable[[Any], Any]) -> list[Any]:
+    """Views that a compiled function gives of a result of another one, which is dropped."""
+    part = rl.compile(lambda t: (t.detach(), t * 1))
+
+    def make(x: Any) -> Any:
+        return (x * 2).exp() + x if float(x[0, 0]) >= 0 else x * 3
+
+    run, kept = wrap(make), []
+    for i in range(9):
+        kept.append(part(run(rl.tensor(np.full((2, 2), i / 8, np.float32)).to("cuda")))[0])
+    assert part.replays, part.why()
+    return kept
+
+
 def other_layouts(optimizer: str, wrap: Callable[[Any], Any], device: str = "cuda") -> list[Any]:
     """A parameter that lies in another way than its states, and numbers of the host that change."""
     rl.manual_seed(0)
@@ -123,6 +137,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
     compare(kept_views(False), kept_views(True))
+    compare(views_by_compiled(lambda fn: fn), views_by_compiled(traced))
     for optimizer in ("SGD", "Adam"):
         plain = other_layouts(optimizer, lambda fn: fn)
         compare(plain, other_layouts(optimizer, lambda fn: fn, "cpu"))

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...core.gradients.tape import Node
-from ...core.memory import data_pointer
+from ...core.memory import data_pointer, root_array
 from ...core.modes import set_grad_enabled
 from ...core.tensor import Tensor
 from ...core.views import extra
@@ -118,7 +118,11 @@ def share_counter(t: Tensor, source: Tensor) -> None:
 def look(a: Any, shift: int, slot: Slot) -> Any:
     """The window of a slot on the caller's own memory."""
     if not isinstance(a, np.ndarray):
-        return a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
+        from ...runtime.cuda.arrays import set_base
+
+        window = a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
+        set_base(window, root_array(a))  # who hands out that array again looks for references to it
+        return window
     start = np.asarray(_Address(data_pointer(a) + shift, a, slot.dtype)).view(slot.dtype)
     return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
 
