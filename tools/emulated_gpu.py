@@ -60,6 +60,7 @@ ASSEMBLY = [
     (r'asm volatile\("prefetch[^;]*;"[^;]*;', ";"),
     (r'asm volatile\(\s*"cp\.async.*?\);\n', ";\n"),
     (r'asm\("cvt\.rna\.tf32[^;]*;"[^;]*;', "bits = to_tf32(v);"),
+    (r'asm\("ex2[^;]*;"[^;]*;', "power = exp2f(v);"),
     (r'asm\("mma\.sync.*?\);\n', "multiply_tf32(c, a0, a1, a2, a3, b0, b1);\n"),
     (r'asm\("cvt[^;]*;"[^;]*;', ";"),
     (

@@ -109,12 +109,13 @@ template <int K, bool NEAR> __device__ __forceinline__ void along(Scores& s, con
     UNROLL for (int u = 0; u < K / 16; u++) {
         UNROLL for (int m = 0; m < TILES; m++)
             UNROLL for (int h = 0; h < 2; h++) x[m][h] = own_four<K, NEAR>(a, m, h, 4 * u + L);
-        UNROLL for (int j = 0; j < 2 * GROUPS; j++) {
-            const Quad y = four_of<K>(b + (16 * (j / 2) + 2 * (j & 1)) * K, 4 * (G >> 1) + (G & 1), 4 * u + L);
-            UNROLL for (int k = 0; k < 4; k += 2)
+        Quad y[2 * GROUPS];  // all of them first: a sum should not wait for its last product
+        UNROLL for (int j = 0; j < 2 * GROUPS; j++)
+            y[j] = four_of<K>(b + (16 * (j / 2) + 2 * (j & 1)) * K, 4 * (G >> 1) + (G & 1), 4 * u + L);
+        UNROLL for (int k = 0; k < 4; k += 2)
+            UNROLL for (int j = 0; j < 2 * GROUPS; j++)
                 UNROLL for (int m = 0; m < TILES; m++)
-                    multiply(s[m][j], x[m][0].v[k], x[m][1].v[k], x[m][0].v[k + 1], x[m][1].v[k + 1], y.v[k], y.v[k + 1]);
-        }
+                    multiply(s[m][j], x[m][0].v[k], x[m][1].v[k], x[m][0].v[k + 1], x[m][1].v[k + 1], y[j].v[k], y[j].v[k + 1]);
     }
 #else
     _Pragma("unroll 2") for (int u = 0; u < K / 4; u++) {
@@ -123,9 +124,9 @@ template <int K, bool NEAR> __device__ __forceinline__ void along(Scores& s, con
         UNROLL for (int j = 0; j < GROUPS; j++)
             UNROLL for (int c = 0; c < 4; c++) {
                 const Quad y = four_of<K>(b + 16 * j * K, 4 * L + c, u);
-                UNROLL for (int m = 0; m < TILES; m++)
-                    UNROLL for (int h = 0; h < 2; h++)
-                        UNROLL for (int k = 0; k < 4; k++)
+                UNROLL for (int k = 0; k < 4; k++)
+                    UNROLL for (int m = 0; m < TILES; m++)
+                        UNROLL for (int h = 0; h < 2; h++)
                             s[m][2 * j + c / 2][2 * h + c % 2] += x[m][h].v[k] * y.v[k];
             }
     }
@@ -140,8 +141,8 @@ template <int W> __device__ __forceinline__ void across(float (&out)[TILES][W / 
         UNROLL for (int w = 0; w < W / 32; w++) {
             Quad y[4];
             UNROLL for (int c = 0; c < 4; c++) y[c] = four_of<W>(b + 16 * j * W + 32 * w + (c & 2) * W, 4 * L + (c & 1), G);
-            UNROLL for (int e = 0; e < 4; e++)
-                UNROLL for (int k = 0; k < 2; k++)
+            UNROLL for (int k = 0; k < 2; k++)
+                UNROLL for (int e = 0; e < 4; e++)
                     UNROLL for (int m = 0; m < TILES; m++) {
                         const float* x = s[m][2 * j + k];
                         multiply(out[m][4 * w + e], x[0], x[2], x[1], x[3], y[2 * k].v[e], y[2 * k + 1].v[e]);
@@ -181,38 +182,66 @@ template <int W> __device__ __forceinline__ void write_row(float* to, const floa
 __device__ __forceinline__ u64 stream_of(i64 row, int n) { return (u64)row * ((n + 3) / 4); }
 struct Kept {
     u64 seed, counter;
-    unsigned below;  // of 24 bits drawn
+    unsigned most;  // of the bits drawn for a weight that is kept
     float by;
     __device__ __forceinline__ Kept(const u64* key, float keep) {
         if (!DROP) return;
         seed = key[0];
         counter = key[1];
-        below = (unsigned)ceilf(keep * 16777216.0f);
+        most = (unsigned)ceilf(keep * 16777216.0f) * 256u - 1u;  // where the upper 24 of them are below keep
         by = 1.0f / keep;
     }
     __device__ __forceinline__ Quad draw(u64 stream) const {
         const uint4 w = philox<7>(seed, counter, stream);
-        return {(w.x >> 8) < below ? by : 0.0f, (w.y >> 8) < below ? by : 0.0f, (w.z >> 8) < below ? by : 0.0f,
-                (w.w >> 8) < below ? by : 0.0f};
+        return {w.x <= most ? by : 0.0f, w.y <= most ? by : 0.0f, w.z <= most ? by : 0.0f, w.w <= most ? by : 0.0f};
     }
 };
 
-// COUNT neighbours of a row of the bias; what lies behind its end is 0.
-template <int COUNT> __device__ __forceinline__ void added_of(float* to, const float* row, int j, int n) {
-    if (COUNT == 4 && j + 4 <= n && !((u64)(row + j) & 15)) {
-        *(Quad*)to = *(const Quad*)(row + j);
-        return;
+// What is added to the scores of one head: rows of n numbers, one for each query.
+struct Bias {
+    const float* rows;
+    int n, queries;
+    bool lined;  // whether four neighbours can be read at once
+    __device__ __forceinline__ Bias(const float* bias, const Sizes& z, const Added& added, int b, int head)
+        : n(z.n), queries(z.queries) {
+        if (!BIAS) return;
+        rows = bias + (b * added.by_batch + head * added.by_head) * n;
+        lined = !((u64)rows & 15) && !(n & 3);
     }
-    UNROLL for (int c = 0; c < COUNT; c++) to[c] = j + c < n ? row[j + c] : 0.0f;
-}
+    // COUNT neighbours; behind the end of a row something, of which nothing may come.
+    template <int COUNT> __device__ __forceinline__ void read(float* to, int i, int j) const {
+        if (!BIAS) return;
+        const float* row = rows + (i64)i * n;
+        if (lined) {
+            const int at = min(j, n - COUNT);
+            if (COUNT == 4) *(Quad*)to = *(const Quad*)(row + at);
+            else *(Pair*)to = *(const Pair*)(row + at);
+        } else {
+            UNROLL for (int c = 0; c < COUNT; c++) to[c] = row[min(j + c, n - 1)];
+        }
+    }
+    // Brings COUNT rows from i0 on, WIDE numbers of each from j on, nearer.
+    template <int COUNT, int WIDE> __device__ __forceinline__ void prefetch(int i0, int j) const {
+        if (!BIAS) return;
+        for (int at = threadIdx.x; at < COUNT * WIDE / 32; at += THREADS) {
+            const float* from = rows + (i64)min(i0 + at % COUNT, queries - 1) * n + min(j + at / COUNT * 32, n - 1);
+            asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+        }
+    }
+};
 
 // Scores are kept times log2(e), so that one instruction makes a weight; those with a bias are not: its numbers may be
 // as large as they get, and mean that nothing is seen.
 __device__ __forceinline__ float score_of(float product, float by, float added) {
     return BIAS ? product * by + added : product * by;
 }
+__device__ __forceinline__ float power_of_2(float v) {  // exp2f without the care for results that are 0 or nearly so
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(v));
+    return power;
+}
 __device__ __forceinline__ float weight_of(float score, float top) {
-    return BIAS ? exp2f((score - top) * LOG2E) : exp2f(score - top);
+    return power_of_2(BIAS ? (score - top) * LOG2E : score - top);
 }
 __device__ __forceinline__ float over_lanes(float v) {  // the sum over the four lanes of a row
     v += __shfl_xor_sync(0xffffffffu, v, 1);

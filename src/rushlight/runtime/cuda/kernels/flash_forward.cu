@@ -7,7 +7,7 @@ struct Walk {  // of the lane's rows, while keys pass
 
 // Scores to weights that may be dropped, rounded; `out` is scaled where the largest score has grown.
 template <int W>
-__device__ __forceinline__ void weigh(Scores& s, Walk& walk, float (&out)[TILES][W / 8][4], const float* bias, const Sizes& z,
+__device__ __forceinline__ void weigh(Scores& s, Walk& walk, float (&out)[TILES][W / 8][4], const Bias& bias, const Sizes& z,
                                       i64 row0, int q0, int k0, float by, const Kept& kept) {
     const bool whole = k0 + STEP <= z.n && (!z.causal || k0 + STEP <= q0 + WARP * 16 * TILES + 1);
     UNROLL for (int m = 0; m < TILES; m++)
@@ -15,16 +15,18 @@ __device__ __forceinline__ void weigh(Scores& s, Walk& walk, float (&out)[TILES]
             const int i = min(q0 + row_apart(m, h), z.queries - 1), seen = z.causal ? min(i + 1, z.n) : z.n;
             float top = walk.top[m][h];
             UNROLL for (int j = 0; j < GROUPS; j++) {
-                float added[4] = {0, 0, 0, 0};
-                const int k = k0 + 16 * j + 4 * L;
-                if (BIAS) added_of<4>(added, bias + (i64)i * z.n, k, z.n);
+                alignas(16) float added[4] = {0, 0, 0, 0};
+                bias.read<4>(added, i, k0 + 16 * j + 4 * L);
                 UNROLL for (int c = 0; c < 4; c++) {
                     float& v = s[m][2 * j + c / 2][2 * h + c % 2];
                     v = score_of(v, by, added[c]);
-                    if (!whole && k + c >= seen) v = NEVER;
-                    top = fmaxf(top, v);
                 }
             }
+            if (!whole) {
+                UNROLL for (int j = 0; j < 4 * GROUPS; j++)
+                    if (k0 + 16 * (j / 4) + 4 * L + j % 4 >= seen) s[m][j / 2][2 * h + j % 2] = NEVER;
+            }
+            UNROLL for (int j = 0; j < 4 * GROUPS; j++) top = fmaxf(top, s[m][j / 2][2 * h + j % 2]);
             top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
             top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
             const float base = top == NEVER ? 0.0f : top, less = weight_of(walk.top[m][h], base);
@@ -59,7 +61,7 @@ BOUNDED_KERNEL(flash_forward, THREADS, BLOCKS)(const float* q, const float* k, c
     k += b * lk.batch + group * lk.head;
     v += b * lv.batch + group * lv.head;
     out += b * lo.batch + head * lo.head + q0 * lo.row;
-    if (BIAS) bias += (b * added.by_batch + head * added.by_head) * z.n;
+    const Bias more(bias, z, added, b, head);
     const i64 row0 = (i64)at * z.queries;
     float *own = room, *keys = own + ROWS * WIDTH, *values = keys + 2 * STEP * WIDTH;
     const int end = z.causal ? min(z.n, q0 + ROWS) : z.n, steps = (end + STEP - 1) / STEP;
@@ -67,6 +69,7 @@ BOUNDED_KERNEL(flash_forward, THREADS, BLOCKS)(const float* q, const float* k, c
     stage<STEP, WIDTH>(keys, k, lk.row, z.n, z.width);
     stage<STEP, VALUES>(values, v, lv.row, z.n, z.values);
     sent();
+    more.prefetch<ROWS, STEP>(q0, 0);
     const Kept kept(key, keep);
     const float by = BIAS ? scale : scale * LOG2E;
     Walk walk;
@@ -80,6 +83,7 @@ BOUNDED_KERNEL(flash_forward, THREADS, BLOCKS)(const float* q, const float* k, c
         const int k0 = step * STEP, next = k0 + STEP;
         float *a = keys + (step & 1) * STEP * WIDTH, *c = values + (step & 1) * STEP * VALUES;
         if (next < end) {
+            more.prefetch<ROWS, STEP>(q0, next);
             stage<STEP, WIDTH>(keys + (~step & 1) * STEP * WIDTH, k + next * lk.row, lk.row, z.n - next, z.width);
             stage<STEP, VALUES>(values + (~step & 1) * STEP * VALUES, v + next * lv.row, lv.row, z.n - next, z.values);
         }
@@ -91,7 +95,7 @@ BOUNDED_KERNEL(flash_forward, THREADS, BLOCKS)(const float* q, const float* k, c
         __syncthreads();
         Scores s;
         along<WIDTH, false>(s, own, a);
-        weigh<VALUES>(s, walk, sums, bias, z, row0, q0, k0, by, kept);
+        weigh<VALUES>(s, walk, sums, more, z, row0, q0, k0, by, kept);
         across<VALUES>(sums, s, c);
         __syncthreads();
     }

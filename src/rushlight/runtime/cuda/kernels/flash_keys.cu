@@ -19,17 +19,16 @@ __device__ __forceinline__ void settle(float* given, const float* made, float* s
 
 // Products of keys and queries become the weights that were used, and how the loss depends on weights becomes how it
 // depends on scores. A lane has 2 * TILES neighbouring keys, and of every 16 queries four.
-__device__ __forceinline__ void slopes_near(Scores& s, Scores& reach, const float* total, const float* slope, const float* bias,
+__device__ __forceinline__ void slopes_near(Scores& s, Scores& reach, const float* total, const float* slope, const Bias& bias,
                                             const Sizes& z, i64 row0, int q0, int k0, float by, const Kept& kept) {
     const int near = 2 * TILES, k = k0 + row_near(0, 0);
     const bool whole = k0 + ROWS <= z.n && (!z.causal || k0 + ROWS <= q0 + 1);
     UNROLL for (int j = 0; j < GROUPS; j++)
         UNROLL for (int c = 0; c < 4; c++) {
             const int at = 16 * j + 4 * L + c, i = min(q0 + at, z.queries - 1);
-            const int seen = z.causal ? min(i + 1, z.n) : z.n;
-            float added[4] = {0, 0, 0, 0};
+            alignas(16) float added[4] = {0, 0, 0, 0};
             Quad factor;
-            if (BIAS) added_of<near>(added, bias + (i64)i * z.n, k, z.n);
+            bias.read<near>(added, i, k);
             if (DROP) factor = kept.draw(stream_of(row0 + i, z.n) + k / 4);
             UNROLL for (int e = 0; e < near; e++) {
                 const int m = e / 2, x = 2 * (e % 2) + c % 2, tile = 2 * j + c / 2;
@@ -38,11 +37,16 @@ __device__ __forceinline__ void slopes_near(Scores& s, Scores& reach, const floa
                 float p = weight_of(score_of(w, by, added[e]), total[at]);
                 v = p * ((DROP ? v * used : v) - slope[at]);
                 w = DROP ? p * used : p;
-                if (!whole && k + e >= seen) v = 0, w = 0;
                 v = rounded(v);
                 w = rounded(w);
             }
         }
+    if (whole) return;
+    UNROLL for (int j = 0; j < 4 * GROUPS; j++) {
+        const int i = q0 + 16 * (j / 4) + 4 * L + j % 4, seen = z.causal ? min(i + 1, z.n) : z.n;
+        UNROLL for (int e = 0; e < near; e++)
+            if (k + e >= seen) s[e / 2][j / 2][2 * (e % 2) + j % 2] = reach[e / 2][j / 2][2 * (e % 2) + j % 2] = 0;
+    }
 }
 
 #if ALL
@@ -112,6 +116,7 @@ BOUNDED_KERNEL(flash_keys, THREADS, BLOCKS)(const float* gy, const float* q, con
         stage<STEP, VALUES>(given + odd * STEP * VALUES, gy + b * lg.batch + head * lg.head + q0 * lg.row, lg.row, left, z.values);
         if (ALL)
             stage<STEP, VALUES>(made + odd * STEP * VALUES, out + b * lo.batch + head * lo.head + q0 * lo.row, lo.row, left, z.values);
+        Bias(bias, z, added, b, head).prefetch<STEP, ROWS>(q0, k0);
         const i64 row = ((i64)b * z.heads + head) * z.queries + q0;
         for (int i = threadIdx.x; i < STEP; i += THREADS) {
             bring<4>(totals + odd * STEP + i, stats + (i < left ? row + i : 0), i < left);
@@ -147,8 +152,8 @@ BOUNDED_KERNEL(flash_keys, THREADS, BLOCKS)(const float* gy, const float* q, con
         Scores s, reach;
         along<WIDTH, true>(s, own, a);
         along<VALUES, true>(reach, values, c);
-        const float* row = BIAS ? bias + (b * added.by_batch + head * added.by_head) * z.n : bias;
-        slopes_near(s, reach, total, reached + odd * STEP, row, z, row0, q0, k0, by, kept);
+        const Bias more(bias, z, added, b, head);
+        slopes_near(s, reach, total, reached + odd * STEP, more, z, row0, q0, k0, by, kept);
         across<VALUES>(gained, s, c);
         across<WIDTH>(sums, reach, a);
 #if ALL

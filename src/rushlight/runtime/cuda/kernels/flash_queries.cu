@@ -13,24 +13,27 @@ __device__ __forceinline__ float slope_of(const float* out, const float* gy, int
 
 // How the loss depends on the scores, from the scores' products and from how it depends on weights; over `reach`.
 __device__ __forceinline__ void slopes(const Scores& s, Scores& reach, const float (&total)[TILES][2], const float (&slope)[TILES][2],
-                                       const float* bias, const Sizes& z, i64 row0, int q0, int k0, float by, const Kept& kept) {
+                                       const Bias& bias, const Sizes& z, i64 row0, int q0, int k0, float by, const Kept& kept) {
     const bool whole = k0 + STEP <= z.n && (!z.causal || k0 + STEP <= q0 + WARP * 16 * TILES + 1);
     UNROLL for (int m = 0; m < TILES; m++)
         UNROLL for (int h = 0; h < 2; h++) {
             const int i = min(q0 + row_apart(m, h), z.queries - 1), seen = z.causal ? min(i + 1, z.n) : z.n;
             UNROLL for (int j = 0; j < GROUPS; j++) {
                 const int k = k0 + 16 * j + 4 * L;
-                float added[4] = {0, 0, 0, 0};
+                alignas(16) float added[4] = {0, 0, 0, 0};
                 Quad factor;
-                if (BIAS) added_of<4>(added, bias + (i64)i * z.n, k, z.n);
+                bias.read<4>(added, i, k);
                 if (DROP) factor = kept.draw(stream_of(row0 + i, z.n) + (k0 + 16 * j) / 4 + L);
                 UNROLL for (int c = 0; c < 4; c++) {
                     float& v = reach[m][2 * j + c / 2][2 * h + c % 2];
                     const float p = weight_of(score_of(s[m][2 * j + c / 2][2 * h + c % 2], by, added[c]), total[m][h]);
                     v = p * ((DROP ? v * factor.v[c] : v) - slope[m][h]);
-                    if (!whole && k + c >= seen) v = 0;
                     v = rounded(v);
                 }
+            }
+            if (!whole) {
+                UNROLL for (int j = 0; j < 4 * GROUPS; j++)
+                    if (k0 + 16 * (j / 4) + 4 * L + j % 4 >= seen) reach[m][j / 2][2 * h + j % 2] = 0;
             }
         }
 }
@@ -49,7 +52,7 @@ BOUNDED_KERNEL(flash_queries, THREADS, BLOCKS)(const float* gy, const float* q, 
     v += b * lv.batch + group * lv.head;
     out += b * lo.batch + head * lo.head + q0 * lo.row;
     gq += b * to.batch + head * to.head + q0 * to.row;
-    if (BIAS) bias += (b * added.by_batch + head * added.by_head) * z.n;
+    const Bias more(bias, z, added, b, head);
     const i64 row0 = (i64)at * z.queries;
     float *own = room, *given = own + ROWS * WIDTH, *keys = given + ROWS * VALUES, *values = keys + 2 * STEP * WIDTH;
     const int end = z.causal ? min(z.n, q0 + ROWS) : z.n, steps = (end + STEP - 1) / STEP;
@@ -58,6 +61,7 @@ BOUNDED_KERNEL(flash_queries, THREADS, BLOCKS)(const float* gy, const float* q, 
     stage<STEP, WIDTH>(keys, k, lk.row, z.n, z.width);
     stage<STEP, VALUES>(values, v, lv.row, z.n, z.values);
     sent();
+    more.prefetch<ROWS, STEP>(q0, 0);
     const Kept kept(key, keep);
     const float by = BIAS ? scale : scale * LOG2E;
     float total[TILES][2], reached[TILES][2], sums[TILES][WIDTH / 8][4];
@@ -76,6 +80,7 @@ BOUNDED_KERNEL(flash_queries, THREADS, BLOCKS)(const float* gy, const float* q, 
         const int k0 = step * STEP, next = k0 + STEP;
         float *a = keys + (step & 1) * STEP * WIDTH, *c = values + (step & 1) * STEP * VALUES;
         if (next < end) {
+            more.prefetch<ROWS, STEP>(q0, next);
             stage<STEP, WIDTH>(keys + (~step & 1) * STEP * WIDTH, k + next * lk.row, lk.row, z.n - next, z.width);
             stage<STEP, VALUES>(values + (~step & 1) * STEP * VALUES, v + next * lv.row, lv.row, z.n - next, z.values);
         }
@@ -91,7 +96,7 @@ BOUNDED_KERNEL(flash_queries, THREADS, BLOCKS)(const float* gy, const float* q, 
         Scores s, reach;
         along<WIDTH, false>(s, own, a);
         along<VALUES, false>(reach, given, c);
-        slopes(s, reach, total, reached, bias, z, row0, q0, k0, by, kept);
+        slopes(s, reach, total, reached, more, z, row0, q0, k0, by, kept);
         across<WIDTH>(sums, reach, a);
         __syncthreads();
     }

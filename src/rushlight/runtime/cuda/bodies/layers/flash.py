@@ -17,6 +17,7 @@ from .....base.bounded import Bounded
 from .....base.config import settings
 from ...code.compile import Launch, arch, kernel, source
 from ...code.sources import device
+from ...processors import multiprocessors
 from ..draws import draw_key
 from ..fills import copied
 from ..stream import text_for
@@ -50,20 +51,43 @@ class Cut(NamedTuple):
         return 16 * self.tiles * self.warps
 
 
-# By kernel, precision (tensor cores or not) and the wider head.
-CUTS = {
-    ("flash_forward", 1, 32): Cut(2, 4, 32, 4), ("flash_forward", 0, 32): Cut(2, 4, 32, 3),
-    ("flash_forward", 1, 64): Cut(2, 4, 32, 2), ("flash_forward", 0, 64): Cut(2, 4, 32, 2),
-    ("flash_forward", 1, 128): Cut(1, 4, 32, 2), ("flash_forward", 0, 128): Cut(1, 4, 32, 2),
-    ("flash_queries", 1, 32): Cut(2, 4, 32, 2), ("flash_queries", 0, 32): Cut(2, 4, 32, 2),
-    ("flash_queries", 1, 64): Cut(1, 4, 32, 3), ("flash_queries", 0, 64): Cut(1, 4, 32, 2),
-    ("flash_queries", 1, 128): Cut(1, 4, 16, 2), ("flash_queries", 0, 128): Cut(1, 4, 16, 2),
-    ("flash_keys", 1, 32): Cut(2, 4, 32, 2), ("flash_keys", 0, 32): Cut(2, 4, 32, 2),
-    ("flash_keys", 1, 64): Cut(2, 4, 16, 2), ("flash_keys", 0, 64): Cut(2, 4, 16, 2),
-    ("flash_keys", 1, 128): Cut(1, 4, 16, 2), ("flash_keys", 0, 128): Cut(1, 4, 16, 2),
-    ("all", 1, 32): Cut(2, 4, 32, 2), ("all", 0, 32): Cut(2, 4, 32, 2),
-    ("all", 1, 64): Cut(2, 4, 32, 2), ("all", 0, 64): Cut(2, 4, 32, 2),
-}  # fmt: skip
+# By kernel, precision (tensor cores or not) and the wider head: from large blocks, which read less, to small ones, for
+# few heads of few queries. Backward, "all" is `flash_keys` where one block has all the keys.
+CUTS: dict[tuple[str, int, int], tuple[Cut, ...]] = {
+    ("flash_forward", 1, 32): (Cut(2, 4, 32, 4), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_forward", 0, 32): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_forward", 1, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_forward", 0, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
+    ("flash_forward", 1, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
+    ("flash_forward", 0, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
+    ("flash_queries", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_queries", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_queries", 1, 64): (Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
+    ("flash_queries", 0, 64): (Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_queries", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("flash_queries", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("flash_keys", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
+    ("flash_keys", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_keys", 1, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_keys", 0, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 16, 2), Cut(1, 2, 16, 4)),
+    ("flash_keys", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("flash_keys", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("all", 1, 32): (Cut(2, 4, 32, 2),),
+    ("all", 0, 32): (Cut(2, 4, 32, 2),),
+    ("all", 1, 64): (Cut(2, 4, 32, 2),),
+    ("all", 0, 64): (Cut(2, 4, 32, 2),),
+}
+
+
+def _cut(kind: str, precision: int, wide: int, rows: int, heads: int) -> Cut:
+    """The largest blocks of which every multiprocessor has one, else the smallest."""
+    cuts, shared = CUTS[kind, precision, wide], _gpu().shared
+    for cut in cuts[:-1]:
+        if -(-rows // cut.rows) * heads >= multiprocessors():
+            name = "flash_keys" if kind == "all" else kind
+            if _shared(name, cut, wide, wide, kind == "all") <= shared:
+                return cut
+    return cuts[-1]
 
 
 class _Gpu(NamedTuple):
@@ -76,7 +100,8 @@ class _Gpu(NamedTuple):
         """The widest head of which every kernel's block has room in shared memory."""
         names = ("flash_forward", "flash_queries", "flash_keys")
         for wide in (128, 64, 32):
-            if all(_shared(n, CUTS[n, precision, wide], wide, wide) <= self.shared for n in names):
+            least = [_shared(n, CUTS[n, precision, wide][-1], wide, wide) for n in names]
+            if max(least) <= self.shared:
                 return wide
         return 0
 
@@ -181,7 +206,7 @@ def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid
     key = (name, kind, call, strides, _precision(), device())
     found = _calls.get(key)
     if found is None:
-        cut = CUTS[kind or name, _precision(), call.wide]
+        cut = _cut(kind or name, _precision(), call.wide, blocks_of, across)
         more = {"ALL": int(kind == "all")} if name == "flash_keys" else {}
         launch = _launch(name, cut, call.widths, call.drops, call.biased, **more)
         steps = [s for a in laid for s in _steps(a)]
@@ -231,5 +256,5 @@ def is_all(call: _Call, n: int) -> bool:
     """Whether one kernel makes all the gradients: a block has room for all keys of a head."""
     if call.wide > _ALL_WIDEST:
         return False
-    cut = CUTS["all", _precision(), call.wide]
+    cut = CUTS["all", _precision(), call.wide][0]
     return n <= cut.rows and _shared("flash_keys", cut, *call.widths, True) <= _gpu().shared
