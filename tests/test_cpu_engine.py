@@ -410,3 +410,20 @@ def test_channels_last_stays(any_engine: None) -> None:
     y.sum().backward()
     plain = rl.nn.functional.conv2d(x.contiguous(), net.weight.contiguous(), net.bias, padding=1)
     assert rl.allclose(y, plain, atol=1e-5)
+
+
+@needs_native
+@pytest.mark.parametrize("rule", ["sgd", "adam"])
+def test_a_momentum_that_has_decayed_is_zero(rule):
+    """Numbers too small for a whole fraction take a hundred times as long, and would stay: 0.9 of the least one is the least one."""
+    x = rl.ones(70).requires_grad_()
+    make = rushlight.optim.SGD if rule == "sgd" else rushlight.optim.Adam
+    optimizer = make(
+        [x], lr=0.5, **({"momentum": 0.5} if rule == "sgd" else {"betas": (0.5, 0.999)})
+    )
+    for step in range(200):
+        x.grad = rl.full((70,), 0.0 if step else -1.0)
+        optimizer.step()
+        state = optimizer.state[x]["momentum_buffer" if rule == "sgd" else "exp_avg"].numpy()
+        assert step > 120 or (np.abs(state) > 2.0**-124).all()
+    assert (state == 0).all()

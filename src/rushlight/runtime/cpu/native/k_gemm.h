@@ -84,6 +84,12 @@ INLINE void pack_lines(const float *src, idx line, idx step, idx count, idx dept
             for (; p + 4 <= depth; p += 4) {
                 if (p % 16 == 0) /* the lines are too many streams for the hardware to follow */
                     for (int i = 0; i < width; i++) __builtin_prefetch(s + i * line + p + 64);
+#if defined(__x86_64__) && VL == 16
+                if (width % 16 == 0) {
+                    UNROLL for (int i = 0; i < width; i += 16) tall_square(s + i * line + p, line, out + p * width + i, width);
+                    continue;
+                }
+#endif
                 UNROLL for (int i = 0; i < width; i += 4) square(s + i * line + p, line, out + p * width + i, width);
             }
             for (; p < depth; p++)

@@ -2,6 +2,14 @@
 
 static void K(transpose)(const float *src, idx rows, idx cols, idx src_ld, float *dst, idx dst_ld) {
     idx r = 0;
+#if defined(__x86_64__) && VL == 16
+    for (; r + 16 <= rows; r += 16) {
+        idx c = 0;
+        for (; c + 4 <= cols; c += 4) tall_square(src + r * src_ld + c, src_ld, dst + c * dst_ld + r, dst_ld);
+        for (; c < cols; c++)
+            for (idx i = 0; i < 16; i++) dst[c * dst_ld + r + i] = src[(r + i) * src_ld + c];
+    }
+#endif
     for (; r + 4 <= rows; r += 4) {
         idx c = 0;
         for (; c + 4 <= cols; c += 4) square(src + r * src_ld + c, src_ld, dst + c * dst_ld + r, dst_ld);

@@ -11,7 +11,7 @@ INLINE void sgd_vector(vf *p, vf g, vf *b, int has_buffer, vf lr, vf decay, vf m
     if (flags & MAXIMIZE) g = -g;
     if (flags & DECAYS) g = g + decay * *p;
     if (has_buffer) {
-        *b = flags & FIRST ? g : *b * momentum + keep * g;
+        *b = flags & FIRST ? g : without_tiny(*b) * momentum + keep * g;
         g = flags & NESTEROV ? g + momentum * *b : *b;
     }
     *p = *p - lr * g;
@@ -46,7 +46,7 @@ INLINE void adam_vector(vf *p, vf g, vf *m, vf *v, vf *top, int has_top, const f
     if (flags & DECOUPLED) *p = *p * spread(h[0]);
     if (flags & MAXIMIZE) g = -g;
     if (flags & DECAYS && !(flags & DECOUPLED)) g = g + spread(h[1]) * *p;
-    *m = toward(*m, g, h[2]);
+    *m = toward(without_tiny(*m), g, h[2]);
     *v = *v * spread(h[3]) + (spread(h[4]) * g) * g;
     vf most = *v;
     if (has_top) most = *top = nan_max(*top, *v);
@@ -90,7 +90,7 @@ static void K(rmsprop)(float *p, const float *g, float *v, float *mean, float *b
         }
         vf step = d / (vsqrt(scale) + spread(h[4]));
         if (b) {
-            step = GET(b + i) * spread(h[5]) + step;
+            step = without_tiny(GET(b + i)) * spread(h[5]) + step;
             PUT(b + i, step);
         }
         PUT(p + i, u - spread(h[0]) * step);

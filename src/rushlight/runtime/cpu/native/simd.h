@@ -65,6 +65,13 @@ INLINE vf rounded(vf v) {
 INLINE vf vwithin(vf low, vf x, vf high) { return vmin(high, vmax(low, x)); }
 INLINE vf vabs(vf a) { return (vf)((vi)a & spread_i(0x7fffffff)); }
 
+/* Numbers below 2^-125 as zeros of their sign: the processor takes a hundred times as long for those that are too small
+ * for a whole fraction, and what decays without end (the momentum of a unit that is never active) would stay one of them. */
+INLINE vf without_tiny(vf v) {
+    const vi tiny = (vi)vabs(v) < spread_i(0x01000000);
+    return (vf)((vi)v & (~tiny | spread_i(INT32_MIN)));
+}
+
 INLINE float total(vf v) {
 #if defined(__aarch64__) && VL == 4
     return vaddvq_f32((float32x4_t)v);
@@ -130,6 +137,26 @@ INLINE void square(const float *src, idx from, float *dst, idx to) {
     *(v4_any *)(dst + 2 * to) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
     *(v4_any *)(dst + 3 * to) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
+
+#if defined(__x86_64__) && VL == 16
+/* Sixteen rows of four, `from` apart, written as four columns, `to` apart: each quarter of a register is a square. */
+INLINE void tall_square(const float *src, idx from, float *dst, idx to) {
+    __m512 row[4];
+    UNROLL for (int i = 0; i < 4; i++) {
+        const float *at = src + i * from;
+        row[i] = _mm512_castps128_ps512(_mm_loadu_ps(at));
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(at + 4 * from), 1);
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(at + 8 * from), 2);
+        row[i] = _mm512_insertf32x4(row[i], _mm_loadu_ps(at + 12 * from), 3);
+    }
+    const __m512 a = _mm512_unpacklo_ps(row[0], row[1]), b = _mm512_unpackhi_ps(row[0], row[1]);
+    const __m512 c = _mm512_unpacklo_ps(row[2], row[3]), d = _mm512_unpackhi_ps(row[2], row[3]);
+    _mm512_storeu_ps(dst, _mm512_shuffle_ps(a, c, 0x44));
+    _mm512_storeu_ps(dst + to, _mm512_shuffle_ps(a, c, 0xee));
+    _mm512_storeu_ps(dst + 2 * to, _mm512_shuffle_ps(b, d, 0x44));
+    _mm512_storeu_ps(dst + 3 * to, _mm512_shuffle_ps(b, d, 0xee));
+}
+#endif
 
 INLINE float largest(vf v) {
     float best = v[0];
