@@ -24,9 +24,10 @@ FORMS = {
     "bias": ((2, 2, 2, 7, 33, 8, 40), (2, 1), False, 0.0),
     "wide heads": ((1, 1, 1, 70, 9, 68, 128), None, True, 0.5),
 }
-PRECISIONS = (
-    ("highest", 2e-5, ("one kernel back", "two kernels back")),
-    ("high", 4e-3, tuple(FORMS)),
+# Precision and what it allows, multiprocessors (blocks are large where few have to be busy), forms.
+WAYS = (
+    ("highest", 2e-5, 132, ("one kernel back", "two kernels back")),
+    ("high", 4e-3, 1, tuple(FORMS)),
 )
 
 
