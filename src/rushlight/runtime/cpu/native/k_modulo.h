@@ -36,10 +36,10 @@ static void K(modulo)(int which, const float *xs, idx x_step, const float *ys, i
         }
         for (idx i = 0; odd && i < m; i++) r[i] = fmodf(x[i], y[i]);
         if (which == B_REMAINDER)
-            for (idx i = 0; i < 64; i++) r[i] = (r[i] != 0) & ((y[i] < 0) != (r[i] < 0)) ? r[i] + y[i] : r[i];
+            for (idx i = 0; i < 64; i++) r[i] = ((r[i] != 0) & ((y[i] < 0) != (r[i] < 0))) ? r[i] + y[i] : r[i];
         if (which == B_FLOOR_DIV)
             for (idx i = 0; i < 64; i++) {
-                const float off = (r[i] != 0) & ((y[i] < 0) != (r[i] < 0)) ? 1.0f : 0.0f;
+                const float off = ((r[i] != 0) & ((y[i] < 0) != (r[i] < 0))) ? 1.0f : 0.0f;
                 const float q = (x[i] - r[i]) / y[i] - off, low = floorf(q), near = q - low > 0.5f ? low + 1.0f : low;
                 const float exact = x[i] / y[i];
                 r[i] = y[i] == 0 ? exact : q != 0 ? near : copysignf(0.0f, exact);

@@ -167,7 +167,7 @@ static void K(max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t 
         for (idx j = 0; j < wide; j++) {
             const float v[4] = {a[2 * j], a[2 * j + 1], b[2 * j], b[2 * j + 1]};
             int best = 0;
-            for (int k = 1; k < 4; k++) best = (v[k] > v[best]) | (v[k] != v[k]) ? k : best;
+            for (int k = 1; k < 4; k++) best = ((v[k] > v[best]) | (v[k] != v[k])) ? k : best;
             to[j] = v[best];
             where[j] = at + 2 * j + (best / 2) * w + best % 2;
         }
