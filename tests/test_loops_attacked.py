@@ -19,6 +19,7 @@ from attacks_on_loops import (  # noqa: F401
     oddities,
     people,
     recipes,
+    watched,
 )
 from attacks_on_loops.common import ATTACKS, mlp, train
 from rushlight import optim

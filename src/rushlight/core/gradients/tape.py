@@ -275,15 +275,17 @@ class Pass:
         return uses
 
     def _finish(self, ready: Sequence[AccumulateGrad] | None = None) -> None:
-        """Give the leaves what arrived for them; all, or those that are ready."""
-        leaves = self.leaves
+        """Give the leaves what arrived for them; all, or those that are ready. Hooks find the others' gradients in place."""
+        leaves, hooked = self.leaves, []
         for node in list(leaves) if ready is None else ready:
             if self.targets is None and not (node.pre_hooks or node.hooks or node.post_hooks):
                 leaf, g = node.leaf(), leaves.pop(node)
                 if leaf is not None and leaf._edge is not None:  # None: it was frozen since
                     with _accumulating:
                         leaf._accumulate(g)
-                continue
+            else:
+                hooked.append(node)
+        for node in hooked:
             gs = [leaves.pop(node)]
             if node.pre_hooks:
                 run_pre_hooks(node, gs)
