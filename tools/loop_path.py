@@ -276,7 +276,7 @@ def book() -> Callable[[int], Any]:
     train_loader = DataLoader(train_set, 100)
     model = MLP((1000, 10))
     optimizer = optimizers.SGD().setup(model)
-    model(train_set.data[:1])  # weights are made here, without CuPy's random numbers
+    model(np.zeros((1, 784), np.float32))  # weights are made here, without CuPy's random numbers
     train_loader.to_gpu()
     model.to_gpu()
 

@@ -56,22 +56,17 @@ def outside(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return here.tracer.fetch(take)
 
 
-def _is_heard() -> bool:
-    """Whether a tracer writes down kernels of this thread or lets them wait."""
-    state = here.state
-    if state & TRACED:
-        return True
-    return bool(state & WATCHED) and getattr(here.tracer, "ear", None) is not None
-
-
 def is_shared(a: Any) -> bool:
     """Whether a kernel that reads this array may wait, while somebody else could change it."""
-    if not here.state & _LISTENED or not exposed.roots or a is None or not _is_heard():
+    state = here.state
+    if not state & _LISTENED or not exposed.roots or a is None:
         return False
-    root = root_array(a)
+    root = a if a.base is None else root_array(a)
     if id(root) not in exposed.roots:
         return False
-    if here.state & TRACED and here.tracer.is_waiting(root):
+    if not state & TRACED:  # other listeners than a tracer's let nothing wait
+        return bool(state & WATCHED) and getattr(here.tracer, "ear", None) is not None
+    if here.tracer.is_waiting(root):
         exposed.roots.pop(id(root))  # shown once, then let go of and handed out again
         return False
     return True
@@ -124,9 +119,7 @@ class _Buffers:
 
 def lent(a: Any) -> Any:
     """As `own`, for a kernel that keeps nothing of its operands: the copy is good for this stretch only."""
-    if not here.state & _LISTENED:
-        return a
-    if id(a if a.base is None else root_array(a)) not in exposed.roots or not is_shared(a):
+    if not here.state & _LISTENED or not is_shared(a):
         return a
     tracer = here.tracer
     if not a.flags.forc:
@@ -136,6 +129,16 @@ def lent(a: Any) -> Any:
     if buffers is None:
         buffers = tracer.dezero_buffers = _Buffers()
     return buffers.take(a, tracer.ear or tracer.began)
+
+
+def all_lent(arrays: tuple) -> tuple:
+    """`lent` for each operand of a kernel; None stays None."""
+    roots, found = exposed.roots, None
+    for i, a in enumerate(arrays):
+        if a is not None and id(a if a.base is None else root_array(a)) in roots:
+            found = found or list(arrays)
+            found[i] = lent(a)
+    return arrays if found is None else tuple(found)
 
 
 def aside(fn: Callable[[Any], Any], a: Any) -> Any:

@@ -17,7 +17,7 @@ from ..runtime.devices import device_of
 from ..runtime.door import KERNELS, Kernel, run
 from ..runtime.thread import CASTING, FOREIGN, INFERENCE, TRACED, WATCHED, here
 from ._arrays import gpu_types
-from ._bare import is_shared, lent, outside, own
+from ._bare import all_lent, is_shared, lent, outside, own
 
 _LINEAR, _SUM, _TURN = KERNELS["linear"], KERNELS["sum"], KERNELS["t"]
 _MM, _MM_NT, _MM_TN = KERNELS["mm"], KERNELS["mm_nt"], KERNELS["mm_tn"]
@@ -40,7 +40,12 @@ def _floats(a: Any) -> bool:
 
 
 def _go(kernel: Kernel, arrays: tuple, attrs: dict[str, Any]) -> Any:
-    if here.state & _LOOKED_AT == TRACED:
+    """A kernel over arrays of its own, or of the user, who may change them: see `lent`."""
+    state = here.state
+    if state & (TRACED | WATCHED):
+        arrays = all_lent(arrays)
+        state = here.state  # an array with gaps ends the stretch
+    if state & _LOOKED_AT == TRACED:
         return here.tracer.cursor(kernel, arrays[0].__class__, arrays, attrs)
     out = run(kernel, arrays[0].__class__, arrays, attrs)
     return np.asarray(out) if isinstance(out, np.generic) else out
@@ -54,7 +59,7 @@ def pointwise(kernel: Kernel, *arrays: Any) -> Any:
     for a in arrays[1:]:
         if a.__class__ is not first.__class__ or a.dtype != first.dtype or a.shape != first.shape:
             return None
-    return _go(kernel, tuple([lent(a) for a in arrays]), {})
+    return _go(kernel, arrays, {})
 
 
 def turned(variable: Any) -> Any:
@@ -76,10 +81,10 @@ def linear(x: Any, weight: Any, b: Any) -> Any:
     if W.__class__ is not x.__class__ or W.dtype != x.dtype or x.shape[1] != W.shape[0]:
         return None
     if b is None:
-        return _go(_LINEAR, (lent(x), turned(weight), None), {})
+        return _go(_LINEAR, (x, turned(weight), None), {})
     if b.__class__ is not x.__class__ or b.dtype != x.dtype or b.shape != W.shape[1:]:
         return None
-    return _go(_LINEAR, (lent(x), turned(weight), lent(b)), {})
+    return _go(_LINEAR, (x, turned(weight), b), {})
 
 
 def linear_back(gy: Any, x: Any, weight: Any, wants: list[bool]) -> tuple:
@@ -89,21 +94,21 @@ def linear_back(gy: Any, x: Any, weight: Any, wants: list[bool]) -> tuple:
     gx = gW = gb = None
     if not (W.flags.f_contiguous and linear_grads.is_whole(tensor_over(g, g.__class__))):
         if to_x:
-            gx = _go(_MM_NT, (g, lent(W)), {})
+            gx = _go(_MM_NT, (g, W), {})
         if to_W:
-            gW = _go(_MM_TN, (lent(x), g), {})
+            gW = _go(_MM_TN, (x, g), {})
     else:
         # Such a weight is what the device's own kernels take, and its gradient lies like it.
         if to_W and to_b and linear_all_grads.joins(tensor_over(g, g.__class__)):
             if to_x:
-                gx, gW, gb = _go(_ALL_GRADS, (g, lent(x), turned(weight)), {})
+                gx, gW, gb = _go(_ALL_GRADS, (g, x, turned(weight)), {})
             else:
-                gW, gb = _go(_GRADS, (g, lent(x)), {})
+                gW, gb = _go(_GRADS, (g, x), {})
             return gx, _go(_TURN, (gW,), {}), gb
         if to_x:
             gx = _go(_MM, (g, turned(weight)), {})
         if to_W:
-            gW = _go(_TURN, (_go(_MM_TN, (g, lent(x)), {}),), {})
+            gW = _go(_TURN, (_go(_MM_TN, (g, x), {}),), {})
     if to_b:
         gb = _go(_SUM, (g,), _ROWS)
     return gx, gW, gb
@@ -129,9 +134,9 @@ def entropy(x: Any, t: Any) -> Any:
         return None
     if t.ndim != 1 or t.dtype.char != "l" or t.shape[0] != x.shape[0]:
         return None
-    return _go(_ENTROPY, (lent(x), lent(t)), _MEAN_ALONE)
+    return _go(_ENTROPY, (x, t), _MEAN_ALONE)
 
 
 def entropy_back(gy: Any, x: Any, stats: Any, t: Any) -> Any:
     """The gradient of the scores."""
-    return _go(_ENTROPY_GRAD, (lent(gy), lent(x), lent(stats), lent(t)), _MEAN)
+    return _go(_ENTROPY_GRAD, (gy, x, stats, t), _MEAN)

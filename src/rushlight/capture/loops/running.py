@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...runtime.door import KERNELS, run
+from ..program.instructions import Program
+from ..program.slots import Slot
 from .calls.macros import Macro
 from .calls.updates import Update
 from .ear import is_host
@@ -21,6 +23,8 @@ class Running:
 
     low: Any  # the lowered program
     events: list[Step | Macro]
+    program: Program
+    layouts: list[Slot]
     inputs: dict[int, int]
     pools: dict[int, Pool]
     views: dict[int, list[int]]
@@ -63,13 +67,25 @@ class Running:
         self.lent = tuple([
             (k, p.arrays, p.free) for k, p, a in pools if a is not None and p.lent is a
         ])  # fmt: skip
+        self.on_gpu = self.program.device != "cpu"
+        # places of inputs that are copied when the program runs; dense ones by one launch, whatever their order
+        self.there = {
+            v: self.low.arguments[i]
+            for v, i in self.inputs.items()
+            if self.layouts[v].storage.device != "cpu"
+        }
+        self.dense = all(a._c_contiguous or a._f_contiguous for a in self.there.values())
 
     def launch(self, now: list[Any], bound: dict[int, Any]) -> None:
         """Run the program, and bring results to the arrays that were handed out."""
         low = self.low
-        for v, a in bound.items():
-            if not is_host(a):
-                low.fill(low.arguments[self.inputs[v]], a)
+        there = self.there
+        given = [(there[v], a) for v, a in bound.items() if v in there]
+        if len(given) > 1 and self.dense:
+            low.copy_alike(given)
+        else:
+            for place, a in given:
+                low.fill(place, a)
         kept = [(a, a.copy()) for a in self.busy(now)]
         low.ran.clear()
         try:
@@ -79,14 +95,25 @@ class Running:
                 if isinstance(e, Update):
                     e.take_back(low.ran)
             raise
-        for k, (i, _) in self.results.items():
-            if now[k] is not made[i]:
-                copy(now[k], made[i])
+        others = [(k, i) for k, (i, _) in self.results.items() if now[k] is not made[i]]
+        if others:
+            self._hand_over(others, now, made)
         for array, old in kept:
             copy(array, old)
         for k in self.returned:
             copy(bound[k], low.arguments[self.inputs[k]])
         self.launches += 1
+
+    def _hand_over(self, others: list[tuple[int, int]], now: list[Any], made: tuple) -> None:
+        """Results to the arrays that were handed out in place of the program's own."""
+        pairs = []
+        for k, i in others:
+            if self.on_gpu and self.results[k][1] is not None:  # laid out alike, see `_lasting`
+                pairs.append((now[k], made[i]))
+            else:
+                copy(now[k], made[i])
+        if pairs:
+            self.low.copy_alike(pairs)
 
     # -- run one by one -------------------------------------------------------------------------
 

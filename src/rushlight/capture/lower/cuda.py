@@ -11,7 +11,7 @@ from cupy.cuda import runtime
 from ...core.memory import copy_as_it_lies
 from ...runtime.cuda.library.measuring import measured_choices
 from ...runtime.cuda.memory import pool
-from ...runtime.cuda.memory.repeated_copies import copies_into, copies_of
+from ...runtime.cuda.memory.repeated_copies import MOST, copies_between, copies_into, copies_of
 from ...runtime.cuda.memory.streams import current
 from ...runtime.door import run
 from ..joined.cuda.trial import try_kernels
@@ -52,6 +52,9 @@ class CudaReplay:
         self.seeds = [self.arguments[i] for i in seeds]
         self._into: dict[int, Any] = {}  # the launch that fills so many arguments, if there is one
         self._copies: dict[int, Any] = {}  # the launch that copies a result, if there is one
+        self._alike: dict[
+            tuple[int, ...], Any
+        ] = {}  # launches of `copy_alike`, by numbers of bytes
         for slot in program.slots:
             if slot.array is not None:
                 self.env[slot.number] = slot.array
@@ -164,6 +167,16 @@ class CudaReplay:
             return
         for array, value in zip(self.arguments, values):
             self.fill(array, value)
+
+    def copy_alike(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Copy arrays without gaps to others (target, source) that are laid out as they are: four by a launch."""
+        for at in range(0, len(pairs), MOST):
+            some = pairs[at : at + MOST]
+            key = tuple([target.nbytes for target, _ in some])
+            if key not in self._alike:
+                self._alike[key] = copies_between([target for target, _ in some])
+            rest = (None,) * (MOST - len(some))
+            self._alike[key](*[s for _, s in some], *rest, *[t for t, _ in some], *rest)
 
     def owns(self, i: int) -> bool:
         """Whether result i has memory whose views all refer to its array: a view of a CuPy view does not."""

@@ -88,18 +88,8 @@ static int has(PyObject *a, PyObject *name, PyObject *expected)
     return same == 1;
 }
 
-/* Whether nobody sees memory of tensors by NumPy. */
-static int none_exposed(void)
-{
-    PyObject *roots = exposed == NULL ? NULL : PyObject_GetAttr(exposed, s_roots);
-    int none = roots != NULL && PyDict_Check(roots) && PyDict_GET_SIZE(roots) == 0;
-    Py_XDECREF(roots);
-    PyErr_Clear();
-    return none;
-}
-
-/* Whether the array that owns the memory of `a` is none that the path changes. */
-static int is_apart(PyObject *a, PyObject *changed)
+/* Whether the array that owns the memory of `a` is none of a dict's, which has their ids. */
+static int is_apart(PyObject *a, PyObject *owners)
 {
     PyObject *root = Py_NewRef(a);
     for (;;) {
@@ -117,11 +107,21 @@ static int is_apart(PyObject *a, PyObject *changed)
         Py_SETREF(root, base);
     }
     PyObject *id = PyLong_FromVoidPtr(root);
-    int apart = id != NULL && PyDict_Contains(changed, id) == 0;
+    int apart = id != NULL && PyDict_Contains(owners, id) == 0;
     Py_XDECREF(id);
     Py_DECREF(root);
     PyErr_Clear();
     return apart;
+}
+
+/* Whether the user sees the memory of `a` by no array of NumPy or CuPy. */
+static int is_hidden(PyObject *a)
+{
+    PyObject *roots = exposed == NULL ? NULL : PyObject_GetAttr(exposed, s_roots);
+    int hidden = roots != NULL && PyDict_Check(roots) && (PyDict_GET_SIZE(roots) == 0 || is_apart(a, roots));
+    Py_XDECREF(roots);
+    PyErr_Clear();
+    return hidden;
 }
 
 /* Whether an array was handed out, or is an input already. */
@@ -140,7 +140,7 @@ int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a)
     for (Py_ssize_t i = 0; i < t->count && in == NULL; i++)
         if (t->inputs[i].number == number)
             in = &t->inputs[i];
-    if (in == NULL || (PyObject *)Py_TYPE(a) != in->type || !none_exposed() || is_known(self, a))
+    if (in == NULL || (PyObject *)Py_TYPE(a) != in->type || is_known(self, a) || !is_hidden(a))
         return 0;
     if (!has(a, s_dtype, in->dtype) || !has(a, s_shape, in->shape) || !has(a, s_strides, in->strides))
         return 0;

@@ -13,8 +13,8 @@ from ..code.sources import blocks_for, load
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
-_MOST = 4
-_FOUR = ("P",) * (2 * _MOST) + ("q",) * _MOST
+MOST = 4  # arrays of one launch
+_FOUR = ("P",) * (2 * MOST) + ("q",) * MOST
 
 
 def _grid(nbytes: int, count: int = 1) -> tuple[int, int, int]:
@@ -27,15 +27,28 @@ def copies_into(targets: Sequence[Any]) -> Callable[..., None] | None:
     None where a launch cannot: host memory, gaps, or too many arrays.
     """
     n = len(targets)
-    if not 1 <= n <= _MOST or not all(a.__class__ is cupy.ndarray for a in targets):
+    if not 1 <= n <= MOST or not all(a.__class__ is cupy.ndarray for a in targets):
         return None
     if not all(a._c_contiguous for a in targets):
         return None
-    rest = (0,) * (_MOST - n)
+    rest = (0,) * (MOST - n)
     places, sizes = [a.data.ptr for a in targets], [a.nbytes for a in targets]
     constants = (*rest, *places, *rest, *sizes, *rest)
     launch = load("copies.cu", "copy_four", _FOUR)
     return launch.fixed(_grid(max(sizes), n), (256, 1, 1), 0, n, *constants)
+
+
+def copies_between(arrays: Sequence[Any]) -> Callable[..., None] | None:
+    """A launch that copies arrays like these, whose memory has no gaps, to others that are laid out as they are.
+
+    It takes four sources and four targets, None for those that are not there; None for what a launch cannot do.
+    """
+    n = len(arrays)
+    if not 1 <= n <= MOST or not all(a.__class__ is cupy.ndarray for a in arrays):
+        return None
+    sizes = [a.nbytes for a in arrays]
+    launch = load("copies.cu", "copy_four", _FOUR)
+    return launch.fixed(_grid(max(sizes), n), (256, 1, 1), 0, 2 * MOST, *sizes, *(0,) * (MOST - n))
 
 
 def copies_of(a: DeviceArray) -> Callable[[Any], Any] | None:
