@@ -561,3 +561,39 @@ def test_any_program(steps: Any) -> None:
         return
     for a, b in zip(ours, theirs):
         close(a, b)
+
+
+@pytest.mark.parametrize("short", [True, False], ids=["in C", "in Python"])
+def test_plain_tensors_take_a_short_way(short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rushlight.core import public
+
+    if not short:
+        monkeypatch.setattr(public, "_may_change", None)
+    x, y = rl.arange(6.0).reshape(2, 3).clone(), rl.ones(3)
+    assert x.add_(1) is x and x._version == 1
+    x.mul_(y + 1).sub_(rl.tensor(2))
+    x += x
+    assert x.tolist() == [[0.0, 4.0, 8.0], [12.0, 16.0, 20.0]] and x._version == 4
+    assert rl.tensor(5).floor_divide_(2).item() == 2
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        rl.ones(2, dtype=rl.int64).add_(0.5)
+    with pytest.raises(RuntimeError, match="broadcast shape"):
+        rl.ones(1).add_(rl.ones(2))
+    with pytest.raises(RuntimeError, match="single memory location"):
+        rl.ones(1).expand(3).add_(1)
+    w = rl.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        w.add_(1)
+    with rl.no_grad():
+        w.add_(1)
+    kept = (w * 1).mul(w)
+    kept.add_(rl.ones(2)).sum().backward()
+    assert w.grad is not None and w.grad.tolist() == [4.0, 4.0]
+    product = w * w
+    with rl.no_grad():
+        w.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    base = rl.zeros(4)
+    base[1:3].add_(1)
+    assert base.tolist() == [0.0, 1.0, 1.0, 0.0] and base._version == 1

@@ -9,11 +9,24 @@ from ..base.dtypes import c_name
 from ..runtime.thread import GRAD, TAPE, here
 from .explain import explain_failures
 from .inplace import change, check_cast, check_writable, write
+from .op import native
 from .tensor import Tensor
 
 # namespace -> name -> function; "torch" is the top module, "functional" is nn.functional
 NAMESPACES: dict[str, dict[str, Any]] = {}
 when_published: list[Callable[[str, str, Any], None]] = []  # see core/arming.py
+
+
+_may_change = getattr(native, "may_change", None)
+_change_to = getattr(native, "change_to", None)
+
+
+def change_plainly(t: Tensor, fn: Callable[..., Tensor], *args: Any) -> Tensor:
+    """`change(t, fn, *args)`, with a short way in C for tensors and numbers without a history."""
+    if _may_change is not None and _may_change(t, args):
+        r = fn(t, *args)
+        return t if _change_to(t, r) else write(t, r)  # type: ignore[misc]
+    return change(t, fn, *args)
 
 
 def public(
@@ -47,7 +60,9 @@ def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
     """`x.name_(...)`: what `name` computes, written into x."""
 
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return change(self, fn, *args, **kwargs)
+        if kwargs:
+            return change(self, fn, *args, **kwargs)
+        return change_plainly(self, fn, *args)
 
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of `{name}`: the result is written into this tensor."

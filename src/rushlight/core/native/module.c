@@ -1,7 +1,7 @@
 /* The extension: finds the slots of Tensor, Op, OpNode and Plan, and gives Python the methods in C.
  *
  * call.c calls ops, cast.c casts for them, views.c marks views, back.c goes back through their nodes, walk.c from one to the next, columns.c reads what an optimiser needs of its parameters,
- * modules.c calls modules.
+ * modules.c calls modules, change.c writes what in-place ops computed.
  */
 #include "slots.h"
 
@@ -137,6 +137,8 @@ static PyMethodDef functions[] = {
      "know_policies(casts, leaves, policies, places, float32, float64): let autocast's casts of products be made in C."},
     {"columns", (PyCFunction)(void (*)(void))columns, METH_FASTCALL, "columns(group, state, names, scalars): see core/columns.py."},
     {"know_modules", know_modules, METH_VARARGS, "know_modules(Module, hooks of all modules, what is told of an error) -> Module.__call__ in C."},
+    {"may_change", (PyCFunction)(void (*)(void))may_change, METH_FASTCALL, "may_change(tensor, others): whether an in-place op is the usual one; see core/public.py."},
+    {"change_to", (PyCFunction)(void (*)(void))change_to, METH_FASTCALL, "change_to(tensor, result) -> whether it was written there."},
     {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},
     {NULL, NULL, 0, NULL},
 };

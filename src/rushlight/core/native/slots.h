@@ -82,6 +82,10 @@ PyObject *columns(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *bump_all(PyObject *module, PyObject *tensors);
 int name_columns(void);
 
+/* change.c: in-place ops on plain tensors */
+PyObject *may_change(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *change_to(PyObject *module, PyObject *const *args, Py_ssize_t n);
+
 /* modules.c: calls of modules, and what they hold */
 PyObject *know_modules(PyObject *module, PyObject *args);
 int name_modules(void);

@@ -213,4 +213,4 @@ def clip_grad_value_(
         for g in _gradients(parameters):  # those of spread parameters share memory with their parts
             if g.is_sparse:
                 raise refused("clamp_" if foreach is False else "clamp_min_", g.device)
-            g.clamp_(min=-clip_value, max=clip_value)
+            g.clamp_(-clip_value, clip_value)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.shapes import broadcast_shapes
-from ...core.inplace import change
 from ...core.op import Op
 from ...core.overriding import foreign
-from ...core.public import into, into_same, public, publish
+from ...core.public import change_plainly, into, into_same, public, publish
 from ...core.tensor import Tensor, wrap
 from .precision import is_half
 from .promotion import promote, promote_unary_float
@@ -187,7 +186,7 @@ def dunder(name: str, op: Op, *, floats: bool = True) -> None:
     def assign(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return foreign(f"__i{name}__", self, other)
-        return change(self, op, operand(other))
+        return change_plainly(self, op, operand(other))
 
     publish("Tensor", f"__{name}__", forward)
     publish("Tensor", f"__r{name}__", backward)
