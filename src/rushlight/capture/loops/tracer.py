@@ -89,7 +89,7 @@ class Tracer(Hearing):
         self.idle = self.rested = 0
         last = place.last
         if meeting.timed and place.known and last in self.paths and last.trial.wants_eager():
-            self.left = (last, time.perf_counter())
+            self.left = (last, self.clock())
         elif self.paths and (place.known or place.seen < 3):
             self._match(place)
         elif place.listen > 0:
@@ -109,7 +109,7 @@ class Tracer(Hearing):
     def _match(self, place: Place) -> None:
         self.mode = MATCH
         self.quiet.look()
-        self.began = time.perf_counter()
+        self.began = self.clock()
         self.bound, self.shown = {}, {}
         self.cursor.start(place.last if place.last in self.paths else self.paths[0])
         self._show()
@@ -137,7 +137,7 @@ class Tracer(Hearing):
         if self.left is not None:
             path, began = self.left
             self.left = None
-            path.trial.took_eager(seconds := time.perf_counter() - began)
+            path.trial.took_eager(seconds := self.clock() - began)
             self.report.took(path, seconds)
             if path.trial.is_loss() and path in self.paths:
                 self._give_up(path)
@@ -323,7 +323,7 @@ class Tracer(Hearing):
             self._drop(path)
             self._clear()
             raise
-        seconds = time.perf_counter() - self.began
+        seconds = self.clock() - self.began
         path.trial.took_replay(seconds)
         self.report.launched(path, seconds)
         assert place is not None
