@@ -21,13 +21,16 @@ from rushlight.base.config import settings
 FORMS = {
     "one kernel back": ((1, 2, 1, 33, 127, 32, 32), None, True, 0.25),
     "two kernels back": ((1, 2, 1, 35, 129, 20, 32), None, False, 0.25),
+    "many heads": ((1, 2, 1, 35, 130, 12, 28), None, True, 0.25),
     "bias": ((2, 2, 2, 7, 33, 8, 40), (2, 1), False, 0.0),
     "wide heads": ((1, 1, 1, 70, 9, 68, 128), None, True, 0.5),
 }
 # Precision and what it allows, multiprocessors (blocks are large where few have to be busy), forms.
 WAYS = (
     ("highest", 2e-5, 132, ("one kernel back", "two kernels back")),
-    ("high", 4e-3, 1, tuple(FORMS)),
+    ("highest", 2e-5, 0.5, ("many heads",)),
+    ("high", 4e-3, 0.5, ("one kernel back", "many heads", "bias")),
+    ("high", 4e-3, 2, ("two kernels back", "wide heads")),
 )
 
 

@@ -178,6 +178,15 @@ template <int W> __device__ __forceinline__ void write_row(float* to, const floa
         }
 }
 
+// A number that is the same in all lanes, so that the compiler knows: what it makes of it is made once for all of them.
+__device__ __forceinline__ u64 shared_by_all(u64 v) {
+#if __CUDA_ARCH__ >= 800
+    return (u64)__reduce_or_sync(0xffffffffu, (unsigned)(v >> 32)) << 32 | __reduce_or_sync(0xffffffffu, (unsigned)v);
+#else
+    return v;
+#endif
+}
+
 // Where the draws of a query's weights begin, and what four neighbours of them are multiplied with.
 __device__ __forceinline__ u64 stream_of(i64 row, int n) { return (u64)row * ((n + 3) / 4); }
 struct Kept {
@@ -186,8 +195,8 @@ struct Kept {
     float by;
     __device__ __forceinline__ Kept(const u64* key, float keep) {
         if (!DROP) return;
-        seed = key[0];
-        counter = key[1];
+        seed = shared_by_all(key[0]);
+        counter = shared_by_all(key[1]);
         most = (unsigned)ceilf(keep * 16777216.0f) * 256u - 1u;  // where the upper 24 of them are below keep
         by = 1.0f / keep;
     }

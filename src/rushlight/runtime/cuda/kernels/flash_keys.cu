@@ -1,5 +1,6 @@
 // The gradients of attention's keys and values in float32, behind flash.cu: a block has ROWS keys and walks over the queries
-// that see them, STEP at a time. With ALL it has all the keys, and makes the gradient of these queries on the way.
+// that see them, STEP at a time. With ALL it has all keys of a head, ROWS after ROWS, and makes the gradient of the queries on
+// the way: what was added for earlier keys is where the same threads have written it.
 #define TEAM (VALUES / 4)  // lanes that stage a row of values
 
 // Rounds what this thread has staged of a gradient; with ALL it adds up its products with the result, row by row.
@@ -53,7 +54,7 @@ __device__ __forceinline__ void slopes_near(Scores& s, Scores& reach, const floa
 // The gradient of STEP queries: their slopes, which all warps have put into a tile, times the keys. A warp has 16 queries
 // and, of every 32 numbers, those 16 where 4 * G + 2 * half stands.
 __device__ __forceinline__ void write_queries(float* to, i64 step, const float* tile, const float* keys, int rows, int width,
-                                              float scale) {
+                                              float scale, bool more) {
     const int parts = GROUPS * WIDTH / 16;
     for (int part = WARP; part < parts; part += WARPS) {
         const int row = part % GROUPS * 16 + G, w = part / GROUPS / 2, half = part / GROUPS & 1;
@@ -84,8 +85,11 @@ __device__ __forceinline__ void write_queries(float* to, i64 step, const float* 
         UNROLL for (int h = 0; h < 2; h++)
             UNROLL for (int k = 0; k < 2; k++) {
                 const int at = 32 * w + 8 * L + 4 * k + 2 * half;
-                if (row + 8 * h < rows && at < width)
-                    *(Pair*)(to + (row + 8 * h) * step + at) = {sums[0][2 * h + k] * scale, sums[1][2 * h + k] * scale};
+                Pair* there = (Pair*)(to + (row + 8 * h) * step + at);
+                if (row + 8 * h >= rows || at >= width) continue;
+                Pair v = more ? *there : Pair{0, 0};
+                UNROLL for (int e = 0; e < 2; e++) v.v[e] += sums[e][2 * h + k] * scale;
+                *there = v;
             }
     }
 }
@@ -98,83 +102,87 @@ BOUNDED_KERNEL(flash_keys, THREADS, BLOCKS)(const float* gy, const float* q, con
                                             float keep) {
     extern __shared__ __align__(16) float room[];
     depend();
-    const int blocks = (z.n + ROWS - 1) / ROWS, k0 = blockIdx.x % blocks * ROWS, groups = z.heads / z.shared;
+    const int blocks = ALL ? 1 : (z.n + ROWS - 1) / ROWS, groups = z.heads / z.shared;
     const int b = blockIdx.x / blocks / groups, group = blockIdx.x / blocks % groups;
-    k += b * lk.batch + group * lk.head + k0 * lk.row;
-    v += b * lv.batch + group * lv.head + k0 * lv.row;
     float *own = room, *values = own + ROWS * WIDTH, *asked = values + ROWS * VALUES, *given = asked + 2 * STEP * WIDTH;
     float *made = given + 2 * STEP * VALUES, *tile = made + ALL * 2 * STEP * VALUES, *rest = tile + ALL * STEP * ROWS;
     float *totals = rest, *reached = rest + 2 * STEP;  // of each query of a step
-    const int first = z.causal ? min(k0, z.queries) / STEP : 0, steps = (z.queries + STEP - 1) / STEP - first;
-    const int turns = steps * z.shared;  // head after head
-    stage<ROWS, WIDTH>(own, k, lk.row, z.n - k0, z.width);
-    stage<ROWS, VALUES>(values, v, lv.row, z.n - k0, z.values);
-
-    auto fetch = [&](int turn) {
-        const int head = group * z.shared + turn / steps, q0 = (first + turn % steps) * STEP, odd = turn & 1, left = z.queries - q0;
-        stage<STEP, WIDTH>(asked + odd * STEP * WIDTH, q + b * lq.batch + head * lq.head + q0 * lq.row, lq.row, left, z.width);
-        stage<STEP, VALUES>(given + odd * STEP * VALUES, gy + b * lg.batch + head * lg.head + q0 * lg.row, lg.row, left, z.values);
-        if (ALL)
-            stage<STEP, VALUES>(made + odd * STEP * VALUES, out + b * lo.batch + head * lo.head + q0 * lo.row, lo.row, left, z.values);
-        Bias(bias, z, added, b, head).prefetch<STEP, ROWS>(q0, k0);
-        const i64 row = ((i64)b * z.heads + head) * z.queries + q0;
-        for (int i = threadIdx.x; i < STEP; i += THREADS) {
-            bring<4>(totals + odd * STEP + i, stats + (i < left ? row + i : 0), i < left);
-            if (!ALL) bring<4>(reached + odd * STEP + i, slope + (i < left ? row + i : 0), i < left);
-        }
-    };
-    if (turns) fetch(0);
-    sent();
     const Kept kept(key, keep);
     const float by = BIAS ? scale : scale * LOG2E;
-    float sums[TILES][WIDTH / 8][4], gained[TILES][VALUES / 8][4];
-    UNROLL for (int m = 0; m < TILES; m++)
-        UNROLL for (int e = 0; e < 4; e++) {
-            UNROLL for (int j = 0; j < WIDTH / 8; j++) sums[m][j][e] = 0;
-            UNROLL for (int j = 0; j < VALUES / 8; j++) gained[m][j][e] = 0;
-        }
-    for (int turn = 0; turn < turns; turn++) {
-        const int head = group * z.shared + turn / steps, q0 = (first + turn % steps) * STEP, odd = turn & 1;
-        const i64 row0 = ((i64)b * z.heads + head) * z.queries;
-        float *a = asked + odd * STEP * WIDTH, *c = given + odd * STEP * VALUES, *total = totals + odd * STEP;
-        if (turn + 1 < turns) fetch(turn + 1);
-        sent();
-        arrived<1>();
-        if (turn == 0) {
-            round_staged<ROWS, WIDTH>(own);
-            round_staged<ROWS, VALUES>(values);
-        }
-        round_staged<STEP, WIDTH>(a);
-        settle(c, made + odd * STEP * VALUES, reached + odd * STEP);
-        for (int i = threadIdx.x; i < STEP; i += THREADS)
-            total[i] = q0 + i < z.queries ? total[i] * (BIAS ? 1.0f : LOG2E) : -NEVER;
-        __syncthreads();
-        Scores s, reach;
-        along<WIDTH, true>(s, own, a);
-        along<VALUES, true>(reach, values, c);
-        const Bias more(bias, z, added, b, head);
-        slopes_near(s, reach, total, reached + odd * STEP, more, z, row0, q0, k0, by, kept);
-        across<VALUES>(gained, s, c);
-        across<WIDTH>(sums, reach, a);
-#if ALL
-        UNROLL for (int j = 0; j < GROUPS; j++)
-            UNROLL for (int e = 0; e < 4; e++) {
-                const int t = 2 * j + e / 2, x = e % 2;
-                *(Quad*)place<ROWS>(tile, 16 * j + 4 * L + e, WARP * 8 + G) = {
-                    reach[0][t][x], reach[0][t][2 + x], reach[TILES - 1][t][x], reach[TILES - 1][t][2 + x]};
+    k += b * lk.batch + group * lk.head;
+    v += b * lv.batch + group * lv.head;
+    int k0 = blockIdx.x % blocks * ROWS;
+    do {
+        const int first = z.causal ? min(k0, z.queries) / STEP : 0, steps = (z.queries + STEP - 1) / STEP - first;
+        const int turns = steps * z.shared;  // head after head
+        stage<ROWS, WIDTH>(own, k + k0 * lk.row, lk.row, z.n - k0, z.width);
+        stage<ROWS, VALUES>(values, v + k0 * lv.row, lv.row, z.n - k0, z.values);
+
+        auto fetch = [&](int turn) {
+            const int head = group * z.shared + turn / steps, q0 = (first + turn % steps) * STEP, odd = turn & 1, left = z.queries - q0;
+            stage<STEP, WIDTH>(asked + odd * STEP * WIDTH, q + b * lq.batch + head * lq.head + q0 * lq.row, lq.row, left, z.width);
+            stage<STEP, VALUES>(given + odd * STEP * VALUES, gy + b * lg.batch + head * lg.head + q0 * lg.row, lg.row, left, z.values);
+            if (ALL)
+                stage<STEP, VALUES>(made + odd * STEP * VALUES, out + b * lo.batch + head * lo.head + q0 * lo.row, lo.row, left, z.values);
+            Bias(bias, z, added, b, head).prefetch<STEP, ROWS>(q0, k0);
+            const i64 row = ((i64)b * z.heads + head) * z.queries + q0;
+            for (int i = threadIdx.x; i < STEP; i += THREADS) {
+                bring<4>(totals + odd * STEP + i, stats + (i < left ? row + i : 0), i < left);
+                if (!ALL) bring<4>(reached + odd * STEP + i, slope + (i < left ? row + i : 0), i < left);
             }
-#endif
-        __syncthreads();
+        };
+        if (turns) fetch(0);
+        sent();
+        float sums[TILES][WIDTH / 8][4], gained[TILES][VALUES / 8][4];
+        UNROLL for (int m = 0; m < TILES; m++)
+            UNROLL for (int e = 0; e < 4; e++) {
+                UNROLL for (int j = 0; j < WIDTH / 8; j++) sums[m][j][e] = 0;
+                UNROLL for (int j = 0; j < VALUES / 8; j++) gained[m][j][e] = 0;
+            }
+        for (int turn = 0; turn < turns; turn++) {
+            const int head = group * z.shared + turn / steps, q0 = (first + turn % steps) * STEP, odd = turn & 1;
+            const i64 row0 = ((i64)b * z.heads + head) * z.queries;
+            float *a = asked + odd * STEP * WIDTH, *c = given + odd * STEP * VALUES, *total = totals + odd * STEP;
+            if (turn + 1 < turns) fetch(turn + 1);
+            sent();
+            arrived<1>();
+            if (turn == 0) {
+                round_staged<ROWS, WIDTH>(own);
+                round_staged<ROWS, VALUES>(values);
+            }
+            round_staged<STEP, WIDTH>(a);
+            settle(c, made + odd * STEP * VALUES, reached + odd * STEP);
+            for (int i = threadIdx.x; i < STEP; i += THREADS)
+                total[i] = q0 + i < z.queries ? total[i] * (BIAS ? 1.0f : LOG2E) : -NEVER;
+            __syncthreads();
+            Scores s, reach;
+            along<WIDTH, true>(s, own, a);
+            along<VALUES, true>(reach, values, c);
+            const Bias more(bias, z, added, b, head);
+            slopes_near(s, reach, total, reached + odd * STEP, more, z, row0, q0, k0, by, kept);
+            across<VALUES>(gained, s, c);
+            across<WIDTH>(sums, reach, a);
 #if ALL
-        write_queries(gq + b * to_q.batch + head * to_q.head + q0 * to_q.row, to_q.row, tile, own, z.queries - q0, z.width,
-                      scale);
+            UNROLL for (int j = 0; j < GROUPS; j++)
+                UNROLL for (int e = 0; e < 4; e++) {
+                    const int t = 2 * j + e / 2, x = e % 2;
+                    *(Quad*)place<ROWS>(tile, 16 * j + 4 * L + e, WARP * 8 + G) = {
+                        reach[0][t][x], reach[0][t][2 + x], reach[TILES - 1][t][x], reach[TILES - 1][t][2 + x]};
+                }
 #endif
-    }
-    UNROLL for (int m = 0; m < TILES; m++)
-        UNROLL for (int h = 0; h < 2; h++) {
-            const int i = row_near(m, h), at = k0 + i;
-            if (at >= z.n) continue;
-            write_row<WIDTH>(gk + b * to_k.batch + group * to_k.head + at * to_k.row, sums[m], h, z.width, scale);
-            write_row<VALUES>(gv + b * to_v.batch + group * to_v.head + at * to_v.row, gained[m], h, z.values, 1.0f);
+            __syncthreads();
+#if ALL
+            write_queries(gq + b * to_q.batch + head * to_q.head + q0 * to_q.row, to_q.row, tile, own, z.queries - q0, z.width,
+                          scale, k0 > 0);
+#endif
         }
+        UNROLL for (int m = 0; m < TILES; m++)
+            UNROLL for (int h = 0; h < 2; h++) {
+                const int i = row_near(m, h), at = k0 + i;
+                if (at >= z.n) continue;
+                write_row<WIDTH>(gk + b * to_k.batch + group * to_k.head + at * to_k.row, sums[m], h, z.width, scale);
+                write_row<VALUES>(gv + b * to_v.batch + group * to_v.head + at * to_v.row, gained[m], h, z.values, 1.0f);
+            }
+        if (ALL) __syncthreads();  // others may still read these keys
+    } while (ALL && (k0 += ROWS) < z.n);
 }

@@ -242,9 +242,9 @@ def differentiate(
     batch, heads, queries, _ = q.shape
     groups, n = k.shape[1:3]
     inputs, laid = (gy, q, k, v, out, stats, bias, key), (gy, q, k, v, out)
-    if is_all(call, n):
+    if is_all(call, n, batch * groups):
         arrays = (*inputs, None, *grads)
-        _go("flash_keys", arrays, call, n, batch * groups, (*laid, *grads), "all")
+        _go("flash_keys", arrays, call, 1, batch * groups, (*laid, *grads), "all")
         return grads
     slope = cupy.ndarray((batch, heads, queries), _WIDE)
     _go("flash_queries", (*inputs, grads[0], slope), call, queries, batch * heads, (*laid, grads[0]))  # fmt: skip
@@ -252,9 +252,14 @@ def differentiate(
     return grads
 
 
-def is_all(call: _Call, n: int) -> bool:
-    """Whether one kernel makes all the gradients: a block has room for all keys of a head."""
+def is_all(call: _Call, n: int, heads: int) -> bool:
+    """Whether one kernel makes all the gradients: a block has all keys of a head.
+
+    So scores are made once, not twice. Where one block does not hold all keys at a time, there have to be heads enough.
+    """
     if call.wide > _ALL_WIDEST:
         return False
     cut = CUTS["all", _precision(), call.wide][0]
-    return n <= cut.rows and _shared("flash_keys", cut, *call.widths, True) <= _gpu().shared
+    if _shared("flash_keys", cut, *call.widths, True) > _gpu().shared:
+        return False
+    return n <= cut.rows or heads >= cut.blocks * multiprocessors()
