@@ -11,7 +11,7 @@ from strangers_rows import _kept
 
 def _mlp(nn, *sizes, act="ReLU"):
     parts = []
-    for a, b in itertools.pairwise(sizes):
+    for a, b in itertools.pairwise(sizes[:-1]):
         parts += [nn.Linear(a, b), getattr(nn, act)()]
     return nn.Sequential(*parts, nn.Linear(*sizes[-2:]))
 

@@ -1,4 +1,4 @@
-"""vmap by a loop: a function of one sample, called for every sample of a batch."""
+"""vmap: a function of one sample, called once for a batch whose samples the kernels compute together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 from ..base.device import CPU
 from ..base.trees import broadcast_prefix, tree_flatten, tree_structure, tree_unflatten
+from ..core.gradients.mapped import enter, leave
 from ..core.tensor import Tensor
-from ..operators.shape.join import stack
+from ..operators.shape.join import cat, stack
 from ..runtime import devices
+from ..runtime.batch.arrays import BatchedArray, Level, ValuesWanted, open_batched
 from ..runtime.thread import here
 
 
@@ -25,15 +27,16 @@ def vmap(
 ) -> Callable:
     """`func` for every slice of its arguments along `in_dims`, the results stacked along `out_dims`.
 
-    The samples are computed one after the other: the results are those of PyTorch's vmap, the speed is
-    that of a Python loop, and `chunk_size` changes nothing.
+    The function is called once, with tensors that look like one sample; kernels compute all samples at once where
+    runtime/batch has a rule for them, and otherwise one after the other. A function that asks for values, which
+    PyTorch refuses, is called for each sample.
 
     Args:
         func: a function of one sample.
         in_dims: the dimension of each argument that is mapped over; None for one that all samples share.
         out_dims: where the new dimension stands in the results.
         randomness: "error" refuses random numbers, "different" draws for each sample, "same" draws once.
-        chunk_size: accepted and not needed.
+        chunk_size: how many samples are computed at a time; None for all.
 
     Raises:
         ValueError: if the sizes along `in_dims` differ, or an argument has no such dimension.
@@ -48,23 +51,146 @@ def vmap(
             f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
         )
 
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, spec, dims, size = _inputs(func, in_dims, args)
-        named, names = tree_flatten(
-            kwargs, _like_a_tensor
-        )  # keyword arguments are mapped over dim 0
-        results = []
-        with _draws(randomness) as rewind:
-            for i in range(size):
-                rewind()
-                one = [x if d is None else _one_of(x, d, i) for x, d in zip(leaves, dims)]
-                more = [_one_of(x, 0, i) if _like_a_tensor(x) else x for x in named]
-                with _graphs_kept(i < size - 1):
-                    results.append(func(*tree_unflatten(one, spec), **tree_unflatten(more, names)))
-        return _stacked(func, results, out_dims)
+        named, names = tree_flatten(kwargs, _like_a_tensor)
+        every = leaves + named  # keyword arguments are mapped over dim 0
+        places = dims + [0 if _like_a_tensor(x) else None for x in named]
+
+        def call(values: list[Any]) -> Any:
+            some, more = values[: len(leaves)], values[len(leaves) :]
+            return func(*tree_unflatten(some, spec), **tree_unflatten(more, names))
+
+        def part(values: list[Any], count: int) -> Any:
+            return _mapped(func, call, values, places, count, out_dims, randomness)
+
+        if chunk_size is None or chunk_size >= size:
+            return part(every, size)
+        starts = range(0, size, chunk_size)
+        parts = [
+            part(_some_of(every, places, i, min(chunk_size, size - i)), min(chunk_size, size - i))
+            for i in starts
+        ]
+        return _in_a_row(parts, out_dims)
 
     return mapped
+
+
+def _some_of(values: list[Any], places: list[Any], start: int, count: int) -> list[Any]:
+    return [
+        x if d is None else x[(slice(None),) * (d % x.dim()) + (slice(start, start + count),)]
+        for x, d in zip(values, places)
+    ]
+
+
+def _in_a_row(parts: list[Any], out_dims: Any) -> Any:
+    """The results of several chunks as one."""
+    flat = [tree_flatten(p, _like_a_tensor) for p in parts]
+    dims = broadcast_prefix(out_dims, parts[0], _like_a_tensor)
+    assert dims is not None
+    columns = [
+        column[0] if d is None else cat(list(column), d)
+        for column, d in zip(zip(*[leaves for leaves, _ in flat]), dims)
+    ]
+    return tree_unflatten(columns, flat[0][1])
+
+
+def _mapped(
+    func: Callable, call: Callable, values: list[Any], places: list[Any], size: int, out_dims: Any, randomness: str
+) -> Any:  # fmt: skip
+    """The results for all samples: together, or one after the other where that cannot be."""
+    mapped = [x for x, d in zip(values, places) if d is not None]
+    plain = all(isinstance(x, Tensor) and x._a.__class__ in _plain() for x in mapped)
+    if (
+        plain and not here.function_modes
+    ):  # a mode, as that of forward derivatives, sees each sample
+        level = Level(size, randomness)
+        states = _states()
+        try:
+            return _together(func, call, values, places, level, out_dims)
+        except ValuesWanted:
+            if level.changed:  # a second call would change it again
+                raise
+            for stream, state in states:
+                stream.set_state(state)
+    return _one_by_one(func, call, values, places, size, out_dims, randomness)
+
+
+def _plain() -> set[type]:
+    """Classes of arrays that samples can be taken from."""
+    open_batched()
+    return {*devices.classes_with_memory(), BatchedArray}
+
+
+def _states() -> list[tuple[Any, Any]]:
+    streams = [devices.backend_of(CPU).stream(CPU), *devices.open_streams("cuda")]
+    return [(s, s.get_state()) for s in streams]
+
+
+def _together(
+    func: Callable, call: Callable, values: list[Any], places: list[Any], level: Level, out_dims: Any
+) -> Any:  # fmt: skip
+    if here.tracer is not None:
+        here.tracer.interrupt("a function is mapped over samples")
+    before = here.vmaps
+    here.vmaps = (*before, level)
+    try:
+        result = call(
+            [x if d is None else enter(x.movedim(d, 0), level) for x, d in zip(values, places)]
+        )
+        leaves, spec = tree_flatten(result, _like_a_tensor)
+        dims = _out_places(func, result, leaves, spec, out_dims)
+        made = [x if d is None else _out(x, level, d) for x, d in zip(leaves, dims)]
+    finally:
+        here.vmaps = before
+        level.open = False
+    return tree_unflatten(made, spec)
+
+
+def _out(x: Any, level: Level, dim: int) -> Any:
+    if not isinstance(x, Tensor):  # a container of tensors
+        return stack([x] * level.size, dim)
+    out = leave(x, level)
+    return out if dim == 0 else out.movedim(0, dim)
+
+
+def _out_places(
+    func: Callable, result: Any, leaves: list[Any], spec: Any, out_dims: Any
+) -> list[Any]:
+    """The dim of each result where its samples shall stand."""
+    dims = broadcast_prefix(out_dims, result, _like_a_tensor)
+    if dims is None:
+        raise ValueError(
+            f"vmap(..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
+            f"of the results, {spec}."
+        )
+    for x, dim in zip(leaves, dims):
+        if dim is not None and not _like_a_tensor(x):
+            name = getattr(func, "__name__", repr(func))
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did "
+                "you mean to set out_dims= to None for output?"
+            )
+    return dims
+
+
+def _one_by_one(
+    func: Callable, call: Callable, values: list[Any], places: list[Any], size: int, out_dims: Any, randomness: str
+) -> Any:  # fmt: skip
+    """The function called for each sample."""
+    results = []
+    with _draws(randomness) as rewind:
+        for i in range(size):
+            rewind()
+            with _graphs_kept(i < size - 1):
+                results.append(
+                    call([x if d is None else _one_of(x, d, i) for x, d in zip(values, places)])
+                )
+    return _stacked(func, results, out_dims)
 
 
 def _like_a_tensor(x: Any) -> bool:
@@ -136,22 +262,9 @@ def _stacked(func: Callable, results: list[Any], out_dims: Any) -> Any:
         raise ValueError("vmap: the mapped dimension is empty, and there is no result to stack")
     flat = [tree_flatten(r, _like_a_tensor) for r in results]
     spec = flat[0][1]
-    dims = broadcast_prefix(out_dims, results[0], _like_a_tensor)
-    if dims is None:
-        raise ValueError(
-            f"vmap(..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
-            f"of the results, {spec}."
-        )
-    stacked = []
-    for k, dim in enumerate(dims):
-        column = [leaves[k] for leaves, _ in flat]
-        if dim is not None and not _like_a_tensor(column[0]):
-            name = getattr(func, "__name__", repr(func))
-            raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(column[0])}. Did "
-                "you mean to set out_dims= to None for output?"
-            )
-        stacked.append(column[0] if dim is None else stack(column, dim))
+    dims = _out_places(func, results[0], flat[0][0], spec, out_dims)
+    columns = [[leaves[k] for leaves, _ in flat] for k in range(len(dims))]
+    stacked = [c[0] if d is None else stack(c, d) for c, d in zip(columns, dims)]
     return tree_unflatten(stacked, spec)
 
 
@@ -169,17 +282,16 @@ def _graphs_kept(wanted: bool) -> Iterator[None]:
 @contextmanager
 def _draws(randomness: str) -> Iterator[Callable[[], None]]:
     """Hold random numbers to the rule: none at all, those of the first sample, or as they come."""
-    streams = [devices.backend_of(CPU).stream(CPU), *devices.open_streams("cuda")]
-    before = [s.get_state() for s in streams]
+    before = _states()
 
     def rewind() -> None:
         if randomness == "same":
-            for stream, state in zip(streams, before):
+            for stream, state in before:
                 stream.set_state(state)
 
     yield rewind
     if randomness == "error":
-        for stream, state in zip(streams, before):
+        for stream, state in before:
             if bytes(stream.get_state()) != bytes(state):
                 raise RuntimeError(
                     "vmap: called random operation while in randomness error mode. Please either use the "

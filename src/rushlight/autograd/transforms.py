@@ -12,8 +12,10 @@ from ..core.gradients.tape import AccumulateGrad
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
 from ..core.views import current_edge
+from ..operators.create.ranges import eye
 from ..operators.shape.join import stack
 from ..runtime.thread import here
+from .batched import vmap
 
 
 class Inputs:
@@ -302,7 +304,7 @@ def jacrev(
         func: takes tensors, returns a tensor or a structure of tensors.
         argnums: the argument, or a tuple of arguments, that is differentiated.
         has_aux: `func` returns `(output, aux)`; then the result is `(jacobian, aux)`.
-        chunk_size: accepted and not needed.
+        chunk_size: how many rows are computed at a time; None for all.
 
     Example:
         >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 3.0]))
@@ -317,7 +319,7 @@ def jacrev(
             out, aux = _with_aux(func(*inputs.args, **kwargs), has_aux)
             outputs, spec = tree_flatten(out)
             _tensors_only("jacrev", outputs)
-            blocks = [tree_unflatten(_rows(inputs, o), inputs.spec) for o in outputs]
+            blocks = [tree_unflatten(_rows(inputs, o, chunk_size), inputs.spec) for o in outputs]
         jacobian = tree_unflatten(blocks, spec)
         if not has_aux:
             return jacobian
@@ -327,7 +329,17 @@ def jacrev(
     return wrapper
 
 
-def _rows(inputs: Inputs, out: Tensor) -> list[Tensor]:
+def _rows(inputs: Inputs, out: Tensor, chunk: int | None) -> list[Tensor]:
+    """The Jacobian of one output: a row for each of its elements, all of them at once."""
+    n, shape = out._a.size, tuple(out._a.shape)
+    if not n or not out.requires_grad or out.is_complex():
+        return _row_by_row(inputs, out)
+    seeds = eye(n, dtype=out.dtype, device=out.device).reshape(n, *shape)
+    pull = vmap(lambda seed: tuple(inputs.gradients([out], [seed], keep=True)), chunk_size=chunk)
+    return [g.reshape(*shape, *x._a.shape) for g, x in zip(pull(seeds), inputs.leaves)]
+
+
+def _row_by_row(inputs: Inputs, out: Tensor) -> list[Tensor]:
     rows: list[list[Tensor]] = [[] for _ in inputs.leaves]
     flat = out.reshape(-1)
     for i in range(flat.numel()):

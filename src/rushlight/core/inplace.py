@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
+from ..runtime.batch.arrays import BatchedArray
 from ..runtime.door import Kernel, run
 from ..runtime.sparse_array import sparse
 from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
@@ -188,7 +189,8 @@ def overwrite(t: Tensor, src: Any) -> None:
     if answer.active and WrappedArray in (src.__class__, t._a.__class__):
         answer.overwrite(t._a, src)
     elif src is not t._a:
-        run(COPY_INTO, t._a.__class__, (t._a, src), {})
+        cls = BatchedArray if src.__class__ is BatchedArray else t._a.__class__
+        run(COPY_INTO, cls, (t._a, src), {})
     bump(t)
 
 

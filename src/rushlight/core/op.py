@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.bounded import Bounded
 from ..base.errors import HostMemoryError, mixed_devices
 from ..runtime import devices
+from ..runtime.batch.arrays import BatchedArray
 from ..runtime.door import Kernel, run
 from ..runtime.joins import Whole, whole
 from ..runtime.sparse_array import SparseArray, sparse
@@ -18,6 +19,7 @@ from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRA
 from ..runtime.wrapped import WrappedArray
 from . import views
 from .explain import not_a_tensor
+from .gradients.mapped import note_shared
 from .gradients.node import (  # noqa: F401 - FREED is asked for here
     FREED,
     Derivative,
@@ -141,9 +143,12 @@ class Op:
                 elif t.__class__ is not cls:
                     if SparseArray in (cls, t.__class__):
                         return sparse.of_op(self, inputs, attrs)
-                    if WrappedArray not in (cls, t.__class__):
+                    if BatchedArray in (cls, t.__class__):
+                        cls = BatchedArray  # the other is the same for every sample
+                    elif WrappedArray in (cls, t.__class__):
+                        cls = WrappedArray  # its class is asked, and shown the others as they are
+                    else:
                         return self(*_bring_together(self, inputs), **attrs)
-                    cls = WrappedArray  # its class is asked, and shown the others as they are
             arrays.append(t)
             edges.append(edge)
         if cls is None:
@@ -164,6 +169,8 @@ class Op:
             outs = result if result.__class__ is tuple else (result,)
             if mask:
                 self.record(mask, inputs, attrs, outs, edges)
+                if cls is BatchedArray:
+                    note_shared(inputs, edges, outs)
             else:
                 mark_inference(outs)
         return result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
 from ..runtime import devices
+from ..runtime.batch.arrays import BatchedArray, samples
 from ..runtime.sparse_array import sparse
 from ..runtime.thread import GRAD, TAPE, here
 from ..runtime.wrapped import WrappedArray, answer
@@ -208,6 +209,8 @@ class Tensor(_Base):
 
     def _accumulate(self, g: Tensor) -> None:
         """Add an arriving gradient to `.grad`."""
+        if g._a.__class__ is BatchedArray:
+            g = samples.summed(g, self)
         held = self._grad
         if sparse.active and sparse.among(held, g):
             self._grad = sparse.gradient(self, held, g)
@@ -355,6 +358,9 @@ class Tensor(_Base):
         cls = type(self)
         if self._a.__class__ is WrappedArray:  # it has no values of its own
             return f"{cls.__name__}(..., size={tuple(self._a.shape)}, dtype={self.dtype})"
+        if self._a.__class__ is BatchedArray:
+            inner = repr(tensor_over(self._a.held, self._a.held.__class__)).replace("\n", "\n    ")
+            return f"BatchedTensor(lvl={self._a.level.number}, bdim=0, value=\n    {inner}\n)"
         # a subclass prints its own name unless it writes the line around this one itself
         own = cls.__repr__  # core/arming.py puts a function of the same name around ours
         plain = cls is Tensor or own.__qualname__ != Tensor.__repr__.__qualname__

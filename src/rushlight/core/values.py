@@ -9,7 +9,7 @@ import numpy as np
 from ..runtime import devices
 from ..runtime.door import Kernel, run
 from ..runtime.thread import FOREIGN, TRACED, WATCHED, here
-from ..runtime.wrapped import WrappedArray
+from ..runtime.wrapped import MADE_OF_OTHERS
 from .exposed import exposed
 from .facts import Facts
 
@@ -43,7 +43,7 @@ class Values(Facts):
         tracer = here.tracer
         if tracer is None and self._a.__class__ is np.ndarray and not here.state & _SEEN:
             return self._a  # nobody looks
-        if tracer is not None and self._a.__class__ is not WrappedArray:
+        if tracer is not None and self._a.__class__ not in MADE_OF_OTHERS:
             return tracer.read(HOST_READ, self._a)
         return run(HOST_READ, self._a.__class__, (self._a,), {})
 

@@ -110,6 +110,11 @@ def is_array(value: Any) -> bool:
     return value.__class__ in _by_type
 
 
+def classes_with_memory() -> list[type]:
+    """The classes of arrays of the devices that have been opened."""
+    return [backend.array_type for backend in _by_name.values()]
+
+
 def device_of(a: Any) -> device:
     """The device a raw array lives on."""
     return backend_of_type(a.__class__).device_of(a)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import devices
 from .thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
-from .wrapped import WrappedArray
+from .wrapped import MADE_OF_OTHERS, WrappedArray
 
 if TYPE_CHECKING:
     from ..base.protocols import GenericBody, KernelBody
@@ -78,6 +78,7 @@ class Kernel:
         if backend.type not in (
             "wrapped",
             "sparse",
+            "batched",
         ):  # a body that C does not find is called from Python
             self.impls[cls] = impl
         return impl
@@ -109,7 +110,7 @@ def _unusual(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, 
     if state & FOREIGN:
         settle_others()
         return run(kernel, cls, arrays, attrs)
-    if state & TRACED and cls is not WrappedArray:
+    if state & TRACED and cls not in MADE_OF_OTHERS:
         return here.tracer.cursor(kernel, cls, arrays, attrs)
     return _watched(kernel, cls, arrays, attrs)
 
@@ -125,8 +126,8 @@ def _watched(kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, 
         return asarray(out) if isinstance(out, np.generic) else out
 
     for listener in here.listeners:
-        if cls is WrappedArray and not getattr(listener, "asks", False):
-            continue  # it sees what the class computes with
+        if cls in MADE_OF_OTHERS and not (cls is WrappedArray and getattr(listener, "asks", False)):
+            continue  # it sees what they are computed with
         call = _bind_listener(listener, kernel, arrays, attrs, call)
     return call()
 

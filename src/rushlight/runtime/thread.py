@@ -56,6 +56,7 @@ class _Here(threading.local):
     )
     stance = "default"  # what compiled functions do, see `compiler.set_stance`
     attention_by_products = False  # `nn.attention.sdpa_kernel` allows no other way
+    vmaps: tuple[Any, ...] = ()  # mapped functions at work, the innermost last, see runtime/batch
     tracer: Any = None  # who looks for loops in this thread, see core/hot.py
 
     @property

@@ -49,6 +49,10 @@ class WrappedArray(MetaArray):
         return WrappedArray(self.ghost, self.place, self.kind, parts)
 
 
+# Arrays without memory of their own: what they are made of passes the door by itself.
+MADE_OF_OTHERS: set[type] = {WrappedArray}
+
+
 class Answer:
     """What `_aten` fills in: (kernel, arrays, attributes) -> the kernel's results, by the arrays' classes."""
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ...base.bounded import Bounded
 from ...base.shapes import Size
 from ...runtime import devices
+from ...runtime.batch.arrays import BatchedArray, Level, ValuesWanted, open_batched, samples
 from ...runtime.door import KERNELS, run
 from ...runtime.sparse_array import SparseArray
 from ...runtime.thread import PARTS, here
@@ -16,6 +17,7 @@ from ..op import OPS, OpNode
 from ..tensor import Tensor, tensor_over
 from ..views import current_edge
 from . import tape
+from .mapped import enter, leave
 
 
 class GradientEdge(NamedTuple):
@@ -325,31 +327,42 @@ def _batched(
     materialize: bool,
 ) -> tuple[Any, ...]:
     """One backward pass for each slice of the seeds along their first dim, the results stacked."""
-    stack = OPS["stack"]
     keep = create_graph if retain_graph is None else retain_graph
     n = next(s._a.shape[0] for s in seeds if s is not None)
+    options = (create_graph, True, allow_unused, False, materialize)
+    try:
+        return _at_once(n, outs, ins, seeds, (keep, *options))
+    except ValuesWanted:
+        if not keep:
+            raise
+    stack = OPS["stack"]
     rows = []
     for i in range(n):
         one = tuple(None if s is None else s[i] for s in seeds)
         last = i == n - 1
-        rows.append(
-            grad(
-                outs,
-                ins,
-                one,
-                keep or not last,
-                create_graph,
-                True,
-                allow_unused,
-                False,
-                materialize,
-            )
-        )
+        rows.append(grad(outs, ins, one, keep or not last, *options))
     return tuple(None if column[0] is None else stack(*column, dim=0) for column in zip(*rows))
+
+
+def _at_once(n: int, outs: tuple, ins: tuple, seeds: tuple, options: tuple) -> tuple[Any, ...]:
+    """One backward pass with the slices of the seeds as samples."""
+    if here.tracer is not None:
+        here.tracer.interrupt("gradients are computed for several seeds at once")
+    open_batched()
+    level, before = Level(n, "different"), here.vmaps
+    here.vmaps = (*before, level)
+    try:
+        given = tuple([None if s is None else enter(s, level) for s in seeds])
+        found = grad(outs, ins, given, *options)
+        return tuple([None if g is None else leave(g, level) for g in found])
+    finally:
+        here.vmaps, level.open = before, False
 
 
 def _present(i: int, t: Any, g: Any, allow_unused: bool | None, materialize: bool) -> Any:
     if g is not None:
+        if g._a.__class__ is BatchedArray:
+            g = samples.summed(g, t)
         sparse = not isinstance(t, GradientEdge) and t._a.__class__ is SparseArray
         return t._gradient(g) if sparse else g
     if materialize:

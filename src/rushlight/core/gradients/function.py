@@ -10,6 +10,7 @@ from ..inplace import adopt_history, bump
 from ..modes import no_grad
 from ..tensor import Tensor, tensor_over
 from ..views import current_edge
+from .mapped import shared_inputs, summed_where_shared
 from .node import FREED, changed_words, freed_error
 from .tape import Node
 
@@ -78,7 +79,7 @@ class FunctionCtx:
 class FunctionNode(Node):
     """The tape's record of a user-written Function."""
 
-    __slots__ = ("function", "ctx", "saved", "metas", "n_outputs", "takes")
+    __slots__ = ("function", "ctx", "saved", "metas", "n_outputs", "shared", "takes")
 
     def __init__(self, edges: tuple, function: Any, ctx: FunctionCtx, args: tuple) -> None:
         Node.__init__(self, edges)
@@ -88,6 +89,7 @@ class FunctionNode(Node):
         self.takes = [(a._a.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
         self.saved: Any = ()
         self.metas: list = []
+        self.shared = shared_inputs(args, edges)
 
     def __getattr__(self, name: str) -> Any:
         """In PyTorch node and ctx are one: what forward left on ctx is found here too."""
@@ -145,7 +147,8 @@ class FunctionNode(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected "
                 f"{expected}, got {len(results)})"
             )
-        return [r if r is None else self._fit(i, r) for i, r in enumerate(results)]
+        results = [r if r is None else self._fit(i, r) for i, r in enumerate(results)]
+        return summed_where_shared(results, self.shared) if self.shared else results
 
     def _fit(self, i: int, g: Any) -> Any:
         """A gradient in the shape and dtype of its input, or an error."""

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...runtime.batch.arrays import BatchedArray, samples
 from ..changes import changes
 from ..modes import switches
 
@@ -56,6 +57,9 @@ def _goes_last(pair: tuple[Any, Any]) -> bool:
 
 
 def run_pre_hooks(node: Node, gs: list[Any]) -> None:
+    leaf = getattr(node, "leaf", None)
+    if leaf is not None and getattr(gs[0], "_a", None).__class__ is BatchedArray:
+        gs[0] = samples.summed(gs[0], leaf())
     hooks = list(node.pre_hooks.values())
     # `retain_grad` keeps the gradient after all other hooks have changed it.
     hooks.sort(key=_goes_last)

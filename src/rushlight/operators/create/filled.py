@@ -16,6 +16,7 @@ from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import extra
 from ...runtime import devices
+from ...runtime.batch.arrays import samples
 from ...runtime.door import Kernel, run
 from ...runtime.thread import here
 
@@ -50,7 +51,8 @@ def create(
     cls = backend.array_type
     attrs["device"] = backend.check(d)
     try:
-        t = tensor_over(run(kernel, cls, (), attrs), cls)
+        draw = samples.drawn if here.vmaps and kernel.random else run
+        t = tensor_over(draw(kernel, cls, (), attrs), cls)
     except (ValueError, MemoryError) as error:
         raise _no_memory(error, attrs.get("size"), attrs.get("dtype")) from None
     if out is not None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import as_dtype
 from ...core.public import public
-from ...core.tensor import Tensor
-from ...runtime.door import Kernel
+from ...core.tensor import Tensor, tensor_over
+from ...runtime.batch.arrays import BatchedArray, levels_of, make, without
+from ...runtime.door import KERNELS, Kernel, run
 from ...runtime.sparse_array import sparse
 from ...runtime.wrapped import WrappedArray, answer
 from .filled import (
@@ -51,6 +52,11 @@ def like(
     if sparse.active and sparse.among(input) and layout in (None, input.layout):
         return sparse.like(kernel.name, input, dtype, device, attrs)
     a = input._a
+    if a.__class__ is BatchedArray and not kernel.random:
+        every = tensor_over(a.held, a.held.__class__)
+        made = like(kernel, every, dtype, layout, device, False, pin_memory, memory_format, **attrs)
+        mine = tensor_over(make(a.level, made._a), BatchedArray)
+        return mine.requires_grad_() if requires_grad else mine
     d = input.dtype if dtype is None else as_dtype(dtype)
     if "value" in attrs:
         attrs["value"] = check_fill(number(attrs["value"]), d)
@@ -63,6 +69,19 @@ def like(
     where = input.device if device is None else device
     return create(kernel, where, requires_grad, None, pin_memory, layout, size=tuple(a.shape),
                   dtype=d, order=dim_order(a, memory_format), **attrs)  # fmt: skip
+
+
+def for_each_sample(made: Tensor, beside: Tensor) -> Tensor:
+    """A new tensor with memory for every sample that `beside` has, so that it can be written into."""
+    if made.requires_grad:
+        return made
+    a, levels = made._a, levels_of(beside._a)
+    for level in levels:
+        a = without(a, level)
+    a = run(KERNELS["clone"], a.__class__, (a,), {"order": "C"})
+    for level in reversed(levels):
+        a = make(level, a)
+    return tensor_over(a, BatchedArray)
 
 
 def _operator(kernel: str, attrs: dict[str, Any]) -> str:
@@ -179,8 +198,9 @@ def _define_new(name: str, kernel: Kernel, **fixed: Any) -> None:
         shape = sizes(name, size, only_size(name, keyword))
         d = self.dtype if dtype is None else as_dtype(dtype)
         where = self.device if device is None else device
-        return create(kernel, where, requires_grad, None, pin_memory, layout, size=shape, dtype=d,
+        made = create(kernel, where, requires_grad, None, pin_memory, layout, size=shape, dtype=d,
                       **fixed)  # fmt: skip
+        return for_each_sample(made, self) if self._a.__class__ is BatchedArray else made
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As `torch.{name[4:]}`, in the dtype and on the device of this tensor."

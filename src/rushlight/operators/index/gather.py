@@ -12,6 +12,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.batch.arrays import BatchedArray
 from ...runtime.thread import PARTS, WATCHED, here, settle
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
@@ -127,10 +128,11 @@ def _check_index(x: Tensor, index: Tensor, name: str, other: str = "self") -> No
 
 def check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError) -> None:
     """On the CPU only: elsewhere a look at the values would have to wait for the device."""
-    if not index.is_cpu or not index._a.size:
+    mapped = index._a.__class__ is BatchedArray
+    if not (index.is_cpu or mapped) or not index._a.size:
         return
     if (
-        here.state & _RECORDED == _RECORDED
+        mapped or here.state & _RECORDED == _RECORDED
     ):  # part of the program: its replays refuse the same places
         check_values(_within, index, size, dim, kind)
     else:

@@ -9,11 +9,13 @@ import numpy as np
 
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
+from ...core.gradients.mapped import note_shared
 from ...core.inplace import adopt_history, bump, check_writable
 from ...core.op import Op
 from ...core.public import public, publish
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
+from ...runtime.batch.arrays import BatchedArray, class_of
 from ...runtime.door import Kernel, run
 from ...runtime.thread import here, settle
 from ..memory.casting import cast_to, move_to
@@ -186,7 +188,7 @@ def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulat
         settle()  # what is copied may still wait to be computed
         arrays = (t._a, raw.copy(), *arrays[2:])
     try:
-        run(_PUT_INTO, t._a.__class__, arrays, attrs)
+        run(_PUT_INTO, class_of(arrays), arrays, attrs)
     except IndexError as error:
         raise _index_error(error, picks) from None
     except ValueError:
@@ -215,6 +217,8 @@ def _record_put(t: Tensor, values: Any, picks: Sequence[Tensor], attrs: dict) ->
         out = tensor_over(t._a, t._a.__class__)
         edges = [t._edge, values._edge if mask & 2 else None, *[None] * len(picks)]
         _index_put.record(mask, (t, values, *picks), attrs, (out,), edges)
+        if t._a.__class__ is BatchedArray:
+            note_shared((t, values, *picks), edges, (out,))
         adopt_history(t, out)
 
 

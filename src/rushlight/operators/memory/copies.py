@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 from ...base import dtypes, fits, formats
 from ...base.formats import memory_format as format_type
 from ...base.shapes import broadcast_shapes
+from ...core.gradients.mapped import note_shared
 from ...core.inplace import adopt_history, bump, check_writable, write
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, mark_detached
+from ...runtime.batch.arrays import BatchedArray
 from ...runtime.door import Kernel, run
 from ...runtime.sparse_array import sparse
-from ...runtime.thread import here
+from ...runtime.thread import GRAD, TAPE, here
 from ...runtime.wrapped import WrappedArray, answer
 from .casting import cast_to, move_to
 
@@ -193,12 +195,15 @@ _zeroed = _write_op("zeroed", "ZeroBackward0")
 def _written(op: Op, t: Tensor, src: Tensor | None) -> Tensor:
     """`src` (or `t`'s own memory) as the result of writing over all of `t`."""
     out = tensor_over((t if src is None else src)._a, t._a.__class__)
-    if here.grad:
+    if here.state & TAPE == GRAD:
         mask = 1 if current_edge(t) is not None else 0
         if src is not None and current_edge(src) is not None:
             mask |= 2
         if mask:
-            op.record(mask, (t, src), {}, (out,), [t._edge, None if src is None else src._edge])
+            edges = [t._edge, None if src is None else src._edge]
+            op.record(mask, (t, src), {}, (out,), edges)
+            if t._a.__class__ is BatchedArray:
+                note_shared((t, src), edges, (out,))
     return out
 
 
@@ -244,7 +249,7 @@ def _fill_with(t: Tensor, value: Any, op: Op) -> Tensor:
     check_writable(t, repeats=True)
     run(FILL_INTO, t._a.__class__, (t._a,), {"value": value})
     bump(t)
-    if here.grad:
+    if here.state & TAPE == GRAD:
         adopt_history(t, _written(op, t, None))
     return t
 
