@@ -62,3 +62,6 @@ def test_gradients_beside_each_other_are_those_of_attention(order: tuple[int, ..
     stats = np.zeros((2, 3, 5, 1), np.float32)
     attrs = {"causal": True, "scale": 0.3, "order": order}
     assert agrees("attention_grad_cat", [*arrays, stats], attrs)
+    kept = np.zeros((0,), np.float32)
+    masked = [*arrays[:4], None, arrays[4], stats, kept]
+    assert agrees("masked_attention_grad_cat", masked, {**attrs, "p": 0.0})

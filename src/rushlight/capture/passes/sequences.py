@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.door import KERNELS
-from ..joined.attention import ATTENTION_GRAD_CAT
+from ..joined.attention import ATTENTION_GRAD_CAT, MASKED_GRAD_CAT
 from ..joined.lookup import EMBEDDING_ADD
 from ..joined.rotary import ROTARY
 from ..program.instructions import Instruction
@@ -32,6 +32,16 @@ def _lookup(m: Found) -> Any:
 @rule(ATTENTION_GRAD_CAT, cat=first("cat"), back=maker("attention_grad", of="cat<0"))
 def _beside(m: Found) -> Any:
     """Gradients beside each other, where a linear layer made queries, keys and values so."""
+    return _beside_each_other(m, ATTENTION_GRAD_CAT)
+
+
+@rule(MASKED_GRAD_CAT, cat=first("cat"), back=maker("masked_attention_grad", of="cat<0"))
+def _masked_beside(m: Found) -> Any:
+    """The same of attention with a mask or dropout."""
+    return _beside_each_other(m, MASKED_GRAD_CAT)
+
+
+def _beside_each_other(m: Found, kernel: Any) -> Any:
     grads, parts, (out,) = m.back.outputs, m.cat.inputs, m.cat.outputs
     if len(parts) != 3 or m.cat.attrs["dim"] not in (2, -1) or not out.dense:
         return None
@@ -39,7 +49,7 @@ def _beside(m: Found) -> Any:
     if sorted(order) != [0, 1, 2]:
         return None
     attrs = {**m.back.attrs, "order": tuple(order)}
-    return joined(ATTENTION_GRAD_CAT, m.back.inputs, attrs, (out,))
+    return joined(kernel, m.back.inputs, attrs, (out,))
 
 
 def _is_rows_of(part: Slot, g: Slot) -> bool:
@@ -77,7 +87,7 @@ def _entropy(m: Found) -> Any:
 
 
 join_lookups = Joining(_lookup)
-join_attention_grads = Joining(_beside)
+join_attention_grads = Joining(_beside, _masked_beside)
 drop_entropy_casts = Joining(_entropy)
 
 # -- rotary embeddings: x cos + rotated(x) sin, and their derivative, however the halves were cut ------

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..joins import declare
+from .bodies.layers.flash_cuts import fits as attention_fits
 from .code.expressions import Expression, expression
 from .costs import figures, gathering_saves, moving, of_row_sums, saves, traffic
 from .small import conv_sizes, dense_sizes, head_sizes
@@ -276,13 +277,18 @@ declare(
 
 
 def _grads_lie_beside(made: InstructionLike) -> bool:
-    """Self-attention of halves, every head's rows at multiples of 16 bytes."""
+    """Self-attention whose kernel writes every head's rows at multiples of 16 bytes."""
     _, q, k, v = made.inputs[:4]
-    halves = q.dtype.name in ("float16", "bfloat16") and q.shape[2] == k.shape[2]
-    return halves and all(a.shape[-1] % 8 == 0 and a.shape[:3] == q.shape[:3] for a in (k, v))
+    if any(a.shape[:3] != q.shape[:3] for a in (k, v)):
+        return False
+    if q.dtype.name == "float32":
+        return attention_fits(q.shape[-1], v.shape[-1])
+    halves = q.dtype.name in ("float16", "bfloat16") and made.name == "attention_grad_cat"
+    return halves and all(a.shape[-1] % 8 == 0 for a in (q, v))
 
 
 declare("cuda", "attention_grad_cat", fits=_grads_lie_beside, pays=saves)
+declare("cuda", "masked_attention_grad_cat", fits=_grads_lie_beside, pays=saves)
 
 # -- embeddings -----------------------------------------------------------------------------------
 

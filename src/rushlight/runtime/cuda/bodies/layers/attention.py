@@ -339,8 +339,43 @@ def attention_grad_cat(
     order: tuple[int, ...],
 ) -> Any:  # fmt: skip
     """The three gradients beside each other in one array [N, L, size of q + k + v]."""
-    if not _takes(q, k, v) or stats.dtype != np.float32:
+    if stats.dtype != np.float32:
         return NotImplemented
+    arrays = (gy, q, k, v, None, out, stats)
+    if not _takes(q, k, v):
+        return _cat_by_our_kernel(arrays, None, causal, scale, 0.0, order)
+    joined, grads = _beside(q, k, v, order)
+    made = _differentiate(arrays, grads, causal, scale)
+    return made if made is NotImplemented else joined
+
+
+@kernel_for("cuda", "masked_attention_grad_cat")
+def masked_attention_grad_cat(
+    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, out: DeviceArray, stats: DeviceArray, kept: DeviceArray, *,
+    causal: bool, scale: float, p: float, order: tuple[int, ...],
+) -> Any:  # fmt: skip
+    """The same with a mask or dropout."""
+    if stats.dtype != np.float32 or (p and (kept.dtype != _KEY or kept.size == 2)):
+        return NotImplemented
+    arrays = (gy, q, k, v, row_major(bias), out, stats)
+    return _cat_by_our_kernel(arrays, kept if p else None, causal, scale, p, order)
+
+
+def _cat_by_our_kernel(
+    arrays: tuple, key: DeviceArray | None, causal: bool, scale: float, p: float, order: tuple[int, ...]
+) -> Any:  # fmt: skip
+    gy, q, k, v, bias, out, stats = arrays
+    if not flash.takes(q, v):
+        return NotImplemented
+    joined, grads = _beside(q, k, v, order)
+    flash.differentiate(gy, q, k, v, bias, out, stats, key, grads, causal, scale, p)
+    return joined
+
+
+def _beside(
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, order: tuple[int, ...]
+) -> tuple[Any, tuple]:
+    """Memory [N, L, size of q + k + v], and q's, k's and v's places in it, which lie there in `order`."""
     batch, _, length, _ = q.shape
     widths = [a.shape[1] * a.shape[3] for a in (q, k, v)]
     joined = cupy.ndarray((batch, length, sum(widths)), q.dtype)
@@ -352,8 +387,7 @@ def attention_grad_cat(
         strides = (length * row, a.shape[3] * item, row, item)
         grads[i] = cupy.ndarray(a.shape, a.dtype, joined.data + at, strides)
         at += widths[i] * item
-    made = _differentiate((gy, q, k, v, None, out, stats), tuple(grads), causal, scale)
-    return made if made is NotImplemented else joined
+    return joined, tuple(grads)
 
 
 def _differentiate(

@@ -21,12 +21,11 @@ from ...processors import multiprocessors
 from ..draws import draw_key
 from ..fills import copied
 from ..stream import text_for
+from .flash_cuts import ALL_WIDEST, CUTS, Cut, fits, padded, shared_bytes
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
-ENABLED = False  # until it was seen right on a GPU
-_ALL_WIDEST = 64  # numbers of a head whose gradients one kernel makes
 _WIDE = np.dtype(np.float32)
 _SIZES = ("8i", "2q", "f", "f")
 _FORMATS = {
@@ -37,55 +36,13 @@ _FORMATS = {
 _OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 
 
-class Cut(NamedTuple):
-    """How a kernel shares its work: tiles of 16 rows of a warp, warps, columns of a step, blocks a multiprocessor has at once."""
-
-    tiles: int
-    warps: int
-    step: int
-    blocks: int
-
-    @property
-    def rows(self) -> int:
-        """Rows of a block."""
-        return 16 * self.tiles * self.warps
-
-
-# By kernel, precision (tensor cores or not) and the wider head: from large blocks, which read less, to small ones, for
-# few heads of few queries. Backward, "all" is `flash_keys` where one block has all the keys.
-CUTS: dict[tuple[str, int, int], tuple[Cut, ...]] = {
-    ("flash_forward", 1, 32): (Cut(2, 4, 32, 4), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_forward", 0, 32): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_forward", 1, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_forward", 0, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
-    ("flash_forward", 1, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
-    ("flash_forward", 0, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
-    ("flash_queries", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_queries", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_queries", 1, 64): (Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
-    ("flash_queries", 0, 64): (Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_queries", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("flash_queries", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("flash_keys", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
-    ("flash_keys", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_keys", 1, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_keys", 0, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 16, 2), Cut(1, 2, 16, 4)),
-    ("flash_keys", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("flash_keys", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("all", 1, 32): (Cut(2, 4, 32, 2),),
-    ("all", 0, 32): (Cut(2, 4, 32, 2),),
-    ("all", 1, 64): (Cut(2, 4, 32, 2),),
-    ("all", 0, 64): (Cut(2, 4, 32, 2),),
-}
-
-
 def _cut(kind: str, precision: int, wide: int, rows: int, heads: int) -> Cut:
     """The largest blocks of which every multiprocessor has one, else the smallest."""
     cuts, shared = CUTS[kind, precision, wide], _gpu().shared
     for cut in cuts[:-1]:
         if -(-rows // cut.rows) * heads >= multiprocessors():
             name = "flash_keys" if kind == "all" else kind
-            if _shared(name, cut, wide, wide, kind == "all") <= shared:
+            if shared_bytes(name, cut, wide, wide, kind == "all") <= shared:
                 return cut
     return cuts[-1]
 
@@ -100,7 +57,7 @@ class _Gpu(NamedTuple):
         """The widest head of which every kernel's block has room in shared memory."""
         names = ("flash_forward", "flash_queries", "flash_keys")
         for wide in (128, 64, 32):
-            least = [_shared(n, CUTS[n, precision, wide][-1], wide, wide) for n in names]
+            least = [shared_bytes(n, CUTS[n, precision, wide][-1], wide, wide) for n in names]
             if max(least) <= self.shared:
                 return wide
         return 0
@@ -120,34 +77,13 @@ def _gpu() -> _Gpu:
 
 def takes(q: DeviceArray, v: DeviceArray) -> bool:
     """Whether the kernels can compute this attention."""
-    if not ENABLED or q.dtype != _WIDE:
-        return False
-    width, values = q.shape[-1], v.shape[-1]
-    if width % 4 or values % 4 or not width or not values:  # rows begin at multiples of 16 bytes
-        return False
-    return max(width, values) <= _gpu().widest(_precision())
+    widths = (q.shape[-1], v.shape[-1])
+    return q.dtype == _WIDE and fits(*widths) and max(widths) <= _gpu().widest(_precision())
 
 
 def _precision() -> int:
     """1 where products may be those of tensor cores, as `products` decides."""
     return int(settings.float32_matmul_precision != "highest" and _gpu().has_tf32)
-
-
-def _padded(width: int) -> int:
-    return 32 if width <= 32 else 64 if width <= 64 else 128
-
-
-def _shared(name: str, cut: Cut, width: int, values: int, everything: bool = False) -> int:
-    """Bytes of shared memory of a block."""
-    both, steps = width + values, 2 * cut.step
-    numbers = {
-        "flash_forward": cut.rows * width + steps * both,
-        "flash_queries": cut.rows * both + steps * both,
-        "flash_keys": cut.rows * both + steps * both + 2 * steps,
-    }[name]
-    if everything:
-        numbers += steps * values + cut.step * cut.rows
-    return 4 * numbers
 
 
 def _launch(name: str, cut: Cut, widths: tuple[int, int], drops: bool, biased: bool, **more: int) -> Launch:  # fmt: skip
@@ -158,7 +94,7 @@ def _launch(name: str, cut: Cut, widths: tuple[int, int], drops: bool, biased: b
     options = tuple([f"-D{key}={value}" for key, value in constants.items()])
     text = text_for("float32") + source("flash.cu") + source(f"{name}.cu")
     launch = kernel(text, name, _FORMATS[name], options)
-    launch.allow(_shared(name, cut, *widths, bool(more.get("ALL"))))
+    launch.allow(shared_bytes(name, cut, *widths, bool(more.get("ALL"))))
     return launch
 
 
@@ -192,7 +128,7 @@ def _call(
     by_head = queries if bias is not None and bias.shape[1] > 1 else 0
     by_batch = bias.shape[1] * queries if bias is not None and bias.shape[0] > 1 else 0
     numbers = (queries, k.shape[2], heads, heads // k.shape[1], width, values, int(causal), batch)
-    widths = (_padded(width), _padded(values))
+    widths = (padded(width), padded(values))
     sizes = (*numbers, by_batch, by_head, scale, 1.0 - p)
     return _Call(widths, sizes, p > 0, bias is not None, max(widths))
 
@@ -212,7 +148,7 @@ def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid
         steps = [s for a in laid for s in _steps(a)]
         found = _calls[key] = launch.fixed(
             (-(-blocks_of // cut.rows) * across, 1, 1), (32 * cut.warps, 1, 1),
-            _shared(name, cut, *call.widths, kind == "all"), len(arrays), *steps, *call.sizes,
+            shared_bytes(name, cut, *call.widths, kind == "all"), len(arrays), *steps, *call.sizes,
         )  # fmt: skip
     found(*arrays)
 
@@ -257,9 +193,9 @@ def is_all(call: _Call, n: int, heads: int) -> bool:
 
     So scores are made once, not twice. Where one block does not hold all keys at a time, there have to be heads enough.
     """
-    if call.wide > _ALL_WIDEST:
+    if call.wide > ALL_WIDEST:
         return False
     cut = CUTS["all", _precision(), call.wide][0]
-    if _shared("flash_keys", cut, *call.widths, True) > _gpu().shared:
+    if shared_bytes("flash_keys", cut, *call.widths, True) > _gpu().shared:
         return False
     return n <= cut.rows or heads >= cut.blocks * multiprocessors()

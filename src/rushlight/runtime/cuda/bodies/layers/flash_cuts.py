@@ -1,0 +1,73 @@
+"""How attention's own kernels for float32 are cut into blocks, and which heads they take; nothing here needs a GPU."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ENABLED = False  # until it was seen right on a GPU
+WIDEST = 128  # most numbers of a head
+ALL_WIDEST = 64  # and of one whose gradients one kernel makes
+
+
+def fits(width: int, values: int) -> bool:
+    """Whether there are kernels for heads of so many numbers: rows begin at multiples of 16 bytes."""
+    return ENABLED and all(w % 4 == 0 and 0 < w <= WIDEST for w in (width, values))
+
+
+class Cut(NamedTuple):
+    """How a kernel shares its work: tiles of 16 rows of a warp, warps, columns of a step, blocks a multiprocessor has at once."""
+
+    tiles: int
+    warps: int
+    step: int
+    blocks: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return 16 * self.tiles * self.warps
+
+
+def padded(width: int) -> int:
+    return 32 if width <= 32 else 64 if width <= 64 else 128
+
+
+def shared_bytes(name: str, cut: Cut, width: int, values: int, everything: bool = False) -> int:
+    """Bytes of shared memory of a block."""
+    both, steps = width + values, 2 * cut.step
+    numbers = {
+        "flash_forward": cut.rows * width + steps * both,
+        "flash_queries": cut.rows * both + steps * both,
+        "flash_keys": cut.rows * both + steps * both + 2 * steps,
+    }[name]
+    if everything:
+        numbers += steps * values + cut.step * cut.rows
+    return 4 * numbers
+
+
+# By kernel, precision (tensor cores or not) and the wider head: from large blocks, which read less, to small ones, for
+# few heads of few queries. Backward, "all" is `flash_keys` where one block has all the keys.
+CUTS: dict[tuple[str, int, int], tuple[Cut, ...]] = {
+    ("flash_forward", 1, 32): (Cut(2, 4, 32, 4), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_forward", 0, 32): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_forward", 1, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_forward", 0, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
+    ("flash_forward", 1, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
+    ("flash_forward", 0, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
+    ("flash_queries", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
+    ("flash_queries", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_queries", 1, 64): (Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
+    ("flash_queries", 0, 64): (Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_queries", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("flash_queries", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("flash_keys", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
+    ("flash_keys", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_keys", 1, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
+    ("flash_keys", 0, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 16, 2), Cut(1, 2, 16, 4)),
+    ("flash_keys", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("flash_keys", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
+    ("all", 1, 32): (Cut(2, 4, 32, 2),),
+    ("all", 0, 32): (Cut(2, 4, 32, 2),),
+    ("all", 1, 64): (Cut(2, 4, 32, 2),),
+    ("all", 0, 64): (Cut(2, 4, 32, 2),),
+}
