@@ -422,6 +422,39 @@ def test_numpy_memory_is_written_behind_our_back() -> None:
     both(program, replays=0)
 
 
+@pytest.mark.parametrize("when", [-1, 0, 1, 2])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_inputs_that_numpy_shows_are_compared(when: int, gaps: bool) -> None:
+    """Twelve iterations are alike; then the data change between two ops, once, at each of three places."""
+
+    def program() -> Any:
+        first, second = np.ones((4, 12), np.float32), np.ones((4, 6), np.float32)
+        x, z = (
+            rl.from_numpy(first)[:, ::2] if gaps else rl.from_numpy(first[:, :6].copy()),
+            rl.from_numpy(second),
+        )
+        data = x.numpy()  # the memory of x, with gaps or without
+        net, seen = _net(), []
+        opt = optim.SGD(net.parameters(), lr=0.1)
+        for i in range(16):
+            out = net[0](x)
+            if i == 12 and when == 0:
+                data += 1
+            out = out + net[0](z)
+            if i == 12 and when == 1:
+                second[0] = 3
+            loss = (out + net[0](x)).mean()
+            if i == 12 and when == 2:
+                data[1] = 2
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            seen.append(loss.item())
+        return seen, _everything(net, opt)
+
+    both(program, replays=4)
+
+
 def test_an_error_comes_from_its_own_line() -> None:
     def program() -> Any:
         net, seen = _net(), []

@@ -23,6 +23,8 @@ from .piece import native
 from .pool import array_type
 from .steps import FIXED, FRESH, KNOWN, VALUE, VIEW, Step
 
+_SEEN, _BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
+
 
 class InPython:
     """What the C extension has, too."""
@@ -47,6 +49,7 @@ class Steps:
     now: list[Any]
     at: int
     wary: int  # not 0 while the user has a NumPy array over the memory of an input
+    pairs: list[Any]  # where that is not 0: such inputs beside their copies, as C compares them
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
@@ -64,6 +67,16 @@ class Steps:
         self.path = path
         self.now += [None] * (len(path.layouts) - len(self.now))
         self.table = table_of(path)
+
+    def show(self, a: Any, copy: Any) -> None:
+        """An input may change behind our back: its bytes are compared with those of the copy at each kernel."""
+        pair = None if native is None else native.pair(a, copy)
+        if not self.wary:
+            self.pairs, self.wary = [], _BY_PAIRS
+        if pair is None:
+            self.wary = _SEEN
+        else:
+            self.pairs.append(pair)
 
     def careful(
         self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None
@@ -132,7 +145,7 @@ def _quick_inputs(path: Path) -> tuple:
     """Inputs that C may take: how those from outside have to lie, and the program's array where they are copied at once."""
     if path.returned:
         return ()
-    found = []
+    found: list[tuple] = []
     for number, i in path.inputs.items():
         slot, place = path.layouts[number], path.low.arguments[i]
         layout = array_type(slot.storage.device), slot.shape, slot.dtype, slot.strides

@@ -42,7 +42,9 @@ class Hearing(Matching):
         self.ear: Ear | None = None
         self.left: tuple[Any, float] | None = None  # a path that eager runs now, and since when
         self.began = 0.0  # when the stretch began that is being matched
-        self.clock: Callable[[], float] = time.perf_counter  # by which paths are compared with eager calls
+        self.clock: Callable[[], float] = (
+            time.perf_counter
+        )  # by which paths are compared with eager calls
         self.asker: Any = None  # the stretch in which `is_idle` was asked last
         self.times = 0
         self.quiet = Quiet()
@@ -138,7 +140,7 @@ class Hearing(Matching):
             self._drop(old)
         place.known, place.last, place.listen = True, path, 0
         # Where others use the processor, a stretch takes as long as they let it; a GPU works beside this thread.
-        on_cpu = all([p.program.device == "cpu" for p in self.paths])
+        on_cpu = all(p.program.device == "cpu" for p in self.paths)
         self.clock = time.thread_time if on_cpu else time.perf_counter
         self.report.built(place, path, time.perf_counter() - began)
 

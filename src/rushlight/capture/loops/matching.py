@@ -108,7 +108,7 @@ class Matching:
             if not host or a.nbytes > _SHOWN or v in path.returned:
                 return False
             self.shown[v] = a
-            self.cursor.wary = 1
+            self.cursor.show(a, path.low.arguments[path.inputs[v]])
         if host:
             path.low.fill(path.low.arguments[path.inputs[v]], a)
         self.bound[v] = self.cursor.now[v] = a  # in this order: a handler may raise in between

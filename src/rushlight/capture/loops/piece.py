@@ -9,5 +9,5 @@ try:
     from . import _match as native  # type: ignore[attr-defined, no-redef]
 except ImportError:  # not built here
     native = None
-if not hasattr(native, "outside"):  # built before the latest functions were written
+if not hasattr(native, "pair"):  # built before the latest functions were written
     native = None

@@ -387,6 +387,8 @@ static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObjec
     Py_ssize_t at = self->at;
     const Step *s = table != NULL && at < table->count ? &table->steps[at] : NULL;
     Comparison here = {self, kept, at, NULL}, *before = current;
+    const int wary = self->wary; /* what is shown from here on has not been looked at */
+    const Py_ssize_t pairs = wary ? PyList_GET_SIZE(self->pairs) : 0;
     int found = 0;
     current = &here;
     if (s != NULL && s->kernel != NULL)
@@ -395,7 +397,7 @@ static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObjec
         found = -1;
     if (found == 1 && s->several && (results = PyTuple_New(s->results)) == NULL)
         found = -1;
-    if (found == 1 && !moved(&here) && !self->wary) {
+    if (found == 1 && !moved(&here) && self->wary == wary && (!wary || PyList_GET_SIZE(self->pairs) == pairs)) {
         out = hand_out(self, s, cls, arrays, results);
         results = NULL;
     }
@@ -423,7 +425,7 @@ static PyObject *cursor_call(PyObject *me, PyObject *const *args, size_t flags, 
     PyObject *arrays = PySequence_Tuple(args[2]), *out = NULL;
     if (arrays == NULL)
         return NULL;
-    if (self->wary)
+    if (self->wary && !(self->wary == BY_PAIRS && as_they_were(self->pairs)))
         out = PyObject_CallMethodObjArgs(me, s_careful, kernel, cls, arrays, attrs, NULL);
     else
         out = compared(self, kernel, cls, arrays, attrs);
@@ -447,6 +449,7 @@ static int cursor_traverse(Cursor *self, visitproc visit, void *arg)
     Py_VISIT(self->path);
     Py_VISIT(self->now);
     Py_VISIT(self->table);
+    Py_VISIT(self->pairs);
     return 0;
 }
 
@@ -456,6 +459,7 @@ static int cursor_clear(Cursor *self)
     Py_CLEAR(self->path);
     Py_CLEAR(self->now);
     Py_CLEAR(self->table);
+    Py_CLEAR(self->pairs);
     return 0;
 }
 
@@ -471,6 +475,7 @@ static PyMemberDef members[] = {
     {"path", T_OBJECT_EX, offsetof(Cursor, path), 0, "The path, or None."},
     {"now", T_OBJECT_EX, offsetof(Cursor, now), 0, "Arrays by number."},
     {"table", T_OBJECT_EX, offsetof(Cursor, table), 0, "The path's steps, or None."},
+    {"pairs", T_OBJECT_EX, offsetof(Cursor, pairs), 0, "Inputs that the user sees by NumPy, and the copies of them."},
     {"at", T_PYSSIZET, offsetof(Cursor, at), 0, "Which event comes next."},
     {"wary", T_INT, offsetof(Cursor, wary), 0, "Whether inputs can change behind our back."},
     {NULL},
@@ -513,6 +518,7 @@ static PyMethodDef functions[] = {
     {"among", (PyCFunction)(void (*)(void))among, METH_FASTCALL, "among(list, object) -> whether it is one of the list's"},
     {"within", (PyCFunction)(void (*)(void))within, METH_FASTCALL, "within(array, size) -> whether its integers lie in [0, size), or None"},
     {"stepped", stepped, METH_VARARGS, "stepped(cursor, optimizer's groups, state, groups, idle, cells, live) -> whether they are as they were"},
+    {"pair", pair, METH_VARARGS, "pair(array, copy) -> what tells whether the array is as it was, or None"},
     {"walk", walk, METH_VARARGS, "walk(cursor, roots, ends, nodes, leaves) -> the nodes of a graph, if it is the expected one"},
     {NULL, NULL, 0, NULL},
 };
@@ -537,7 +543,7 @@ PyMODINIT_FUNC PyInit__match(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
             return NULL;
-    if (name_bind() < 0 || name_graph() < 0 || name_quiet() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0)
+    if (name_bind() < 0 || name_graph() < 0 || name_quiet() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0 || PyType_Ready(&pair_type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)

@@ -7,13 +7,14 @@
 
 enum { KNOWN, FIXED, VALUE, BIND };
 enum { FRESH, VIEW, GIVEN };
+enum { SEEN = 1, BY_PAIRS };
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *owner, *path, *now, *table;
+    PyObject *owner, *path, *now, *table, *pairs;
     Py_ssize_t at;
-    int wary; /* an input is shown by an array of the user */
+    int wary; /* an input is shown by an array of the user: SEEN, or BY_PAIRS where `pairs` tell whether it is as it was */
 } Cursor;
 
 /* The slots of Tensor and OpNode; settle.c finds them. */
@@ -63,6 +64,11 @@ PyObject *sent_up(Cursor *self, const Inputs *t, PyObject *kernel, PyObject *cls
 int name_graph(void);
 PyObject *walk(PyObject *module, PyObject *args);
 int is_operand(Cursor *cursor, PyObject *expected, PyObject *a);
+
+/* pairs.c */
+extern PyTypeObject pair_type;
+PyObject *pair(PyObject *module, PyObject *args);
+int as_they_were(PyObject *pairs);
 
 /* settle.c */
 PyObject *give(PyObject *module, PyObject *args);
