@@ -50,6 +50,26 @@ def kept_views(loops: bool) -> list[Any]:
     return kept
 
 
+def layouts_of_joined(wrap: Callable[[Any], Any] | None, loops: bool) -> list[Any]:
+    """How results of steps that a program joins lie: as the last of the steps would lay them out."""
+    rl.manual_seed(0)
+    weight = rl.randn(4, 4).to("cuda")
+    rl.tracing(loops)
+
+    def steps(x: Any) -> Any:
+        joined = x - (x @ weight) * 0.5
+        return joined, int((joined > 0).sum())
+
+    run, told = steps if wrap is None else wrap(steps), []
+    for i in range(16):
+        x = rl.tensor(np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - i % 5).to("cuda").t()
+        joined, count = run(x)
+        told.append((joined.stride(), (joined * 1).stride(), count))
+        del joined
+    rl.tracing(False)
+    return told
+
+
 def views_by_compiled(wrap: Callable[[Any], Any]) -> list[Any]:
     """Views that a compiled function gives of a result of another one, which is dropped."""
     part = rl.compile(lambda t: (t.detach(), t * 1))
@@ -137,8 +157,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
     compare(kept_views(False), kept_views(True))
+    plain = layouts_of_joined(None, False)
+    assert plain == layouts_of_joined(None, True)
+    assert plain == layouts_of_joined(traced, False)
+    assert plain == layouts_of_joined(rl.compile, False)
     compare(views_by_compiled(lambda fn: fn), views_by_compiled(traced))
-    for optimizer in ("SGD", "Adam"):
+    for optimizer in ("SGD", "Adam", "Adafactor"):  # the last has no kernel of its own
         plain = other_layouts(optimizer, lambda fn: fn)
         compare(plain, other_layouts(optimizer, lambda fn: fn, "cpu"))
         compare(plain, other_layouts(optimizer, traced))

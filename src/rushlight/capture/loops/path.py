@@ -227,7 +227,11 @@ class Path(Running):
             return None
         if slot.offset or numbers.count(slot.storage.number) > 1 or not self.low.owns(i):
             return None
-        return self.low.env[slot.number] if self.program.device != "cpu" else self.low.array(slot)
+        if self.program.device == "cpu":
+            return self.low.array(slot)
+        # On a GPU a joined kernel may lay its result out otherwise than the last of its parts.
+        array = self.low.env[slot.number]
+        return array if array.strides == want.strides else None
 
     def _live(self, first: Ear, second: Ear) -> list[int]:
         """Numbers of the arrays that were held by somebody at the end of either stretch."""
