@@ -117,3 +117,37 @@ def test_whether_one_is_under_way(lib) -> None:
     assert not lib.autograd._profiler_enabled()
     with lib.profiler.profile(activities=[lib.profiler.ProfilerActivity.CPU]):
         assert lib.autograd._profiler_enabled()
+
+
+def test_a_replay_shows_its_program_and_its_kernels() -> None:
+    """A replay passes no door; values, errors and effects are those without a profile."""
+    net = rushlight.nn.Sequential(rushlight.nn.Linear(3, 4), rushlight.nn.Tanh())
+    table, written = rushlight.randn(5, 3), rushlight.zeros(1)
+
+    def looked_up(x, index):
+        written.add_(1)
+        return net(x + table[index]).sort(1).values
+
+    step = rushlight.compile(looked_up)
+    x, right, wrong = rushlight.ones(2, 3), rushlight.tensor([1, 2]), rushlight.tensor([1, 9])
+    for _ in range(4):
+        step(x, right).sum().backward()
+    assert step.replays[0].runs
+    net.zero_grad()
+    step(x, right).sum().backward()
+    want, slopes = step(x, right), [p.grad.clone() for p in net.parameters()]
+    net.zero_grad()
+    with rushlight.profiler.profile(record_shapes=True) as p:
+        found = step(x, right)
+        found.sum().backward()
+        with pytest.raises(IndexError, match="out of bounds"):
+            step(x, wrong)
+    assert rushlight.equal(want, found) and written.item() == 8
+    assert all(map(rushlight.equal, slopes, [p.grad for p in net.parameters()]))
+    events = [e for e in p.events() if e.cpu_parent is not None]
+    whole = f"rushlight::program of {looked_up.__qualname__}"
+    assert {e.cpu_parent.name for e in events} == {whole, f"{whole} backward"}
+    rows = {row.key: row for row in p.key_averages()}
+    assert rows["aten::linear"].count == 1 and rows["aten::tanh"].count == 1
+    assert all(e.took >= 0 and e.begin >= e.cpu_parent.begin for e in events)
+    assert [2, 3] in next(e.input_shapes for e in events if e.name == "aten::linear")

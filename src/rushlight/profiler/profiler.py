@@ -200,6 +200,23 @@ class profile:  # noqa: N801
             )
         return out
 
+    def replayed(
+        self, name: str, begin: float, took: float, parts: Sequence[tuple], on_device: bool
+    ) -> None:
+        """A compiled program has run; `parts` are its instructions with when each began and how long it took."""
+        thread = threading.get_ident()
+        whole = FunctionEvent(f"rushlight::{name}", begin, took, thread, on_device=on_device)
+        for ins, start, seconds in parts:
+            shapes = [list(s.shape) for s in ins.reads] if self.record_shapes else None
+            size = ins.outputs[0].nbytes if ins.outputs else 0
+            part = FunctionEvent(
+                shown_name(ins.kernel.name, ins.attrs), start, seconds, thread, size, shapes
+            )
+            part.cpu_parent = whole
+            whole.below += seconds
+            self._events.append(part)
+        self._add(whole)
+
     def _add(self, event: FunctionEvent) -> None:
         if self._open:
             event.cpu_parent = self._open[-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +30,8 @@ class CpuReplay:
     """
 
     array_type = np.ndarray
+    ticks: list[tuple[int, float]] | None = None  # what has run and when, where somebody looks on
+    twin: Any = None  # the same over the same memory, which notes that
 
     def __init__(self, program: Program, exclusive: set[int], seeds: list[int]) -> None:
         self.program = program
@@ -51,6 +55,14 @@ class CpuReplay:
         """Copy the first arguments into their places."""
         for array, value in zip(self.arguments, values):
             np.copyto(array, value)
+
+    def watched(self) -> CpuReplay:
+        """The same program over the same memory, which notes in `ticks` when each of its instructions is done."""
+        if self.twin is None:
+            twin = self.twin = copy.copy(self)
+            twin.names, twin.ticks, twin.source = dict(self.names), [], ""
+            twin._emit_all()
+        return self.twin
 
     def copied(self, i: int, array: Any) -> Any:
         """Result i in memory of its own."""
@@ -195,9 +207,16 @@ class CpuReplay:
             for s in fed:
                 noted = self._name(self.ran.append, "note")
                 self.lines.append(f"{noted}({self._name(s.storage.array, 'fed')})")
+            if self.ticks is not None and not ins.is_view:
+                self._flush()
+                self.lines.append(f"{self._name(self._tick, 'tick')}({at})")
             for number in gone:
                 self.lines.append(f"v{number} = None")
         self._flush()
+
+    def _tick(self, at: int) -> None:
+        assert self.ticks is not None
+        self.ticks.append((at, time.perf_counter()))
 
     def _is_static_view(self, ins: Instruction) -> bool:
         return ins.is_view and all(s.storage.number in self.static for s in ins.outputs)

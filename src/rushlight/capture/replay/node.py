@@ -11,11 +11,12 @@ from ...core.gradients.tape import Node, at_end
 from ...core.memory import copy_as_it_lies, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
-from ...runtime.thread import CASTING, GRAD, here, swap
+from ...runtime.thread import CASTING, GRAD, WATCHED, here, swap
 from ..program.slots import STATE
 from ..record.backward import down_to, nodes_below
 from ..state import tree
 from ..state.keys import mode
+from .shown import looked_at
 
 if TYPE_CHECKING:
     from ..record.recording import Recording
@@ -103,7 +104,9 @@ class ReplayNode(Node):
         self._check_versions()
         for i, array in self.late:  # written since in ways that count no version (`x.data`)?
             self.instance.fill(self.instance.arguments[i], array)
-        arrays = self.instance.backward(self.saved, gs)
+        low = self.instance
+        low = looked_at(low, self.replay.name) if here.state & WATCHED else low
+        arrays = low.backward(self.saved, gs)
         seen: set[int] = set()
         tensors: list[Any] = []
         for a in arrays:

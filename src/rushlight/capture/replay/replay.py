@@ -11,6 +11,7 @@ from ...base.locks import new_lock
 from ...core.memory import copy_as_it_lies, data_pointer, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
+from ...runtime.thread import WATCHED, here
 from ..lower.choose import lower
 from ..passes import again, optimise
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
@@ -21,6 +22,7 @@ from .counters import Counters
 from .gradients import Gradients
 from .node import Remaking, ReplayNode
 from .results import Leaves, SpentNode, look, on_base
+from .shown import looked_at
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
 
@@ -41,6 +43,7 @@ class Replay:
         self.lock = new_lock()
         self.runs = 0
         r = recording
+        self.name = f"program of {getattr(r.function, '__qualname__', type(r.function).__name__)}"
         self.watch, self.intact = r.watch, r.watch.quick.unchanged
         self.host_work = r.host_work
         self.after = r.after
@@ -328,13 +331,14 @@ class Replay:
             for _, _, i, _ in self.added_to:
                 low.fill(low.arguments[i], tensors[i]._a)
         low.ran.clear()
+        seen = looked_at(low, self.name) if here.state & WATCHED else low
         self.host_work.do()  # this counts the optimiser's step, so everything that may fail for want of memory comes before it
         try:
             if self.backward is None:
-                outs, node = low.run(), None
+                outs, node = seen.run(), None
                 self.counters.count(tensors)
             else:
-                outs, saved = low.forward()
+                outs, saved = seen.forward()
                 edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
                 self.counters.count(tensors)  # what the call wrote itself is no change since then
                 noted = self.remade.note(args, kwargs, given)
@@ -342,7 +346,7 @@ class Replay:
                 node.late = [(i, tensors[i]._a) for i in self.late]
         except BaseException as error:
             self.host_work.take_back(low.ran)
-            self._fail(error, low, tensors)
+            self._fail(error, seen, tensors)
             raise
         for settle in self.after:
             settle()
