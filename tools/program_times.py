@@ -59,6 +59,7 @@ def times(lowered: Any) -> list[tuple[Any, float]]:
     """Microseconds of every instruction that runs on the device."""
     import cupy
 
+    from rushlight.runtime.cuda.library.measuring import measured_choices
     from rushlight.runtime.cuda.memory.streams import using
 
     found = []
@@ -74,7 +75,7 @@ def times(lowered: Any) -> list[tuple[Any, float]]:
                 slot.number not in lowered.env
             ):  # its life is over: any values of that layout will do
                 lowered.env[slot.number] = stand_in(slot)
-        with using(stream):
+        with using(stream), measured_choices():  # as the step was captured
             try:
                 lowered.execute(ins)
                 stream.synchronize()

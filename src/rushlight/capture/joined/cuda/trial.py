@@ -40,7 +40,7 @@ _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused", "r
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
 # Whose kernels a library has several of.
 _CHOSEN = frozenset(
-    ("linear", "mm", "mm_nt", "mm_tn", "bmm", "bmm_nt", "bmm_tn", "conv", "conv_relu", "conv_grad_input",
+    ("linear", "linear_grads", "linear_all_grads", "linear_two_grads", "mm", "mm_nt", "mm_tn", "bmm", "bmm_nt", "bmm_tn", "conv", "conv_relu", "conv_grad_input",
      "conv_grad_weight", "conv_grads", "attention", "attention_grad", "masked_attention", "masked_attention_grad")
 )  # fmt: skip
 

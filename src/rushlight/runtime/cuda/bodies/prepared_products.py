@@ -13,7 +13,7 @@ from ..library.cublaslt import TYPES, library
 from ..library.measuring import are_measured, watched
 from ..small.dense_sizes import is_few_back, is_head, is_head_input, is_small, is_tiled
 from . import products
-from .products import _at_the_library, _Flat, _recipe, _takes
+from .products import _at_the_library, _Flat, _recipe, _takes, sums_apart, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,11 +71,20 @@ def _linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, activation
 def _all_grads(g: DeviceArray, x: DeviceArray, w: DeviceArray) -> Any:
     if not _takes(g, x) or not w.size or w.dtype != g.dtype or not _at_the_library(g, x):
         return None
-    flat = x.ndim != 2
-    weight = _ready(g, x, True, False, None, "bgrad", flat)
+    flat, apart = x.ndim != 2, sums_apart(g, x)
+    weight = _ready(g, x, True, False, None, "" if apart else "bgrad", flat)
     to_input = None if weight is None else _ready(g, w, False, False, None, "", flat)
     if to_input is None:
         return None
+    if apart:
+
+        def three(g: DeviceArray, x: DeviceArray, w: DeviceArray) -> Any:
+            gw, gx = weight(g, x, None), to_input(g, w, None)
+            if gw is NotImplemented or gx is NotImplemented:
+                return NotImplemented
+            return gx, gw, sums_of(g)
+
+        return three
 
     def call(g: DeviceArray, x: DeviceArray, w: DeviceArray) -> Any:
         pair = weight(g, x)

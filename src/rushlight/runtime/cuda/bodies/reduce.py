@@ -95,8 +95,13 @@ def _choose(
     by_columns = kept[-1][1] == 1 and gone[-1][1] != 1 and outs >= 16
     lanes = 32 if terms <= 512 else 256
     block = (32, 8, 1) if by_columns else (lanes, 256 // lanes, 1)
-    blocks = -(-outs // (32 if by_columns else 256 // lanes))
     vector = 16 // TYPES[name][2]
+    packed = (
+        by_columns and vector > 1 and kept == [(outs, 1)] and len(gone) == 1 and outs >= 16 * vector
+        and terms >= 64 and outs % vector == 0 and gone[0][1] % vector == 0
+    )  # fmt: skip
+    results_of_a_block = 256 // lanes if not by_columns else 32 * vector if packed else 32
+    blocks = -(-outs // results_of_a_block)
     parts = 1
     if blocks < _WANTED // 2 and terms >= (512 if by_columns else _SPLIT_FROM):
         most = terms // (64 if by_columns else 2048)
@@ -108,13 +113,17 @@ def _choose(
     geometry = (
         *[n for n, _ in kept], *[s for _, s in kept], *[n for n, _ in gone], *[s for _, s in gone],
     )  # fmt: skip
-    r.aligned = (
+    r.aligned = packed or (
         not by_columns and vector > 1 and gone[0][1] == 1 and len(gone) == 1 and terms >= 64
         and terms % vector == 0 and all(s % vector == 0 for _, s in kept)
     )  # fmt: skip
     fixed: tuple[Any, ...] = (grid, block, 0, 4, outs, terms, chunk, terms, *geometry)
-    r.plain = lambda: kernel(text, "columns" if by_columns else "rows", formats).fixed(*fixed)
-    launch = kernel(text, "packs" if r.aligned else "columns" if by_columns else "rows", formats)
+    any_address = (-(-outs // 32), parts, 1) if packed else grid
+    r.plain = lambda: kernel(text, "columns" if by_columns else "rows", formats).fixed(
+        any_address, *fixed[1:]
+    )
+    names = ("columns", "column_packs") if by_columns else ("rows", "packs")
+    launch = kernel(text, names[r.aligned], formats)
     r.go = launch.fixed(*fixed)
     r.join, r.parts = None, 0
     if parts == 1 and kind not in ("argmax", "argmin"):
@@ -124,8 +133,10 @@ def _choose(
                 *fixed[:4], results, *fixed[4:], aligned=(0,) if r.aligned else ()
             )
     if parts > 1:
-        joined = kernel(text, "join", ("P", "P", "P", letter, letter, "q"))
-        r.join = joined.fixed((outs, 1, 1), (256, 1, 1), 0, 3, outs, parts, terms)
+        way = "join_columns" if by_columns else "join"
+        joined = kernel(text, way, ("P", "P", "P", letter, letter, "q"))
+        grid, block = ((-(-outs // 32), 1, 1), block) if by_columns else ((outs, 1, 1), (256, 1, 1))
+        r.join = joined.fixed(grid, block, 0, 3, outs, parts, terms)
         r.parts = parts * outs * size_of(kind, name)
 
 
