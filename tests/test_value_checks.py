@@ -110,3 +110,35 @@ for _ in range(3):
 assert f.replays
 """
     subprocess.run([sys.executable, "-c", source], check=True)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda s: rl.distributions.Normal(rl.zeros(3), s).sample(),
+        lambda s: rl.distributions.Normal(rl.zeros(3), s).rsample(),
+        lambda s: rl.normal(rl.zeros(3), s),
+        lambda s: rl.distributions.MultivariateNormal(rl.zeros(3), rl.diag(s)).rsample(),
+        lambda s: rl.distributions.LogNormal(rl.zeros(3), s).rsample(),
+    ],
+    ids=["sample", "rsample", "normal", "multivariate", "log normal"],
+)
+def test_compiled_draws_around_tensors_are_one_program(draw: Any) -> None:
+    """They looked at the spread on the host, which made every such step run eagerly."""
+    step = rl.compile(draw, fullgraph=True)
+    spread = rl.tensor([0.5, 1.0, 2.0])
+    rl.manual_seed(0)
+    want = [draw(spread) for _ in range(4)]
+    rl.manual_seed(0)
+    got = [step(spread) for _ in range(4)]
+    assert [g.tolist() for g in got] == [w.tolist() for w in want]
+    with pytest.raises((RuntimeError, ValueError)):
+        step(rl.tensor([0.5, -1.0, 2.0]))
+
+
+def test_matrices_of_a_batch_that_are_not_positive_definite() -> None:
+    check = rl.distributions.constraints.positive_definite.check
+    nan = rl.full((2, 2), float("nan"))
+    batch = rl.stack([rl.eye(2), -rl.eye(2), rl.tensor([[1.0, 2.0], [0.0, 1.0]]), nan])
+    assert check(batch).tolist() == [True, False, False, False]
+    assert not check(rl.ones(2, 3)).any()

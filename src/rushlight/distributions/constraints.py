@@ -283,19 +283,28 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        return symmetric & (_eigenvalues(value) >= 0).all(-1) if symmetric.all() else symmetric
+        found = _eigenvalues(value, symmetric)
+        return symmetric if found is None else symmetric & (found >= 0).all(-1)
 
 
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        return symmetric & (_eigenvalues(value) > 0).all(-1) if symmetric.all() else symmetric
+        found = _eigenvalues(value, symmetric)
+        return symmetric if found is None else symmetric & (found > 0).all(-1)
 
 
-def _eigenvalues(value: Tensor) -> Tensor:
+def _eigenvalues(value: Tensor, symmetric: Tensor) -> Tensor | None:
+    """Those of symmetric matrices, and 1 for others, without asking the host which is which; None if not square."""
+    from ..operators.create.ranges import eye
     from ..operators.matrix.linalg_spectrum import eigvalsh
+    from ..operators.pointwise.select import where
 
-    return eigvalsh(value.detach())
+    n = value.shape[-1]
+    if value.shape[-2] != n:
+        return None
+    one = eye(n, dtype=value.dtype, device=value.device)
+    return eigvalsh(where(symmetric[..., None, None], value.detach(), one))
 
 
 class _Joined(Constraint):

@@ -13,11 +13,12 @@ from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.door import Kernel
 from ..create.filled import create, dim_order, float_dtype, number, only_size, sizes
+from ..made_of.checks import check_values
 from .generator import stream_for
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
-    from ...base.protocols import RandomStream
+    from ...base.protocols import Array, RandomStream
 
 # -- kernels: the stream makes the array, in the device's own memory -------------------------------
 
@@ -206,9 +207,24 @@ def normal(
             "normal() received an invalid combination of arguments: without a Tensor among mean "
             "and std it needs size"
         )
-    if isinstance(std, Tensor) and not std.is_meta and not bool((std >= 0).all()):
-        raise RuntimeError("normal expects all elements of std >= 0.0")
+    if isinstance(std, Tensor) and not std.is_meta:
+        _refuse_negative(std)
     return into(out, _normal_around(mean, std, generator))
+
+
+def _refuse_negative(std: Tensor) -> None:
+    """On the CPU a kernel without results, so that compiled steps stay one program; a GPU's host waits, as in PyTorch."""
+    said = "normal expects all elements of std >= 0.0"
+    if std.is_cpu:
+        check_values(_from_zero_on, std, said)
+    elif not bool((std >= 0).all()):
+        raise RuntimeError(said)
+
+
+def _from_zero_on(a: Array, message: str) -> None:
+    """A test: nan is not."""
+    if not (a >= 0).all():
+        raise RuntimeError(message)
 
 
 def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
