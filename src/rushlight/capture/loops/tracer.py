@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -267,15 +266,12 @@ class Tracer(Hearing):
     def _walked(self, roots: Sequence[Any], keep: bool) -> bool:
         """Whether a backward pass is the one that the path expects; if so, its kernels wait like all others."""
         with self.quiet:
-
-            def test() -> Any:
-                e = self._next_is(Backward)
-                return None if e is None else e.matches(roots, keep, self)
-
             # asked again: the last handler that was let in may have ended the path
-            if not self._on_path() or not self.unchanged():
+            if not self._on_path() or (self.shown and not self.unchanged()):
                 return False
-            nodes = test() or self._elsewhere(test)
+            nodes = self._next_walk(roots, keep)
+            if not nodes:
+                nodes = self._elsewhere(lambda: self._next_walk(roots, keep))
             if not nodes:
                 return False
             try:
@@ -288,18 +284,23 @@ class Tracer(Hearing):
 
     def _updated(self, optimizer: Any) -> bool:
         """Whether a step is the one that the path expects; if so, its kernels wait like all others."""
-
-        def test() -> bool:
-            e = self._next_is(Update)
-            return e is not None and e.matches(optimizer, self)
-
-        if not self.unchanged():
+        if self.shown and not self.unchanged():
             return False
-        if not test() and not self._elsewhere(test):
-            return False
+        if not self._next_update(optimizer):
+            if not self._elsewhere(lambda: self._next_update(optimizer)):
+                return False
         self._next_is(Update).carry_out()
         self.cursor.at += 1
         return True
+
+    def _next_walk(self, roots: Sequence[Any], keep: bool) -> Any:
+        """The nodes of a backward pass, if the path expects it here."""
+        e = self._next_is(Backward)
+        return None if e is None else e.matches(roots, keep, self)
+
+    def _next_update(self, optimizer: Any) -> bool:
+        e = self._next_is(Update)
+        return e is not None and e.matches(optimizer, self)
 
     # -- the end of a stretch -------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from ...base.dtypes import title
 from ...base.shapes import several_whole, whole
 from ...core.public import publish
 from ...core.tensor import Tensor
-from ..made_of.guards import check_kind, recall, remember
+from ..made_of.guards import check_kind, remember
 from .conv_kernels import Dims
 from .pool_adaptive import adaptive_max, averaged
 from .pool_kernels import avg_pool, max_pool, max_pool_grad, pool_size
@@ -102,7 +102,10 @@ _checked: dict[tuple, dict[str, Any]] = Bounded(4096)
 def _max(n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
          ceil_mode: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
     key = (n, x._a.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    how = recall(_checked, key)
+    try:
+        how = _checked.get(key)
+    except TypeError:  # a list among the arguments
+        how = None
     if how is None:
         return _max_checked(key, n, fn, x, kernel_size, stride, padding, dilation, ceil_mode)
     return max_pool(x, **how)

@@ -147,14 +147,6 @@ def in_float32(body: Callable) -> Callable:
     return wide
 
 
-def recall(known: dict, key: tuple) -> Any:
-    """What `remember` kept under these arguments, or None."""
-    try:
-        return known.get(key)
-    except TypeError:  # a list among the arguments
-        return None
-
-
 def remember(known: dict, key: tuple, value: Any) -> None:
     """Keep what checks have found under the arguments they saw, unless those can change."""
     try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...base import dtypes
-from ...base.device import as_device, device
+from ...base.device import CPU, as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...core.op import Op, native
 from ...core.public import check_no_grad, public
@@ -63,9 +65,9 @@ _move_op.derivative(x=lambda g, source: move_to(g, source))
 def move_to(x: Tensor, d: Any, non_blocking: bool = False) -> Tensor:
     """`x` on device `d`; x itself when it is there already."""
     d = as_device(d)
-    target = devices.backend_of(d).check(d)
-    here = devices.device_of(x._a)
-    if here == target:
+    target, a = devices.backend_of(d).check(d), x._a
+    here = CPU if a.__class__ is np.ndarray else devices.device_of(a)
+    if here.type == target.type and here == target:
         return x
     return _move_op(x, to=target, source=here, non_blocking=non_blocking)
 

@@ -40,9 +40,10 @@ def relu(input: Tensor) -> Tensor:
         >>> torch.relu(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([0., 0., 2.])
     """
-    if input._a.dtype.kind == "b":
+    kind = input._a.dtype.kind
+    if kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
-    if input._a.dtype.kind == "c":
+    if kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
     return relu_op(input)
 
