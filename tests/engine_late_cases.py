@@ -204,6 +204,8 @@ def whole_orders(d: Draw) -> Iterator[Case]:
     given = d.one(x, whole)
     yield "sort", (given,), {"dim": dim, "descending": d.one(True, False)}, 0.0
     yield "mode", (given,), {"dim": dim, "keepdim": d.one(True, False)}, 0.0
+    different = given if given is whole else np.where(x == x, x, 0)  # NaNs in any order
+    yield "unique", (different,), {"dim": None}, 0.0
     by = d.np.randint(1, d.one(9, 2**40), shape) * d.np.choice([-1, 1], shape)
     for name in ("remainder", "floor_divide", "fmod"):
         yield name, (whole, d.one(by, 7, -1, -(2**35))), {}, 0.0

@@ -1,4 +1,4 @@
-/* Orders of rows: sorts of int64 and of long rows, and the most frequent number. Equal ones keep their order. */
+/* Orders: sorts of int64 and of long rows, the most frequent number, different numbers. Equal ones keep their order. */
 #include "arrays.h"
 
 /* A number of a row is a whole one of 64 bits: above a key of 32 that has its order, below where it stands. */
@@ -167,4 +167,53 @@ static PyObject *mode(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return keepdim < 0 ? NULL : order_rows(args[0], attrs, &s, keepdim, mode_part);
 }
 
-const Entry sort_entries[] = {{"mode", mode, COPIES, "0-"}, {NULL, NULL}};
+/* -- different numbers ------------------------------------------------------------------------------------- */
+
+/* Of sorted keys: which of the different numbers each place holds (`at`), how many of each there are, and where one is.
+ * Both zeros are one number, NaN is always another. */
+static idx different(const Sort *s, const uint64_t *found, idx *first, int64_t *counts) {
+    const uint64_t nan = s->whole ? UINT64_MAX : float_key(NAN);
+    idx many = -1;
+    for (idx k = 0; k < s->n; k++) {
+        const uint64_t key = found[k] >> 32, place = found[k] & 0xffffffffu;
+        if (!k || key != found[k - 1] >> 32 || key == nan) first[++many] = (idx)place, counts[many] = 0;
+        counts[many]++;
+        s->at[place] = many;
+    }
+    return many + 1;
+}
+
+/* (values, which of them each number is, how often each occurs) of all numbers. */
+static PyObject *unique(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *dim = attr(attrs, "dim");
+    if (!dim) return NULL;
+    Sort s = {.outer = 1, .inner = 1, .whole = is_type(args[0], NPY_INT64)};
+    if (dim != Py_None || !(s.whole || is_float(args[0]))) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    if (!PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0 || PyArray_SIZE(x) >= INT32_MAX || PyArray_NDIM(x) > DIMS) return REFUSE;
+    s.x = PyArray_DATA(x), s.n = PyArray_SIZE(x);
+    const size_t bytes = (size_t)s.n * 32;
+    uint64_t *keys = memory_take(bytes);
+    if (!keys) return PyErr_NoMemory();
+    const int bits = keys_of(&s, 0, 0, keys);
+    PyArrayObject *at = bits < 0 ? NULL : array_new(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64), *values = NULL, *counts = NULL;
+    if (at) {
+        s.at = PyArray_DATA(at);
+        idx *first = (idx *)(keys + 2 * s.n);
+        int64_t *each = (int64_t *)(first + s.n);
+        npy_intp many = different(&s, sorted(keys, keys + s.n, s.n, bits), first, each);
+        values = array_new(1, &many, PyArray_TYPE(x)), counts = values ? array_new(1, &many, NPY_INT64) : NULL;
+        if (counts) {
+            s.values = PyArray_DATA(values);
+            for (idx k = 0; k < many; k++) put_value(&s, k, first[k]);
+            memcpy(PyArray_DATA(counts), each, (size_t)many * 8);
+        }
+    }
+    memory_give(keys, bytes);
+    if (counts) return Py_BuildValue("NNN", values, at, counts);
+    Py_XDECREF(values);
+    Py_XDECREF(at);
+    return bits < 0 ? REFUSE : NULL;
+}
+
+const Entry sort_entries[] = {{"mode", mode, COPIES, "0-"}, {"unique", unique}, {NULL, NULL}};
