@@ -29,7 +29,8 @@ def _matrices(call: Call, x: Any, y: Any, many: str, one: str, at: tuple[int, in
 @rule("mm", "mm_nt", "mm_tn")
 def _mm(call: Call) -> Any:
     name = call.kernel.name
-    return _matrices(call, *call.held, name.replace("mm", "bmm"), name, (0, 1))
+    x, y = call.held
+    return _matrices(call, x, y, name.replace("mm", "bmm"), name, (0, 1))
 
 
 @rule("bmm", "bmm_nt", "bmm_tn")
@@ -155,11 +156,9 @@ def _conv_grad_weight(call: Call) -> Any:
       "pool_take",
       "grid_sample")  # fmt: skip
 def _more_rows(call: Call) -> Any:
-    attrs = {}
-    if "axis" in call.attrs:
-        if not call.attrs["axis"]:
-            return NotImplemented
-    out = call.run(*[merged(a) for a in call.all_whole()], **attrs)
+    if call.attrs.get("axis", 1) == 0:
+        return NotImplemented
+    out = call.run(*[merged(a) for a in call.all_whole()])
     if isinstance(out, tuple):
         return tuple([parted(o, call.size) for o in out])
     return parted(out, call.size)
