@@ -81,7 +81,7 @@ def main() -> None:
     for precision, close, processors, forms in WAYS:
         settings.float32_matmul_precision = precision
         flash.multiprocessors = lambda count=processors: count
-        flash._gpus[0] = flash._Gpu(227 << 10, True)
+        flash._gpus[0] = flash._described(227 << 10, True)
         for name in sys.argv[1:] or forms:
             found = both_ways(FORMS[name], rng, flash, products, attention._alike)
             far = [float(np.abs(a - b).max() / (1 + np.abs(b).max())) for a, b in found]

@@ -52,15 +52,7 @@ class _Gpu(NamedTuple):
 
     shared: int  # bytes that a block may have
     has_tf32: bool
-
-    def widest(self, precision: int) -> int:
-        """The widest head of which every kernel's block has room in shared memory."""
-        names = ("flash_forward", "flash_queries", "flash_keys")
-        for wide in (128, 64, 32):
-            least = [shared_bytes(n, CUTS[n, precision, wide][-1], wide, wide) for n in names]
-            if max(least) <= self.shared:
-                return wide
-        return 0
+    widest: tuple[int, ...]  # head of which every kernel's block has room there, by precision
 
 
 _gpus: dict[int, _Gpu] = {}  # by number
@@ -71,14 +63,27 @@ def _gpu() -> _Gpu:
     found = _gpus.get(index)
     if found is None:
         shared = int(runtime.deviceGetAttribute(_OPTIN, index))
-        found = _gpus[index] = _Gpu(shared, int(arch()[3:]) >= 80)
+        found = _gpus[index] = _described(shared, int(arch()[3:]) >= 80)
     return found
+
+
+def _described(shared: int, has_tf32: bool) -> _Gpu:
+    return _Gpu(shared, has_tf32, tuple([_widest(shared, precision) for precision in (0, 1)]))
+
+
+def _widest(shared: int, precision: int) -> int:
+    for wide in (128, 64, 32):
+        names = ("flash_forward", "flash_queries", "flash_keys")
+        least = [shared_bytes(n, CUTS[n, precision, wide][-1], wide, wide) for n in names]
+        if max(least) <= shared:
+            return wide
+    return 0
 
 
 def takes(q: DeviceArray, v: DeviceArray) -> bool:
     """Whether the kernels can compute this attention."""
     widths = (q.shape[-1], v.shape[-1])
-    return q.dtype == _WIDE and fits(*widths) and max(widths) <= _gpu().widest(_precision())
+    return q.dtype == _WIDE and fits(*widths) and max(widths) <= _gpu().widest[_precision()]
 
 
 def _precision() -> int:
