@@ -192,6 +192,7 @@ def any_dims(d: Draw) -> Iterator[Case]:
     kinds = (np.float32, np.float64, np.float16, np.int64, np.int32, np.int16, np.uint8, np.bool_)
     counted = np.where(odd == odd, np.round(odd), 0).clip(-9, 9).astype(d.one(*kinds))
     yield "count_nonzero", (counted,), {"dim": how["dim"]}, 0.0
+    yield "sum", (d.one(odd > 0, whole),), how, 0.0
 
 
 def whole_orders(d: Draw) -> Iterator[Case]:

@@ -144,7 +144,7 @@ static int marked(PyObject *attrs, int ndim, char *reduced) {
 }
 
 static PyObject *sum_or_mean(PyObject *const *args, PyObject *attrs, int mean) {
-    if (!mean && is_type(args[0], NPY_INT64)) return whole_sum(args[0], attrs);
+    if (!mean && (is_type(args[0], NPY_INT64) || is_type(args[0], NPY_BOOL))) return whole_sum(args[0], attrs);
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim");

@@ -24,7 +24,24 @@ float log_sum(const float *x, idx n) {
     return both[0];
 }
 
+#define SHORT 64 /* rows for which calls of loops cost more than what they compute */
+
+/* The sum of squares, or of sizes. */
+static float short_sum(const float *x, idx n, int squares) {
+    float chain[8] = {0}, sum = 0;
+    idx i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++) chain[j] += squares ? x[i + j] * x[i + j] : fabsf(x[i + j]);
+    for (int j = 0; j < 8; j++) sum += chain[j];
+    for (; i < n; i++) sum += squares ? x[i] * x[i] : fabsf(x[i]);
+    return sum;
+}
+
 static float length(const float *x, idx n) {
+    if (n <= SHORT) {
+        const float sum = short_sum(x, n, 1);
+        if (sum > 1e-30f && sum < 1e30f) return sqrtf(sum); /* squares that float holds */
+    }
     double sum = 0, square = 0;
     RL->moments(x, n, &sum, &square, 0.0f);
     return (float)sqrt(square);
@@ -58,6 +75,7 @@ static double sum_of_numbers(const float *x, idx n) {
 }
 
 static double sum_of_sizes(const float *x, idx n) {
+    if (n <= SHORT) return (double)short_sum(x, n, 0);
     float some[1024];
     double all = 0;
     for (idx i = 0; i < n; i += 1024) {

@@ -76,7 +76,13 @@ static PyObject *over_dims(PyArrayObject *x, PyObject *attrs, int keepdim, Whole
     return (PyObject *)out;
 }
 
+static void count_part(void *what, ptrdiff_t i, ptrdiff_t parts);
+
 PyObject *whole_sum(PyObject *o, PyObject *attrs) {
+    if (is_type(o, NPY_BOOL) && PyArray_IS_C_CONTIGUOUS(ARRAY(o)) && PyArray_SIZE(ARRAY(o)) && PyArray_NDIM(ARRAY(o)) <= DIMS) {
+        Whole truths = {.bytes = 1, .mask = 0xff};
+        return over_dims(ARRAY(o), attrs, attr_flag(attrs, "keepdim"), &truths, count_part, 0.1);
+    }
     if (!is_whole(o) || PyArray_SIZE(ARRAY(o)) == 0 || PyArray_NDIM(ARRAY(o)) > DIMS) return REFUSE;
     Whole w = {0};
     return over_dims(ARRAY(o), attrs, attr_flag(attrs, "keepdim"), &w, sum_part, 0.3);
