@@ -311,6 +311,48 @@ derivative(
 )
 
 
+class Reversed(torch.autograd.Function):
+    """A derivative that reads what it is given and nothing else."""
+
+    @staticmethod
+    def forward(ctx, x, by):
+        ctx.by = by
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return -ctx.by * g * (x.abs() <= 1), None
+
+
+def plain_derivative(name, when):
+    def make(c):
+        class Own(Reversed):
+            backward = staticmethod(Reversed.backward)
+
+        o = NS(by=2.0)
+        f = c(lambda x: Own.apply(x, o.by).tanh())
+        for i in range(9):
+            o.by = L(i, 2.0, 3.0)
+            x = X(i).requires_grad_()
+            if when == "before" and i == 6:
+                Own.backward = staticmethod(lambda ctx, g: (g * 7, None))
+            y = f(x)
+            if when == "between" and i == 6:
+                Own.backward = staticmethod(lambda ctx, g: (g * 7, None))
+            y.sum().backward()
+            yield see(x)
+
+    make.__name__ = f"attacked_plain_derivative_{name}"
+    scene(make)
+
+
+plain_derivative("kept", "never")
+plain_derivative("replaced_before", "before")
+plain_derivative("replaced_between", "between")
+
+
 # -- settings and tables of ours ------------------------------------------------------------------
 
 

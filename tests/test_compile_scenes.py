@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import compile_scenes_arguments  # noqa: F401 - adds its scenes
-import compile_scenes_attacked  # noqa: F401 - adds its scenes
+import compile_scenes_attacked
 import compile_scenes_classes  # noqa: F401 - adds its scenes
 import compile_scenes_derivatives  # noqa: F401 - adds its scenes
 import compile_scenes_names  # noqa: F401 - adds its scenes
@@ -227,6 +227,16 @@ def test_a_split_step_whose_argument_is_a_parameter_that_it_changes() -> None:
         return lambda *args: tracer(args, {})
 
     assert list(make(traced)) == list(make(lambda fn: fn))
+
+
+def test_derivatives_that_read_what_they_are_given_are_replayed() -> None:
+    """Of users' own functions, differentiated outside of the compiled one; others run as they are."""
+    step = torch.compile(lambda x: compile_scenes_attacked.Reversed.apply(x, 3.0) + 1)
+    for i in range(6):
+        x = (torch.arange(4.0) / 2 + i % 2).requires_grad_()
+        step(x).sum().backward()
+        assert x.grad.tolist() == [-3.0 if v <= 1 else 0.0 for v in x.tolist()]
+    assert step.why() is None and step.replays[0].runs >= 3
 
 
 LAID = {

@@ -16,6 +16,7 @@ from ...runtime.door import Kernel, listening
 from ...runtime.thread import here
 from ..program.instructions import Instruction
 from ..state.kinds import is_trusted
+from .derivatives import body, is_plain
 from .inside import inside
 from .recorder import CannotCapture, overlap, reach
 
@@ -43,7 +44,9 @@ class Backward:
         targets = [t for t in recording.known() if current_edge(t) is not None]
         edges = [current_edge(t) for t in targets]
         inner = [t for t in recording.tensors if not t.is_leaf]
-        _refuse_hooks([current_edge(t)[0] for _, t in live], edges)
+        # Derivatives of users' own that are a part of it, and their code.
+        self.own: list[tuple[Any, Any, Any]] = []
+        _refuse_hooks([current_edge(t)[0] for _, t in live], edges, self.own)
         rec.instructions.append(
             Instruction(HAND_OVER, tuple(recording.result_slots), {}, (), (), "the return")
         )
@@ -69,6 +72,10 @@ class Backward:
             if g is not None:
                 self.targets.append(t)
                 recording.result_slots.append(rec.slot_of(g._a))
+
+    def replaced(self) -> bool:
+        """Whether a class of the user's has another derivative by now."""
+        return any(body(cls) is not fn or fn.__code__ is not code for cls, fn, code in self.own)
 
 
 def _stamps(recording: Any, nodes: list[Node]) -> list[tuple[str, Any, str]]:
@@ -133,7 +140,7 @@ def nodes_below(roots: list[Node], ends: Any = ()) -> dict[int, Node]:
     return found
 
 
-def _refuse_hooks(roots: list[Node], ends: list[Any]) -> None:
+def _refuse_hooks(roots: list[Node], ends: list[Any], own: list[tuple[Any, Any, Any]]) -> None:
     """Hooks, and derivatives of users' own functions, are Python: they would run while recording and never again."""
     stack, seen = list(roots), set()
     stop = {e[0].seq for e in ends}
@@ -148,9 +155,12 @@ def _refuse_hooks(roots: list[Node], ends: list[Any]) -> None:
                 "compiled function, or remove the hook"
             )
         if isinstance(node, FunctionNode) and not is_trusted(node.function.__module__):
-            raise CannotCapture(
-                f"{node.function.__name__}.backward is Python that runs when results are differentiated; call "
-                "backward() inside the compiled function"
-            )
+            if not is_plain(node.function, node.ctx):
+                raise CannotCapture(
+                    f"{node.function.__name__}.backward is Python that runs when results are differentiated; call "
+                    "backward() inside the compiled function"
+                )
+            fn = body(node.function)
+            own.append((node.function, fn, fn.__code__))
         if node.seq not in stop:
             stack.extend([e[0] for e in node.edges if e is not None])

@@ -74,7 +74,9 @@ class ReplayNode(Node):
             return gs
         arrived = [i for i, g in enumerate(gs) if g is not None]
         if self.graph is None:
-            if arrived == self.replay.backward.used and not self.spent and not here.grad:
+            made = self.replay.backward
+            usual = arrived == made.used and not (made.own and made.replaced())
+            if usual and not self.spent and not here.grad:
                 return self._replayed([gs[i]._a for i in arrived])
             self._make_graph(arrived)
         self.passed = arrived

@@ -221,6 +221,8 @@ class Replay:
             return None
         if self.backward is not None and self._free() is None:
             return "too many calls wait for their backward"
+        if self.backward is not None and self.backward.own and self.backward.replaced():
+            return "a derivative was replaced"
         for at, t, there in self.entry:
             if ((t if at is None else tensors[at])._grad is not None) is not there:
                 return "a gradient was kept or set to None"
