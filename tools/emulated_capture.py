@@ -23,9 +23,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-TOOLS = str(
-    Path(__file__).resolve().parent
-)  # the emulator is the driver, which no recording looks into
+_folder = Path(__file__).resolve().parent
+# The emulator is the driver, which no recording looks into.
+EMULATOR = (str(_folder / "emulated_"), str(_folder / "host_path"))
 STEPS = ("branching", "averaging", "comparing_with_the_last", "accumulating", "in_place", "scaler")
 
 
@@ -74,7 +74,7 @@ def install() -> None:
 
     emulated_graphs.install()
     known = executed.is_ours
-    executed.is_ours = lambda file, *rest: file.startswith(TOOLS) or known(file, *rest)
+    executed.is_ours = lambda file, *rest: file.startswith(EMULATOR) or known(file, *rest)
     cupy.cuda.MemoryPool = Pool
     cupy.cuda.using_allocator = _using
     edits = function.Module.get_function.__globals__["ASSEMBLY"]
