@@ -144,17 +144,23 @@ class Case:
         self.seed = seed
         self.made = 2
         rich = seed >= more.FIRST
+        later: Any = more.LATER if more.ATTACKED <= seed < more.SECOND else None
         self.words = (*LINES, *more.LINES) if rich else LINES
+        changed = (*CHANGES, *more.CHANGES) if rich else CHANGES
+        done = more.AFTER
+        if later is not None:
+            self.words, changed = (*self.words, *later.LINES * 3), (*changed, *later.CHANGES * 2)
+            done = (*done, *later.AFTER)
         self.seldom = (*SELDOM, *more.SELDOM) if rich else SELDOM
         self.lines = [self._line(r) for _ in range(r.randint(2, 9))]
-        changes = r.sample((*CHANGES, *more.CHANGES) if rich else CHANGES, r.randint(1, 5))
+        changes = r.sample(changed, r.randint(1, 5))
         self.changes = sorted([(r.randint(3, CALLS - 1), c) for c in changes])
         usual = r.choice(["apart", "apart", "beside", "leaf", "transposed", "parameter"])
         kinds = [*ARGUMENTS, *more.ARGUMENTS] if rich else list(ARGUMENTS)
         self.kinds = [usual if i < 4 or r.random() < 0.6 else r.choice(kinds) for i in range(CALLS)]
         self.outside = r.random() < 0.4  # whether backward comes after the call
         some = r.randint(0, 2) if rich else 0
-        self.after = [(r.randint(0, CALLS - 1), c) for c in r.sample(more.AFTER, some)]
+        self.after = [(r.randint(0, CALLS - 1), c) for c in r.sample(done, some)]
 
     def _line(self, r: random.Random) -> str:
         text = r.choice(self.seldom if r.random() < 0.06 else self.words)

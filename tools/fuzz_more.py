@@ -11,6 +11,8 @@ import rushlight as torch
 from rushlight import nn
 
 FIRST = 5_000_000  # programs from this number on have these words, too
+ATTACKED = 9_000_000  # from this one on those of LATER, up to SECOND
+SECOND = 10_000_000
 
 
 class Twice(nn.Module):
@@ -37,6 +39,20 @@ class Thrice(Twice):
 
 class Tagged(torch.Tensor):
     pass
+
+
+class Own(torch.autograd.Function):
+    """A derivative that depends on Python."""
+
+    by = 2.0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * Own.by
 
 
 class Hook:
@@ -68,12 +84,14 @@ def furnish(w: Any) -> None:
     """What the world has beside the rest."""
     w.sub, w.hook = Twice(), Hook()
     w.idx, w.mat = torch.tensor([0, 1, 2]), torch.eye(4)
-    w.kept = []
+    w.kept, w.tuple = [], (2.0, 1)
+    Own.by = 2.0
+    torch.distributions.Distribution.set_default_validate_args(True)
 
 
 NAMES = {
     "math": math, "copy": copy, "Twice": Twice, "Thrice": Thrice, "Tagged": Tagged, "Hook": Hook,
-    "Counting": Counting, "pick": pick,
+    "Counting": Counting, "pick": pick, "Own": Own,
 }  # fmt: skip
 LINES = (
     "NEW = M * math.sqrt(abs(M.detach().sum().item()) + 1)", "NEW = M.view(-1).view(3, 4)", "NEW = M.t().t()", "NEW = x[:3]",
@@ -119,3 +137,27 @@ AFTER = (
     "r[-1][0].detach().mul_(3)", "w.last = r[0].detach().sum().item()", "r[0].view(-1)[0] = 7.0 if not r[0].requires_grad else None",
     "[t.detach().zero_() for t in r[:-1]]",
 )  # fmt: skip
+
+
+class LATER:
+    """What an attack of 17 November added: attributes that nobody names, identity, gradients that share memory."""
+
+    LINES = (
+        "NEW = M * len(vars(w.sub))", "NEW = M * len([n for n in dir(w.sub) if n.startswith('my_')])", "NEW = M * len(vars(w.p))",
+        "NEW = M * (2 if w.scale is w.items[0] else 1)", "NEW = M * (2 if x is w.buf else 1)", "NEW = M * (2 if y is w.p else 1)",
+        "NEW = M * (2 if type(w.p) is Tagged else 1)", "NEW = Own.apply(M)", "NEW = M * (2 if hasattr(w.opt, 'my_tag') else 1)",
+        "g = getattr(w.p, 'gr' + 'ad')\nNEW = M if g is None else M + g", "NEW = M * sum([v for v in vars(w.cfg).values() if isinstance(v, float)])",
+        "NEW = torch.distributions.Normal(M, 1.0).log_prob(M * 0.5)", "NEW = M * w.tuple[0]", "NEW = M * (w.p.grad is None)",
+    )  # fmt: skip
+    CHANGES = (
+        "w.sub.my_tag = 1.0", "w.p.my_tag = 1.0", "w.opt.my_tag = 1", "w.scale = w.items[0]", "w.items[0] = float(str(w.items[0]))",
+        "w.lin.weight.grad = w.seq[0].weight.grad = torch.ones(4, 4)", "w.p.grad = w.p.data", "w.p.grad = w.buf", "w.p.grad = torch.zeros(6, 4)[::2]",
+        "w.p.grad = torch.zeros(4, 3).t()", "w.p.__class__ = type('P', (nn.Parameter,), {})", "w.opt.param_groups.append(w.opt.param_groups.pop(0))",
+        "w.opt.param_groups[0]['params'] = list(reversed(w.opt.param_groups[0]['params']))", "Own.by = 3.0", "Own.by = 2.0", "w.tuple = (3.0, 1)",
+        "torch.distributions.Distribution.set_default_validate_args(False)", "w.cfg.my_tag = 0.5", "del w.cfg.k", "w.lin.weight.grad = None",
+        "w.lin.zero_grad(set_to_none=False)", "w.buf.set_(torch.ones(3, 4))", "torch.utils.swap_tensors(w.buf, w.p.detach().clone())",
+    )  # fmt: skip
+    AFTER = (
+        "x.data.add_(1)", "y.data.mul_(2)", "w.p.data.add_(0.5)", "r[0].retain_grad() if r[0].requires_grad else None",
+        "w.p.register_hook(lambda g: g * 2) if w.p.requires_grad else None",
+    )  # fmt: skip
