@@ -7,7 +7,7 @@ from typing import Any
 
 from .arrays import compute
 from .calls import Call, merged, parted, reshaped
-from .rules import rule
+from .rules import ALL, rule
 
 # -- products -----------------------------------------------------------------------------------
 
@@ -255,4 +255,36 @@ def _nll_grad(call: Call) -> Any:
     shape = (call.size * n, *rest)
     return parted(
         call.run(merged(g), merged(target), None, total, shape=shape, reduction="none"), call.size
+    )
+
+
+@rule("cross_entropy_fused")
+def _cross_entropy(call: Call) -> Any:
+    if not call.arrays[0].shape[0]:
+        return NotImplemented
+    target = call.whole(1)
+    losses, stats = call.run(merged(call.whole(0)), merged(target), reduction="none")
+    losses, stats = parted(losses, call.size), parted(stats, call.size)
+    reduction = call.attrs["reduction"]
+    if reduction == "none":
+        return losses, stats
+    total = compute("sum", losses, dim=(1,), keepdim=False)
+    if reduction == "mean":
+        total = compute("div", total, _counted(call, target, losses))
+    return total, stats
+
+
+@rule("cross_entropy_grad")
+def _cross_entropy_grad(call: Call) -> Any:
+    if not call.arrays[1].shape[0]:
+        return NotImplemented
+    g, x, stats, target = call.all_whole()
+    if call.attrs["reduction"] != "none":
+        if call.attrs["reduction"] == "mean":
+            g = compute(
+                "div", g, _counted(call, target, compute("select", stats, index=(ALL, ALL, 0)))
+            )
+        g = compute("expand", reshaped(g, (call.size, 1)), shape=target.shape)
+    return parted(
+        call.run(merged(g), merged(x), merged(stats), merged(target), reduction="none"), call.size
     )

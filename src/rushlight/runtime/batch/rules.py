@@ -202,18 +202,18 @@ def _squeeze(call: Call) -> Any:
     return call.run(call.held[0], dims=tuple([_shifted(d, ndim) for d in call.attrs["dims"]]))
 
 
-_ALL = (None, None, None)  # a window over a whole dim
+ALL = (None, None, None)  # a window over a whole dim
 
 
 @rule("select", "slice", "window")
 def _window(call: Call) -> Any:
-    return call.run(call.held[0], index=(_ALL, *call.attrs["index"]))
+    return call.run(call.held[0], index=(ALL, *call.attrs["index"]))
 
 
 @rule("unwindow")
 def _unwindow(call: Call) -> Any:
     index, shape = call.attrs["index"], call.attrs["shape"]
-    return call.run(call.held[0], index=(_ALL, *index), shape=(call.size, *shape))
+    return call.run(call.held[0], index=(ALL, *index), shape=(call.size, *shape))
 
 
 @rule("cat")
