@@ -240,7 +240,9 @@ def _generic(kernel: Any) -> Callable[..., Any]:
         return lambda *arrays, **attrs: kernel.generic(library.CUPY, *arrays, **attrs)
     if any(name in kernel.name for name in ("random", "dropout", "draw")) or kernel.random:
         return lambda *arrays, **attrs: kernel.generic(library.CUPY, *arrays, **attrs)
-    return by_numpy(lambda *arrays, **attrs: kernel.generic(np, *arrays, **attrs))
+    found = by_numpy(lambda *arrays, **attrs: kernel.generic(np, *arrays, **attrs))
+    # NumPy raises where a GPU answers NaN: an error must not come from the middle of a graph.
+    return _waiting(found) if kernel.name.startswith("linalg_") else found
 
 
 # -- cuBLASLt -------------------------------------------------------------------------------------
