@@ -2,7 +2,8 @@
 
     python tools/fuzz_compile.py                     300 programs
     python tools/fuzz_compile.py 20000 --start 300   some more
-    python tools/fuzz_compile.py --start 5000000     programs with more words (tools/fuzz_more.py)
+    python tools/fuzz_compile.py --start 5000000     programs with more words (tools/fuzz_more.py); 10000000: about memory
+    python tools/fuzz_compile.py --device emulated   on a GPU that is emulated (EMULATED_GPU_FOLDER keeps its kernels)
     python tools/fuzz_compile.py --seed 17           one, printed
 
 A program is a function of two tensors and a world (modules, an optimiser, numbers, lists, objects), and what happens to
@@ -136,6 +137,9 @@ ARGUMENTS = {
 }
 
 
+KINDS = ARGUMENTS | more.ARGUMENTS | more.LYING_ARGUMENTS
+
+
 class Case:
     """A program: lines, what happens before which call, and the kinds of arguments."""
 
@@ -143,24 +147,30 @@ class Case:
         r = random.Random(seed)
         self.seed = seed
         self.made = 2
-        rich = seed >= more.FIRST
+        rich, lying = seed >= more.FIRST, seed >= more.SECOND
         later: Any = more.LATER if more.ATTACKED <= seed < more.SECOND else None
         self.words = (*LINES, *more.LINES) if rich else LINES
-        changed = (*CHANGES, *more.CHANGES) if rich else CHANGES
-        done = more.AFTER
-        if later is not None:
-            self.words, changed = (*self.words, *later.LINES * 3), (*changed, *later.CHANGES * 2)
-            done = (*done, *later.AFTER)
+        self.words = (*self.words, *later.LINES * 3) if later else self.words
+        self.words = (*self.words, *more.LYING_LINES * 2) if lying else self.words
         self.seldom = (*SELDOM, *more.SELDOM) if rich else SELDOM
         self.lines = [self._line(r) for _ in range(r.randint(2, 9))]
-        changes = r.sample(changed, r.randint(1, 5))
+        known = (*CHANGES, *more.CHANGES) if rich else CHANGES
+        known = (*known, *later.CHANGES * 2) if later else known
+        known = (*known, *more.LYING_CHANGES) if lying else known
+        changes = r.sample(known, r.randint(1, 5))
         self.changes = sorted([(r.randint(3, CALLS - 1), c) for c in changes])
         usual = r.choice(["apart", "apart", "beside", "leaf", "transposed", "parameter"])
         kinds = [*ARGUMENTS, *more.ARGUMENTS] if rich else list(ARGUMENTS)
+        kinds += more.LYING_ARGUMENTS if lying else ()
         self.kinds = [usual if i < 4 or r.random() < 0.6 else r.choice(kinds) for i in range(CALLS)]
         self.outside = r.random() < 0.4  # whether backward comes after the call
         some = r.randint(0, 2) if rich else 0
+        done = (*more.AFTER, *later.AFTER) if later else more.AFTER
         self.after = [(r.randint(0, CALLS - 1), c) for c in r.sample(done, some)]
+        if lying:
+            self.after += [
+                (i, r.choice(more.LYING_AFTER)) for i in range(CALLS) if r.random() < 0.4
+            ]
 
     def _line(self, r: random.Random) -> str:
         text = r.choice(self.seldom if r.random() < 0.06 else self.words)
@@ -231,7 +241,7 @@ class Side:
                 except Exception as error:  # noqa: BLE001 - the same on every side, or it is told
                     self.names["failed"] = repr(error)
         self.names["T"] = lambda *s: torch.arange(1.0, 1 + s[0] * s[1]).reshape(*s) * 0.1 - 0.3 + i
-        exec((ARGUMENTS | more.ARGUMENTS)[case.kinds[i]], self.names)
+        exec(KINDS[case.kinds[i]], self.names)
         x, y = self.names["x"], self.names["y"]
         try:
             result = self.step(x, y)

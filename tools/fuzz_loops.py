@@ -21,9 +21,8 @@ from collections.abc import Callable
 from typing import Any
 
 import fuzz_compile
-import fuzz_more as more
 import numpy as np
-from fuzz_compile import ARGUMENTS, Case, Side, differs, seen, set_streams, smaller, streams, use
+from fuzz_compile import KINDS, Case, Side, differs, seen, set_streams, smaller, streams, use
 
 import rushlight as torch
 from rushlight.core.hot import meeting
@@ -71,7 +70,7 @@ class Loop(Side):
                 (np.arange(1, 1 + s[0] * s[1]).reshape(s) * 0.1 - 0.3 + i % 5).astype(np.float32)
             )
             kind = case.kinds[i % len(case.kinds)] if i in self.odd else case.kinds[0]
-            exec((ARGUMENTS | more.ARGUMENTS)[kind], self.names)
+            exec(KINDS[kind], self.names)
             self.once(case, i, self.names["x"], self.names["y"])
         self.rng, self.python = streams(), random.getstate()
         return self.tell(self.kept), self.state()

@@ -12,7 +12,7 @@ from rushlight import nn
 
 FIRST = 5_000_000  # programs from this number on have these words, too
 ATTACKED = 9_000_000  # from this one on those of LATER, up to SECOND
-SECOND = 10_000_000
+SECOND = 10_000_000  # and from this one on those about how tensors lie in memory
 
 
 class Twice(nn.Module):
@@ -136,6 +136,33 @@ AFTER = (
     "r[0].detach().add_(1)", "r[0].mul_(2) if not r[0].requires_grad else None", "w.kept.append(r)", "x.add_(1) if not x.requires_grad else None",
     "r[-1][0].detach().mul_(3)", "w.last = r[0].detach().sum().item()", "r[0].view(-1)[0] = 7.0 if not r[0].requires_grad else None",
     "[t.detach().zero_() for t in r[:-1]]",
+)  # fmt: skip
+# -- how tensors lie in memory ------------------------------------------------------------------------
+
+LYING_LINES = (
+    "NEW = M.repeat(1, 2)[:, 2:6]", "NEW = M.t().clone().t()", "NEW = M.t().reshape(4, 3).t()", "NEW = torch.tile(M[:, :2], (1, 2))",
+    "NEW = M.t().contiguous().view(-1).view(4, 3).t()", "NEW = M.unfold(1, 2, 2).reshape(3, 4)", "NEW = M.expand(2, 3, 4).reshape(6, 4)[:3]",
+    "NEW = torch.cat([M, M], 1)[:, ::2]", "NEW = M.roll(1, 0)", "NEW = M.cumsum(1)", "NEW = M.topk(4, 1)[0]", "NEW = M.t().detach().t()",
+    "w.opt.zero_grad()\n(M.detach() * w.p).sum().backward()\nnn.utils.clip_grad_norm_([w.p], 0.3)\nw.opt.step()",
+    "w.opt.zero_grad(set_to_none=False)\n(w.lin(M) * w.p).mean().backward()\nw.opt.step()", "NEW = M.as_strided((3, 4), M.stride())",
+)  # fmt: skip
+LYING_CHANGES = (
+    "w.opt = torch.optim.Adafactor([w.p], lr=0.05)", "w.opt = torch.optim.AdamW([w.p, *w.lin.parameters()], lr=0.05, amsgrad=True)",
+    "w.opt = torch.optim.NAdam([w.p, *w.lin.parameters()], lr=0.05)", "w.p.data = torch.stack([w.p.data] * 2, -1)[..., 0]",
+    "w.lin.weight.data = torch.cat([w.lin.weight.data] * 2, 1)[:, :4]", "w.lin.weight.data = w.lin.weight.data.t().contiguous().t()",
+    "w.p.grad = None if w.p.grad is None else w.p.grad.t().contiguous().t()", "w.opt.param_groups[0]['lr'] *= 0.5",
+    "for s in w.opt.state.values():\n    s.update({k: v.t().contiguous().t() for k, v in s.items() if getattr(v, 'ndim', 0) == 2})",
+    "w.buf = w.buf.t().contiguous().t()", "w.buf = torch.cat([w.buf] * 2, 1)[:, ::2]",
+)  # fmt: skip
+LYING_ARGUMENTS = {
+    "tiled": "x, y = T(3, 2).repeat(1, 2), T(3, 4)",
+    "gaps": "b = T(6, 8); x, y = b[::2, ::2], T(3, 4)",
+    "kept": "x, y = (w.kept[-1] if w.kept and getattr(w.kept[-1], 'shape', ()) == (3, 4) else T(3, 4)).detach(), T(3, 4)",
+}
+# What the caller keeps of a result that he drops.
+LYING_AFTER = (
+    "w.kept.append(r[0][1:].detach()); r = None", "w.kept.append(r[0].t().data); r = None", "w.kept.append(r[0].detach()); r = None",
+    "w.kept.append(r[-2].view(-1)[2:7].detach() if r[-2].is_contiguous() else None); r = None", "r = None",
 )  # fmt: skip
 
 
