@@ -212,7 +212,7 @@ def _by_our_kernels(
     q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
 ) -> tuple:  # fmt: skip
     """The result, the stats, and the key of what was dropped: by one kernel where it takes them, else by products."""
-    if flash.takes(q, v):
+    if flash.pays(q, k, v, causal, back=False):
         return flash.attend(q, k, v, bias, _alike(q, v.shape[-1]), causal, scale, p)
     return products.attend(q, k, v, bias, causal, scale, p)
 
@@ -222,7 +222,7 @@ def _back_by_our_kernels(
 ) -> tuple:
     """The gradients of q, k and v in the same way; both draw the same again."""
     gy, q, k, v, bias, out, stats = arrays
-    if flash.takes(q, v):
+    if flash.pays(q, k, v, causal, back=True):
         grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
         return flash.differentiate(
             gy, q, k, v, bias, out, stats, key, grads, causal, scale, p

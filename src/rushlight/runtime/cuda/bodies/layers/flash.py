@@ -33,6 +33,7 @@ _FORMATS = {
     "flash_queries": ("P",) * 10 + ("3q",) * 6 + _SIZES,
     "flash_keys": ("P",) * 12 + ("3q",) * 8 + _SIZES,
 }
+_MUCH = 1 << 29  # bytes of scores that no network should keep
 _OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 
 
@@ -84,6 +85,25 @@ def takes(q: DeviceArray, v: DeviceArray) -> bool:
     """Whether the kernels can compute this attention."""
     widths = (q.shape[-1], v.shape[-1])
     return q.dtype == _WIDE and fits(*widths) and max(widths) <= _gpu().widest[_precision()]
+
+
+def pays(q: DeviceArray, k: DeviceArray, v: DeviceArray, causal: bool, back: bool) -> bool:
+    """Whether the kernels take this attention and are no slower than products, as an H200 says (17 November).
+
+    Products write every score to memory, and read it again; where that is much, these kernels are taken anyway.
+    """
+    if not takes(q, v):
+        return False
+    batch, heads, queries, width = q.shape
+    groups, n = k.shape[1:3]
+    precision, wide = _precision(), padded(max(width, v.shape[3]))
+    if 4 * batch * heads * queries * n >= _MUCH or (back and is_all(wide, n, batch * groups)):
+        return True
+    if precision:
+        return not back or wide <= 64 or causal
+    # Without tensor cores arithmetic decides: the way back by two kernels makes the scores twice.
+    busy = batch * heads * -(-queries // 64) >= 2 * multiprocessors()
+    return busy and (causal or (wide <= 64 and not back))
 
 
 def _precision() -> int:
@@ -183,7 +203,7 @@ def differentiate(
     batch, heads, queries, _ = q.shape
     groups, n = k.shape[1:3]
     inputs, laid = (gy, q, k, v, out, stats, bias, key), (gy, q, k, v, out)
-    if is_all(call, n, batch * groups):
+    if is_all(call.wide, n, batch * groups):
         arrays = (*inputs, None, *grads)
         _go("flash_keys", arrays, call, 1, batch * groups, (*laid, *grads), "all")
         return grads
@@ -193,14 +213,14 @@ def differentiate(
     return grads
 
 
-def is_all(call: _Call, n: int, heads: int) -> bool:
+def is_all(wide: int, n: int, heads: int) -> bool:
     """Whether one kernel makes all the gradients: a block has all keys of a head.
 
     So scores are made once, not twice. Where one block does not hold all keys at a time, there have to be heads enough.
     """
-    if call.wide > ALL_WIDEST:
+    if wide > ALL_WIDEST:
         return False
-    cut = CUTS["all", _precision(), call.wide][0]
-    if shared_bytes("flash_keys", cut, *call.widths, True) > _gpu().shared:
+    cut = CUTS["all", _precision(), wide][0]
+    if shared_bytes("flash_keys", cut, wide, wide, True) > _gpu().shared:
         return False
     return n <= cut.rows or heads >= cut.blocks * multiprocessors()
