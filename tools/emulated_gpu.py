@@ -32,6 +32,8 @@ from precompiled import FLAGS, precompiled  # noqa: E402
 
 # The driver's one function: kernels are host functions of the grid, the block and the parameters.
 DRIVER = """
+#include <stddef.h>
+#include <sys/mman.h>
 typedef void (*kernel)(unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void **);
 void (*captured)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void **);
 int fails_in, fails_with; /* the n-th launch from now on is refused with this status */
@@ -47,6 +49,22 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return 0;
 }
 int cuEventRecordWithFlags(void *event, void *stream, unsigned flags) { return 0; }
+/* addresses that have no memory until it is put behind them: whoever touches them before ends the process */
+int cuMemAddressReserve(unsigned long long *found, size_t n, size_t align, unsigned long long at, unsigned long long flags)
+{
+    void *p = mmap(0, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *found = (unsigned long long)p;
+    return p == MAP_FAILED ? 2 : 0;
+}
+int cuMemAddressFree(unsigned long long at, size_t n) { return munmap((void *)at, n) ? 1 : 0; }
+int cuMemCreate(unsigned long long *handle, size_t n, void *how, unsigned long long flags) { *handle = 1; return 0; }
+int cuMemRelease(unsigned long long handle) { return 0; }
+int cuMemMap(unsigned long long at, size_t n, size_t from, unsigned long long handle, unsigned long long flags)
+{
+    return mprotect((void *)at, n, PROT_READ | PROT_WRITE) ? 1 : 0;
+}
+int cuMemUnmap(unsigned long long at, size_t n) { return 0; }
+int cuMemSetAccess(unsigned long long at, size_t n, void *access, size_t count) { return 0; }
 """
 ENTRY = """
 extern "C" void entry(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, void** p) {

@@ -18,7 +18,7 @@ from .ear import Ear
 from .fragile import look_of
 from .pairing import Pairing
 from .paying import Trial
-from .pool import Pool, array_type
+from .pool import Pool, array_type, is_reserved
 from .rewriting import Rewriting
 from .running import Running
 from .steps import BIND, FIXED, FRESH, GIVEN, KNOWN, VALUE, VIEW, Step
@@ -308,7 +308,8 @@ class Path(Running):
         return "cuda" if "cuda" in found else "cpu"
 
     def _check_size(self, device: str, live: list[int]) -> None:
-        idle = sum(p.slot.nbytes for k, p in self.pools.items() if k not in live)
+        unseen = [p.slot for k, p in self.pools.items() if k not in live]
+        idle = sum([slot.nbytes for slot in unseen if not is_reserved(slot)])
         most = _IDLE_BYTES if self.patient else _UNASKED_BYTES
         if device == "cuda" and idle > most:
             raise CannotCapture(f"its tensors take {idle >> 20} MB that a program would not need")

@@ -79,9 +79,22 @@ class Pool:
             return np.ndarray(slot.shape, slot.dtype, strides=slot.strides)
         import cupy
 
+        from ...runtime.cuda.memory.reserved import reserved
+
+        if is_reserved(slot):
+            return reserved(slot.shape, slot.dtype, slot.strides, slot.nbytes)
         return cupy.ndarray(
             slot.shape, slot.dtype, cupy.cuda.alloc(max(slot.nbytes, 1)), slot.strides
         )
+
+
+def is_reserved(slot: Slot) -> bool:
+    """Whether arrays that lie as a slot have memory only once somebody needs it."""
+    if slot.storage.device == "cpu":
+        return False
+    from ...runtime.cuda.memory.reserved import LEAST, can_reserve
+
+    return slot.nbytes >= LEAST and can_reserve()
 
 
 class _Measure(Pool):

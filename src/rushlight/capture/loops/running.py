@@ -109,6 +109,7 @@ class Running:
         pairs = []
         for k, i in others:
             if self.on_gpu and self.results[k][1] is not None:  # laid out alike, see `_lasting`
+                self.low.back(now[k])
                 pairs.append((now[k], made[i]))
             else:
                 copy(now[k], made[i])
@@ -145,7 +146,11 @@ class Running:
 
 
 def copy(target: Any, source: Any) -> None:
-    """The values of an array into another."""
+    """The values of an array into another, which may have no memory yet."""
+    if not is_host(target):
+        from ...runtime.cuda.memory.reserved import back
+
+        back(target)
     run(KERNELS["copy_into"], target.__class__, (target, source), {}, alone=True)
 
 

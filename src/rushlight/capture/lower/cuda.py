@@ -12,6 +12,7 @@ from ...core.memory import copy_as_it_lies
 from ...runtime.cuda.library.measuring import measured_choices
 from ...runtime.cuda.memory import pool
 from ...runtime.cuda.memory.repeated_copies import MOST, copies_between, copies_into, copies_of
+from ...runtime.cuda.memory.reserved import back
 from ...runtime.cuda.memory.streams import current
 from ...runtime.door import run
 from ..joined.cuda.trial import try_kernels
@@ -177,6 +178,11 @@ class CudaReplay:
                 self._alike[key] = copies_between([target for target, _ in some])
             rest = (None,) * (MOST - len(some))
             self._alike[key](*[s for _, s in some], *rest, *[t for t, _ in some], *rest)
+
+    @staticmethod
+    def back(array: Any) -> None:
+        """Put memory behind an array that was handed out without any."""
+        back(array)
 
     def owns(self, i: int) -> bool:
         """Whether result i has memory whose views all refer to its array: a view of a CuPy view does not."""

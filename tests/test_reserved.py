@@ -1,0 +1,69 @@
+"""Arrays of a GPU that have an address and no memory until somebody needs it."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight.core.hot import meeting
+
+needs_gpu = pytest.mark.skipif(not rl.cuda.is_available(), reason="no GPU")
+
+
+@needs_gpu
+def test_memory_comes_when_it_is_asked_for_and_goes_with_the_array_on_cuda() -> None:
+    from cupy.cuda import runtime
+
+    from rushlight.runtime.cuda.memory import reserved
+
+    rl.ones(3, device="cuda")
+    assert reserved.can_reserve()
+    free = runtime.memGetInfo()[0]
+    a = reserved.reserved((1 << 28,), np.dtype(np.float32), (4,), 1 << 30)
+    assert free - runtime.memGetInfo()[0] < 64 << 20
+    reserved.back(a[5:])
+    reserved.back(a)
+    a[:] = 3
+    assert float(a[1 << 20 :: 1 << 20].sum()) == 3 * 255
+    assert free - runtime.memGetInfo()[0] >= 1 << 30
+    del a
+    gc.collect()
+    assert free - runtime.memGetInfo()[0] < 64 << 20
+
+
+@needs_gpu
+@pytest.mark.parametrize("look", ["never", "sometimes", "kept"])
+def test_a_traced_loop_of_large_arrays_on_cuda(look: str) -> None:
+    """Activations of 4 MiB each: nobody sees them, or somebody does in the middle, or holds them to the end."""
+
+    def losses(traced: bool) -> list[object]:
+        rl.manual_seed(0)
+        net = rl.nn.Sequential(
+            *[rl.nn.Sequential(rl.nn.Linear(512, 512), rl.nn.Tanh()) for _ in range(12)]
+        ).to("cuda")
+        opt = rl.optim.SGD(net.parameters(), lr=0.1)
+        x = rl.randn(2048, 512).to("cuda")
+        told: list[object] = []
+        kept = []
+        meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
+        rl.tracing(traced)
+        for i in range(12):
+            opt.zero_grad()
+            middle = net[:6](x)
+            if look == "sometimes" and i % 5 == 4:
+                told.append(middle[3, :5].tolist())
+            if look == "kept":
+                kept.append(middle.detach())
+            loss = (net[6:](middle) ** 2).mean()
+            loss.backward()
+            opt.step()
+            told.append(loss.item())
+        report = getattr(rl.core.hot.here.tracer, "report", None)
+        assert not traced or sum(r["replayed"] for r in report.loops) > 3
+        rl.tracing(False)
+        return [told, [k.sum().item() for k in kept], net[0][0].weight.sum().item()]
+
+    assert losses(True) == losses(False)
