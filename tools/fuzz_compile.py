@@ -323,6 +323,9 @@ def emulate() -> None:
     emulated_cupy.install()
     Replay._tensor = own  # type: ignore[method-assign]
     settings.trace = ""  # tools that emulate a GPU keep loops eager
+    from rushlight.runtime.cuda.memory import reserved
+
+    reserved.LEAST = 32  # bytes: even small arrays that nobody may look at have no memory
 
 
 def streams() -> list[Any]:
