@@ -33,6 +33,7 @@ _FORMATS = {
     "flash_queries": ("P",) * 10 + ("3q",) * 6 + _SIZES,
     "flash_keys": ("P",) * 12 + ("3q",) * 8 + _SIZES,
 }
+_FEW = 128  # keys for which three kernels one after another take longer than their arithmetic
 _MUCH = 1 << 29  # bytes of scores that no network should keep
 _OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 
@@ -99,7 +100,7 @@ def pays(q: DeviceArray, k: DeviceArray, v: DeviceArray, causal: bool, back: boo
     precision, wide = _precision(), padded(max(width, v.shape[3]))
     if 4 * batch * heads * queries * n >= _MUCH or (back and is_all(wide, n, batch * groups)):
         return True
-    if precision:
+    if precision or n <= _FEW:
         return not back or wide <= 64 or causal
     # Without tensor cores arithmetic decides: the way back by two kernels makes the scores twice.
     busy = batch * heads * -(-queries // 64) >= 2 * multiprocessors()
