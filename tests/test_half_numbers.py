@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,8 @@ CASES: dict[str, Callable[..., Any]] = {
 }
 # What our GPU kernels compute in float32 and round once, where PyTorch's round each step; and a sum in another order.
 ROUNDED_ONCE_ON_A_GPU = {"xlogy", "baddbmm", "foreach mul_", "grad / 0-d"}
+# What PyTorch rounds twice on aarch64, the product and the sum, and once on x86-64; we round once on both.
+ROUNDED_TWICE_ON_AARCH64 = {"add alpha", "add_ alpha", "sub alpha", "add n alpha", "rsub alpha", "foreach add_"}  # fmt: skip
 
 
 def _slope(x: Any, loss: Callable[[Any], Any]) -> Any:
@@ -117,7 +120,12 @@ def test_the_bits_are_pytorchs(case: str, dtype: str, device: str) -> None:
     expected, got = result(torch, case, dtype, device), result(rushlight, case, dtype, device)
     (name, there), (our_name, ours) = as_text(expected), as_text(got)
     assert our_name == name
-    np.testing.assert_array_equal(ours, there)
+    if device == "cpu" and case in ROUNDED_TWICE_ON_AARCH64 and platform.machine() == "aarch64":
+        half_a_bit = 2.0**-11 if dtype == "float16" else 2.0**-8
+        # of the product, below 32 everywhere, and of the sum
+        np.testing.assert_allclose(ours, there, rtol=2 * half_a_bit, atol=32 * half_a_bit)
+    else:
+        np.testing.assert_array_equal(ours, there)
 
 
 @pytest.mark.parametrize(
