@@ -219,7 +219,7 @@ def test_python_threads_may_compute_at_once(native_threads: None) -> None:
     _native.set_threads(3)
     _native.set_wake_cost(0.0)
     x = np.random.RandomState(0).rand(300, 300).astype("f")
-    truth = x.astype("d") @ x  # in floats NumPy's library warns of nothing where there is SME
+    truth = x.astype("d") @ x  # NumPy's float32 product warns without a reason under qemu with SME
     wrong: list[float] = []
 
     def work() -> None:
