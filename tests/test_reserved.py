@@ -50,10 +50,10 @@ def test_a_traced_loop_of_large_arrays_on_cuda(look: str) -> None:
         kept = []
         meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
         rl.tracing(traced)
-        for i in range(12):
+        for i in range(30):
             opt.zero_grad()
             middle = net[:6](x)
-            if look == "sometimes" and i % 5 == 4:
+            if look == "sometimes" and i % 9 == 8:
                 told.append(middle[3, :5].tolist())
             if look == "kept":
                 kept.append(middle.detach())

@@ -206,24 +206,18 @@ KERNEL(cross_entropy_block)(const T* __restrict__ x, const LABEL* __restrict__ t
     const bool whole = by_vectors(x, n);
     for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
         const T* p = x + row * n;
-        A m = -infinity(), sum = (A)0, v[8], next[8];
-        const int step = 8 * blockDim.x;
-        int i = 8 * threadIdx.x;
-        if (i < n) read_eight(p + i, whole, n - i, next);
-        for (; i < n; i += step) {
-#pragma unroll
-            for (int j = 0; j < 8; j++) v[j] = next[j];
-            if (i + step < n) read_eight(p + i + step, whole, n - i - step, next);  // on its way meanwhile
-            A top = m;
+        A m = -infinity(), sum = (A)0;
+        for (int i = 8 * threadIdx.x; i < n; i += 8 * blockDim.x) {
+            A v[8], top = m;
+            read_eight(p + i, whole, n - i, v);
 #pragma unroll
             for (int j = 0; j < 8; j++) top = v[j] > top ? v[j] : top;  // a NaN is seen by the sum
             if (top > m) {
                 sum = m == -infinity() ? sum : sum * ex(m - top);
                 m = top;
             }
-            const bool none = m == -infinity();  // nothing but -inf so far: exp(-inf - -inf) is none of the sum
 #pragma unroll
-            for (int j = 0; j < 8; j++) sum += none && v[j] == m ? (A)0 : ex(v[j] - m);
+            for (int j = 0; j < 8; j++) sum += v[j] == -infinity() ? (A)0 : ex(v[j] - m);
         }
         const A all = block_max(m, hold);
         sum = block_sum(m == -infinity() ? sum : sum * ex(m - all), hold);
