@@ -34,7 +34,8 @@ _FORMATS = {
     "flash_keys": ("P",) * 12 + ("3q",) * 8 + _SIZES,
 }
 _FEW = 128  # keys for which three kernels one after another take longer than their arithmetic
-_MUCH = 1 << 29  # bytes of scores that no network should keep
+_MUCH = 1 << 31  # bytes of scores for which there may be no room
+_BUSY = 0.8  # part of the GPU that has work while blocks of the same length run
 _OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 
 
@@ -100,11 +101,13 @@ def pays(q: DeviceArray, k: DeviceArray, v: DeviceArray, causal: bool, back: boo
     precision, wide = _precision(), padded(max(width, v.shape[3]))
     if 4 * batch * heads * queries * n >= _MUCH or (back and is_all(wide, n, batch * groups)):
         return True
-    if precision or n <= _FEW:
+    if precision:
         return not back or wide <= 64 or causal
     # Without tensor cores arithmetic decides: the way back by two kernels makes the scores twice.
     busy = batch * heads * -(-queries // 64) >= 2 * multiprocessors()
-    return busy and (causal or (wide <= 64 and not back))
+    if back:
+        return busy and causal and wide <= 64
+    return n <= _FEW or (busy and (causal or wide <= 64))
 
 
 def _precision() -> int:
@@ -224,4 +227,5 @@ def is_all(wide: int, n: int, heads: int) -> bool:
     cut = CUTS["all", _precision(), wide][0]
     if shared_bytes("flash_keys", cut, wide, wide, True) > _gpu().shared:
         return False
-    return n <= cut.rows or heads >= cut.blocks * multiprocessors()
+    at_once = cut.blocks * multiprocessors()
+    return n <= cut.rows or heads >= _BUSY * -(-heads // at_once) * at_once

@@ -29,6 +29,7 @@ class Cut(NamedTuple):
 
 
 def padded(width: int) -> int:
+    """A head's numbers rounded up to those of a tile."""
     return 32 if width <= 32 else 64 if width <= 64 else 128
 
 
