@@ -70,6 +70,20 @@ def layouts_of_joined(wrap: Callable[[Any], Any] | None, loops: bool) -> list[An
     return told
 
 
+def draws_behind_joined(loops: bool) -> list[Any]:
+    """Draws go by where numbers lie, so that what is dropped shows how a joined kernel laid out its result."""
+    rl.manual_seed(0)
+    rows = rl.randn(3, 4).to("cuda")
+    rl.tracing(loops)
+    told = []
+    for i in range(12):
+        x = rl.tensor(np.full((4, 3), 1 + i % 5, np.float32)).to("cuda").t()
+        y = rl.nn.functional.dropout(rows * 1 + x * 0.5, 0.5)
+        told.append([y.stride(), y.tolist()])
+    rl.tracing(False)
+    return told
+
+
 def views_by_compiled(wrap: Callable[[Any], Any]) -> list[Any]:
     """Views that a compiled function gives of a result of another one, which is dropped."""
     part = rl.compile(lambda t: (t.detach(), t * 1))
@@ -157,6 +171,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
     compare(kept_views(False), kept_views(True))
+    assert draws_behind_joined(False) == draws_behind_joined(True)
     plain = layouts_of_joined(None, False)
     assert plain == layouts_of_joined(None, True)
     assert plain == layouts_of_joined(traced, False)

@@ -29,7 +29,10 @@ def fuse_pointwise(program: Program) -> Program:
             groups[ins] = group
     for last, group in groups.items():
         if len(group) > 1:
-            index.replace(group, {index.place[last]: _merged(group, policy, program.exact)})
+            inputs = policy.laid_out(read_outside(group), group[-1].outputs[0])
+            if inputs is not None:
+                merged = _merged(group, inputs, policy, program.exact)
+                index.replace(group, {index.place[last]: merged})
     return index.program_now()
 
 
@@ -80,9 +83,9 @@ def steps_of(group: list[Instruction], inputs: list[Slot]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _merged(group: list[Instruction], policy: Any, exact: bool) -> Instruction:
+def _merged(group: list[Instruction], inputs: list[Slot], policy: Any, exact: bool) -> Instruction:
     """The instruction that computes a group, step by step."""
-    inputs, out = read_outside(group), group[-1].outputs[0]
+    out = group[-1].outputs[0]
     steps = steps_of(group, inputs)
     attrs = {"steps": steps, "dtype": out.dtype.name, "code": policy.packed(steps)}
     if exact and policy.ROUNDS_ONCE:

@@ -20,6 +20,11 @@ MOST_INPUTS, MOST_STEPS = 8, 24  # as native/bind_fused.c has room for
 ROUNDS_ONCE = False  # each step of a chain is rounded as its own kernel rounds it
 
 
+def laid_out(inputs: list[Any], out: Any) -> list[Any] | None:
+    """The inputs of a chain as they are: its result is written where the last step's would lie."""
+    return inputs
+
+
 def keeps_bits(ins: Any) -> bool:
     """Whether a step of a chain computes what the kernel of its own computes: all do."""
     return True
