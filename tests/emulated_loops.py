@@ -78,7 +78,7 @@ def draws_behind_joined(loops: bool) -> list[Any]:
     told = []
     for i in range(12):
         x = rl.tensor(np.full((4, 3), 1 + i % 5, np.float32)).to("cuda").t()
-        y = rl.nn.functional.dropout(rows * 1 + x * 0.5, 0.5)
+        y = rl.nn.functional.dropout(rows + x * 0.5, 0.5)
         told.append([y.stride(), y.tolist()])
     rl.tracing(False)
     return told
