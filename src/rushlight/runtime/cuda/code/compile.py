@@ -110,7 +110,7 @@ class compiling_ahead:  # noqa: N801
         self.codes: dict[tuple, Future[bytes]] = {}
 
     def __enter__(self) -> compiling_ahead:
-        self.pool = ThreadPoolExecutor(os.cpu_count() or 1, "rushlight-nvrtc")
+        self.pool = ThreadPoolExecutor(os.cpu_count() or 1, "rushlight nvrtc")
         self.before, _mine.ahead = _mine.ahead, self
         return self
 
