@@ -270,7 +270,7 @@ def _zero_checked(label: str, promotes: Any = promote) -> Any:
 
 
 def _no_zero(divisor: Array) -> None:
-    if np.count_nonzero(divisor) != divisor.size:
+    if np.count_nonzero(np.asarray(divisor)) != divisor.size:
         raise RuntimeError("ZeroDivisionError")
 
 

@@ -53,8 +53,8 @@ __device__ __forceinline__ void weigh(Scores& s, Walk& walk, float (&out)[TILES]
 BOUNDED_KERNEL(flash_forward, THREADS, BLOCKS)(const float* q, const float* k, const float* v, float* out, float* stats,
                                                const float* bias, const u64* key, Lies lq, Lies lk, Lies lv, Lies lo,
                                                Sizes z, Added added, float scale, float keep) {
-    extern __shared__ __align__(16) float room[];
     depend();
+    extern __shared__ __align__(16) float room[];
     const int blocks = (z.queries + ROWS - 1) / ROWS, q0 = (blocks - 1 - blockIdx.x % blocks) * ROWS;  // long ones first
     const int at = blockIdx.x / blocks, b = at / z.heads, head = at % z.heads, group = head / z.shared;
     q += b * lq.batch + head * lq.head + q0 * lq.row;

@@ -100,8 +100,8 @@ BOUNDED_KERNEL(flash_keys, THREADS, BLOCKS)(const float* gy, const float* q, con
                                             float* gq, float* gk, float* gv, Lies lg, Lies lq, Lies lk, Lies lv, Lies lo,
                                             Lies to_q, Lies to_k, Lies to_v, Sizes z, Added added, float scale,
                                             float keep) {
-    extern __shared__ __align__(16) float room[];
     depend();
+    extern __shared__ __align__(16) float room[];
     const int blocks = ALL ? 1 : (z.n + ROWS - 1) / ROWS, groups = z.heads / z.shared;
     const int b = blockIdx.x / blocks / groups, group = blockIdx.x / blocks % groups;
     float *own = room, *values = own + ROWS * WIDTH, *asked = values + ROWS * VALUES, *given = asked + 2 * STEP * WIDTH;

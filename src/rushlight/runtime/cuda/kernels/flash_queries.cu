@@ -42,8 +42,8 @@ BOUNDED_KERNEL(flash_queries, THREADS, BLOCKS)(const float* gy, const float* q, 
                                                const float* out, const float* stats, const float* bias, const u64* key,
                                                float* gq, float* slope, Lies lg, Lies lq, Lies lk, Lies lv, Lies lo,
                                                Lies to, Sizes z, Added added, float scale, float keep) {
-    extern __shared__ __align__(16) float room[];
     depend();
+    extern __shared__ __align__(16) float room[];
     const int blocks = (z.queries + ROWS - 1) / ROWS, q0 = (blocks - 1 - blockIdx.x % blocks) * ROWS;
     const int at = blockIdx.x / blocks, b = at / z.heads, head = at % z.heads, group = head / z.shared;
     gy += b * lg.batch + head * lg.head + q0 * lg.row;
