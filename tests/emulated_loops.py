@@ -20,6 +20,7 @@ from rushlight import nn
 from rushlight.capture.trace.tracer import Tracer
 from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
+from test_compile_strided import PICKS, WAYS
 
 
 def traced(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,6 +82,18 @@ def draws_behind_joined(loops: bool) -> list[Any]:
         y = rl.nn.functional.dropout(rows + x * 0.5, 0.5)
         told.append([y.stride(), y.tolist()])
     rl.tracing(False)
+    return told
+
+
+def strided_arguments(wrap: Callable[[Any], Any]) -> list[Any]:
+    """Arguments that begin elsewhere in their memory, seen by `as_strided` (tests/test_compile_strided.py)."""
+    told = []
+    for way in WAYS.values():
+        step, x = wrap(way), rl.ones(3, 4).to("cuda")
+        memory = rl.arange(100.0).to("cuda").reshape(25, 4)
+        for pick in PICKS:
+            told.append([(t.tolist(), t.stride()) for t in step(x, pick(memory))])
+        told.append(memory.tolist())
     return told
 
 
@@ -171,6 +184,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
     compare(kept_views(False), kept_views(True))
+    assert strided_arguments(lambda fn: fn) == strided_arguments(rl.compile)
+    assert strided_arguments(lambda fn: fn) == strided_arguments(traced)
     assert draws_behind_joined(False) == draws_behind_joined(True)
     plain = layouts_of_joined(None, False)
     assert plain == layouts_of_joined(None, True)
