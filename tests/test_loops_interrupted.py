@@ -15,8 +15,8 @@ import pytest
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight.capture.loops import cursor, hearing, matching, running
+from rushlight.capture.loops.beside import alone
 from rushlight.capture.loops.calls import graphs, updates
-from rushlight.capture.loops.tracer import alone
 from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from traced import compare, run_traced

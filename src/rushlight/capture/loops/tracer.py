@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,6 +20,7 @@ from ...runtime.door import (
 )
 from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WATCHED, WHOLE, here, swap, tracers
 from ..record.recorder import user_line
+from .beside import alone
 from .calls.graphs import Backward
 from .calls.updates import Update, is_rule
 from .ear import Ear, is_place, is_transparent
@@ -397,31 +397,9 @@ class Tracer(Hearing):
             type(here).state = GRAD
 
 
-# threads that Python started, without the lock and the list of `threading.active_count`
-_threads_beside: Callable[[], int] = getattr(_thread, "_count", lambda: 1)
 _SHOWN = TRACED | PARTS | WHOLE
 
 
 def whole_kernels() -> int:
     """WHOLE where a GPU is at work: one kernel for several ops rounds otherwise there than they do one by one."""
     return WHOLE if uses_gpu() else 0
-
-
-_HARMLESS = ("TMonitor",)  # a progress bar's thread, which never touches a tensor
-
-
-def alone() -> bool:
-    """Whether no other Python thread could read values that are still waiting to be computed."""
-    beside = _threads_beside()
-    if not beside:
-        return True
-    me, main, harmless = threading.current_thread(), threading.main_thread(), 0
-    for t in threading.enumerate():
-        if (
-            t is not me
-            and type(t).__name__ not in _HARMLESS
-            and not t.name.startswith("rushlight ")
-        ):
-            return False
-        harmless += t is not main
-    return beside <= harmless  # there may be threads that `threading` did not start
