@@ -83,5 +83,6 @@ def test_compiled_row_equals_eager(row: Row) -> None:
     told = compiled.why()
     if told is None:
         assert compiled.replays
-    else:  # it said why it stays eager: values decide what is computed
-        assert "on the host" in told or "depends on values" in told
+    else:  # it said why it stays eager: values decide what is computed, or memory that no argument shows
+        known = ("on the host", "depends on values", "the memory around an argument")
+        assert any(words in told for words in known)

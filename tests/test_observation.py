@@ -91,6 +91,11 @@ def _told_by_bodies() -> Iterator[list[str]]:
             kernel.impls.update(bodies)
 
 
+def _computing(names: list[str]) -> list[str]:
+    """The kernels that compute something."""
+    return [name for name in names if name != "copy_into"]
+
+
 def _alike(step: Callable[[], Any]) -> None:
     for _ in range(3):
         step()  # kernels are bound, optimisers have their state
@@ -107,8 +112,9 @@ def _alike(step: Callable[[], Any]) -> None:
 
     with _told_by_bodies() as watched, door.listening(listen):
         step()
-    assert seen == alone
-    assert watched == alone
+    # Where nobody listens C itself writes the result of a small in-place op where it belongs.
+    assert _computing(seen) == _computing(alone)
+    assert watched == seen
     with rl.profiler.profile() as p:
         step()
     counts = {name: shown.count(name) for name in shown}
