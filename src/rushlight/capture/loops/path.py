@@ -309,7 +309,8 @@ class Path(Running):
 
     def _check_size(self, device: str, live: list[int]) -> None:
         unseen = [p.slot for k, p in self.pools.items() if k not in live]
-        idle = sum([slot.nbytes for slot in unseen if not is_reserved(slot)])
+        # Who has not asked is not given a program of a large network: whether it pays is told by the host's time alone.
+        idle = sum([s.nbytes for s in unseen if not (self.patient and is_reserved(s))])
         most = _IDLE_BYTES if self.patient else _UNASKED_BYTES
         if device == "cuda" and idle > most:
             raise CannotCapture(f"its tensors take {idle >> 20} MB that a program would not need")
