@@ -316,7 +316,9 @@ def peaks(make, casting, compiled):
 @pytest.mark.parametrize("casting", [False, True], ids=["fp32", "bf16"])
 @pytest.mark.parametrize("make", [language, pictures])
 def test_compiled_steps_need_no_more_memory_than_eager_ones(make, casting):
-    peaks(make, casting, False)  # the library's working memory stays, whichever test asks for it first
+    peaks(
+        make, casting, False
+    )  # the library's working memory stays, whichever test asks for it first
     eager, want, step = peaks(make, casting, False)
     del step
     found, losses, step = peaks(make, casting, True)
