@@ -42,9 +42,8 @@ class Hearing(Matching):
         self.ear: Ear | None = None
         self.left: tuple[Any, float] | None = None  # a path that eager runs now, and since when
         self.began = 0.0  # when the stretch began that is being matched
-        self.clock: Callable[[], float] = (
-            time.perf_counter
-        )  # by which paths are compared with eager calls
+        # By which paths are compared with eager calls.
+        self.clock: Callable[[], float] = time.perf_counter
         self.asker: Any = None  # the stretch in which `is_idle` was asked last
         self.times = 0
         self.quiet = Quiet()

@@ -53,9 +53,7 @@ class CudaReplay:
         self.seeds = [self.arguments[i] for i in seeds]
         self._into: dict[int, Any] = {}  # the launch that fills so many arguments, if there is one
         self._copies: dict[int, Any] = {}  # the launch that copies a result, if there is one
-        self._alike: dict[
-            tuple[int, ...], Any
-        ] = {}  # launches of `copy_alike`, by numbers of bytes
+        self._alike: dict[tuple[int, ...], Any] = {}  # of `copy_alike`, by numbers of bytes
         for slot in program.slots:
             if slot.array is not None:
                 self.env[slot.number] = slot.array

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 # operand B is x; a matrix whose rows are dense is "not transposed" there.
 
 _TUNE_FROM = 1 << 24  # multiply-adds below which measuring candidates does not pay
-_APART_FROM = (
-    1 << 30
-)  # multiply-adds from which a launch more costs less than the library's epilogue
+# Multiply-adds from which a launch more costs less than the library's epilogue.
+_APART_FROM = 1 << 30
 
 
 def _seen(shape: tuple, strides: tuple, itemsize: int, flip: bool) -> Matrix | None:
