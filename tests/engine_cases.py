@@ -16,8 +16,10 @@ import rushlight as rl
 from engine_late_cases import (
     any_dims,
     orders,
+    pairs_and_bags,
     sampled,
     special,
+    systems,
     views,
     whole,
     whole_orders,
@@ -409,7 +411,7 @@ def move(d: Draw) -> Iterator[Case]:
 FAMILIES = {f.__name__: f for f in (
     conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
     scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample, scans, selections,
-    sampled, orders, special, writes, whole, any_dims, whole_orders, views,
+    sampled, orders, special, writes, whole, any_dims, whole_orders, views, systems, pairs_and_bags,
 )}  # fmt: skip
 
 

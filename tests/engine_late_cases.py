@@ -228,3 +228,46 @@ def views(d: Draw) -> Iterator[Case]:
     odd.reshape(-1)[::3] = d.one(np.nan, np.inf, 0.0, -0.0)
     to = {"to": d.one(rl.bool, rl.float64), "source": rl.float32}
     yield "cast", (odd,), to, 0.0
+
+
+def systems(d: Draw) -> Iterator[Case]:
+    """Linear systems of matrices that are far from singular."""
+    n, batch = d.one(1, 2, 5, 8, 17, 33, 64), d.one((), (3,), (2, 2))
+    kind = d.one(np.float32, np.float64)
+    x = d.laid(*batch, n, n).astype(kind) * 0.1 + np.eye(n, dtype=kind) * 2
+    y = d.laid(*batch, n, d.one(1, 3, 20)).astype(kind)
+    near = 2e-4
+    yield "linalg_inv", (x,), {}, near
+    yield "linalg_solve", (x, y), {}, near
+    whole = x @ x.swapaxes(-2, -1) + np.eye(n, dtype=kind)
+    yield "linalg_cholesky", (whole,), {}, near
+    how = {
+        "left": d.one(True, False),
+        "upper": d.one(True, False),
+        "unitriangular": d.one(True, False),
+    }
+    half = (np.triu if how["upper"] else np.tril)(x)
+    side = y if how["left"] else np.ascontiguousarray(y.swapaxes(-2, -1))
+    yield "linalg_solve_triangular", (half, side), how, near
+    yield "linalg_cholesky_solve", (y, half), {"upper": how["upper"]}, near
+
+
+def pairs_and_bags(d: Draw) -> Iterator[Case]:
+    """Distances of all pairs of rows, bags of rows of a table, lists that meet."""
+    batch, n = d.one((), (2,)), d.one(1, 3, 8, 40)
+    x, y = d.floats(*batch, d.one(1, 6), n), d.floats(*batch, d.one(1, 9), n)
+    p = d.one(1.0, 2.0, float("inf"))
+    yield "pair_distances", (x, y), {"p": p}, 2e-5
+    away = numpy_distances(x, y, p)
+    yield "pair_distances_grad", (d.floats(*away.shape), x, y, away), {"p": p}, 2e-4
+    table, places = d.floats(7, d.one(1, 5, 16)), d.np.randint(0, 7, d.one(1, 12))
+    starts = np.sort(d.np.randint(0, places.size + 1, d.one(1, 4)))
+    starts[0] = 0
+    how = {"mean": d.one(True, False), "by_freq": False}
+    yield "embedding_bag", (table, places, starts), how, 2e-5
+    a, b = [np.unique(d.np.randint(0, 30, d.one(1, 12))) for _ in range(2)]
+    yield "sparse_meeting", (a, b), {}, 0.0
+
+
+def numpy_distances(x: np.ndarray, y: np.ndarray, p: float) -> np.ndarray:
+    return KERNELS["pair_distances"].generic(np, x, y, p=p)

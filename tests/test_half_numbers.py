@@ -137,3 +137,69 @@ def test_compiled_is_eager(case: str, device: str) -> None:
     )
     # a generated kernel of a GPU rounds several steps once
     np.testing.assert_allclose(compiled, eager, rtol=2**-7 if device == "cuda" else 0, atol=0)
+
+
+LAYERS = {
+    "conv": lambda m: m.nn.Conv2d(3, 8, 3, padding=1),
+    "conv in groups": lambda m: m.nn.Conv2d(6, 6, 3, stride=2, groups=3),
+    "transposed": lambda m: m.nn.ConvTranspose2d(3, 4, 2, stride=2),
+    "max pool": lambda m: m.nn.MaxPool2d(2),
+    "max pool, overlapping": lambda m: m.nn.MaxPool2d(3, 1, 1),
+    "mean pool": lambda m: m.nn.AvgPool2d(3, 2, 1),
+    "batch norm": lambda m: m.nn.BatchNorm2d(6),
+    "batch norm, still": lambda m: m.nn.BatchNorm2d(6).eval(),
+    "group norm": lambda m: m.nn.GroupNorm(3, 6),
+}
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["half weights", "float weights"])
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_of_images_agree_with_pytorch(name: str, kind: str, mixed: bool) -> None:
+    """Computed in float32 and rounded once, in whichever engine; dtypes of results and gradients are PyTorch's."""
+    if mixed and "norm" not in name:
+        pytest.skip("only norms take weights of another dtype")
+    channels = 3 if name in ("conv", "transposed") else 6
+    images = np.random.RandomState(0).randn(2, channels, 8, 8).astype("f")
+    found = []
+    for lib in (rushlight, torch):
+        layer = LAYERS[name](lib)
+        dtype = getattr(lib, kind)
+        with lib.no_grad():
+            for i, p in enumerate(layer.parameters()):
+                values = np.random.RandomState(i + 1).randn(*p.shape).astype("f") * 0.3
+                p.copy_(lib.from_numpy(values))
+        layer = layer if mixed else layer.to(dtype)
+        x = lib.from_numpy(images).to(dtype).requires_grad_()
+        y = layer(x)
+        slopes = np.random.RandomState(9).randn(*y.shape).astype("f")
+        y.backward(lib.from_numpy(slopes).to(y.dtype))
+        found.append([y.detach(), x.grad, *[p.grad for p in layer.parameters()]])
+    step = 2.0 ** (-7 if kind == "bfloat16" else -10)
+    for ours, theirs in zip(*found):
+        assert str(ours.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
+        a, b = ours.float().numpy(), theirs.float().numpy()
+        np.testing.assert_allclose(a, b, rtol=4 * step, atol=4 * step * np.abs(b).max())
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_limits_are_rounded_before_they_are_compared_with(kind: str) -> None:
+    for low, high in (
+        (-0.1, 0.1),
+        (None, 0.3),
+        (0.7, None),
+        (1, 3),
+        (-60000.0, 0.1),
+        (None, float("inf")),
+    ):
+        found = []
+        for lib in (rushlight, torch):
+            x = lib.tensor([-0.1, 0.1, 0.3, 0.7, 2.0, float("nan")]).to(getattr(lib, kind))
+            x.requires_grad_()
+            try:
+                y = x.clamp(low, high)
+                y.backward(lib.ones_like(y))
+                found.append((y.detach().float().tolist(), x.grad.float().tolist()))
+            except RuntimeError as error:
+                found.append(str(error))
+        np.testing.assert_equal(*found)

@@ -25,4 +25,6 @@ ROWS = [
     Row("cdist", T(27, 2), T(1, 2), _tol=1e-6),
     Row("cdist", T(3, 2), T(4, 2), compute_mode="use_mm_for_euclid_dist", _tol=1e-6),
     Row("cdist", T(0, 2), T(4, 2)),
+    Row("cdist", T(3, 1, 2, 3), T(2, 4, 3), 1.0),
+    Row("cdist", T(4, 3, kind="distinct"), T(2, 3, kind="distinct"), float("inf")),
 ]

@@ -87,15 +87,32 @@ class SparseAdam(Optimizer):
             held["exp_avg_sq"] = p.detach().new_zeros(p.shape)
         held["step"] += 1
         gradient = p.grad.coalesce()
-        g, at = gradient._values(), tuple(gradient._indices().unbind(0))
+        g, places = gradient._values(), gradient._indices()
         if not g.numel():
             return
         g = -g if group["maximize"] else g
         (beta1, beta2), t = group["betas"], held["step"]
-        mean, square = held["exp_avg"][at], held["exp_avg_sq"][at]
+        at = places.reshape(-1) if places.shape[0] == 1 else tuple(places.unbind(0))
+        mean, square = _read(held["exp_avg"], at), _read(held["exp_avg_sq"], at)
         mean = (g - mean) * (1 - beta1) + mean
         square = (g * g - square) * (1 - beta2) + square
-        held["exp_avg"].index_put_(at, mean)
-        held["exp_avg_sq"].index_put_(at, square)
+        _write(held["exp_avg"], at, mean)
+        _write(held["exp_avg_sq"], at, square)
         size = group["lr"] * math.sqrt(1 - beta2**t) / (1 - beta1**t)
-        p.index_put_(at, -size * (mean / (square.sqrt() + group["eps"])), accumulate=True)
+        change = -size * (mean / (square.sqrt() + group["eps"]))
+        if isinstance(at, tuple):
+            p.index_put_(at, change, accumulate=True)
+        else:
+            p.index_add_(0, at, change)
+
+
+def _read(x: Tensor, at: Any) -> Tensor:
+    """The rows at some places; those of single elements, where there is a tensor for each dim."""
+    return x[at] if isinstance(at, tuple) else x.index_select(0, at)
+
+
+def _write(x: Tensor, at: Any, value: Tensor) -> None:
+    if isinstance(at, tuple):
+        x.index_put_(at, value)
+    else:
+        x.index_copy_(0, at, value)

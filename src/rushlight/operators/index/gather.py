@@ -13,6 +13,7 @@ from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.batch.arrays import BatchedArray
+from ...runtime.cpu.places import within
 from ...runtime.thread import PARTS, WATCHED, here, settle
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
@@ -131,7 +132,10 @@ def check_bounds(index: Tensor, size: int, dim: int, kind: type = RuntimeError) 
     mapped = index._a.__class__ is BatchedArray
     if not (index.is_cpu or mapped) or not index._a.size:
         return
-    if (
+    tracer = here.tracer
+    if tracer is not None and not mapped and tracer.sees(index._a):
+        _within(index._a, size, dim, kind)  # a loop's replays look again
+    elif (
         mapped or here.state & _RECORDED == _RECORDED
     ):  # part of the program: its replays refuse the same places
         check_values(_within, index, size, dim, kind)
@@ -149,12 +153,9 @@ def _within(a: Array, size: int, dim: int, kind: type) -> None:
         return
     if 0 in a.strides:  # expanded: the same places again and again
         a = a[tuple([slice(None) if step else slice(1) for step in a.strides])]
-    if a.view(_UNSIGNED[a.itemsize]).max() >= size:  # negative positions are huge, unsigned
+    if not within(a, size):
         wrong = a[(a < 0) | (a >= size)].reshape(-1)[0]
         raise kind(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
-
-
-_UNSIGNED = {4: "uint32", 8: "uint64"}
 
 
 def size_along(x: Tensor, dim: int) -> int:

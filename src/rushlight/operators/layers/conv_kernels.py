@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ..made_of.precision import rounds
 from ..pointwise.arithmetic import conj
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _is_pointwise(kernel: Dims, stride: Dims, padding: Dims) -> bool:
 # -- conv ---------------------------------------------------------------------------------------
 
 
+@rounds("0")
 def _conv(
     xp: ArrayModule,
     x: Array,
@@ -171,6 +173,7 @@ conv_op = Op(
 # -- the gradient of the input ------------------------------------------------------------------
 
 
+@rounds("0")
 def _conv_grad_input(
     xp: ArrayModule,
     gy: Array,
@@ -219,6 +222,7 @@ conv_grad_input = Op(
 # -- the gradient of the weight -----------------------------------------------------------------
 
 
+@rounds("0")
 def _conv_grad_weight(
     xp: ArrayModule,
     gy: Array,

@@ -10,7 +10,7 @@ import numpy as np
 from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, wrap
 from ...runtime.thread import here
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
@@ -59,6 +59,52 @@ def _bag_numbers(xp: ArrayModule, starts: Array, *, total: int) -> Array:
 
 
 _bags_op = Op(_bag_numbers, "bag_numbers", meta=lambda starts, *, total: ((total,), np.dtype("i8")))
+
+
+# -- sums and means in one kernel, on the CPU --------------------------------------------------------
+
+
+def _bags_body(
+    xp: Any, weight: Any, indices: Any, starts: Any, *, mean: bool, by_freq: bool
+) -> Any:
+    _in_order(starts, indices.size)
+    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= weight.shape[0]):
+        raise IndexError("index out of range in self")
+    out = xp.zeros((starts.size, *weight.shape[1:]), weight.dtype)
+    if not starts.size:
+        return out
+    bags = _bag_numbers(xp, starts, total=indices.size)
+    xp.add.at(out, bags, weight[indices])
+    if mean:
+        sizes = xp.diff(xp.append(starts, indices.size)).clip(1)
+        out /= sizes.astype(out.dtype).reshape((-1,) + (1,) * (out.ndim - 1))
+    return out
+
+
+_sums_op = Op(
+    _bags_body,
+    "embedding_bag",
+    grad_name="EmbeddingBagBackward0",
+    meta=lambda weight, indices, starts, **_: ((*starts.shape, *weight.shape[1:]), weight.dtype),
+)
+
+
+def _sums_dw(
+    g: Tensor, indices: Tensor, starts: Tensor, weight_shape: tuple, mean: bool, by_freq: bool
+) -> Tensor:
+    total = indices._a.size
+    bags = _bags_op(starts, total=total)
+    if mean:
+        ones = g.new_ones((total, 1)).detach()
+        attrs = {"rows": starts._a.size, "padding_idx": -1, "scale_by_freq": False}
+        g = g / embedding_grad(ones, bags, **attrs).clamp(min=1)
+    rows = embedding_op(g, bags, padding_idx=-1, scale_by_freq=False)
+    return embedding_grad(
+        rows, indices, rows=weight_shape[0], padding_idx=-1, scale_by_freq=by_freq
+    )
+
+
+_sums_op.derivative(weight=_sums_dw)
 
 
 def _check(input: Tensor, weight: Tensor, offsets: Any, mode: str, weights: Any) -> None:
@@ -153,6 +199,14 @@ def embedding_bag(
         else:
             sizes = _bag_sizes(offsets, input._a.size, include_last_offset)
         return _largest(weight, indices, sizes, padding, bool(scale_grad_by_freq))
+    plain = padding < 0 and per_sample_weights is None and not sparse and not include_last_offset
+    if plain and _sums_op.is_whole(weight) and weight._a.dtype.char in "fd":
+        if offsets is None:
+            count, length = input._a.shape
+            offsets = wrap(np.arange(count) * length)
+        return _sums_op(
+            weight, indices, offsets, mean=mode == "mean", by_freq=bool(scale_grad_by_freq)
+        )
     if offsets is None:
         count, length = input._a.shape
         bags = on_device(np.repeat(np.arange(count), length), weight.device)

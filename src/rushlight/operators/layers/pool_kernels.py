@@ -11,6 +11,7 @@ import numpy as np
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ..made_of.constants import table
+from ..made_of.precision import rounds
 from .conv_kernels import Dims, places
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def _lowest(dtype: Any) -> Any:
     return -np.inf if dtype.kind in "fV" else np.iinfo(dtype).min
 
 
+@rounds("0-")
 def _max_pool(
     xp: ArrayModule,
     x: Array,
@@ -214,6 +216,7 @@ def _divisors(xp: ArrayModule, size: Dims, out: Dims, kernel: Dims, stride: Dims
     return table(xp, counts.astype(dtype)) if isinstance(counts, np.ndarray) else counts
 
 
+@rounds("0")
 def _avg_pool(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding: Dims, ceil_mode: bool,
               include_pad: bool, divisor: int | None) -> Any:  # fmt: skip
     """The mean of every window of x (N, C, *size)."""
@@ -233,6 +236,7 @@ def _avg_pool(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding:
     return (total / by).astype(dtype, copy=False)
 
 
+@rounds("0")
 def _avg_pool_grad(xp: ArrayModule, gy: Array, *, x_shape: Dims, kernel: Dims, stride: Dims, padding: Dims,
                    ceil_mode: bool, include_pad: bool, divisor: int | None) -> Any:  # fmt: skip
     """Spread every gradient evenly over its window."""

@@ -7,9 +7,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import dtype, float32, float64
+from ...core.gradients.tape import is_last_use
 from ...core.op import Op
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, tensor_over
 from ...runtime import devices
+from ...runtime.door import Kernel, run
 from ...runtime.recurrent import GATES, Recurrence, Way
 from ...runtime.thread import here
 from ..memory.casting import cast_to
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 #   rnn_stack(x [frames, width], h0 [cells, B, out], c0 [cells, B, hidden] or None, w [way.size], *, what, way,
 #             sizes, training) -> y [frames, directions * out], reserve, h, and c for an LSTM
 #   rnn_stack_grad(x, h0, c0, w, y, reserve, gy, gh, gc, *, what, way, sizes) -> gx, gh0, gc0 if there is c0, gw
+#   rnn_stack_grad_over: the same, which may write over `reserve`; a device need not have it
 # The body of rnn_stack has an attribute `way`: way(what, dtype.char, sizes, training) -> Way, or None to refuse.
 
 
@@ -75,6 +78,7 @@ def _stack_grad_body(
 
 rnn_stack = Op(_stack_body, "rnn_stack", grad_name="CudnnRnnBackward0")
 rnn_stack_grad = Op(_stack_grad_body, "rnn_stack_grad")
+STACK_GRAD_OVER = Kernel("rnn_stack_grad_over", _stack_grad_body, mutates=(5,))
 
 
 @rnn_stack.backward
@@ -82,10 +86,16 @@ def _stack_backward(
     gs: list, x: Tensor, h0: Tensor, c0: Any, w: Tensor, out: Tensor, out1: Tensor,
     what: Recurrence, way: Way, sizes: tuple,
 ) -> tuple:  # fmt: skip
-    gc = gs[3] if c0 is not None else None
-    found = rnn_stack_grad(
-        x, h0, c0, w, out.detach(), out1, gs[0], gs[2], gc, what=what, way=way, sizes=sizes
-    )
+    given = (x, h0, c0, w, out.detach(), out1, gs[0], gs[2], gs[3] if c0 is not None else None)
+    attrs = {"what": what, "way": way, "sizes": sizes}
+    cls = out._a.__class__
+    if is_last_use() and STACK_GRAD_OVER.name in devices.overrides(
+        devices.backend_of_type(cls).type
+    ):
+        arrays = [None if t is None else t._a for t in given]
+        found = tuple([tensor_over(a, cls) for a in run(STACK_GRAD_OVER, cls, arrays, attrs)])
+    else:
+        found = rnn_stack_grad(*given, **attrs)
     return found if c0 is not None else (found[0], found[1], None, found[2])
 
 

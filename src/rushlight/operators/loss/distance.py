@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
+from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.thread import GRAD, TAPE, here
 from ..layers.embedding_kernels import embedding_op
 from ..made_of.constants import on_device
 from ..made_of.guards import one_dtype
 from ..made_of.promotion import promote
+from ..reduce.vector_norm import norm_slopes
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 
 @public("torch", "functional")
@@ -60,6 +70,66 @@ def _euclidean_by_product(x1: Tensor, x2: Tensor) -> Tensor:
     squares = (squares - 2 * (x1 @ x2.transpose(-2, -1))).clamp(min=0)
     zero = squares == 0  # where the square root has no derivative
     return squares.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
+
+
+# -- distances of all pairs ------------------------------------------------------------------------
+
+
+def _pair_distances(xp: ArrayModule, x: Array, y: Array, *, p: float) -> Any:
+    apart: Any = x[..., :, None, :] - y[..., None, :, :]
+    if p == 2:
+        return xp.sqrt((apart * apart).sum(-1))
+    size = xp.abs(apart)
+    return size.sum(-1) if p == 1 else size.max(-1)
+
+
+def _pair_distances_grad(
+    xp: ArrayModule, g: Array, x: Array, y: Array, out: Array, *, p: float
+) -> Any:
+    """The gradient of x; none where two points meet, and all of it for each that is farthest."""
+    apart: Any = x[..., :, None, :] - y[..., None, :, :]
+    if p == 2:
+        slopes = xp.where(out == 0, 0, g / xp.where(out == 0, 1, out))
+        return (slopes[..., None] * apart).sum(-2)
+    if p != 1:
+        farthest = (xp.abs(apart) == out[..., None]).astype(x.dtype)
+        return (g[..., None] * xp.sign(apart) * farthest).sum(-2)
+    return (g[..., None] * xp.sign(apart)).sum(-2)
+
+
+_pairs_op = Op(
+    _pair_distances, "pair_distances", grad_name="CdistBackward0",
+    meta=lambda x, y, *, p: ((*x.shape[:-1], y.shape[-2]), x.dtype),
+)  # fmt: skip
+_pairs_grad = Op(
+    _pair_distances_grad, "pair_distances_grad", meta=lambda g, x, y, out, *, p: (x.shape, x.dtype)
+)
+
+
+def _pairs_dx(g: Tensor, x: Tensor, y: Tensor, out: Tensor, p: float) -> Tensor:
+    if here.state & TAPE == GRAD:  # somebody wants its derivative, too
+        apart = x.unsqueeze(-2) - y.unsqueeze(-3)
+        return norm_slopes(g, apart, out, p, (apart.ndim - 1,), False).sum(-2)
+    return _pairs_grad(g, x, y, out, p=p)
+
+
+def _pairs_dy(g: Tensor, x: Tensor, y: Tensor, out: Tensor, p: float) -> Tensor:
+    return _pairs_dx(g.transpose(-2, -1), y, x, out.transpose(-2, -1), p)
+
+
+_pairs_op.derivative(x=_pairs_dx, y=_pairs_dy)
+
+
+def _all_pairs(x1: Tensor, x2: Tensor, p: float) -> Tensor:
+    """The p-norms of all differences, on the CPU in one kernel for the usual norms."""
+    plain = _pairs_op.is_whole(x1) and p in (1, 2, math.inf)
+    if not plain or not x1._a.size or not x2._a.size or x1._a.dtype.itemsize < 4:
+        return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+    if x1._a.shape[:-2] != x2._a.shape[:-2]:
+        batch = broadcast_shapes(x1._a.shape[:-2], x2._a.shape[:-2])
+        x1 = x1.expand(*batch, *x1._a.shape[-2:])
+        x2 = x2.expand(*batch, *x2._a.shape[-2:])
+    return _pairs_op(x1, x2, p=float(p))
 
 
 _MODES = (
@@ -114,7 +184,7 @@ def cdist(
     by_product = compute_mode == _MODES[1] or (compute_mode == _MODES[0] and rows > 25)
     if p == 2 and by_product:
         return _euclidean_by_product(x1, x2)
-    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+    return _all_pairs(x1, x2, p)
 
 
 @public("torch", "functional")

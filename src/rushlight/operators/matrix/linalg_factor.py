@@ -15,7 +15,7 @@ from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
 from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
-from .linalg_solve import solve, solve_op
+from .linalg_solve import solve, triangular_op
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def _cholesky(xp: ArrayModule, x: Array) -> Any:
     """The lower factor of every matrix; only lower triangles are read."""
     try:
-        return xp.linalg.cholesky(x)
+        return xp.linalg.cholesky(x) if xp is not np else _without_nan(np.asarray(x))
     except np.linalg.LinAlgError:
         number, order = _first_bad_minor(np.asarray(x))
         raise LinAlgError(
@@ -37,11 +37,19 @@ def _cholesky(xp: ArrayModule, x: Array) -> Any:
         ) from None
 
 
+def _without_nan(x: np.ndarray) -> np.ndarray:
+    """The factor; some builds of LAPACK go on with NaN where PyTorch's says that there is none."""
+    out = np.linalg.cholesky(x)
+    if np.isnan(np.diagonal(out, axis1=-2, axis2=-1)).any():
+        raise np.linalg.LinAlgError
+    return out
+
+
 def _first_bad_minor(x: np.ndarray) -> tuple[int, int]:
     for number, a in enumerate(x.reshape(prod(x.shape[:-2]), *x.shape[-2:])):
         for order in range(1, a.shape[0] + 1):
             try:
-                np.linalg.cholesky(a[:order, :order])
+                _without_nan(a[:order, :order])
             except np.linalg.LinAlgError:
                 return number, order
     return 0, 0
@@ -53,14 +61,18 @@ cholesky_op = Op(
 )  # fmt: skip
 
 
+def _upper(x: Tensor, y: Tensor) -> Tensor:
+    """X with x X = y, for an upper triangle."""
+    return triangular_op(x, y, upper=True, left=True, unitriangular=False)
+
+
 def _cholesky_dx(g: Tensor, out: Tensor) -> Tensor:
     """L^-H phi(L^H g) L^-1, made Hermitian; phi takes the lower half with half the diagonal."""
-    n = out._a.shape[-1]
-    phi = (adjoint(out) @ g).tril() * (1 - 0.5 * eye_like(out, n).real)
-    upper = adjoint(out)
-    left = solve_op(upper, phi)
-    middle = adjoint(solve_op(upper, adjoint(left)))
-    return (middle + adjoint(middle)) * 0.5
+    whole = adjoint(out) @ g
+    phi = whole.tril() + whole.tril(-1)  # doubled, as the rest is once more
+    left = _upper(adjoint(out), phi)
+    both = triangular_op(out, left, upper=False, left=False, unitriangular=False)
+    return (both + adjoint(both)) * 0.25
 
 
 cholesky_op.derivative(x=_cholesky_dx)
@@ -185,7 +197,7 @@ def _tall_qr_grad(gq: Any, gr: Any, q: Tensor, r: Tensor) -> Tensor:
     total = q @ (lower + adjoint(lower) + diagonal)
     if gq is not None:
         total = total + gq
-    return adjoint(solve_op(r, adjoint(total)))
+    return adjoint(_upper(r, adjoint(total)))
 
 
 @public("linalg")
@@ -271,8 +283,8 @@ def _lu_backward(g: Tensor, out: Tensor, out2: Tensor, x_shape: tuple) -> tuple:
     lower, upper = unpacked(out)
     lh, uh = adjoint(lower), adjoint(upper)
     inner = (lh @ g.tril(-1)).tril(-1) + (g.triu() @ uh).triu()
-    left = solve_op(lh, inner)
-    total = adjoint(solve_op(upper, adjoint(left)))
+    left = _upper(lh, inner)
+    total = adjoint(_upper(upper, adjoint(left)))
     p = permutation_matrix(out2.detach(), total)
     return (p @ total,)
 

@@ -108,7 +108,7 @@ def _solve(xp: ArrayModule, x: Array, y: Array) -> Any:
     except np.linalg.LinAlgError:
         number, _ = _first_singular(xp, x)
         raise LinAlgError(
-            f"linalg.solve: {batch_label(x.shape[:-2], number)}The solver failed because the input "
+            f"torch.linalg.solve: {batch_label(x.shape[:-2], number)}The solver failed because the input "
             "matrix is singular."
         ) from None
 
@@ -171,6 +171,87 @@ def _check_fits(a: tuple[int, ...], b: tuple[int, ...], left: bool) -> None:
         )
 
 
+# -- triangular equations -----------------------------------------------------------------------
+
+
+def _solve_triangular(
+    xp: Any, x: Any, y: Any, *, upper: bool, left: bool, unitriangular: bool
+) -> Any:
+    """X with x X = y, or X x = y, where one triangle of x is read; inf and NaN where its diagonal has zeros."""
+    if not left:
+        flipped = x.swapaxes(-2, -1), y.swapaxes(-2, -1)
+        found = _solve_triangular(
+            xp, *flipped, upper=not upper, left=True, unitriangular=unitriangular
+        )
+        return found.swapaxes(-2, -1)
+    batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    if xp is not np:
+        half = xp.triu(x, int(unitriangular)) if upper else xp.tril(x, -int(unitriangular))
+        if unitriangular:
+            half = half + xp.eye(x.shape[-1], dtype=x.dtype)
+        wide = (*batch, *y.shape[-2:])
+        return xp.linalg.solve(
+            xp.broadcast_to(half, (*batch, *x.shape[-2:])), xp.broadcast_to(y, wide)
+        )
+    out: Any = np.array(np.broadcast_to(y, (*batch, *y.shape[-2:])))
+    n = x.shape[-1]
+    for i in reversed(range(n)) if upper else range(n):
+        known = slice(i + 1, n) if upper else slice(0, i)
+        row = out[..., i : i + 1, :]
+        row -= x[..., i : i + 1, known] @ out[..., known, :]
+        if not unitriangular:
+            row /= x[..., i : i + 1, i : i + 1]
+    return out
+
+
+triangular_op = Op(
+    _solve_triangular, "linalg_solve_triangular", broadcasts=True,
+    grad_name="LinalgSolveTriangularBackward0",
+    meta=lambda x, y, **_: (
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype),
+)  # fmt: skip
+
+
+def _triangular_dy(g: Tensor, x: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    return triangular_op(adjoint(x), g, upper=not upper, left=left, unitriangular=unitriangular)
+
+
+def _of_triangle(gy: Tensor, out: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    """The gradient of the triangle that was read."""
+    whole = gy @ adjoint(out) if left else adjoint(out) @ gy
+    return -(whole.triu(int(unitriangular)) if upper else whole.tril(-int(unitriangular)))
+
+
+def _triangular_dx(
+    g: Tensor, x: Tensor, out: Tensor, upper: bool, left: bool, unitriangular: bool
+) -> Tensor:
+    return _of_triangle(
+        _triangular_dy(g, x, upper, left, unitriangular), out, upper, left, unitriangular
+    )
+
+
+triangular_op.derivative(x=_triangular_dx, y=_triangular_dy)
+
+
+@triangular_op.together("x", "y")
+def _triangular_both(
+    g: Tensor,
+    x: Tensor,
+    out: Tensor,
+    upper: bool,
+    left: bool,
+    unitriangular: bool,
+    x_shape: tuple,
+    y_shape: tuple,
+) -> tuple[Tensor, Tensor]:
+    gy = _triangular_dy(g, x, upper, left, unitriangular)
+    return _to(_of_triangle(gy, out, upper, left, unitriangular), x_shape), _to(gy, y_shape)
+
+
+def _to(g: Tensor, shape: tuple) -> Tensor:
+    return g if g._a.shape == shape else g.sum_to_size(shape)
+
+
 @public("linalg")
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
@@ -197,10 +278,10 @@ def solve_triangular(
         raise unsupported("triangular_solve_cpu", A.dtype)
     B = B.to(A.dtype)
     _check_fits(A._a.shape, B._a.shape, left)
-    half = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
-    if unitriangular:
-        half = half + eye_like(A, A._a.shape[-1])
-    return into_same(out, solve(half, B, left=left))
+    solution = triangular_op(
+        A, B, upper=bool(upper), left=bool(left), unitriangular=bool(unitriangular)
+    )
+    return into_same(out, solution)
 
 
 @public("torch", "Tensor")
@@ -223,9 +304,70 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None
             raise RuntimeError(
                 f"{name} should have at least 2 dimensions, but has {t._a.ndim} dimensions instead"
             )
-    lower = adjoint(L) if upper else L
-    first = solve_triangular(lower, B, upper=False)
-    return into(out, solve_triangular(adjoint(lower), first, upper=True))
+    _check_factor(B, L)
+    return into(out, factored_op(B, L, upper=bool(upper)))
+
+
+def _check_factor(B: Tensor, L: Tensor) -> None:
+    (m, n), (rows, columns) = L._a.shape[-2:], B._a.shape[-2:]
+    if B._a.dtype != L._a.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {title(B.dtype)} and A of "
+            f"type {title(L.dtype)} instead."
+        )
+    if m != n:
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {m} by {n} matrices"
+        )
+    if n != rows:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {m} by {n} but each b "
+            f"matrix is {rows} by {columns}"
+        )
+    if L._a.dtype.kind not in "fc" or L._a.dtype.itemsize == 2:
+        raise unsupported("cholesky_solve_cpu", L.dtype)
+
+
+def _cholesky_solve(xp: ArrayModule, y: Array, x: Array, *, upper: bool) -> Any:
+    """X with A X = y, x the Cholesky factor of A."""
+    plain = {"left": True, "unitriangular": False}
+    turned = x.conj().swapaxes(-2, -1)
+    lower, above = (turned, x) if upper else (x, turned)
+    first = _solve_triangular(xp, lower, y, upper=False, **plain)
+    return _solve_triangular(xp, above, first, upper=True, **plain)
+
+
+factored_op = Op(
+    _cholesky_solve, "linalg_cholesky_solve", broadcasts=True, grad_name="CholeskySolveBackward0",
+    meta=lambda y, x, **_: (
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype),
+)  # fmt: skip
+
+
+def _factored_dy(g: Tensor, x: Tensor, upper: bool) -> Tensor:
+    return factored_op(g, x, upper=upper)
+
+
+def _of_factor(gy: Tensor, x: Tensor, out: Tensor, upper: bool) -> Tensor:
+    """As in PyTorch, the gradient of both triangles."""
+    both = gy @ adjoint(out)
+    both = both + adjoint(both)
+    return -(x @ both if upper else both @ x)
+
+
+def _factored_dx(g: Tensor, x: Tensor, out: Tensor, upper: bool) -> Tensor:
+    return _of_factor(_factored_dy(g, x, upper), x, out, upper)
+
+
+factored_op.derivative(y=_factored_dy, x=_factored_dx)
+
+
+@factored_op.together("y", "x")
+def _factored_both(
+    g: Tensor, x: Tensor, out: Tensor, upper: bool, x_shape: tuple, y_shape: tuple
+) -> tuple[Tensor, Tensor]:
+    gy = _factored_dy(g, x, upper)
+    return _to(gy, y_shape), _to(_of_factor(gy, x, out, upper), x_shape)
 
 
 @public("torch", "Tensor")

@@ -216,6 +216,8 @@ class SparseTensor(Tensor):
 
     def _flat(self) -> Tensor:
         """Each place as one number, in the order of rows."""
+        if self._at._a.shape[0] == 1:
+            return self._at.reshape(-1)
         at = self._at[0]
         for row, n in zip(self._at[1:], self._size[1:]):
             at = at * n + row
@@ -231,6 +233,8 @@ class SparseTensor(Tensor):
         values = self._v.new_zeros((places.numel(), *self._v.shape[1:])).index_add(
             0, where, self._v
         )
+        if self.sparse_dim() == 1:
+            return SparseTensor(places.unsqueeze(0), values, self._size, coalesced=True)
         rows = []
         for n in reversed(self._size[1 : self.sparse_dim()]):
             rows.append(places % n)
@@ -480,7 +484,7 @@ def sparse_coo_tensor(
 
 
 def _checked_size(at: Tensor, v: Tensor, size: Any) -> tuple[int, ...]:
-    top = [int(n) + 1 for n in at.max(1).values.tolist()] if at.shape[1] else [0] * at.shape[0]
+    top = [n + 1 for n in at.amax(1).tolist()] if at.shape[1] else [0] * at.shape[0]
     if size is None:
         return (*top, *v.shape[1:])
     size = tuple(size)
@@ -494,7 +498,7 @@ def _checked_size(at: Tensor, v: Tensor, size: Any) -> tuple[int, ...]:
             raise RuntimeError(
                 f"size is inconsistent with indices: for dim {dim}, size is {m} but found index {n - 1}"
             )
-    if at.numel() and int(at.min()) < 0:
+    if at.numel() and at.min().item() < 0:
         raise RuntimeError(f"found negative index {int(at.min())}")
     return size
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...base.formats import sparse_coo
 from ...core.inplace import check_writable
 from ...core.op import OPS, Op
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, wrap
+from ...runtime.door import Kernel, run
 from ...runtime.sparse_array import refused, sparse
 from ...runtime.thread import GRAD, TAPE, here
-from ..create.from_data import tensor
 from ..shape.join import cat
 from .sparse import SparseTensor
+
+if TYPE_CHECKING:
+    from ...base.array_module import ArrayModule
 
 # -- sums ------------------------------------------------------------------------------------------
 
@@ -62,21 +65,21 @@ def add_sparse(x: SparseTensor, y: SparseTensor) -> SparseTensor:
 
 
 def _merged(x: SparseTensor, y: SparseTensor) -> SparseTensor:
-    a, b = x._flat()._host(), y._flat()._host()
-    wfoundx, wfoundy, n = _meeting(a, b)
+    found = run(_MEETING, np.ndarray, (x._flat()._a, y._flat()._a), {})
+    n = int(max([where[-1] for where in found])) + 1
     indices = x._at.new_zeros((x.sparse_dim(), n))
     values = x._v.new_zeros((n, *x._v.shape[1:]))
-    for one, where in ((x, tensor(wfoundx)), (y, tensor(wfoundy))):
+    for one, where in zip((x, y), map(wrap, found)):
         indices.index_copy_(1, where, one._at)
         values = values.index_add(0, where, one._v)
     return SparseTensor(indices, values, x.shape, x._coalesced and y._coalesced)
 
 
-def _meeting(a: np.ndarray, b: np.ndarray) -> tuple[Any, Any, int]:
+def _meeting(xp: ArrayModule, a: Any, b: Any) -> tuple[Any, Any]:
     """Where the elements of two lists go when the smaller of their heads is taken, equal ones together."""
     if (a[1:] > a[:-1]).all() and (b[1:] > b[:-1]).all():
-        found, where = np.unique(np.concatenate([a, b]), return_inverse=True)
-        return where[: a.size], where[a.size :], found.size
+        _, where = np.unique(np.concatenate([a, b]), return_inverse=True)
+        return where[: a.size], where[a.size :]
     left, right = a.tolist(), b.tolist()
     wfounda, wfoundb = [0] * len(left), [0] * len(right)
     i = j = n = 0
@@ -93,7 +96,14 @@ def _meeting(a: np.ndarray, b: np.ndarray) -> tuple[Any, Any, int]:
         count = len(rest) - start
         rest[start:] = range(n, n + count)
         n += count
-    return wfounda, wfoundb, n
+    return np.asarray(wfounda, np.int64), np.asarray(wfoundb, np.int64)
+
+
+_MEETING = Kernel(
+    "sparse_meeting",
+    _meeting,
+    meta=lambda a, b: [(a.shape, a.dtype), (b.shape, b.dtype)],
+)
 
 
 def _minus(x: Any, y: Any) -> Any:

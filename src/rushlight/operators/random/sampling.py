@@ -173,6 +173,14 @@ def _fill(t: Tensor, kernel: Kernel, generator: Any, **attrs: Any) -> Tensor:
     return _store(t, fresh)
 
 
+_FLOAT32_MAX = (2 - 2.0**-23) * 2.0**127
+
+
+def _largest(d: dtypes.dtype) -> float:
+    """The largest number; the usual one's without asking, which takes as long as a small draw."""
+    return _FLOAT32_MAX if d is dtypes.float32 else float(dtypes.finfo(d).max)
+
+
 @public("Tensor")
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
     """Fill with random numbers that are equally likely in a range; returns the tensor itself.
@@ -188,7 +196,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> 
     """
     low, high = _two("uniform_", args, kwargs, ("from", "to"), (0.0, 1.0))
     floating("check_uniform_bounds", self.dtype)
-    limit = float(dtypes.finfo(self.dtype).max)
+    limit = _largest(self.dtype)
     for end, name in ((low, "from"), (high, "to")):
         if not -limit <= end <= limit:
             raise RuntimeError(f"{name} is out of bounds for {self.dtype.name}")

@@ -48,12 +48,11 @@ def _is_plain(made: Any) -> bool:
     return all(a.dtype.char == "f" and a.dense for a in arrays) and is_native(made.name)
 
 
-# One pass over memory, or PyTorch's rounding, where the parts would take several. A chain that `compile` makes of the
-# parts of `glu` takes in what stands around it; the others are one instruction of a program.
-declare_whole("cpu", "glu", recorded=False)
+# One pass over memory, or PyTorch's rounding, where the parts would take several. They are one instruction of a program,
+# too: parts would round otherwise than an eager call does.
 declare_whole(
-    "cpu", "addmm", "affine_places", "attention", "baddbmm", "batch_norm_eval_grad", "grid_sample", "group_norm",
-    "resample_bytes", "seen_attention", recorded=True,
+    "cpu", "addmm", "affine_places", "attention", "baddbmm", "batch_norm_eval_grad", "embedding_bag", "glu",
+    "grid_sample", "group_norm", "pair_distances", "resample_bytes", "seen_attention", recorded=True,
 )  # fmt: skip
 
 # The sum is normalised while it is in the cache, the gradient added to.

@@ -91,7 +91,7 @@ _KERNELS: dict[Rule, str] = {
     _as_first: "addcdiv addcmul complex flip gammainc gammaincc sort",
     _columns: """
         linalg_cholesky linalg_eig linalg_eigh linalg_inv linalg_lu_factor linalg_qr linalg_solve linalg_svd
-        nonzero unique_consecutive""",
+        linalg_solve_triangular linalg_cholesky_solve nonzero unique_consecutive""",
 }
 RULES = {name: rule for rule, names in _KERNELS.items() for name in names.split()}
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...base.locks import new_quiet_rlock, renew_in_child
 from ..thread import settle
+from . import words as made
 from .binomial import binomial
 from .transforms import (
     DIGITS,
@@ -220,6 +221,10 @@ class Stream:
         """Uniform on [low, high)."""
         dtype = np.dtype(dtype)
         work = working(dtype, "uniform")
+        if dtype.char == "f":
+            found = made.uniform(self._bits, size(shape), low, high)
+            if found is not None:
+                return found.reshape(shape)
         x, first, last = self._unit(size(shape), work), work(low), work(high)
         if first == 0.0 and last == 1.0 and dtype.itemsize > 2:
             return x.reshape(shape)
@@ -236,6 +241,10 @@ class Stream:
         work = working(dtype, "normal")
         if n < 16:
             return cast(self._gauss(n) * std + mean, shape, dtype)
+        if dtype.char == "f":
+            found = made.normal(self._bits, n, mean, std)
+            if found is not None:
+                return found.reshape(shape)
         whole = n - n % 16
         # The last 16 of a ragged size are drawn again; the 16-bit floats do not waste the first go.
         x = self._unit(whole if dtype.itemsize == 2 else n, work)
@@ -290,6 +299,11 @@ class Stream:
     @_locked
     def multinomial(self, probs: Array, num_samples: int, replacement: bool = False) -> Array:
         """Indices (int64) drawn along the last axis of `probs`, weights of any positive sum."""
+        if replacement and num_samples > 1 and probs.dtype.char == "f":
+            rows = probs.reshape(-1, probs.shape[-1])
+            found = made.picked(self._bits, rows, num_samples)
+            if isinstance(found, np.ndarray):
+                return found.reshape(*probs.shape[:-1], num_samples)
         if not np.all((probs >= 0) & (probs < np.inf)):
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         if not np.all(probs.sum(axis=-1) > 0):

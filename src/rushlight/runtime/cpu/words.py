@@ -63,3 +63,32 @@ def shuffled(bits: Any, n: int) -> Array | None:
     out = np.empty(n, np.int64)
     library.words_shuffled(bits.capsule, out)
     return out
+
+
+def uniform(bits: Any, n: int, low: float, high: float) -> Array | None:
+    """Float32 numbers of [low, high); None without the extension."""
+    library = _native()
+    if library is None:
+        return None
+    out = np.empty(n, np.float32)
+    library.words_uniform(bits.capsule, out, low, high)
+    return out
+
+
+def normal(bits: Any, n: int, mean: float, std: float) -> Array | None:
+    """Float32 normal numbers in blocks of 16; None without the extension."""
+    library = _native()
+    if library is None:
+        return None
+    out = np.empty(n, np.float32)
+    library.words_normal(bits.capsule, out, mean, std)
+    return out
+
+
+def picked(bits: Any, weights: Array, n: int) -> Any:
+    """`n` columns of each row, drawn by its float32 weights; which error there is (1 or 2), or None without the extension."""
+    library = _native()
+    if library is None:
+        return None
+    out = np.empty((len(weights), n), np.int64)
+    return library.words_picked(bits.capsule, np.ascontiguousarray(weights), out) or out

@@ -152,6 +152,18 @@ PyArrayObject *array_channels_last(int ndim, const npy_intp *shape) {
     return array_made(ndim, shape, strides, NPY_FLOAT32);
 }
 
+PyArrayObject *array_columns(int ndim, const npy_intp *shape, int type) {
+    npy_intp strides[DIMS], step = type == NPY_FLOAT64 ? 8 : 4;
+    strides[ndim - 2] = step;
+    strides[ndim - 1] = step *= shape[ndim - 2];
+    step *= shape[ndim - 1];
+    for (int i = ndim - 3; i >= 0; i--) {
+        strides[i] = step;
+        step *= shape[i];
+    }
+    return array_made(ndim, shape, strides, type);
+}
+
 int is_channels_last(PyArrayObject *a) {
     const int ndim = PyArray_NDIM(a);
     if (ndim < 4 || PyArray_IS_C_CONTIGUOUS(a)) return 0;

@@ -67,6 +67,7 @@ PyArrayObject *array_copy(PyArrayObject *a); /* uninitialised, C order, of a's s
 PyArrayObject *array_widened(PyArrayObject *a); /* half precision in float32, C order; no result */
 PyArrayObject *array_narrowed(PyArrayObject *a, int type, int half); /* the other way; a is plain */
 PyArrayObject *array_channels_last(int ndim, const npy_intp *shape); /* (N, C, ...) with C innermost */
+PyArrayObject *array_columns(int ndim, const npy_intp *shape, int type); /* matrices column by column */
 int is_channels_last(PyArrayObject *a); /* so, and not C-contiguous at the same time */
 PyArrayObject *array_turned(PyArrayObject *a); /* a plain (N, C, ...) as channels-last; takes a's reference */
 PyArrayObject *array_first(PyArrayObject *a);  /* a plain copy of a channels-last array */
@@ -96,6 +97,7 @@ int neighbours(PyObject *attrs, int ndim, int *first, int *last);
 
 /* Two operands of any shapes that fit together, whose inner numbers lie beside each other or are one; or REFUSE. */
 PyObject *broadcast(int which, PyObject *a, PyObject *b);
+PyObject *m_places_within(PyObject *module, PyObject *const *args, Py_ssize_t nargs); /* of the module */
 PyObject *whole_sum(PyObject *x, PyObject *attrs); /* of int64 */
 PyObject *whole_cumsum(PyObject *x, PyObject *attrs);
 PyObject *sort_rows(PyObject *x, PyObject *attrs, int descending); /* of float32 or int64, (values, places) */
@@ -113,6 +115,7 @@ extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_ent
     norm_entries[], update_entries[], recurrent_entries[], gather_entries[], reduce_entries[], move_entries[], fused_entries[], attention_entries[],
     scatter_entries[], group_entries[], nll_entries[], join_entries[],
     loss_entries[], view_entries[], row_entries[], row_group_entries[], three_entries[], resample_entries[], order_entries[], special_entries[], ctc_entries[], sample_entries[], select_entries[], scan_entries[], cast_entries[],
-    whole_entries[], window_entries[], sort_entries[];
+    whole_entries[], window_entries[], sort_entries[], linear_entries[],
+    distance_entries[];
 
 #endif

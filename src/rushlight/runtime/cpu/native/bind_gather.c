@@ -62,6 +62,35 @@ static PyObject *embedding(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return (PyObject *)out;
 }
 
+/* Sums or means of looked up rows, of those from each beginning to the next; what is wrong is told by NumPy's body. */
+static PyObject *embedding_bag(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    const int mean = attr_flag(attrs, "mean");
+    if (mean < 0) return NULL;
+    if (!is_plain(args[0]) || !is_type(args[1], NPY_INT64) || !is_type(args[2], NPY_INT64)) return REFUSE;
+    PyArrayObject *table = ARRAY(args[0]), *index = ARRAY(args[1]), *begins = ARRAY(args[2]);
+    if (PyArray_NDIM(table) != 2 || PyArray_NDIM(index) != 1 || PyArray_NDIM(begins) != 1) return REFUSE;
+    if (!PyArray_IS_C_CONTIGUOUS(index) || !PyArray_IS_C_CONTIGUOUS(begins)) return REFUSE;
+    const idx rows = PyArray_DIM(table, 0), width = PyArray_DIM(table, 1), count = PyArray_SIZE(index), bags = PyArray_SIZE(begins);
+    const int64_t *at = PyArray_DATA(index), *from = PyArray_DATA(begins);
+    int fits = width > 0 && (bags == 0 || (from[0] == 0 && from[bags - 1] <= count));
+    for (idx b = 1; b < bags; b++) fits &= from[b] >= from[b - 1];
+    for (idx j = 0; j < count; j++) fits &= (uint64_t)at[j] < (uint64_t)rows;
+    if (!fits) return REFUSE;
+    const npy_intp shape[2] = {bags, width};
+    PyArrayObject *out = array_new(2, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    float *to = DATA(out);
+    for (idx b = 0; b < bags; b++, to += width) {
+        const idx end = b + 1 < bags ? from[b + 1] : count, size = end - from[b];
+        if (size > 0) memcpy(to, DATA(table) + at[from[b]] * width, (size_t)width * 4);
+        else memset(to, 0, (size_t)width * 4);
+        for (idx j = from[b] + 1; j < end; j++) RL->add_into(to, DATA(table) + at[j] * width, width);
+        if (mean && size > 1)
+            for (idx k = 0; k < width; k++) to[k] /= (float)size;
+    }
+    return (PyObject *)out;
+}
+
 /* Slices at some places of a dim, for arrays of any dtype; a wrong index is told by NumPy's body. */
 static PyObject *index_select(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     idx dim;
@@ -200,5 +229,5 @@ static PyObject *one_hot(PyObject *const *args, Py_ssize_t nargs, PyObject *attr
     return (PyObject *)out;
 }
 
-const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {"index_select", index_select},
+const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {"embedding_bag", embedding_bag}, {"index_select", index_select},
                                 {"pool_take", pool_take}, {"tril", tril}, {"triu", triu}, {"nonzero", nonzero}, {"one_hot", one_hot}, {NULL, NULL}};

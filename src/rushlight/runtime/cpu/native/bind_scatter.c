@@ -125,10 +125,24 @@ static void join_dims(Places *p, PyArrayObject *a, int dim, int last) {
         *(i < dim ? &p->outer : i <= last ? &p->extent : &p->width) *= PyArray_DIM(a, i);
 }
 
+/* Whether all places are from 0 to below `size`: a sign is found in one of two differences. */
 static int all_within(const int64_t *at, idx n, idx size) {
-    uint64_t most = 0; /* negative places are huge */
-    for (idx j = 0; j < n; j++) most = (uint64_t)at[j] > most ? (uint64_t)at[j] : most;
-    return most < (uint64_t)size;
+    uint64_t signs = 0;
+    for (idx j = 0; j < n; j++) signs |= (uint64_t)at[j] | ((uint64_t)(size - 1) - (uint64_t)at[j]);
+    return !(signs >> 63);
+}
+
+/* places_within(array, size): the same for int64 or int32 arrays that lie in one piece; None for others. */
+PyObject *m_places_within(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 2 || !PyArray_CheckExact(args[0]) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0]))) Py_RETURN_NONE;
+    const idx size = PyLong_AsSsize_t(args[1]), n = PyArray_SIZE(ARRAY(args[0]));
+    if (size == -1 && PyErr_Occurred()) return NULL;
+    if (is_type(args[0], NPY_INT64)) return PyBool_FromLong(all_within(PyArray_DATA(ARRAY(args[0])), n, size));
+    if (!is_type(args[0], NPY_INT32)) Py_RETURN_NONE;
+    const int32_t *at = PyArray_DATA(ARRAY(args[0]));
+    uint64_t signs = 0;
+    for (idx j = 0; j < n; j++) signs |= (uint64_t)(int64_t)at[j] | (uint64_t)((int64_t)size - 1 - at[j]);
+    return PyBool_FromLong(!(signs >> 63));
 }
 
 /* -- x[i], x[:, i, j]: gradients and additions ------------------------------------------------------ */

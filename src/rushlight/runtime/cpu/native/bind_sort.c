@@ -216,4 +216,29 @@ static PyObject *unique(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs
     return bits < 0 ? REFUSE : NULL;
 }
 
-const Entry sort_entries[] = {{"mode", mode, COPIES, "0-"}, {"unique", unique}, {NULL, NULL}};
+/* Where the numbers of two lists go when always the smaller of their heads is taken, equal ones together. */
+static PyObject *meeting(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    const int64_t *from[2];
+    idx n[2], i[2] = {0, 0}, count = 0;
+    PyArrayObject *to[2] = {NULL, NULL};
+    for (int k = 0; k < 2; k++)
+        if (!is_type(args[k], NPY_INT64) || PyArray_NDIM(ARRAY(args[k])) != 1 || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[k]))) return REFUSE;
+    for (int k = 0; k < 2; k++) {
+        from[k] = PyArray_DATA(ARRAY(args[k])), n[k] = PyArray_SIZE(ARRAY(args[k]));
+        if (!(to[k] = array_new(1, PyArray_DIMS(ARRAY(args[k])), NPY_INT64))) {
+            Py_XDECREF(to[0]);
+            return NULL;
+        }
+    }
+    int64_t *const a = PyArray_DATA(to[0]), *const b = PyArray_DATA(to[1]);
+    for (; i[0] < n[0] && i[1] < n[1]; count++) {
+        const int64_t p = from[0][i[0]], q = from[1][i[1]];
+        if (p <= q) a[i[0]++] = count;
+        if (q <= p) b[i[1]++] = count;
+    }
+    while (i[0] < n[0]) a[i[0]++] = count++;
+    while (i[1] < n[1]) b[i[1]++] = count++;
+    return Py_BuildValue("NN", to[0], to[1]);
+}
+
+const Entry sort_entries[] = {{"mode", mode, COPIES, "0-"}, {"unique", unique}, {"sparse_meeting", meeting}, {NULL, NULL}};

@@ -22,6 +22,7 @@
 #include "k_update.h"
 #include "k_recurrent.h"
 #include "k_random.h"
+#include "k_linear.h"
 
 const Loops K(loops) = {
     .name = ISA_NAME,
@@ -101,4 +102,10 @@ const Loops K(loops) = {
     .lstm_cell_grad = K(lstm_cell_grad),
     .gru_cell = K(gru_cell),
     .gru_cell_grad = K(gru_cell_grad),
+    .solve_panel_f = K(solve_panel_f),
+    .solve_panel_d = K(solve_panel_d),
+    .solve_column_f = K(solve_column_f),
+    .solve_column_d = K(solve_column_d),
+    .cholesky_f = K(cholesky_f),
+    .cholesky_d = K(cholesky_d),
 };

@@ -179,7 +179,7 @@ static const Entry *const families[] = {
     conv_entries,    input_entries, weight_entries, matmul_entries,    pool_entries,   point_entries,  fused_entries, attention_entries,
     softmax_entries, norm_entries,  update_entries, recurrent_entries, gather_entries, reduce_entries, move_entries,
     scatter_entries, group_entries, nll_entries, join_entries, loss_entries, view_entries, row_entries, row_group_entries,
-    three_entries, resample_entries, order_entries, special_entries, ctc_entries, sample_entries, select_entries, scan_entries, cast_entries, whole_entries, window_entries, sort_entries,
+    three_entries, resample_entries, order_entries, special_entries, ctc_entries, sample_entries, select_entries, scan_entries, cast_entries, whole_entries, window_entries, sort_entries, linear_entries, distance_entries,
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -426,12 +426,20 @@ static PyMethodDef methods[] = {
      "scalars_read(list): what all these 0-d arrays hold, a list where they differ; NotImplemented to refuse."},
     {"scalars_write", (PyCFunction)(void (*)(void))m_scalars_write, METH_FASTCALL,
      "scalars_write(list, number or list): fill 0-d arrays; NotImplemented to refuse."},
+    {"places_within", (PyCFunction)(void (*)(void))m_places_within, METH_FASTCALL,
+     "places_within(array, size): whether whole numbers are from 0 to below size; None where it cannot be said here."},
     {"words_unit", (PyCFunction)(void (*)(void))m_words_unit, METH_FASTCALL,
      "words_unit(capsule of an MT19937, array): fill it with numbers of [0, 1)."},
     {"words_shuffled", (PyCFunction)(void (*)(void))m_words_shuffled, METH_FASTCALL,
      "words_shuffled(capsule of an MT19937, array): fill it with 0 .. n - 1, shuffled."},
     {"words_below", (PyCFunction)(void (*)(void))m_words_below, METH_FASTCALL,
      "words_below(capsule of an MT19937, p, array): 1 where a number of [0, 1) is below p, else 0."},
+    {"words_uniform", (PyCFunction)(void (*)(void))m_words_uniform, METH_FASTCALL,
+     "words_uniform(capsule of an MT19937, array, low, high): fill it with numbers of [low, high)."},
+    {"words_normal", (PyCFunction)(void (*)(void))m_words_normal, METH_FASTCALL,
+     "words_normal(capsule of an MT19937, array, mean, std): fill it with normal numbers."},
+    {"words_picked", (PyCFunction)(void (*)(void))m_words_picked, METH_FASTCALL,
+     "words_picked(capsule of an MT19937, weights, places): fill places with columns, drawn by the weights of their row."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -152,6 +152,13 @@ typedef struct {
     void (*gru_cell)(const float *xw, const float *z, float *gates, float *inner, float *h, idx hidden);
     void (*gru_cell_grad)(const float *gates, const float *h_before, const float *inner, float *to_h,
                           float *d, float *e, idx hidden);
+    /* linear.h: rows of a panel are `across` vectors, columns lie for themselves */
+    void (*solve_panel_f)(idx n, const float *a, idx a_row, idx a_col, int unit, float *x, idx x_row, int across);
+    void (*solve_panel_d)(idx n, const double *a, idx a_row, idx a_col, int unit, double *x, idx x_row, int across);
+    void (*solve_column_f)(idx n, const float *a, idx step, int by_rows, int upper, int unit, float *x);
+    void (*solve_column_d)(idx n, const double *a, idx step, int by_rows, int upper, int unit, double *x);
+    int (*cholesky_f)(idx n, float *u, idx step);
+    int (*cholesky_d)(idx n, double *u, idx step);
 } Loops;
 
 extern const Loops loops_base;

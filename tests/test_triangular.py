@@ -1,0 +1,245 @@
+"""Linear systems, triangular ones and Cholesky's factor beside PyTorch: sizes, layouts, batches, singular ones, gradients."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+
+torch = pytest.importorskip("torch", reason="compared with PyTorch")
+
+SIZES = [(1, 1), (3, 2), (4, 5), (7, 1), (16, 33), (41, 4), (65, 17)]  # rows, columns
+BATCHES: list[tuple[tuple, tuple]] = [
+    ((), ()),
+    ((2,), (2,)),
+    ((2,), ()),
+    ((), (3,)),
+    ((2, 1), (1, 3)),
+]
+
+
+def lower(dtype: str, *shape: int, seed: int = 0) -> np.ndarray:
+    """A triangle of which the other half holds numbers that nobody should read."""
+    a = np.random.RandomState(seed).randn(*shape).astype(dtype) / shape[-1]
+    return a + np.eye(shape[-1], dtype=dtype)
+
+
+def by_columns(x: Any) -> Any:
+    return x.transpose(-1, -2).contiguous().transpose(-1, -2)
+
+
+def same(found: Any, wanted: Any, dtype: str) -> None:
+    close = {"rtol": 1e-4, "atol": 1e-5} if dtype == "float32" else {"rtol": 1e-9, "atol": 1e-10}
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), **close)
+    if min(wanted.shape[-2:]) > 1:
+        assert found.stride() == wanted.stride()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", SIZES)
+def test_triangular_systems(size: tuple[int, int], dtype: str) -> None:
+    n, k = size
+    for a_batch, b_batch in BATCHES if n < 10 else BATCHES[:1]:
+        a = lower(dtype, *a_batch, n, n)
+        for upper, left, unit, turned in itertools.product((False, True), repeat=4):
+            shape = (n, k) if left else (k, n)
+            b = np.random.RandomState(1).randn(*b_batch, *shape).astype(dtype)
+            out = []
+            for lib in (rl, torch):
+                x, y = lib.from_numpy(a), lib.from_numpy(b)
+                if turned:
+                    x, y = by_columns(x), by_columns(y)
+                out.append(
+                    lib.linalg.solve_triangular(x, y, upper=upper, left=left, unitriangular=unit)
+                )
+            same(*out, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", SIZES)
+def test_cholesky_and_its_systems(size: tuple[int, int], dtype: str) -> None:
+    n, k = size
+    for a_batch, b_batch in BATCHES if n < 10 else BATCHES[:1]:
+        low = np.tril(lower(dtype, *a_batch, n, n))
+        whole = low @ low.swapaxes(-1, -2)
+        b = np.random.RandomState(1).randn(*b_batch, n, k).astype(dtype)
+        for turned in (False, True):
+            out: list[list[Any]] = []
+            for lib in (rl, torch):
+                x, y, w = lib.from_numpy(low), lib.from_numpy(b), lib.from_numpy(whole)
+                if turned:
+                    x, y, w = by_columns(x), by_columns(y), by_columns(w)
+                out.append([lib.cholesky_solve(y, x), lib.cholesky_solve(y, x.mT, upper=True)])
+                out[-1].append(lib.linalg.cholesky(w))
+            for found, wanted in zip(*out):
+                same(found, wanted, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [*SIZES, (64, 3)])
+def test_systems_and_inverses(size: tuple[int, int], dtype: str) -> None:
+    n, k = size
+    for a_batch, b_batch in BATCHES if n < 10 else BATCHES[:1]:
+        a = np.random.RandomState(n).randn(*a_batch, n, n).astype(dtype)
+        a += (2 * np.eye(n)[::-1]).astype(dtype)  # rows change places
+        b = np.random.RandomState(1).randn(*b_batch, n, k).astype(dtype)
+        for turned in (False, True):
+            out: list[list[Any]] = []
+            for lib in (rl, torch):
+                x, y = lib.from_numpy(a.copy()), lib.from_numpy(b.copy())
+                if turned:
+                    x, y = by_columns(x), by_columns(y)
+                x.requires_grad_(), y.requires_grad_()
+                solved, inverse = lib.linalg.solve(x, y), lib.linalg.inv(x)
+                (solved.sum() + inverse.sum()).backward()
+                out.append([solved.detach(), inverse.detach(), x.grad, y.grad])
+            worst = 1e-3 if dtype == "float32" else 1e-9
+            for found, wanted in zip(*out):
+                scale = wanted.abs().max().item()
+                np.testing.assert_allclose(found.numpy(), wanted.numpy(), atol=worst * scale)
+            for found, wanted in list(zip(*out))[:2]:
+                if n > 1 and found.shape[-1] > 1:
+                    assert found.stride()[-2:] == wanted.stride()[-2:]
+
+
+def test_matrices_without_an_inverse() -> None:
+    a = np.stack([np.eye(5), np.ones((5, 5))]).astype("float32")
+    for call in ("inv", "solve"):
+        errors = []
+        for lib in (rl, torch):
+            x = lib.from_numpy(a)
+            with pytest.raises(lib.linalg.LinAlgError) as caught:
+                lib.linalg.inv(x) if call == "inv" else lib.linalg.solve(x, x)
+            errors.append(str(caught.value))
+        assert errors[0] == errors[1]
+
+
+def test_inverses_of_what_has_no_number() -> None:
+    a = np.eye(4, dtype="float32")
+    a[2, 1] = np.nan
+    out = [np.isnan(lib.linalg.inv(lib.from_numpy(a)).numpy()) for lib in (rl, torch)]
+    assert out[0].any() and out[1].any()
+
+
+def test_only_one_triangle_is_read() -> None:
+    a = lower("float32", 20, 20)
+    a[np.triu_indices(20, 1)] = np.nan
+    for lib in (rl, torch):
+        x = lib.from_numpy(a)
+        b = lib.ones(20, 40)
+        assert lib.linalg.solve_triangular(x, b, upper=False).isfinite().all()
+        assert lib.linalg.solve_triangular(x.mT, b[:, :1], upper=True).isfinite().all()
+        assert lib.cholesky_solve(b, x).isfinite().all()
+    whole = np.tril(a) @ np.tril(a).T
+    whole[np.triu_indices(20, 1)] = np.nan
+    assert rl.linalg.cholesky(rl.from_numpy(whole)).isfinite().all()
+
+
+@pytest.mark.parametrize("columns", [1, 9])
+def test_zeros_on_the_diagonal_are_no_error(columns: int) -> None:
+    a = np.diag([1.0, 0.0, 2.0]).astype("float32")
+    a[2, 0] = 3
+    b = np.zeros((3, columns), "float32")
+    b[:2] = [[1.0], [2.0]]
+    out = [
+        lib.linalg.solve_triangular(lib.from_numpy(a), lib.from_numpy(b), upper=False).numpy()
+        for lib in (rl, torch)
+    ]
+    np.testing.assert_array_equal(out[0][:2], out[1][:2])
+    assert np.isnan(rl.cholesky_solve(rl.ones(2, columns), rl.zeros(2, 2)).numpy()).all()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), -1.0, 0.0])
+def test_matrices_without_a_factor(bad: float) -> None:
+    a = np.stack([np.eye(9), np.eye(9)]).astype("float32")
+    a[1, 6, 6] = bad
+    errors = []
+    for lib in (rl, torch):
+        with pytest.raises(lib.linalg.LinAlgError) as caught:
+            lib.linalg.cholesky(lib.from_numpy(a))
+        errors.append(str(caught.value))
+        assert lib.linalg.cholesky_ex(lib.from_numpy(a)).info.tolist() == [0, 7]
+    assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+def test_gradients_of_triangular_systems(left: bool, unit: bool) -> None:
+    for upper, (a_batch, b_batch) in itertools.product((False, True), BATCHES):
+        a = lower("float64", *a_batch, 5, 5)
+        b = np.random.RandomState(2).randn(*b_batch, *((5, 3) if left else (3, 5)))
+        grads = []
+        for lib in (rl, torch):
+            x, y = lib.from_numpy(a).requires_grad_(), lib.from_numpy(b).requires_grad_()
+            out = lib.linalg.solve_triangular(x, y, upper=upper, left=left, unitriangular=unit)
+            assert type(out.grad_fn).__name__ == "LinalgSolveTriangularBackward0"
+            (out * out).sum().backward()
+            grads.append((x.grad.numpy(), y.grad.numpy()))
+        for found, wanted in zip(*grads):
+            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_gradients_of_cholesky_systems(upper: bool) -> None:
+    """The factor's gradient has both triangles, as in PyTorch."""
+    for a_batch, b_batch in BATCHES:
+        a = lower("float64", *a_batch, 5, 5)
+        b = np.random.RandomState(2).randn(*b_batch, 5, 3)
+        grads = []
+        for lib in (rl, torch):
+            x, y = lib.from_numpy(a).requires_grad_(), lib.from_numpy(b).requires_grad_()
+            out = lib.cholesky_solve(y, x, upper=upper)
+            assert type(out.grad_fn).__name__ == "CholeskySolveBackward0"
+            (out * out).sum().backward()
+            grads.append((x.grad.numpy(), y.grad.numpy()))
+        for found, wanted in zip(*grads):
+            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
+
+
+WRONG = {
+    "sizes": ((3, 1), (2, 2)),
+    "not square": ((2, 1), (2, 3)),
+    "batches": ((3, 2, 1), (2, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_shapes(case: str) -> None:
+    b, a = WRONG[case]
+    for call in ("cholesky_solve", "solve_triangular"):
+        errors = []
+        for lib in (rl, torch):
+            with pytest.raises(RuntimeError) as caught:
+                if call == "cholesky_solve":
+                    lib.cholesky_solve(lib.ones(b), lib.ones(a))
+                else:
+                    lib.linalg.solve_triangular(lib.ones(a), lib.ones(b), upper=True)
+            errors.append(str(caught.value).splitlines()[0])
+        if case != "batches":
+            assert errors[0] == errors[1] or call == "solve_triangular"
+
+
+def test_wrong_dtypes() -> None:
+    for a, b in (("float32", "float64"), ("int64", "int64"), ("float16", "float16")):
+        errors = []
+        for lib in (rl, torch):
+            with pytest.raises((RuntimeError, NotImplementedError)) as caught:
+                lib.cholesky_solve(
+                    lib.ones(2, 1, dtype=getattr(lib, b)), lib.ones(2, 2, dtype=getattr(lib, a))
+                )
+            errors.append((type(caught.value), str(caught.value)))
+        assert errors[0] == errors[1]
+
+
+def test_empty_systems() -> None:
+    for lib in (rl, torch):
+        assert lib.linalg.solve_triangular(lib.zeros(0, 0), lib.zeros(0, 3), upper=True).shape == (
+            0,
+            3,
+        )
+        assert lib.cholesky_solve(lib.zeros(2, 0), lib.eye(2)).shape == (2, 0)
+        assert lib.linalg.cholesky(lib.zeros(0, 3, 3)).shape == (0, 3, 3)
