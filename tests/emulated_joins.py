@@ -15,6 +15,7 @@ import numpy as np
 
 import rushlight as rl
 from rushlight.capture.joined import (  # noqa: F401 - make the kernels
+    epilogues,
     group_norm,
     lookup,
     residual,
@@ -62,16 +63,25 @@ def residuals() -> None:
     layer_norm.multiprocessors = lambda: 1  # so that few rows take several turns
     shapes = ((3, 5, 12), 1), ((2, 1100), 1), ((2, 3, 4, 5), 2), ((18, 256), 1), ((1, 9001), 1)
     for shape, dims in shapes:
-        x, other, g = [floats(*shape) for _ in range(3)]
-        w, b = [floats(*shape[-dims:]) for _ in range(2)]
-        how = {"dims": dims, "eps": 1e-5}
-        compare("add_layer_norm", x, other, w, b, **how)
-        compare("add_layer_norm", x, other, None, None, **how)
-        compare("add_rms_norm", x, other, w, **how)
-        _, mean, rstd = run(KERNELS["layer_norm"], np.ndarray, (x, w, b), how)
-        compare("layer_norm_grad_add", g, x, w, mean, rstd, other, **how)
-        rstd = run(KERNELS["rms_norm"], np.ndarray, (x, w), how)[1]
-        compare("rms_norm_grad_add", g, x, w, rstd, other, **how)
+        sums_and_norms(shape, dims)
+    layer_norm._AHEAD = 0  # rows come ahead of their turn, however few
+    for shape, dims in (((3, 5, 12), 1), ((3, 1100), 1), ((70, 256), 1)):
+        sums_and_norms(shape, dims)
+
+
+def sums_and_norms(shape: tuple[int, ...], dims: int) -> None:
+    x, other, g = [floats(*shape) for _ in range(3)]
+    w, b = [floats(*shape[-dims:]) for _ in range(2)]
+    how = {"dims": dims, "eps": 1e-5}
+    compare("add_layer_norm", x, other, w, b, **how)
+    compare("add_layer_norm", x, other, None, None, **how)
+    compare("add_rms_norm", x, other, w, **how)
+    _, mean, rstd = run(KERNELS["layer_norm"], np.ndarray, (x, w, b), how)
+    compare("layer_norm_grad_add", g, x, w, mean, rstd, other, **how)
+    compare("layer_norm_grad", g, x, w, mean, rstd, **how)
+    rstd = run(KERNELS["rms_norm"], np.ndarray, (x, w), how)[1]
+    compare("rms_norm_grad_add", g, x, w, rstd, other, **how)
+    compare("rms_norm_grad", g, x, w, rstd, **how)
 
 
 def halves(*shape: int) -> np.ndarray:
@@ -80,27 +90,47 @@ def halves(*shape: int) -> np.ndarray:
 
 def mixed_norms() -> None:
     """bfloat16 beside float32: what comes in, what goes out, and what is read again."""
+    from rushlight.runtime.cuda.bodies.layers import layer_norm
+
+    for shape, ahead in (((3, 12), 1 << 62), ((2, 13), 1 << 62), ((20, 12), 0)):
+        layer_norm._AHEAD = ahead
+        mixed_norms_of(shape)
+
+
+def mixed_norms_of(shape: tuple[int, ...]) -> None:
     to = rl.bfloat16
-    for shape in ((3, 12), (2, 13)):
-        x, more = floats(*shape), floats(*shape)
-        w, b = [floats(*shape[-1:]) for _ in range(2)]
-        how = {"dims": 1, "eps": 1e-5}
-        for other in (None, more, halves(*shape)):
-            compare("layer_norm_mixed", x, other, w, b, to=to, **how)
-            compare("rms_norm_mixed", x, other, w, to=None, **how)
-        statistics = run(KERNELS["layer_norm"], np.ndarray, (x, w, b), how)[1:]
-        rstd = run(KERNELS["rms_norm"], np.ndarray, (x, w), how)[1]
-        for past in (None, more):
-            for also in (False, True):
-                g = halves(*shape)
-                compare("layer_norm_grad_mixed", g, x, w, *statistics, past, also=also, **how)
-                compare("rms_norm_grad_mixed", g, x, None, rstd, past, also=also, **how)
+    x, more = floats(*shape), floats(*shape)
+    w, b = [floats(*shape[-1:]) for _ in range(2)]
+    how = {"dims": 1, "eps": 1e-5}
+    for other in (None, more, halves(*shape)):
+        compare("layer_norm_mixed", x, other, w, b, to=to, **how)
+        compare("rms_norm_mixed", x, other, w, to=None, **how)
+    statistics = run(KERNELS["layer_norm"], np.ndarray, (x, w, b), how)[1:]
+    rstd = run(KERNELS["rms_norm"], np.ndarray, (x, w), how)[1]
+    for past in (None, more):
+        for also in (False, True):
+            g = halves(*shape)
+            compare("layer_norm_grad_mixed", g, x, w, *statistics, past, also=also, **how)
+            compare("rms_norm_grad_mixed", g, x, None, rstd, past, also=also, **how)
+        compare("layer_norm_grad_summed", g, x, w, *statistics, past, **how)
+        compare("rms_norm_grad_summed", g, x, None, rstd, past, **how)
 
 
 def lookups() -> None:
     table, index = floats(7, 6), random.integers(0, 7, (3, 4))
     for other in (floats(3, 4, 6), floats(4, 6), floats(6), floats(1, 4, 6)):
         compare("embedding_add", table, index, other, padding_idx=-1, scale_by_freq=False)
+
+
+def tied_tables() -> None:
+    """The gradient of a table that is a layer's weight, too: rows of no place, of few and of many."""
+    index = np.concatenate([random.integers(0, 40, (3, 40)), np.full((2, 40), 7)])
+    for width in (8, 5):
+        g = floats(5, 40, width)
+        for base in (floats(300, width), halves(300, width)):
+            for by_count in (False, True):
+                how = {"rows": 300, "padding_idx": 3, "scale_by_freq": by_count}
+                compare("embedding_grad_add", g, index, base, **how)
 
 
 def rotations() -> None:
@@ -125,10 +155,28 @@ def group_norms() -> None:
         compare("group_norm_silu_grad", floats(*shape), x, w, b, mean, rstd, eps=1e-5, shape=shape)
 
 
+def column_sums() -> None:
+    """gelu's gradient with its sums: whole packs or not, several parts, two blocks of columns."""
+    import rushlight.capture.joined.cuda.epilogues  # noqa: F401 - registers it
+
+    for how in ("none", "tanh"):
+        for shape in ((3, 7, 264), (40, 13)):
+            for make in (floats, halves):
+                compare("gelu_grad_sums", make(*shape), make(*shape), approximate=how)
+
+
 def main() -> None:
     emulated_capture.install()
     assert rl.zeros(1).to("cuda")._a.__class__ is cupy.ndarray
-    for check in (residuals, mixed_norms, lookups, rotations, group_norms):
+    for check in (
+        residuals,
+        mixed_norms,
+        lookups,
+        tied_tables,
+        rotations,
+        group_norms,
+        column_sums,
+    ):
         check()
         print(check.__name__)
     print("equal")

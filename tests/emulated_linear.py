@@ -39,12 +39,18 @@ def make(self: Any, what: Any, bias: int, accumulate: bool = False) -> Any:
     plan = lt.Plan()
     plan.a = plan.b = plan.c = plan.alpha = plan.beta = plan.algo = 0
     plan.desc, plan.bias = len(made), bias
+    plan.room = (0, 3000, 3 << 20)[len(made) % 3]
     made.append((what, [bias]))
     return plan
 
 
-def multiply(at: int, desc: int, alpha: int, a: int, la: int, b: int, lb: int, beta: int, c: int, lc: int, out: int, *rest: int) -> int:  # fmt: skip
+def multiply(at: int, desc: int, alpha: int, a: int, la: int, b: int, lb: int, beta: int, c: int, lc: int, out: int, lo: int, algo: int, work: int, room: int, stream: int) -> int:  # fmt: skip
     what, (bias,) = made[desc]
+    assert bool(work) == bool(room)
+    if room:  # it must be the stream's, as large as was ever asked for
+        held = lt.library().workspaces[stream]
+        assert work == held.ptr and held.mem.size >= room
+        ctypes.memset(work, 0xFF, room)
     kind = KINDS[what.char]
     first, second = operand(a, what.a, kind), operand(b, what.b, kind)
     result = first @ second

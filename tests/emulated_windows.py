@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +68,34 @@ def embedded() -> None:
     expected = run(KERNELS["embedding_grad"], np.ndarray, (g, index), how)
     found = overrides("cuda")["embedding_grad"](there, on_gpu(index), **how)
     np.testing.assert_allclose(on_host(found), expected, rtol=1e-5, atol=1e-5)
-    # rows of no place, of one, of more than a block puts in order; a width that no warp fills, one of two warps
+    # rows of no place, of one, of more than a block puts in order; a width that no warp fills, one of two warps, packs
+    module = import_module("rushlight.runtime.cuda.bodies.layers.embedding")
+    few, module._OFTEN = module._LEAST, 0
     for rows, width, places in ((5, 3, 700), (300, 40, 650), (2, 33, 66_000)):
         index = random.integers(0, rows, places) ** 2 // rows
         g = floats(places, width)
-        for by_count in (False, True):
+        for by_count, least in ((False, few), (True, few), (False, 1 << 30), (True, 1 << 30)):
+            module._LEAST = least  # whether small tables lie in shared memory
             how = {"rows": rows, "padding_idx": 1, "scale_by_freq": by_count}
             expected = run(
                 KERNELS["embedding_grad"], np.ndarray, (g.astype(np.float64), index), how
             )
             found = overrides("cuda")["embedding_grad"](on_gpu(g), on_gpu(index), **how)
             np.testing.assert_allclose(on_host(found), expected, rtol=1e-4, atol=1e-3)
+
+
+def short_sums() -> None:
+    """Many results of few terms each; from an odd address, too."""
+    module = import_module("rushlight.runtime.cuda.bodies.reduce")
+    module._MANY = 0
+    for kind, dtype in (("sum", np.float32), ("max", np.int32)):
+        for shape in ((8, 3, 12), (3, 1100), (1, 40), (6, 64)):
+            x = (floats(*shape) * 9).astype(dtype)
+            expected = x.sum(0) if kind == "sum" else x.max(0)
+            for there in (on_gpu(x), on_gpu(np.concatenate([x.reshape(-1)[:1], x.reshape(-1)]))):
+                there = there if there.ndim > 1 else there[1:].reshape(shape)
+                found = module.reduce(kind, there, (0,), False)
+                np.testing.assert_allclose(on_host(found), expected, rtol=1e-5, atol=1e-5)
 
 
 def cast() -> None:
@@ -102,4 +120,5 @@ unwindowed()
 cast()
 side_by_side()
 embedded()
+short_sums()
 print("equal")

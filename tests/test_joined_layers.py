@@ -12,6 +12,7 @@ from rushlight.capture.joined import group_norm, lookup, residual, rotary  # noq
 from rushlight.capture.joined.parts import PARTS, agrees
 from rushlight.capture.passes import optimise
 from rushlight.operators.layers.group_norm import in_parts
+from rushlight.runtime.cuda import joins as cuda_joins
 from test_capture_passes import check, compute, for_gpu, names, record
 
 
@@ -292,6 +293,56 @@ def test_layers_of_three_dims_join_relu_and_their_bias_sums():
     x = torch.randn(32, 64, 256)
     program = for_gpu(optimise, record(fn, x))
     assert {"linear_relu", "linear_grads"} <= set(names(program)), names(program)
+
+
+@pytest.mark.parametrize("how", ["none", "tanh"])
+def test_a_bias_in_front_of_gelu_is_added_up_with_its_gradient(how, monkeypatch):
+    monkeypatch.setattr(cuda_joins, "_LARGE_ROWS", 0)
+    w, b, v = weights((64, 32), (64,), (32, 64))
+
+    def fn(x):
+        y = F.linear(F.gelu(F.linear(x, w, b), approximate=how), v)
+        return grads(y, [w, b, v])
+
+    x = torch.randn(16, 64, 32)
+    program = for_gpu(optimise, record(fn, x))
+    found = names(program)
+    assert "gelu_grad_sums" in found and "gelu_grad" not in found, found
+    assert "linear_grads" not in found, found
+    check(fn, program, torch.randn(16, 64, 32), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_gradients_of_a_table_that_is_a_layer_too_are_one(dtype):
+    (w,) = weights((300, 32))
+
+    def fn(x, tokens):
+        h = F.embedding(tokens, w) + x
+        y = F.linear(h.to(dtype), w.to(dtype))
+        return grads(y.float(), [w])
+
+    x, tokens = torch.randn(16, 32), torch.randint(0, 300, (16,))
+    program = for_gpu(optimise, record(fn, x, tokens))
+    assert "embedding_grad_add" in names(program), names(program)
+    assert "embedding_grad" not in names(program) and "add" not in names(program), names(program)
+    check(fn, program, torch.randn(16, 32), torch.randint(0, 300, (16,)), rtol=1e-4)
+
+
+def test_a_bias_in_front_of_a_residual_norm_is_added_up_with_its_gradient(monkeypatch):
+    monkeypatch.setattr(cuda_joins, "_LARGE_ROWS", 0)
+    monkeypatch.setattr(cuda_joins, "_MANY_ROWS", 0)
+    w, b, g, v, c = weights((32, 32), (32,), (32,), (32, 32), (32,))
+
+    def fn(x):
+        with torch.autocast("cpu", torch.float16):
+            r = x + F.linear(x, w, b)
+            y = r + F.linear(F.layer_norm(r, (32,), g, g), v, c)
+        return grads(y, [w, b, g, v, c])
+
+    x = torch.randn(16, 64, 32)
+    program = for_gpu(optimise, record(fn, x))
+    assert "layer_norm_grad_summed" in names(program), names(program)
+    check(fn, program, torch.randn(16, 64, 32), rtol=0.2)
 
 
 def test_gelu_fuses_with_its_neighbours():

@@ -295,3 +295,50 @@ def test_the_environment_asks_for_threads(ours, openmp, threads):
 def test_a_wrong_number_of_threads_is_told(wrong):
     with pytest.raises(ValueError, match="RUSHLIGHT_NUM_THREADS=.*whole number"):
         config._threads(wrong, "2")
+
+
+@pytest.mark.skipif(not rl.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize(
+    "name", ["mul", "add", "sum", "softmax", "cat", "index", "mm", "linear", "where", "layer_norm"]
+)
+def test_the_first_op_of_a_thread_on_cuda(name: str) -> None:
+    """A thread has no CUDA context before its first call of the library, and memory from the pool is no such call."""
+    x, w = rl.randn(8, 8, device="cuda"), rl.randn(8, 8, device="cuda")
+    at = rl.tensor([1, 3], device="cuda")
+    ops = {
+        "mul": lambda: x * 2, "add": lambda: x + w, "sum": lambda: x.sum(0), "softmax": lambda: x.softmax(1),
+        "cat": lambda: rl.cat([x, w]), "index": lambda: x[at], "mm": lambda: x @ w,
+        "linear": lambda: rl.nn.functional.linear(x, w), "where": lambda: rl.where(x > 0, x, w),
+        "layer_norm": lambda: rl.nn.functional.layer_norm(x, (8,)),
+    }  # fmt: skip
+    op = ops[name]
+    want, found = [op(), op()][0].tolist(), []
+    for _ in range(3):
+        thread = threading.Thread(target=lambda: found.append(op()))
+        thread.start()
+        thread.join()
+    assert [t.tolist() for t in found] == [want] * 3
+
+
+def test_a_launch_that_finds_no_context_is_made_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cupy")
+    from types import SimpleNamespace
+
+    from rushlight.runtime.cuda.code import launch
+
+    calls: list[str] = []
+
+    class Refused(RuntimeError):
+        status = 201
+
+    def start(*given: object) -> None:
+        calls.append("launch")
+        if calls.count("launch") == 1:
+            raise Refused
+
+    fake = SimpleNamespace(launchKernel=start, CUDADriverError=Refused)
+    monkeypatch.setattr(launch, "driver", fake)
+    monkeypatch.setattr(launch.runtime, "memGetInfo", lambda: calls.append("bind"), raising=False)
+    of = SimpleNamespace(function=0, pack=lambda *a: None, free=[], room=lambda: (None, 0))
+    launch._quick(of, None)(1, 256, 5)
+    assert calls == ["launch", "bind", "launch"]

@@ -152,6 +152,7 @@ FAMILIES = {
     "rotary": [{}],
     "ctc": [{"PER": 1}, {"PER": 4}],
     "resample": [{"IX": "int", "VW": 2, "UNIT": "bytes_16"}, {"IX": "i64", "VW": 1, "UNIT": "u8"}],
+    "embedding": [{"LABEL": "i64", "VW": 2}],
     "embedding_add": [{"LABEL": "i64"}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
     "foreach": [{"MAXT": 16, "ORDER": order} for order in (0, 1, 2)],

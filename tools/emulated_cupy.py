@@ -279,12 +279,23 @@ def _multiply(desc: int, a: int, b: int, out: int, bias: int) -> None:
         to[...] = found + to if accumulate else found
 
 
-def _matmul(at: int, desc: int, alpha: int, a: int, la: int, b: int, lb: int, beta: int, c: int, lc: int, out: int, *rest: int) -> int:  # fmt: skip
+ROOM = 3000  # bytes that every second product works in
+
+
+def _matmul(at: int, desc: int, alpha: int, a: int, la: int, b: int, lb: int, beta: int, c: int, lc: int, out: int, lo: int, algo: int, work: int, room: int, stream: int) -> int:  # fmt: skip
     bias = made[desc][1][0]
-    if emulated_graphs.capture.work is None:
+
+    def go() -> None:
+        if room:
+            ctypes.memset(work, 0xFF, room)  # whose memory this is sees it
         _multiply(desc, a, b, out, bias)
+        if room:
+            ctypes.memset(work, 0xFE, room)
+
+    if emulated_graphs.capture.work is None:
+        go()
     else:
-        emulated_graphs.capture.add(lambda: _multiply(desc, a, b, out, bias))
+        emulated_graphs.capture.add(go)
     return 0
 
 
@@ -306,7 +317,7 @@ def _products() -> None:
             raise RuntimeError(f"{what.epilogue} behind a product is not emulated")
         plan = lt.Plan()
         plan.a = plan.b = plan.c = plan.alpha = plan.beta = plan.algo = 0
-        plan.desc, plan.bias = len(made), bias
+        plan.desc, plan.bias, plan.room = len(made), bias, len(made) % 2 * ROOM
         made.append((what, [bias], accumulate))
         return plan
 

@@ -83,7 +83,7 @@ ASSEMBLY = [
     (r'asm\("cvt[^;]*;"[^;]*;', ";"),
     (
         r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];",
-        r"static __align__(128) \1 \2[1 << 17];",
+        r"static __align__(128) \1 \2[1 << 18];",
     ),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...runtime.door import KERNELS, Kernel
+from .parts import Part, join
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -41,6 +42,11 @@ def _cross_entropy_step(
     return loss, KERNELS["cross_entropy_grad"].generic(xp, gy, x, stats, target, **attrs)
 
 
+def _gelu_grad_sums(part: Part, gy: Array, x: Array, **how: Any) -> tuple:
+    g = part("gelu_grad", gy, x, **how)
+    return g, part("sum", g, dim=tuple(range(g.ndim - 1)), keepdim=False)
+
+
 LINEAR_RELU = Kernel("linear_relu", _linear_relu)
 LINEAR_GELU = Kernel("linear_gelu", _linear_gelu)  # by tanh, as libraries compute it
 LINEAR_GRADS = KERNELS.get("linear_grads") or Kernel("linear_grads", _linear_grads)
@@ -48,6 +54,7 @@ MM_MASKED = Kernel(
     "mm_masked", _mm_masked
 )  # g w where y, the relu in front of the layer, is positive
 LINEAR_BACKWARD = Kernel("linear_backward", _linear_backward)  # of the input, the weight, the bias
+GELU_GRAD_SUMS = join("gelu_grad_sums", _gelu_grad_sums)  # and the gradient of the bias in front
 CROSS_ENTROPY_STEP = Kernel("cross_entropy_step", _cross_entropy_step)  # loss and gradient
 
 JOINED = frozenset(

@@ -102,6 +102,8 @@ def text_of(
                 else f"const T {name} = {number(value)};"
             )
             bound.append(made)
+        if kept and "NARROW" in e.text["f"]:
+            bound.append(f"constexpr bool NARROW = sizeof({kept[at]}) == 2;")
         value = f"[&] {{ {' '.join(bound)} return {e.text['f']}; }}()"
         stored = f"stored_as(To<{kept[at]}>(), {value}, one)" if kept else value
         lines.append(f"const auto t{at} = {stored};")

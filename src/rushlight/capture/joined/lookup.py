@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import from_np
 from ...runtime.door import KERNELS
-from .parts import join
+from .parts import Part, join
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -37,3 +38,13 @@ EMBEDDING_ADD = join(
     ),
     body=_body,
 )
+
+
+def _grad_add(part: Part, gy: Array, indices: Array, base: Array, **how: Any) -> Any:
+    if base.dtype != gy.dtype:
+        base = part("cast", base, to=from_np(gy.dtype), source=from_np(base.dtype))
+    return part("add", base, part("embedding_grad", gy, indices, **how))
+
+
+# The gradient of a table that is used twice: (gy, indices, the other gradient, which may be one of halves).
+EMBEDDING_GRAD_ADD = join("embedding_grad_add", _grad_add)

@@ -50,6 +50,12 @@ def _backward(norm: str, part: Part, *arrays: Any, also: bool = False, **attrs: 
     return (gx, *grads, _cast(part, gx, g.dtype)) if also else (gx, *grads)
 
 
+def _summed(norm: str, part: Part, *arrays: Any, **attrs: Any) -> tuple:
+    """The same with `also`, and behind that its sums over all dims but the last."""
+    made = _backward(norm, part, *arrays, also=True, **attrs)
+    return (*made, part("sum", made[-1], dim=tuple(range(made[-1].ndim - 1)), keepdim=False))
+
+
 def _fit(norm: str, part: Part, arrays: list, attrs: dict) -> list:
     """Statistics are made anew, to fit the numbers of x."""
     g, x, weight = arrays[:3]
@@ -62,9 +68,9 @@ def _norms(name: str) -> dict[str, Any]:
     return {n: join(name.format(n), partial(_forward, n)) for n in ("layer_norm", "rms_norm")}
 
 
-def _grads(name: str) -> dict[str, Any]:
+def _grads(name: str, by: Any = _backward) -> dict[str, Any]:
     kinds = ("layer_norm", "rms_norm")
-    return {n: join(name.format(n), partial(_backward, n), partial(_fit, n)) for n in kinds}
+    return {n: join(name.format(n), partial(by, n), partial(_fit, n)) for n in kinds}
 
 
 # (x, other, weight, bias) -> result, statistics, x + other; the root-mean-square norm has neither bias nor mean.
@@ -74,3 +80,4 @@ MIXED_NORMS = _norms("{}_mixed")
 # (g, x, weight, statistics, another gradient of x) -> gradients of x and of the weight and bias.
 NORM_GRADS_ADD = {f"{norm}_grad": made for norm, made in _grads("{}_grad_add").items()}
 MIXED_GRADS = _grads("{}_grad_mixed")  # of a g that may have another dtype
+SUMMED_GRADS = _grads("{}_grad_summed", _summed)  # in halves, too, with the sums of these

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import cupy
@@ -11,6 +13,7 @@ from cupy.cuda import runtime
 from ...core.memory import copy_as_it_lies
 from ...runtime.cuda.library.measuring import measured_choices
 from ...runtime.cuda.memory import pool
+from ...runtime.cuda.memory.lost import explaining
 from ...runtime.cuda.memory.repeated_copies import MOST, copies_between, copies_into, copies_of
 from ...runtime.cuda.memory.reserved import back
 from ...runtime.cuda.memory.streams import current
@@ -42,6 +45,8 @@ class CudaReplay:
         seeds: list[int],
         measured: bool = True,
         early: bool = False,
+        ahead: int = 0,
+        save: Callable[[CudaReplay], None] | None = None,
     ) -> None:
         self.program = program
         self.memory: dict[int, Any] = {}
@@ -62,23 +67,42 @@ class CudaReplay:
         ]
         with measured_choices(measured):
             try_kernels(program)
-            self._capture(exclusive, early)
+            self._capture(exclusive, early, ahead, save)
         pool.give_back()
 
-    def _capture(self, exclusive: set[int], early: bool) -> None:
+    def _capture(
+        self,
+        exclusive: set[int],
+        early: bool,
+        ahead: int,
+        save: Callable[[CudaReplay], None] | None,
+    ) -> None:
         """Make the graphs, and the memory that they work in."""
         program = self.program
         keep = {s.number for s in program.results}
-        cut = program.hand_over
-        if cut is None:
-            graphs = [Graph(self, program.instructions, keep, early)]
+        code, cut = program.instructions, program.hand_over
+        if cut is not None or ahead:
+            halves = (
+                (code[:cut], code[cut + 1 :]) if cut is not None else (code[:ahead], code[ahead:])
+            )
+            later = {s.number for ins in halves[1] for s in ins.reads}
+            # A backward pass may come twice; what was begun ahead is over with the rest of it.
+            last = keep if ahead else keep | later
+            graphs = [
+                Graph(self, halves[0], keep | later, early),
+                Graph(self, halves[1], last, early),
+            ]
         else:
-            later = {s.number for ins in program.instructions[cut + 1 :] for s in ins.reads}
-            halves = program.instructions[:cut], program.instructions[cut + 1 :]
-            graphs = [Graph(self, half, keep | later) for half in halves]
+            graphs = [Graph(self, code, keep, early)]
         self.first, self.second = graphs[0], graphs[-1]
+        if save is not None and ahead:
+            save(self)  # its kernels are made before anything is captured
+            self.first.at_once = partial(save, self)
+        self.parts = graphs if ahead else graphs[:1]  # what `run` launches
+        self.begun = 0  # how many of them are launched already
         self.results = program.results
         self.arena = capture(graphs, self.env, exclusive)
+        self.first.at_once = None  # it is part of the graph now, and would keep this alive
         self.arena_bytes = self.arena.bytes
 
     # -- memory ---------------------------------------------------------------------------------
@@ -135,9 +159,23 @@ class CudaReplay:
             return
         self.execute(ins)
 
+    def begin(self) -> None:
+        """Launch the first part, whose arguments are filled; `run` launches the rest."""
+        self._go(self.parts[0])
+        self.begun = 1
+
     def run(self) -> tuple:
-        self._go(self.first)
+        begun, self.begun = self.begun, 0
+        if not begun:
+            self._go(self.parts[0])
+        for graph in self.parts[1:]:
+            graph.launch()
         return self._found(self.results)
+
+    def wait(self) -> None:
+        """Until the GPU has done all that it was given."""
+        with explaining():
+            runtime.streamSynchronize(current.ptr)
 
     def forward(self) -> tuple[tuple, tuple]:
         self._go(self.first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,8 @@ class Graph:
     def __init__(
         self, low: CudaReplay, instructions: list[Instruction], keep: set[int], early: bool = False
     ) -> None:
-        self.low = low
+        self._low = weakref.ref(low)  # which owns this graph: memory goes when the last user does
+        self.at_once: Callable[[], None] | None = None  # what each launch does first
         self.early: dict[int, Early] = {}  # values that are sent ahead, by their slots' numbers
         self.phases = Phases(low.program, instructions)
         self._prepare_moves()
@@ -54,6 +56,13 @@ class Graph:
             later = {s.storage.number for i in self.phases.after for s in (*i.outputs, *i.writes)}
             results = [s for s in low.program.results if s.storage.number not in later]
             self.known_at = _known_at(self.code, results)
+
+    @property
+    def low(self) -> CudaReplay:
+        """The lowered program that this is a part of."""
+        found = self._low()
+        assert found is not None
+        return found
 
     def _prepare_moves(self) -> None:
         """Device memory that host arguments are copied into before each launch."""
@@ -115,6 +124,8 @@ class Graph:
         """Run the instructions while their streams are captured."""
         low, streams, branches = self.low, self.turn.streams, self.branches
         self.early.clear()
+        if self.at_once is not None:
+            self.at_once()
         for at, ins in enumerate(self.code):
             if at in branches.waits:
                 _come_together(streams)

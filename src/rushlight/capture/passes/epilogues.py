@@ -7,8 +7,9 @@ from typing import Any
 from ...runtime.door import KERNELS
 from ..joined import epilogues as made
 from ..joined.conv_relu import CONV_RELU
+from ..joined.residual import SUMMED_GRADS
 from ..program.instructions import Instruction
-from ..program.match import Found, Joining, Rule, chain, first, joined, reader, rule
+from ..program.match import Found, Joining, Rule, alike, chain, first, joined, reader, rule
 
 
 def sums_channels(ins: Instruction) -> bool:
@@ -51,6 +52,44 @@ def _backward(m: Found) -> Any:
 
 
 @rule(
+    made.GELU_GRAD_SUMS, KERNELS["mm_tn"],
+    slope=first("gelu_grad"),
+    grads=reader("linear_grads", of="slope", at=0, whole_views=True),
+)  # fmt: skip
+def _gelu_sums(m: Found) -> Any:
+    """The gradient of a bias in front of gelu is added up where its terms are made."""
+    (gy, x), (g,), (weight, bias) = m.slope.inputs, m.slope.outputs, m.grads.outputs
+    rows = m.grads.inputs[0]
+    if not alike(gy, x, g) or rows.shape != (g.size // g.shape[-1], g.shape[-1]):
+        return None
+    slope = joined(made.GELU_GRAD_SUMS, (gy, x), m.slope.attrs, (g, bias))
+    return {"slope": slope, "grads": joined(KERNELS["mm_tn"], m.grads.inputs, {}, (weight,))}
+
+
+def _norm_sums(norm: str, at: int) -> Rule:
+    """The same of a layer whose result goes into a residual sum in front of a norm."""
+    kernel = SUMMED_GRADS[norm]
+
+    @rule(
+        kernel, KERNELS["mm_tn"],
+        back=first(f"{norm}_grad_mixed"),
+        grads=reader("linear_grads", of=f"back.{at}", at=0, whole_views=True),
+    )  # fmt: skip
+    def sums(m: Found) -> Any:
+        *outs, g = m.back.outputs
+        (weight, bias), rows = m.grads.outputs, m.grads.inputs[0]
+        how = {k: v for k, v in m.back.attrs.items() if k != "also"}
+        if len(outs) != at or not m.back.attrs["also"] or how["dims"] != 1:
+            return None
+        if not g.dense or rows.shape != (g.size // g.shape[-1], g.shape[-1]):
+            return None
+        back = joined(kernel, m.back.inputs, how, (*outs, g, bias))
+        return {"back": back, "grads": joined(KERNELS["mm_tn"], m.grads.inputs, {}, (weight,))}
+
+    return sums
+
+
+@rule(
     made.CROSS_ENTROPY_STEP,
     loss=first("cross_entropy_fused"),
     slope=reader("cross_entropy_grad", of="loss.1", at=2),
@@ -76,5 +115,8 @@ join_epilogues = Joining(
     _relu_grad,
     _with_bias(made.LINEAR_GRADS, "mm_tn"),
     _backward,
+    _gelu_sums,
+    _norm_sums("layer_norm", 3),
+    _norm_sums("rms_norm", 2),
     _loss,
 )

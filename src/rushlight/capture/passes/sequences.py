@@ -6,10 +6,10 @@ from typing import Any
 
 from ...runtime.door import KERNELS
 from ..joined.attention import ATTENTION_GRAD_CAT, MASKED_GRAD_CAT
-from ..joined.lookup import EMBEDDING_ADD
+from ..joined.lookup import EMBEDDING_ADD, EMBEDDING_GRAD_ADD
 from ..joined.rotary import ROTARY
 from ..program.instructions import Instruction
-from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule
+from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule, same
 from ..program.slots import Slot
 
 _LOSS, _SLOPE = KERNELS["cross_entropy_fused"], KERNELS["cross_entropy_grad"]
@@ -27,6 +27,27 @@ def _lookup(m: Found) -> Any:
     if rows.shape[len(rows.shape) - len(shape) :] != shape:
         return None
     return joined(EMBEDDING_ADD, (*m.lookup.inputs, more), m.lookup.attrs, (out,))
+
+
+@rule(
+    EMBEDDING_GRAD_ADD,
+    back=first("embedding_grad"),
+    add=reader("add", of="back"),
+    cast=maker("cast", of="add<*", optional=True),
+)
+def _tied(m: Found) -> Any:
+    """A table that is also a layer's weight: the gradients of few rows are added while the others' are cast."""
+    own, out = m.back.outputs[0], m.add.outputs[0]
+    base = other(m.add, own)
+    if base is None or same(base, own) or not alike(own, base, out):
+        return None
+    if m.cast is not None:
+        if not same(m.cast.outputs[0], base):
+            return None
+        base = m.cast.inputs[0]
+        if base.dtype.itemsize != 2 or base.dtype.kind not in "fV" or own.dtype.name != "float32":
+            return None
+    return joined(EMBEDDING_GRAD_ADD, (*m.back.inputs, base), m.back.attrs, (out,))
 
 
 @rule(ATTENTION_GRAD_CAT, cat=first("cat"), back=maker("attention_grad", of="cat<0"))
@@ -86,7 +107,7 @@ def _entropy(m: Found) -> Any:
     return [{"loss": loss, "slope": grad}, {"loss": loss, "back": grad}]
 
 
-join_lookups = Joining(_lookup)
+join_lookups = Joining(_lookup, _tied)
 join_attention_grads = Joining(_beside, _masked_beside)
 drop_entropy_casts = Joining(_entropy)
 

@@ -255,13 +255,13 @@ def _repeat(call: Call) -> Any:
 
 
 @rule("view_as_complex", "view_as_real", "one_hot", "linalg_cholesky", "linalg_inv", "linalg_det", "linalg_slogdet",
-      "linalg_qr", "linalg_eigh", "linalg_eig", "linalg_svd", "linalg_lu_factor", "linalg_matrix_exp", "linalg_pinv")  # fmt: skip
+      "linalg_qr", "linalg_eigh", "linalg_eig", "linalg_svd", "linalg_svdvals", "linalg_lu_factor", "linalg_matrix_exp", "linalg_pinv")  # fmt: skip
 def _as_it_is(call: Call) -> Any:
     """Kernels that count dims from the last, and let the others be."""
     return call.run(*call.held)
 
 
-@rule("linalg_solve")
+@rule("linalg_solve", "linalg_solve_triangular", "linalg_cholesky_solve")
 def _solve(call: Call) -> Any:
     return call.run(*call.aligned()) if min(a.ndim for a in call.arrays) > 1 else NotImplemented
 

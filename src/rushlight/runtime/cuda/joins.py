@@ -96,6 +96,21 @@ declare(
 )  # fmt: skip
 declare("cuda", "linear_backward", fits=_backward_fits)
 
+
+def _are_many_rows(g: Shaped) -> bool:
+    """So many that the library does not add them up on its way, and of whole packs."""
+    many = g.nbytes >= _LARGE_ROWS and g.size // g.shape[-1] >= _MANY_ROWS
+    return many and g.shape[-1] % 8 == 0
+
+
+def _sums_fit(made: InstructionLike) -> bool:
+    return _are_many_rows(made.inputs[0]) and _one_type(made) and _all_dense(made)
+
+
+_LARGE_ROWS, _MANY_ROWS = 1 << 22, 1024
+declare("cuda", "gelu_grad_sums", fits=_sums_fit)
+declare("cuda", "mm_tn")  # what is left of a layer's gradients
+
 # -- losses and heads -----------------------------------------------------------------------------
 
 _MOST_CLASSES, _MOST_ROWS = 2047, 8192  # of the kernel that gives loss and gradient at once
@@ -276,6 +291,13 @@ declare(
 )  # fmt: skip
 
 
+def _summed_fits(made: InstructionLike) -> bool:
+    return _mixed_fits(made) and _are_many_rows(made.inputs[0])
+
+
+declare("cuda", "layer_norm_grad_summed", "rms_norm_grad_summed", fits=_summed_fits)
+
+
 def _grads_lie_beside(made: InstructionLike) -> bool:
     """Self-attention whose kernel writes every head's rows at multiples of 16 bytes."""
     _, q, k, v = made.inputs[:4]
@@ -295,6 +317,10 @@ declare("cuda", "masked_attention_grad_cat", fits=_grads_lie_beside, pays=saves)
 declare(
     "cuda", "embedding_add", pays=saves,
     fits=lambda made: made.inputs[1].dtype.name in ("int64", "int32") and made.inputs[2].dense,
+)  # fmt: skip
+declare(
+    "cuda", "embedding_grad_add", pays=saves,
+    fits=lambda made: made.inputs[1].dtype.name in ("int64", "int32") and made.inputs[2].dense and made.outputs[0].dense,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....runtime.cuda.bodies import products as blas
+from ....runtime.cuda.bodies.column_sums import with_sums
 from ....runtime.cuda.bodies.layers import cross_entropy
 from ....runtime.cuda.small import dense
 from ....runtime.door import kernel_for
@@ -23,6 +24,12 @@ def linear_relu(x: DeviceArray, w: DeviceArray, b: DeviceArray | None) -> Any:
 def linear_gelu(x: DeviceArray, w: DeviceArray, b: DeviceArray | None) -> Any:
     """gelu(x @ w.T + b) by tanh."""
     return blas.linear(x, w, b, activation="gelu")
+
+
+@kernel_for("cuda", "gelu_grad_sums")
+def gelu_grad_sums(gy: DeviceArray, x: DeviceArray, *, approximate: str) -> Any:
+    """The gradient of gelu, and its sums over all rows."""
+    return with_sums(f"gelu_grad:{approximate}", (gy, x))
 
 
 @kernel_for("cuda", "mm_masked")

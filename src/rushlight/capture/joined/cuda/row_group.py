@@ -9,7 +9,7 @@ import cupy
 from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from ....runtime.cuda.code.compile import kernel
-from ....runtime.cuda.code.generate import PRELUDE, TYPES
+from ....runtime.cuda.code.generate import PRELUDE, TYPES, narrow_line
 from ....runtime.cuda.joins import expression_of, row_team
 from ....runtime.door import kernel_for
 from ..fused import Step, literal
@@ -81,14 +81,14 @@ def _operand(kind: str, value: Any, kinds: str, made: str) -> str:
     return f"v{value}[e]" if made[value] == FULL else f"v{value}"
 
 
-def _expression(step: Step, operands: list[str]) -> str:
-    """One pointwise step as text; a square needs no power."""
+def _expression(step: Step, operands: list[str], dtype: str) -> str:
+    """One pointwise step as text, whose result has dtype `dtype`; a square needs no power."""
     attrs = dict(step.attrs)
     if step.kernel == "pow" and step.operands[1] == ("number", 2):
         return f"[&] {{ const auto x = {operands[0]}; return x * x; }}()"
     e = expression_of(step.kernel, attrs)
     assert e is not None
-    bound = []
+    bound = [narrow_line(dtype)] if "NARROW" in e.text["f"] else []
     for name, text in zip(e.inputs, operands):
         bound.append(f"const auto {name} = {text};")
     for attr in e.attrs:
@@ -199,7 +199,7 @@ def source(shape: Shape, inputs: tuple[tuple[str, str], ...], attrs: dict[str, A
         if step.kernel in WHOLE_ROWS:
             lines += _whole_row(number, step, operands, dtype)
             continue
-        text = _rounded(_expression(step, operands), dtype)
+        text = _rounded(_expression(step, operands, dtype), dtype)
         if kind == FULL:
             lines.append(f"    {_type(dtype)} v{number}[HELD];")
             lines.append(f"    EACH v{number}[e] = {text};")

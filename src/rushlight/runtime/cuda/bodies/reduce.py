@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ndarray = cupy.ndarray
 _SPLIT_FROM = 8192  # terms per result above which a few results are computed in parts
+_MANY = 1 << 15  # results from which on each thread takes some, where their terms are few
 _WANTED = 1024  # blocks that keep a large GPU busy
 _ROWS = ("P", "P", "P", "P")
 
@@ -96,10 +97,14 @@ def _choose(
     lanes = 32 if terms <= 512 else 256
     block = (32, 8, 1) if by_columns else (lanes, 256 // lanes, 1)
     vector = 16 // TYPES[name][2]
-    packed = (
-        by_columns and vector > 1 and kept == [(outs, 1)] and len(gone) == 1 and outs >= 16 * vector
-        and terms >= 64 and outs % vector == 0 and gone[0][1] % vector == 0
+    whole = (
+        by_columns and vector > 1 and kept == [(outs, 1)] and len(gone) == 1
+        and outs % vector == 0 and gone[0][1] % vector == 0
     )  # fmt: skip
+    packed = whole and terms >= 64 and outs >= 16 * vector
+    if whole and 0 < terms < 64 and outs >= _MANY:
+        _choose_short(r, kind, name, out, text, formats, terms, (outs, 1, *gone[0]))
+        return
     results_of_a_block = 256 // lanes if not by_columns else 32 * vector if packed else 32
     blocks = -(-outs // results_of_a_block)
     parts = 1
@@ -138,6 +143,25 @@ def _choose(
         grid, block = ((-(-outs // 32), 1, 1), block) if by_columns else ((outs, 1, 1), (256, 1, 1))
         r.join = joined.fixed(grid, block, 0, 3, outs, parts, terms)
         r.parts = parts * outs * size_of(kind, name)
+
+
+def _choose_short(
+    r: _Recipe, kind: str, name: str, out: str, text: str, formats: tuple, terms: int, geometry: tuple
+) -> None:  # fmt: skip
+    """Many results of few terms each, next to each other: a thread takes as many as it reads at once."""
+    outs, vector = r.outs, 16 // TYPES[name][2]
+    rest = (outs, terms, terms, terms, *geometry)
+    grid, block = (-(-outs // (256 * vector)), 1, 1), (256, 1, 1)
+    launch = kernel(text, "short_columns", formats)
+    r.aligned, r.join, r.parts = True, None, 0
+    r.go = launch.fixed(grid, block, 0, 4, *rest)
+    r.plain = lambda: kernel(text, "columns", formats).fixed(
+        (-(-outs // 32), 1, 1), (32, 8, 1), 0, 4, *rest
+    )
+    if kind not in ("argmax", "argmin"):
+        for keepdim, shape in ((False, r.squeezed), (True, r.shape)):
+            results = (Result(1, shape, by_name(out).np),)
+            r.quick[keepdim] = launch.prepared(grid, block, 0, 4, results, *rest, aligned=(0,))
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...]:

@@ -210,12 +210,12 @@ _ACTIVATIONS = {
               f="x > T(0) ? x * scale : expm1(x * inner) * (alpha * scale)"),
     "elu_grad": _E("gy x", "alpha scale inner",
                    f="gy * (x > T(0) ? scale : exp(x * inner) * (inner * alpha * scale))"),
-    "gelu:none": _E("x", f="x * cdf(x)"),
-    "gelu:tanh": _E("x", f="T(0.5) * x * (T(1) + tanh(gelu_inner(x)))"),
-    "gelu_grad:none": _E("gy x", f="gy * (cdf(x) + x * T(0.39894228040143267794) * "
+    "gelu:none": _E("x", f="x * (NARROW ? near_cdf(x) : cdf(x))"),
+    "gelu:tanh": _E("x", f="NARROW ? x * near_tanh_cdf(x) : T(0.5) * x * (T(1) + tanh(gelu_inner(x)))"),
+    "gelu_grad:none": _E("gy x", f="gy * (NARROW ? near_gelu_slope(x) : cdf(x) + x * T(0.39894228040143267794) * "
                          "exp(T(-0.5) * x * x))"),
-    "gelu_grad:tanh": _E("gy x", f="gy * (T(0.5) * (T(1) + tanh(gelu_inner(x))) + T(0.5) * x * "
-                         "(T(1) - tanh(gelu_inner(x)) * tanh(gelu_inner(x))) * "
+    "gelu_grad:tanh": _E("gy x", f="gy * (NARROW ? near_tanh_slope(x) : T(0.5) * (T(1) + tanh(gelu_inner(x))) + "
+                         "T(0.5) * x * (T(1) - tanh(gelu_inner(x)) * tanh(gelu_inner(x))) * "
                          "gelu_inner_slope(x))"),
     "silu": _E("x", f="x * sigmoid(x)"),
     "silu_grad": _E("gy x", f="gy * (sigmoid(x) * (T(1) + x * (T(1) - sigmoid(x))))"),

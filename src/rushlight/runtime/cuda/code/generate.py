@@ -43,6 +43,11 @@ def stored(name: str | Expression, main: str) -> str | None:
     return main
 
 
+def narrow_line(stored: str) -> str:
+    """NARROW, by which an expression knows that its result is stored in half precision."""
+    return f"constexpr bool NARROW = {str(stored in ('float16', 'bfloat16')).lower()};"
+
+
 def number_type(main: str) -> tuple[str, str]:
     """The C parameters that carry a Python number, and their struct format."""
     kind = TYPES[main][1]
@@ -59,6 +64,7 @@ def compute(name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ..
     main = dtypes[e.main]
     text = e.text[TYPES[main][1]]
     lines = [f"typedef Wide<{TYPES[main][0]}>::type T;", "typedef Real<T>::type R;"]
+    lines.append(f"static {narrow_line(main)}")
     params = []
     for given, d, way in zip(e.inputs, dtypes, ways):
         wide = "T" if way == NUMBER else f"Wide<{TYPES[d][0]}>::type"
@@ -161,6 +167,56 @@ def flat_source(
         "    }",
         "    for (I i = whole * V + at; i < n; i += step)",
         f"        out[i] = narrow(To<{kind}>(), f({', '.join(single)}));",
+        "}",
+    ]
+    return "\n".join(body)
+
+
+def summed_source(
+    name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...], vector: int
+) -> str:
+    """Rows of n numbers, `vector` of them at a time, and the sums of the result over parts of the rows, as it is stored.
+
+    A block has 32 packs of columns, and 8 warps that take rows in turn. Sums are in an order that the grid decides.
+    """
+    kind = TYPES[dtypes[0]][0]
+    arrays = range(len(dtypes))
+    params = ", ".join(f"const {kind}* __restrict__ p{i}" for i in arrays)
+    loads = [f"        auto v{i} = *(const Pack<{kind}, V>*)(p{i} + at);" for i in arrays]
+    picked = ", ".join(f"widen(v{i}.v[j])" for i in arrays)
+    body = [
+        PRELUDE,
+        compute(name, dtypes, ways),
+        f"static const int V = {vector};",
+        f'extern "C" __global__ void __launch_bounds__(256) k(T* __restrict__ parts, {kind}* __restrict__ out, {params}, '
+        "unsigned rows, unsigned n) {",
+        "    depend();",
+        "    __shared__ T room[8][32 * V + 1];",
+        "    const unsigned lane = threadIdx.x % 32, team = threadIdx.x / 32, column = (blockIdx.x * 32 + lane) * V;",
+        "    T sums[V];",
+        "    #pragma unroll",
+        "    for (int j = 0; j < V; j++) sums[j] = T(0);",
+        "    if (column < n)",
+        "    for (unsigned row = blockIdx.y * 8 + team; row < rows; row += gridDim.y * 8) {",
+        "        const unsigned at = row * n + column;",
+        *loads,
+        f"        Pack<{kind}, V> r;",
+        "        #pragma unroll",
+        "        for (int j = 0; j < V; j++) {",
+        f"            r.v[j] = narrow(To<{kind}>(), f({picked}));",
+        "            sums[j] += widen(r.v[j]);",
+        "        }",
+        f"        *(Pack<{kind}, V>*)(out + at) = r;",
+        "    }",
+        "    #pragma unroll",
+        "    for (int j = 0; j < V; j++) room[team][lane * V + j] = sums[j];",
+        "    __syncthreads();",
+        "    for (unsigned i = threadIdx.x; i < 32 * V; i += 256) {",
+        "        T all = room[0][i];",
+        "        for (int k = 1; k < 8; k++) all += room[k][i];",
+        "        const unsigned to = blockIdx.x * 32 * V + i;",
+        "        if (to < n) parts[blockIdx.y * n + to] = all;",
+        "    }",
         "}",
     ]
     return "\n".join(body)

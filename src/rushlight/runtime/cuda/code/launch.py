@@ -18,6 +18,7 @@ from ... import devices
 from ..memory.lost import explained
 from ..memory.streams import current
 
+_NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 _native: Any = None
 try:
     _native = import_module("._launch", __package__)
@@ -69,6 +70,10 @@ are_again: Callable[..., bool] = _are_again if _native is None else _native.are_
 _PLAIN_SHARED = 48 << 10
 _SHARED_LIMIT = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
+_EARLY_ALL = False  # whether launches that were not prepared may overlap, too
+_early = False  # whether they do now
+_MOST_PARAMETERS, _MOST_BYTES = 32, 1024  # of a call in C that is made on the spot
+
 _base_new: Any = cupy.ndarray.__mro__[1].__new__
 _in_c = False
 
@@ -114,13 +119,22 @@ def forget_idle() -> None:
         _native.forget()
 
 
+def forget_workspaces() -> None:
+    """Let products in C ask again where they may work: what they know is given back."""
+    if _native is not None:
+        _native.forget_workspaces()
+
+
 def overlap(on: bool) -> bool:
     """Let launches in C begin before the kernel in front of them ends, those that wait for it themselves.
 
     For a graph's capture: between two small kernels a GPU rests for longer than some of them take. The
     answer is whether this driver knows how.
     """
-    return bool(_in_c and _native.overlap(on))
+    global _early
+    able = bool(_in_c and _native.overlap(on))
+    _early = able and on and _EARLY_ALL
+    return able
 
 
 def of_words(function: Any) -> Callable[..., int]:
@@ -196,15 +210,26 @@ class Launch:
 
     def on_grid(self, grid: tuple, block: tuple, shared: int, *values: int | float) -> None:
         """As a call, with a grid and a block of three dims and dynamic shared memory."""
+        if _early and self.early(grid, block, shared, values):
+            return
         room = self.free.pop() if self.free else self.room()
         self.pack(room[0], 0, *values)
+        given = (self.function, *grid, *block, shared, current.ptr, room[1], 0)
         try:
-            driver.launchKernel(
-                self.function, *grid, *block, shared, current.ptr, room[1], 0
-            )  # fmt: skip
+            driver.launchKernel(*given)
         except driver.CUDADriverError as error:
-            raise explained(error) from None
+            _once_more(error, driver.launchKernel, given)
         self.free.append(room)
+
+    def early(self, grid: tuple, block: tuple, shared: int, values: tuple) -> bool:
+        """Launch by C, which lets it overlap with the kernel in front of it; False where that cannot be."""
+        if not self.waits or self.count > _MOST_PARAMETERS or self.size > _MOST_BYTES:
+            return False
+        image = self.layout.pack(*values)
+        _native.Call(
+            self.function, grid, block, shared, 0, image, self.offsets, (), (), self.kernel, True
+        )()
+        return True
 
     def allow(self, shared: int) -> None:
         """Let blocks have so many bytes of dynamic shared memory; more than 48 KiB have to be asked for."""
@@ -302,7 +327,8 @@ def _packing(
         try:
             start(address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
         except driver.CUDADriverError as error:
-            raise explained(error) from None
+            given = (address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
+            _once_more(error, start, given)
         free.append(room)
 
     return go
@@ -346,18 +372,32 @@ def empty(
     return cupy.ndarray(shape, dtype, cupy.cuda.alloc(size), strides)
 
 
+def _once_more(error: Any, start: Callable[..., None], given: tuple) -> None:
+    """The first launch of a thread finds no context where memory came from the pool: the thread is given one."""
+    if getattr(error, "status", 0) != _NO_CONTEXT:
+        raise explained(error) from None
+    runtime.memGetInfo()
+    try:
+        start(*given)
+    except driver.CUDADriverError as again:
+        raise explained(again) from None
+
+
 def _quick(launch: Launch, kernel: Any) -> Callable[..., None]:
     """The launch over one dim with everything it needs in local names."""
     address, pack, free, new_room = launch.function, launch.pack, launch.free, launch.room
     start, stream = driver.launchKernel, current
 
     def go(blocks: int, threads: int, *values: int | float, _module: Any = kernel) -> None:
+        if _early and launch.early((blocks, 1, 1), (threads, 1, 1), 0, values):
+            return
         room = free.pop() if free else new_room()
         pack(room[0], 0, *values)
         try:
             start(address, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, room[1], 0)
         except driver.CUDADriverError as error:
-            raise explained(error) from None
+            given = (address, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, room[1], 0)
+            _once_more(error, start, given)
         free.append(room)
 
     return go

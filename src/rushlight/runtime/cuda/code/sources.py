@@ -39,6 +39,19 @@ def device() -> int:
     return 0 if _single else runtime.getDevice()
 
 
+_OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
+_rooms: dict[int, int] = {}  # by GPU
+
+
+def block_room() -> int:
+    """Bytes of shared memory that a block of the current GPU may have."""
+    index = device()
+    found = _rooms.get(index)
+    if found is None:
+        found = _rooms[index] = int(runtime.deviceGetAttribute(_OPTIN, index))
+    return found
+
+
 def load(
     file: str, name: str, formats: tuple[str, ...], char: str = "f", **constants: str | int | float
 ) -> Launch:

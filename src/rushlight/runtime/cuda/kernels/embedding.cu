@@ -35,27 +35,27 @@ KERNEL(embedding_counts)(const LABEL* index, int* counts, i64 places, i64 rows, 
     }
 }
 
-// One block: where the list of every row begins, and which rows have many places (their number comes first).
-KERNEL(embedding_starts)(const int* counts, int* starts, int* many, i64 rows) {
+// Where the list of every row begins, and which rows have many places; their number comes first in `many`. Lists lie in
+// any order: a block takes room for those of its rows at `used`.
+KERNEL(embedding_starts)(const int* counts, int* starts, int* many, int* used, i64 rows) {
     depend();
-    __shared__ int sums[1024];
-    i64 each = (rows + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
-    i64 end = from + each < rows ? from + each : rows;
-    int total = 0;
-    for (i64 r = from; r < end; r++) total += counts[r];
-    sums[threadIdx.x] = total;
-    __syncthreads();
-    for (unsigned step = 1; step < blockDim.x; step *= 2) {
-        int before = threadIdx.x >= step ? sums[threadIdx.x - step] : 0;
+    __shared__ int sums[256], begin;
+    for (i64 first = blockIdx.x * (i64)blockDim.x; first < rows; first += (i64)gridDim.x * blockDim.x) {
+        const i64 r = first + threadIdx.x;
+        const int own = r < rows ? counts[r] : 0;
+        sums[threadIdx.x] = own;
         __syncthreads();
-        sums[threadIdx.x] += before;
+        for (unsigned step = 1; step < blockDim.x; step *= 2) {
+            const int before = threadIdx.x >= step ? sums[threadIdx.x - step] : 0;
+            __syncthreads();
+            sums[threadIdx.x] += before;
+            __syncthreads();
+        }
+        if (threadIdx.x == blockDim.x - 1) begin = atomicAdd(used, sums[threadIdx.x]);
         __syncthreads();
-    }
-    int start = sums[threadIdx.x] - total;
-    for (i64 r = from; r < end; r++) {
-        starts[r] = start;
-        start += counts[r];
-        if (counts[r] > FEW) many[1 + atomicAdd(many, 1)] = (int)r;
+        if (r < rows) starts[r] = begin + sums[threadIdx.x] - own;
+        if (own > FEW) many[1 + atomicAdd(many, 1)] = (int)r;
+        __syncthreads();
     }
 }
 
@@ -68,33 +68,124 @@ KERNEL(embedding_lists)(const LABEL* index, int* ends, int* list, i64 places, i6
     }
 }
 
-KERNEL(embedding_few)(const T* g, const int* counts, const int* ends, const int* list, T* out, int width,
-                      i64 rows, int by_count) {
+// A warp for a row of few places, by packs of VW columns. Another gradient of the table, `base`, may be added.
+#ifndef VW
+#define VW 1
+#endif
+#ifndef NB
+#define NB T
+#endif
+KERNEL(embedding_few)(const T* g, const int* counts, const int* ends, const int* list, const NB* __restrict__ base,
+                      T* __restrict__ out, int width, i64 rows, int by_count) {
     depend();
-    __shared__ int sorted[FEW];
-    for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
-        int n = counts[row];
+    __shared__ int order[8][FEW];
+    const int lane = threadIdx.x % 32, teams = blockDim.x / 32;
+    int* const sorted = order[threadIdx.x / 32];
+    const i64 step = (i64)gridDim.x * teams;
+    i64 row = blockIdx.x * (i64)teams + threadIdx.x / 32;
+    int next = row < rows ? counts[row] : 0;
+    for (; row < rows; row += step) {
+        const int n = next;
+        next = row + step < rows ? counts[row + step] : 0;
         if (n > FEW) continue;
         if (n) {
             const int* own = list + (ends[row] - n);
-            __syncthreads();
-            for (int t = threadIdx.x; t < n; t += blockDim.x) {
+            __syncwarp();
+            for (int t = lane; t < n; t += 32) {
                 int place = own[t], rank = 0;
                 for (int u = 0; u < n; u++) rank += own[u] < place;
                 sorted[rank] = place;
             }
-            __syncthreads();
+            __syncwarp();
         }
-        for (int c = threadIdx.x; c < width; c += blockDim.x) {
-            A total = (A)0;
-            for (int k = 0; k < n; k++) total += up(g[(i64)sorted[k] * width + c]);
-            out[row * width + c] = dn(by_count && n ? total / (A)n : total);
+        for (int c = lane * VW; c < width; c += 32 * VW) {
+            A total[VW];
+#pragma unroll
+            for (int j = 0; j < VW; j++) total[j] = (A)0;
+            for (int k = 0; k < n; k += AHEAD) {
+                Vec<T, VW> some[AHEAD];
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    some[u] = *(const Vec<T, VW>*)(g + (i64)sorted[k + u < n ? k + u : k] * width + c);
+#pragma unroll
+                for (int u = 0; u < AHEAD; u++)
+                    if (k + u < n)
+#pragma unroll
+                        for (int j = 0; j < VW; j++) total[j] += up(some[u].v[j]);
+            }
+            Vec<T, VW> made;
+            Vec<NB, VW> more;
+            if (base) more = *(const Vec<NB, VW>*)(base + row * width + c);
+#pragma unroll
+            for (int j = 0; j < VW; j++) {
+                made.v[j] = dn(by_count && n ? total[j] / (A)n : total[j]);
+                if (base) made.v[j] = dn(up(more.v[j]) + up(made.v[j]));
+            }
+            *(Vec<T, VW>*)(out + row * width + c) = made;
         }
     }
 }
 
-KERNEL(embedding_many)(const T* g, const int* counts, const int* ends, const int* list, const int* many, T* out,
-                       i64 places, int width, int by_count) {
+// Tables of few rows: a block has a part of the places and 32 columns, and each of its warps a table of these columns in
+// shared memory, to which it adds its own places one after another. parts: splits, rows, width; counts by split and row
+// stand behind them where means are asked for.
+KERNEL(embedding_small)(const T* g, const LABEL* index, A* parts, int* counts, i64 places, int width, int rows,
+                        i64 padding) {
+    depend();
+    extern __shared__ __align__(16) char room[];
+    A* const tables = (A*)room;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+    const int c = blockIdx.x * 32 + lane;
+    const i64 teams = (i64)gridDim.y * warps, each = (places + teams - 1) / teams;
+    const i64 from = (blockIdx.y * (i64)warps + warp) * each, end = from + each < places ? from + each : places;
+    A* const own = tables + (i64)warp * rows * 32;
+    for (int r = 0; r < rows; r++) own[r * 32 + lane] = (A)0;
+    __syncwarp();
+    constexpr int SOME = 8;  // places that are read before the first is added
+    for (i64 first = from; first < end; first += 32) {
+        // Every lane knows the row of one place.
+        const i64 mine = first + lane;
+        i64 row = mine < end ? (i64)index[mine] : -1;
+        if (!counts_for(row, rows, padding)) row = -1;
+        const int count = (int)(end - first < 32 ? end - first : 32);
+        for (int k = 0; k < count; k += SOME) {
+            A read[SOME];
+            int to[SOME];
+#pragma unroll
+            for (int u = 0; u < SOME; u++) {
+                const int at = k + u < 32 ? k + u : 31;
+                to[u] = __shfl_sync(0xffffffffu, (int)row, at);
+                if (k + u >= count) to[u] = -1;
+                read[u] = to[u] >= 0 && c < width ? up(g[(first + at) * width + c]) : (A)0;
+            }
+#pragma unroll
+            for (int u = 0; u < SOME; u++)
+                if (to[u] >= 0) own[to[u] * 32 + lane] += read[u];
+        }
+        if (counts && blockIdx.x == 0 && row >= 0) atomicAdd(counts + row, 1);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < rows * 32; i += blockDim.x) {
+        const int r = i / 32, column = blockIdx.x * 32 + i % 32;
+        A total = tables[i];
+        for (int k = 1; k < warps; k++) total += tables[(i64)k * rows * 32 + i];
+        if (column < width) parts[((i64)blockIdx.y * rows + r) * width + column] = total;
+    }
+}
+
+KERNEL(embedding_small_sum)(const A* parts, const int* counts, T* out, int splits, i64 count, int width) {
+    depend();
+    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+        A total = parts[i];
+#pragma unroll 8
+        for (int k = 1; k < splits; k++) total += parts[k * count + i];
+        const int n = counts ? counts[i / width] : 0;
+        out[i] = dn(n ? total / (A)n : total);
+    }
+}
+
+KERNEL(embedding_many)(const T* g, const int* counts, const int* ends, const int* list, const int* many,
+                       const NB* base, T* out, i64 places, int width, int by_count) {
     depend();
     __shared__ unsigned bits[WINDOW / 32];
     __shared__ A parts[WARPS][32];
@@ -132,7 +223,9 @@ KERNEL(embedding_many)(const T* g, const int* counts, const int* ends, const int
         __syncthreads();
         if (warp == 0 && c < width) {
             for (int w = 1; w < WARPS; w++) total += parts[w][lane];
-            out[(i64)row * width + c] = dn(by_count ? total / (A)n : total);
+            T made = dn(by_count ? total / (A)n : total);
+            if (base) made = dn(up(base[(i64)row * width + c]) + up(made));
+            out[(i64)row * width + c] = made;
         }
         __syncthreads();
     }

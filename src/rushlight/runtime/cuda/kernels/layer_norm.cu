@@ -230,27 +230,138 @@ BOUNDED_KERNEL(norm_grads, TEAM ? 128 : 256)(
 #endif
 }
 
-// A block for 32 columns: its warps share the parts.
-KERNEL(weight_finish)(const A* parts, NW* gw, NW* gb, int splits, int n) {
+// As `norm_grads`, with a team's next row on its way while one is computed. Every thread brings its own packs to shared
+// memory and finds them there, so that nobody waits for others, and registers keep the weight and the sums alone.
+#ifndef THREADS
+#define THREADS 256
+#endif
+#ifndef RESIDENT
+#define RESIDENT 1
+#endif
+// SUMS: `also` is added up over the rows, too, as it is stored: it may be the gradient of a layer with a bias.
+#ifndef SUMS
+#define SUMS 0
+#endif
+constexpr int KINDS = 2 + SUMS;  // of column sums
+BOUNDED_KERNEL(norm_grads_ahead, THREADS, RESIDENT)(
+    const NO* __restrict__ g, const T* __restrict__ x, const NW* __restrict__ w, const A* __restrict__ mean,
+    const A* __restrict__ rstd, const T* __restrict__ more, T* __restrict__ gx, NO* __restrict__ also,
+    A* __restrict__ parts, i64 rows, int n) {
     depend();
-    __shared__ A hold[2][32][33];
+    extern __shared__ __align__(16) char room[];
+    __shared__ A hold[32];
+    typedef Vec<T, VW> Own;
+    typedef Vec<NO, VW> Other;
+    // Two stages of packs: of x, of `more` if that is there, of g.
+    Own* const xs = (Own*)room + threadIdx.x;
+    Own* const ms = xs + 2 * KEPT * THREADS;
+    Other* const gs = (Other*)((Own*)room + (more ? 4 : 2) * KEPT * THREADS) + threadIdx.x;
+    A by[KEPT][VW], of_g[KEPT][VW], of_hat[KEPT][VW], of_also[SUMS ? KEPT : 1][VW];
+    PACKS {
+        EACH { of_g[MINE][j] = of_hat[MINE][j] = of_also[SUMS ? MINE : 0][j] = (A)0; by[MINE][j] = (A)1; }
+        if (w) read(w + i, by[MINE]);
+    }
+    const i64 step = (i64)gridDim.x * TEAMS;
+    i64 row = MY_ROW;
+    A next_m = (A)0, next_scale = (A)0;
+    auto fetch = [&](i64 row, int stage) {
+        if (row < rows) {
+            next_m = RMS ? (A)0 : mean[row];
+            next_scale = rstd[row];
+            PACKS {
+                const int at = (stage * KEPT + k) * THREADS;
+                bring_all(xs + at, (const Own*)(x + row * n + i), true);
+                bring_all(gs + at, (const Other*)(g + row * n + i), true);
+                if (more) bring_all(ms + at, (const Own*)(more + row * n + i), true);
+            }
+        }
+        sent();
+    };
+    fetch(row, 0);
+    for (int stage = 0; row < rows; row += step, stage ^= 1) {
+        const A m = next_m, scale = next_scale;
+        fetch(row + step, stage ^ 1);
+        arrived<1>();
+        A s = (A)0, q = (A)0;
+        PACKS {
+            const int at = (stage * KEPT + k) * THREADS;
+            A e[VW], h[VW];
+            read((const NO*)(gs + at), e);
+            read((const T*)(xs + at), h);
+            EACH {
+                const A hat = (h[j] - m) * scale;
+                of_g[MINE][j] += e[j];
+                of_hat[MINE][j] += e[j] * hat;
+                const A a = e[j] * by[MINE][j];
+                s += a;
+                q += a * hat;
+            }
+        }
+        s = RMS ? (A)0 : team_sum(s, hold) / (A)n;
+        q = team_sum(q, hold) / (A)n;
+        PACKS {
+            const int at = (stage * KEPT + k) * THREADS;
+            A e[VW], h[VW], past[VW];
+            read((const NO*)(gs + at), e);
+            read((const T*)(xs + at), h);
+            if (more) read((const T*)(ms + at), past);
+            EACH {
+                const A v = up(dn((e[j] * by[MINE][j] - s - (h[j] - m) * scale * q) * scale));
+                e[j] = more ? up(dn(past[j] + v)) : v;
+            }
+            write(gx + row * n + i, e);
+            if (also) write(also + row * n + i, e);
+            if (SUMS) EACH of_also[SUMS ? MINE : 0][j] += up(Down<NO>::of(e[j]));
+        }
+    }
+    A* to = parts + (i64)(KINDS * blockIdx.x) * n;
+#if !TEAM
+    PACKS EACH {
+        to[i + j] = of_g[MINE][j];
+        to[n + i + j] = of_hat[MINE][j];
+        if (SUMS) to[2 * n + i + j] = of_also[SUMS ? MINE : 0][j];
+    }
+#else
+    arrived<0>();
+    __syncthreads();
+    A* const sums = (A*)room;  // of each team; added one after another: the same bits at each run
+    A* const own = sums + (i64)(threadIdx.x / 32) * KINDS * n;
+    PACKS EACH {
+        own[i + j] = of_g[MINE][j];
+        own[n + i + j] = of_hat[MINE][j];
+        if (SUMS) own[2 * n + i + j] = of_also[SUMS ? MINE : 0][j];
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < KINDS * n; i += THREADS) {
+        A total = sums[i];
+        for (int team = 1; team < TEAMS; team++) total += sums[team * KINDS * n + i];
+        to[i] = total;
+    }
+#endif
+}
+
+// A block for 32 columns: its warps share the parts. `sums` is there where there are three kinds.
+KERNEL(weight_finish)(const A* parts, NW* gw, NW* gb, NO* sums, int splits, int n) {
+    depend();
+    __shared__ A hold[KINDS][32][33];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     const int i = blockIdx.x * 32 + lane;
-    A s = (A)0, q = (A)0;
+    A s[KINDS];
+#pragma unroll
+    for (int kind = 0; kind < KINDS; kind++) s[kind] = (A)0;
     if (i < n)
 #pragma unroll 4
-        for (int k = warp; k < splits; k += warps) {
-            s += parts[(i64)(2 * k) * n + i];
-            q += parts[(i64)(2 * k + 1) * n + i];
-        }
-    hold[0][warp][lane] = s;
-    hold[1][warp][lane] = q;
+        for (int k = warp; k < splits; k += warps)
+#pragma unroll
+            for (int kind = 0; kind < KINDS; kind++) s[kind] += parts[(i64)(KINDS * k + kind) * n + i];
+#pragma unroll
+    for (int kind = 0; kind < KINDS; kind++) hold[kind][warp][lane] = s[kind];
     __syncthreads();
     if (warp || i >= n) return;
-    for (int k = 1; k < warps; k++) {
-        s += hold[0][k][lane];
-        q += hold[1][k][lane];
-    }
-    gw[i] = Down<NW>::of(q);
-    if (gb) gb[i] = Down<NW>::of(s);
+    for (int k = 1; k < warps; k++)
+#pragma unroll
+        for (int kind = 0; kind < KINDS; kind++) s[kind] += hold[kind][k][lane];
+    gw[i] = Down<NW>::of(s[1]);
+    if (gb) gb[i] = Down<NW>::of(s[0]);
+    if (SUMS) sums[i] = Down<NO>::of(s[KINDS - 1]);
 }

@@ -189,6 +189,38 @@ BOUNDED_KERNEL(column_packs, 256)(
     }
 }
 
+// As `column_packs`, for so few terms that one thread takes all of them.
+BOUNDED_KERNEL(short_columns, 256)(
+    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+) {
+    depend();
+    static const int V = 16 / sizeof(S), AHEAD = 4;
+    const I o = ((I)blockIdx.x * blockDim.x + threadIdx.x) * V;
+    if (o >= outs) return;
+    A a[V];
+    #pragma unroll
+    for (int j = 0; j < V; j++) a[j] = INIT;
+    const S* from = x + o;
+    const I step = g.gone_step[0];
+    I r = 0;
+    for (; r + AHEAD <= terms; r += AHEAD) {
+        Pack<S, V> p[AHEAD];
+        #pragma unroll
+        for (int k = 0; k < AHEAD; k++) p[k] = *(const Pack<S, V>*)(from + (r + k) * step);
+        #pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            #pragma unroll
+            for (int j = 0; j < V; j++) a[j] = JOIN(a[j], MAP(widen(p[k].v[j]), r + k));
+    }
+    for (; r < terms; r++) {
+        const Pack<S, V> p = *(const Pack<S, V>*)(from + r * step);
+        #pragma unroll
+        for (int j = 0; j < V; j++) a[j] = JOIN(a[j], MAP(widen(p.v[j]), r));
+    }
+    #pragma unroll
+    for (int j = 0; j < V; j++) store(out, index, parts, o + j, outs, a[j], n);
+}
+
 // The second step of a reduction in parts: a block per result joins them in a fixed order.
 BOUNDED_KERNEL(join, 256)(
     const A* __restrict__ parts, O* out, i64* index, I outs, I count, i64 n

@@ -12,13 +12,14 @@ import cupy
 from cupy.cuda import runtime
 
 from ....base.bounded import Bounded
-from ..code.launch import Result, address_of, in_place_of_a_kernel, of_words
+from ..code.launch import Result, address_of, forget_workspaces, in_place_of_a_kernel, of_words
 from ..memory.streams import current
 from .measuring import stopwatch
 
-WORKSPACE = 32 << 20
+WORKSPACE = 32 << 20  # the most that an algorithm may ask for
 _CANDIDATES = 8
-_RESULT = 96  # sizeof(cublasLtMatmulHeuristicResult_t); the algo is its first 64 bytes
+# sizeof(cublasLtMatmulHeuristicResult_t); the algo is its first 64 bytes, what it works in comes next
+_RESULT, _ROOM = 96, 64
 
 # Numbers of cublasLt.h and library_types.h.
 _OP_T = 1
@@ -66,7 +67,9 @@ class Product(NamedTuple):
 class Plan:
     """Descriptors and the chosen algorithm of one product; the addresses are kept as numbers."""
 
-    __slots__ = ("desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "candidates")
+    __slots__ = (
+        "desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "candidates", "room",
+    )  # fmt: skip
 
     desc: int
     a: int
@@ -80,6 +83,12 @@ class Plan:
     def __init__(self) -> None:
         self.bias = 0
         self.candidates: list[int] = []
+        self.room = 0  # bytes that the algorithm works in
+
+    def choose(self, candidate: int) -> None:
+        """Take one of the candidates."""
+        self.algo = candidate
+        self.room = c_size_t.from_address(candidate + _ROOM).value
 
 
 def _folders() -> list[Path]:
@@ -106,7 +115,7 @@ def _open() -> Any:
 
 
 class Library:
-    """One handle on one GPU, its plans, and a workspace per stream."""
+    """One handle on one GPU, its plans, and a workspace per stream, as large as a product ever needed there."""
 
     def __init__(self) -> None:
         self.lib = _open()
@@ -130,22 +139,41 @@ class Library:
         if status:
             raise RuntimeError(f"{call} failed with cuBLAS status {status}")
 
-    def workspace(self, stream: int) -> int:
-        """Scratch memory of a stream; products of one stream follow each other."""
-        found = self.workspaces.get(stream)
-        if found is None:
-            found = self.workspaces[stream] = cupy.cuda.alloc(WORKSPACE)
-        return found.ptr
+    def workspace(self, stream: int, room: int) -> Any:
+        """Memory for one product: a stream's own, since its products follow each other; a graph's own in a capture.
 
-    def launch(self, plan: Plan, a: int, b: int, out: int, bias: int = 0) -> None:
+        A graph keeps addresses, and shares what a product works in with what is alive before and after it.
+        """
+        if stream and is_capturing():
+            return cupy.cuda.alloc(room)
+        found = self.workspaces.get(stream)
+        if found is None or found.mem.size < room:
+            forget_workspaces()
+            self.workspaces.pop(stream, None)
+            found = self.workspaces[stream] = cupy.cuda.alloc(_rounded(room))
+        return found
+
+    def lasting(self, stream: int, room: int) -> Any:
+        """For C: an address that holds until `forget_workspaces` is called, or memory for this once."""
+        found = self.workspace(stream, room)
+        known: Any = self.workspaces.get(stream)
+        return found.ptr if found is known else found
+
+    def launch(
+        self, plan: Plan, a: int, b: int, out: int, bias: int = 0, memory: Any = None
+    ) -> None:
+        """Run a plan, in its stream's workspace or another memory."""
         if bias != plan.bias:
             self._bias.value = bias
             self.set(plan.desc, _BIAS_POINTER, self._bias_at, 8)
             plan.bias = bias
-        stream = current.ptr
+        stream, room, at = current.ptr, plan.room, 0
+        if room:
+            held = self.workspace(stream, room) if memory is None else memory
+            at = held.ptr
         status = self.matmul(
             self.address, plan.desc, plan.alpha, a, plan.a, b, plan.b, plan.beta, out, plan.c, out,
-            plan.c, plan.algo, self.workspace(stream), WORKSPACE, stream,
+            plan.c, plan.algo, at, room, stream,
         )  # fmt: skip
         if status:
             self.check(status, "cublasLtMatmul")
@@ -157,7 +185,7 @@ class Library:
         """
         described = (
             self.matmul_at, self.set_at, self.address, plan.desc, plan.alpha, plan.beta, plan.a, plan.b, plan.c,
-            plan.algo, WORKSPACE, alignment, plan.bias, self.workspace, plan,
+            plan.algo, plan.room, alignment, plan.bias, self.lasting, plan,
         )  # fmt: skip
         return in_place_of_a_kernel(described, results)
 
@@ -194,7 +222,7 @@ class Library:
         keep.append(results)
         start = ctypes.addressof(results)
         plan.candidates = [start + _RESULT * i for i in range(count)]
-        plan.algo = plan.candidates[0]
+        plan.choose(plan.candidates[0])
         plan.keep = keep
         return plan
 
@@ -242,13 +270,21 @@ class Library:
         """Keep the quickest of the candidates, measured on the operands at hand."""
         milliseconds = stopwatch()
         times = []
+        memory = cupy.cuda.alloc(WORKSPACE)  # for this once: the quickest may need less
         for algo in plan.candidates:
-            plan.algo = algo
+            plan.choose(algo)
             try:
-                times.append((milliseconds(lambda: self.launch(plan, a, b, out, bias)), algo))
+                times.append(
+                    (milliseconds(lambda: self.launch(plan, a, b, out, bias, memory)), algo)
+                )
             except RuntimeError:
                 continue
-        plan.algo = min(times)[1] if times else plan.candidates[0]
+        plan.choose(min(times)[1] if times else plan.candidates[0])
+
+
+def _rounded(room: int) -> int:
+    """A little more than is asked for, so that a stream's workspace grows a few times at most."""
+    return min(WORKSPACE, max(1 << 20, 1 << (room - 1).bit_length())) if room < WORKSPACE else room
 
 
 _libraries: dict[int, Library] = {}

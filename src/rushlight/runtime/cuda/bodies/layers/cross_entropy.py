@@ -62,7 +62,7 @@ class _Forward:
             name, threads = f"cross_entropy_{lanes}", 256
             blocks = min(-(-rows * lanes // 256), 1024)
         else:
-            name, threads, blocks = "cross_entropy_block", 512, min(rows, 1024)
+            name, threads, blocks = "cross_entropy_block", 256, blocks_for(256 * rows)
         self.several = bool(blocks > 1 and mode)
         computed = _computed(dtype.char)
         wider = int(wide and computed != dtype)

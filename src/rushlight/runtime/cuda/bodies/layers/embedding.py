@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
+from .....base.dtypes import from_np
 from ....door import kernel_for
-from ...code.sources import NUMBERS, blocks_for, load
+from ...code.sources import NUMBERS, block_room, blocks_for, load
+from ...code.variants import compute
+from ...processors import multiprocessors
 from ..fills import fill, row_major
 
 if TYPE_CHECKING:
@@ -61,24 +64,53 @@ def embedding_add(
 
 
 _FEW, _WARPS = 64, 16  # of embedding.cu
+_SMALL = 160 << 10  # bytes of shared memory for the tables of a block
+_LEAST = 8  # warps that each have one
+_OFTEN = 16  # places for each row on average from which on that pays
 
 
 @kernel_for("cuda", "embedding_grad")
 def embedding_grad(
     gy: DeviceArray, indices: DeviceArray, *, rows: int, padding_idx: int, scale_by_freq: bool
 ) -> Any:
-    """Sums in the order of the places: the same bits every time, without a sort."""
+    """Sums in an order that the shapes decide: the same bits every time, without a sort."""
+    return _grad(gy, indices, None, rows, padding_idx, scale_by_freq)
+
+
+@kernel_for("cuda", "embedding_grad_add")
+def embedding_grad_add(
+    gy: DeviceArray, indices: DeviceArray, base: DeviceArray, *, rows: int, padding_idx: int, scale_by_freq: bool
+) -> Any:  # fmt: skip
+    """The same with another gradient of the table added, which may be one of halves."""
+    char = base.dtype.char
+    if base.dtype != gy.dtype and (gy.dtype.char != "f" or char not in ("e", "E")):
+        return NotImplemented
+    return _grad(gy, indices, row_major(base), rows, padding_idx, scale_by_freq)
+
+
+def _grad(
+    gy: DeviceArray, indices: DeviceArray, base: DeviceArray | None, rows: int, padding_idx: int, scale_by_freq: bool
+) -> Any:  # fmt: skip
     char, label = gy.dtype.char, _LABELS.get(indices.dtype.char)
     places = indices.size
     if char not in NUMBERS or label is None or not gy.size or not rows or places >= 2**31:
         return NotImplemented
     gy, indices = row_major(gy), row_major(indices)
     shape = (rows, *gy.shape[indices.ndim :])
+    table = 32 * rows * (8 if char == "d" else 4)  # a warp's
+    if _LEAST * table <= min(_SMALL, block_room() - 2048) and places >= _OFTEN * rows:
+        out = _of_a_small_table(gy, indices, shape, padding_idx, scale_by_freq, table)
+        if base is None:
+            return out
+        if base.dtype != out.dtype:
+            base = compute("cast", (base,), (), None, from_np(out.dtype).name)
+        return compute("add", (base, out), (), out)
     width, most = prod(shape[1:]), places // (_FEW + 1)  # rows that may have many places
-    room = cupy.ndarray((2 * rows + most + 1 + places,), np.int32)
-    fill(room[: rows + 1], 0)
+    room = cupy.ndarray((2 * rows + most + 2 + places,), np.int32)
+    fill(room[: rows + 2], 0)
     counts = room.data.ptr
-    many = counts + 4 * rows
+    used = counts + 4 * rows
+    many = used + 4
     ends = many + 4 * (most + 1)
     places_of = ends + 4 * rows
     g, index, by_count = gy.data.ptr, indices.data.ptr, int(scale_by_freq)
@@ -87,21 +119,54 @@ def embedding_grad(
     load("embedding.cu", "embedding_counts", ("P", "P", "q", "q", "q"), char, **names)(
         blocks, 256, index, counts, places, rows, padding_idx
     )
-    load("embedding.cu", "embedding_starts", ("P", "P", "P", "q"), char, **names)(
-        1, 1024, counts, ends, many, rows
+    load("embedding.cu", "embedding_starts", ("P", "P", "P", "P", "q"), char, **names)(
+        blocks_for(rows), 256, counts, ends, many, used, rows
     )
     load("embedding.cu", "embedding_lists", ("P", "P", "P", "q", "q", "q"), char, **names)(
         blocks, 256, index, ends, places_of, places, rows, padding_idx
     )
-    formats: tuple[str, ...] = ("P", "P", "P", "P", "P", "i", "q", "i")
-    load("embedding.cu", "embedding_few", formats, char, **names)(
-        min(rows, 2**20), min(256, -(-width // 32) * 32), g, counts, ends, places_of, out.data.ptr,
-        width, rows, by_count,
+    formats: tuple[str, ...] = ("P", "P", "P", "P", "P", "P", "i", "q", "i")
+    pack, more = 16 // gy.itemsize, 0 if base is None else base.data.ptr
+    vector = pack if width % pack == 0 and not (g | out.data.ptr | more) & 15 else 1
+    names["NB"] = NUMBERS[(gy if base is None else base).dtype.char][0]
+    load("embedding.cu", "embedding_few", formats, char, **names, VW=vector)(
+        blocks_for(32 * rows), 256, g, counts, ends, places_of, more, out.data.ptr, width, rows, by_count,
     )  # fmt: skip
     if most:
-        formats = ("P", "P", "P", "P", "P", "P", "q", "i", "i")
+        formats = ("P", "P", "P", "P", "P", "P", "P", "q", "i", "i")
         load("embedding.cu", "embedding_many", formats, char, **names).on_grid(
             (min(most, 1024), -(-width // 32), 1), (32 * _WARPS, 1, 1), 0, g, counts, ends, places_of,
-            many, out.data.ptr, places, width, by_count,
+            many, more, out.data.ptr, places, width, by_count,
         )  # fmt: skip
+    return out
+
+
+def _of_a_small_table(
+    gy: DeviceArray, indices: DeviceArray, shape: tuple[int, ...], padding: int, by_count: bool, table: int
+) -> Any:  # fmt: skip
+    """The gradient of a table whose columns have room in shared memory, once for each warp of a block."""
+    char, rows, places = gy.dtype.char, shape[0], indices.size
+    width = prod(shape[1:])
+    warps = min(_WARPS, _SMALL // table)
+    columns = -(-width // 32)
+    resident = max(1, min(_SMALL // (warps * table), 2048 // (32 * warps)))
+    splits = max(1, min(resident * multiprocessors() // columns, places // (8 * warps)))
+    computed = np.dtype(np.float64 if char == "d" else np.float32)
+    parts, counts = cupy.ndarray((splits, rows, width), computed), None
+    if by_count:
+        counts = cupy.ndarray((rows,), np.int32)
+        fill(counts, 0)
+    names = {"LABEL": _LABELS[indices.dtype.char]}
+    formats: tuple[str, ...] = ("P", "P", "P", "P", "q", "i", "i", "q")
+    launch = load("embedding.cu", "embedding_small", formats, char, **names)
+    launch.allow(warps * table)
+    launch.fixed((columns, splits, 1), (32 * warps, 1, 1), warps * table, 4, places, width, rows, padding)(
+        gy.data.ptr, indices.data.ptr, parts.data.ptr, counts
+    )  # fmt: skip
+    out = cupy.ndarray(shape, gy.dtype)
+    formats = ("P", "P", "P", "i", "q", "i")
+    load("embedding.cu", "embedding_small_sum", formats, char, **names)(
+        blocks_for(out.size), 256, parts.data.ptr, 0 if counts is None else counts.data.ptr,
+        out.data.ptr, splits, out.size, width,
+    )  # fmt: skip
     return out

@@ -11,10 +11,11 @@ import numpy as np
 
 from ....door import kernel_for
 from ...code.keyed import keyed
-from ...code.launch import Result
-from ...code.sources import NUMBERS, PARTIALS, load, partials
+from ...code.launch import Launch, Result
+from ...code.sources import NUMBERS, PARTIALS, block_room, load, partials
 from ...processors import multiprocessors
 from ..fills import row_major
+from ..reduce import reduce
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -49,6 +50,8 @@ _BLOCK = 256  # threads for longer ones
 _WARPS = 4  # of a block, each with rows of its own
 _MOST_HELD = 32  # numbers of a row that a thread keeps in registers
 _RESIDENT = 2  # blocks of `norm_grads` that a multiprocessor has room for
+_AHEAD = 1 << 20  # numbers from which on rows are brought ahead of their turn
+_UNDERWAY = 30 << 10  # bytes on their way that keep a multiprocessor busy
 
 
 def _rows(x: DeviceArray, dims: int) -> tuple[int, int]:
@@ -88,6 +91,35 @@ def _cut_by(n: int, arrays: Sequence[Any], aligned: bool) -> _Cut:
     return _Cut(team, threads, _WARPS if team else 1, constants)
 
 
+class _Ahead(NamedTuple):
+    """How `norm_grads_ahead` shares a multiprocessor: blocks of so many threads, with so many bytes each."""
+
+    threads: int
+    resident: int
+    shared: int
+
+
+def _ahead(
+    cut: _Cut, rows: int, n: int, own: np.dtype, other: np.dtype, past: bool, kinds: int = 2
+) -> _Ahead | None:
+    """The cut for rows that are brought ahead; None where that does not pay or has no room."""
+    vector, held = cut.constants["VW"], cut.constants["HELD"]
+    if not cut.holds or rows * n < _AHEAD or vector * min(own.itemsize, other.itemsize) < 4:
+        return None
+    numbers = vector * held  # of a thread
+    each = 2 * numbers * (own.itemsize * (2 if past else 1) + other.itemsize)
+    shared, limit = each * _BLOCK, block_room()
+    if shared + 1024 > limit:
+        return None
+    registers = 48 + (2 + kinds) * numbers * wide(own.char).itemsize // 4
+    resident = min(
+        -(-_UNDERWAY // (shared // 2)),
+        (limit - 8192) // (shared + 1024),
+        65536 // (registers * _BLOCK),
+    )
+    return _Ahead(_BLOCK, max(resident, 1), shared)
+
+
 def _name(dtype: np.dtype) -> str:
     return NUMBERS[dtype.char][0]
 
@@ -114,10 +146,10 @@ def normalise(
     cut = _cut(n, [a for a in (x, other, weight, bias) if a is not None])
     types = {"NW": kind, "NO": _name((x if other is None else other).dtype), "NY": _name(out.dtype)}
     formats = ("P",) * 8 + ("q", "i", "d")
-    load("layer_norm.cu", "norm_rows", formats, char, RMS=rms, **types, **cut.constants)(
-        -(-rows // cut.rows), cut.threads, x.data.ptr, pointer(other), pointer(weight), pointer(bias),
-        pointer(total), out.data.ptr, pointer(mean), rstd.data.ptr, rows, n, eps,
-    )  # fmt: skip
+    launch = load("layer_norm.cu", "norm_rows", formats, char, RMS=rms, **types, **cut.constants)
+    launch.fixed((-(-rows // cut.rows), 1, 1), (cut.threads, 1, 1), 0, 8, rows, n, eps)(
+        x, other, weight, bias, total, out, mean, rstd
+    )
     made = (out, rstd) if rms else (out, mean, rstd)
     return made if total is None else (*made, total)
 
@@ -130,11 +162,12 @@ def _goes_with(a: DeviceArray, x: DeviceArray) -> bool:
 
 def normalise_grad(
     gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray | None, rstd: DeviceArray, dims: int, rms: int = 0, more: DeviceArray | None = None,
-    also: bool = False,
+    also: bool = False, sums: bool = False,
 ) -> Any:  # fmt: skip
     """The gradients of x, with `more` added to it, and of weight and bias.
 
-    `gy` may have another dtype than x; with `also` the gradient of x comes once more, last, in that one.
+    `gy` may have another dtype than x; with `also` the gradient of x comes once more, last, in that one, and with
+    `sums` its sums over the rows behind it.
     """
     char, kind = x.dtype.char, stored(x if weight is None else weight)
     if char not in NUMBERS or kind is None or not x.size or not _goes_with(gy, x):
@@ -149,31 +182,49 @@ def normalise_grad(
     again = cupy.ndarray(x.shape, gy.dtype) if also else None
     types = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
     values = [gy, x, weight, mean, rstd, more, gx, again]
-    parts, splits = _launch_grads(values, cut, types, char, rows, n)
+    parts, splits, kinds = _launch_grads(values, cut, types, char, rows, n, 3 if sums else 2)
     dtype = x.dtype if weight is None else weight.dtype
     gw = cupy.ndarray(x.shape[x.ndim - dims :], dtype)
     gb = None if rms else cupy.ndarray(x.shape[x.ndim - dims :], dtype)
-    load("layer_norm.cu", "weight_finish", ("P", "P", "P", "i", "i"), char, NW=kind)(
-        -(-n // 32), 1024, parts, gw.data.ptr, pointer(gb), splits, n
+    total = cupy.ndarray((n,), gy.dtype) if kinds == 3 else None
+    finish = load(
+        "layer_norm.cu", "weight_finish", _FINISH, char, NW=kind, NO=_name(gy.dtype), SUMS=kinds - 2
     )
+    finish.fixed((-(-n // 32), 1, 1), (1024, 1, 1), 0, 4, splits, n)(parts, gw, gb, total)
     made = (gx, gw) if rms else (gx, gw, gb)
-    return made if again is None else (*made, again)
+    if again is None:
+        return made
+    if not sums:
+        return (*made, again)
+    if total is None:
+        total = reduce("sum", again, tuple(range(again.ndim - 1)), False)
+    return (*made, again, total)
+
+
+_FINISH = ("P", "P", "P", "P", "i", "i")
 
 
 def _launch_grads(
-    values: list[Any], cut: _Cut, types: dict[str, Any], char: str, rows: int, n: int
-) -> tuple[int, int]:
-    """The gradient of the rows, and the parts of the weight's: where they lie, and how many there are."""
+    values: list[Any], cut: _Cut, types: dict[str, Any], char: str, rows: int, n: int, kinds: int
+) -> tuple[int, int, int]:
+    """The gradient of the rows, and the parts of the weight's: where they lie, how many there are, of how many kinds."""
     pointers = [pointer(a) for a in values]
-    parts, room = partials(), PARTIALS // (2 * n)
+    parts, room = partials(), PARTIALS // (kinds * n)
     formats: tuple[str, ...]
+    gy, x, more = values[0], values[1], values[5]
+    ahead = _ahead(cut, rows, n, x.dtype, gy.dtype, more is not None, kinds) if room else None
+    if ahead is not None:
+        launch, splits = _launch_ahead(ahead, cut, {**types, "SUMS": kinds - 2}, char, rows, room)
+        grid, block = (splits, 1, 1), (ahead.threads, 1, 1)
+        launch.fixed(grid, block, ahead.shared, 9, rows, n)(*pointers, parts)
+        return parts, splits, kinds
     if cut.holds and room:
         turns, splits = _turns(cut, rows, room)
         formats = ("P",) * 9 + ("q", "i", "i")
         load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)(
             splits, cut.threads, *pointers, parts, rows, n, turns
         )
-        return parts, splits
+        return parts, splits, 2
     constants = {**cut.constants, "HELD": 0, "FULL": 0}
     formats = ("P",) * 8 + ("q", "i")
     load("layer_norm.cu", "norm_rows_grad", formats, char, **types, **constants)(
@@ -181,11 +232,25 @@ def _launch_grads(
     )
     columns = -(-n // 32)
     splits = max(1, min(_EACH * multiprocessors() // columns, -(-rows // 64), room))
-    gy, x, _, mean, rstd = pointers[:5]
+    g, rest, _, mean, rstd = pointers[:5]
     load("layer_norm.cu", "weight_sums", ("P",) * 5 + ("q", "i"), char, **types).on_grid(
-        (columns, splits, 1), (512, 1, 1), 0, gy, x, mean, rstd, parts, rows, n
+        (columns, splits, 1), (512, 1, 1), 0, g, rest, mean, rstd, parts, rows, n
     )
-    return parts, splits
+    return parts, splits, 2
+
+
+def _launch_ahead(
+    ahead: _Ahead, cut: _Cut, types: dict[str, Any], char: str, rows: int, room: int
+) -> tuple[Launch, int]:
+    """`norm_grads_ahead` for such rows, and its number of blocks."""
+    formats: tuple[str, ...] = ("P",) * 9 + ("q", "i")
+    cuts = {"THREADS": ahead.threads, "RESIDENT": ahead.resident}
+    launch = load(
+        "layer_norm.cu", "norm_grads_ahead", formats, char, **types, **cut.constants, **cuts
+    )
+    launch.allow(ahead.shared)
+    teams = ahead.threads // 32 if cut.team else 1
+    return launch, min(ahead.resident * multiprocessors(), room, -(-rows // teams))
 
 
 # -- as launches that are prepared once for a kind of call -----------------------------------------
@@ -229,20 +294,27 @@ def _prepared_grad(
     room = PARTIALS // (2 * n)
     if not _are_rows(gy, x, weight, mean, rstd) or not cut.holds or not room:
         return None
-    turns, splits = _turns(cut, rows, room)
-    formats: tuple[str, ...] = ("P",) * 9 + ("q", "i", "i")
     types: dict[str, Any] = {"NW": kind, "RMS": rms, "NO": _name(gy.dtype)}
-    launch = load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)
+    ahead = _ahead(cut, rows, n, x.dtype, gy.dtype, False)
+    constants: tuple[int, ...] = (rows, n)
+    if ahead is not None:
+        launch, splits = _launch_ahead(ahead, cut, types, char, rows, room)
+        threads, shared = ahead.threads, ahead.shared
+    else:
+        turns, splits = _turns(cut, rows, room)
+        formats: tuple[str, ...] = ("P",) * 9 + ("q", "i", "i")
+        launch = load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)
+        threads, shared, constants = cut.threads, 0, (rows, n, turns)
     first = launch.prepared(
-        (splits, 1, 1), (cut.threads, 1, 1), 0, 9, (Result(6, x.shape, x.dtype),), rows, n, turns,
+        (splits, 1, 1), (threads, 1, 1), shared, 9, (Result(6, x.shape, x.dtype),), *constants,
         aligned=() if cut.constants["VW"] == 1 else (0, 1, 2),
         absent=(3, 5, 7) if rms else (5, 7),
     )  # fmt: skip
     whole = x.shape[x.ndim - dims :], x.dtype if weight is None else weight.dtype
-    launch = load("layer_norm.cu", "weight_finish", ("P", "P", "P", "i", "i"), char, NW=kind)
+    launch = load("layer_norm.cu", "weight_finish", _FINISH, char, NW=kind, NO=types["NO"], SUMS=0)
     results = (Result(1, *whole), Result(2, *whole))[: 1 if rms else 2]
     last = launch.prepared(
-        (-(-n // 32), 1, 1), (1024, 1, 1), 0, 3, results, splits, n, absent=(2,) if rms else ()
+        (-(-n // 32), 1, 1), (1024, 1, 1), 0, 4, results, splits, n, absent=(2, 3) if rms else (3,)
     )
 
     def call(*arrays: Any) -> Any:
@@ -419,3 +491,20 @@ def rms_norm_grad_mixed(
     also: bool,
 ) -> Any:
     return normalise_grad(gy, x, weight, None, rstd, dims, 1, more, also)
+
+
+# -- ... and with the gradient of a bias behind them ------------------------------------------------
+
+
+@kernel_for("cuda", "layer_norm_grad_summed")
+def layer_norm_grad_summed(
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, rstd: DeviceArray, more: DeviceArray | None, *, dims: int, eps: float
+) -> Any:  # fmt: skip
+    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more, True, True)
+
+
+@kernel_for("cuda", "rms_norm_grad_summed")
+def rms_norm_grad_summed(
+    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, rstd: DeviceArray, more: DeviceArray | None, *, dims: int, eps: float
+) -> Any:  # fmt: skip
+    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more, True, True)

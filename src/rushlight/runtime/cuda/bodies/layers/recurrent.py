@@ -89,11 +89,12 @@ def rnn_stack(
 rnn_stack.way = way  # type: ignore[attr-defined]
 
 
-@kernel_for("cuda", "rnn_stack_grad")
-def rnn_stack_grad(
+@kernel_for("cuda", "rnn_stack_grad_over")
+def rnn_stack_grad_over(
     x: DeviceArray, h0: DeviceArray, c0: DeviceArray | None, w: DeviceArray, y: DeviceArray, reserve: DeviceArray, gy: DeviceArray | None, gh: DeviceArray, gc: DeviceArray | None, *,
     what: Recurrence, way: Way, sizes: tuple,
 ) -> Any:  # fmt: skip
+    """cuDNN writes over what forward left."""
     call = call_for(what, x.dtype.char, way, sizes, True)
     given = tuple([_dense(a) for a in (x, h0, c0, w, y)])
     if gy is None:
@@ -104,10 +105,18 @@ def rnn_stack_grad(
     gc0 = None if c0 is None else cupy.ndarray(c0.shape, x.dtype)
     gw = cupy.ndarray(w.shape, x.dtype)
     runtime.memsetAsync(gw.data.ptr, 0, gw.nbytes, current.ptr)
-    # cuDNN writes over what forward left; a second backward over a retained graph needs it as it was.
+    call.backward(given, gradients, (gx, gh0, gc0, gw), reserve)
+    return (gx, gh0, gw) if gc0 is None else (gx, gh0, gc0, gw)
+
+
+@kernel_for("cuda", "rnn_stack_grad")
+def rnn_stack_grad(
+    x: DeviceArray, h0: DeviceArray, c0: DeviceArray | None, w: DeviceArray, y: DeviceArray, reserve: DeviceArray, gy: DeviceArray | None, gh: DeviceArray, gc: DeviceArray | None, *,
+    what: Recurrence, way: Way, sizes: tuple,
+) -> Any:  # fmt: skip
+    """A second backward over a retained graph needs what forward left as it was."""
     own = cupy.ndarray(reserve.shape, np.uint8)
     if own.size:
         copy = load("copies.cu", "copy_one", ("P", "P", "q"))
         copy(blocks_for(-(-own.size // 16)), 256, reserve.data.ptr, own.data.ptr, own.size)
-    call.backward(given, gradients, (gx, gh0, gc0, gw), own)
-    return (gx, gh0, gw) if gc0 is None else (gx, gh0, gc0, gw)
+    return rnn_stack_grad_over(x, h0, c0, w, y, own, gy, gh, gc, what=what, way=way, sizes=sizes)

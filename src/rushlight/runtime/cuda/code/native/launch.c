@@ -275,7 +275,7 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
     for (int i = 0; i < self->parameters; i++)
         parameters[i] = values + self->offsets[i];
     int status = start(self, where, parameters);
-    if (status == NO_CONTEXT && self->product == NULL) { /* the first launch of this thread */
+    if (status == NO_CONTEXT || (status && self->product != NULL)) { /* the first launch of this thread; a library has words of its own */
         PyObject *done = PyObject_CallNoArgs(bind_thread);
         if (done == NULL)
             goto error;
@@ -597,10 +597,17 @@ static PyObject *are_again(PyObject *module, PyObject *args)
     return same < 0 ? NULL : PyBool_FromLong(same);
 }
 
+static PyObject *forget_of_products(PyObject *module, PyObject *ignored)
+{
+    forget_workspaces();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"are_again", are_again, METH_VARARGS,
      "are_again(arrays, first, n, references, orders, dtype): whether an update's arrays are those of an earlier one."},
     {"idle", idle, METH_NOARGS, "Bytes of results kept for their launches, held by nobody else."},
+    {"forget_workspaces", forget_of_products, METH_NOARGS, "Products ask again where they may work."},
     {"forget", forget, METH_NOARGS, "Give those bytes back to the pool."},
     {"is_spare", is_spare, METH_O, "Whether a launch keeps a reference to this array."},
     {"setup", setup, METH_VARARGS, "setup(current, alloc, ndarray, new, bind_thread, pretend) -> usable"},

@@ -15,14 +15,22 @@ struct Product {
     matmul_fn matmul;
     set_fn set;
     uint64_t handle, desc, alpha, beta, a, b, c, algo;
-    uint64_t room; /* bytes of the workspace */
+    uint64_t room; /* bytes of the workspace; mostly 0 */
     uint64_t alignment; /* the lowest bit of the addresses that the algorithm was chosen for, or 0 for 256 and more */
     uint64_t bias;      /* what the descriptor has */
     void *stream;       /* whose workspace is known */
     uint64_t at;        /* where that lies, or 0 */
-    PyObject *workspace; /* asked once per stream */
+    uint64_t known;     /* `replaced` as it was when that was asked */
+    PyObject *workspace; /* (stream, room): an address that lasts, or memory for one call */
     PyObject *keep;      /* the plan, which owns the numbers at `alpha`, `beta` and `algo` */
 };
+
+static uint64_t replaced; /* how often a stream's workspace has moved */
+
+void forget_workspaces(void)
+{
+    replaced++;
+}
 
 /* From (matmul, set, handle, desc, alpha, beta, a, b, c, algo, room, alignment, bias, workspace, keep). */
 Product *make_product(PyObject *described)
@@ -63,27 +71,48 @@ int fits_product(const Product *p, const uint64_t *addresses)
     return (low & -low) == p->alignment;
 }
 
+/* Where a call works: an address, and in `*once` the owner of memory that is for this call alone. 0 with an error set. */
+static uint64_t workspace(Product *p, void *stream, PyObject **once)
+{
+    if (p->at && stream == p->stream && p->known == replaced)
+        return p->at;
+    PyObject *found = PyObject_CallFunction(p->workspace, "KK", (unsigned long long)(uintptr_t)stream, (unsigned long long)p->room);
+    if (found == NULL)
+        return 0;
+    if (PyLong_Check(found)) {
+        p->at = PyLong_AsUnsignedLongLong(found);
+        p->stream = stream, p->known = replaced;
+        Py_DECREF(found);
+        return PyErr_Occurred() ? 0 : p->at;
+    }
+    PyObject *number = PyObject_GetAttrString(found, "ptr");
+    uint64_t at = number == NULL ? 0 : PyLong_AsUnsignedLongLong(number);
+    Py_XDECREF(number);
+    *once = found;
+    return PyErr_Occurred() ? 0 : at;
+}
+
 int run_product(Product *p, void *stream, const uint64_t *addresses)
 {
-    if (!p->at || stream != p->stream) {
-        PyObject *number = PyLong_FromVoidPtr(stream);
-        PyObject *found = number == NULL ? NULL : PyObject_CallOneArg(p->workspace, number);
-        Py_XDECREF(number);
-        uint64_t at = found == NULL ? 0 : PyLong_AsUnsignedLongLong(found);
-        Py_XDECREF(found);
-        if (PyErr_Occurred())
-            return -1;
-        p->at = at;
-        p->stream = stream;
+    PyObject *once = NULL;
+    uint64_t at = p->room ? workspace(p, stream, &once) : 0;
+    if (p->room && !at) {
+        Py_XDECREF(once);
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_RuntimeError, "a product has no workspace");
+        return -1;
     }
+    int status = 0;
     if (addresses[VECTOR] != p->bias) {
         uint64_t bias = addresses[VECTOR];
-        int status = p->set(p->desc, BIAS_POINTER, &bias, sizeof bias);
-        if (status)
-            return status;
-        p->bias = bias;
+        status = p->set(p->desc, BIAS_POINTER, &bias, sizeof bias);
+        if (!status)
+            p->bias = bias;
     }
     /* the library counts columns first: its first operand is our second */
-    return p->matmul(p->handle, p->desc, p->alpha, addresses[RIGHT], p->a, addresses[LEFT], p->b, p->beta, addresses[OUT],
-                     p->c, addresses[OUT], p->c, p->algo, p->at, p->room, (uint64_t)(uintptr_t)stream);
+    if (!status)
+        status = p->matmul(p->handle, p->desc, p->alpha, addresses[RIGHT], p->a, addresses[LEFT], p->b, p->beta,
+                           addresses[OUT], p->c, addresses[OUT], p->c, p->algo, at, p->room, (uint64_t)(uintptr_t)stream);
+    Py_XDECREF(once);
+    return status;
 }

@@ -12,6 +12,8 @@ enum { LEFT, RIGHT, VECTOR, OUT }; /* what the addresses of a call are, in this 
 Product *make_product(PyObject *described);
 void free_product(Product *p);
 int fits_product(const Product *p, const uint64_t *addresses);
+/* Workspaces of streams have moved: ask again. */
+void forget_workspaces(void);
 /* The library's status, or -1 with an error set. */
 int run_product(Product *p, void *stream, const uint64_t *addresses);
 
