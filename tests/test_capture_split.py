@@ -20,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*is split, because")
 def _split_everywhere(monkeypatch):
     """On the CPU too, where it does not pay."""
     monkeypatch.setattr(settings, "split_on_cpu", True)
+    monkeypatch.setattr(settings, "split_timed", False)
 
 
 def test_on_the_cpu_nothing_is_split(monkeypatch):

@@ -33,3 +33,30 @@ def test_arguments_that_begin_elsewhere(way: str, device: str) -> None:
         for a, b in zip(expected, found, strict=True):
             assert a.tolist() == b.tolist() and a.stride() == b.stride()
         assert eager.tolist() == compiled.tolist()
+
+
+def test_what_fullgraph_says(device: str) -> None:
+    """Not words about values that are read: nothing is read here."""
+    base, ones = torch.arange(100.0, device=device).reshape(25, 4), torch.ones(3, 4, device=device)
+    step = torch.compile(WAYS["values"], fullgraph=True)
+    with pytest.raises(
+        RuntimeError, match="as_strided, .* around an argument, at .*its clone()"
+    ) as said:
+        step(ones, base[3:6])
+    assert "item()" not in str(said.value) and "where()" not in str(said.value)
+    inside = torch.compile(lambda y: y.clone().as_strided((2, 2), (4, 1), 3) * 2, fullgraph=True)
+    for _ in range(4):
+        assert inside(base[3:6]).tolist() == [[30.0, 32.0], [38.0, 40.0]]
+    assert inside.replays
+
+
+@pytest.mark.parametrize(("act", "advice"), [
+    (lambda x: float(x.sum()) * x, "Return the tensor"),
+    (lambda x: x[x > 0], "Return the tensor"),
+    (lambda x: print("") or x * 2, "outside of the function"),
+])  # fmt: skip
+def test_what_fullgraph_says_of_others(act: Callable[[Any], Any], advice: str) -> None:
+    step = torch.compile(act, fullgraph=True)
+    with pytest.raises(RuntimeError, match=advice):
+        for _ in range(3):
+            step(torch.ones(3))

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -168,3 +169,175 @@ def test_export():
     rl.export.save(program, file)
     file.seek(0)
     assert rl.export.load(file).module()(x).tolist() == net(x).tolist()
+
+
+def test_a_kept_view_of_a_strided_view_of_an_earlier_stretch_keeps_its_values():
+    """NumPy's as_strided gives arrays whose views refer to them, not to the memory's owner."""
+    from rushlight.capture.trace.tracer import Tracer
+
+    def step(x):
+        t = x * 2.0
+        if float(t[0, 0]) < 0:  # a read: what follows is another stretch
+            return t, t
+        return t, (t + 1, t.unfold(1, 2, 2).reshape(3, 4))[1]
+
+    run, kept = Tracer(step, "testing"), []
+    for i in range(12):
+        result = run((rl.full((3, 4), float(i)),), {})
+        kept.append(result[1].view(-1)[2:7].detach())
+        del result
+    assert run.launched > 4
+    assert [k[0].item() for k in kept] == [2.0 * i for i in range(12)]
+
+
+def test_results_of_a_program_have_the_versions_of_eager_calls():
+    def step(x):
+        t = x * 1
+        t.t_()
+        t.add_(1)
+        view = t[:1]
+        other = (x + 1).relu_()
+        return t, view, other, x * 2
+
+    compiled, x = rl.compile(step), rl.ones(3, 4)
+    for _ in range(6):
+        want, found = step(x), compiled(x)
+        assert [t._version for t in found] == [t._version for t in want]
+        found[0].mul_(2)
+        assert found[1]._version == found[0]._version
+    assert compiled.replays
+
+
+def test_a_lone_result_of_a_program_has_its_version():
+    compiled, x = rl.compile(lambda x: (x * 2).add_(1).mul_(3)), rl.ones(3)
+    assert [compiled(x)._version for _ in range(6)] == [2] * 6
+    assert compiled.replays
+
+
+@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize("kind", ["embedding", "cross_entropy", "embedding_bag"])
+def test_positions_that_are_refused_leave_what_eager_calls_leave(kind, given):
+    """A kernel that raises behind a step of the optimiser, and one whose result nobody reads."""
+
+    def make(wrap):
+        rl.manual_seed(0)
+        p, table, places = nn.Parameter(rl.ones(4)), rl.randn(5, 4), rl.tensor([0, 1, 2])
+        opt = rl.optim.SGD([p], lr=0.1, momentum=0.9)
+
+        def step(x, where):
+            opt.zero_grad()
+            (x * p).sum().backward()
+            opt.step()
+            where = where if given else places
+            if kind == "cross_entropy":
+                nn.functional.cross_entropy(table[:3], where)
+            else:
+                f = getattr(nn.functional, kind)
+                f(where, table) if kind == "embedding" else f(where, table, rl.tensor([0, 2]))
+            return x * 2
+
+        run, told = wrap(step), []
+        for i in range(8):
+            places[0] = 9 if i in (5, 7) else 0
+            try:
+                told.append(run(rl.full((4,), float(i)), places.clone()).tolist())
+            except IndexError as error:
+                told.append(str(error))
+            told.append([p.tolist(), p.grad.tolist(), opt.state[p]["momentum_buffer"].tolist()])
+        return told
+
+    assert make(lambda f: f) == make(rl.compile)
+
+
+def test_a_view_of_an_argument_that_is_a_view_of_another_one():
+    """What is a view of y stays one of y where y is no view of x any more."""
+
+    def step(x, y):
+        return (x * 2).sum(), y.t().reshape(4, 3).t()
+
+    compiled, told = rl.compile(step), []
+    for i in range(14):
+        both = rl.arange(24.0).reshape(6, 4) + i
+        x = both[:3]
+        y = x.view(3, 4) if i % 2 else both[3:]
+        if i % 4 == 3:
+            x = rl.arange(12.0).reshape(3, 4) + i
+            y = x.view(3, 4)
+        want, found = step(x, y), compiled(x, y)
+        told.append(found[1].tolist() == want[1].tolist())
+        assert found[1]._base is want[1]._base
+    assert all(told)
+    assert compiled.replays
+
+
+def test_a_kept_view_of_an_earlier_stretch_that_is_the_result_itself():
+    from rushlight.capture.trace.tracer import Tracer
+
+    def step(x):
+        t = x.double().float()
+        if float(x[0, 0]) < 0:  # a read: what follows is another stretch
+            return t
+        return (t * 3, t.t().detach().t())[1]
+
+    run, kept = Tracer(step, "testing"), []
+    for i in range(12):
+        result = run((rl.full((3, 4), float(i)),), {})
+        kept.append(result.detach())
+        del result
+    assert run.launched > 4
+    assert [k[0, 0].item() for k in kept] == [float(i) for i in range(12)]
+
+
+@pytest.mark.parametrize("effect", ["draw", "write", "nothing"])
+def test_errors_that_a_function_catches_itself(effect):
+    """What came before has happened once, whatever the handler does."""
+
+    def make(wrap):
+        rl.manual_seed(0)
+        whole, count = rl.eye(4) * 4, rl.zeros(1)
+
+        def step(x):
+            t = x + rl.randn_like(x) if effect == "draw" else x * 2
+            if effect == "write":
+                count.add_(1)
+            try:
+                return t, rl.linalg.cholesky(whole)[:3] + t
+            except RuntimeError:
+                return t, t * 0.5
+
+        run, told = wrap(step), []
+        for i in range(9):
+            if i in (5, 7):
+                whole.neg_()
+            told += [r.tolist() for r in run(rl.full((3, 4), float(i)))]
+        return [*told, count.item(), rl.rand(2).tolist()]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert make(lambda f: f) == make(rl.compile)
+
+
+def test_where_errors_are_caught():
+    from rushlight.capture.record.caught import _handled
+
+    def plain(x):
+        return [v + 1 for v in x]
+
+    def managed(x):
+        with rl.no_grad():
+            return x + 1
+
+    def tried(x):
+        try:
+            return x + 1
+        except ValueError:
+            return x
+
+    def ended(x):
+        try:
+            return x + 1
+        finally:
+            x.zero_()
+
+    found = [bool(_handled(f.__code__)) for f in (plain, managed, tried, ended)]
+    assert found == [False, False, True, True]

@@ -28,6 +28,7 @@ from .replay.replay import Replay, SharedArguments, Unfinished
 from .state import tree
 from .state.keys import arguments_overlap, like_these, mode, signature
 from .state.watch import NotReady
+from .trace.paying import Paying
 from .trace.segment import Segment
 from .trace.tracer import Tracer
 
@@ -35,6 +36,7 @@ PROGRAMS = 16  # kept per function; the oldest goes
 _TRIES = 5  # recordings in a row that may disagree before the function stays eager
 _RECENT = 3  # recordings that wait for one that agrees
 _STATES = 6  # programs for one kind of arguments, in different states of Python
+_RARE = 256  # kinds of arguments that are counted, beside those that have programs
 _OBJECTS = 8  # without a dict of their own, whose methods one function has programs for
 _CHURN = 32  # programs thrown away by changed state before the function stays eager
 
@@ -54,14 +56,15 @@ class Compiled:
         _everyone.add(self)
         # Methods of classes, and of objects without a dict.
         self.bound: OrderedDict[int, Bound] = OrderedDict()
+        # Kinds of arguments without programs, and how often they came.
+        self.rare: OrderedDict[int, int] = OrderedDict()
+        self.dropped = 0  # entries that had to go
         self.gathered: list[Any] = []  # steps over loaders whose data lie on the device
         self.last: Entry | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_plain():
             return self.fn(*args, **kwargs)
-        if here.tracer is not None:
-            here.tracer.interrupt("a compiled function is called")
         last = self.last  # looked at once: another thread may call with other arguments
         if last is not None and last.like is not None and not kwargs and last.like(args):
             return last.call(args, kwargs, args)
@@ -70,17 +73,36 @@ class Compiled:
         key = (shape, signature(tensors), mode())
         entry = self.entries.get(key)
         if entry is None:
-            entry = self.entries[key] = Entry(self)
-            if len(self.entries) > PROGRAMS:
-                self.entries.popitem(last=False)
-                self.tell(
-                    f"more than {PROGRAMS} kinds of arguments: the oldest program is dropped. "
-                    "Calls whose shapes differ each time are better left uncompiled."
-                )
+            entry = self._new_entry(key)
+            if entry is None:
+                return self.fn(*args, **kwargs)
         if entry.like is None and not kwargs and len(tensors) == len(args):
             entry.like = like_these(tensors)  # tensors and nothing else, the usual case
         self.last = entry
         return entry.call(args, kwargs, tensors)
+
+    def _new_entry(self, key: Any) -> Entry | None:
+        """A place for the programs of one more kind of arguments, if calls of that kind repeat.
+
+        Recording takes as long as many calls. So the more programs were dropped, the more often a new kind has to
+        come before it is recorded.
+        """
+        if len(self.entries) >= PROGRAMS:
+            kind = hash(key)  # which may hold objects of the user's
+            self.rare[kind] = seen = self.rare.pop(kind, 0) + 1
+            if len(self.rare) > _RARE:
+                self.rare.popitem(last=False)
+            if seen <= self.dropped // PROGRAMS:
+                return None
+            del self.rare[kind]
+            self.entries.popitem(last=False)
+            self.dropped += 1
+            self.tell(
+                f"more than {PROGRAMS} kinds of arguments: the oldest program is dropped, and new kinds that "
+                "seldom come again run eagerly. Calls whose shapes differ each time are better left uncompiled."
+            )
+        entry = self.entries[key] = Entry(self)
+        return entry
 
     def _is_plain(self) -> bool:
         """Whether this call is the function's own, in this thread and now."""
@@ -145,9 +167,11 @@ class Compiled:
         """The newest program; print it for a table of its instructions."""
         found: list[Any] = self.replays or self.parts
         if not found:
+            why = self.why()
             raise RuntimeError(
-                "there is no program yet: a function is recorded by its first calls, until two of "
-                f"them agree. {self.why() or ''}"
+                "there is no program yet: a function is recorded by its first calls, until two of them agree."
+                if why is None
+                else f"there is no program: calls {self._how()}, because {why}"
             )
         return found[-1].program
 
@@ -158,6 +182,11 @@ class Compiled:
         found: list[Any] = self.replays or self.parts
         name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
         return compiled_html(name, [f.program for f in found], self.why())
+
+    def _how(self) -> str:
+        """How calls run that are not replayed as a whole."""
+        split = any(e.split is not None for e in self.entries.values())
+        return "are split, and nothing has repeated yet" if split else "run eagerly"
 
     def why(self) -> str | None:
         """Why calls run eagerly or are split, when they are."""
@@ -185,6 +214,8 @@ class Compiled:
     def reset(self) -> None:
         """Forget every program."""
         self.entries.clear()
+        self.rare.clear()
+        self.dropped = 0
         self.gathered.clear()
         self.bound.clear()
         self.told.clear()
@@ -225,6 +256,11 @@ class Entry:
         self.like: Callable[[tuple], bool] | None = None
 
     def call(self, args: tuple, kwargs: dict, tensors: Sequence[Tensor]) -> Any:
+        if here.tracer is not None:
+            if self.eager is not None and not self.programs:
+                # Loops around it are traced as if nothing were compiled.
+                return self.owner.fn(*args, **kwargs)
+            here.tracer.interrupt("a compiled function is called")
         for program in self.programs:
             if program.obstacle(tensors) is None:
                 try:
@@ -237,6 +273,8 @@ class Entry:
         if self.eager is not None:
             return self.owner.fn(*args, **kwargs)
         if self.careful and arguments_overlap(tensors):
+            return self.owner.fn(*args, **kwargs)
+        if here.vmaps:  # arrays of samples have no memory of their own that a program could take
             return self.owner.fn(*args, **kwargs)
         if self.split is not None:
             return self._call_split(args, kwargs)
@@ -368,7 +406,8 @@ class Entry:
             what = reason.partition(". A replay")[0].rpartition("one program: ")[2]
             self.eager = what
             if whole is None:
-                self.eager, self.split = None, Tracer(self.owner.fn, what)
+                paying = Paying() if settings.split_timed else None
+                self.eager, self.split = None, Tracer(self.owner.fn, what, paying)
                 whole = "Python runs every call, and its kernels run as programs between host reads"
             how = "runs eagerly" if self.eager else "is split"
             self.owner.tell(

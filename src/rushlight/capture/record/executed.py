@@ -139,6 +139,7 @@ class Watching:
     """A block whose instructions are noted in `seen`."""
 
     refused = waits = False  # whether another thread has its turn; whether this one has
+    stopped = False  # whether the rest of the call is of no interest
 
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
@@ -162,8 +163,17 @@ class Watching:
             sys.settrace(self._trace)
         return self
 
+    def stop(self) -> None:
+        """The call is never replayed, whatever else it runs: let it run at its own speed."""
+        if not self.refused and not self.stopped and sys.gettrace() in (self._trace, None):
+            self.stopped = True
+            sys.settrace(self.before[0])
+            sys.setprofile(self.before[1])
+
     def __exit__(self, *exc: Any) -> None:
-        if sys.gettrace() != self._trace or sys.getprofile() != self._profile:
+        if self.stopped:
+            pass
+        elif sys.gettrace() != self._trace or sys.getprofile() != self._profile:
             self.seen.complete = (
                 False  # a debugger took over in the middle, or another thread has the turn
             )
@@ -177,7 +187,7 @@ class Watching:
 
     def unwatched(self, call: Callable[[], Any]) -> Any:
         """Run a kernel, whoever wrote its body and whatever it imports: a replay runs it, too."""
-        if self.refused:
+        if self.refused or self.stopped:
             return call()
         sys.settrace(None)
         sys.setprofile(None)
@@ -186,8 +196,9 @@ class Watching:
             return call()
         finally:
             _thread.watching = self
-            sys.setprofile(self._profile)
-            sys.settrace(self._trace)
+            if not self.stopped:
+                sys.setprofile(self._profile)
+                sys.settrace(self._trace)
 
     def is_ours(self, frame: FrameType | None) -> bool:
         """Whether a frame runs trusted code, or the standard library at its request."""

@@ -20,6 +20,7 @@ from ...runtime.door import Kernel
 from ...runtime.sparse_array import SparseArray
 from ..program.instructions import Instruction, Program
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
+from .caught import is_caught
 from .flow import destination
 from .reads import Reading, watched
 
@@ -188,9 +189,19 @@ class Recorder:
         if kernel.name == "as_strided" and inputs[0].storage.kind == ARGUMENT:
             # Arguments are compared by how they lie, not by where in their memory they begin.
             self.complain("calls as_strided, which looks at the memory around an argument,")
+        if may_raise(kernel, arrays) and self._left_traces() and is_caught():
+            # A program that failed there could not be run anew, and nobody but Python knows what its handler does.
+            self.complain(f"catches what {kernel.name} may raise behind a change that lasts")
         out = call() if self.watching is None else self.watching.unwatched(call)
         self.note(kernel, arrays, attrs, inputs, out, user_line())
         return out
+
+    def _left_traces(self) -> bool:
+        """Whether the call has changed what outlives it: memory from outside, a random stream."""
+        return any(
+            (ins.is_random and ins.outputs) or any(s.storage.kind != MADE for s in ins.writes)
+            for ins in self.instructions
+        )
 
     def inputs_of(self, arrays: Sequence[Any]) -> tuple:
         """Slots for arrays, looked up before the kernel can change any."""
@@ -236,6 +247,8 @@ class Recorder:
             self.trouble = f"it {what} at {line or user_line()}"
         if self.strict:
             raise host_read_error(self.trouble)
+        if self.watching is not None:
+            self.watching.stop()
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -318,6 +331,13 @@ def user_line() -> str:
     return "?"
 
 
+def may_raise(kernel: Kernel, arrays: Sequence[Any]) -> bool:
+    """Whether a kernel of the CPU may refuse values that nobody can look at beforehand."""
+    if kernel.name != "check" and not kernel.name.startswith("linalg_"):
+        return False
+    return any(a.__class__ is np.ndarray for a in arrays)
+
+
 def values_decide(kernel: Kernel, arrays: Sequence[Any]) -> bool:
     """Whether the shape of the result depends on values: masks pick as many as they are true."""
     if kernel.name == "index":
@@ -355,9 +375,24 @@ def same(a: Any, b: Any) -> bool:
         return False
 
 
+_NO_VALUES = (
+    "A replay computes without Python, so nothing in it may depend on a value of the step itself. Return the tensor and "
+    "read it outside (loss.item() after the call), or choose with where() instead of if."
+)
+_NO_SURROUNDINGS = (
+    "A replay knows the shape and the strides of an argument, but not where it begins nor what lies around it. Give the "
+    "tensor that holds all of that memory as the argument, or take the view outside and give that; where the view stays "
+    "inside of the argument, as_strided of its clone(), or narrow(), select() and unfold(), are part of a program."
+)
+_NO_PYTHON = "A replay computes without Python, and does nothing else: do this outside of the function, before or after the call."
+_ADVICE = {
+    "as_strided": _NO_SURROUNDINGS,
+    "on the host": _NO_VALUES,
+    "depends on values": _NO_VALUES,
+}  # by words of what is wrong
+
+
 def host_read_error(what: str) -> HostReadError:
-    return HostReadError(
-        f"this function cannot be compiled into one program: {what}. A replay computes without "
-        "Python, so nothing in it may depend on a value of the step itself. Return the tensor and "
-        "read it outside (loss.item() after the call), or choose with where() instead of if."
-    )
+    """What is raised where a call cannot be one program: why, and what to do instead."""
+    advice = next((text for words, text in _ADVICE.items() if words in what), _NO_PYTHON)
+    return HostReadError(f"this function cannot be compiled into one program: {what}. {advice}")

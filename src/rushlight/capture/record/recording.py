@@ -251,14 +251,18 @@ class Recording:
     def _source(self, value: Tensor) -> tuple | None:
         """What a result is a view of, as far as it can be seen from outside, and the way from there."""
         base, given, kept = value._ext.base, enumerate(self.tensors), self.watch.held
+        found: tuple | None = None
         for source in (*[("argument", i, t) for i, t in given], *[("same", t, t) for t in kept]):
             t, steps, spec = source[2], [], value._ext.spec
             mine = t._ext.spec if t._ext is not None and t._ext.base is base else None
             while (mine is not None or t is base) and spec is not mine and spec is not None:
                 steps.append(spec[:2])
                 spec = spec[2]
-            if spec is mine and steps:
-                return source[:2], tuple(reversed(steps))
+            # The nearest one: where an argument is a view of another, later calls may have one of something else.
+            if spec is mine and steps and (found is None or len(steps) < len(found[1])):
+                found = source[:2], tuple(reversed(steps))
+        if found is not None:
+            return found
         if id(base) in self.places and self._is_made(base):
             return ("place", self.places[id(base)]), steps_of(value._ext.spec)
         return None
@@ -310,7 +314,10 @@ class Recording:
         return ("tensor", self.add_result(slot), name, failure, quiet, counter, window)
 
     def _counter(self, value: Tensor) -> tuple | None:
-        """Whose version counter a result shares: what `detach()` gives is no view, but has the counter of its source."""
+        """Whose version counter a result shares, or how far its own has come.
+
+        What `detach()` gives is no view, but has the counter of its source.
+        """
         cell = value._ver
         if cell is None:
             return None
@@ -331,7 +338,7 @@ class Recording:
         for place, (t, maker) in enumerate(zip(self.found, self.leaf_makers)):
             if maker[0] == "tensor" and maker[6] is None and t._ver is cell:
                 return ("place", place)
-        return None
+        return ("count", cell[0]) if cell[0] else None
 
     def _check_result(self, value: Tensor) -> None:
         """A replay makes plain tensors: results of graphs, or without any history."""

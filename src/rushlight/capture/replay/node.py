@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 TWICE = "its results are differentiated with create_graph=True, which a program is not made for"
 APART = "its results are differentiated one by one, or others of them each time"
+MAPPED = "its results are differentiated with gradients that a program does not take: many at once, or sparse ones"
 
 
 class ReplayNode(Node):
@@ -76,9 +77,11 @@ class ReplayNode(Node):
         if self.graph is None:
             made = self.replay.backward
             usual = arrived == made.used and not (made.own and made.replaced())
-            if usual and not self.spent and not here.grad:
-                return self._replayed([gs[i]._a for i in arrived])
-            self._make_graph(arrived)
+            arrays = [gs[i]._a for i in arrived]
+            plain = all(a.__class__ is self.instance.array_type for a in arrays)
+            if usual and plain and not self.spent and not here.grad:
+                return self._replayed(arrays)
+            self._make_graph(arrived, plain)
         self.passed = arrived
         roots = [self.graph[i] for i in arrived]
         before = [(e[0], e[0].pre_hooks, e[0].hooks) for e in self.edges if e is not None]
@@ -118,13 +121,14 @@ class ReplayNode(Node):
             tensors.append(tensor_over(a, self.instance.array_type))
         return [*tensors, *[None] * (len(self.edges) - len(tensors))]
 
-    def _make_graph(self, arrived: list[int]) -> None:
+    def _make_graph(self, arrived: list[int], plain: bool) -> None:
         """A derivative that the program was not made for: the function makes the graph that it would have made."""
         self._check_versions()
         replay, used = self.replay, self.replay.backward.used
-        why = TWICE if here.grad else APART
+        why = TWICE if here.grad else APART if plain else MAPPED
         if not self.spent or arrived != used:
-            replay.retire(why, None if here.grad or self.spent else frozenset(arrived))
+            other = here.grad or self.spent or not plain
+            replay.retire(why, None if other else frozenset(arrived))
         obstacle = replay.remade.obstacle(self.given, self.versions)
         if obstacle is None:
             graph = replay.remade.graph(self.given)

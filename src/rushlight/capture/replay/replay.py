@@ -20,6 +20,7 @@ from ..record.recording import Recording
 from ..state import tree
 from .counters import Counters
 from .gradients import Gradients
+from .looks import Looks
 from .node import Remaking, ReplayNode
 from .results import Leaves, SpentNode, look, on_base
 from .shown import looked_at
@@ -50,6 +51,7 @@ class Replay:
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
+        self.looks = Looks(r.program)
         lone = self.shape is None and [m[0] for m in self.makers[1:]] in ([], ["tensor"])
         first: tuple = self.makers[0] if lone else ("",)
         self.alone = first[0] == "tensor" and r.backward is None and first[5] is None
@@ -319,6 +321,8 @@ class Replay:
             return self._run(tensors, args, kwargs)
 
     def _run(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict) -> Any:
+        if self.looks.rows and not self.looks.fit(tensors):
+            raise Unfinished
         self.runs += 1
         if self.lent_grads and not self.lent.take_back():
             self.apart = True

@@ -73,7 +73,9 @@ class Leaves:
             t = self.replay._tensor(at, self.outs, self.tensors, rest[2])
             if rest[4] is not None:
                 return on_base(t, self.make(rest[4][0]), *rest[4][1:])
-            if rest[3] is not None:
+            if rest[3] is not None and rest[3][0] == "count":
+                t._ver = [rest[3][1]]
+            elif rest[3] is not None:
                 share_counter(t, self._source(rest[3]))
             return t
         if kind == "number":

@@ -165,7 +165,7 @@ class Segment:
                         new.extend(owned)
 
     def _views(self, step: Step, e: Expected) -> list[Any]:
-        """Views of our own arrays; None for those of what comes from outside."""
+        """Views of our own arrays; None for those of what comes from outside, which are made in each call."""
         kind, number = e.operands[e.source]
         if kind == BIND or (kind == KNOWN and self.arrays[number] is None):
             return [None for _ in e.outs]
@@ -177,7 +177,11 @@ class Segment:
         found = list(made) if e.several else [made]
         if not all(map(alike, found, step.outs)):
             raise CannotCapture(f"a view by {e.kernel.name} at {step.line} differs")
-        return found
+        if id(root_array(step.outs[0])) in self.roots:
+            return found
+        # Whoever made that memory counts references to its owner and not to this view: if somebody holds the view, it
+        # must be one that goes with him, so each call makes its own.
+        return [None for _ in e.outs]
 
     def _alike_until(self, other: Segment) -> int:
         """How many steps at the beginning are the same."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from ...core.memory import root_array
 from ...core.tensor import Tensor
 from ...core.values import HOST_READ
-from ...runtime.door import KERNELS, Kernel, run
+from ...runtime.door import KERNELS, Kernel, add_listener, remove_listener, run
+from ...runtime.thread import here
 from ..loops.fragile import breaks, look_of
 from ..record.recorder import CannotCapture, is_array, same, values_decide
 from .nodes import Node
@@ -28,8 +30,10 @@ class Trace:
 
     wants_parts = True  # as the recorder
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(self, tracer: Any, learns: bool) -> None:
         self.tracer = tracer
+        self.learns = learns  # whether stretches are heard that nobody expects
+        self.attached = False  # whether it listens at the door
         self.known: dict[
             int, Any
         ] = {}  # array given out, by id -> the segment's array it stands for
@@ -48,9 +52,9 @@ class Trace:
         """The next stretch begins at `node`; without one the rest of the call is run as it is."""
         self.node = node
         self.at = 0
-        if node is None or node.why is not None:
-            self.mode = _RUN
-        elif node.listen > 0 or not node.segments:
+        if node is None or node.why is not None or not (node.segments or self.learns):
+            self._leave()
+        elif self.learns and (node.listen > 0 or not node.segments):
             self.mode, self.stretch = _HEAR, Stretch()
         else:
             self.mode, self.segment = _MATCH, node.segments[0]
@@ -61,6 +65,26 @@ class Trace:
             self.bound: dict[int, Any] = {}
 
     # -- listening ------------------------------------------------------------------------------
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Listen at the door, until the rest of the call is nobody's business."""
+        if here.tracer is not None:
+            here.tracer.interrupt("somebody listens")
+        if self.mode != _RUN:
+            self.attached = True
+            add_listener(self)
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        """The rest of the call runs as it is: a listener would only make it slower."""
+        self.mode = _RUN
+        if self.attached:
+            self.attached = False
+            remove_listener(self)
 
     def __call__(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
@@ -139,7 +163,7 @@ class Trace:
             return out
         key = _outcome(kernel, out)
         node = segment.children.get(key)
-        if node is None and len(segment.children) < _BRANCHES:
+        if node is None and self.learns and len(segment.children) < _BRANCHES:
             node = segment.children[key] = Node(self.tracer.books)
         self.begin(node)
         return out
@@ -266,16 +290,21 @@ class Trace:
 
     def _heard(self, final: bool) -> None:
         assert self.node is not None
+        paying = self.tracer.paying
+        began = None if paying is None else paying.clock()
         self.stretch.close(final)
         self.idle = True
+        self.tracer.heard += 1
         try:
-            self.node.consider(self.stretch)
+            self.tracer.built += self.node.consider(self.stretch)
         except Exception as error:  # noqa: BLE001 - the call itself is right, whatever fails here
             text = str(error) if isinstance(error, CannotCapture) else repr(error)
             self.node.give_up(text)
         finally:
             self.idle = False
             del self.stretch
+            if paying is not None:
+                paying.took(paying.clock() - began)
 
     def _launch(self) -> None:
         """Run the program of the segment that is complete."""
@@ -304,7 +333,8 @@ class Trace:
         """The segment does not fit: run the waiting kernels one by one, and run eagerly from here on."""
         assert self.node is not None
         self.node.missed()
-        self.mode = _RUN
+        self.tracer.missed += 1
+        self._leave()
         self._run_pending()
 
     def _run_pending(self) -> None:
@@ -324,7 +354,7 @@ class Trace:
     def abandon(self) -> None:
         """The function raised: what it had asked for until then is computed."""
         if self.mode == _MATCH:
-            self.mode = _RUN
+            self._leave()
             self._run_pending()
 
 

@@ -1,0 +1,67 @@
+"""Functions of this package that compute on tensors are part of programs, wherever their code lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as rl
+from rushlight import masked
+from rushlight.base.errors import HostReadError
+from rushlight.signal import windows
+from rushlight.vision import ops
+
+SCALE, ZERO = rl.tensor([0.1, 0.2]), rl.tensor([0, 1], dtype=rl.int32)
+KEPT = rl.tensor([[True, False], [True, True], [False, True], [True, True]])
+BOXES = rl.tensor([[0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 3.0, 4.0]])
+
+
+def corners(x: Any) -> Any:
+    """Boxes of any numbers (4, 2)."""
+    low = x.T.reshape(-1, 2)[:2]
+    return rl.cat([low, low + 1 + x.T.reshape(-1, 2)[2:].abs()], 1)
+
+
+COMPUTE: dict[str, Callable[[Any], Any]] = {
+    "quantised": lambda x: rl.fake_quantize_per_channel_affine(x, SCALE, ZERO, 1, -8, 7),
+    "masked sum": lambda x: masked.sum(x, 1, mask=KEPT),
+    "masked softmax": lambda x: masked.softmax(x, 0, mask=KEPT),
+    "masked variance": lambda x: masked.var(x, 0, unbiased=False, mask=KEPT),
+    "window": lambda x: x * windows.hann(4)[:, None],
+    "focal": lambda x: ops.sigmoid_focal_loss(x, (x > 0).float(), reduction="mean"),
+    "overlaps": lambda x: ops.box_iou(corners(x), BOXES),
+    "boxes": lambda x: ops.generalized_box_iou_loss(corners(x), BOXES, reduction="sum"),
+    "deformed": lambda x: ops.deform_conv2d(
+        x.reshape(1, 2, 2, 2), x.reshape(1, 8, 1, 1), rl.ones(1, 2, 2, 2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTE)
+def test_what_computes_is_part_of_a_program(name: str) -> None:
+    compute, draw = COMPUTE[name], np.random.default_rng(0)
+    step = rl.compile(compute, fullgraph=True)
+    for _ in range(5):
+        x = rl.tensor(draw.standard_normal((4, 2)).astype("f4"), requires_grad=True)
+        y = x.detach().clone().requires_grad_()
+        found, wanted = step(x), compute(y)
+        found.sum().backward()
+        wanted.sum().backward()
+        np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-6)
+        np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["nms", "roi_align"])
+def test_what_looks_at_values_is_not(name: str) -> None:
+    picture = rl.randn(1, 2, 8, 8)
+    calls = {
+        "nms": lambda boxes: ops.nms(boxes, boxes.sum(1), 0.5),
+        "roi_align": lambda boxes: ops.roi_align(picture, [boxes], 2),
+    }
+    step = rl.compile(calls[name], fullgraph=True)
+    with pytest.raises(HostReadError):
+        for i in range(5):
+            step(BOXES * (1 + i))
