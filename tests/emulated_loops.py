@@ -5,8 +5,10 @@ On a machine with a GPU: PYTHONPATH=src:tools python tests/emulated_loops.py
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import numpy as np
 
 import rushlight as rl
 from rushlight import nn
+from rushlight.capture.loops import ahead
 from rushlight.capture.trace.tracer import Tracer
 from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
@@ -176,6 +179,33 @@ def classes_are_asked(device: str) -> list[Any]:
     return [*found, type(layers[0](x)).__name__]
 
 
+def memory_goes() -> None:
+    """The memory of a loop's program goes when tracing ends: nobody waits for Python to look for cycles."""
+    layers = [nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(3)]
+    net = nn.Sequential(*layers).to("cuda")
+    x = rl.ones(3, 4).to("cuda")
+
+    def step(x: Any) -> Any:
+        net.zero_grad()
+        loss = net(x).sum()
+        loss.backward()
+        return loss
+
+    before, ahead._LEAST = ahead._LEAST, 0.0  # a program of two graphs
+    rl.tracing(True)
+    gc.collect()
+    gc.disable()
+    for _ in range(12):
+        float(step(x))
+    programs = [weakref.ref(p.low) for p in here.tracer.paths]
+    assert programs and any(p.ahead is not None for p in here.tracer.paths)
+    rl.tracing(False)
+    gone = [p() is None for p in programs]
+    gc.enable()
+    ahead._LEAST = before
+    assert all(gone)
+
+
 def main() -> None:
     if "emulated_gpu" in sys.modules:
         import fuzz_compile
@@ -183,6 +213,7 @@ def main() -> None:
         fuzz_compile.emulate()
     warnings.simplefilter("ignore")
     meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
+    memory_goes()
     compare(kept_views(False), kept_views(True))
     assert strided_arguments(lambda fn: fn) == strided_arguments(rl.compile)
     assert strided_arguments(lambda fn: fn) == strided_arguments(traced)

@@ -201,7 +201,7 @@ def test_a_change_in_the_middle(kind: str, what: str, when: str) -> None:
 def test_without_a_change_they_are_replayed(kind: str) -> None:
     """What the cases above change is really one comparison: forward's calls, one for backward, one for the step."""
     seen = both(_train, kind, "lr", "never", True, replays=N - 5)
-    assert not seen.fallbacks and [row["events"] for row in seen.loops] == [7]
+    assert not seen.fallbacks and [row["events"] for row in seen.loops] == [6]
 
 
 def test_an_option_is_another_tensor_each_time() -> None:

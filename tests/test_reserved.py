@@ -21,17 +21,25 @@ def test_memory_comes_when_it_is_asked_for_and_goes_with_the_array_on_cuda() -> 
 
     rl.ones(3, device="cuda")
     assert reserved.can_reserve()
-    free = runtime.memGetInfo()[0]
-    a = reserved.reserved((1 << 28,), np.dtype(np.float32), (4,), 1 << 30)
-    assert free - runtime.memGetInfo()[0] < 1 << 29
-    reserved.back(a[5:])
-    reserved.back(a)
-    a[:] = 3
-    assert float(a[1 << 20 :: 1 << 20].sum()) == 3 * 255
-    assert free - runtime.memGetInfo()[0] >= 1 << 29  # others use the GPU, too
-    del a
-    gc.collect()
-    assert free - runtime.memGetInfo()[0] < 1 << 29
+
+    def taken(begin: int) -> int:
+        return begin - runtime.memGetInfo()[0]
+
+    # Others use the GPU, too, and may take or give back at any moment: one of some tries is not disturbed.
+    for _ in range(8):
+        free = runtime.memGetInfo()[0]
+        a = reserved.reserved((1 << 28,), np.dtype(np.float32), (4,), 1 << 30)
+        without = taken(free)
+        reserved.back(a[5:])
+        reserved.back(a)
+        a[:] = 3
+        assert float(a[1 << 20 :: 1 << 20].sum()) == 3 * 255
+        backed = taken(free)
+        del a
+        gc.collect()
+        if without < 1 << 29 <= backed and taken(free) < 1 << 29:
+            return
+    pytest.fail("memory did not come and go")
 
 
 @needs_gpu

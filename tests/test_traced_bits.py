@@ -123,6 +123,19 @@ def gates() -> Any:
     return Gates(), (8, 4, 8), 10
 
 
+@network
+def halves_that_gate() -> Any:
+    body = nn.Sequential(
+        nn.Conv1d(4, 16, 3), nn.GLU(1), nn.Flatten(), nn.Linear(48, 64), nn.GLU(), nn.Linear(32, 10)
+    )
+    return body, (8, 4, 8), 10
+
+
+@network
+def halves_that_gate_in_bfloat16() -> Any:
+    return Half(halves_that_gate()[0]), (8, 4, 8), 10
+
+
 OPTIMISERS = {
     "sgd": lambda p: optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=1e-4),
     "adamw": lambda p: optim.AdamW(p, lr=1e-3),

@@ -47,6 +47,17 @@ def first_weight(model: Any) -> Any:
     return next(iter(model.params()))
 
 
+def ones_like(v: Any) -> Any:
+    return Variable(np.ones(v.shape, "f4"))
+
+
+def doubled(f: Any) -> None:
+    """Let one Function give gradients that are twice as large."""
+    if f is not None:
+        backward = f.backward
+        f.backward = lambda *gys: [None if g is None else g * 2 for g in backward(*gys)]
+
+
 ACTS: list[Callable[..., Any]] = [
     lambda k: k["y"].data.copy() if "y" in k else None,
     lambda k: k["y"].data if "y" in k else None,
@@ -67,6 +78,15 @@ ACTS: list[Callable[..., Any]] = [
     lambda k: k["optimizer"].add_hook(optimizers.WeightDecay(0.01)),
     lambda k: k["optimizer"].add_hook(optimizers.ClipGrad(0.5)),
     lambda k: k["loss"].unchain_backward() if "loss" in k and k["at"] == "update" else None,
+    # to a graph before its backward pass
+    lambda k: setattr(k["y"], "grad", Variable(np.ones(k["y"].shape, "f4"))) if k["at"] == "cleared" else None,
+    lambda k: setattr(k["loss"], "grad", Variable(np.array(2, "f4"))) if k["at"] == "cleared" else None,
+    lambda k: k["y"].unchain() if k["at"] == "cleared" else None,
+    lambda k: setattr(first_weight(k["model"]), "grad", ones_like(first_weight(k["model"]))) if k["at"] == "cleared" else None,
+    lambda k: doubled(k["y"].creator) if k["at"] == "cleared" else None,
+    lambda k: k["loss"].backward(create_graph=True) if k["at"] == "cleared" else None,
+    lambda k: k["y"].backward() if k["at"] == "cleared" else None,
+    lambda k: k["kept"].append(first_weight(k["model"]).grad.data) if k["at"] == "backward" else None,
 ]  # fmt: skip
 
 
@@ -76,7 +96,9 @@ def program(seed: int) -> Any:
     np.random.seed(seed)
     parts: list[Any] = []
     for _ in range(r.randint(1, 4)):
-        parts += [L.Linear(2 * r.randint(1, 5)), ACTIVATIONS[r.randint(len(ACTIVATIONS))]]
+        few = r.rand() < 0.5  # those whose backward passes are one comparison
+        chosen = ACTIVATIONS[r.randint(2 if few else len(ACTIVATIONS))]
+        parts += [L.Linear(2 * r.randint(1, 5)), chosen]
     model = Sequential(*parts, L.Linear(3))
     optimizer = RULES[r.randint(len(RULES))]().setup(model)
     loss_of = squares if r.rand() < 0.3 else F.softmax_cross_entropy
@@ -99,6 +121,7 @@ def program(seed: int) -> Any:
         loss = loss_of(y, t)
         tell("loss", x=x, t=t, y=y, loss=loss)
         model.cleargrads()
+        tell("cleared", x=x, t=t, y=y, loss=loss)
         loss.backward(retain_grad=retain)
         tell("backward", x=x, t=t, y=y, loss=loss)
         optimizer.update()

@@ -1,13 +1,14 @@
-"""What an iteration of a loop costs the host where the device is a GPU, eager and traced, without a GPU.
+"""What an iteration of a loop costs the host where the device is a GPU, eager and traced, without a GPU; or on the CPU.
 
     PYTHONPATH=src python tools/loop_path.py lab [--traced] [--iterations 300] [--profile 40] [--calls]
+    PYTHONPATH=src python tools/loop_path.py lab --traced --device cpu      programs compute nothing, eager kernels do
     PYTHONPATH=src valgrind --tool=callgrind --instr-atstart=no python tools/loop_path.py lab --traced --count
 
 Loops are plain ones: `lab` (the lab's network with two `.to(device)`), `loader` (the same with its loader),
 `dezero` (step 52), `gpt` (a small GPT under autocast). Everything below the backend is replaced as in
 tools/host_path.py; CUDA graphs are captured and launched as nothing at all, so that what is left is the host's.
 `--count` counts instructions under callgrind, which is the same whatever else the machine does; `--calls` counts
-functions of Python that are entered.
+functions of Python that are entered. `lab`, `loader` and `gpt` have `--device cpu`, too.
 """
 
 from __future__ import annotations
@@ -98,6 +99,7 @@ def at(part: str) -> None:
 
 
 marks: list[Any] = ["", False, None]
+where = ["cuda"]  # the device of the loops
 
 
 class Pool(host_path.Pool):
@@ -182,6 +184,22 @@ def install() -> None:
     update._Live.refresh = _refresh  # type: ignore[method-assign]
 
 
+def install_on_cpu() -> None:
+    """Let programs compute nothing, where their results lie in memory of their own."""
+    import rushlight
+    from rushlight.capture.lower.cpu import CpuReplay
+
+    rushlight.set_num_threads(1)
+    where[0], made = "cpu", CpuReplay._function
+
+    def empty(self: Any, parameter: str, results: list[str]) -> Any:
+        if all(name.startswith("s") for name in results):
+            self.lines = []
+        return made(self, parameter, results)
+
+    CpuReplay._function = empty  # type: ignore[method-assign]
+
+
 def _refresh(self: Any) -> None:
     """As it is, but for the copy."""
     sent = self.host.tobytes()
@@ -225,7 +243,7 @@ def lab(loader: bool) -> Callable[[int], Any]:
     from rushlight import nn, optim
     from rushlight.data import DataLoader, TensorDataset
 
-    device = torch.device("cuda:0")
+    device = torch.device(f"{where[0]}:0" if where[0] == "cuda" else where[0])
     model, criterion = net().to(device), nn.CrossEntropyLoss()
     optimizer = optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
     data = TensorDataset(torch.randn(4000, 3, 32, 32), torch.randint(0, 10, (4000,)))
@@ -342,7 +360,7 @@ def gpt() -> Callable[[int], Any]:
             logits = self.head(self.ln(h))
             return F.cross_entropy(logits.view(-1, words), y.view(-1))
 
-    model = GPT().to("cuda")
+    model = GPT().to(where[0])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     data = torch.randint(0, words, (8, length + 1))
 
@@ -350,11 +368,11 @@ def gpt() -> Callable[[int], Any]:
         total = 0.0
         for _ in range(n):
             at("to")
-            x, y = data[:, :-1].contiguous().to("cuda"), data[:, 1:].contiguous().to("cuda")
+            x, y = data[:, :-1].contiguous().to(where[0]), data[:, 1:].contiguous().to(where[0])
             at("zero_grad")
             optimizer.zero_grad(set_to_none=True)
             at("forward")
-            with torch.autocast("cuda", dtype=torch.bfloat16):
+            with torch.autocast(where[0], dtype=torch.bfloat16, enabled=where[0] == "cuda"):
                 loss = model(x, y)
             at("backward")
             loss.backward()
@@ -418,8 +436,9 @@ def main() -> None:
     parser.add_argument("--profile", type=int, default=0, metavar="LINES")
     parser.add_argument("--calls", action="store_true")
     parser.add_argument("--count", action="store_true", help="instructions, under callgrind")
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     args = parser.parse_args()
-    install()
+    install() if args.device == "cuda" else install_on_cpu()
     import rushlight
     from rushlight.base.config import settings
     from rushlight.core import hot

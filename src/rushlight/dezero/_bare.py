@@ -88,6 +88,14 @@ def _clone(a: Any) -> Any:
     return run(KERNELS["clone"], a.__class__, (a,), {"order": "K"}, alone=True)
 
 
+def all_own(arrays: list[Any]) -> list[Any]:
+    """`own` for each of several arrays."""
+    roots = exposed.roots
+    if not roots or not here.state & _LISTENED:
+        return arrays
+    return [own(a) if id(a if a.base is None else root_array(a)) in roots else a for a in arrays]
+
+
 class _Buffers:
     """Arrays for copies that only kernels of one stretch read: the n-th copy of each stretch lies in the same one.
 
@@ -99,6 +107,16 @@ class _Buffers:
         self.nbytes = 0
         self.stretch: Any = None
         self.count = 0
+        self.log: list[tuple[Any, Any, bool]] | None = (
+            None  # copies: from, to, and whether it stays
+        )
+
+    def so_far(self, tracer: Any) -> int:
+        """How many copies were taken in this stretch."""
+        stretch = tracer.ear or tracer.began
+        if stretch is not self.stretch:
+            self.stretch, self.count = stretch, 0
+        return self.count
 
     def take(self, a: Any, stretch: Any) -> Any:
         """A copy of an array; no other is taken from the same memory before the stretch is over."""
@@ -112,9 +130,20 @@ class _Buffers:
             if self.nbytes + a.nbytes <= _MOST:
                 self.nbytes += a.nbytes
                 self.arrays[key] = found
+                exposed.refill(found)
         else:
             run(KERNELS["copy_into"], a.__class__, (found, a), {}, alone=True)
+        if self.log is not None:
+            self.log.append((a, found, self.arrays.get(key) is found))
         return found
+
+
+def buffers_of(tracer: Any) -> _Buffers:
+    """Those of a tracer's stretches."""
+    buffers = tracer.__dict__.get("dezero_buffers")
+    if buffers is None:
+        buffers = tracer.dezero_buffers = _Buffers()
+    return buffers
 
 
 def lent(a: Any) -> Any:
@@ -125,10 +154,7 @@ def lent(a: Any) -> Any:
     if not a.flags.forc:
         tracer.interrupt("an array with gaps that the user has")
         return a
-    buffers = tracer.__dict__.get("dezero_buffers")
-    if buffers is None:
-        buffers = tracer.dezero_buffers = _Buffers()
-    return buffers.take(a, tracer.ear or tracer.began)
+    return buffers_of(tracer).take(a, tracer.ear or tracer.began)
 
 
 def all_lent(arrays: tuple) -> tuple:
@@ -157,8 +183,12 @@ def aside(fn: Callable[[Any], Any], a: Any) -> Any:
 
 def to_be_changed(variables: Sequence[Any]) -> None:
     """A kernel is about to change these Variables in place: it cannot wait if somebody has one of the arrays."""
+    roots = exposed.roots
+    if not roots or not here.state & _LISTENED:
+        return
     for v in variables:
-        if is_shared(v._data):
+        a = v._data
+        if id(a if a.base is None else root_array(a)) in roots and is_shared(a):
             v.__dict__.pop("_turned", None)
             if _references(v) > _ALONE or v._data.base is not None:
                 here.tracer.interrupt("the user has the array of a Parameter")

@@ -64,11 +64,17 @@ def record(function: Any, inputs: list[Any], outputs: list[Any]) -> None:
         elif x.generation > generation:
             generation = x.generation
     node = Call(function, len(outputs))
+    function.generation = generation
+    function.inputs = inputs
+    if len(outputs) == 1:  # the usual case
+        (out,) = outputs
+        out._edge = (node, 0)
+        out.generation = generation + 1
+        function.outputs = [weakref.ref(out)]
+        return
     for i, out in enumerate(outputs):
         out._edge = (node, i)
         out.generation = generation + 1
-    function.generation = generation
-    function.inputs = inputs
     function.outputs = [weakref.ref(out) for out in outputs]
 
 
@@ -82,7 +88,7 @@ def walk_back(edge: Any, seed: Any, retain_grad: bool, create_graph: bool) -> No
     """Send `seed` back from `edge`; the graph stays for another time."""
     before, _walk.retain = _walk.retain, retain_grad
     try:
-        # Not `tape.backward`, which asks whether the pass is one that a loop has made before: it is not of ops.
+        # Not `tape.backward`, which asks whether a loop has made this pass of ops before: it is not of ops.
         tape._backward([(edge, seed)], True, create_graph, None, True)
     finally:
         _walk.retain = before

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import operator
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ._bare import outside
 from ._graph import record, walk_back
 from ._traced import Traced
 from ._traced import operands as in_arrays
+from ._whole import described, known_leaf
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -103,6 +105,7 @@ def test_mode() -> Any:
 test_mode.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever pytest thinks
 
 
+@known_leaf
 class Variable(Traced):
     """An array that remembers how it was computed; its gradient is a Variable too.
 
@@ -160,7 +163,12 @@ class Variable(Traced):
             self.grad = seed
             return
         self.grad = None
-        walk_back(self._edge, seed, retain_grad, create_graph)
+        edge, tracer = self._edge, here.tracer
+        if tracer is None or not tracer.awake or retain_grad or create_graph:
+            walk_back(edge, seed, retain_grad, create_graph)
+        else:
+            go = partial(walk_back, edge, seed, False, False)
+            tracer.told(partial(described, edge, seed, over), go)
 
     def _accumulate(self, g: Variable) -> None:
         dtype = self._data.dtype
@@ -181,6 +189,7 @@ class Variable(Traced):
             self._data = outside(cuda.as_cupy, self._data)
 
 
+@known_leaf
 class Parameter(Variable):
     """A Variable that layers count among their weights.
 
@@ -258,9 +267,7 @@ class Function:
             return _forgetful(self)(*inputs)
         variables = [x if isinstance(x, Variable) else _constant(x) for x in inputs]
         arrays = self._run(variables)
-        if arrays.__class__ is not tuple:
-            arrays = (arrays,)
-        outputs = [over(y) for y in arrays]
+        outputs = [over(y) for y in arrays] if arrays.__class__ is tuple else [over(arrays)]
         if here.state & TAPE == GRAD:  # Config.enable_backprop, without a call
             record(self, variables, outputs)
         return outputs if len(outputs) > 1 else outputs[0]

@@ -8,6 +8,8 @@ import numpy as np
 
 import rushlight as rl
 
+from ..core.exposed import exposed
+from ..core.memory import root_array
 from ..runtime.door import KERNELS
 from ..runtime.thread import GRAD, TAPE, here
 from . import _direct as direct
@@ -16,6 +18,7 @@ from . import functions_basic as F
 from ._arrays import common, later, tensor
 from ._bare import outside
 from ._derived import Derived, match, real
+from ._whole import known
 from .core import Config, Function, Variable, as_array, as_variable, over, own_constant
 
 if TYPE_CHECKING:
@@ -65,6 +68,25 @@ class Linear(Function):
         if x.ndim != 2 or W.ndim != 2 or gy.shape != (x.shape[0], W.shape[1]):
             return False
         return x.dtype.char in "fd" and (b is None or b.shape == W.shape[1:])
+
+
+@known(Linear)
+def _(f: Linear) -> Any:
+    if len(f.inputs) != 3:
+        return None
+    x, W, b = f.inputs
+    x0, w0, b0 = x._data, W._data, b._data
+    if x0 is None or w0 is None:
+        return None
+    if id(w0 if w0.base is None else root_array(w0)) in exposed.roots:
+        return None  # somebody may change it unseen
+    still = x._constant
+    if still:
+        hidden: tuple[Any, ...] = (w0,)
+    else:
+        held = W.__dict__.get("_turned")
+        hidden = w0, direct.turned(W) if held is None or held[0] is not w0 else held[1]
+    return (still, W._constant, b._constant, None if b0 is None else b0.shape), (x0,), hidden
 
 
 def _linear(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
@@ -140,6 +162,12 @@ class ReLU(_OneKernel):
 
 
 _SHORT = frozenset((Sigmoid, ReLU))  # and nothing that somebody has derived from them
+
+
+@known(Sigmoid)
+@known(ReLU)
+def _(f: _OneKernel) -> Any:
+    return None if f._y is None or len(f.inputs) != 1 else ((), (f._y,), ())
 
 
 class LeakyReLU(Derived):
@@ -324,6 +352,14 @@ class SoftmaxCrossEntropy(Derived):
         if labels.ndim != 1 or labels.dtype != np.int64:
             t = t.long().reshape(-1)
         return nn.cross_entropy(real(x), t)
+
+
+@known(SoftmaxCrossEntropy)
+def _(f: SoftmaxCrossEntropy) -> Any:
+    if f._kept is None:
+        return None
+    scores, stats, classes = f._kept
+    return (), (scores, classes), (stats,)
 
 
 def mean_squared_error(x0: Operand, x1: Operand) -> Variable:

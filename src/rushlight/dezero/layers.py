@@ -12,6 +12,7 @@ from ..io.npz import read_npz, write_npz
 from . import cuda
 from . import functions as F
 from ._bare import outside
+from ._whole import known_leaf
 from .core import Parameter, Variable
 from .utils import pair
 
@@ -49,7 +50,9 @@ class Layer:
     def __call__(self, *inputs: Any) -> Any:
         results = self.forward(*inputs)
         own = self.__dict__  # past __setattr__, which looks for Parameters
-        own["inputs"] = [_reference(x) for x in inputs]
+        own["inputs"] = (
+            [_reference(inputs[0])] if len(inputs) == 1 else [_reference(x) for x in inputs]
+        )
         if results.__class__ is not tuple:
             own["outputs"] = [_reference(results)]
             return results
@@ -134,6 +137,7 @@ def _made(a: np.ndarray, name: str) -> Parameter:
     return made
 
 
+@known_leaf
 class Weight(Parameter):
     """W of a linear layer, (in, out); on a GPU the numbers of one output lie together.
 

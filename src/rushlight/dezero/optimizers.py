@@ -18,7 +18,7 @@ from ..runtime.door import Kernel, run
 from ..runtime.thread import here
 from . import cuda
 from ._arrays import later
-from ._bare import outside, own, to_be_changed
+from ._bare import all_own, outside, to_be_changed
 from .core import Parameter, Variable, over
 
 if TYPE_CHECKING:
@@ -63,9 +63,11 @@ class Optimizer:
 
     def _update(self) -> None:
         params = [p for p in self.target.params() if p.grad is not None]
-        for hook in self.hooks:
-            hook(params)
-        self._update_all([p for p in params if p.grad is not None])  # a hook may freeze some
+        if self.hooks:
+            for hook in self.hooks:
+                hook(params)
+            params = [p for p in params if p.grad is not None]  # a hook may freeze some
+        self._update_all(params)
 
     def _update_all(self, params: list[Any]) -> None:
         for param in params:
@@ -112,9 +114,11 @@ class _Fused(Optimizer):
     def _step(self, params: list[Any]) -> None:
         to_be_changed(params)
         arrays = [p._data for p in params]
-        grads = [own(p.grad._data) for p in params]
-        if any(g.dtype != a.dtype for g, a in zip(grads, arrays)):
-            grads = [g if g.dtype == a.dtype else _as(g, a) for g, a in zip(grads, arrays)]
+        grads = all_own([p.grad._data for p in params])
+        for g, a in zip(grads, arrays):
+            if g.dtype != a.dtype:
+                grads = [g if g.dtype == a.dtype else _as(g, a) for g, a in zip(grads, arrays)]
+                break
         held = self._held(params) if self.states else []
         states = [h[i] for i in range(self.states) for h in held]
         hyper = np.array(self.numbers())

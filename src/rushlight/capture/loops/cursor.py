@@ -15,15 +15,16 @@ from ...core.exposed import exposed
 from ...core.gradients.node import FREED, OpNode
 from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
+from ...runtime.devices import overrides
 from ...runtime.door import KERNELS, Kernel, run
 from ..record.recorder import same
 from .fragile import classes_inside, rows_inside
 from .path import Path
 from .piece import native
 from .pool import array_type
-from .steps import FIXED, FRESH, KNOWN, VALUE, VIEW, Step
+from .steps import BIND, FIXED, FRESH, KNOWN, VALUE, VIEW, Step
 
-_SEEN, _BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
+_SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
 
 
 class InPython:
@@ -34,11 +35,16 @@ class InPython:
     now: list[Any]
     at: int
     wary: int
+    alarm: int
 
     def __call__(
         self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None
     ) -> Any:
-        return self.careful(kernel, cls, arrays, attrs)  # type: ignore[attr-defined]
+        out = self.careful(kernel, cls, arrays, attrs)  # type: ignore[attr-defined]
+        if self.alarm and self.at >= self.alarm:
+            self.alarm = 0
+            self.owner.start_ahead()
+        return out
 
 
 class Steps:
@@ -48,6 +54,7 @@ class Steps:
     path: Any
     now: list[Any]
     at: int
+    alarm: int  # behind how many events the owner is told, once; 0 for never
     wary: int  # not 0 while the user has a NumPy array over the memory of an input
     pairs: list[Any]  # where that is not 0: such inputs beside their copies, as C compares them
 
@@ -59,12 +66,13 @@ class Steps:
         """Go to the beginning of a path; with None, follow no path."""
         self.path = path
         self.at = self.wary = 0
+        self.alarm = 0 if path is None or path.ahead is None else path.ahead.alarm()
         self.now = [] if path is None else [None] * len(path.layouts)
         self.table = None if path is None else table_of(path)
 
     def change(self, path: Path) -> None:
         """Continue at the same position of another path that began in the same way."""
-        self.path = path
+        self.path, self.alarm = path, 0
         self.now += [None] * (len(path.layouts) - len(self.now))
         self.table = table_of(path)
 
@@ -72,7 +80,7 @@ class Steps:
         """An input may change behind our back: its bytes are compared with those of the copy at each kernel."""
         pair = None if native is None else native.pair(a, copy)
         if not self.wary:
-            self.pairs, self.wary = [], _BY_PAIRS
+            self.pairs, self.wary = [], BY_PAIRS
         if pair is None:
             self.wary = _SEEN
         else:
@@ -160,16 +168,35 @@ def _row(path: Path, e: Any) -> tuple | None:
     if e.__class__ is not Step:
         return None
     pools = [path.pools[k] for k in e.outs] if e.how == FRESH else []
-    shape = e.attrs["shape"] if e.how == VIEW and _is_reshape(e) else None
+    shape = _method(e) if e.how == VIEW and not e.several else None
+    inputs = {path.layouts[k].storage.number for k in path.inputs}
+    apart = not any(
+        kind == BIND or (kind == KNOWN and path.layouts[v].storage.number in inputs)
+        for kind, v in e.operands
+    )
     return (
         e, e.kernel, e.attrs, e.operands, e.how, e.outs, e.several, e.look,
-        tuple([(p, p.arrays, p.free) for p in pools]), shape,
+        tuple([(p, p.arrays, p.free) for p in pools]), shape, apart,
     )  # fmt: skip
 
 
-def _is_reshape(e: Step) -> bool:
-    """Whether a view is an array's `reshape`, which C calls itself."""
-    return e.kernel.name == "view" and not e.several
+def _method(e: Step) -> tuple[str, tuple] | None:
+    """The method of an array that makes a view, as its kernel does, and its arguments: C calls it itself."""
+    name, attrs = e.kernel.name, e.attrs
+    if name == "view":
+        return "reshape", (attrs["shape"],)
+    if e.cls is not np.ndarray or name in overrides("cpu"):
+        return None
+    if name == "permute":
+        return "transpose", (attrs["dims"],)
+    if name == "transpose":
+        return "swapaxes", (attrs["dim0"], attrs["dim1"])
+    if name == "t":
+        return "transpose", ()
+    if name in ("select", "slice", "window"):
+        parts = [slice(*p) if p.__class__ is tuple else p for p in attrs["index"]]
+        return "__getitem__", ((*parts, ...),)
+    return None
 
 
 class CursorInPython(Steps, InPython):

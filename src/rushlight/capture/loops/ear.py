@@ -11,10 +11,11 @@ from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel
+from ...runtime.thread import here
 from ..program.slots import MADE, STATE, Slot
 from ..record.recorder import Recorder, is_array, user_line, values_decide
 from .calls.macros import Macro
-from .fragile import breaks
+from .fragile import Bounds, breaks
 
 LONGEST = 20_000  # kernels of one stretch
 
@@ -30,6 +31,7 @@ class Ear(Recorder):
         self.tracer = tracer
         self.macros: list[Macro] = []
         self.made: set[int] = set()  # numbers of the slots that kernels made
+        self.bounds = Bounds()
         self.live: set[int] = set()  # storages that somebody holds at the end
         self.odd: str | None = None  # why the stretch is not worth comparing
         self.began = time.perf_counter()
@@ -59,7 +61,7 @@ class Ear(Recorder):
             return call()
         if self.tracer.is_loose(kernel) and not any(map(self._made, arrays)):
             return call()
-        if is_place(kernel, arrays, self._made):
+        if is_place(kernel, arrays, self._waits, self._fits, attrs):
             return self.tracer.at_kernel(kernel, call)
         if len(self.instructions) > LONGEST:
             self.odd = f"more than {LONGEST} kernels between two places"
@@ -75,6 +77,7 @@ class Ear(Recorder):
         if self.tracer.ear is not self:
             return out  # the kernel's body passed a place, which ended this stretch
         self.note(kernel, arrays, attrs, inputs, out, user_line())
+        self.bounds.note(self.instructions[-1])
         return out
 
     def complain(self, what: str, line: str | None = None) -> None:
@@ -85,6 +88,18 @@ class Ear(Recorder):
         slot = self.slots.get(id(a))
         return slot is not None and slot.storage.kind == MADE
 
+    def _waits(self, a: Any) -> bool:
+        """Whether an array's values are still to be computed, or changed, where the stretch is replayed."""
+        slot = self.slots.get(id(a))
+        if slot is None:
+            return False
+        return slot.storage.kind == MADE or slot.storage.number in self.bounds.written
+
+    def _fits(self, a: Any, size: int) -> bool:
+        """Whether positions are known to lie in [0, size), also in replays."""
+        slot = self.slot_of(a) if is_array(a) else None
+        return self.bounds.fits(slot, a, size, here.walk is not None)
+
     def close(self) -> None:
         """The stretch is over: see what is still held."""
         self.seconds = time.perf_counter() - self.began
@@ -93,9 +108,17 @@ class Ear(Recorder):
         self.forget()
 
 
-def is_place(kernel: Kernel, arrays: Sequence[Any], is_made: Callable[[Any], bool]) -> bool:
+def is_place(
+    kernel: Kernel,
+    arrays: Sequence[Any],
+    is_made: Callable[[Any], bool],
+    fits: Callable[[Any, int], bool] | None = None,
+    attrs: dict[str, Any] | None = None,
+) -> bool:
     """Whether a stretch ends in front of a kernel: the host, or the next kernel's shape, needs its values."""
-    if kernel is HOST_READ or values_decide(kernel, arrays) or breaks(kernel, arrays, is_made):
+    if kernel is HOST_READ or values_decide(kernel, arrays):
+        return True
+    if breaks(kernel, arrays, is_made, fits, attrs):
         return True
     return kernel.name == "move" and any(is_array(a) and not is_host(a) for a in arrays)
 

@@ -13,7 +13,7 @@ from ...core.tensor import tensor_over
 from ...runtime import devices
 from ...runtime.door import Kernel
 from ..record.recorder import is_array, user_line
-from .cursor import Cursor
+from .cursor import BY_PAIRS, Cursor
 from .ear import is_host, is_transparent
 from .path import Path
 from .piece import native
@@ -38,17 +38,28 @@ class Matching:
 
     def _is_light(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
         """Whether a kernel may run now: it reads nothing that still waits, and no memory that waiting kernels will change."""
-        if not is_transparent(kernel, arrays, attrs, self._is_pending):
-            if not self.is_loose(kernel) or any(map(self._is_pending, arrays)):
+        if not is_transparent(kernel, arrays, attrs, self._waits):
+            if not self.is_loose(kernel) or any(map(self._waits, arrays)):
                 return False
-        changed, at = self.cursor.path.changed, self.cursor.at
-        return not changed or all(
-            changed.get(id(root_array(a)), at) >= at for a in arrays if is_array(a)
-        )
+        path, at = self.cursor.path, self.cursor.at
+        changed, ahead = path.changed, path.ahead
+        if not changed:
+            return True
+        roots = [id(root_array(a)) for a in arrays if is_array(a)]
+        if ahead is not None and ahead.started and not ahead.roots.isdisjoint(roots):
+            return False
+        return all(changed.get(root, at) >= at for root in roots)
 
     def _is_pending(self, a: Any) -> bool:
         now = self.cursor.now
         return any(a is x for x in now) if native is None else native.among(now, a)
+
+    def _waits(self, a: Any) -> bool:
+        """Whether the values of an array are still to be computed: an input has its own, unless the path changes it."""
+        if not self._is_pending(a):
+            return False
+        returned = self.cursor.path.returned
+        return not any(b is a and v not in returned for v, b in self.bound.items())
 
     def is_waiting(self, a: Any) -> bool:
         """Whether an array was handed out in this stretch, or is one of its inputs."""
@@ -69,6 +80,8 @@ class Matching:
             found = expected()
             if found:
                 self._bind_again(left, other, bound)
+                if left.ahead is not None:
+                    left.ahead.take_back(left.low)
                 return found
             cursor.now, self.bound = kept, dict(bound)
             cursor.change(left)
@@ -118,6 +131,8 @@ class Matching:
         """Whether inputs that the user can change by NumPy are still as they were when they were met."""
         if not self.shown:
             return True
+        if native is not None and self.cursor.wary == BY_PAIRS:
+            return native.unchanged(self.cursor.pairs)
         path = self.cursor.path
         return all(same_bytes(a, path.low.arguments[path.inputs[v]]) for v, a in self.shown.items())
 

@@ -13,7 +13,9 @@ from ..passes import JOINING, optimise
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
+from .ahead import planned
 from .calls.macros import Macro
+from .calls.told import Told
 from .ear import Ear
 from .fragile import look_of
 from .pairing import Pairing
@@ -24,7 +26,12 @@ from .running import Running
 from .steps import BIND, FIXED, FRESH, GIVEN, KNOWN, VALUE, VIEW, Step
 
 _IDLE_BYTES = 64 << 20  # of arrays on a GPU that are only handed out, where somebody has asked
-_UNASKED_BYTES = 16 << 20  # where nobody has: what is larger than that is mostly the GPU's time
+_UNASKED_BYTES = (
+    16 << 20
+)  # where nobody has: larger programs hold memory that the rest of the script may need
+_TRIED_BYTES = (
+    64 << 20
+)  # of an arena on a GPU: beside a larger one eager calls would need their memory, too
 
 
 class Path(Running):
@@ -46,6 +53,7 @@ class Path(Running):
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.inside: set[int] = set()  # numbers that only kernels of macros know
         self.launches = self.misses = 0
+        self.row: Any = None  # of the report
         self.trial = Trial()
         self.numerics = settings.numerics  # that the program is made for
         self.patient = (
@@ -107,7 +115,10 @@ class Path(Running):
             macro.settle(self.operand)
             handed = {n for n in getattr(macro, "new", ()) if n is not None}
             fresh = {k for s in macro.steps if s.how == FRESH for k in s.outs}  # type: ignore[attr-defined]
-            if not handed <= fresh:
+            if isinstance(macro, Told):
+                macro.views = _views_of(handed - fresh, macro.steps)  # type: ignore[attr-defined]
+                handed |= {base for _, base in macro.views.values()}
+            if not handed - set(getattr(macro, "views", ())) <= fresh:
                 raise CannotCapture("a gradient is a view of something else")
             self.inside.update(set(range(before, len(self.layouts))) - handed)
             self.events.append(macro)
@@ -136,7 +147,11 @@ class Path(Running):
         how = hows.pop() if hows else GIVEN
         arrays = [s.array for s in ins.reads if s.array is not None]
         look = None
-        found = look_of(ins.kernel, [s.array if s.__class__ is Slot else s for s in ins.inputs])
+        found = look_of(
+            ins.kernel,
+            [s.array if s.__class__ is Slot else s for s in ins.inputs],
+            (ins.inputs, ins.attrs),
+        )
         if found is not None:
             look = found
         return Step(
@@ -166,11 +181,18 @@ class Path(Running):
         # made of nothing but kernels that eager calls have run.
         own = device == "cpu" or self.patient
         self.program = optimise(program, exact_only=True, without=frozenset() if own else JOINING)
-        lent = {s.storage.number for s in self.program.results}
+        ahead = self.ahead = planned(self)
+        lent = self.program.result_storages() - (set() if ahead is None else ahead.results)
         try:
-            self.low = lower(self.program, lent, [], measured=False, early=True)
+            self.low = lower(
+                self.program, lent, [], measured=False, early=True,
+                ahead=0 if ahead is None else ahead.count,
+                save=None if ahead is None else ahead.save,
+            )  # fmt: skip
         except WrongKernel as error:
             raise CannotCapture(str(error)) from error
+        if device == "cuda" and self.low.arena_bytes > _TRIED_BYTES:
+            self.trial.skip()
         # number -> which result of the program, and its array where that is always the same
         self.results = {k: (i, self._lasting(k, i)) for i, k in enumerate(live)}
         for k, (_, array) in self.results.items():
@@ -183,8 +205,11 @@ class Path(Running):
 
     def _note_sent(self) -> None:
         """Results that a GPU sends to the host early: number, the arrays that may stand for them, where they arrive."""
-        graph = getattr(self.low, "first", None)
-        early = {} if graph is None else graph.early
+        early = {
+            number: value
+            for graph in getattr(self.low, "parts", ())
+            for number, value in graph.early.items()
+        }
         self.sends = tuple([
             (k, self.pools[k].arrays, early[slot.number])
             for k, (i, _) in self.results.items()
@@ -224,6 +249,8 @@ class Path(Running):
         )
         numbers = [s.storage.number for s in self.program.results]
         if self.low.fresh[i] or not same_layout or slot.storage.kind != MADE:
+            return None
+        if self.ahead is not None and slot.storage.number in self.ahead.results:
             return None
         if slot.offset or numbers.count(slot.storage.number) > 1 or not self.low.owns(i):
             return None
@@ -309,10 +336,8 @@ class Path(Running):
 
     def _check_size(self, device: str, live: list[int]) -> None:
         unseen = [p.slot for k, p in self.pools.items() if k not in live]
-        # Who has not asked is not given a program of a large network: whether it pays is told by the host's time alone.
         idle = sum([s.nbytes for s in unseen if not (self.patient and is_reserved(s))])
-        most = _IDLE_BYTES if self.patient else _UNASKED_BYTES
-        if device == "cuda" and idle > most:
+        if device == "cuda" and idle > (_IDLE_BYTES if self.patient else _UNASKED_BYTES):
             raise CannotCapture(f"its tensors take {idle >> 20} MB that a program would not need")
 
     def _let_go(self) -> None:
@@ -327,6 +352,16 @@ class Path(Running):
         """Whether this is what a stretch did."""
         pairing = Pairing(self.ear, ear)
         return pairing.why is None
+
+
+def _views_of(numbers: set[int], steps: Sequence[Step]) -> dict[int, tuple[Step, int]]:
+    """Results that are views of one whole result: the step that makes each, and of which."""
+    return {
+        s.outs[0]: (s, s.operands[0][1])
+        for s in steps
+        if s.how == VIEW and not s.several and s.outs[0] in numbers
+        if len(s.operands) == 1 and s.operands[0][0] == KNOWN
+    }
 
 
 def _alike(a: Slot, b: Slot) -> bool:

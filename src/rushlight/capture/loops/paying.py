@@ -9,20 +9,26 @@ _BETWEEN = 3  # replays for each of them: the two take turns, since others use t
 class Trial:
     """The times of one path, in seconds."""
 
-    __slots__ = ("eager", "replayed")
+    __slots__ = ("eager", "is_over", "replayed")
 
     def __init__(self) -> None:
         self.eager: list[float] = []
         self.replayed: list[float] = []
+        self.is_over = False  # whether it is known if the path pays
 
     def wants_eager(self) -> bool:
         """Whether the next stretch is left to eager."""
         turns = len(self.eager)
-        return turns < _TURNS and len(self.replayed) >= _BETWEEN * (turns + 1)
+        return turns < _TURNS and not self.is_over and len(self.replayed) >= _BETWEEN * (turns + 1)
+
+    def skip(self) -> None:
+        """Compare nothing: eager calls would need their memory beside the program's."""
+        self.is_over = True
 
     def took_eager(self, seconds: float) -> None:
         """A stretch was left to eager."""
         self.eager.append(seconds)
+        self.is_over = len(self.eager) >= _TURNS
 
     def took_replay(self, seconds: float) -> None:
         """A stretch was replayed."""

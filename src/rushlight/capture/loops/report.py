@@ -30,7 +30,7 @@ class Report:
             "eager": None,  # the shortest time that the stretch took without a tracer, if that was asked for
         }
         self.loops.append(row)
-        self.by_path[id(path)] = row
+        self.by_path[id(path)] = path.row = row
 
     def took(self, path: Any, seconds: float) -> None:
         """A stretch like this one was left to eager."""

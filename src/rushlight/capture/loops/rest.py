@@ -50,6 +50,10 @@ class Rest:
             return self._wake().fetch(take)
         return take()
 
+    def sees(self, a: Any) -> bool:
+        """Nobody knows: somebody else may be recording."""
+        return False
+
     def settle(self) -> None:
         """No kernel is waiting to be computed."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime.door import KERNELS, run
 from ..program.instructions import Program
 from ..program.slots import Slot
+from .ahead import Ahead
 from .calls.macros import Macro
 from .calls.updates import Update
 from .ear import is_host
@@ -30,6 +31,7 @@ class Running:
     views: dict[int, list[int]]
     results: dict[int, tuple[int, Any]]
     returned: set[int]
+    ahead: Ahead | None
     launches: int
 
     # -- run as a program -----------------------------------------------------------------------
@@ -78,14 +80,12 @@ class Running:
 
     def launch(self, now: list[Any], bound: dict[int, Any]) -> None:
         """Run the program, and bring results to the arrays that were handed out."""
-        low = self.low
-        there = self.there
-        given = [(there[v], a) for v, a in bound.items() if v in there]
-        if len(given) > 1 and self.dense:
-            low.copy_alike(given)
+        low, ahead = self.low, self.ahead
+        if ahead is None or not ahead.started:
+            self.fill(bound)
         else:
-            for place, a in given:
-                low.fill(place, a)
+            ahead.started = False
+            self.fill({v: a for v, a in bound.items() if v not in ahead.taken})
         kept = [(a, a.copy()) for a in self.busy(now)]
         low.ran.clear()
         try:
@@ -104,11 +104,25 @@ class Running:
             copy(bound[k], low.arguments[self.inputs[k]])
         self.launches += 1
 
+    def fill(self, bound: dict[int, Any]) -> None:
+        """Bring inputs that lie on a GPU to their places in the program."""
+        there = self.there
+        given = [(there[v], a) for v, a in bound.items() if v in there]
+        if len(given) > 1 and self.dense:
+            self.low.copy_alike(given)
+        else:
+            for place, a in given:
+                self.low.fill(place, a)
+
     def _hand_over(self, others: list[tuple[int, int]], now: list[Any], made: tuple) -> None:
         """Results to the arrays that were handed out in place of the program's own."""
         pairs = []
         for k, i in others:
-            if self.on_gpu and self.results[k][1] is not None:  # laid out alike, see `_lasting`
+            if (
+                self.on_gpu
+                and made[i].strides == now[k].strides
+                and made[i].__class__ is now[k].__class__
+            ):
                 self.low.back(now[k])
                 pairs.append((now[k], made[i]))
             else:
@@ -116,10 +130,20 @@ class Running:
         if pairs:
             self.low.copy_alike(pairs)
 
+    def copy_all(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Copy arrays to others (to, from) that are laid out alike, without gaps, by one launch where there are several."""
+        if self.on_gpu and len(pairs) > 1:
+            self.low.copy_alike(pairs)
+        else:
+            for target, source in pairs:
+                run(KERNELS["copy_into"], target.__class__, (target, source), {}, alone=True)
+
     # -- run one by one -------------------------------------------------------------------------
 
     def run_steps(self, upto: int, now: list[Any]) -> int:
         """Compute the first events as an eager program would, into the arrays that were handed out."""
+        if self.ahead is not None:
+            self.ahead.take_back(self.low)
         ran = 0
         copies = list(now)
         for k, i in self.inputs.items():  # with the values that they had when a kernel read them

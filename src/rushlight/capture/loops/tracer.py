@@ -22,6 +22,7 @@ from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WATCHED, WHOLE, here
 from ..record.recorder import user_line
 from .beside import alone
 from .calls.graphs import Backward
+from .calls.told import Told
 from .calls.updates import Update, is_rule
 from .ear import Ear, is_place, is_transparent
 from .hearing import HEAR, MATCH, WAIT, WATCH, Hearing
@@ -88,6 +89,7 @@ class Tracer(Hearing):
         self.idle = self.rested = 0
         last = place.last
         if meeting.timed and place.known and last in self.paths and last.trial.wants_eager():
+            self._wait_for(last)
             self.left = (last, self.clock())
         elif self.paths and (place.known or place.seen < 3):
             self._match(place)
@@ -108,10 +110,17 @@ class Tracer(Hearing):
     def _match(self, place: Place) -> None:
         self.mode = MATCH
         self.quiet.look()
+        path = place.last if place.last in self.paths else self.paths[0]
+        self._wait_for(path)
         self.began = self.clock()
         self.bound, self.shown = {}, {}
-        self.cursor.start(place.last if place.last in self.paths else self.paths[0])
+        self.cursor.start(path)
         self._show()
+
+    def _wait_for(self, path: Any) -> None:
+        """While a path is compared with eager calls: let the GPU come to an end, so that its time is counted where it belongs."""
+        if path.on_gpu and meeting.timed and not path.trial.is_over:
+            path.low.wait()
 
     def _wait(self) -> None:
         """Follow no path, and see whether anything is computed: until then values that were sent early are right."""
@@ -124,7 +133,8 @@ class Tracer(Hearing):
         if type(here).state != GRAD | FOREIGN:  # a write loses what is found out about a class
             swap(0, 0)  # this thread's own state, before that of threads to come is changed
             type(here).state = GRAD | FOREIGN
-        swap(_SHOWN, TRACED | PARTS | whole_kernels())
+        # `swap`, without its call
+        here.state = here.state & ~_SHOWN | TRACED | PARTS | (WHOLE if uses_gpu() else 0)
 
     def end(self) -> None:
         """A place is reached: compute what is waiting, and compare the stretch that was heard with earlier ones."""
@@ -136,6 +146,7 @@ class Tracer(Hearing):
         if self.left is not None:
             path, began = self.left
             self.left = None
+            self._wait_for(path)
             path.trial.took_eager(seconds := self.clock() - began)
             self.report.took(path, seconds)
             if path.trial.is_loss() and path in self.paths:
@@ -156,8 +167,9 @@ class Tracer(Hearing):
     def read(self, kernel: Kernel, a: Any) -> Any:
         """A read by the host."""
         with self.quiet:
-            self._end()
-            sent = self.sent.get(id(a))
+            if self.mode != WATCH or self.left is not None:
+                self._end()
+            sent = self.sent.get(id(a)) if self.sent else None
             if sent is not None:
                 out = sent.value()
             elif a.__class__ is np.ndarray and not here.state & (WATCHED | TRACED | FOREIGN):
@@ -189,7 +201,7 @@ class Tracer(Hearing):
         alone = len(args) == 1 and not kwargs  # no closure, no scaler's numbers
         plain = alone and is_rule(optimizer)
         with self.quiet:
-            if self._on_path() and plain and self._updated(optimizer):
+            if plain and self._on_path() and self._updated(optimizer):
                 self._end()
                 self._begin(id(optimizer))
                 return None
@@ -224,9 +236,24 @@ class Tracer(Hearing):
                     ear.macros.append(macro)
         return out
 
+    def told(self, describe: Callable[[], Any], go: Callable[[], None]) -> None:
+        """A call that its caller describes (None: it cannot): one comparison if it can be."""
+        if self._on_path():
+            what = describe()
+            if what is not None and self._expected(what):
+                return
+        elif self.mode == HEAR and not self.untold:
+            what = describe()
+            if what is not None:
+                self._hear_told(what, go)
+                return
+        go()
+
     def _on_path(self) -> bool:
         """Whether a stretch is being matched; not if another thread has ended that."""
-        if self.mode == MATCH and self.cursor.path is None:
+        if self.mode != MATCH:
+            return False
+        if self.cursor.path is None:
             self._leave()
         return self.mode == MATCH
 
@@ -282,6 +309,29 @@ class Tracer(Hearing):
             self.cursor.at += 1
             return True
 
+    def _expected(self, what: Any) -> bool:
+        """Whether a call is the one that the path expects; if so, its kernels wait like all others."""
+        with self.quiet:
+            # asked again: the last handler that was let in may have ended the path
+            if not self._on_path() or (self.shown and not self.unchanged()):
+                return False
+            copies = self._next_told(what)
+            if copies is None:
+                # a list of copies may be empty, which is an answer, too
+                found = self._elsewhere(
+                    lambda: None if (c := self._next_told(what)) is None else (c,)
+                )
+                copies = found[0] if found else None
+            if copies is None:
+                return False
+            try:
+                self._next_is(Told).carry_out(what, copies, self)
+            except Exception as error:  # noqa: BLE001 - the call itself says what is wrong, if anything is
+                self._miss(f"a call could not be put off: {error!r}")
+                return False
+            self.cursor.at += 1
+            return True
+
     def _updated(self, optimizer: Any) -> bool:
         """Whether a step is the one that the path expects; if so, its kernels wait like all others."""
         if self.shown and not self.unchanged():
@@ -289,18 +339,43 @@ class Tracer(Hearing):
         if not self._next_update(optimizer):
             if not self._elsewhere(lambda: self._next_update(optimizer)):
                 return False
-        self._next_is(Update).carry_out()
-        self.cursor.at += 1
+        cursor = self.cursor
+        cursor.path.events[cursor.at].carry_out()
+        cursor.at += 1
         return True
 
     def _next_walk(self, roots: Sequence[Any], keep: bool) -> Any:
         """The nodes of a backward pass, if the path expects it here."""
-        e = self._next_is(Backward)
-        return None if e is None else e.matches(roots, keep, self)
+        cursor = self.cursor
+        events, at = cursor.path.events, cursor.at
+        if at >= len(events) or events[at].__class__ is not Backward:
+            return None
+        return events[at].matches(roots, keep, self)
+
+    def _next_told(self, what: Any) -> Any:
+        e = self._next_is(Told)
+        return None if e is None else e.matches(what, self)
 
     def _next_update(self, optimizer: Any) -> bool:
-        e = self._next_is(Update)
-        return e is not None and e.matches(optimizer, self)
+        cursor = self.cursor
+        events, at = cursor.path.events, cursor.at
+        if at >= len(events) or events[at].__class__ is not Update:
+            return False
+        return events[at].matches(optimizer, self)
+
+    def start_ahead(self) -> None:
+        """The cursor has come so far that the beginning of the program may run."""
+        with self.quiet:
+            path = self.cursor.path
+            if self.mode != MATCH or path is None or path.ahead is None or self.shown:
+                return
+            self.sent = {}
+            try:
+                path.ahead.start(path, self.bound)
+            except BaseException:  # nobody knows how much of it ran
+                self._drop(path)
+                self._miss("it could not be started")
+                raise
 
     # -- the end of a stretch -------------------------------------------------------------------
 
@@ -324,9 +399,13 @@ class Tracer(Hearing):
             self._drop(path)
             self._clear()
             raise
-        seconds = self.clock() - self.began
-        path.trial.took_replay(seconds)
-        self.report.launched(path, seconds)
+        if path.trial.is_over and path.row is not None:
+            path.row["replayed"] += 1
+        else:
+            self._wait_for(path)
+            seconds = self.clock() - self.began
+            path.trial.took_replay(seconds)
+            self.report.launched(path, seconds)
         assert place is not None
         place.matches += 1
         place.known, place.last = True, path
@@ -336,7 +415,7 @@ class Tracer(Hearing):
 
     def _leave(self) -> None:
         self.mode, self.sent = WATCH, {}
-        swap(_SHOWN, 0)
+        here.state &= ~_SHOWN
 
     def _clear(self) -> None:
         self.bound = {}
@@ -388,8 +467,13 @@ class Tracer(Hearing):
                     place.give_up(why)
 
     def stop(self) -> None:
-        """End tracing in this thread."""
+        """End tracing in this thread; the memory of programs goes at once."""
         self.interrupt("tracing was switched off")
+        for path in list(self.paths):
+            self._drop(path)
+        self.left = None
+        for place in self.places.values():
+            place.recent.clear()
         swap(TRACED, 0)
         if self in tracers:
             tracers.remove(self)

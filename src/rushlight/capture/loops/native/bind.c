@@ -171,9 +171,31 @@ int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a)
     return done;
 }
 
-/* 1 when indices are known to lie inside; 0 when Python has to be asked. */
-int looks_harmless(PyObject *look, PyObject *arrays)
+/* Whether operands lie in [0, size): a tuple of (operand, size). */
+static int all_within(PyObject *places, PyObject *arrays)
 {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(places); i++) {
+        PyObject *place = PyTuple_GET_ITEM(places, i);
+        Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 0));
+        if (at < 0 || at >= PyTuple_GET_SIZE(arrays))
+            return 0;
+        PyObject *given[] = {PyTuple_GET_ITEM(arrays, at), PyTuple_GET_ITEM(place, 1)}, *inside = within(NULL, given, 2);
+        Py_XDECREF(inside);
+        if (inside != Py_True)
+            return 0;
+    }
+    return 1;
+}
+
+/* 1 when indices are known to lie inside; 0 when Python has to be asked. `step` is (operand, function) or (operand, function, places). */
+int looks_harmless(PyObject *step, PyObject *arrays)
+{
+    if (PyTuple_GET_SIZE(step) == 3) {
+        const int inside = all_within(PyTuple_GET_ITEM(step, 2), arrays);
+        PyErr_Clear();
+        return inside;
+    }
+    PyObject *look = PyTuple_GET_ITEM(step, 1);
     const int rows = look == rows_look, classes = look == classes_look;
     if (!(rows || classes) || PyTuple_GET_SIZE(arrays) < 2)
         return 0;

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+enum { ROW = 13 }; /* by which Python knows an older build */
+
 typedef struct {
     int kind;
     Py_ssize_t number; /* of an array, for KNOWN and BIND */
@@ -20,7 +22,8 @@ typedef struct {
     Py_ssize_t count, results;
     Operand *operands;
     int how, several;
-    PyObject *shape; /* of a view that is another shape of its operand, the first */
+    PyObject *shape; /* of a view that a method of its operand makes, the first: (name, arguments), or None */
+    int apart;       /* it reads no memory of an input */
     Py_ssize_t *outs;
     PyObject **arrays, **free; /* the lists of each result's pool */
     PyObject **pools;
@@ -33,7 +36,7 @@ typedef struct {
     Inputs inputs;
 } Table;
 
-static PyObject *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *s_quiet, *s_enter, *s_leave, *s_reshape, *same;
+static PyObject *s_start_ahead, *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *s_quiet, *s_enter, *s_leave, *s_getitem, *same;
 long extra;
 
 /* A comparison under way. Where it has to ask Python, nobody else's code may run until it is over (quiet.py): a handler
@@ -179,7 +182,7 @@ static int read_results(Step *s, PyObject *outs, PyObject *pools)
 }
 
 /* table(rows, inputs, changed) -> Table; a row is (event, kernel, attrs, operands, how, outs, several, look, pools, shape or
- * None), or None for a macro; the others: bind.c */
+ * None, apart), or None for a macro; the others: bind.c */
 static PyObject *make_table(PyObject *module, PyObject *args)
 {
     PyObject *rows, *inputs, *changed;
@@ -197,8 +200,8 @@ static PyObject *make_table(PyObject *module, PyObject *args)
         Step *s = &t->steps[t->count++];
         if (row == Py_None)
             continue;
-        if (!PyArg_ParseTuple(row, "OOO!O!iO!pOO!O", &s->event, &s->kernel, &PyDict_Type, &s->attrs, &PyTuple_Type, &operands,
-                              &s->how, &PyTuple_Type, &outs, &s->several, &s->look, &PyTuple_Type, &pools, &s->shape)) {
+        if (!PyArg_ParseTuple(row, "OOO!O!iO!pOO!Op", &s->event, &s->kernel, &PyDict_Type, &s->attrs, &PyTuple_Type, &operands,
+                              &s->how, &PyTuple_Type, &outs, &s->several, &s->look, &PyTuple_Type, &pools, &s->shape, &s->apart)) {
             s->event = s->kernel = s->attrs = s->look = s->shape = NULL;
             Py_DECREF(t);
             return NULL;
@@ -302,7 +305,7 @@ static int expected(Cursor *self, const Inputs *inputs, const Step *s, PyObject 
     int found = same_attrs(attrs, s->attrs);
     for (Py_ssize_t i = 0; found == 1 && i < s->count; i++)
         found = fits(self, inputs, &s->operands[i], PyTuple_GET_ITEM(arrays, i));
-    if (found == 1 && s->look != Py_None && !looks_harmless(PyTuple_GET_ITEM(s->look, 1), arrays)) {
+    if (found == 1 && s->look != Py_None && !looks_harmless(s->look, arrays)) {
         int hushed = hush();
         if (hushed)
             return hushed < 0 ? -1 : 0;
@@ -344,11 +347,25 @@ static int asks_python(const Step *s)
     return 0;
 }
 
+/* What a method of an array answers: (name, arguments). No function of Python runs. */
+static PyObject *answer_of(PyObject *a, PyObject *method)
+{
+    PyObject *name = PyTuple_GET_ITEM(method, 0), *args = PyTuple_GET_ITEM(method, 1), *given[4];
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    if (name == s_getitem)
+        return PyObject_GetItem(a, PyTuple_GET_ITEM(args, 0));
+    given[0] = NULL; /* room, as callees may ask for */
+    given[1] = a;
+    for (Py_ssize_t i = 0; i < n && i < 2; i++)
+        given[i + 2] = PyTuple_GET_ITEM(args, i);
+    return PyObject_VectorcallMethod(name, given + 1, (size_t)(n + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+}
+
 /* `found` is a tuple for the results where a kernel has several; it is taken. NULL without an error: to be compared again. */
 static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *arrays, PyObject *found)
 {
     if (s->how == VIEW && s->shape != Py_None) {
-        PyObject *view = PyObject_CallMethodOneArg(PyTuple_GET_ITEM(arrays, 0), s_reshape, s->shape);
+        PyObject *view = answer_of(PyTuple_GET_ITEM(arrays, 0), s->shape);
         if (view != NULL && has_moved()) /* a collection that computed: CuPy's arrays are collected */
             Py_CLEAR(view);
         if (view != NULL) {
@@ -379,6 +396,17 @@ static PyObject *hand_out(Cursor *self, const Step *s, PyObject *cls, PyObject *
     return found;
 }
 
+/* Tell the owner that the cursor has come as far as it wanted to know; 0 on error. */
+static int told(Cursor *self)
+{
+    self->alarm = 0;
+    if (hush() < 0)
+        return 0;
+    PyObject *done = PyObject_CallMethodNoArgs(self->owner, s_start_ahead);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
 /* A call where nothing is unusual; whether it is the expected one is asked first, and the answer is left to Python if not. */
 static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObject *arrays, PyObject *attrs)
 {
@@ -400,6 +428,8 @@ static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObjec
     if (found == 1 && !moved(&here) && self->wary == wary && (!wary || PyList_GET_SIZE(self->pairs) == pairs)) {
         out = hand_out(self, s, cls, arrays, results);
         results = NULL;
+        if (out != NULL && self->alarm && self->at >= self->alarm && !told(self))
+            Py_CLEAR(out);
     }
     current = NULL;
     if (found == 1 && out == NULL && !PyErr_Occurred())
@@ -416,6 +446,20 @@ static PyObject *compared(Cursor *self, PyObject *kernel, PyObject *cls, PyObjec
     return unhush(&here, out);
 }
 
+/* Whether inputs that the user can change by NumPy need no look now: they are as they were, or the next step reads none of them.
+ * Kernels that wait read copies, which have the values that inputs had when a kernel read them. */
+static int is_steady(const Cursor *self)
+{
+    if (!self->wary)
+        return 1;
+    if (self->table != NULL && Py_IS_TYPE(self->table, &table_type)) {
+        const Table *table = (Table *)self->table;
+        if (self->at < table->count && table->steps[self->at].kernel != NULL && table->steps[self->at].apart)
+            return 1;
+    }
+    return self->wary == BY_PAIRS && as_they_were(self->pairs);
+}
+
 static PyObject *cursor_call(PyObject *me, PyObject *const *args, size_t flags, PyObject *names)
 {
     Cursor *self = (Cursor *)me;
@@ -425,7 +469,7 @@ static PyObject *cursor_call(PyObject *me, PyObject *const *args, size_t flags, 
     PyObject *arrays = PySequence_Tuple(args[2]), *out = NULL;
     if (arrays == NULL)
         return NULL;
-    if (self->wary && !(self->wary == BY_PAIRS && as_they_were(self->pairs)))
+    if (!is_steady(self))
         out = PyObject_CallMethodObjArgs(me, s_careful, kernel, cls, arrays, attrs, NULL);
     else
         out = compared(self, kernel, cls, arrays, attrs);
@@ -477,6 +521,7 @@ static PyMemberDef members[] = {
     {"table", T_OBJECT_EX, offsetof(Cursor, table), 0, "The path's steps, or None."},
     {"pairs", T_OBJECT_EX, offsetof(Cursor, pairs), 0, "Inputs that the user sees by NumPy, and the copies of them."},
     {"at", T_PYSSIZET, offsetof(Cursor, at), 0, "Which event comes next."},
+    {"alarm", T_PYSSIZET, offsetof(Cursor, alarm), 0, "Behind how many events the owner is told."},
     {"wary", T_INT, offsetof(Cursor, wary), 0, "Whether inputs can change behind our back."},
     {NULL},
 };
@@ -519,6 +564,7 @@ static PyMethodDef functions[] = {
     {"within", (PyCFunction)(void (*)(void))within, METH_FASTCALL, "within(array, size) -> whether its integers lie in [0, size), or None"},
     {"stepped", stepped, METH_VARARGS, "stepped(cursor, optimizer's groups, state, groups, idle, cells, live) -> whether they are as they were"},
     {"pair", pair, METH_VARARGS, "pair(array, copy) -> what tells whether the array is as it was, or None"},
+    {"unchanged", unchanged, METH_O, "unchanged(pairs) -> whether all arrays are as they were"},
     {"walk", walk, METH_VARARGS, "walk(cursor, roots, ends, nodes, leaves) -> the nodes of a graph, if it is the expected one"},
     {NULL, NULL, 0, NULL},
 };
@@ -537,8 +583,8 @@ PyMODINIT_FUNC PyInit__match(void)
         PyObject **name;
         const char *text;
     } names[] = {
-        {&s_differs, "differs"}, {&s_bind, "bind"}, {&s_hand_out, "hand_out"}, {&s_take, "take"}, {&s_careful, "careful"},
-        {&s_quiet, "quiet"}, {&s_enter, "enter"}, {&s_leave, "leave"}, {&s_reshape, "reshape"},
+        {&s_start_ahead, "start_ahead"}, {&s_differs, "differs"}, {&s_bind, "bind"}, {&s_hand_out, "hand_out"}, {&s_take, "take"}, {&s_careful, "careful"},
+        {&s_quiet, "quiet"}, {&s_enter, "enter"}, {&s_leave, "leave"}, {&s_getitem, "__getitem__"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
@@ -548,7 +594,8 @@ PyMODINIT_FUNC PyInit__match(void)
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    if (PyModule_AddObjectRef(module, "Cursor", (PyObject *)&cursor_type) < 0 ||
+    if (PyModule_AddIntConstant(module, "ROW", ROW) < 0 ||
+        PyModule_AddObjectRef(module, "Cursor", (PyObject *)&cursor_type) < 0 ||
         PyModule_AddObjectRef(module, "Quiet", (PyObject *)&quiet_type) < 0)
         Py_CLEAR(module);
     return module;

@@ -14,6 +14,7 @@ typedef struct {
     vectorcallfunc call;
     PyObject *owner, *path, *now, *table, *pairs;
     Py_ssize_t at;
+    Py_ssize_t alarm; /* behind how many events the owner is told, once; 0 for never */
     int wary; /* an input is shown by an array of the user: SEEN, or BY_PAIRS where `pairs` tell whether it is as it was */
 } Cursor;
 
@@ -57,7 +58,7 @@ PyObject *outside(PyObject *module, PyObject *args);
 int read_inputs(Inputs *t, PyObject *rows, PyObject *changed);
 void clear_inputs(Inputs *t);
 int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a);
-int looks_harmless(PyObject *look, PyObject *arrays);
+int looks_harmless(PyObject *step, PyObject *arrays);
 PyObject *sent_up(Cursor *self, const Inputs *t, PyObject *kernel, PyObject *cls, PyObject *arrays, PyObject *attrs);
 
 /* graph.c */
@@ -69,6 +70,7 @@ int is_operand(Cursor *cursor, PyObject *expected, PyObject *a);
 extern PyTypeObject pair_type;
 PyObject *pair(PyObject *module, PyObject *args);
 int as_they_were(PyObject *pairs);
+PyObject *unchanged(PyObject *module, PyObject *pairs);
 
 /* settle.c */
 PyObject *give(PyObject *module, PyObject *args);

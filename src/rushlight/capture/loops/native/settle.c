@@ -192,11 +192,12 @@ PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t n)
     }
     int wide = b.itemsize == 8 && (strcmp(b.format, "l") == 0 || strcmp(b.format, "q") == 0);
     int narrow = b.itemsize == 4 && strcmp(b.format, "i") == 0;
-    int inside = 1;
-    for (Py_ssize_t i = 0; wide && inside && i < b.len / 8; i++)
-        inside = (uint64_t)((const int64_t *)b.buf)[i] < (uint64_t)size; /* a negative one is very large */
-    for (Py_ssize_t i = 0; narrow && inside && i < b.len / 4; i++)
-        inside = (uint64_t)(int64_t)((const int32_t *)b.buf)[i] < (uint64_t)size;
+    int outside = 0; /* all are looked at: without a way out in the middle the loops are vectors' */
+    for (Py_ssize_t i = 0; wide && i < b.len / 8; i++)
+        outside |= (uint64_t)((const int64_t *)b.buf)[i] >= (uint64_t)size; /* a negative one is very large */
+    for (Py_ssize_t i = 0; narrow && i < b.len / 4; i++)
+        outside |= (uint64_t)(int64_t)((const int32_t *)b.buf)[i] >= (uint64_t)size;
+    const int inside = !outside;
     PyBuffer_Release(&b);
     return wide || narrow ? PyBool_FromLong(inside) : Py_NewRef(Py_None);
 }
