@@ -28,6 +28,7 @@ ALLOWED = {
     "operators/index/gather.py: check_bounds": _LOOKS,
     "operators/index/indexing.py: _host_array": _MEMORY,
     "operators/layers/conv.py: _check_types": _NAMED,
+    "operators/layers/recurrent_stack.py: _stack_backward": "whether the device may write over what forward left",
     "operators/layers/recurrent_stack.py: own_layers": "the device is asked how its library runs a stack of layers",
     "operators/loss/ctc.py: _stay": _LOOKS,
     "operators/made_of/pointwise.py: operand": _GIVEN,

@@ -201,3 +201,29 @@ def test_create_graph_of_a_pass_can_be_walked_and_dropped(no_collector) -> None:
     assert second.tolist() == [36.0] * 5
     del g, h
     assert gone() is None
+
+
+# -- what activations keep -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_leaky_relu_keeps_its_result_and_not_its_input(inplace: bool) -> None:
+    """The next layer keeps that, too; PyTorch does so in place. A clone of the input was kept there."""
+    x = rl.tensor([-2.0, 0.0, 3.0], requires_grad=True)
+    h = x * 1
+    y = rl.nn.functional.leaky_relu(h, 0.2, inplace)
+    kept = y.grad_fn.outputs[0][0]
+    assert y.grad_fn.saved is None and np.shares_memory(kept, y.detach().numpy())
+    old = weakref.ref(h._a)
+    del h
+    assert inplace or old() is None
+    y.sum().backward()
+    assert said(x.grad) == said(rl.tensor([0.2, 0.2, 1.0]))
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_leaky_relu_that_turns_the_sign_keeps_its_input(inplace: bool) -> None:
+    x = rl.tensor([-2.0, 0.0, 3.0], requires_grad=True)
+    y = rl.nn.functional.leaky_relu(x * 1, -0.5, inplace)
+    y.sum().backward()
+    assert y.tolist() == [1.0, 0.0, 3.0] and x.grad.tolist() == [-0.5, -0.5, 1.0]

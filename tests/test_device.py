@@ -62,7 +62,8 @@ CREATORS = [
     "empty(2)", "zeros(2)", "ones(2)", "full((2,), 3.0)", "arange(2)", "linspace(0, 1, 2)", "eye(2)",
     "logspace(0, 1, 2)", "rand(2)", "randn(2)", "randint(3, (2,))", "randperm(2)", "tensor([1, 2])",
     "as_tensor([1, 2])", "asarray([1, 2])", "scalar_tensor(1)", "empty_strided((2,), (1,))",
-    "empty_permuted((2,), (0,))", "hann_window(2)", "normal(0.0, 1.0, (2,))", "range(0, 1)",
+    "empty_permuted((2,), (0,))", "hann_window(2)", "normal(0.0, 1.0, (2,))", "range(0, 1)", "triu_indices(2, 2)",
+    "tril_indices(2, 2)", "fft.fftfreq(4)", "fft.rfftfreq(4)",
 ]  # fmt: skip
 
 

@@ -43,6 +43,37 @@ def test_scale_and_zero_point_as_tensors() -> None:
     np.testing.assert_allclose(*_both(run), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "scale, point",
+    [(0.1, 300), ([0.1], [-5]), (0.1, 3.7), (0.1, -3.7), ([0.1, 0.2], [1, 2]), (0.1, [1, 2])],
+)
+def test_tensors_are_not_held_to_the_grid(scale: Any, point: Any) -> None:
+    """Nothing of them is read on the host."""
+
+    def run(lib: Any) -> Any:
+        x = lib.tensor([-3.0, -0.2, 0.3, 5.0, 25.6], requires_grad=True)
+        try:
+            y = lib.fake_quantize_per_tensor_affine(x, lib.tensor(scale), lib.tensor(point), 0, 255)
+        except RuntimeError:
+            return "refused"
+        y.sum().backward()
+        return np.stack([y.detach().numpy(), x.grad.numpy()])
+
+    ours, theirs = _both(run)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_tensors_are_part_of_a_program() -> None:
+    x, scale = rushlight.randn(8), rushlight.tensor(0.1)
+    zero = rushlight.tensor(3, dtype=rushlight.int32)
+    step = rushlight.compile(
+        lambda t: rushlight.fake_quantize_per_tensor_affine(t, scale, zero, 0, 15), fullgraph=True
+    )
+    for by in (1, 2, 3, 4):
+        wanted = rushlight.fake_quantize_per_tensor_affine(x * by, scale, zero, 0, 15)
+        np.testing.assert_array_equal(step(x * by).numpy(), wanted.numpy())
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_per_channel(axis: int) -> None:
     def run(lib: Any) -> list:

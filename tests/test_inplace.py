@@ -597,3 +597,21 @@ def test_plain_tensors_take_a_short_way(short: bool, monkeypatch: pytest.MonkeyP
     base = rl.zeros(4)
     base[1:3].add_(1)
     assert base.tolist() == [0.0, 1.0, 1.0, 0.0] and base._version == 1
+
+
+@pytest.mark.parametrize("write", ["add_", "mul_", "copy_", "zero_"])
+@pytest.mark.parametrize("shape", [(2, 6), (12,), (3, 2, 2)])
+def test_a_write_by_another_shape_and_a_gradient_that_lies_otherwise(write, shape):
+    """The gradient comes in transposed; the window that was written must be the same elements."""
+    torch = pytest.importorskip("torch")
+
+    def grads(t):
+        p, q = [t.arange(12.0).view(3, 4).requires_grad_() for _ in range(2)]
+        x = p * 2
+        window = x.view(*shape)[0:1]
+        value = (q * 3).reshape(shape)[0:1]
+        getattr(window, write)(*(() if write == "zero_" else (value,)))
+        (x.t().contiguous() * t.arange(12.0).view(4, 3)).sum().backward()
+        return [p.grad.tolist(), None if q.grad is None else q.grad.tolist()]
+
+    assert grads(rl) == grads(torch)

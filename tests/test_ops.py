@@ -293,6 +293,7 @@ def test_every_op_has_a_row() -> None:
     tested_elsewhere |= {"embedding_sparse", "gather_sparse"}  # test_sparse_gradients.py
     tested_elsewhere |= {"add_scaled", "baddbmm"}  # of half precision: test_half_numbers.py
     tested_elsewhere |= {"batch_norm_learn"}  # test_batch_norm_learn.py
+    tested_elsewhere |= {"leaky_relu_turned"}  # test_autograd_memory.py
     tested_elsewhere |= {"dropout", "dropout_grad"}  # of the GPU: emulated_joins.py, test_layers.py
     # What the GPU's library computes: test_recurrent_stack.py, test_recurrent_cuda.py
     tested_elsewhere |= {"rnn_stack", "rnn_stack_grad", "rnn_weights", "rnn_weights_grad"}

@@ -1615,7 +1615,7 @@ def tril(input: _Tensor, diagonal: _b.int = 0, *, out: _Tensor | Sequence[_Tenso
     """The lower triangle of a matrix, or of each in a batch: zeros above a diagonal."""
 def tril_(input: _Tensor, diagonal: _b.int = 0) -> _Tensor:
     """In-place version of `tril`: the result is written into this tensor."""
-def tril_indices(row: _b.int, col: _b.int, offset: _b.int = 0, *, dtype: _dtype | None = ..., device: _device | _b.str | _b.int | None = 'cpu', layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
+def tril_indices(row: _b.int, col: _b.int, offset: _b.int = 0, *, dtype: _dtype | None = ..., device: _device | _b.str | _b.int | None = None, layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
     """The positions of the elements that `tril` keeps: their rows, and their columns."""
 def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, margin: _b.float = 1.0, p: _b.float = 2, eps: _b.float = 1e-06, swap: _b.bool = False, size_average: _b.bool | None = None, reduce: _b.bool | None = None, reduction: _b.str = 'mean') -> _Tensor:
     """The anchor should be nearer to the positive than to the negative, by a margin."""
@@ -1623,7 +1623,7 @@ def triu(input: _Tensor, diagonal: _b.int = 0, *, out: _Tensor | Sequence[_Tenso
     """The upper triangle of a matrix, or of each in a batch: zeros below a diagonal."""
 def triu_(input: _Tensor, diagonal: _b.int = 0) -> _Tensor:
     """In-place version of `triu`: the result is written into this tensor."""
-def triu_indices(row: _b.int, col: _b.int, offset: _b.int = 0, *, dtype: _dtype | None = ..., device: _device | _b.str | _b.int | None = 'cpu', layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
+def triu_indices(row: _b.int, col: _b.int, offset: _b.int = 0, *, dtype: _dtype | None = ..., device: _device | _b.str | _b.int | None = None, layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
     """The positions of the elements that `triu` keeps: their rows, and their columns."""
 def true_divide(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input / other`, element by element, always as floating point numbers."""

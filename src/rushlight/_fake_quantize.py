@@ -39,14 +39,15 @@ def fake_quantize_per_tensor_affine(
     Args:
         input: floating point.
         scale: the distance between two numbers of the grid; a number or a tensor of one element.
-        zero_point: the whole number that stands for 0; a number or a tensor of one element.
+        zero_point: the whole number that stands for 0; a number or a tensor of one element. Where both are tensors,
+            their values are not looked at.
         quant_min, quant_max: the whole numbers there are.
 
     Returns:
         The values on the grid. Gradients pass where the input lies within it, and are 0 elsewhere.
 
     Raises:
-        RuntimeError: if there is no whole number, or `zero_point` is none of them.
+        RuntimeError: if there is no whole number, or `zero_point` is a number that is none of them.
 
     Example:
         >>> x = torch.tensor([0.12, 0.38, 9.0], requires_grad=True)
@@ -58,6 +59,16 @@ def fake_quantize_per_tensor_affine(
         tensor([1., 1., 0.])
     """
     _check(input, quant_min, quant_max)
+    if isinstance(scale, Tensor) and isinstance(zero_point, Tensor):  # nothing is read on the host
+        for t in (scale, zero_point):
+            if t.numel() != 1:
+                raise RuntimeError(
+                    f"a Tensor with {t.numel()} elements cannot be converted to Scalar"
+                )
+        whole = zero_point.detach().reshape(()).int()
+        return _through_a_grid(
+            input, scale.detach().reshape(()).float(), whole, quant_min, quant_max
+        )
     if not quant_min <= int(zero_point) <= quant_max:
         raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
     return _through_a_grid(input, scale, zero_point, quant_min, quant_max)

@@ -21,7 +21,8 @@ FLOAT32_CUDA = LOSSES | frozenset(
 FLOAT32_CPU = LOSSES | frozenset(
     "binary_cross_entropy huber_loss prod view_as_complex fft_forward fft_backward fft_real "
     "fft_to_real linalg_inv linalg_solve linalg_cholesky linalg_qr linalg_svd linalg_eigh "
-    "linalg_eig linalg_pinv linalg_det linalg_slogdet linalg_lu_factor".split()
+    "linalg_eig linalg_pinv linalg_det linalg_slogdet linalg_lu_factor linalg_cholesky_solve "
+    "linalg_svdvals".split()
 )
 
 # Several tensors that must agree.

@@ -242,7 +242,7 @@ def _scattered_edge(base: Tensor, part: Tensor, spec: Any) -> Any:
     out = tensor_over(base._a, base._a.__class__)
     # A view by strides reads memory: replayed on a gradient it needs memory laid out as the base's.
     layouts = [op.same_layout(base) for op, _ in steps if hasattr(op, "same_layout")]
-    attrs = {"steps": steps, "layout": layouts[0] if layouts else None}
+    attrs = {"steps": steps, "layout": next((found for found in layouts if found), None)}
     COPY_SLICES.record(mask, (base, part), attrs, (out,), [base._edge, part._edge])
     return out._edge
 

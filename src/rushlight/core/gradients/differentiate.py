@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...base.bounded import Bounded
 from ...base.shapes import Size
 from ...runtime import devices
@@ -102,15 +104,18 @@ def one_beside(out: Tensor, reuse: bool) -> Tensor:
     if a.__class__ is WrappedArray:
         return answer.of_tensor("ones_like.default", out)
     node = out._edge[0]
-    place = devices.device_of(a)
-    if not (reuse and isinstance(node, OpNode) and node.op.new_gradients) or here.state & PARTS:
-        return _new_one(a, place, out.dtype)
+    if not (reuse and isinstance(node, OpNode) and node.op.new_gradients):
+        return _new_one(a, devices.device_of(a), out.dtype)
+    # A program has its own; a loop's tracer takes it for an array that stays.
+    if here.state & PARTS and (here.tracer is None or here.recorder is not None):
+        return _new_one(a, devices.device_of(a), out.dtype)
     if node.pre_hooks or node.hooks:
-        return _new_one(a, place, out.dtype)
-    key = (a.shape, a.dtype, a.__class__, place.index)
+        return _new_one(a, devices.device_of(a), out.dtype)
+    index = None if a.__class__ is np.ndarray else devices.device_of(a).index
+    key = (a.shape, a.dtype, a.__class__, index)
     found = _ones.get(key)
     if found is None or found._version:
-        found = _ones[key] = _new_one(a, place, out.dtype)
+        found = _ones[key] = _new_one(a, devices.device_of(a), out.dtype)
     return found
 
 

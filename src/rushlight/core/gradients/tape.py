@@ -6,7 +6,8 @@ import itertools
 import os
 import traceback
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,8 @@ class Node:
         return RemovableHandle(self.pre_hooks, (index, fn))
 
     def __call__(self, *gs: Any) -> Any:
-        out = tuple(self.apply(list(gs)))
+        with _keeping(here.walk):
+            out = tuple(self.apply(list(gs)))
         return out[0] if len(out) == 1 else out
 
     def __repr__(self) -> str:
@@ -164,6 +166,7 @@ class Pass:
         self.hooked = False  # whether a leaf that got a gradient has hooks to be called after it
         self.uses: dict[Node, int] | None = None  # of such leaves: edges that may still bring one
         self.callbacks: list[Callable[[], None]] = []
+        self.keeping = 0  # what is under way inside of this pass and keeps the graph
 
     def send(self, edges: Sequence[Edge], gradients: Sequence[Any]) -> None:
         """Bring gradients to the nodes at the ends of edges."""
@@ -296,6 +299,25 @@ class Pass:
                 run_hooks(node, (), gs)
 
 
+@contextmanager
+def _keeping(walk: Pass | None) -> Iterator[None]:
+    """Inside of a pass that frees its graph, derivatives that may be asked for once more."""
+    if walk is None:
+        yield
+        return
+    walk.keeping += 1
+    try:
+        yield
+    finally:
+        walk.keeping -= 1
+
+
+def is_last_use() -> bool:
+    """Whether the derivative that is being computed may write over what was saved for it: nobody will read that again."""
+    walk = here.walk
+    return walk is not None and not walk.keep and not walk.keeping
+
+
 def _reaching(roots: list[Node], targets: set[int]) -> set[int]:
     """Numbers of the nodes from which a target can be reached."""
     nodes: dict[int, Node] = {}
@@ -359,7 +381,11 @@ def _backward(
     try:
         walk.send([edge for edge, _ in roots], [g for _, g in roots])
         del roots
-        walk.run()
+        if outermost or not walk.keep:
+            walk.run()
+        else:
+            with _keeping(here.walk):
+                walk.run()
         for callback in walk.callbacks:
             callback()
     finally:

@@ -13,7 +13,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 from ..made_of.guards import norm_dtypes, only_for, refuse_grad
-from ..made_of.precision import widen
+from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference, vjp
 from .layer_norm import standardised, statistics_dtype
 
@@ -37,6 +37,7 @@ def _others(ndim: int) -> tuple[int, ...]:
     return (0, *range(2, ndim))
 
 
+@rounds("0--")
 @only_for("fV", "batch_norm")
 def _batch_norm_train_body(
     xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, eps: float
@@ -55,6 +56,7 @@ def _batch_norm_train_body(
     return out.astype(x.dtype, copy=False), mean, invstd.astype(mean.dtype, copy=False)
 
 
+@rounds("122")
 def _batch_norm_grad_body(
     xp: ArrayModule,
     gy: Array,
@@ -193,6 +195,7 @@ def _learn(
         bump(t)
 
 
+@rounds("0")
 @only_for("fV", "batch_norm")
 def _batch_norm_eval_body(
     xp: ArrayModule,
@@ -234,6 +237,7 @@ def _batch_norm_eval_formula(
     return out.to(x.dtype)
 
 
+@rounds("122")
 def _batch_norm_eval_grad_body(
     xp: ArrayModule,
     gy: Array,

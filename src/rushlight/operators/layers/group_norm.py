@@ -10,7 +10,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.guards import norm_dtypes, only_for
-from ..made_of.precision import widen
+from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference
 from .layer_norm import layer_norm_op, standardised, statistics_dtype
 
@@ -29,6 +29,7 @@ def _per_channel(a: Any, ndim: int) -> Any:
     return a.reshape((1, -1) + (1,) * (ndim - 2))
 
 
+@rounds("0--")
 @only_for("fV", "GroupNormKernelImpl")
 def _group_norm_body(
     xp: ArrayModule, x: Array, weight: Array | None, bias: Array | None, *, groups: int, eps: float
@@ -47,6 +48,7 @@ def _group_norm_body(
     return out.astype(x.dtype, copy=False), mean[:, :, 0], rstd[:, :, 0]
 
 
+@rounds("122")
 def _group_norm_grad_body(
     xp: ArrayModule,
     gy: Array,

@@ -8,13 +8,14 @@ import numpy as np
 
 from ...base.dtypes import finfo
 from ...core.inplace import DIRECT, change
-from ...core.op import Op
+from ...core.op import OPS, Op
 from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.thread import here
 from ..made_of.guards import only_for, title
 from ..made_of.pointwise import same_meta
+from ..made_of.precision import in_float32
 from .activation_make import activation, inplace_of, run
 
 if TYPE_CHECKING:
@@ -135,7 +136,13 @@ def _leaky_grad_body(xp: ArrayModule, gy: Array, x: Array, *, slope: float) -> A
     return xp.where(x > 0, gy, gy * slope)
 
 
-_leaky = activation("leaky_relu", _leaky_body, _leaky_grad_body)
+# The result has the sign of x and is mostly kept by the next layer anyway, where the slope is not negative.
+_leaky = activation("leaky_relu", _leaky_body, _leaky_grad_body, keeps="out")
+_leaky_turned = Op(
+    in_float32(_leaky_body), "leaky_relu_turned", rule=_leaky.rule, kernel=_leaky.kernel,
+    grad_name="LeakyReluBackward0",
+)  # fmt: skip
+_leaky_turned.derivative(x=lambda g, x, slope: OPS["leaky_relu_grad"](g, x, slope=slope))
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -150,7 +157,9 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         tensor([-0.2000,  0.0000,  2.0000])
     """
     slope = float(negative_slope)
-    return run(_leaky, input, inplace, slope=slope)
+    if not slope >= 0:
+        return run(_leaky_turned, input, inplace, slope=slope)
+    return change(input, _leaky, slope=slope) if inplace else _leaky(input, slope=slope)
 
 
 @only_for("fV", "prelu_cpu")

@@ -175,6 +175,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _clamp_body(xp: ArrayModule, x: Array, low: Any, high: Any) -> Any:
+    if xp is np and x.dtype.kind == "V":  # beside a number of Python, bfloat16 would become float32
+        low, high = [x.dtype.type(v) if v.__class__ is float else v for v in (low, high)]
     if low is None:
         return xp.minimum(x, high)
     if high is None:
@@ -204,14 +206,32 @@ def _clamp_high(g: Tensor, x: Tensor, low: Any, high: Any) -> Tensor:
     return _where(taken if low is None else taken | (high < low), g, 0.0, to=g.dtype)
 
 
+_PLAIN = (float, int, type(None))
+
+
+def _rounded_limit(kind: Any, limit: Any) -> Any:
+    """A limit as half precision holds it, which is compared with; an ellipsis for what that cannot hold."""
+    if limit is None or -_SAFE <= limit <= _SAFE:
+        return None if limit is None else float(kind.type(limit))
+    return ...
+
+
+_SAFE = 65000.0  # both kinds of half precision reach that far
+
+
 def _clamp_rule(inputs: tuple) -> tuple:
     x, low, high = inputs
     if not isinstance(x, Tensor):
         raise invalid_arguments("clamp", *inputs)
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    plain = (float, int, type(None))
-    if not (x._a.dtype.kind == "f" and low.__class__ in plain and high.__class__ in plain):
+    plain = low.__class__ in _PLAIN and high.__class__ in _PLAIN
+    kind = x._a.dtype
+    if plain and kind.itemsize == 2 and kind.kind in "fV":
+        inputs = (x, _rounded_limit(kind, low), _rounded_limit(kind, high))
+        plain = ... not in inputs[1:]
+    if not (plain and kind.kind in "fV"):
+        inputs = (x, low, high)
         numbers = inputs[1:]
         inputs = promote_many(inputs)
         for limit in numbers:

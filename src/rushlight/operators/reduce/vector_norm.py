@@ -54,9 +54,7 @@ _vector_norm = Op(
 )
 
 
-def _vector_norm_dx(
-    g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdim: bool
-) -> Tensor:
+def norm_slopes(g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdim: bool) -> Tensor:
     """PyTorch's subgradients: 0 at the origin, shared equally by ties of the infinity norms."""
     shape = x._a.shape
     g, out = keep(g, shape, dim, keepdim), keep(out, shape, dim, keepdim)
@@ -76,7 +74,7 @@ def _vector_norm_dx(
     return scaled * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
 
 
-_vector_norm.derivative(x=_vector_norm_dx)
+_vector_norm.derivative(x=norm_slopes)
 
 
 def _check_dtype(x: Tensor, dtype: Any) -> Tensor:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.device import get_default_device
 from ...base.dtypes import as_dtype, int64
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
@@ -241,7 +242,7 @@ _triangle(
 
 def _triangle_indices(name: str, example: str) -> None:
     def indices(
-        row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Any = "cpu",
+        row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Any = None,
         layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         whole(offset, "offset")
@@ -249,7 +250,8 @@ def _triangle_indices(name: str, example: str) -> None:
             if whole(n, label) < 0:
                 raise RuntimeError(f"{label} must be non-negative, got{n}")
         found = getattr(np, f"{name}_indices")(row, offset, col)
-        return cast_to(move_to(wrap(np.stack(found)), device), as_dtype(dtype))
+        where = get_default_device() if device is None else device
+        return cast_to(move_to(wrap(np.stack(found)), where), as_dtype(dtype))
 
     indices.__name__ = indices.__qualname__ = f"{name}_indices"
     indices.__doc__ = f"""The positions of the elements that `{name}` keeps: their rows, and their columns.

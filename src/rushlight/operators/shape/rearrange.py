@@ -294,7 +294,14 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
     return _roll(input, shifts=steps, dims=tuple([wrap_dim(d, input._a.ndim) for d in axes]))
 
 
-_rot90 = Op(lambda xp, x, *, k, dims: xp.rot90(x, k, dims).copy(), "rot90", moves_only=True)
+def _rot90_body(xp: Any, x: Any, *, k: int, dims: tuple) -> Any:
+    """Quarters are a copy that is turned round along one dim and then seen with two dims exchanged, as in PyTorch."""
+    if k % 2 == 0:
+        return xp.rot90(x, k, dims).copy()
+    return xp.flip(x, dims[1] if k % 4 == 1 else dims[0]).copy(order="K").swapaxes(*dims)
+
+
+_rot90 = Op(_rot90_body, "rot90", moves_only=True)
 _rot90.derivative(x=lambda g, k, dims: _rot90(g, k=-k, dims=dims))
 
 

@@ -51,6 +51,16 @@ def view_strides(
 _view = Op(lambda xp, x, *, shape: x.reshape(shape), "view", view=True)
 
 
+def _same_layout(base: Tensor) -> Any:
+    """Of a gradient that lies otherwise than `base` another shape would be a copy, and what is written there lost."""
+    from .strided import layout_of_one
+
+    return layout_of_one(base)
+
+
+_view.same_layout = _same_layout  # type: ignore[attr-defined]
+
+
 def _view_back(g: Tensor, x_shape: tuple[int, ...]) -> Tensor:
     """The gradient in the shape of before; a plain array where nothing is recorded."""
     a = g._a

@@ -9,6 +9,7 @@ from ...core.memory import data_pointer, in_memory_order, root_array
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.batch.arrays import BatchedArray
 from ..index.scatter_kernels import add_at
 
 if TYPE_CHECKING:
@@ -122,6 +123,11 @@ def _same_layout(base: Tensor) -> Any:
     """A function that copies a gradient into memory laid out as `base` is."""
     home = geometry(base._a)
     return lambda g: _lay(g, home=home)
+
+
+def layout_of_one(base: Tensor) -> Any:
+    """The same; None for arrays of samples, which are laid out by `vmap`."""
+    return None if base._a.__class__ is BatchedArray else _same_layout(base)
 
 
 # as_strided reads memory, not elements: replayed on a gradient it needs the base's own layout.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.device import get_default_device
 from ...base.dtypes import as_dtype, get_default_dtype
 from ...base.shapes import whole
 from ...core.public import into, public
@@ -14,8 +15,8 @@ from ...core.tensor import Tensor, wrap
 
 def _made(values: np.ndarray, dtype: Any, device: Any, requires_grad: bool, out: Any) -> Tensor:
     made = wrap(values.astype(as_dtype(dtype or get_default_dtype()).np))
-    if device is not None:
-        made = made.to(device)
+    if device is not None or out is None:
+        made = made.to(get_default_device() if device is None else device)
     made = into(out, made)
     return made.requires_grad_() if requires_grad else made
 
