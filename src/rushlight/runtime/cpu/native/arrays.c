@@ -65,11 +65,7 @@ static PyArrayObject *take_given(int ndim, const npy_intp *shape, const npy_intp
 
 /* -- new arrays ------------------------------------------------------------------------------------ */
 
-static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
-    if (given) {
-        PyArrayObject *lent = take_given(ndim, shape, strides, type);
-        if (lent) return lent;
-    }
+static PyArrayObject *array_fresh(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     npy_intp bytes = PyDataType_ELSIZE(descr);
     for (int i = 0; i < ndim; i++) bytes *= shape[i];
@@ -89,6 +85,19 @@ static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp
     PyArray_ENABLEFLAGS(a, NPY_ARRAY_OWNDATA);
     ((PyArrayObject_fields *)a)->mem_handler = Py_NewRef(handler_capsule);
     return a;
+}
+
+static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
+    if (given) {
+        PyArrayObject *lent = take_given(ndim, shape, strides, type);
+        if (lent) return lent;
+    }
+    repeat_cannot(); /* it is gone when the call is over */
+    Repeat *const r = writing;
+    writing = NULL;
+    PyArrayObject *made = array_fresh(ndim, shape, strides, type);
+    writing = r;
+    return made;
 }
 
 PyArrayObject *array_new(int ndim, const npy_intp *shape, int type) {
@@ -176,6 +185,25 @@ int is_channels_last(PyArrayObject *a) {
         step *= shape[i];
     }
     return shape[0] == 1 || strides[0] == step;
+}
+
+/* -- sums of shares --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const float *sums;
+    idx parts, step, n;
+    float *to;
+} Shares;
+
+static void shares_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Shares *s = what;
+    memcpy(s->to, s->sums, (size_t)s->n * 4);
+    for (idx p = 1; p < s->parts; p++) RL->add_into(s->to, s->sums + p * s->step, s->n);
+}
+
+void shares_added(const float *sums, idx parts, idx step, float *to, idx n) {
+    Shares s = {sums, parts, step, n, to};
+    run_once(shares_part, &s, 0.3 * (double)(parts * n));
 }
 
 /* -- attributes ----------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <numpy/arrayobject.h>
 
 #include "memory.h"
+#include "repeat.h"
 #include "table.h"
 #include "threads.h"
 #include "watch.h"
@@ -29,6 +30,7 @@ typedef struct {
     Body body;
     int copies; /* where the body wants plain arrays: COPIES or TURNS */
     const char *rounds; /* half precision may be computed with in float32: see with_floats of module.c */
+    int repeats; /* all that it computes is in parts and checks: see repeat.h */
 } Entry;
 
 #define COPIES 1 /* it is worth to copy others for it */
@@ -82,7 +84,10 @@ PyObject *attr(PyObject *attrs, const char *name); /* borrowed */
 #define LONG_WORK_NS 100000.0 /* work that takes longer lets other Python threads run meanwhile */
 
 /* Run parts without the GIL when the work is long. */
-static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) {
+static inline void run_parts_of(Part part, void *what, size_t size, ptrdiff_t parts, double ns) {
+    Repeat *const r = writing;
+    if (r) repeat_part(part, what, size, parts, ns);
+    writing = NULL; /* memory that a part takes for itself is its own business */
     if (ns < LONG_WORK_NS) {
         threads_run(part, what, parts);
     } else {
@@ -90,7 +95,20 @@ static inline void run_parts(Part part, void *what, ptrdiff_t parts, double ns) 
         threads_run(part, what, parts);
         Py_END_ALLOW_THREADS
     }
+    writing = r;
 }
+
+/* The struct itself is known, so that it can be written down; sizes of 1 are those of `void`. */
+#define SIZE_OF_WHAT(what) (sizeof *(what) * sizeof(char[sizeof *(what) > 1 ? 1 : -1]))
+#define run_parts(part, what, parts, ns) run_parts_of(part, what, SIZE_OF_WHAT(what), parts, ns)
+#define run_once(part, what, ns) run_parts_of(part, what, SIZE_OF_WHAT(what), 1, ns)
+
+/* Whether values ask for another way: a repeated call is then made anew. */
+static inline int run_check_of(Check check, const void *what, size_t size) {
+    if (writing) repeat_check(check, what, size);
+    return check(what);
+}
+#define run_check(check, what) run_check_of(check, what, SIZE_OF_WHAT(what))
 
 /* The dims that `dim` names (None: all) where they are neighbours, the first and the last: 1, 0 where they are not, -1. */
 int neighbours(PyObject *attrs, int ndim, int *first, int *last);
@@ -107,6 +125,9 @@ float log_sum(const float *x, idx n); /* of the exponentials of a row */
 int product_of(const Gemm *g); /* one matrix product on all threads; -1 when memory is short */
 /* The same A with `batch` times B, `b_step` floats apart, into results that follow each other. */
 int products_of(const Gemm *g, idx batch, idx b_step);
+
+/* The sums of `parts` shares, `step` floats apart, into one: to = sums[0] + sums[1] + ... */
+void shares_added(const float *sums, idx parts, idx step, float *to, idx n);
 
 /* Part i of n items in `parts` equal shares. */
 static inline idx share(idx n, idx i, idx parts) { return n / parts * i + (n % parts < i ? n % parts : i); }

@@ -258,6 +258,6 @@ EITHER(seen_attention, forward, 1)
 EITHER(seen_attention_grad, backward, 1)
 
 const Entry attention_entries[] = {
-    {"attention", attention}, {"attention_grad", attention_grad}, {"seen_attention", seen_attention},
-    {"seen_attention_grad", seen_attention_grad}, {NULL, NULL},
+    {"attention", attention, .repeats = 1}, {"attention_grad", attention_grad, .repeats = 1}, {"seen_attention", seen_attention, .repeats = 1},
+    {"seen_attention_grad", seen_attention_grad, .repeats = 1}, {NULL, NULL},
 };

@@ -91,4 +91,4 @@ static PyObject *cast(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return result;
 }
 
-const Entry cast_entries[] = {{"cast", cast}, {NULL, NULL}};
+const Entry cast_entries[] = {{"cast", cast, .repeats = 1}, {NULL, NULL}};

@@ -5,7 +5,7 @@
 
 /* What every place sees as a row, its numbers in the order of the weight: channels first or last. */
 typedef struct {
-    const Geo *g;
+    Geo g;
     const float *x;
     idx x_stride[5];
     int last;
@@ -13,7 +13,7 @@ typedef struct {
 } Seen;
 
 static void see(const Seen *s, idx n, const idx *place, float *row) {
-    const Geo *g = s->g;
+    const Geo *g = &s->g;
     const idx kernel = volume(g->k), step = s->last ? 1 : kernel;
     for (idx k = 0; k < kernel; k++) {
         const idx tap[3] = {k / (g->k[1] * g->k[2]), k / g->k[2] % g->k[1], k % g->k[2]};
@@ -31,7 +31,7 @@ static void see(const Seen *s, idx n, const idx *place, float *row) {
 
 static void see_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Seen *s = what;
-    const Geo *g = s->g;
+    const Geo *g = &s->g;
     const idx each = volume(g->out), taps = g->c * volume(g->k);
     for (idx r = share(g->n * each, i, parts); r < share(g->n * each, i + 1, parts); r++) {
         const idx p = r % each, place[3] = {p / (g->out[1] * g->out[2]), p / g->out[2] % g->out[1], p % g->out[2]};
@@ -39,12 +39,26 @@ static void see_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+/* Images of rows [place][output] into [output][place]. */
+typedef struct {
+    const float *from;
+    float *to;
+    idx n, each, outs;
+} Back;
+
+static void back_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Back *b = what;
+    const idx image = b->each * b->outs;
+    for (idx n = share(b->n, i, parts); n < share(b->n, i + 1, parts); n++)
+        RL->transpose(b->from + n * image, b->each, b->outs, b->outs, b->to + n * image, b->each);
+}
+
 /* out (places, outputs): in memory what a channels-last result is, turned into a plain one otherwise. */
 static int few_forward(const Geo *g, PyArrayObject *x, PyArrayObject *w, int w_last, PyArrayObject *b, float *out,
                        int out_last) {
     const idx each = volume(g->out), places = g->n * each, taps = g->c * volume(g->k);
     const size_t row_bytes = (size_t)(places * taps) * 4, out_bytes = out_last ? 0 : (size_t)(places * g->o) * 4;
-    Seen s = {.g = g, .x = DATA(x), .last = w_last, .rows = memory_take(row_bytes)};
+    Seen s = {.g = *g, .x = DATA(x), .last = w_last, .rows = memory_take(row_bytes)};
     float *to = out_last ? out : memory_take(out_bytes);
     int status = -1;
     strides_of(x, s.x_stride);
@@ -55,8 +69,8 @@ static int few_forward(const Geo *g, PyArrayObject *x, PyArrayObject *w, int w_l
                               .bias = b ? DATA(b) : NULL, .a_row = taps, .a_col = 1, .b_row = 1, .b_col = taps,
                               .ldc = g->o};
         status = product_of(&product);
-        for (idx n = 0; n < g->n && !out_last && status == 0; n++)
-            RL->transpose(to + n * each * g->o, each, g->o, g->o, out + n * each * g->o, each);
+        Back back = {to, out, g->n, each, g->o};
+        if (!out_last && status == 0) run_once(back_part, &back, (double)(places * g->o));
     }
     if (s.rows) memory_give(s.rows, row_bytes);
     if (to && !out_last) memory_give(to, out_bytes);
@@ -133,7 +147,7 @@ static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *
     v->packed_group = packed_floats(v->loops, outs, taps);
     const size_t packed_bytes = v->packed_group * (size_t)g->groups * 4;
     float *packed = memory_take(packed_bytes);
-    idx *tap = PyMem_RawMalloc((size_t)(2 * taps) * sizeof(idx));
+    idx *tap = table_take((size_t)(2 * taps) * sizeof(idx));
     if (packed && tap) {
         conv_vectors(v, g->out[2]);
         forward_taps(g, &v->buffer, v->channel, v->x_stride, v->direct, tap);
@@ -144,7 +158,7 @@ static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *
         status = conv_compute(v, 2.0 * (double)(g->n * g->o * taps) * (double)volume(g->out));
     }
     if (packed) memory_give(packed, packed_bytes);
-    PyMem_RawFree(tap);
+    table_give(tap);
     return status;
 }
 
@@ -173,4 +187,4 @@ static PyObject *conv(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return (PyObject *)(out && last ? array_turned(out) : out);
 }
 
-const Entry conv_entries[] = {{"conv", conv}, {NULL, NULL}};
+const Entry conv_entries[] = {{"conv", conv, .repeats = 1}, {NULL, NULL}};

@@ -164,6 +164,33 @@ static void swap(float *a, float *b, idx n) {
     }
 }
 
+/* What comes before the parts, and behind them. */
+typedef struct {
+    Depths v;
+    const float *w, *bias;
+    float *gw;
+    idx rows;
+    int flipped;
+} Around;
+
+static void depth_before(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Around *a = what;
+    const Depths *v = &a->v;
+    if (a->w) depth_pack(v, a->w, v->packed, v->taps);
+    for (idx i = 0; a->flipped && i < v->blocks; i++)
+        for (idx k = 0; k < v->taps / 2; k++)
+            swap(v->packed + (i * v->taps + k) * v->lanes, v->packed + ((i + 1) * v->taps - 1 - k) * v->lanes, v->lanes);
+    if (a->bias) depth_pack(v, a->bias, v->bias, 1);
+}
+
+static void depth_behind(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Around *a = what;
+    const Depths *v = &a->v;
+    const idx floats = a->rows * v->taps;
+    for (idx n = 1; n < v->sums_of; n++) v->loops->add_into(v->sums, v->sums + n * floats, floats);
+    depth_unpack(v, v->sums, a->gw);
+}
+
 static int depth_run(Depths *v, Part part, const float *w, const float *bias, float *gw, int flipped) {
     v->sums_of = v->blocks >= 8 ? 1 : v->n;
     const idx rows = v->times * v->blocks * v->lanes, sums = gw ? v->sums_of * rows * v->taps : 0;
@@ -172,18 +199,12 @@ static int depth_run(Depths *v, Part part, const float *w, const float *bias, fl
     const size_t bytes = (size_t)(kept + parts * v->scratch_floats) * 4;
     float *memory = memory_take(bytes);
     if (!memory) return -1;
-    v->packed = memory, v->bias = NULL, v->sums = memory + rows * (v->taps + 1), v->scratch = memory + kept;
-    if (w) depth_pack(v, w, v->packed, v->taps);
-    for (idx i = 0; flipped && i < v->blocks; i++)
-        for (idx k = 0; k < v->taps / 2; k++)
-            swap(v->packed + (i * v->taps + k) * v->lanes, v->packed + ((i + 1) * v->taps - 1 - k) * v->lanes, v->lanes);
-    if (bias) {
-        v->bias = memory + rows * v->taps;
-        depth_pack(v, bias, v->bias, 1);
-    }
+    v->packed = memory, v->sums = memory + rows * (v->taps + 1), v->scratch = memory + kept;
+    v->bias = bias ? memory + rows * v->taps : NULL;
+    Around around = {*v, w, bias, gw, rows, flipped};
+    if (w || bias) run_once(depth_before, &around, (double)(rows * v->taps));
     run_parts(part, v, parts, ns);
-    for (idx n = 1; gw && n < v->sums_of; n++) v->loops->add_into(v->sums, v->sums + n * rows * v->taps, rows * v->taps);
-    if (gw) depth_unpack(v, v->sums, gw);
+    if (gw) run_once(depth_behind, &around, (double)(v->sums_of * rows * v->taps));
     memory_give(memory, bytes);
     return 0;
 }

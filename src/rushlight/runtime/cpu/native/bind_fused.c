@@ -83,4 +83,4 @@ static PyObject *fused(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
     return (PyObject *)out;
 }
 
-const Entry fused_entries[] = {{"fused", fused}, {NULL, NULL}};
+const Entry fused_entries[] = {{"fused", fused, .repeats = 1}, {NULL, NULL}};

@@ -2,11 +2,19 @@
 #include "arrays.h"
 
 typedef struct {
-    const float *g;
+    const float *g, *table;
     const int64_t *index;
     float *out;
     idx count, width, rows, padding;
 } Lookup;
+
+/* Whether some index is none of a row: what it is to NumPy's body. */
+static int is_outside(const void *what) {
+    const Lookup *q = what;
+    for (idx j = 0; j < q->count; j++)
+        if (q->index[j] < 0 || q->index[j] >= q->rows) return 1;
+    return 0;
+}
 
 /* Shares of the table's columns: every share walks all indices, so no two write to one place. */
 static void lookup_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -21,7 +29,7 @@ static void lookup_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 static PyObject *embedding_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Lookup q;
+    Lookup q = {0};
     const int by_freq = attr_flag(attrs, "scale_by_freq");
     if (by_freq < 0 || attr_idx(attrs, "rows", &q.rows) < 0 || attr_idx(attrs, "padding_idx", &q.padding) < 0)
         return NULL;
@@ -31,8 +39,7 @@ static PyObject *embedding_grad(PyObject *const *args, Py_ssize_t nargs, PyObjec
     q.count = PyArray_SIZE(index), q.width = PyArray_DIM(g, PyArray_NDIM(g) - 1);
     q.g = DATA(g), q.index = PyArray_DATA(index);
     if (q.count * q.width != PyArray_SIZE(g) || q.width == 0) return REFUSE;
-    for (idx j = 0; j < q.count; j++)
-        if (q.index[j] < 0 || q.index[j] >= q.rows) return REFUSE;
+    if (run_check(is_outside, &q)) return REFUSE;
     const npy_intp shape[2] = {q.rows, q.width};
     PyArrayObject *out = array_new(2, shape, NPY_FLOAT32);
     if (!out) return NULL;
@@ -42,23 +49,28 @@ static PyObject *embedding_grad(PyObject *const *args, Py_ssize_t nargs, PyObjec
     return (PyObject *)out;
 }
 
+static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Lookup *q = what;
+    for (idx j = 0; j < q->count; j++)
+        memcpy(q->out + j * q->width, q->table + q->index[j] * q->width, (size_t)q->width * 4);
+}
+
 /* Rows of the table one after the other, `index` of them; a wrong index is told by NumPy's body. */
 static PyObject *embedding(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     if (nargs < 2 || !is_plain(args[0]) || !is_type(args[1], NPY_INT64)) return REFUSE;
     PyArrayObject *table = ARRAY(args[0]), *index = ARRAY(args[1]);
     const int ndim = PyArray_NDIM(index);
     if (PyArray_NDIM(table) != 2 || !PyArray_IS_C_CONTIGUOUS(index) || ndim + 1 > DIMS) return REFUSE;
-    const idx rows = PyArray_DIM(table, 0), width = PyArray_DIM(table, 1), count = PyArray_SIZE(index);
-    const int64_t *at = PyArray_DATA(index);
-    for (idx j = 0; j < count; j++)
-        if (at[j] < 0 || at[j] >= rows) return REFUSE;
+    Lookup q = {.table = DATA(table), .index = PyArray_DATA(index), .count = PyArray_SIZE(index)};
+    q.rows = PyArray_DIM(table, 0), q.width = PyArray_DIM(table, 1);
+    if (run_check(is_outside, &q)) return REFUSE;
     npy_intp shape[DIMS];
     for (int d = 0; d < ndim; d++) shape[d] = PyArray_DIM(index, d);
-    shape[ndim] = width;
+    shape[ndim] = q.width;
     PyArrayObject *out = array_new(ndim + 1, shape, NPY_FLOAT32);
     if (!out) return NULL;
-    for (idx j = 0; j < count; j++)
-        memcpy(DATA(out) + j * width, DATA(table) + at[j] * width, (size_t)width * 4);
+    q.out = DATA(out);
+    run_once(rows_part, &q, 0.1 * (double)(q.count * q.width));
     return (PyObject *)out;
 }
 
@@ -229,5 +241,5 @@ static PyObject *one_hot(PyObject *const *args, Py_ssize_t nargs, PyObject *attr
     return (PyObject *)out;
 }
 
-const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1}, {"embedding", embedding}, {"embedding_bag", embedding_bag}, {"index_select", index_select},
+const Entry gather_entries[] = {{"embedding_grad", embedding_grad, 1, .repeats = 1}, {"embedding", embedding, .repeats = 1}, {"embedding_bag", embedding_bag}, {"index_select", index_select},
                                 {"pool_take", pool_take}, {"tril", tril}, {"triu", triu}, {"nonzero", nonzero}, {"one_hot", one_hot}, {NULL, NULL}};

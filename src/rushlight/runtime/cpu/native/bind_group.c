@@ -117,7 +117,8 @@ static void backward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static void add_images(const Group *q) {
+static void add_images(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Group *q = what;
     const idx channels = q->groups * q->per;
     for (idx c = 0; c < channels; c++) {
         double gb = 0, gw = 0;
@@ -150,7 +151,7 @@ static PyObject *group_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObje
     q.y = DATA(gx), q.gw = DATA(gw), q.gb = DATA(gb);
     const double ns = (double)PyArray_SIZE(gx) * 1.2;
     run_parts(backward_part, &q, threads_parts(ns, q.n * q.groups), ns);
-    add_images(&q);
+    run_once(add_images, &q, (double)(q.n * channels));
     memory_give(q.sums, bytes);
     return Py_BuildValue("NNN", gx, gw, gb);
 }
@@ -181,5 +182,5 @@ static PyObject *running_statistics(PyObject *const *args, Py_ssize_t nargs, PyO
 
 const Entry group_entries[] = {
     {"running_statistics", running_statistics},
-    {"group_norm", group_norm, TURNS}, {"group_norm_grad", group_norm_grad, TURNS}, {NULL, NULL},
+    {"group_norm", group_norm, TURNS, .repeats = 1}, {"group_norm_grad", group_norm_grad, TURNS, .repeats = 1}, {NULL, NULL},
 };

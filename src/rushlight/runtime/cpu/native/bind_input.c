@@ -98,22 +98,22 @@ static int ranges_pay(const Conv *v, const Geo *g, const Phase *p, const idx *ra
 
 /* A phase's results, [n][channel][q], back to their places in the gradient. */
 typedef struct {
-    const Geo *g;
-    const Phase *p;
+    Geo g;
+    Phase p;
     const float *from;
     float *to;
 } Spread;
 
 static void spread_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Spread *t = what;
-    const Geo *g = t->g;
-    const idx *count = t->p->count, planes = g->n * g->c;
+    const Geo *g = &t->g;
+    const idx *count = t->p.count, planes = g->n * g->c;
     for (idx c = share(planes, i, parts); c < share(planes, i + 1, parts); c++)
         for (idx z = 0; z < count[0]; z++)
             for (idx y = 0; y < count[1]; y++) {
-                const idx at_z = (t->p->lo[0] + z) * g->s[0] + t->p->r[0] - g->p[0];
-                const idx at_y = (t->p->lo[1] + y) * g->s[1] + t->p->r[1] - g->p[1];
-                const idx at_x = t->p->lo[2] * g->s[2] + t->p->r[2] - g->p[2];
+                const idx at_z = (t->p.lo[0] + z) * g->s[0] + t->p.r[0] - g->p[0];
+                const idx at_y = (t->p.lo[1] + y) * g->s[1] + t->p.r[1] - g->p[1];
+                const idx at_x = t->p.lo[2] * g->s[2] + t->p.r[2] - g->p[2];
                 float *to = t->to + ((c * g->in[0] + at_z) * g->in[1] + at_y) * g->in[2] + at_x;
                 const float *from = t->from ? t->from + ((c * count[0] + z) * count[1] + y) * count[2] : NULL;
                 for (idx x = 0; x < count[2]; x++) to[x * g->s[2]] = from ? from[x] : 0.0f;
@@ -124,19 +124,19 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
                           int strided) {
     const idx channels = g->c / g->groups, kernel = volume(g->k), most = g->o / g->groups * kernel;
     const idx results = g->n * g->c * volume(p->count);
-    idx *tap = PyMem_RawMalloc((size_t)(2 * (most + p->count[1] + kernel)) * sizeof(idx));
+    idx *tap = table_take((size_t)(2 * (most + p->count[1] + kernel)) * sizeof(idx));
     if (!tap) return -1;
     idx *range = tap + 2 * most;
     v.taps.outs = channels;
     const int by_rows = backward_ranges(g, p, range) && ranges_pay(&v, g, p, range);
     const idx taps = backward_taps(g, &v.buffer, reach, p, by_rows, tap, tap + most, range + 2 * p->count[1]);
-    Spread sp = {g, p, NULL, gx};
+    Spread sp = {*g, *p, NULL, gx};
     float *found = NULL, *packed = NULL;
     const size_t found_bytes = strided ? (size_t)results * 4 : 0;
     int status = -1;
     if (taps == 0) { /* no tap of the kernel meets this phase */
-        threads_run(spread_part, &sp, 1);
-        PyMem_RawFree(tap);
+        run_once(spread_part, &sp, (double)results);
+        table_give(tap);
         return 0;
     }
     v.taps.taps = taps, v.taps.tap = tap;
@@ -170,7 +170,7 @@ static int backward_phase(const Geo *g, Conv v, const Phase *p, const idx *reach
     }
     if (packed) memory_give(packed, packed_bytes);
     if (found) memory_give(found, found_bytes);
-    PyMem_RawFree(tap);
+    table_give(tap);
     return status;
 }
 
@@ -209,15 +209,21 @@ static idx narrowest(const Geo *g) {
     return least;
 }
 
-/* Whether all numbers are finite: the zeros around gy, times an infinite weight, would be NaN. */
-static int all_finite(const float *x, idx n) {
+typedef struct {
+    const float *x;
+    idx n;
+} Numbers;
+
+/* Whether some are not finite: the zeros around gy, times an infinite weight, would be NaN. */
+static int some_infinite(const void *what) {
+    const Numbers *numbers = what;
     int32_t bad = 0;
-    for (idx i = 0; i < n; i++) {
+    for (idx i = 0; i < numbers->n; i++) {
         int32_t bits;
-        memcpy(&bits, x + i, 4);
+        memcpy(&bits, numbers->x + i, 4);
         bad |= (bits & 0x7f800000) == 0x7f800000;
     }
-    return !bad;
+    return bad;
 }
 
 static PyObject *input_one(const Geo *g, PyObject *const *args, const npy_intp *shape) {
@@ -264,7 +270,8 @@ static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObje
     if (!conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) return REFUSE;
     const int last = is_channels_last(gy);
     w = array_plain(args[1]);
-    if (w && !all_finite(DATA(w), PyArray_SIZE(w))) {
+    const Numbers weights = {w ? DATA(w) : NULL, w ? PyArray_SIZE(w) : 0};
+    if (w && run_check(some_infinite, &weights)) {
         Py_DECREF(w);
         return REFUSE;
     }
@@ -279,4 +286,4 @@ static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObje
     return (PyObject *)(gx && last ? array_turned(gx) : gx);
 }
 
-const Entry input_entries[] = {{"conv_grad_input", conv_grad_input}, {NULL, NULL}};
+const Entry input_entries[] = {{"conv_grad_input", conv_grad_input, .repeats = 1}, {NULL, NULL}};

@@ -35,10 +35,22 @@ static int joinable(PyObject *const *args, Py_ssize_t n, idx dim, npy_intp *all)
     return n > 0 && !last;
 }
 
+typedef struct {
+    const char *from;
+    char *to;
+    idx outer, row, step; /* rows in bytes, and from one to the next in the result */
+} Rows;
+
+static void rows_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Rows *r = what;
+    for (idx i = 0; i < r->outer; i++) memcpy(r->to + i * r->step, r->from + i * r->row, (size_t)r->row);
+}
+
 /* Copy `a` to where it begins in `out`; -1 with an exception. */
 static int put_part(PyArrayObject *out, PyArrayObject *a, idx dim, npy_intp before) {
     char *to = PyArray_BYTES(out) + before * PyArray_STRIDE(out, dim);
     if (!PyArray_IS_C_CONTIGUOUS(a)) {
+        repeat_cannot();
         PyArray_Descr *type = PyArray_DESCR(out);
         Py_INCREF(type);
         PyArrayObject *view = ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, PyArray_NDIM(a), PyArray_DIMS(a),
@@ -47,11 +59,9 @@ static int put_part(PyArrayObject *out, PyArrayObject *a, idx dim, npy_intp befo
         Py_XDECREF(view);
         return failed ? -1 : 0;
     }
-    idx outer = 1, row = PyArray_ITEMSIZE(a), step;
-    for (int d = 0; d < PyArray_NDIM(a); d++) *(d < dim ? &outer : &row) *= PyArray_DIM(a, d);
-    step = dim ? PyArray_STRIDE(out, dim - 1) : 0;
-    const char *from = PyArray_BYTES(a);
-    for (idx i = 0; i < outer; i++) memcpy(to + i * step, from + i * row, (size_t)row);
+    Rows r = {.from = PyArray_BYTES(a), .to = to, .outer = 1, .row = PyArray_ITEMSIZE(a), .step = dim ? PyArray_STRIDE(out, dim - 1) : 0};
+    for (int d = 0; d < PyArray_NDIM(a); d++) *(d < dim ? &r.outer : &r.row) *= PyArray_DIM(a, d);
+    run_once(rows_part, &r, 0.05 * (double)(r.outer * r.row));
     return 0;
 }
 
@@ -147,4 +157,4 @@ static PyObject *fill_into(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return Py_NewRef(args[0]);
 }
 
-const Entry join_entries[] = {{"cat", cat}, {"stack", stack}, {"copy_into", copy_into}, {"fill_into", fill_into}, {NULL, NULL}};
+const Entry join_entries[] = {{"cat", cat, .repeats = 1}, {"stack", stack}, {"copy_into", copy_into}, {"fill_into", fill_into}, {NULL, NULL}};

@@ -10,7 +10,7 @@ typedef struct {
     const float *x, *y, *g;
     float *out, *sums; /* sums: one for each piece */
     idx n;
-    float beta, by;
+    float beta;
 } Loss;
 
 /* A few numbers in the order in which NumPy adds them, and PyTorch: where partial sums leave the range is the same. */
@@ -39,13 +39,23 @@ static void forward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+static void total_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Loss *q = what;
+    const idx pieces = (q->n + PIECE - 1) / PIECE;
+    double all = 0;
+    for (idx i = 0; i < pieces; i++) all += q->sums[i];
+    *q->out = (float)all;
+    if (q->reduction == 2) *q->out /= (float)q->n;
+}
+
 static void backward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Loss *q = what;
     const idx pieces = (q->n + PIECE - 1) / PIECE, from = share(pieces, i, parts) * PIECE;
     const idx end = share(pieces, i + 1, parts) * PIECE, n = (end < q->n ? end : q->n) - from;
     if (n <= 0) return;
-    RL->loss_grad(q->which, q->beta, q->by, q->x + from, q->y + from, q->out + from, n);
-    if (q->g) RL->binary(B_MUL, q->out + from, q->g + from, q->out + from, n);
+    const float by = !q->reduction ? 1.0f : *q->g / (q->reduction == 2 ? (float)q->n : 1.0f);
+    RL->loss_grad(q->which, q->beta, by, q->x + from, q->y + from, q->out + from, n);
+    if (!q->reduction) RL->binary(B_MUL, q->out + from, q->g + from, q->out + from, n);
 }
 
 /* Attributes and the two arrays: 1, 0 to refuse, -1 with an exception. */
@@ -76,23 +86,17 @@ static PyObject *forward(PyObject *const *args, PyObject *attrs, int which) {
     }
     q.out = DATA(out);
     run_parts(forward_part, &q, threads_parts(duration(&q), pieces), duration(&q));
-    if (q.reduction) {
-        double all = 0;
-        for (idx i = 0; i < pieces; i++) all += q.sums[i];
-        *DATA(out) = (float)all;
-        if (q.reduction == 2) *DATA(out) /= (float)q.n;
-    }
+    if (q.reduction) run_once(total_part, &q, (double)pieces);
     memory_give(q.sums, (size_t)pieces * 4);
     return (PyObject *)out;
 }
 
 static PyObject *backward(PyObject *const *args, PyObject *attrs, int which) {
-    Loss q = {.which = which, .by = 1.0f};
+    Loss q = {.which = which};
     const int usual = take(&q, args[1], args[2], attrs);
     if (usual <= 0) return usual ? NULL : REFUSE;
     if (!is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) != (q.reduction ? 1 : q.n)) return REFUSE;
-    if (q.reduction) q.by = *DATA(ARRAY(args[0])) / (q.reduction == 2 ? (float)q.n : 1.0f);
-    else q.g = DATA(ARRAY(args[0]));
+    q.g = DATA(ARRAY(args[0]));
     PyArrayObject *out = array_like(ARRAY(args[1]));
     if (!out) return NULL;
     q.out = DATA(out);
@@ -112,9 +116,9 @@ LOSS(logits, L_LOGITS)
 
 /* Without copies: losses of strided arrays keep their order of memory, which the generic bodies do. */
 const Entry loss_entries[] = {
-    {"mse_loss", mse, 0}, {"mse_loss_grad", mse_grad, COPIES}, {"l1_loss", l1, 0}, {"l1_loss_grad", l1_grad, COPIES},
-    {"smooth_l1_loss", smooth_l1, 0}, {"smooth_l1_loss_grad", smooth_l1_grad, COPIES},
-    {"huber_loss", huber, 0}, {"huber_loss_grad", huber_grad, COPIES},
-    {"binary_cross_entropy_with_logits", logits, COPIES},
-    {"binary_cross_entropy_with_logits_grad", logits_grad, COPIES}, {NULL, NULL},
+    {"mse_loss", mse, 0, .repeats = 1}, {"mse_loss_grad", mse_grad, COPIES, .repeats = 1}, {"l1_loss", l1, 0, .repeats = 1}, {"l1_loss_grad", l1_grad, COPIES, .repeats = 1},
+    {"smooth_l1_loss", smooth_l1, 0, .repeats = 1}, {"smooth_l1_loss_grad", smooth_l1_grad, COPIES, .repeats = 1},
+    {"huber_loss", huber, 0, .repeats = 1}, {"huber_loss_grad", huber_grad, COPIES, .repeats = 1},
+    {"binary_cross_entropy_with_logits", logits, COPIES, .repeats = 1},
+    {"binary_cross_entropy_with_logits_grad", logits_grad, COPIES, .repeats = 1}, {NULL, NULL},
 };

@@ -82,12 +82,12 @@ int product_of(const Gemm *g) {
 
 int products_of(const Gemm *g, idx batch, idx b_step) {
     Product p = {.gemm = *g, .batch = batch};
-    idx *at = PyMem_RawMalloc((size_t)(2 * batch) * sizeof(idx));
+    idx *at = table_take((size_t)(2 * batch) * sizeof(idx));
     if (!at) return -1;
     for (idx n = 0; n < batch; n++) at[n] = 0, at[batch + n] = n * b_step;
     p.a_at = at, p.b_at = at + batch;
     const int status = multiply(&p);
-    PyMem_RawFree(at);
+    table_give(at);
     return status;
 }
 
@@ -141,7 +141,7 @@ static PyObject *mm_tn(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { retu
 
 /* Broadcast the leading dims; offsets of every product of the batch, or NULL. */
 static idx *batch_places(PyArrayObject *x, PyArrayObject *y, npy_intp *shape, int lead, idx batch) {
-    idx *at = PyMem_RawMalloc((size_t)(2 * batch) * sizeof(idx));
+    idx *at = table_take((size_t)(2 * batch) * sizeof(idx));
     if (!at) return NULL;
     PyArrayObject *both[2] = {x, y};
     for (int which = 0; which < 2; which++) {
@@ -201,7 +201,7 @@ static PyObject *product_batch(PyObject *const *args, int flip_x, int flip_y) {
             PyErr_NoMemory();
         }
     }
-    PyMem_RawFree(at);
+    table_give(at);
     return (PyObject *)out;
 }
 
@@ -244,6 +244,6 @@ static PyObject *linear(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs
 }
 
 const Entry matmul_entries[] = {
-    {"mm", mm},         {"mm_nt", mm_nt},   {"mm_tn", mm_tn},   {"bmm", bmm},
-    {"bmm_nt", bmm_nt}, {"bmm_tn", bmm_tn}, {"linear", linear}, {NULL, NULL},
+    {"mm", mm, .repeats = 1},         {"mm_nt", mm_nt, .repeats = 1},   {"mm_tn", mm_tn, .repeats = 1},   {"bmm", bmm, .repeats = 1},
+    {"bmm_nt", bmm_nt, .repeats = 1}, {"bmm_tn", bmm_tn, .repeats = 1}, {"linear", linear, .repeats = 1}, {NULL, NULL},
 };

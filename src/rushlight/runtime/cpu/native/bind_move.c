@@ -278,4 +278,4 @@ static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return (PyObject *)out;
 }
 
-const Entry move_entries[] = {{"clone", clone_array}, {"reshape_copy", reshape_copy}, {"full", full}, {"linspace", linspace}, {"flip", flip}, {NULL, NULL}};
+const Entry move_entries[] = {{"clone", clone_array, .repeats = 1}, {"reshape_copy", reshape_copy, .repeats = 1}, {"full", full}, {"linspace", linspace}, {"flip", flip, .repeats = 1}, {NULL, NULL}};

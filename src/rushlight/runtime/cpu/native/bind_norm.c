@@ -142,6 +142,18 @@ static void train_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
+typedef struct {
+    const float *variance;
+    float *rstd;
+    idx n;
+    double eps;
+} Deviation;
+
+static void deviation_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Deviation *d = what;
+    for (idx c = 0; c < d->n; c++) d->rstd[c] = (float)(1.0 / sqrt((double)d->variance[c] + d->eps));
+}
+
 /* still: the statistics are not the batch's, and args[4] is a variance. */
 static PyObject *batch_grad(PyObject *const *args, PyObject *attrs, int still) {
     Norm q = {.still = still};
@@ -164,7 +176,8 @@ static PyObject *batch_grad(PyObject *const *args, PyObject *attrs, int still) {
     const double ns = (double)PyArray_SIZE(gx) * 1.2;
     const size_t bytes = still ? (size_t)q.c * 4 : 0;
     float *rstd = still ? memory_take(bytes) : NULL;
-    for (idx c = 0; rstd && c < q.c; c++) rstd[c] = (float)(1.0 / sqrt((double)q.rstd[c] + q.eps));
+    Deviation of = {q.rstd, rstd, q.c, q.eps};
+    if (rstd) run_once(deviation_part, &of, (double)q.c);
     if (rstd) q.rstd = rstd;
     if (still && !rstd) {
         Py_DECREF(gx);
@@ -316,12 +329,8 @@ static PyObject *layer_backward(PyObject *const *args, PyObject *attrs, int adds
     q.rstd = DATA(ARRAY(args[4])), q.y = DATA(gx), q.gw = sums;
     if (adds) q.other = DATA(ARRAY(args[5]));
     run_parts(layer_grad_part, &q, parts, ns);
-    memcpy(DATA(gw), sums, (size_t)q.m * 4);
-    memcpy(DATA(gb), sums + q.m, (size_t)q.m * 4);
-    for (idx i = 1; i < parts; i++) {
-        RL->add_into(DATA(gw), sums + 2 * i * q.m, q.m);
-        RL->add_into(DATA(gb), sums + (2 * i + 1) * q.m, q.m);
-    }
+    shares_added(sums, parts, 2 * q.m, DATA(gw), q.m);
+    shares_added(sums + q.m, parts, 2 * q.m, DATA(gb), q.m);
     memory_give(sums, bytes);
     return Py_BuildValue("NNN", gx, gw, gb);
 }
@@ -392,16 +401,15 @@ static PyObject *rms_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
     }
     q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]), q.rstd = DATA(ARRAY(args[3])), q.y = DATA(gx), q.gw = sums;
     run_parts(rms_grad_part, &q, parts, ns);
-    memcpy(DATA(gw), sums, (size_t)q.m * 4);
-    for (idx i = 1; i < parts; i++) RL->add_into(DATA(gw), sums + i * q.m, q.m);
+    shares_added(sums, parts, q.m, DATA(gw), q.m);
     memory_give(sums, bytes);
     return Py_BuildValue("NN", gx, gw);
 }
 
 const Entry norm_entries[] = {
-    {"batch_norm_train", batch_norm_train, TURNS}, {"batch_norm_grad", batch_norm_grad, TURNS},
-    {"batch_norm_eval", batch_norm_eval, TURNS}, {"batch_norm_eval_grad", batch_norm_eval_grad, TURNS}, {"layer_norm", layer_norm, 1}, {"layer_norm_grad", layer_norm_grad, 1},
-    {"add_layer_norm", add_layer_norm, 1}, {"layer_norm_grad_add", layer_norm_grad_add, 1},
-    {"rms_norm", rms_norm, 1}, {"rms_norm_grad", rms_norm_grad, 1},
+    {"batch_norm_train", batch_norm_train, TURNS, .repeats = 1}, {"batch_norm_grad", batch_norm_grad, TURNS, .repeats = 1},
+    {"batch_norm_eval", batch_norm_eval, TURNS, .repeats = 1}, {"batch_norm_eval_grad", batch_norm_eval_grad, TURNS, .repeats = 1}, {"layer_norm", layer_norm, 1, .repeats = 1}, {"layer_norm_grad", layer_norm_grad, 1, .repeats = 1},
+    {"add_layer_norm", add_layer_norm, 1, .repeats = 1}, {"layer_norm_grad_add", layer_norm_grad_add, 1, .repeats = 1},
+    {"rms_norm", rms_norm, 1, .repeats = 1}, {"rms_norm_grad", rms_norm_grad, 1, .repeats = 1},
     {NULL, NULL},
 };

@@ -129,13 +129,30 @@ static int form_of(idx n, const idx *out, int last) {
     return last ? 2 : n > 1 && volume(out) >= OWN_PRODUCT ? 0 : 1;
 }
 
+typedef struct {
+    Side y;
+    idx n, o, each;
+    const float *bias;
+} Begin;
+
 /* The rows of y start at their bias. */
-static void begin_rows(const Side *y, idx n, idx o, idx each, const float *bias) {
-    for (idx i = 0; i < n; i++)
-        for (idx j = 0; j < o; j++) {
-            float *row = y->data + i * y->image + j * y->channel;
-            for (idx p = 0; p < each; p++) row[p] = bias[j];
+static void begin_rows(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Begin *b = what;
+    for (idx i = 0; i < b->n; i++)
+        for (idx j = 0; j < b->o; j++) {
+            float *row = b->y.data + i * b->y.image + j * b->y.channel;
+            for (idx p = 0; p < b->each; p++) row[p] = b->bias[j];
         }
+}
+
+typedef struct {
+    void *to;
+    size_t bytes;
+} Zeros;
+
+static void zero_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Zeros *z = what;
+    memset(z->to, 0, z->bytes);
 }
 
 /* y = w x over all places; element (o, c) of w is at w[o * w_row + c * w_col]. */
@@ -146,7 +163,8 @@ static int multiply_places(const Side *x, const Side *y, int form, idx n, idx c,
                         .a_row = c, .a_col = 1, .b_row = w_col, .b_col = w_row, .ldc = o};
         return product_of(&g);
     }
-    if (bias) begin_rows(y, form ? 1 : n, o, form ? n * each : each, bias);
+    Begin begin = {*y, form ? 1 : n, o, form ? n * each : each, bias};
+    if (bias) run_once(begin_rows, &begin, 0.2 * (double)(n * o * each));
     const Gemm g = {.m = o, .n = form ? n * each : each, .k = c, .a = w, .b = x->data, .c = y->data, .a_row = w_row,
                     .a_col = w_col, .b_row = x->channel, .b_col = 1, .ldc = y->channel, .add = bias != NULL};
     return form ? product_of(&g) : products_of(&g, n, x->image);
@@ -175,7 +193,8 @@ int one_place_input(const Geo *g, PyArrayObject *gy, PyArrayObject *w, PyArrayOb
     if (status == 0) status = side_of(&to, form, DATA(gx), sx, g->in, g->s, g->n, g->c, g->out, 0);
     if (status == 0)
         status = multiply_places(&from, &to, form, g->n, g->o, g->c, volume(g->out), DATA(w), sw[1], sw[0], NULL);
-    if (status == 0 && (strided || volume(g->out) < volume(g->in))) memset(DATA(gx), 0, (size_t)PyArray_NBYTES(gx));
+    Zeros zeros = {DATA(gx), (size_t)PyArray_NBYTES(gx)};
+    if (status == 0 && (strided || volume(g->out) < volume(g->in))) run_once(zero_part, &zeros, 0.05 * (double)zeros.bytes);
     for (idx i = 0; status == 0 && to.copy && i < (form ? 1 : g->n); i++)
         beside(DATA(gx) + i * sx[0], sx, g->s, form ? g->n : 1, g->c, g->out, form == 2, 1, to.copy + i * to.image);
     side_done(&from), side_done(&to);

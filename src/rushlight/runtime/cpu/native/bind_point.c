@@ -230,6 +230,7 @@ static int as_number(PyObject *o, float *out) {
         return 1;
     }
     if (is_float(o) && PyArray_NDIM(ARRAY(o)) == 0) {
+        repeat_cannot();
         *out = *DATA(ARRAY(o));
         return 1;
     }
@@ -254,7 +255,7 @@ static PyObject *binary_half(PyObject *a, PyObject *b, int which) {
 
 static PyObject *binary(PyObject *const *args, int which) {
     PyObject *a = args[0], *b = args[1];
-    if (which >= B_FMOD && which <= B_FLOOR_DIV && (is_type(a, NPY_INT64) || is_type(b, NPY_INT64))) return whole_divide(a, b, which);
+    if (which >= B_FMOD && which <= B_FLOOR_DIV && (is_type(a, NPY_INT64) || is_type(b, NPY_INT64))) return repeat_cannot(), whole_divide(a, b, which);
     const int commutes = which == B_ADD || which == B_MUL;
     if (is_dense_half(a) || is_dense_half(b)) return binary_half(a, b, which);
     if (!is_dense(a) || PyArray_NDIM(ARRAY(a)) == 0) {
@@ -332,6 +333,7 @@ static PyObject *prelu_of(PyObject *const *args, int grad) {
     Point p = {.kind = grad ? ACTIVE_GRAD : ACTIVE, .which = A_LEAKY, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(w))};
     p.other = DATA(ARRAY(x));
     if (PyArray_SIZE(ARRAY(w)) == 1) {
+        repeat_cannot();
         p.h[0] = *p.y;
         p.y = p.other;
         return point_run(&p, ARRAY(x), CHEAP);
@@ -444,6 +446,7 @@ static int bound(PyObject *o, float *h) {
         return *h == *h;
     }
     if (!is_plain(o) || PyArray_NDIM(ARRAY(o))) return 0;
+    repeat_cannot();
     *h = *DATA(ARRAY(o));
     return *h == *h;
 }
@@ -529,22 +532,22 @@ static PyObject *power(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
 }
 
 const Entry point_entries[] = {
-    {"relu", relu}, {"relu_grad", relu_grad, 1}, {"exp", point_exp}, {"tanh", point_tanh},
-    {"sigmoid", point_sigmoid}, {"silu", point_silu}, {"sqrt", point_sqrt}, {"neg", point_neg},
-    {"abs", point_abs}, {"square", point_square}, {"add", point_add, 0, "0"}, {"sub", point_sub, 0, "0"},
-    {"mul", point_mul, 0, "0"}, {"div", point_div, 0, "0"}, {"maximum", point_maximum, 0, "0"}, {"minimum", point_minimum, 0, "0"},
-    {"sigmoid_backward", point_sigmoid_backward, 1}, {"tanh_backward", point_tanh_backward, 1},
-    {"silu_grad", point_silu_grad, 1}, {"log", point_log}, {"gelu", gelu}, {"gelu_grad", gelu_grad, 1},
-    {"leaky_relu", leaky_relu}, {"leaky_relu_grad", leaky_relu_grad, 1}, {"hardtanh", hardtanh},
-    {"hardtanh_grad", hardtanh_grad, 1}, {"hardsigmoid", hardsigmoid}, {"hardsigmoid_grad", hardsigmoid_grad, 1},
-    {"hardswish", hardswish}, {"hardswish_grad", hardswish_grad, 1}, {"elu", elu}, {"elu_grad", elu_grad, 1},
-    {"softplus", softplus}, {"softplus_grad", softplus_grad, 1}, {"mish", mish}, {"mish_grad", mish_grad, 1},
-    {"pow", power}, {"rsqrt", point_rsqrt}, {"reciprocal", point_reciprocal},
-    {"erf", point_erf}, {"log1p", point_log1p}, {"expm1", point_expm1}, {"logsigmoid", point_logsigmoid},
-    {"logsigmoid_grad", point_logsigmoid_grad, 1}, {"prelu", prelu}, {"prelu_grad", prelu_grad, 1},
-    {"hardshrink", hardshrink}, {"hardshrink_grad", hardshrink_grad, 1}, {"softshrink", softshrink},
-    {"softshrink_grad", hardshrink_grad, 1}, {"threshold", threshold}, {"fmod", point_fmod, 0, "0"}, {"remainder", point_remainder, 0, "0"},
-    {"floor_divide", point_floor_divide, 0, "0"}, {"hypot", point_hypot, 0, "0"}, {"sign", point_sign}, {"sin", point_sin}, {"cos", point_cos}, {"sgn", point_sign},
-    {"copysign", point_copysign}, {"frac", point_frac}, {"erfinv", point_erfinv}, {"nan_to_num", nan_to_num}, {"logit", logit}, {"logit_grad", logit_grad, COPIES},
-    {"clamp", clamp, 0, "0"}, {"clamp_backward", clamp_backward, 0, "0"}, {NULL, NULL},
+    {"relu", relu, .repeats = 1}, {"relu_grad", relu_grad, 1, .repeats = 1}, {"exp", point_exp, .repeats = 1}, {"tanh", point_tanh, .repeats = 1},
+    {"sigmoid", point_sigmoid, .repeats = 1}, {"silu", point_silu, .repeats = 1}, {"sqrt", point_sqrt, .repeats = 1}, {"neg", point_neg, .repeats = 1},
+    {"abs", point_abs, .repeats = 1}, {"square", point_square, .repeats = 1}, {"add", point_add, 0, "0", .repeats = 1}, {"sub", point_sub, 0, "0", .repeats = 1},
+    {"mul", point_mul, 0, "0", .repeats = 1}, {"div", point_div, 0, "0", .repeats = 1}, {"maximum", point_maximum, 0, "0", .repeats = 1}, {"minimum", point_minimum, 0, "0", .repeats = 1},
+    {"sigmoid_backward", point_sigmoid_backward, 1, .repeats = 1}, {"tanh_backward", point_tanh_backward, 1, .repeats = 1},
+    {"silu_grad", point_silu_grad, 1, .repeats = 1}, {"log", point_log, .repeats = 1}, {"gelu", gelu, .repeats = 1}, {"gelu_grad", gelu_grad, 1, .repeats = 1},
+    {"leaky_relu", leaky_relu, .repeats = 1}, {"leaky_relu_grad", leaky_relu_grad, 1, .repeats = 1}, {"hardtanh", hardtanh, .repeats = 1},
+    {"hardtanh_grad", hardtanh_grad, 1, .repeats = 1}, {"hardsigmoid", hardsigmoid, .repeats = 1}, {"hardsigmoid_grad", hardsigmoid_grad, 1, .repeats = 1},
+    {"hardswish", hardswish, .repeats = 1}, {"hardswish_grad", hardswish_grad, 1, .repeats = 1}, {"elu", elu, .repeats = 1}, {"elu_grad", elu_grad, 1, .repeats = 1},
+    {"softplus", softplus, .repeats = 1}, {"softplus_grad", softplus_grad, 1, .repeats = 1}, {"mish", mish, .repeats = 1}, {"mish_grad", mish_grad, 1, .repeats = 1},
+    {"pow", power, .repeats = 1}, {"rsqrt", point_rsqrt, .repeats = 1}, {"reciprocal", point_reciprocal, .repeats = 1},
+    {"erf", point_erf, .repeats = 1}, {"log1p", point_log1p, .repeats = 1}, {"expm1", point_expm1, .repeats = 1}, {"logsigmoid", point_logsigmoid, .repeats = 1},
+    {"logsigmoid_grad", point_logsigmoid_grad, 1, .repeats = 1}, {"prelu", prelu, .repeats = 1}, {"prelu_grad", prelu_grad, 1, .repeats = 1},
+    {"hardshrink", hardshrink, .repeats = 1}, {"hardshrink_grad", hardshrink_grad, 1, .repeats = 1}, {"softshrink", softshrink, .repeats = 1},
+    {"softshrink_grad", hardshrink_grad, 1, .repeats = 1}, {"threshold", threshold, .repeats = 1}, {"fmod", point_fmod, 0, "0", .repeats = 1}, {"remainder", point_remainder, 0, "0", .repeats = 1},
+    {"floor_divide", point_floor_divide, 0, "0", .repeats = 1}, {"hypot", point_hypot, 0, "0", .repeats = 1}, {"sign", point_sign, .repeats = 1}, {"sin", point_sin, .repeats = 1}, {"cos", point_cos, .repeats = 1}, {"sgn", point_sign, .repeats = 1},
+    {"copysign", point_copysign, .repeats = 1}, {"frac", point_frac, .repeats = 1}, {"erfinv", point_erfinv, .repeats = 1}, {"nan_to_num", nan_to_num, .repeats = 1}, {"logit", logit, .repeats = 1}, {"logit_grad", logit_grad, COPIES, .repeats = 1},
+    {"clamp", clamp, 0, "0", .repeats = 1}, {"clamp_backward", clamp_backward, 0, "0", .repeats = 1}, {NULL, NULL},
 };

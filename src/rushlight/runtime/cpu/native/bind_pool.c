@@ -16,6 +16,7 @@ typedef struct {
     idx *first, *last;     /* per place of the kernel along the width: the windows that see it inside */
     idx *lead;             /* per window of a row: its first column inside */
     float *each;           /* per share: a row of quotients */
+    int *outside;          /* gradient: whether some place is none of its window, or plane */
 } Pool;
 
 static idx out_size(const Pool *p, int i, int ceil_mode) {
@@ -58,7 +59,7 @@ static inline void inside(const Pool *p, int i, idx o, idx *lo, idx *hi) {
 
 /* What is the same for every row, worked out once: divisions are slow. */
 static int pool_tables(Pool *p) {
-    p->first = PyMem_RawMalloc((size_t)(2 * p->k[2] + p->out[2]) * sizeof(idx));
+    p->first = table_take((size_t)(2 * p->k[2] + p->out[2]) * sizeof(idx));
     if (!p->first) return -1;
     p->last = p->first + p->k[2];
     p->lead = p->last + p->k[2];
@@ -146,7 +147,7 @@ static PyObject *max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *att
     p.index = PyArray_DATA(index);
     const double ns = (double)PyArray_SIZE(y) * (p.simple ? 2.0 : 2.0 + 1.5 * (double)(p.k[0] * p.k[1] * p.k[2]));
     run_parts(max_part, &p, threads_parts(ns, p.planes), ns);
-    PyMem_RawFree(p.first);
+    table_give(p.first);
     return Py_BuildValue("NN", y, index);
 }
 
@@ -167,21 +168,38 @@ static void max_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 
 /* Windows of 2 x 2 side by side, as nearly all are: what is not a place of its window is left to the others. */
 static void max_grad_2x2(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    Pool *p = what;
+    const Pool *p = what;
     for (idx c = share(p->planes, i, parts); c < share(p->planes, i + 1, parts); c++)
         if (!RL->spread_2x2(p->x + c * p->out[0], p->index + c * p->out[0], p->in[1], p->in[2], p->y + c * p->in[0])) {
-            p->simple = 0; /* every part writes the same value */
+            *p->outside = 1; /* every part writes the same value */
             return;
         }
 }
 
 static void check_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
-    Pool *p = what;
+    const Pool *p = what;
     const idx n = p->planes * p->out[0], end = share(n, i + 1, parts);
     const uint64_t last = (uint64_t)p->in[0] - 1;
     uint64_t outside = 0; /* the sign of a place, or of what is left behind it */
     for (idx j = share(n, i, parts); j < end; j++) outside |= (uint64_t)p->index[j] | (last - (uint64_t)p->index[j]);
-    if (outside >> 63) p->simple = 0; /* every part writes the same value */
+    if (outside >> 63) *p->outside = 1; /* every part writes the same value */
+}
+
+static void nothing_outside(void *what, ptrdiff_t i, ptrdiff_t parts) { *((const Pool *)what)->outside = 0; }
+static int some_outside(const void *what) { return *((const Pool *)what)->outside; }
+
+/* The gradient into p->y: 1, or 0 where some place is outside. */
+static int max_grad_run(Pool *p, int halves, double ns) {
+    run_once(nothing_outside, p, 1.0);
+    if (halves) {
+        run_parts(max_grad_2x2, p, threads_parts(ns / 2, p->planes), ns / 2);
+        if (!run_check(some_outside, p)) return 1;
+        run_once(nothing_outside, p, 1.0);
+    }
+    run_parts(check_part, p, threads_parts(ns / 4, p->planes), ns / 4);
+    if (run_check(some_outside, p)) return 0;
+    run_parts(max_grad_part, p, threads_parts(ns, p->planes), ns);
+    return 1;
 }
 
 static PyObject *max_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -191,7 +209,7 @@ static PyObject *max_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
     const int ndim = PyArray_NDIM(g);
     idx shape[5];
     if (attr_dims(attrs, "x_shape", shape, ndim) < 0) return NULL;
-    Pool p = {.x = DATA(g), .index = PyArray_DATA(index), .simple = 1, .planes = shape[0] * shape[1]};
+    Pool p = {.x = DATA(g), .index = PyArray_DATA(index), .planes = shape[0] * shape[1]};
     p.in[0] = p.out[0] = 1;
     for (int i = 2; i < ndim; i++) p.in[0] *= shape[i], p.out[0] *= PyArray_DIM(g, i);
     if ((p.overlap = attr_flag(attrs, "overlap")) < 0) return NULL;
@@ -202,19 +220,16 @@ static PyObject *max_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
     PyArrayObject *gx = array_new(ndim, shape, NPY_FLOAT32);
     if (!gx) return NULL;
     p.y = DATA(gx);
-    if (halves && !p.overlap && RL->spread_2x2 && p.in[0] <= INT32_MAX) {
-        p.in[1] = shape[2], p.in[2] = shape[3];
-        run_parts(max_grad_2x2, &p, threads_parts(ns / 2, p.planes), ns / 2);
-        if (p.simple) return (PyObject *)gx;
-        p.simple = 1;
-    }
-    run_parts(check_part, &p, threads_parts(ns / 4, p.planes), ns / 4);
-    if (!p.simple) { /* max_unpool with places of the user's: NumPy says which is wrong */
+    p.in[1] = ndim == 4 ? shape[2] : 1, p.in[2] = shape[ndim - 1];
+    if (!(p.outside = memory_take(sizeof *p.outside))) {
         Py_DECREF(gx);
-        return REFUSE;
+        return PyErr_NoMemory();
     }
-    run_parts(max_grad_part, &p, threads_parts(ns, p.planes), ns);
-    return (PyObject *)gx;
+    const int fine = max_grad_run(&p, halves && !p.overlap && RL->spread_2x2 && p.in[0] <= INT32_MAX, ns);
+    memory_give(p.outside, sizeof *p.outside);
+    if (fine) return (PyObject *)gx;
+    Py_DECREF(gx);
+    return REFUSE; /* max_unpool with places of the user's: NumPy says which is wrong */
 }
 
 /* -- mean ----------------------------------------------------------------------------------------- */
@@ -312,7 +327,7 @@ static PyObject *avg_run(Pool *p, int ndim, const npy_intp *shape, double result
     if (out && p->each && pool_tables(p) == 0) {
         p->y = DATA(out);
         run_parts(avg_part, p, parts, ns);
-        PyMem_RawFree(p->first);
+        table_give(p->first);
     } else {
         Py_CLEAR(out);
         PyErr_NoMemory();
@@ -351,6 +366,6 @@ static PyObject *avg_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject
 }
 
 const Entry pool_entries[] = {
-    {"max_pool", max_pool, TURNS}, {"max_pool_grad", max_pool_grad, TURNS}, {"avg_pool", avg_pool, TURNS},
-    {"avg_pool_grad", avg_pool_grad, TURNS}, {NULL, NULL},
+    {"max_pool", max_pool, TURNS, .repeats = 1}, {"max_pool_grad", max_pool_grad, TURNS, .repeats = 1}, {"avg_pool", avg_pool, TURNS, .repeats = 1},
+    {"avg_pool_grad", avg_pool_grad, TURNS, .repeats = 1}, {NULL, NULL},
 };

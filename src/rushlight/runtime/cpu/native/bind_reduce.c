@@ -84,10 +84,7 @@ static int sum_run(Sum *s) {
     s->parts = bytes ? memory_take(bytes) : s->out; /* one share is the result */
     if (!s->parts) return -1;
     run_parts(!one ? keep_part : s->tail == 1 ? total_part : columns_part, s, parts, ns);
-    if (one && bytes) {
-        memcpy(s->out, s->parts, (size_t)s->tail * 4);
-        for (idx i = 1; i < parts; i++) RL->add_into(s->out, s->parts + i * s->tail, s->tail);
-    }
+    if (one && bytes) shares_added(s->parts, parts, s->tail, s->out, s->tail);
     if (bytes) memory_give(s->parts, bytes);
     return 0;
 }
@@ -111,6 +108,17 @@ static int sum_groups(Sum *s, PyArrayObject *x, const char *reduced) {
     return 1;
 }
 
+typedef struct {
+    float *out;
+    idx n;
+    float by;
+} Scale;
+
+static void scale_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Scale *s = what;
+    for (idx j = 0; j < s->n; j++) s->out[j] /= s->by;
+}
+
 static PyObject *sum_over(PyArrayObject *x, const char *reduced, int ndim, const npy_intp *shape, float scale) {
     Sum s = {.x = DATA(x)};
     if (!sum_groups(&s, x, reduced)) return REFUSE;
@@ -121,9 +129,8 @@ static PyObject *sum_over(PyArrayObject *x, const char *reduced, int ndim, const
         Py_DECREF(out);
         return PyErr_NoMemory();
     }
-    const idx n = PyArray_SIZE(out);
-    if (scale != 1.0f)
-        for (idx i = 0; i < n; i++) s.out[i] /= scale;
+    Scale by = {s.out, PyArray_SIZE(out), scale};
+    if (scale != 1.0f) run_once(scale_part, &by, (double)by.n);
     return (PyObject *)out;
 }
 
@@ -144,7 +151,7 @@ static int marked(PyObject *attrs, int ndim, char *reduced) {
 }
 
 static PyObject *sum_or_mean(PyObject *const *args, PyObject *attrs, int mean) {
-    if (!mean && (is_type(args[0], NPY_INT64) || is_type(args[0], NPY_BOOL))) return whole_sum(args[0], attrs);
+    if (!mean && (is_type(args[0], NPY_INT64) || is_type(args[0], NPY_BOOL))) return repeat_cannot(), whole_sum(args[0], attrs);
     if (!is_plain(args[0])) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
     const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim");
@@ -189,4 +196,4 @@ static PyObject *sum_to_size(PyObject *const *args, Py_ssize_t nargs, PyObject *
     return sum_over(x, reduced, ndim - lead, shape, 1.0f);
 }
 
-const Entry reduce_entries[] = {{"sum", sum}, {"mean", mean}, {"sum_to_size", sum_to_size}, {NULL, NULL}};
+const Entry reduce_entries[] = {{"sum", sum, .repeats = 1}, {"mean", mean, .repeats = 1}, {"sum_to_size", sum_to_size, .repeats = 1}, {NULL, NULL}};

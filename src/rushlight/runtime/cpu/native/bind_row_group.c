@@ -281,4 +281,4 @@ static PyObject *row_group(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return out;
 }
 
-const Entry row_group_entries[] = {{"row_group", row_group}, {NULL, NULL}};
+const Entry row_group_entries[] = {{"row_group", row_group, .repeats = 1}, {NULL, NULL}};

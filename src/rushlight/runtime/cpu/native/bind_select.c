@@ -142,20 +142,21 @@ static int number_of(PyObject *o, float *out) {
 /* x with a number, or an array without dims, where the mask is true. */
 static PyObject *masked_fill(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     if (nargs != 3 || !is_float(args[0]) || !is_mask(args[1])) return REFUSE;
-    float number;
+    float *number = table_take(sizeof *number);
     PyArrayObject *given[OPERANDS] = {ARRAY(args[1]), NULL, ARRAY(args[0])};
     Select s = {.bytes = 4};
+    if (!number) return PyErr_NoMemory();
     if (is_float(args[2]) && PyArray_NDIM(ARRAY(args[2])) == 0) s.data[THEN] = PyArray_BYTES(ARRAY(args[2]));
-    else if (number_of(args[2], &number)) s.data[THEN] = (const char *)&number;
-    else return REFUSE;
-    return select_run(&s, given, ARRAY(args[0]));
+    else if (number_of(args[2], number)) s.data[THEN] = (const char *)number;
+    PyObject *out = s.data[THEN] ? select_run(&s, given, ARRAY(args[0])) : REFUSE;
+    table_give(number);
+    return out;
 }
 
-static PyObject *where(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    float numbers[OPERANDS];
+/* `numbers`: room for those that are no arrays. */
+static PyObject *where_with(PyObject *const *args, PyObject *attrs, float *numbers) {
     PyArrayObject *given[OPERANDS] = {ARRAY(args[0])}, *like = NULL;
     Select s = {0};
-    if (nargs != 3 || !is_mask(args[0])) return REFUSE;
     for (int k = THEN; k <= ELSE; k++) {
         PyObject *o = args[k];
         if (number_of(o, &numbers[k])) {
@@ -175,4 +176,13 @@ static PyObject *where(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
     return select_run(&s, given, like);
 }
 
-const Entry select_entries[] = {{"masked_fill", masked_fill}, {"where", where}, {NULL, NULL}};
+static PyObject *where(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (nargs != 3 || !is_mask(args[0])) return REFUSE;
+    float *numbers = table_take(OPERANDS * sizeof *numbers);
+    if (!numbers) return PyErr_NoMemory();
+    PyObject *out = where_with(args, attrs, numbers);
+    table_give(numbers);
+    return out;
+}
+
+const Entry select_entries[] = {{"masked_fill", masked_fill, .repeats = 1}, {"where", where, .repeats = 1}, {NULL, NULL}};

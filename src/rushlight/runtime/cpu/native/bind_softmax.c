@@ -94,13 +94,17 @@ typedef struct {
     float *losses, *stats; /* two numbers a row: its maximum, and the sum of exp(x - maximum) */
     const int64_t *target;
     idx rows, n, ignore;
-    float scale;        /* of the gradient, the same for every row, or ... */
-    const float *grads; /* ... one for each */
+    const float *grads; /* of the losses: one for each row, or one for all */
+    int reduction;      /* 0 none, 1 sum, 2 mean */
+    float *scale;       /* of the gradient, where it is the same for every row */
+    void *result;       /* what the losses are reduced, or rounded, to */
+    int result_half;
 } Entropy;
 
 /* Class indices as int64, C order: a new reference. */
 static PyArrayObject *classes(PyObject *o) {
     if (is_type(o, NPY_INT64) && PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return ARRAY(Py_NewRef(o));
+    repeat_cannot();
     return ARRAY(PyArray_FROM_OTF(o, NPY_INT64, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_FORCECAST));
 }
 
@@ -147,7 +151,7 @@ static void entropy_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Entropy *e = what;
     for (idx r = share(e->rows, i, parts); r < share(e->rows, i + 1, parts); r++) {
         const int64_t t = e->target[r];
-        const float g = t == e->ignore ? 0.0f : e->grads ? e->grads[r] : e->scale;
+        const float g = t == e->ignore ? 0.0f : e->reduction ? *e->scale : e->grads[r];
         float *out = e->half ? e->wide + i * e->n : (float *)e->out + r * e->n;
         RL->softmax_again(logits_row(e, r, i), out, e->n, e->stats + 2 * r, g);
         if (t != e->ignore) out[t] -= g;
@@ -165,6 +169,13 @@ static int entropy_run(Entropy *e, Part part, double ns) {
     }
     run_parts(part, e, parts, ns);
     if (room) memory_give(e->wide, room);
+    return 0;
+}
+
+static int is_out_of_bounds(const void *what) {
+    const Entropy *e = what;
+    for (idx r = 0; r < e->rows; r++)
+        if ((e->target[r] < 0 || e->target[r] >= e->n) && e->target[r] != e->ignore) return 1;
     return 0;
 }
 
@@ -187,83 +198,92 @@ static int reduction_of(PyObject *attrs) { /* 0 none, 1 sum, 2 mean */
     return PyUnicode_CompareWithASCIIString(s, "sum") == 0 ? 1 : 0;
 }
 
-/* The rows' losses reduced, rounded to the type that was asked for: a new reference. */
-static PyArrayObject *entropy_result(const Entropy *e, PyArrayObject *losses, int reduction, int type) {
+/* The rows' losses reduced, and rounded to the type that was asked for. */
+static void result_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Entropy *e = what;
     float one = 0.0f;
-    const float *from = e->losses;
-    if (reduction) {
+    if (e->reduction) {
         one = RL->sum(e->losses, e->rows);
-        if (reduction == 2) one /= (float)counted(e);
-        from = &one;
-    } else if (type == NPY_FLOAT32) return ARRAY(Py_NewRef((PyObject *)losses));
-    const npy_intp rows = e->rows;
-    PyArrayObject *out = array_new(!reduction, &rows, type);
-    if (!out) return NULL;
-    if (type == NPY_FLOAT32) *DATA(out) = one;
-    else RL->narrow(e->half, from, PyArray_DATA(out), reduction ? 1 : rows);
-    return out;
+        if (e->reduction == 2) one /= (float)counted(e);
+    }
+    if (e->result_half) RL->narrow(e->result_half, e->reduction ? &one : e->losses, e->result, e->reduction ? 1 : e->rows);
+    else *(float *)e->result = one;
 }
 
-static PyObject *entropy_forward(Entropy *e, int reduction, int type) {
-    const idx bad = out_of_bounds(e);
-    if (bad >= 0)
-        return PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", (long long)e->target[bad]);
+/* Losses that are no result themselves lie in memory of the call's own. */
+static PyObject *entropy_forward(Entropy *e, int type) {
+    if (run_check(is_out_of_bounds, e))
+        return PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", (long long)e->target[out_of_bounds(e)]);
     const npy_intp shape[2] = {e->rows, 2};
-    PyArrayObject *losses = array_new(1, shape, NPY_FLOAT32), *stats = array_new(2, shape, NPY_FLOAT32), *out = NULL;
-    if (losses && stats) {
-        e->losses = DATA(losses), e->stats = DATA(stats);
-        if (entropy_run(e, entropy_part, (double)(e->rows * e->n) * 2.5) == 0)
-            out = entropy_result(e, losses, reduction, type);
+    const size_t bytes = (size_t)e->rows * 4;
+    const int own = e->reduction || type != NPY_FLOAT32;
+    PyArrayObject *out = array_new(!e->reduction, shape, type), *stats = array_new(2, shape, NPY_FLOAT32);
+    e->losses = !out ? NULL : own ? memory_take(bytes) : DATA(out);
+    int status = -1;
+    if (stats && e->losses) {
+        e->stats = DATA(stats), e->result = PyArray_DATA(out), e->result_half = type == NPY_FLOAT32 ? NO_HALF : e->half;
+        status = entropy_run(e, entropy_part, (double)(e->rows * e->n) * 2.5);
+        if (status == 0 && own) run_once(result_part, e, 0.5 * (double)e->rows);
     }
-    Py_XDECREF(losses);
-    if (out) return Py_BuildValue("NN", out, stats);
+    if (e->losses && own) memory_give(e->losses, bytes);
+    if (status == 0) return Py_BuildValue("NN", out, stats);
+    Py_XDECREF(out);
     Py_XDECREF(stats);
-    return NULL;
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
 }
 
 static PyObject *cross_entropy(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Entropy e = {0};
-    const int reduction = reduction_of(attrs), wide = attr_flag(attrs, "wide");
-    if (reduction < 0 || wide < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
+    const int wide = attr_flag(attrs, "wide");
+    if ((e.reduction = reduction_of(attrs)) < 0 || wide < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
     if (!PyArray_CheckExact(args[1]) || PyArray_NDIM(ARRAY(args[1])) != 1) return REFUSE;
     PyObject *out = REFUSE, *x = take_logits(&e, args[0]);
     if (!x || x == REFUSE) return x;
     if (PyArray_DIM(ARRAY(args[1]), 0) == e.rows) {
         PyArrayObject *target = classes(args[1]);
         if (target) e.target = PyArray_DATA(target);
-        out = target ? entropy_forward(&e, reduction, wide ? NPY_FLOAT32 : PyArray_TYPE(ARRAY(x))) : NULL;
+        out = target ? entropy_forward(&e, wide ? NPY_FLOAT32 : PyArray_TYPE(ARRAY(x))) : NULL;
         Py_XDECREF(target);
     }
     Py_DECREF(x);
     return out;
 }
 
-static PyObject *entropy_backward(Entropy *e, PyArrayObject *g, int reduction, int type) {
+static void scale_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Entropy *e = what;
+    *e->scale = *e->grads;
+    if (e->reduction == 2) *e->scale /= (float)counted(e);
+}
+
+static PyObject *entropy_backward(Entropy *e, PyArrayObject *g, int type) {
     const npy_intp shape[2] = {e->rows, e->n};
     PyArrayObject *out = array_new(2, shape, type);
     if (!out) return NULL;
-    e->out = PyArray_DATA(out);
-    if (!reduction) e->grads = DATA(g);
-    e->scale = *DATA(g);
-    if (reduction == 2) e->scale /= (float)counted(e);
+    if (!(e->scale = memory_take(sizeof(float)))) {
+        Py_DECREF(out);
+        return PyErr_NoMemory();
+    }
+    e->out = PyArray_DATA(out), e->grads = DATA(g);
+    run_once(scale_part, e, 0.5 * (double)e->rows);
     if (entropy_run(e, entropy_grad_part, (double)(e->rows * e->n) * 1.5) < 0) Py_CLEAR(out);
+    memory_give(e->scale, sizeof(float));
     return (PyObject *)out;
 }
 
 static PyObject *cross_entropy_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Entropy e = {0};
-    const int reduction = reduction_of(attrs);
-    if (reduction < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
+    if ((e.reduction = reduction_of(attrs)) < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
     if (!PyArray_CheckExact(args[0]) || !is_plain(args[2]) || !PyArray_CheckExact(args[3])) return REFUSE;
     PyObject *out = REFUSE, *x = take_logits(&e, args[1]);
     if (!x || x == REFUSE) return x;
     const int type = PyArray_TYPE(ARRAY(x)), of_loss = PyArray_TYPE(ARRAY(args[0]));
-    if ((of_loss == NPY_FLOAT32 || of_loss == type) && PyArray_SIZE(ARRAY(args[0])) == (reduction ? 1 : e.rows)) {
+    if ((of_loss == NPY_FLOAT32 || of_loss == type) && PyArray_SIZE(ARRAY(args[0])) == (e.reduction ? 1 : e.rows)) {
         const int plain = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST;
         PyArrayObject *g = ARRAY(PyArray_FROM_OTF(args[0], NPY_FLOAT32, plain)), *target = classes(args[3]);
+        if ((PyObject *)g != args[0]) repeat_cannot(); /* a copy */
         if (target) e.target = PyArray_DATA(target);
         e.stats = DATA(ARRAY(args[2]));
-        out = g && target ? entropy_backward(&e, g, reduction, type) : NULL;
+        out = g && target ? entropy_backward(&e, g, type) : NULL;
         Py_XDECREF(g);
         Py_XDECREF(target);
     }
@@ -272,7 +292,7 @@ static PyObject *cross_entropy_grad(PyObject *const *args, Py_ssize_t nargs, PyO
 }
 
 const Entry softmax_entries[] = {
-    {"attention_weights", attention_weights, 1}, {"softmax", softmax, 1}, {"log_softmax", log_softmax, 1}, {"softmax_grad", softmax_grad, 1},
-    {"log_softmax_grad", log_softmax_grad, 1}, {"cross_entropy_fused", cross_entropy, 1},
-    {"cross_entropy_grad", cross_entropy_grad, 1}, {NULL, NULL},
+    {"attention_weights", attention_weights, 1, .repeats = 1}, {"softmax", softmax, 1, .repeats = 1}, {"log_softmax", log_softmax, 1, .repeats = 1}, {"softmax_grad", softmax_grad, 1, .repeats = 1},
+    {"log_softmax_grad", log_softmax_grad, 1, .repeats = 1}, {"cross_entropy_fused", cross_entropy, 1, .repeats = 1},
+    {"cross_entropy_grad", cross_entropy_grad, 1, .repeats = 1}, {NULL, NULL},
 };

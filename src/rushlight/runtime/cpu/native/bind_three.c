@@ -105,4 +105,4 @@ static PyObject *cross(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
     return (PyObject *)out;
 }
 
-const Entry three_entries[] = {{"lerp", lerp}, {"addcmul", addcmul}, {"addcdiv", addcdiv}, {"cross", cross, COPIES}, {NULL, NULL}};
+const Entry three_entries[] = {{"lerp", lerp, .repeats = 1}, {"addcmul", addcmul, .repeats = 1}, {"addcdiv", addcdiv, .repeats = 1}, {"cross", cross, COPIES, .repeats = 1}, {NULL, NULL}};

@@ -10,7 +10,7 @@
 
 typedef struct {
     const Loops *loops;
-    const Geo *g;
+    Geo g;
     int outer;             /* outer products; otherwise dots */
     idx pitch;             /* dots over all rows at once: floats from a row of the input to the next; 0: row by row */
     idx block, blocks;     /* out channels worked on at once, of a group, and how many such blocks it has */
@@ -23,6 +23,8 @@ typedef struct {
     float *bufs;           /* one per part: images' buffers, then gradients */
     idx buf_floats, x_floats, g_floats;
     float *sums;           /* one gradient of the weight per part */
+    idx shares;            /* how many of them */
+    float *gw;
     idx weights;           /* floats of such a one: [o][tap], or panels [tap][channel] */
 } Weight;
 
@@ -30,7 +32,7 @@ typedef struct {
 
 /* Rows whose tails are zero. */
 static void fill_rows(const Weight *v, idx image, int fresh, float *to) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     const idx row = v->pitch ? v->pitch : v->corr.width;
     const Planes rows = {{g->out[0], g->out[1], row}, {1, 1, 1}, {0, 0, 0}, v->corr.g_out, v->corr.g_out};
     fill_image(&rows, v->gy + image * v->g_stride[0], g->out, v->g_stride + 1, g->o, fresh, to);
@@ -38,7 +40,7 @@ static void fill_rows(const Weight *v, idx image, int fresh, float *to) {
 
 /* One panel [place][channel]: the `here` channels that begin at `from`, zeros beside them. */
 static void fill_panel(const Weight *v, const float *from, idx here, float *to) {
-    const idx *out = v->g->out, *st = v->g_stride, width = v->block;
+    const idx *out = v->g.out, *st = v->g_stride, width = v->block;
     if (here < width) memset(to, 0, (size_t)(volume(out) * width) * 4);
     if (st[4] == 1 && st[3] == out[2] && (out[0] == 1 || st[2] == out[1] * out[2])) { /* all places follow each other */
         v->loops->transpose(from, here, volume(out), st[1], to, width);
@@ -55,7 +57,7 @@ static void fill_panel(const Weight *v, const float *from, idx here, float *to) 
 
 /* Panels [group][block], of the blocks [from, to) of every group. */
 static void fill_panels(const Weight *v, idx image, idx from, idx to, float *panels) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     const idx outs = g->o / g->groups;
     const int64_t begin = conversion_begin();
     for (idx i = 0; i < g->groups; i++)
@@ -71,7 +73,7 @@ static void fill_panels(const Weight *v, idx image, idx from, idx to, float *pan
 
 static void weight_blocks(const Weight *v, const Corr *c, const float *x, const float *gs, float *sums, int first,
                           idx from, idx to) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     const idx outs = g->o / g->groups, channels = g->c / g->groups;
     const idx channel = v->x_direct ? v->x_stride[1] : v->buffer.channel;
     for (idx i = 0; i < g->groups; i++) {
@@ -90,7 +92,7 @@ static void weight_blocks(const Weight *v, const Corr *c, const float *x, const 
 
 /* The weight's gradient from images [first, last), for the blocks [from, to) of every group. */
 static void weight_images(const Weight *v, idx first, idx last, float *buf, float *sums, idx from, idx to) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     for (idx n0 = first; n0 < last; n0 += v->chunk) {
         Corr c = v->corr;
         c.images = last - n0 < v->chunk ? last - n0 : v->chunk;
@@ -117,14 +119,14 @@ static void weight_images(const Weight *v, idx first, idx last, float *buf, floa
 
 static void weight_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Weight *v = what;
-    weight_images(v, share(v->g->n, i, parts), share(v->g->n, i + 1, parts), v->bufs + i * v->buf_floats,
+    weight_images(v, share(v->g.n, i, parts), share(v->g.n, i + 1, parts), v->bufs + i * v->buf_floats,
                   v->sums + i * v->weights, 0, v->blocks);
 }
 
 /* Few images: parts take blocks of out channels, of all images. */
 static void weight_outs(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Weight *v = what;
-    weight_images(v, 0, v->g->n, v->bufs + i * v->buf_floats, v->sums, share(v->blocks, i, parts),
+    weight_images(v, 0, v->g.n, v->bufs + i * v->buf_floats, v->sums, share(v->blocks, i, parts),
                   share(v->blocks, i + 1, parts));
 }
 
@@ -134,7 +136,7 @@ static idx rounded(idx n, idx unit) { return (n + unit - 1) / unit * unit; }
 
 /* Whichever form has its vectors full; dots also where a group has one channel. */
 static void weight_form(Weight *v) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     const idx outs = g->o / g->groups, width = g->out[2];
     v->loops = RL;
     v->block = RL->outer_width(outs);
@@ -147,7 +149,7 @@ static void weight_form(Weight *v) {
 
 /* Dots may run on over the gaps between the rows, where gradients are zeros, if the gaps are not wide. */
 static void weight_flat(Weight *v) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     const idx row = v->x_direct ? v->x_stride[3] : v->buffer.size[2], lanes = v->loops->lanes;
     const idx width = (g->out[1] - 1) * row + g->out[2];
     if (v->outer || !v->loops->whole_rows || g->out[1] < 2 || row < g->out[2]) return;
@@ -160,7 +162,7 @@ static void weight_flat(Weight *v) {
 }
 
 static void weight_layout(Weight *v, PyArrayObject *gy, PyArrayObject *x) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     Corr *c = &v->corr;
     strides_of(x, v->x_stride);
     strides_of(gy, v->g_stride);
@@ -194,10 +196,12 @@ static void weight_layout(Weight *v, PyArrayObject *gy, PyArrayObject *x) {
 /* -- computing --------------------------------------------------------------------------------------- */
 
 /* The sums of all parts, as the weight lies. */
-static void weight_finish(const Weight *v, idx parts, float *gw) {
-    const Geo *g = v->g;
+static void weight_finish(void *what, ptrdiff_t part, ptrdiff_t all) {
+    const Weight *v = what;
+    const Geo *g = &v->g;
+    float *const gw = v->gw;
     const idx outs = g->o / g->groups, taps = v->corr.taps;
-    for (idx i = 1; i < parts; i++) RL->add_into(v->sums, v->sums + i * v->weights, v->weights);
+    for (idx i = 1; i < v->shares; i++) RL->add_into(v->sums, v->sums + i * v->weights, v->weights);
     if (!v->outer) memcpy(gw, v->sums, (size_t)v->weights * 4);
     for (idx i = 0; v->outer && i < g->groups; i++)
         for (idx b = 0; b < v->blocks; b++) {
@@ -208,7 +212,7 @@ static void weight_finish(const Weight *v, idx parts, float *gw) {
 }
 
 static int weight_compute(Weight *v, PyArrayObject *gw) {
-    const Geo *g = v->g;
+    const Geo *g = &v->g;
     const double ns = 2.0 * (double)(g->n * g->o * v->corr.taps) * (double)volume(g->out) / FLOPS_PER_NS;
     idx parts = threads_parts(ns, g->n > v->blocks ? g->n : v->blocks);
     const int by_image = g->n >= parts;
@@ -220,7 +224,8 @@ static int weight_compute(Weight *v, PyArrayObject *gw) {
     int status = -1;
     if (v->bufs && v->sums) {
         run_parts(by_image ? weight_part : weight_outs, v, parts, ns);
-        weight_finish(v, by_image ? parts : 1, DATA(gw));
+        v->shares = by_image ? parts : 1, v->gw = DATA(gw);
+        run_once(weight_finish, v, (double)(v->shares * v->weights));
         status = 0;
     }
     if (v->bufs) memory_give(v->bufs, buf_bytes);
@@ -228,18 +233,24 @@ static int weight_compute(Weight *v, PyArrayObject *gw) {
     return status;
 }
 
-static int has_nan(const float *from, idx n) {
-    for (idx i = 0; i < n; i++)
-        if (from[i] != from[i]) return 1;
+typedef struct {
+    const float *x;
+    idx n;
+} Numbers;
+
+static int has_nan(const void *what) {
+    const Numbers *numbers = what;
+    for (idx i = 0; i < numbers->n; i++)
+        if (numbers->x[i] != numbers->x[i]) return 1;
     return 0;
 }
 
 static int weight_run(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArrayObject *gw, int outer) {
-    Weight v = {.g = g, .outer = outer};
+    Weight v = {.g = *g, .outer = outer};
     const idx taps = g->c / g->groups * volume(g->k);
     weight_form(&v);
     weight_layout(&v, gy, x);
-    idx *list = PyMem_RawMalloc((size_t)(taps + v.corr.rows) * sizeof(idx));
+    idx *list = table_take((size_t)(taps + v.corr.rows) * sizeof(idx));
     if (!list) return -1;
     forward_taps(g, &v.buffer, v.x_direct ? v.x_stride[1] : v.buffer.channel, v.x_stride, v.x_direct, list);
     for (idx r = 0; r < v.corr.rows; r++) {
@@ -250,9 +261,10 @@ static int weight_run(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArray
     v.corr.taps = taps, v.corr.tap = list, v.corr.x_row = list + taps;
     v.weights = taps * (v.outer ? g->groups * v.blocks * v.block : g->o);
     const int status = weight_compute(&v, gw);
-    PyMem_RawFree(list);
+    table_give(list);
     /* Dots meet the zeros behind a row with what the input holds there: 0 * inf. Outer products have no tails. */
-    if (status == 0 && !v.outer && v.corr.width != g->out[2] && has_nan(DATA(gw), g->o * taps))
+    const Numbers made = {DATA(gw), g->o * taps};
+    if (status == 0 && !v.outer && v.corr.width != g->out[2] && run_check(has_nan, &made))
         return weight_run(g, gy, x, gw, 1);
     return status;
 }
@@ -288,4 +300,4 @@ static PyObject *conv_grad_weight(PyObject *const *args, Py_ssize_t nargs, PyObj
     return (PyObject *)gw;
 }
 
-const Entry weight_entries[] = {{"conv_grad_weight", conv_grad_weight}, {NULL, NULL}};
+const Entry weight_entries[] = {{"conv_grad_weight", conv_grad_weight, .repeats = 1}, {NULL, NULL}};

@@ -4,6 +4,8 @@
  * page on first touch. Untouched tails of a class cost nothing. */
 #include "memory.h"
 
+#include "repeat.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -35,7 +37,7 @@ static int class_of(size_t bytes, size_t *rounded) {
     return which < CLASSES ? which : -1;
 }
 
-void *memory_take(size_t bytes) {
+static void *take(size_t bytes) {
     size_t size;
     const int which = class_of(bytes ? bytes : 1, &size);
     if (which >= 0) {
@@ -54,7 +56,10 @@ void *memory_take(size_t bytes) {
     return posix_memalign(&block, 64, size) == 0 ? block : NULL;
 }
 
+void *memory_take(size_t bytes) { return writing ? repeat_lends(bytes ? bytes : 1) : take(bytes); }
+
 void memory_give(void *block, size_t bytes) {
+    if (writing && repeat_lent(block)) return;
     size_t size;
     const int which = class_of(bytes ? bytes : 1, &size);
     if (which >= 0) {
@@ -69,6 +74,19 @@ void memory_give(void *block, size_t bytes) {
         if (taken) return;
     }
     free(block);
+}
+
+void *table_take(size_t bytes) {
+    void *table = malloc(bytes ? bytes : 1);
+    if (table && writing && !repeat_keeps(table)) {
+        free(table);
+        return NULL;
+    }
+    return table;
+}
+
+void table_give(void *table) {
+    if (!writing || !repeat_kept(table)) free(table);
 }
 
 size_t memory_kept(void) { return cache.kept; }

@@ -5,6 +5,8 @@
 #include "halves.h"
 
 #include "scalars.h"
+#include "sequence.h"
+#include "ahead.h"
 #include "words.h"
 
 /* -- choosing the instruction set ---------------------------------------------------------------- */
@@ -130,7 +132,7 @@ static PyObject *with_floats(const Entry *e, const char *rounds, PyObject *const
     return found;
 }
 
-static PyObject *call_body(const Entry *e, PyObject *rounds, PyObject *const *items, Py_ssize_t n, PyObject *attrs) {
+PyObject *call_body(const Entry *e, PyObject *rounds, PyObject *const *items, Py_ssize_t n, PyObject *attrs) {
     PyObject *out = e->body(items, n, attrs);
     if (out == REFUSE && e->copies) out = with_copies(e, items, n, attrs);
     if (out != REFUSE) return out;
@@ -183,7 +185,7 @@ static const Entry *const families[] = {
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
-static const Entry *entry_of(const char *name) {
+const Entry *entry_of(const char *name) {
     for (size_t f = 0; f < FAMILIES; f++)
         for (const Entry *e = families[f]; e->name; e++)
             if (strcmp(e->name, name) == 0) return e;
@@ -214,133 +216,6 @@ static PyObject *m_names(PyObject *module, PyObject *unused) {
             if (!list) break;
         }
     return list;
-}
-
-/* -- results in given memory ----------------------------------------------------------------------- */
-
-typedef struct {
-    PyObject_HEAD
-    const Entry *entry;
-    PyObject *otherwise;
-    PyObject *rounds;
-    PyObject *outs; /* a tuple of arrays */
-} Into;
-
-/* Make sure that the results lie in the given arrays: a body may have refused, or used them otherwise. */
-static int settle(PyObject *outs, PyObject *found) {
-    const Py_ssize_t n = PyTuple_GET_SIZE(outs);
-    if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) != n) {
-        if (n != 1) {
-            PyErr_SetString(PyExc_ValueError, "a kernel gave another number of results than it has memory for");
-            return -1;
-        }
-        PyObject *out = PyTuple_GET_ITEM(outs, 0);
-        return found == out ? 0 : PyArray_CopyObject(ARRAY(out), found);
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *out = PyTuple_GET_ITEM(outs, i), *item = PyTuple_GET_ITEM(found, i);
-        if (item != out && PyArray_CopyObject(ARRAY(out), item) < 0) return -1;
-    }
-    return 0;
-}
-
-static PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
-    Into *k = (Into *)self;
-    Given mine = {.count = (int)PyTuple_GET_SIZE(k->outs)}, *before = given;
-    for (int i = 0; i < mine.count; i++) mine.arrays[i] = ARRAY(PyTuple_GET_ITEM(k->outs, i));
-    given = &mine;
-    PyObject *found = call_body(k->entry, k->rounds, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
-    given = before;
-    if (found == REFUSE) found = PyObject_Call(k->otherwise, args, attrs);
-    if (!found) return NULL;
-    const int failed = settle(k->outs, found);
-    Py_DECREF(found);
-    if (failed) return NULL;
-    Py_RETURN_NONE;
-}
-
-static void into_dealloc(PyObject *self) {
-    Py_XDECREF(((Into *)self)->otherwise);
-    Py_XDECREF(((Into *)self)->rounds);
-    Py_XDECREF(((Into *)self)->outs);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyTypeObject IntoType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.runtime.cpu._native.Into",
-    .tp_basicsize = sizeof(Into),
-    .tp_call = into_call,
-    .tp_dealloc = into_dealloc,
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-};
-
-static PyObject *m_into(PyObject *module, PyObject *args) {
-    const char *name;
-    PyObject *otherwise, *outs, *rounds = Py_None;
-    if (!PyArg_ParseTuple(args, "sOO!|O", &name, &otherwise, &PyTuple_Type, &outs, &rounds)) return NULL;
-    const Entry *e = entry_of(name);
-    if (!e || PyTuple_GET_SIZE(outs) > MOST_GIVEN) Py_RETURN_NONE;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outs); i++)
-        if (!PyArray_CheckExact(PyTuple_GET_ITEM(outs, i))) {
-            PyErr_SetString(PyExc_TypeError, "results go into NumPy arrays");
-            return NULL;
-        }
-    Into *k = PyObject_New(Into, &IntoType);
-    if (!k) return NULL;
-    k->entry = e;
-    k->otherwise = Py_NewRef(otherwise);
-    k->rounds = Py_NewRef(rounds);
-    k->outs = Py_NewRef(outs);
-    return (PyObject *)k;
-}
-
-/* -- calls one after the other ---------------------------------------------------------------------- */
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *calls; /* a tuple of (callable, its arguments, its attributes) */
-} Sequence;
-
-static PyObject *sequence_call(PyObject *self, PyObject *args, PyObject *attrs) {
-    PyObject *calls = ((Sequence *)self)->calls;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(calls); i++) {
-        PyObject *call = PyTuple_GET_ITEM(calls, i), *f = PyTuple_GET_ITEM(call, 0);
-        PyObject *given = PyTuple_GET_ITEM(call, 1), *named = PyTuple_GET_ITEM(call, 2);
-        PyObject *done = Py_IS_TYPE(f, &IntoType) ? into_call(f, given, named) : PyObject_Call(f, given, named);
-        if (!done) return NULL;
-        Py_DECREF(done);
-    }
-    Py_RETURN_NONE;
-}
-
-static void sequence_dealloc(PyObject *self) {
-    Py_XDECREF(((Sequence *)self)->calls);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyTypeObject SequenceType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.runtime.cpu._native.Sequence",
-    .tp_basicsize = sizeof(Sequence),
-    .tp_call = sequence_call,
-    .tp_dealloc = sequence_dealloc,
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-};
-
-static PyObject *m_sequence(PyObject *module, PyObject *given) {
-    PyObject *calls = PySequence_Tuple(given);
-    if (!calls) return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(calls); i++) {
-        PyObject *f, *args, *attrs, *call = PyTuple_GET_ITEM(calls, i);
-        if (!PyTuple_Check(call) || !PyArg_ParseTuple(call, "OO!O!", &f, &PyTuple_Type, &args, &PyDict_Type, &attrs)) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a call is (callable, arguments, attributes)");
-            Py_DECREF(calls);
-            return NULL;
-        }
-    }
-    Sequence *made = PyObject_New(Sequence, &SequenceType);
-    if (made) made->calls = calls;
-    else Py_DECREF(calls);
-    return (PyObject *)made;
 }
 
 /* -- the module ----------------------------------------------------------------------------------- */
@@ -458,6 +333,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     choose_loops();
     threads_init();
     memory_init();
+    ahead_init();
     PyObject *module = PyModule_Create(&definition);
     if (module && PyModule_AddIntConstant(module, "FEW_PLACES", FEW_PLACES) < 0) Py_CLEAR(module);
     return module;

@@ -196,7 +196,7 @@ int conv_compute(Conv *v, double flops) {
     v->buf_floats = v->channels * v->buffer.channel + SLACK;
     const size_t bytes = v->direct ? 0 : (size_t)(v->buf_floats * (by_image ? parts * v->together : v->n)) * 4;
     const size_t scratch_bytes = v->flat ? (size_t)(parts * v->together * v->taps.outs * v->flat_floats) * 4 : 0;
-    v->lists = PyMem_RawMalloc((size_t)(parts * 3 * v->count * v->together) * sizeof(idx));
+    v->lists = table_take((size_t)(parts * 3 * v->count * v->together) * sizeof(idx));
     v->bufs = bytes ? memory_take(bytes) : NULL;
     v->scratch = scratch_bytes ? memory_take(scratch_bytes) : NULL;
     const int status = v->lists && (v->bufs || !bytes) && (v->scratch || !scratch_bytes) ? 0 : -1;
@@ -208,7 +208,7 @@ int conv_compute(Conv *v, double flops) {
     }
     if (v->bufs) memory_give(v->bufs, bytes);
     if (v->scratch) memory_give(v->scratch, scratch_bytes);
-    PyMem_RawFree(v->lists);
+    table_give(v->lists);
     return status;
 }
 
@@ -222,11 +222,26 @@ size_t packed_floats(const Loops *loops, idx outs, idx taps) {
     return (size_t)(width * taps);
 }
 
-/* The weights of all groups, `group` floats apart, in the order in which the taps want them. */
-void pack_weights(const Conv *v, const float *w, idx group, idx o_stride, const idx *place, float *packed) {
+typedef struct {
+    Conv v;
+    const float *w;
+    idx group, o_stride;
+    const idx *place;
+    float *packed;
+} Packing;
+
+static void pack_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
+    const Packing *p = what;
+    const Conv *v = &p->v;
     const int64_t begin = conversion_begin();
     for (idx i = 0; i < v->groups; i++)
-        v->loops->conv_pack(w + i * group, v->taps.outs, o_stride, v->taps.taps, place,
-                            packed + (size_t)i * v->packed_group);
+        v->loops->conv_pack(p->w + i * p->group, v->taps.outs, p->o_stride, v->taps.taps, p->place,
+                            p->packed + (size_t)i * v->packed_group);
     conversion_end(WEIGHT_PACKED, begin, v->packed_group * (size_t)v->groups * 4);
+}
+
+/* The weights of all groups, `group` floats apart, in the order in which the taps want them. */
+void pack_weights(const Conv *v, const float *w, idx group, idx o_stride, const idx *place, float *packed) {
+    Packing p = {*v, w, group, o_stride, place, packed};
+    run_once(pack_part, &p, (double)(v->packed_group * (size_t)v->groups));
 }

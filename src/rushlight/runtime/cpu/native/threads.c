@@ -185,6 +185,8 @@ void threads_same_bits(int on) { atomic_store(&same_bits, on); }
 
 void threads_wake_cost(double ns) { wake_ns = ns; }
 
+int threads_are_same_bits(void) { return atomic_load(&same_bits); }
+double threads_get_wake_cost(void) { return wake_ns; }
 int threads_get(void) { return pool.wanted; }
 
 void threads_set(int n) {

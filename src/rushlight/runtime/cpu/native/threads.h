@@ -10,6 +10,8 @@ typedef void (*Part)(void *what, ptrdiff_t i, ptrdiff_t parts);
 
 void threads_run(Part part, void *what, ptrdiff_t parts); /* returns when all parts are done */
 int threads_get(void);
+int threads_are_same_bits(void);
+double threads_get_wake_cost(void);
 void threads_same_bits(int on); /* whether work is cut into pieces that do not depend on the threads */
 void threads_set(int n);
 
