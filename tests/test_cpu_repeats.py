@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine_cases import FAMILIES, Draw
 import rushlight.nn  # noqa: F401 - kernels of layers
+from engine_cases import FAMILIES, Draw
 from rushlight.runtime.cpu import threads
 
 try:
