@@ -47,7 +47,7 @@ class Ahead:
             self.saved = [a.copy() for a in self.changed]
         low.copy_alike(list(zip(self.saved, self.changed)))
 
-    def start(self, path: Any, bound: dict[int, Any]) -> None:
+    def start(self, path: Any, bound: dict[int, Any], cursor: Any) -> None:
         """Launch the first part with the inputs that are known."""
         self.take_back(path.low)  # a start that nobody has ended
         self.taken = set(bound)

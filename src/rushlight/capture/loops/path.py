@@ -14,6 +14,7 @@ from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
 from .ahead import planned
+from .ahead_on_host import on_host
 from .calls.macros import Macro
 from .calls.told import Told
 from .ear import Ear
@@ -202,6 +203,8 @@ class Path(Running):
                 self.pools[k].lend(taken)
         self._note_pools()
         self._note_sent()
+        if device == "cpu":
+            self.ahead = on_host(self)
 
     def _note_sent(self) -> None:
         """Results that a GPU sends to the host early: number, the arrays that may stand for them, where they arrive."""

@@ -11,6 +11,7 @@ from ...runtime.door import KERNELS, run
 from ..program.instructions import Program
 from ..program.slots import Slot
 from .ahead import Ahead
+from .ahead_on_host import OnHost
 from .calls.macros import Macro
 from .calls.updates import Update
 from .ear import is_host
@@ -31,7 +32,7 @@ class Running:
     views: dict[int, list[int]]
     results: dict[int, tuple[int, Any]]
     returned: set[int]
-    ahead: Ahead | None
+    ahead: Ahead | OnHost | None
     launches: int
 
     # -- run as a program -----------------------------------------------------------------------

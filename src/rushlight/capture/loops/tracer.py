@@ -307,6 +307,9 @@ class Tracer(Hearing):
                 self._miss(f"backward could not be put off: {error!r}")
                 return False
             self.cursor.at += 1
+            path = self.cursor.path
+            if path.ahead is not None and not path.on_gpu:
+                self.start_ahead()  # gradients of before may be gone since the last time
             return True
 
     def _expected(self, what: Any) -> bool:
@@ -367,11 +370,13 @@ class Tracer(Hearing):
         """The cursor has come so far that the beginning of the program may run."""
         with self.quiet:
             path = self.cursor.path
-            if self.mode != MATCH or path is None or path.ahead is None or self.shown:
+            if self.mode != MATCH or path is None or path.ahead is None:
                 return
+            if self.shown and path.on_gpu:
+                return  # inputs are copied there when the program runs
             self.sent = {}
             try:
-                path.ahead.start(path, self.bound)
+                path.ahead.start(path, self.bound, self.cursor)
             except BaseException:  # nobody knows how much of it ran
                 self._drop(path)
                 self._miss("it could not be started")

@@ -167,6 +167,8 @@ class CpuReplay:
         program, cut = self.program, self.cut
         self.lines: list[str] = []
         self.calls: list[tuple] = []  # of kernels that are to follow in one line
+        self.first: Any = None  # those that a run begins with, as one callable, and their instructions
+        self.first_code: list[Instruction] = []
         self.starts: list[tuple[int, int]] = []  # lines of the code, and the instructions there
         if any(s.fed for s in program.storages):
             self.lines.append(f"{self._name(self.ran, 'ran')}.clear()")
@@ -174,6 +176,7 @@ class CpuReplay:
             if storage.rewritten:
                 saved = self._name(storage.saved, "saved")
                 self.lines.append(f"copyto({self._name(storage.array, 'constant')}, {saved})")
+        self.before = 0 if any([s.rewritten for s in program.storages]) else len(self.lines)
         last = self._last_uses()
         results = [self.operand(s) for s in program.results]
         if cut is None:
@@ -202,6 +205,8 @@ class CpuReplay:
                 self._emit(ins)
             else:
                 self.calls.append(plain)
+                if self.first is None:
+                    self.first_code.append(ins)
             if fed or gone:
                 self._flush()
             for s in fed:
@@ -238,6 +243,10 @@ class CpuReplay:
         """Calls that follow each other without a line of Python between them are one line."""
         if self.calls:
             together = active().sequence(self.calls)  # type: ignore[union-attr]
+            if self.first is None:
+                self.first = together
+                if len(self.lines) != self.before or not hasattr(together, "begin"):
+                    self.first_code = []  # something comes before them
             self.lines.append(f"{self._name(together, 'calls')}()")
             self.calls = []
 
