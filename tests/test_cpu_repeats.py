@@ -196,6 +196,31 @@ def test_a_value_that_asks_for_another_way() -> None:
     assert outs[0] == plain("cross_entropy_fused", (x, target), attrs)[0]
 
 
+def test_a_function_that_leaves_its_calls_to_a_kernel() -> None:
+    """As oneDNN's do for what it refuses: from then on the kernel stands in its place."""
+    x, out = np.arange(6.0, dtype=np.float32), np.zeros(6, np.float32)
+    into = _native.into("neg", refuse, (out,))
+    seen = []
+
+    class First:
+        instead: Any = None
+
+        def __call__(self, *arrays: Any) -> None:
+            seen.append(1)
+            into(*arrays)
+            if len(seen) == 1:
+                self.instead = into
+
+    sequence = _native.sequence([(First(), (x,), {}), (seen.append, (2,), {})])
+    assert sequence.states() == ["later", "later"]
+    for turn in range(5):
+        x += 1
+        sequence()
+        assert (out == -x).all(), turn
+    assert sequence.states() == ["proved", "never"]
+    assert seen == [1, 2, 2, 2, 2, 2]
+
+
 def test_memory_that_moved_is_looked_up_again() -> None:
     x = np.arange(6.0, dtype=np.float32)
     out = np.zeros(6, np.float32)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import rushlight as rl
@@ -24,3 +29,16 @@ def test_programs_started_ahead_on_cuda(kind: str) -> None:
     from emulated_ahead import check
 
     check(kind)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_another_thread_begins_with_cpu_programs() -> None:
+    """In a process of its own: loops are not traced beside the threads of a test runner."""
+    pytest.importorskip("rushlight.runtime.cpu._native", reason="the native engine was not built")
+    script = Path(__file__).with_name("host_ahead.py")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", str(script)],
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip().endswith("equal")

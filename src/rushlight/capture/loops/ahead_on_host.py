@@ -92,6 +92,5 @@ def _filled(path: Path, code: list[Instruction]) -> dict[int, int]:
     return {
         id(array): first[number]
         for i, array in path.results.values()
-        if array is not None
-        and (number := path.program.results[i].storage.number) in first
+        if array is not None and (number := path.program.results[i].storage.number) in first
     }

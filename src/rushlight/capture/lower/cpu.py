@@ -167,7 +167,9 @@ class CpuReplay:
         program, cut = self.program, self.cut
         self.lines: list[str] = []
         self.calls: list[tuple] = []  # of kernels that are to follow in one line
-        self.first: Any = None  # those that a run begins with, as one callable, and their instructions
+        self.first: Any = (
+            None  # those that a run begins with, as one callable, and their instructions
+        )
         self.first_code: list[Instruction] = []
         self.starts: list[tuple[int, int]] = []  # lines of the code, and the instructions there
         if any(s.fed for s in program.storages):
@@ -176,7 +178,7 @@ class CpuReplay:
             if storage.rewritten:
                 saved = self._name(storage.saved, "saved")
                 self.lines.append(f"copyto({self._name(storage.array, 'constant')}, {saved})")
-        self.before = 0 if any([s.rewritten for s in program.storages]) else len(self.lines)
+        self.before = 0 if any(s.rewritten for s in program.storages) else len(self.lines)
         last = self._last_uses()
         results = [self.operand(s) for s in program.results]
         if cut is None:

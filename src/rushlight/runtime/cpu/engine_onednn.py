@@ -86,24 +86,7 @@ class OnednnEngine:
         own = KERNELS.get(name)
         if own is None or (native is not None and name in PRODUCTS and outs[0].dtype == FLOAT):
             return native
-        library, refused = self.library, False
-
-        def first(*arrays: Any, **attrs: Any) -> None:
-            nonlocal refused
-            if refused and native is not None:  # the same shapes and layouts each time
-                native(*arrays, **attrs)
-                return
-            with library.lending(outs[0]):
-                out = own(library, *arrays, **attrs)
-            if out is not NotImplemented and not self.shared:
-                self._share_threads()
-            refused = out is NotImplemented
-            if refused and native is not None:
-                native(*arrays, **attrs)
-            elif out is not outs[0]:
-                np.copyto(outs[0], otherwise(*arrays, **attrs) if out is NotImplemented else out)
-
-        return first
+        return Into(self, own, native, otherwise, outs)
 
     def sequence(self, calls: list[tuple]) -> Callable[[], None]:
         """One callable for calls that are made one after the other; only where `sequences`."""
@@ -137,3 +120,37 @@ def load() -> OnednnEngine:
     except ImportError:
         behind = None
     return OnednnEngine(Library(find()), behind)
+
+
+class Into:
+    """oneDNN's kernel with its result in given memory; what it refuses once, the native engine does from then on."""
+
+    def __init__(
+        self,
+        engine: OnednnEngine,
+        own: Callable[..., Any],
+        native: Callable[..., None] | None,
+        otherwise: Callable[..., Any],
+        outs: tuple,
+    ) -> None:
+        self.engine, self.own, self.native = engine, own, native
+        self.otherwise, self.outs = otherwise, outs
+        self.instead: Callable[..., None] | None = None  # what stands for this: `sequence` asks
+
+    def __call__(self, *arrays: Any, **attrs: Any) -> None:
+        if self.instead is not None:  # the same shapes and layouts each time
+            self.instead(*arrays, **attrs)
+            return
+        library, to = self.engine.library, self.outs[0]
+        with library.lending(to):
+            out = self.own(library, *arrays, **attrs)
+        if out is NotImplemented:
+            self.instead = self.native
+            if self.native is not None:
+                self.native(*arrays, **attrs)
+                return
+            out = self.otherwise(*arrays, **attrs)
+        elif not self.engine.shared:
+            self.engine._share_threads()
+        if out is not to:
+            np.copyto(to, out)

@@ -38,6 +38,53 @@ static inline void relax(void) {
 #endif
 }
 
+/* -- parts of the call that the thread is in ------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    Part part;
+    void *what;
+    ptrdiff_t parts, next, busy; /* busy: parts that somebody works on */
+} call = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Work on one part that nobody has taken; 0 where there is none. */
+static int help(void) {
+    pthread_mutex_lock(&call.lock);
+    const ptrdiff_t i = call.next < call.parts ? call.next++ : -1, parts = call.parts;
+    const Part part = call.part;
+    void *const what = call.what;
+    call.busy += i >= 0;
+    pthread_mutex_unlock(&call.lock);
+    if (i < 0) return 0;
+    part(what, i, parts);
+    pthread_mutex_lock(&call.lock);
+    call.busy--;
+    pthread_mutex_unlock(&call.lock);
+    return 1;
+}
+
+static int is_over(void) {
+    pthread_mutex_lock(&call.lock);
+    const int over = call.next >= call.parts && !call.busy;
+    pthread_mutex_unlock(&call.lock);
+    return over;
+}
+
+/* Parts one after the other; whoever waits for the call takes some of them. */
+static void run_helped(Part part, void *what, ptrdiff_t parts) {
+    if (parts == 1) {
+        part(what, 0, 1);
+        return;
+    }
+    pthread_mutex_lock(&call.lock);
+    call.part = part, call.what = what, call.parts = parts, call.next = 0;
+    pthread_mutex_unlock(&call.lock);
+    while (help()) {}
+    while (!is_over()) relax();
+}
+
+/* -- the thread ---------------------------------------------------------------------------------------- */
+
 static int has_work(void) {
     return !atomic_load(&ahead.halt) && atomic_load(&ahead.at) < atomic_load(&ahead.upto);
 }
@@ -51,7 +98,7 @@ static int make_calls(void) {
     pthread_mutex_unlock(&ahead.lock);
     if (!in) return 0;
     while (has_work()) {
-        if (repeat_run(calls[atomic_load(&ahead.at)], 1)) {
+        if (repeat_run(calls[atomic_load(&ahead.at)], run_helped)) {
             atomic_store(&ahead.halt, 1); /* its binding has to make it, in the other thread */
             break;
         }
@@ -93,6 +140,8 @@ static int start(void) {
     return ahead.started;
 }
 
+/* -- its owner ------------------------------------------------------------------------------------------ */
+
 int ahead_begin(const void *owner, const Repeat *const *calls, ptrdiff_t upto) {
     pthread_mutex_lock(&ahead.lock);
     const int free = !ahead.owner && !atomic_load(&ahead.inside) && (ahead.started || start());
@@ -125,7 +174,7 @@ ptrdiff_t ahead_stop(const void *owner) {
     atomic_store(&ahead.halt, 1);
     pthread_mutex_unlock(&ahead.lock);
     const uint64_t until = now_ns() + SPIN_NS;
-    while (atomic_load(&ahead.inside) && now_ns() < until) relax();
+    while (atomic_load(&ahead.inside) && (help() || now_ns() < until)) relax();
     pthread_mutex_lock(&ahead.lock);
     ahead.waits++;
     while (atomic_load(&ahead.inside)) pthread_cond_wait(&ahead.done, &ahead.lock);
@@ -137,11 +186,20 @@ ptrdiff_t ahead_stop(const void *owner) {
 }
 
 /* A child has no such thread. The call that it was in was not counted, and is made again by whoever stops it. */
-static void before_fork(void) { pthread_mutex_lock(&ahead.lock); }
-static void after_fork(void) { pthread_mutex_unlock(&ahead.lock); }
+static void before_fork(void) {
+    pthread_mutex_lock(&ahead.lock);
+    pthread_mutex_lock(&call.lock);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&call.lock);
+    pthread_mutex_unlock(&ahead.lock);
+}
 
 static void in_child(void) {
     pthread_mutex_init(&ahead.lock, NULL);
+    pthread_mutex_init(&call.lock, NULL);
+    call.parts = call.next = call.busy = 0;
     pthread_cond_init(&ahead.more, NULL);
     pthread_cond_init(&ahead.done, NULL);
     atomic_store(&ahead.inside, 0);

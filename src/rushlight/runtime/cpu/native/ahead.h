@@ -1,7 +1,7 @@
 /* A thread that makes calls which were written down, while Python is busy elsewhere.
  *
  * It has one list of them at a time, and goes on as far as it was told. Whoever wants the rest stops it: it ends the
- * call that it is in, and never waits for anybody. On a busy machine, where it has not come yet, nothing is lost. */
+ * call that it is in, with the help of who waits for it. On a busy machine, where it has not come yet, nothing is lost. */
 #ifndef RL_AHEAD_H
 #define RL_AHEAD_H
 

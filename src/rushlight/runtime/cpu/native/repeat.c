@@ -148,14 +148,12 @@ void repeat_check(Check check, const void *what, size_t size) { add(NULL, check,
 
 /* -- once more --------------------------------------------------------------------------------------- */
 
-int repeat_run(const Repeat *r, int alone) {
+int repeat_run(const Repeat *r, void (*run)(Part part, void *what, ptrdiff_t parts)) {
     for (size_t i = 0; i < r->count; i++) {
         const Job *job = r->jobs + i;
         if (job->check) {
             if (job->check(job->what)) return 1;
-        } else if (alone) {
-            for (ptrdiff_t p = 0; p < job->parts; p++) job->part(job->what, p, job->parts);
-        } else threads_run(job->part, job->what, job->parts);
+        } else run(job->part, job->what, job->parts);
     }
     return 0;
 }

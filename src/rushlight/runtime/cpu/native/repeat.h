@@ -34,7 +34,8 @@ extern _Thread_local Repeat *writing; /* the call that this thread writes down, 
 Repeat *repeat_begin(Scratch *scratch, const void *frame);
 Repeat *repeat_end(Repeat *r); /* what was written, or NULL where the call cannot be repeated */
 void repeat_free(Repeat *r);
-int repeat_run(const Repeat *r, int alone); /* make the call again, `alone`: on this thread only; 1 where a check asks for its binding */
+/* Make the call again, its parts run by `run` (threads_run); 1 where a check asks for its binding. */
+int repeat_run(const Repeat *r, void (*run)(Part part, void *what, ptrdiff_t parts));
 double repeat_ns(const Repeat *r);          /* about how long that takes on one thread */
 
 void repeat_cannot(void); /* said by whoever computes beside parts, or looks at a value */

@@ -8,7 +8,7 @@
 
 #include "ahead.h"
 
-enum { NEW, WRITTEN, PROVED, NEVER };
+enum { NEW, WRITTEN, PROVED, NEVER, LATER }; /* later: a function that may leave its calls to a kernel of ours */
 
 typedef struct {
     int state;
@@ -82,9 +82,9 @@ static int __attribute__((noinline)) write_down(Sequence *s, PyObject *call, Cal
 
 static int again(const Repeat *r) {
     int refused;
-    if (repeat_ns(r) < LONG_WORK_NS) return repeat_run(r, 0);
+    if (repeat_ns(r) < LONG_WORK_NS) return repeat_run(r, threads_run);
     Py_BEGIN_ALLOW_THREADS
-    refused = repeat_run(r, 0);
+    refused = repeat_run(r, threads_run);
     Py_END_ALLOW_THREADS
     return refused;
 }
@@ -111,9 +111,31 @@ static int prove(PyObject *call, Call *c) {
     return failed;
 }
 
+static int repeats(PyObject *f) { return Py_IS_TYPE(f, &IntoType) && ((Into *)f)->entry->repeats; }
+
+/* Make a call of a function; where that says, by its attribute `instead`, that a kernel of ours does the same, put it in its place. */
+static int ask_function(Sequence *s, Py_ssize_t i) {
+    PyObject *call = CALL(s, i);
+    if (plainly(call) < 0) return -1;
+    PyObject *instead = PyObject_GetAttrString(PyTuple_GET_ITEM(call, 0), "instead");
+    PyErr_Clear();
+    s->slots[i].state = instead && repeats(instead) ? NEW : NEVER;
+    if (s->slots[i].state == NEW) {
+        PyObject *other = PyTuple_Pack(3, instead, PyTuple_GET_ITEM(call, 1), PyTuple_GET_ITEM(call, 2));
+        if (!other) PyErr_Clear(), s->slots[i].state = NEVER;
+        else {
+            PyTuple_SET_ITEM(s->calls, i, other);
+            Py_DECREF(call);
+        }
+    }
+    Py_XDECREF(instead);
+    return 0;
+}
+
 static int make(Sequence *s, Py_ssize_t i) {
     PyObject *call = CALL(s, i);
     Call *c = s->slots + i;
+    if (c->state == LATER) return ask_function(s, i);
     if (c->state == NEVER || watching) return plainly(call); /* what is counted is counted by bindings */
     if (c->state == NEW) return write_down(s, call, c);
     if (!is_where_it_was(call, c)) {
@@ -126,14 +148,6 @@ static int make(Sequence *s, Py_ssize_t i) {
 
 /* -- all of them ------------------------------------------------------------------------------------- */
 
-/* What is written down holds for a number of threads; with another one work is cut otherwise, and sums are others. */
-static void keep_settings(Sequence *s) {
-    const double now[3] = {threads_get(), threads_are_same_bits(), threads_get_wake_cost()};
-    if (memcmp(now, s->settings, sizeof now) == 0) return;
-    memcpy(s->settings, now, sizeof now);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(s->calls); i++) forget(s->slots + i, s->slots[i].state == NEVER ? NEVER : NEW);
-}
-
 static Py_ssize_t stop(Sequence *s) {
     if (!s->began) return 0;
     ptrdiff_t made;
@@ -144,11 +158,19 @@ static Py_ssize_t stop(Sequence *s) {
     return made < 0 ? 0 : made;
 }
 
+/* What is written down holds for a number of threads; with another one work is cut otherwise, and sums are others. */
+static void keep_settings(Sequence *s) {
+    const double now[3] = {threads_get(), threads_are_same_bits(), threads_get_wake_cost()};
+    if (memcmp(now, s->settings, sizeof now) == 0) return;
+    memcpy(s->settings, now, sizeof now);
+    stop(s); /* all is made anew */
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(s->calls); i++) forget(s->slots + i, s->slots[i].state >= NEVER ? s->slots[i].state : NEW);
+}
+
 static PyObject *sequence_call(PyObject *self, PyObject *args, PyObject *attrs) {
     Sequence *s = (Sequence *)self;
-    Py_ssize_t i = stop(s);
     keep_settings(s);
-    for (; i < PyTuple_GET_SIZE(s->calls); i++)
+    for (Py_ssize_t i = stop(s); i < PyTuple_GET_SIZE(s->calls); i++)
         if (make(s, i) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -186,7 +208,7 @@ static PyObject *sequence_more(PyObject *self, PyObject *upto) {
 static PyObject *sequence_stop(PyObject *self, PyObject *unused) { return PyLong_FromSsize_t(stop((Sequence *)self)); }
 
 static PyObject *sequence_states(PyObject *self, PyObject *unused) {
-    static const char *const names[] = {"new", "written", "proved", "never"};
+    static const char *const names[] = {"new", "written", "proved", "never", "later"};
     Sequence *s = (Sequence *)self;
     PyObject *found = PyList_New(PyTuple_GET_SIZE(s->calls));
     for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(s->calls); i++) {
@@ -256,7 +278,7 @@ PyObject *m_sequence(PyObject *module, PyObject *given_calls) {
     }
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *f = PyTuple_GET_ITEM(PyTuple_GET_ITEM(calls, i), 0);
-        if (!Py_IS_TYPE(f, &IntoType) || !((Into *)f)->entry->repeats) s->slots[i].state = NEVER;
+        s->slots[i].state = repeats(f) ? NEW : Py_IS_TYPE(f, &IntoType) ? NEVER : LATER;
     }
     return (PyObject *)s;
 }
