@@ -196,7 +196,8 @@ def equal(a: Any, b: Any) -> bool:
     if cls is not b.__class__:
         return False
     if cls is float:
-        return a.hex() == b.hex()  # 0.0 equals -0.0, NaN not even itself
+        # 0.0 equals -0.0; two NaNs are two objects to whoever looks for one in a list.
+        return a == b and a.hex() == b.hex()
     if cls is complex:
         return equal(a.real, b.real) and equal(a.imag, b.imag)
     if cls is tuple:

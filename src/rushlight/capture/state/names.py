@@ -97,8 +97,9 @@ def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
                 loose.update(("__match_args__", "__dict__"))
             root = None
         elif ins.opname not in _KEEPS:
-            # None, True, False and ... are each one object in any case.
-            by_identity |= ins.opname == "IS_OP" and instructions[at - 1].opname != "LOAD_CONST"
+            by_identity |= ins.opname == "IS_OP" and (
+                ins.is_jump_target or not _is_only_one(instructions[at - 1])
+            )
             root = None
     return Names(frozenset(paths), frozenset(loose), frozenset(imports), by_identity)
 
@@ -115,6 +116,11 @@ def _ran(code: types.CodeType, ran: frozenset[int] | None) -> Iterator[Any]:
             yield ins
         if "JUMP" in ins.opname or ins.opname in _ENDS or ins.opname == "FOR_ITER":
             goes_on = False
+
+
+def _is_only_one(ins: Any) -> bool:
+    """Whether an instruction gives None, True, False or ..., each of which is one object in any case."""
+    return ins.opname == "LOAD_CONST" and any(ins.argval is v for v in (None, True, False, ...))
 
 
 def _variable(opname: str) -> str | None:

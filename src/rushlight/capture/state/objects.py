@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque, namedtuple
@@ -59,6 +60,7 @@ class Objects(Library):
     def _builtin(self, value: Any, label: str) -> None:
         """A function of C, whoever calls it; a bound one has an owner."""
         owner = getattr(value, "__self__", None)
+        self.by_identity |= value is operator.is_ or value is operator.is_not
         self.reflective |= getattr(value, "__name__", "") in TELLING
         if isinstance_of(value, types.BuiltinFunctionType) and not may_call(value):
             bound = owner is not None and not isinstance(owner, types.ModuleType)
