@@ -13,10 +13,12 @@ from .identity import constants
 from .kinds import (
     MISSING,
     AbstractClasses,
+    Handled,
     content,
     group_shape,
     hooks_on,
     isinstance_of,
+    look_of_array,
     short,
 )
 from .kinds import equal as alike
@@ -54,6 +56,8 @@ class Watch(Walk):
             if self.seen is not None and self.seen.abstract:
                 table = AbstractClasses()
                 self.rows.append(("what abstract classes take in", table, "", table.last))
+            if self.raises_again:
+                self.rows.append(("the error that is handled", Handled(), "", sys.exc_info()[1]))
             if known == self.size():
                 return
         self.refuse("its state is too deep to be followed")
@@ -136,10 +140,9 @@ class Watch(Walk):
             if not _same(table, keys, alike) or not _same(table.values(), values, equal):
                 return f"the contents of {label} changed"
         for label, array, before in self.bytes:
-            if array.shape != before.shape or array.dtype != before.dtype:
-                return f"{label} has another shape"
-            if array.tobytes() != before.tobytes():
-                return f"the values of {label} changed"
+            now = look_of_array(array)
+            if now != before:
+                return f"the {'layout' if now[:4] != before[:4] else 'values'} of {label} changed"
         for label, table, held in self.states:
             if not _identical(list(table.values()), held):
                 return f"{label} has other entries"
