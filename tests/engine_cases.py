@@ -14,7 +14,9 @@ import numpy as np
 
 import rushlight as rl
 from engine_late_cases import (
+    angles,
     any_dims,
+    moved,
     orders,
     pairs_and_bags,
     sampled,
@@ -411,7 +413,7 @@ def move(d: Draw) -> Iterator[Case]:
 FAMILIES = {f.__name__: f for f in (
     conv, one_place, depthwise, matmul, pool, point, active, softmax, attention, norm, reduce, update, recurrent, gather, move, fused,
     scatter, norms, columns, join, losses, rows, stretched, row_groups, three, resample, scans, selections,
-    sampled, orders, special, writes, whole, any_dims, whole_orders, views, systems, pairs_and_bags,
+    sampled, orders, moved, angles, special, writes, whole, any_dims, whole_orders, views, systems, pairs_and_bags,
 )}  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from rushlight.runtime.door import KERNELS
 
 if TYPE_CHECKING:
     from engine_cases import Case, Draw
+
+AARCH64 = platform.machine() == "aarch64"  # there NumPy has no vectors for angles
 
 
 def sampled(d: Draw) -> Iterator[Case]:
@@ -65,6 +68,47 @@ def orders(d: Draw) -> Iterator[Case]:
     yield "std", (y,), spread, 1e-5
     turned = d.laid(*shape).astype(d.one(np.float32, np.int64, np.bool_))
     yield "flip", (turned,), {"dims": d.one((dim,), tuple(range(len(shape))), ())}, 0.0
+
+
+def moved(d: Draw) -> Iterator[Case]:
+    """Numbers that move round, and columns that are added back to an image."""
+    shape = d.one((1,), (7,), (3, 5), (4, 1, 6), (2, 3, 4, 5))
+    x = d.laid(*shape).astype(d.one(np.float32, np.float64, np.int64, np.bool_))
+    dims = tuple(d.py.sample(range(len(shape)), d.py.randrange(len(shape)) + 1))
+    dims += d.one((), dims[:1])  # a dim twice
+    shifts = tuple(d.py.randrange(-9, 9) for _ in dims)
+    yield "roll", (x,), {"shifts": shifts, "dims": dims}, 0.0
+    size, kernel = d.one((6, 5), (9, 16), (4, 1)), d.one((3, 2), (1, 1), (2, 1))
+    how = {"kernel": kernel, "stride": d.one((1, 1), (2, 3), kernel)}
+    how |= {"padding": d.one((0, 0), (1, 1)), "dilation": d.one((1, 1), (2, 1))}
+    reach = [w * (k - 1) for w, k in zip(how["dilation"], kernel)]
+    rooms = [n + 2 * p - r - 1 for n, p, r in zip(size, how["padding"], reach)]
+    if min(rooms) >= 0:
+        windows = int(np.prod([room // s + 1 for room, s in zip(rooms, how["stride"])]))
+        columns = d.floats(2, 3 * kernel[0] * kernel[1], windows)
+        yield "col2im", (columns,), {"size": size, **how}, 0.0
+    if AARCH64:
+        m, k, n = d.one(1, 5, 40), d.one(1, 3, 64), d.one(1, 7, 33)
+        b = d.one(d.floats(m, n), np.broadcast_to(d.floats(n), (m, n)))
+        yield "addmm", (b, d.laid(m, k), d.laid(k, n)), {"beta": 1, "alpha": 1}, 1e-5
+
+
+def angles(d: Draw) -> Iterator[Case]:
+    """Angles, hyperbolic functions, powers and logarithms of 2 and 10, with the ends of their domains."""
+    if not AARCH64:
+        return
+    x = d.laid(*d.one((1,), (9, 70), (1100,))) * np.float32(d.one(1e-30, 1e-3, 1, 50, 1e6))
+    ends = x.copy()
+    odd = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 0.5, 1e-45, 89.5, -3e38)
+    ends.reshape(-1)[:: d.one(3, 50)] = d.one(*odd)
+    for name in ("tan", "atan", "sinh", "cosh", "exp2"):
+        yield name, (ends,), {}, 3e-7
+    small = np.where(np.abs(ends) > 1, np.float32(-0.3), ends)
+    for name in ("asin", "acos", "atanh"):
+        yield name, (d.one(small, ends),), {}, 3e-7
+    for name in ("log2", "log10"):
+        yield name, (d.one(np.abs(ends), ends),), {}, 3e-7
+    yield "atan2", (ends, d.one(x, -x, np.full_like(x, d.one(*odd)))), {}, 3e-7
 
 
 def special(d: Draw) -> Iterator[Case]:
@@ -190,7 +234,8 @@ def any_dims(d: Draw) -> Iterator[Case]:
         yield name, (d.one(x, odd),), {**how, "correction": d.one(0, 1)}, 1e-4
     yield "vector_norm", (d.one(x, odd),), {**how, "ord": d.one(0.0, 1.0, 2.0, np.inf)}, 1e-4
     kinds = (np.float32, np.float64, np.float16, np.int64, np.int32, np.int16, np.uint8, np.bool_)
-    counted = np.where(odd == odd, np.round(odd), 0).clip(-9, 9).astype(d.one(*kinds))
+    numbers = np.where(odd == odd, np.round(odd), 0).clip(-9, 9).astype(np.int64)
+    counted = numbers.astype(d.one(*kinds))  # a float below 0 has no uint8 on aarch64: NumPy warns
     yield "count_nonzero", (counted,), {"dim": how["dim"]}, 0.0
     yield "sum", (d.one(odd > 0, whole),), how, 0.0
 

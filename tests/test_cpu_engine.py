@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import rushlight as rl
 import rushlight.nn
 import rushlight.optim
 from engine_cases import FAMILIES, Draw, differs, numpy_body
+from engine_late_cases import AARCH64
 from rushlight.base.config import settings
 from rushlight.runtime.cpu import engine, threads
 from rushlight.runtime.cpu.engine import engine_info
@@ -427,3 +429,29 @@ def test_a_momentum_that_has_decayed_is_zero(rule):
         state = optimizer.state[x]["momentum_buffer" if rule == "sgd" else "exp_avg"].numpy()
         assert step > 120 or (np.abs(state) > 2.0**-124).all()
     assert (state == 0).all()
+
+
+@needs_native
+@pytest.mark.skipif(not AARCH64, reason="elsewhere they are NumPy's")
+@pytest.mark.parametrize("name", "tan asin acos atan sinh cosh atanh exp2 log2 log10 erf".split())
+def test_angles_are_within_a_unit_of_the_last_place(name: str) -> None:
+    """Beside doubles, over the floats of every size that the function is defined for (erf: 2.4, as everywhere)."""
+    x = np.linspace(0, 0x7F7FFFFF, 40_001).astype(np.int32).view(np.float32)
+    within = {"asin": 1, "acos": 1, "atanh": 1, "sinh": 89, "cosh": 89, "exp2": 127, "tan": 8192}
+    x = x[x < within.get(name, np.inf)]
+    x = x if name.startswith("log") else np.concatenate([x, -x])
+    truth = {
+        "erf": np.vectorize(math.erf),
+        "asin": np.arcsin,
+        "acos": np.arccos,
+        "atan": np.arctan,
+        "atanh": np.arctanh,
+    }
+    with np.errstate(all="ignore"):
+        exact = truth.get(name, getattr(np, name, None))(x.astype(np.float64))
+        close = exact.astype(np.float32)
+        unit = np.spacing(np.abs(close)).astype(np.float64)
+        off = np.abs(_native.kernel(name, _refuse)(x).astype(np.float64) - exact)[
+            np.isfinite(close)
+        ]
+    assert (off / unit[np.isfinite(close)]).max() < (2.4 if name == "erf" else 1.0)

@@ -117,6 +117,33 @@ def test_lbfgs_agrees_with_torch(line_search):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
+def test_lbfgs_keeps_pytorchs_state(line_search):
+    """Its numbers are tensors of the parameters' dtype, rounded as these are."""
+    torch = pytest.importorskip("torch")
+
+    def story(lib):
+        p = lib.tensor([-1.2, 1.0], requires_grad=True)
+        opt = lib.optim.LBFGS([p], max_iter=4, history_size=3, line_search_fn=line_search)
+
+        def closure():
+            opt.zero_grad()
+            value = (1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2
+            value.backward()
+            return value
+
+        for _ in range(2):
+            opt.step(closure)
+        state = opt.state[p]
+        kinds = {k: str(getattr(v, "dtype", type(v))).rpartition(".")[2] for k, v in state.items()}
+        kept = [state["H_diag"], *state["ro"], *state["al"]]
+        return kinds, [float(v) for v in kept], state["n_iter"], state["func_evals"]
+
+    ours, theirs = story(rl), story(torch)
+    assert (ours[0], ours[2:]) == (theirs[0], theirs[2:])
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-4)
+
+
 SCHEDULES = [
     ("StepLR", dict(step_size=3, gamma=0.5)),
     ("MultiStepLR", dict(milestones=[2, 5, 5], gamma=0.5)),

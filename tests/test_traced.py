@@ -341,3 +341,54 @@ def test_where_errors_are_caught():
 
     found = [bool(_handled(f.__code__)) for f in (plain, managed, tried, ended)]
     assert found == [False, False, True, True]
+
+
+POSITIONS = {
+    "embedding": lambda at, table: nn.functional.embedding(at, table),
+    "cross_entropy": lambda at, table: nn.functional.cross_entropy(table[:3], at),
+    "nll_loss": lambda at, table: nn.functional.nll_loss(table[:3], at),
+    "index": lambda at, table: table[at],
+    "gather": lambda at, table: table.gather(0, at.view(-1, 1)),
+}
+
+
+@pytest.mark.parametrize("names", ["two", "part", "inner", "one", "given"])
+@pytest.mark.parametrize("kind", POSITIONS)
+def test_positions_that_a_split_function_changes_before_it_looks(kind, names):
+    """They are refused on their line, and not where the program runs, under whatever name they were changed."""
+    from rushlight.capture.trace.tracer import Tracer
+
+    def make(wrap):
+        rl.manual_seed(0)
+        table, own = rl.randn(4, 4), rl.tensor([0, 1, 2])
+        view, part, told = own.view(-1), own[1:], []
+
+        def step(x, at):
+            y = x * 2
+            a = {"part": part, "given": at}.get(names, own)
+            a.add_(1)
+            b = {"two": view, "inner": own.view(-1), "given": at}.get(names, own)
+            told.append("before")
+            try:
+                y = y + POSITIONS[kind](b, table).sum()
+                told.append("behind")
+            except (IndexError, RuntimeError) as error:
+                told.append(str(error))
+            float(y[0])
+            return y + 1
+
+        run = wrap(step)
+        for i in range(14):
+            own.copy_(rl.tensor([0, 1, 5 if i in (9, 11) else 2]))
+            at = own.clone()
+            told.append([run(rl.full((4,), float(i)), at).tolist(), at.tolist(), own.tolist()])
+        return told
+
+    tracers = []
+
+    def traced(step):
+        tracers.append(Tracer(step, "testing"))
+        return lambda *args: tracers[0](args, {})
+
+    assert make(lambda f: f) == make(traced)
+    assert tracers[0].launched > 8

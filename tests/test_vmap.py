@@ -167,6 +167,15 @@ r = torch.autograd.grad(func.vmap(task, (None, 0))(p, x.unsqueeze(1)).sum(), p)
     "rows of a Jacobian by maps": "y = torch.stack([w.sin().sum(), (w**2).sum()])\n"
     "r = func.vmap(lambda v: torch.autograd.grad(y, w, v, retain_graph=True)[0])(torch.eye(2))",
     "batched gradients": "y = w.exp()\nr = torch.autograd.grad(y, w, torch.eye(3), is_grads_batched=True)",
+    "batched gradients of what was written by strides": "y = w * 2\ny.as_strided((2,), (2,)).mul_(w[0])\n"
+    "r = torch.autograd.grad(y, w, torch.eye(3), is_grads_batched=True)",
+    "batched gradients of what was written through views": "y = (x.requires_grad_() * 2).reshape(2, 6)\ny[:, 0].mul_(x[1:3, 0])\n"
+    "y.t().view(6, 2)[1].copy_(x[:2, 1])\nr = torch.autograd.grad(y, x, torch.eye(12).view(12, 2, 6), is_grads_batched=True)",
+    "batched gradients by strides": "y = w.exp().as_strided((2, 2), (1, 1))\n"
+    "r = torch.autograd.grad(y, w, torch.eye(4).view(4, 2, 2), is_grads_batched=True)",
+    "parts written along another dim": "def h(y, w):\n    y.view(3, 1)[1].add_(w[0])\n    y[0:2].mul_(w[1])\n    return y * 1\n"
+    "y = (x * 2).t().contiguous().requires_grad_()\nr = func.vmap(h, (1, None))(y * 1, w)\n"
+    "r = r, torch.autograd.grad((r**2).sum(), (y, w))",
     "drawn": "def f(a):\n    return a + torch.randn(3)\nr = func.vmap(f, randomness='different')(x) - x, torch.rand(1)",
     "drawn once": "def f(a):\n    return a * 0 + torch.randn(3)\nr = func.vmap(f, randomness='same')(x)",
     "not drawn": "r = func.vmap(lambda a: a + torch.randn(3))(x)",
@@ -192,6 +201,30 @@ def test_values_are_asked_for() -> None:
     x = rl.tensor([[1.0, -2.0], [3.0, 4.0]])
     got = rl.func.vmap(lambda a: a if a.sum() > 0 else -a)(x)
     assert got.tolist() == [[-1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("how", ["whole", "part", "given"])
+def test_what_all_samples_share_cannot_hold_the_values_of_each(how: str) -> None:
+    """PyTorch's RuntimeError; a tensor that the function makes for itself is made for each sample."""
+    shared, x = rl.ones(3), rl.arange(6.0).reshape(2, 3)
+
+    def write(a: Any, w: Any) -> Any:
+        if how == "part":
+            shared[0] = a[0]
+        else:
+            (w if how == "given" else shared).add_(a)
+        return a * 2
+
+    with pytest.raises(RuntimeError, match="all samples share"):
+        rl.func.vmap(write, (0, None))(x, shared)
+    assert shared.tolist() == [1.0, 1.0, 1.0] and shared._version == 0
+
+    def own(a: Any) -> Any:
+        y = rl.zeros(3)
+        y[0] = a[0]
+        return y + a
+
+    assert rl.func.vmap(own)(x).tolist() == [[0.0, 1.0, 2.0], [6.0, 4.0, 5.0]]
 
 
 def test_a_hook_sees_the_whole_gradient() -> None:

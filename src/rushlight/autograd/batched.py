@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from ..core.gradients.mapped import enter, leave
 from ..core.tensor import Tensor
 from ..operators.shape.join import cat, stack
 from ..runtime import devices
-from ..runtime.batch.arrays import BatchedArray, Level, ValuesWanted, open_batched
+from ..runtime.batch.arrays import BatchedArray, Level, SharedWrite, ValuesWanted, open_batched
 from ..runtime.thread import here
 
 
@@ -110,14 +111,27 @@ def _mapped(
     ):  # a mode, as that of forward derivatives, sees each sample
         level = Level(size, randomness)
         states = _states()
+        shared: tuple[Any, str] | None = None
         try:
             return _together(func, call, values, places, level, out_dims)
-        except ValuesWanted:
+        except ValuesWanted as error:
             if level.changed:  # a second call would change it again
                 raise
+            if isinstance(error, SharedWrite):
+                shared = error.memory, str(error)
             for stream, state in states:
                 stream.set_state(state)
+        if shared is not None and _outlives(shared[0]):
+            raise RuntimeError(shared[1])
     return _one_by_one(func, call, values, places, size, out_dims, randomness)
+
+
+def _outlives(memory: Callable[[], Any]) -> bool:
+    """Whether somebody holds memory of a call that is over: then it was there before, or is seen afterwards."""
+    if memory() is None:
+        return False
+    gc.collect()
+    return memory() is not None
 
 
 def _plain() -> set[type]:

@@ -69,7 +69,10 @@ class Compiled:
         if last is not None and last.like is not None and not kwargs and last.like(args):
             return last.call(args, kwargs, args)
         tensors: list[Tensor] = []
-        shape = tree.flatten((args, kwargs), tensors)
+        try:
+            shape = tree.flatten((args, kwargs), tensors)
+        except RecursionError:  # a list that holds itself
+            return self.fn(*args, **kwargs)
         key = (shape, signature(tensors), mode())
         entry = self.entries.get(key)
         if entry is None:
@@ -262,7 +265,7 @@ class Entry:
                 return self.owner.fn(*args, **kwargs)
             here.tracer.interrupt("a compiled function is called")
         for program in self.programs:
-            if program.obstacle(tensors) is None:
+            if program.obstacle(tensors, (args, kwargs)) is None:
                 try:
                     return program(tensors, args, kwargs)
                 except Unfinished:
@@ -280,7 +283,9 @@ class Entry:
             return self._call_split(args, kwargs)
         if here.stance != "default" and self.programs:
             if here.stance == "fail_on_recompile":
-                raise RuntimeError(f"a program would be recorded anew: {self._why(tensors)}")
+                raise RuntimeError(
+                    f"a program would be recorded anew: {self._why(tensors, args, kwargs)}"
+                )
             return self.owner.fn(*args, **kwargs)
         return self._record(args, kwargs)
 
@@ -316,8 +321,8 @@ class Entry:
     def _stay_eager(self, why: str) -> None:
         self._give_up(CannotCapture(why), "")
 
-    def _why(self, tensors: Any) -> str | None:
-        return self.programs[0].obstacle(tensors)
+    def _why(self, tensors: Any, args: tuple, kwargs: dict) -> str | None:
+        return self.programs[0].obstacle(tensors, (args, kwargs))
 
     def _record(self, args: tuple, kwargs: dict) -> Any:
         try:

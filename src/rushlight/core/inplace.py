@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..base import dtypes
+from ..runtime import devices
 from ..runtime.batch.arrays import BatchedArray
-from ..runtime.door import Kernel, run
+from ..runtime.door import KERNELS, Kernel, run
 from ..runtime.sparse_array import sparse
 from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
 from ..runtime.wrapped import WrappedArray, answer
@@ -256,6 +257,8 @@ COPY_SLICES = Op(_copy_slices, "copy_slices", grad_name="CopySlices")
 
 @COPY_SLICES.backward
 def _copy_slices_backward(g: Tensor, needs: list[bool], steps: Any, layout: Any) -> tuple:
+    if layout is not None and g._a.__class__ is BatchedArray:
+        return _by_positions(g, needs, steps, layout)
     to_part = None
     if needs[1]:
         to_part = replay(g if layout is None else layout(g), steps)
@@ -264,4 +267,16 @@ def _copy_slices_backward(g: Tensor, needs: list[bool], steps: Any, layout: Any)
         to_base = g.clone() if layout is None else layout(g)
         region = replay(to_base, steps)
         region.zero_()
+    return to_base, to_part
+
+
+def _by_positions(g: Any, needs: list[bool], steps: Any, layout: Any) -> tuple:
+    """The same for gradients of samples, whose memory is that of all samples: where the part lies is asked of numbers."""
+    cls = devices.backend_of(g.device).array_type
+    range_ = {"start": 0, "step": 1, "size": (g._a.size,), "dtype": dtypes.int64}
+    places: Any = tensor_over(run(KERNELS["arange"], cls, (), {**range_, "device": g.device}), cls)
+    part = replay(layout(places.reshape(g.shape)), steps)
+    flat, at = g.reshape(-1), part.reshape(-1)
+    to_part = flat.index_select(0, at).reshape(part.shape) if needs[1] else None
+    to_base = flat.index_fill(0, at, 0).reshape(g.shape) if needs[0] else None
     return to_base, to_part

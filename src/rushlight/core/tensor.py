@@ -354,6 +354,12 @@ class Tensor(_Base):
     ) -> int:  # in C, too (core/op.py): an optimiser asks for the state of each parameter
         return id(self)
 
+    def __format__(self, spec: str) -> str:
+        # The number of a plain tensor; a Parameter and other classes print what they are.
+        if self._a.ndim == 0 and type(self) is Tensor and not self.is_meta:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         cls = type(self)
         if self._a.__class__ is WrappedArray:  # it has no values of its own

@@ -156,8 +156,3 @@ class Values(Facts):
             )
         same: Any = self == value
         return bool(same.any())
-
-    def __format__(self, spec: str) -> str:
-        if self._a.ndim == 0 and not self.is_meta:
-            return format(self.item(), spec)
-        return object.__format__(self, spec)

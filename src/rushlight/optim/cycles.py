@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .optimizer import Optimizer
-from .schedule_base import LRScheduler, check_optimizer, per_group, rates, set_rate
+from .schedule_base import LRScheduler, check_optimizer, per_group, rates, set_rate, warn_of_epoch
 
 
 def _cosine(start: float, end: float, share: float) -> float:
@@ -16,6 +16,14 @@ def _cosine(start: float, end: float, share: float) -> float:
 
 def _linear(start: float, end: float, share: float) -> float:
     return (end - start) * share + start
+
+
+_PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+
+
+def _phase(*values: Any) -> dict[str, Any]:
+    """A part of a cycle as files have it: its last step, what it starts from and what it goes to."""
+    return dict(zip(_PHASE, values))
 
 
 class OneCycleLR(LRScheduler):
@@ -76,16 +84,16 @@ class OneCycleLR(LRScheduler):
         self._anneal_func_type = anneal_strategy
         turn = float(pct_start * total_steps) - 1
         if three_phase:
-            self._phases = [
-                (turn, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
-                (float(2 * pct_start * total_steps) - 2, "max_lr", "initial_lr",
-                 "base_momentum", "max_momentum"),
-                (total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
-            ]  # fmt: skip
+            back = float(2 * pct_start * total_steps) - 2
+            self._schedule_phases = [
+                _phase(turn, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+                _phase(back, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                _phase(total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
         else:
-            self._phases = [
-                (turn, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
-                (total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+            self._schedule_phases = [
+                _phase(turn, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+                _phase(total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
             ]
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
@@ -120,6 +128,7 @@ class OneCycleLR(LRScheduler):
             group["base_momentum"] = low
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(
@@ -129,8 +138,9 @@ class OneCycleLR(LRScheduler):
         values = []
         for group in self._groups:
             start = 0.0
-            for i, (end, lr0, lr1, m0, m1) in enumerate(self._phases):
-                if step <= end or i == len(self._phases) - 1:
+            for i, phase in enumerate(self._schedule_phases):
+                end, lr0, lr1, m0, m1 = (phase[name] for name in _PHASE)
+                if step <= end or i == len(self._schedule_phases) - 1:
                     share = (step - start) / (end - start)
                     values.append(anneal(group[lr0], group[lr1], share))
                     if self.cycle_momentum:
@@ -222,15 +232,19 @@ class CyclicLR(LRScheduler):
         return self.gamma**x if self.mode == "exp_range" else 1.0
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
-            for group, low, high in zip(self._groups, self.base_momentums, self.max_momentums):
+            for group, low, high in zip(
+                self._groups, self.base_momentums, self.max_momentums, strict=True
+            ):
                 _set_momentum(group, high - (high - low) * height * scale, self.use_beta1)
         return [
-            low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs)
+            low + (high - low) * height * scale
+            for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
         ]
 
 
@@ -278,18 +292,22 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.factor, self.patience = mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
         self.min_lrs = per_group(optimizer, min_lr, "min_lr")
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.eps = eps
         self.last_epoch = 0
         self._last_lr = rates(optimizer)
         self._reset()
 
     def _reset(self) -> None:
-        self.best = math.inf if self.mode == "min" else -math.inf
+        self.mode_worse = math.inf if self.mode == "min" else -math.inf
+        self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Look at this epoch's number."""
+        if epoch is not None:
+            warn_of_epoch()
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):
@@ -307,7 +325,18 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = rates(self.optimizer)
 
     def _reduce(self) -> None:
-        for group, least in zip(self.optimizer.param_groups, self.min_lrs):
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):  # groups were added since
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    "The number of param groups in the `optimizer` "
+                    f"({len(groups)}) differs from when `ReduceLROnPlateau` was initialized "
+                    f"({len(self.min_lrs)}), usually due to a new param group being added to the "
+                    "optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs):
             before = float(group["lr"])
             after = max(before * self.factor, least)
             if before - after > self.eps:

@@ -76,16 +76,16 @@ class LBFGS(Optimizer):
             parts.append((view_as_real(g) if p.is_complex() else g).reshape(-1))
         return cat(parts)
 
-    def _move(self, step: float, direction: Tensor) -> None:
-        at = 0
+    def _move(self, step: float | Tensor, direction: Tensor) -> None:
+        at, size = 0, number(step) if isinstance(step, Tensor) else step
         for p in self._params:
             p = view_as_real(p) if p.is_complex() else p
             n = p.numel()
-            p.add_(direction[at : at + n].view_as(p), alpha=step)
+            p.add_(direction[at : at + n].view_as(p), alpha=size)
             at += n
 
     def _evaluate(
-        self, closure: Callable, x: list[Tensor], t: float, d: Tensor
+        self, closure: Callable, x: list[Tensor], t: float | Tensor, d: Tensor
     ) -> tuple[float, Tensor]:
         """Loss and gradient at x + t d; the parameters are put back."""
         self._move(t, d)
@@ -121,10 +121,12 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             d = self._direction(state, grad, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
-            t = lr if state["n_iter"] > 1 else min(1.0, 1.0 / grad.abs().sum().item()) * lr
+            t: Any = lr
+            if state["n_iter"] == 1:
+                t = min(1.0, 1.0 / grad.abs().sum()) * lr  # type: ignore[operator]
             state["d"], state["t"] = d, t
-            slope = grad.dot(d).item()
-            if slope > -group["tolerance_change"]:
+            slope = grad.dot(d)
+            if slope.item() > -group["tolerance_change"]:
                 break
             last = iterations == group["max_iter"]
             room = group["max_eval"] - evaluations
@@ -138,8 +140,8 @@ class LBFGS(Optimizer):
                 break
         return first_loss
 
-    def _search(self, closure: Callable, group: dict, loss: float, grad: Tensor, t: float, d: Tensor,
-                slope: float, last: bool, room: int) -> tuple[float, Tensor, float, int]:  # fmt: skip
+    def _search(self, closure: Callable, group: dict, loss: float, grad: Tensor, t: float | Tensor,
+                d: Tensor, slope: Tensor, last: bool, room: int) -> tuple[float, Tensor, Any, int]:  # fmt: skip
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
@@ -157,35 +159,39 @@ class LBFGS(Optimizer):
         return loss, self._flat_grad(), t, 1
 
     def _direction(self, state: dict[str, Any], grad: Tensor, history: int) -> Tensor:
-        """The two-loop recursion over the kept differences."""
+        """The two-loop recursion over the kept differences.
+
+        Its numbers are tensors: they are rounded as the parameters are, which decides where a
+        search in float32 goes.
+        """
         if state["n_iter"] == 1:
             state["old_dirs"], state["old_stps"], state["ro"], state["H_diag"] = [], [], [], 1
             return grad.neg()
         y = grad - state["prev_flat_grad"]
         s = state["d"] * state["t"]
-        ys = y.dot(s).item()
-        if ys > 1e-10:
+        ys = y.dot(s)
+        if ys.item() > 1e-10:
             if len(state["old_dirs"]) == history:
                 for name in ("old_dirs", "old_stps", "ro"):
                     state[name].pop(0)
             state["old_dirs"].append(y)
             state["old_stps"].append(s)
             state["ro"].append(1.0 / ys)
-            state["H_diag"] = ys / y.dot(y).item()
-        q = grad.neg()
+            state["H_diag"] = ys / y.dot(y)
         kept = list(zip(state["old_dirs"], state["old_stps"], state["ro"]))
-        alphas = []
-        for dy, ds, ro in reversed(kept):
-            alpha = ds.dot(q).item() * ro
-            alphas.append(alpha)
-            q = q - alpha * dy
+        factors = state.setdefault("al", [None] * history)
+        q = grad.neg()
+        for i in reversed(range(len(kept))):
+            dy, ds, ro = kept[i]
+            factors[i] = ds.dot(q) * ro
+            q.add_(dy, alpha=-factors[i].item())
         r = q * state["H_diag"]
-        for (dy, ds, ro), alpha in zip(kept, reversed(alphas)):
-            r = r + ds * (alpha - dy.dot(r).item() * ro)
+        for (dy, ds, ro), factor in zip(kept, factors):
+            r.add_(ds, alpha=(factor - dy.dot(r) * ro).item())
         return r
 
-    def _converged(self, group: dict, evaluations: int, grad: Tensor, d: Tensor, t: float, loss: float,
-                   state: dict) -> bool:  # fmt: skip
+    def _converged(self, group: dict, evaluations: int, grad: Tensor, d: Tensor, t: float | Tensor,
+                   loss: float, state: dict) -> bool:  # fmt: skip
         return (
             evaluations >= group["max_eval"]
             or grad.abs().max().item() <= group["tolerance_grad"]

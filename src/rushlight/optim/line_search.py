@@ -1,4 +1,8 @@
-"""A line search for the strong Wolfe conditions (Nocedal and Wright, chapter 3), as LBFGS uses it."""
+"""A line search for the strong Wolfe conditions (Nocedal and Wright, chapter 3), as LBFGS uses it.
+
+Losses are floats. Slopes, and steps made of them, are tensors of one element: they are rounded as
+the parameters are, so that a search in float32 goes where PyTorch's goes.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 
-def cubic_minimum(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float,
-                  bounds: tuple[float, float] | None = None) -> float:  # fmt: skip
+def cubic_minimum(x1: Any, f1: float, g1: Any, x2: Any, f2: float, g2: Any,
+                  bounds: tuple[Any, Any] | None = None) -> Any:  # fmt: skip
     """The minimiser of the cubic through two points with their slopes, kept within bounds."""
     low, high = bounds or ((x1, x2) if x1 <= x2 else (x2, x1))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
-    square = d1 * d1 - g1 * g2
-    if square < 0:
+    square = d1**2 - g1 * g2
+    if not square >= 0:
         return (low + high) / 2.0
-    d2 = square**0.5
+    d2 = square.sqrt()
     if x1 <= x2:
         at = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
     else:
@@ -23,16 +27,16 @@ def cubic_minimum(x1: float, f1: float, g1: float, x2: float, f2: float, g2: flo
 
 
 def strong_wolfe(
-    evaluate: Callable[[float], tuple[float, Any]], t: float, d: Any, f: float, g: Any, slope: float,
+    evaluate: Callable[[Any], tuple[float, Any]], t: Any, d: Any, f: float, g: Any, slope: Any,
     c1: float = 1e-4, c2: float = 0.9, tolerance: float = 1e-9, max_steps: int = 25,
-) -> tuple[float, Any, float, int]:  # fmt: skip
+) -> tuple[float, Any, Any, int]:  # fmt: skip
     """(loss, gradient, step, evaluations) at a step along `d` that decreases enough and flattens."""
-    scale = d.abs().max().item()
+    scale = d.abs().max()
     g = g.clone()
     f_new, g_new = evaluate(t)
     used = 1
-    slope_new = g_new.dot(d).item()
-    before = (0.0, f, g, slope)
+    slope_new = g_new.dot(d)
+    before = (0, f, g, slope)
     bracket: list[tuple] = []
     steps = 0
     while steps < max_steps:
@@ -51,17 +55,17 @@ def strong_wolfe(
         before = (here, f_new, g_new.clone(), slope_new)
         f_new, g_new = evaluate(t)
         used += 1
-        slope_new = g_new.dot(d).item()
+        slope_new = g_new.dot(d)
         steps += 1
     if not bracket:
-        bracket = [(0.0, f, g, slope), (t, f_new, g_new, slope_new)]
+        bracket = [(0, f, g, slope), (t, f_new, g_new, slope_new)]
     return _zoom(
         evaluate, bracket, d, f, slope, scale, used, (c1, c2, tolerance, max_steps - steps)
     )
 
 
-def _zoom(evaluate: Callable, bracket: list[tuple], d: Any, f: float, slope: float, scale: float,
-          used: int, limits: tuple) -> tuple[float, Any, float, int]:  # fmt: skip
+def _zoom(evaluate: Callable, bracket: list[tuple], d: Any, f: float, slope: Any, scale: Any,
+          used: int, limits: tuple) -> tuple[float, Any, Any, int]:  # fmt: skip
     """Shrink a bracket that holds a good step."""
     c1, c2, tolerance, max_steps = limits
     low, high = (0, 1) if bracket[0][1] <= bracket[1][1] else (1, 0)
@@ -83,7 +87,7 @@ def _zoom(evaluate: Callable, bracket: list[tuple], d: Any, f: float, slope: flo
             stuck = False
         f_new, g_new = evaluate(t)
         used += 1
-        slope_new = g_new.dot(d).item()
+        slope_new = g_new.dot(d)
         point = (t, f_new, g_new.clone(), slope_new)
         if f_new > f + c1 * t * slope or f_new >= bracket[low][1]:
             bracket[high] = point

@@ -36,6 +36,7 @@ class LRScheduler:
 
     _skip_step_at_init = False
     _is_initial = False  # while the constructor steps: one that goes on has its rate already
+    _get_lr_called_within_step = False  # else somebody asks `get_lr` for the rate of now
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -45,7 +46,9 @@ class LRScheduler:
                 group.setdefault("initial_lr", float(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer"
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler "
+                    "with last_epoch >= 0.\nThis typically happens when:\n1. The optimizer's own state "
+                    "was not loaded from the checkpoint\n2. last_epoch >= 0 is given for a fresh run"
                 )
         self.base_lrs = [float(g["initial_lr"]) for g in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -72,17 +75,28 @@ class LRScheduler:
         """Go to the next epoch (or to `epoch`)."""
         self._warn_order()
         self._step_count += 1
+        if epoch is not None:
+            warn_of_epoch()
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        """Set the rates of the next epoch (or of `epoch`), without counting a step."""
         closed = getattr(self, "_get_closed_form_lr", None)
         if epoch is None:
             self.last_epoch += 1
-            values = self.get_lr()
+            self._set(self.get_lr)
         else:
             self.last_epoch = epoch
-            values = closed() if closed is not None else self.get_lr()
-        self._set(values)
+            self._set(self.get_lr if closed is None else closed)
 
-    def _set(self, values: Sequence[float]) -> None:
-        for group, lr in zip(self.optimizer.param_groups, values):
+    def _set(self, values: Callable[[], Sequence[float]]) -> None:
+        self._get_lr_called_within_step = True
+        try:
+            made = values()
+        finally:
+            self._get_lr_called_within_step = False
+        # Strictly one for each: a schedule that knows nothing of a group added later says so.
+        for group, lr in zip(self.optimizer.param_groups, made, strict=True):
             set_rate(group, lr)
         self._last_lr = rates(self.optimizer)
 
@@ -93,6 +107,15 @@ class LRScheduler:
                 "later, you should call them in the opposite order: `optimizer.step()` before "
                 "`lr_scheduler.step()`. Failure to do this will result in skipping the first value of "
                 "the learning rate schedule.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _warn_outside_step(self) -> None:
+        """What `get_lr` gives outside of `step` is the rate of no epoch."""
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -131,6 +154,18 @@ def rates(optimizer: Optimizer) -> list[Any]:
     """The groups' learning rates as they are now."""
     found = [g["lr"] for g in optimizer.param_groups]
     return [lr.clone() if isinstance(lr, Tensor) else lr for lr in found]
+
+
+def warn_of_epoch() -> None:
+    """An epoch was given to a `step` that counts by itself."""
+    warnings.warn(
+        "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+        "possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if "
+        "epoch is different from None, the closed form is used instead of the new chainable form, "
+        "where available.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def check_optimizer(optimizer: Any) -> None:

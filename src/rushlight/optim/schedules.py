@@ -34,11 +34,18 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        groups = len(optimizer.param_groups)
+        if isinstance(lr_lambda, (list, tuple)) and len(lr_lambda) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
         self.lr_lambdas = per_group(optimizer, lr_lambda, "lr_lambda")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs)]
+        self._warn_outside_step()
+        return [
+            base * f(self.last_epoch)
+            for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
 
     def state_dict(self) -> dict[str, Any]:
         state = {k: v for k, v in super().state_dict().items() if k != "lr_lambdas"}
@@ -71,9 +78,12 @@ class MultiplicativeLR(LambdaLR):
     """
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         if self._is_initial:
             return self._same()
-        return [g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self._groups)]
+        return [
+            g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self._groups, strict=True)
+        ]
 
 
 class StepLR(LRScheduler):
@@ -105,6 +115,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size:
             return self._same()
         return self._scaled(self.gamma)
@@ -146,6 +157,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         if self.last_epoch not in self.milestones:
             return self._same()
         return self._scaled(self.gamma ** self.milestones[self.last_epoch])
@@ -193,6 +205,7 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         if self.last_epoch == 0:
             return self._scaled(self.factor)
         return (
@@ -244,6 +257,7 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -283,6 +297,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         return self._same() if self._is_initial else self._scaled(self.gamma)
 
     def _get_closed_form_lr(self) -> list[float]:
@@ -318,6 +333,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._same()
         left = 1.0 - self.last_epoch / self.total_iters
@@ -357,6 +373,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         if self._is_initial:
             return self._same()
         if self._step_count == 1 and self.last_epoch > 0:
@@ -365,7 +382,8 @@ class CosineAnnealingLR(LRScheduler):
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = (1 - math.cos(turn)) / 2
             return [
-                g["lr"] + (b - self.eta_min) * rise for b, g in zip(self.base_lrs, self._groups)
+                g["lr"] + (b - self.eta_min) * rise
+                for b, g in zip(self.base_lrs, self._groups, strict=True)
             ]
         ratio = (1 + math.cos(turn * self.last_epoch)) / (
             1 + math.cos(turn * (self.last_epoch - 1))
@@ -425,12 +443,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        self._warn_order()
-        self._step_count += 1
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -444,7 +461,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 raise ValueError(f"Expected non-negative epoch, but got {epoch}")
             self._locate(epoch)
             self.last_epoch = math.floor(epoch)
-        self._set(self.get_lr())
+        self._set(self.get_lr)
 
     def _locate(self, epoch: float) -> None:
         self.T_i, self.T_cur = self.T_0, epoch
@@ -535,12 +552,12 @@ class SequentialLR(LRScheduler):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self) -> None:  # type: ignore[override]
         self.last_epoch += 1
         at = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[at]
         if at > 0 and self._milestones[at - 1] == self.last_epoch:
-            scheduler.step(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
@@ -592,7 +609,7 @@ class ChainedScheduler(LRScheduler):
         _check_members("ChainedScheduler", schedulers, self.optimizer)
         self._last_lr = rates(self.optimizer)
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self) -> None:  # type: ignore[override]
         for s in self._schedulers:
             s.step()
         self._last_lr = rates(self.optimizer)

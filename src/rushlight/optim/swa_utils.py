@@ -159,6 +159,7 @@ class SWALR(LRScheduler):
         return _cosine(0.0, 1.0, t) if self._anneal_strategy == "cos" else _linear(0.0, 1.0, t)
 
     def get_lr(self) -> list[float]:
+        self._warn_outside_step()
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)

@@ -107,7 +107,7 @@ def backend_of_type(cls: type) -> Backend:
 
 def is_array(value: Any) -> bool:
     """Whether a value is a raw array of any loaded device."""
-    return value.__class__ in _by_type
+    return type(value) in _by_type
 
 
 def classes_with_memory() -> list[type]:

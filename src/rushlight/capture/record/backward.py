@@ -15,7 +15,7 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel, listening
 from ...runtime.thread import here
 from ..program.instructions import Instruction
-from ..state.kinds import is_trusted
+from ..state.kinds import is_trusted, isinstance_of
 from .derivatives import body, is_plain
 from .inside import inside
 from .recorder import CannotCapture, overlap, reach
@@ -84,7 +84,7 @@ def _stamps(recording: Any, nodes: list[Node]) -> list[tuple[str, Any, str]]:
     Of each: ("argument", its number, words), ("kept", the tensor, words) or ("place", that of a result, words).
     """
     found_at = enumerate(recording.found)
-    tensors = [("place", at, t) for at, t in found_at if isinstance(t, Tensor)]
+    tensors = [("place", at, t) for at, t in found_at if isinstance_of(t, Tensor)]
     tensors += [("kept", t, t) for t in recording.watch.held]
     tensors += [("argument", i, t) for i, t in enumerate(recording.tensors)]
     owners: dict[int, list[tuple[str, Any, Tensor]]] = {}

@@ -21,6 +21,7 @@ from typing import Any
 
 from ...base.locks import new_lock
 from ...core.tensor import Tensor
+from ..state.kinds import isinstance_of
 from ..state.known import (
     BELOW,
     PLAIN_BUILTINS,
@@ -86,6 +87,12 @@ def can_watch() -> bool:
     return not debugger and not any(c.__module__ == "bdb" for c in owner.__mro__)
 
 
+class _OfTensor(weakref.ref):
+    """A tensor that was asked for an attribute, and that must not live longer for it."""
+
+    __slots__ = ()
+
+
 class Seen:
     """What the calls of one function ran so far."""
 
@@ -109,7 +116,7 @@ class Seen:
             grown |= not ran <= mine
             mine |= ran
         for key, (value, names) in now.asked.items():
-            value = value() if isinstance(value, weakref.ref) else value
+            value = value() if type(value) is _OfTensor else value
             if key in reached and reached[key][0] is value:
                 known = self.asked.setdefault(key, (value, set()))[1]
                 grown |= not names <= known
@@ -123,10 +130,10 @@ class Seen:
         """An attribute was looked for by name."""
         if type(value) is super:
             value = getattr(value, "__self__", value)
-        if isinstance(value, Tensor):
+        if isinstance_of(value, Tensor):
             if name in TENSOR_SECRETS:
                 self.strange = self.strange or f"it asks for {name} of a tensor"
-            self.asked.setdefault(id(value), (weakref.ref(value), set()))[1].add(name)
+            self.asked.setdefault(id(value), (_OfTensor(value), set()))[1].add(name)
         elif type(value) not in _PLAIN:
             self.asked.setdefault(id(value), (value, set()))[1].add(name)
 
@@ -400,7 +407,7 @@ def _noting(name: str) -> Any:
         if watching is not None and not watching.is_ours(sys._getframe(1)):
             if len(args) > 1 and isinstance(args[1], str):
                 watching.seen.ask(args[0], args[1])
-            elif isinstance(args[0], Tensor):
+            elif isinstance_of(args[0], Tensor):
                 watching.seen.ask(args[0], "__dict__")
             else:
                 watching.seen.whole[id(args[0])] = args[0]

@@ -75,3 +75,8 @@ def _watched_number(base: type) -> type:
 
 WatchedFloat = _watched_number(float)
 WatchedInt = _watched_number(int)
+
+
+def reading_of(value: Any) -> Reading | None:
+    """The host read that a number comes from, or None: other objects are not asked."""
+    return value.reading if type(value) in (WatchedFloat, WatchedInt) else None

@@ -18,8 +18,9 @@ from ...runtime.thread import here
 from ..program.instructions import Program
 from ..program.slots import CONSTANT, MADE, Slot
 from ..state import tree
+from ..state.identity import Identity
 from ..state.keys import attributes, mode
-from ..state.kinds import hooks_on
+from ..state.kinds import hooks_on, isinstance_of
 from ..state.known import TENSOR_SECRETS
 from ..state.watch import Watch
 from .backward import Backward
@@ -28,6 +29,7 @@ from .executed import Seen, Watching
 from .host_work import HostWork
 from .inside import inside
 from .outside import first_failure, graphs_end_at, spent
+from .reads import reading_of
 from .recorder import Recorder, host_read_error, is_array, overlap, reach
 from .uses import Uses
 
@@ -56,6 +58,7 @@ class Recording:
         self.shape = tree.flatten((args, kwargs), self.tensors)
         self.looks = [_look_of(t) for t in self.tensors]
         self.watch = Watch(fn, tree.leaves((args, kwargs)), None if self.guessed else self.seen)
+        self.identity = Identity(self.watch, (args, kwargs))
         self.leaves = self._leaves()
         places = {id(t): i for i, t in enumerate(self.tensors)}
         self.leaf_keys = [places.get(id(t), id(t)) for t in self.leaves]
@@ -215,7 +218,7 @@ class Recording:
     def _describe_results(self) -> None:
         """How a replay makes the leaves of the result, and behind them the tensors that they are views of."""
         found = tree.leaves(self.result)
-        tensors = [t for t in found if isinstance(t, Tensor)]
+        tensors = [t for t in found if isinstance_of(t, Tensor)]
         self.places = {id(t): i for i, t in reversed(list(enumerate(found)))}  # their first places
         bases = [b for t in {id(t): t for t in tensors}.values() if (b := t._base) is not None]
         self.lone = {id(b) for b in bases if sum([b is other for other in bases]) == 1}
@@ -228,14 +231,14 @@ class Recording:
         self.found = found
         for value in found:
             self.leaf_makers.append(self._describe(value))
-        given = [getattr(v, "reading", None) for v in found]
+        given = [reading_of(v) for v in found]
         for reading in self.recorder.readings:
             if not any(
                 r is reading for r in given
             ):  # a function of C between here and there took it
                 reading.used("item()")
         kept = tree.containers(self.result)
-        if any(isinstance(k, Tensor) for v in kept if isinstance(v, dict) for k in v):
+        if any(isinstance_of(k, Tensor) for v in kept if isinstance(v, dict) for k in v):
             self.recorder.complain("returns a dict with tensors for keys", "its return")
         lists = [id(v) for v in kept]
         if len(set(lists)) != len(lists) or any(
@@ -270,7 +273,7 @@ class Recording:
     def _describe(self, value: Any) -> tuple:
         """How a replay makes one leaf of the result: (kind, ...)."""
         here_at = len(self.leaf_makers)
-        if isinstance(value, Tensor):
+        if isinstance_of(value, Tensor):
             for i, t in enumerate(self.tensors):
                 if t is value:
                     return ("argument", i)
@@ -287,8 +290,8 @@ class Recording:
                 self._check_result(value)
                 return ("view", (*source, value._ext.no_grad_view))
             return self._describe_tensor(value)
-        reading = getattr(value, "reading", None)
-        if reading is not None and isinstance(value, (int, float)):
+        reading = reading_of(value)
+        if reading is not None:
             return (
                 "number",
                 self.add_result(reading.slot),
@@ -406,14 +409,16 @@ class Recording:
         """The result for this call's caller: watched numbers become ordinary ones."""
 
         def leaf(value: Any) -> Any:
-            if getattr(value, "reading", None) is None:
+            if reading_of(value) is None:
                 return value
             # The bare methods: those of a watched number would report its use.
             if isinstance(value, float):
                 return float.__pos__(value)
             return int.__pos__(value) if isinstance(value, int) else value
 
-        numbers = [v for v in tree.leaves(self.result) if getattr(v, "reading", None) is not None]
+        if not self.recorder.readings:
+            return self.result
+        numbers = [v for v in tree.leaves(self.result) if reading_of(v) is not None]
         return tree.rebuild(self.result, leaf) if numbers else self.result
 
     def forget(self) -> None:

@@ -46,6 +46,7 @@ class Replay:
         r = recording
         self.name = f"program of {getattr(r.function, '__qualname__', type(r.function).__name__)}"
         self.watch, self.intact = r.watch, r.watch.quick.unchanged
+        self.identity = r.identity
         self.host_work = r.host_work
         self.after = r.after
         self.makers = r.leaf_makers
@@ -209,12 +210,14 @@ class Replay:
 
     # -- guards ---------------------------------------------------------------------------------
 
-    def obstacle(self, tensors: Sequence[Tensor]) -> str | None:
+    def obstacle(self, tensors: Sequence[Tensor], given: tuple[tuple, dict]) -> str | None:
         """Why this program cannot run now, or None: something that it depends on is not as it was."""
         if not self.intact():
             why = self.unfit or self.watch.changed()
             if why is not None:
                 return why
+        if self.identity.recorded and not self.identity.same(given):
+            return "arguments are one object, or the function's own, otherwise than they were"
         if self._shared(tensors):
             return "an argument shares memory with what the function keeps, or with another one"
         if self.counters.shared and self.counters.differ(self._with_grads(tensors)):

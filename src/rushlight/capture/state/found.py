@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ...core.tensor import Tensor
@@ -18,6 +18,7 @@ class Found:
     _instance: Callable[..., None]
     _methods: Callable[..., None]
     _member: Callable[..., None]
+    _function_attributes: Callable[..., None]
 
     def __init__(self, seen: Any) -> None:
         self.seen = seen  # what earlier calls ran
@@ -31,6 +32,8 @@ class Found:
         self.by_identity = (
             False  # whether it asks for equal numbers or strings which of them is which
         )
+        self.shows = False  # whether it makes text of values, which may tell names of classes
+        self.raises_again = False  # whether it may raise or see an error of its caller's
         if seen is not None:
             self.asked.update({k: (v, set(names)) for k, (v, names) in seen.asked.items()})
             self.whole.update(seen.whole)
@@ -52,7 +55,7 @@ class Found:
         self.code: list[tuple[str, dict, tuple, tuple]] = []  # functions of our own modules
         self.contents: list[tuple[str, Any, tuple]] = []  # of lists and the like
         self.tables: list[tuple[str, Any, tuple, tuple]] = []  # dicts as a whole: keys, values
-        self.bytes: list[tuple[str, Any, Any]] = []  # NumPy arrays, and what they held
+        self.bytes: list[tuple[str, Any, tuple]] = []  # NumPy arrays, and what they held
         self.states: list[tuple[str, Any, list]] = []  # of optimisers, whatever the keys
         self.cells: dict[int, tuple[str, Any, Any]] = {}
         self.optimizers: list[Any] = []
@@ -75,7 +78,9 @@ class Found:
         return [] if own is None else sorted(own[1])
 
     def _is_whole(self, value: Any) -> bool:
-        """Whether the code may look at any attribute of an object."""
+        """Whether the code may look at any attribute of an object: by `==` and `repr` of a namespace, without a word."""
+        if issubclass(type(value), SimpleNamespace):
+            return True
         if id(value) in self.whole or self.reflective or "__dict__" in self._names(value):
             return True
         return any(isinstance(lookup(type(value), n), FunctionType) for n in _WHOLE & self.names)

@@ -13,6 +13,7 @@ from ...core.tensor import Tensor
 from ...core.views import current_edge
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
 from ..record.recorder import overlap, reach
+from .kinds import isinstance_of
 from .tree import Same, flatten
 
 
@@ -35,7 +36,7 @@ def signature(tensors: Sequence[Tensor]) -> tuple:
 def attributes(t: Tensor) -> Any:
     """What hangs on a tensor by names of the user's: numbers by type and value, other tensors by identity."""
     own = t.__dict__.items()
-    return tuple([(k, Same(v) if isinstance(v, Tensor) else flatten(v, [])) for k, v in own])
+    return tuple([(k, Same(v) if isinstance_of(v, Tensor) else flatten(v, [])) for k, v in own])
 
 
 def arguments_overlap(tensors: Sequence[Tensor]) -> bool:

@@ -37,6 +37,23 @@ class RawAttributes(Attributes):
             return default
 
 
+class OfClass:
+    """What a class says of itself (`__name__`, `__mro__`), with the `get` of a dict, whatever its metaclass makes of it."""
+
+    def __init__(self, cls: type) -> None:
+        self.owner = cls
+
+    def get(self, name: str, default: Any) -> Any:
+        return type.__dict__[name].__get__(self.owner)
+
+
+class Handled:
+    """The error that whoever calls is handling just now, with the `get` of a dict."""
+
+    def get(self, name: str, default: Any) -> Any:
+        return sys.exc_info()[1]
+
+
 class InContext:
     """A context variable's value with the `get` of a dict."""
 
@@ -99,6 +116,14 @@ def functions_in(member: Any) -> list[types.FunctionType]:
         own = own_dict(member) or {}
         parts = [own.get(n) for n in names]
     return [p for p in parts if type(p) is types.FunctionType]
+
+
+def other_parts(member: Any) -> list[Any]:
+    """What a property or a method without a function has instead: something else that can be called."""
+    if not isinstance_of(member, (property, staticmethod, classmethod)):
+        return []
+    parts = [getattr(member, n, None) for n in ("fget", "fset", "fdel", "__func__")]
+    return [p for p in parts if p is not None and type(p) is not types.FunctionType]
 
 
 def isinstance_of(value: Any, kinds: Any) -> bool:
@@ -196,12 +221,18 @@ def equal(a: Any, b: Any) -> bool:
     if cls is not b.__class__:
         return False
     if cls is float:
-        return a.hex() == b.hex()  # 0.0 equals -0.0, NaN not even itself
+        # 0.0 equals -0.0; two NaNs are two objects to whoever looks for one in a list.
+        return a == b and a.hex() == b.hex()
     if cls is complex:
         return equal(a.real, b.real) and equal(a.imag, b.imag)
     if cls is tuple:
         return len(a) == len(b) and all(map(equal, a, b))
     return cls in PLAIN and a == b
+
+
+def look_of_array(a: Any) -> tuple:
+    """Everything that code can see of a NumPy array."""
+    return a.shape, a.dtype, a.strides, a.flags.writeable, a.tobytes()
 
 
 def hooks_on(node: Any) -> tuple:

@@ -8,7 +8,7 @@ from typing import Any
 from ...base.spelling import home_of
 from ...core.tensor import Tensor
 from .found import Found
-from .kinds import MISSING, Attributes, hooks_on, is_user_module, lookup
+from .kinds import MISSING, Attributes, hooks_on, is_user_module, lookup, other_parts
 from .known import PACKAGE
 from .names import attributes_used
 
@@ -126,6 +126,8 @@ class Library(Found):
 
     def _own_members(self, m: Any, cls: type, own: dict, asked: set[str], label: str) -> None:
         """Members of a module's class, and that no attribute of its own stands before them."""
+        if "__class__" in self._names(m) or "type" in self.mentioned:
+            self.visit(cls, f"type({label})")
         for name in ("forward", "__call__"):
             self._member(cls, name, lookup(cls, name), f"{label}.{name}")
         for name in sorted({*self._names(m), "forward"}):
@@ -133,7 +135,9 @@ class Library(Found):
                 member = lookup(cls, name)
                 if member is not MISSING or name in self._asked(m):
                     self._row(own, name, MISSING, f"{label}.{name}")
-                if member is not MISSING and not callable(member) and not hasattr(member, "fget"):
+                if member is not MISSING and (
+                    other_parts(member) or not (callable(member) or hasattr(member, "fget"))
+                ):
                     self._member(cls, name, member, f"{label}.{name}")
         self._methods(m, cls, label)
 

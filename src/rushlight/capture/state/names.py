@@ -31,6 +31,11 @@ _GLOBALS = frozenset((
     "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS",
 ))  # fmt: skip
 
+_TEXT = ("FORMAT_", "CONVERT_VALUE")  # f-strings
+_SHOWING = frozenset((
+    "str", "repr", "ascii", "format", "print", "__str__", "__repr__", "__format__",
+))  # fmt: skip
+
 
 class Names(NamedTuple):
     """What one code object names.
@@ -38,12 +43,15 @@ class Names(NamedTuple):
     `paths` begin at a variable: ("global", "cfg", ("lr",)) for `cfg.lr`; an empty path is the variable
     itself. `loose` are attributes of values that are not known before the call. `imports` are
     (level, module, names) of import statements. `by_identity`: it asks with `is` whether two values are one object.
+    `shows`: it makes text of values. `raises_again`: it raises an error that may be its caller's.
     """
 
     paths: frozenset[tuple[str, str, tuple[str, ...]]]
     loose: frozenset[str]
     imports: frozenset[tuple[int, str, tuple[str, ...]]]
     by_identity: bool
+    shows: bool
+    raises_again: bool
 
     @property
     def all(self) -> set[str]:
@@ -66,6 +74,8 @@ def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
     instructions = list(_ran(code, ran))
     rebound: set[str] = set().union(*[_stored(i) for i in instructions])
     by_identity = False
+    shows = any(ins.opname.startswith(_TEXT) or _is_modulo(ins) for ins in instructions)
+    again = any(ins.opname == "RAISE_VARARGS" and not ins.arg for ins in instructions)
     for at, ins in enumerate(instructions):
         kind = _variable(ins.opname)
         if kind is not None:
@@ -97,10 +107,14 @@ def names_of(code: types.CodeType, ran: frozenset[int] | None = None) -> Names:
                 loose.update(("__match_args__", "__dict__"))
             root = None
         elif ins.opname not in _KEEPS:
-            # None, True, False and ... are each one object in any case.
-            by_identity |= ins.opname == "IS_OP" and instructions[at - 1].opname != "LOAD_CONST"
+            by_identity |= ins.opname == "IS_OP" and (
+                ins.is_jump_target or not _is_only_one(instructions[at - 1])
+            )
             root = None
-    return Names(frozenset(paths), frozenset(loose), frozenset(imports), by_identity)
+    found = Names(frozenset(paths), frozenset(loose), frozenset(imports), by_identity, shows, again)
+    names = found.all
+    shows = shows or not _SHOWING.isdisjoint(names)
+    return found._replace(shows=shows, raises_again=again or "__context__" in names)
 
 
 def _ran(code: types.CodeType, ran: frozenset[int] | None) -> Iterator[Any]:
@@ -115,6 +129,15 @@ def _ran(code: types.CodeType, ran: frozenset[int] | None) -> Iterator[Any]:
             yield ins
         if "JUMP" in ins.opname or ins.opname in _ENDS or ins.opname == "FOR_ITER":
             goes_on = False
+
+
+def _is_modulo(ins: Any) -> bool:
+    return ins.opname == "BINARY_OP" and ins.argrepr in ("%", "%=")
+
+
+def _is_only_one(ins: Any) -> bool:
+    """Whether an instruction gives None, True, False or ..., each of which is one object in any case."""
+    return ins.opname == "LOAD_CONST" and any(ins.argval is v for v in (None, True, False, ...))
 
 
 def _variable(opname: str) -> str | None:

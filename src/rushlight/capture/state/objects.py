@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque, namedtuple
@@ -19,13 +20,16 @@ from .kinds import (
     Attributes,
     ClassDict,
     InContext,
+    OfClass,
     RawAttributes,
     class_table,
     functions_in,
     is_trusted,
     is_user_module,
     isinstance_of,
+    look_of_array,
     lookup,
+    other_parts,
     own_dict,
     peek,
     slot_is_set,
@@ -47,6 +51,20 @@ _BY_C = (*METHODS, *_DESCRIPTORS)
 # Names by which code comes to members of a class that another one hides.
 _HIDING = frozenset(("super", "mro", "__mro__", "__base__", "__bases__"))
 _PLAIN_MEMBERS = (types.FunctionType, property, staticmethod, classmethod)
+_UNBOUND = (
+    *_PLAIN_MEMBERS[:2], types.WrapperDescriptorType, types.MethodDescriptorType, *_DESCRIPTORS,
+)  # fmt: skip
+# What Python calls by itself: operators, conversions, protocols.
+_SPECIAL = frozenset(
+    [n for cls in (object, int, float, complex, list, dict, set, type) for n in dir(cls) if n[:2] == "__"]
+) - {"__class__", "__doc__", "__dict__", "__module__", "__weakref__", "__new__"} | frozenset((
+    "__call__ __get__ __set__ __delete__ __set_name__ __enter__ __exit__ __aenter__ __aexit__ __await__ __aiter__ "
+    "__anext__ __next__ __getattr__ __missing__ __del__ __fspath__ __bytes__ __complex__ __length_hint__ __matmul__ "
+    "__rmatmul__ __imatmul__ __copy__ __deepcopy__ __array__ __array_ufunc__ __array_function__ __torch_function__ "
+    "__post_init__ __class_getitem__"
+).split())  # fmt: skip
+# What `type` keeps of a class beside its members.
+_OF_CLASSES = frozenset(("__name__", "__qualname__", "__bases__", "__base__", "__mro__"))
 # Objects without operators, iteration, calls or `with`: code can only use them by the name of a method.
 _BY_METHODS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 # Containers that have no attributes of their own.
@@ -59,6 +77,7 @@ class Objects(Library):
     def _builtin(self, value: Any, label: str) -> None:
         """A function of C, whoever calls it; a bound one has an owner."""
         owner = getattr(value, "__self__", None)
+        self.by_identity |= value is operator.is_ or value is operator.is_not
         self.reflective |= getattr(value, "__name__", "") in TELLING
         if isinstance_of(value, types.BuiltinFunctionType) and not may_call(value):
             bound = owner is not None and not isinstance(owner, types.ModuleType)
@@ -139,7 +158,7 @@ class Objects(Library):
         if value.dtype.hasobject or value.nbytes > _LARGE or type(value) is not np.ndarray:
             self.refuse(f"{label} is a NumPy array of {value.nbytes} bytes, more than are compared")
         else:
-            self.bytes.append((label, value, value.copy()))
+            self.bytes.append((label, value, look_of_array(value)))
 
     # -- objects of classes ---------------------------------------------------------------------
 
@@ -153,6 +172,8 @@ class Objects(Library):
             self._class_values(cls, label)
         if "__class__" in self._names(value) or "type" in self.mentioned:
             self.visit(cls, f"type({label})")
+        if self.shows:
+            self._says(cls, ("__qualname__",), f"type({label})")
         inside = own_dict(value)
         if inside is not None and (answers or self._is_whole(value)):
             self.tables.append((label, inside, tuple(inside), tuple(inside.values())))
@@ -186,12 +207,14 @@ class Objects(Library):
         data = member is not MISSING and hasattr(type(member), "__set__")
         if inside is not None and name in inside and not data:
             self._row(inside, name, inside[name], at)
+            if member is not MISSING and hasattr(type(member), "__get__"):
+                self._class_names_of(type(member))  # a `__set__` that it gets would come first
             return
         if member is MISSING and not asked:
             return
         if inside is not None and not data:
             self._row(inside, name, MISSING, at)
-        if not isinstance(member, (*_PLAIN_MEMBERS, *_DESCRIPTORS)):
+        if not isinstance(member, _DESCRIPTORS):
             self._member(cls, name, member, at)
 
     def _member(self, cls: type, name: str, member: Any, label: str) -> None:
@@ -201,6 +224,21 @@ class Objects(Library):
             table = ClassDict(cls) if member is MISSING else class_table(cls, name, member)
             self.rows.append((label, table, name, member))
             if type(member) not in _PLAIN_MEMBERS and not isinstance(member, _BY_C):
+                self.visit(member, label)
+            for part in other_parts(member):
+                self.visit(part, label)
+            for fn in functions_in(member):
+                self._function_attributes(fn, label)
+            if isinstance(member, property) and "__doc__" in self._names(member):
+                self._row(Attributes(member), "__doc__", member.__doc__, f"{label}.__doc__")
+
+    def _special(self, cls: type, name: str, member: Any, label: str) -> None:
+        """A member that Python calls by itself, such as `__len__`; functions are noted where they run."""
+        if isinstance(member, types.BuiltinFunctionType) and isinstance(member.__self__, type):
+            self.visit(member.__self__, label)
+        elif not isinstance(member, _UNBOUND) and (callable(member) or other_parts(member)):
+            self._member(cls, name, member, label)
+            if not isinstance(member, _PLAIN_MEMBERS):
                 self.visit(member, label)
 
     def _methods(self, value: Any, cls: type, label: str) -> None:
@@ -212,6 +250,8 @@ class Objects(Library):
                 continue
             self._class_names(base)
             for name, member in list(vars(base).items()):
+                if name in _SPECIAL and type(member) is not types.FunctionType:
+                    self._special(base, name, member, f"{label}.{name}")
                 if not _HIDING.isdisjoint(self.mentioned) and name in self._names(value):
                     if not functions_in(member) and not isinstance(member, _DESCRIPTORS):
                         self._member(base, name, member, f"{label}.{name}")
@@ -239,6 +279,19 @@ class Objects(Library):
         if id(base) not in self.classes:
             self.classes[id(base)] = (f"class {base.__name__}", base, tuple(vars(base)), None)
 
+    def _class_names_of(self, cls: type) -> None:
+        for base in cls.__mro__:
+            if base not in TYPES and not is_trusted(home_of(base)):
+                self._class_names(base)
+
+    def _says(self, cls: type, names: Any, label: str) -> None:
+        """What a class says of itself, which is no member of it."""
+        for name in sorted(_OF_CLASSES.intersection(names)):
+            if (id(cls), name) not in self.members:
+                self.members.add((id(cls), name))
+                table = OfClass(cls)
+                self.rows.append((f"{label}.{name}", table, name, table.get(name, None)))
+
     def _class(self, cls: type, label: str) -> None:
         if cls in TYPES or is_trusted(home_of(cls)):
             return
@@ -249,17 +302,23 @@ class Objects(Library):
             return
         if self._is_whole(cls):
             self._class_values(cls, label)
+        self._says(cls, self._names(cls), label)
+        if "__abstractmethods__" in vars(cls):  # nobody can make an object where some are left
+            held = vars(cls)["__abstractmethods__"]
+            self._member(cls, "__abstractmethods__", held, f"{label}.__abstractmethods__")
         for name in sorted(self._names(cls)):
             member = lookup(cls, name)
             if member is MISSING:
                 member = lookup(type(cls), name)
-                if member is not MISSING and not functions_in(member):
+                if member is not MISSING and not isinstance(member, _DESCRIPTORS):
                     self._member(type(cls), name, member, f"{label}.{name}")
             elif not isinstance(member, _DESCRIPTORS):
                 self._member(cls, name, member, f"{label}.{name}")
                 if functions_in(member):
                     for fn in functions_in(member):
                         self._function(fn, f"{label}.{name}")
+        if self.shows:
+            self._says(cls, ("__qualname__",), label)
         self._methods(cls, cls, label)
         self._methods(cls, type(cls), label)
 

@@ -7,7 +7,7 @@ from operator import is_
 from typing import Any
 
 from ...core.changes import changes
-from .kinds import MISSING, Attributes, content, group_shape, hooks_on
+from .kinds import MISSING, Attributes, content, group_shape, hooks_on, look_of_array
 
 
 class _Unknown:
@@ -69,7 +69,7 @@ class Quick:
         for _, container, items in watch.contents:
             rest.items(rest.name(container), items)
         for _, array, before in watch.bytes:
-            rest.add(f"{rest.name(_same_bytes)}({rest.name(array)}, {rest.name(before)})")
+            rest.add(f"{rest.name(look_of_array)}({rest.name(array)}) == {rest.name(before)}")
         self.modules, self.rest, self.states = (
             modules.function(),
             rest.function(),
@@ -251,8 +251,3 @@ def _bases(held: list[Any]) -> list[tuple[Any, Any]]:
     known = {id(t) for t in held}
     views = [t._ext.base for t in held if t._ext is not None and t._ext.base is not None]
     return [(b, b._edge) for b in {id(b): b for b in views if id(b) not in known}.values()]
-
-
-def _same_bytes(a: Any, b: Any) -> bool:
-    """Whether a NumPy array holds what it held, to the bit."""
-    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from types import FunctionType
+from collections.abc import Callable, Iterator
+from types import FunctionType, MemberDescriptorType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...base.spelling import home_of
 from ...core.tensor import Tensor
+from .kinds import own_dict
+from .known import made_by_python
 
 _OURS = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -36,37 +39,87 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
 
     Two trees with equal rests are the same to any code: numbers by type and bit, objects by identity.
     """
-    if isinstance(value, Tensor):
+    cls = type(value)  # isinstance() and `__class__` would run a `__getattribute__` of the user's
+    if issubclass(cls, Tensor):
         tensors.append(value)
         return Tensor
-    cls = value.__class__
     if cls is float:
         return (cls, value.hex())  # 0.0 equals -0.0, and NaN not even itself
     if cls is complex:
         return (cls, value.real.hex(), value.imag.hex())
     if cls in _PLAIN:
         return (cls, value)
-    if isinstance(value, (tuple, list)):
-        kind: Any = tuple if isinstance(value, tuple) else list
-        inside = kind.__iter__(value)  # whatever a class of its own makes of being asked
-        return (cls, tuple([flatten(v, tensors) for v in inside]), _rest(value, tensors))
-    if isinstance(value, dict):
-        table = OrderedDict if isinstance(value, OrderedDict) else dict
-        items = [(flatten(k, tensors), flatten(v, tensors)) for k, v in table.items(value)]
+    if is_container(cls):
+        if issubclass(cls, dict):
+            items = [(flatten(k, tensors), flatten(v, tensors)) for k, v in _entries(value)]
+        else:
+            items = [flatten(v, tensors) for v in _entries(value)]
         return (cls, tuple(items), _rest(value, tensors))
     if cls is slice:
         return (cls, flatten((value.start, value.stop, value.step), tensors))
     if cls is range or home_of(cls).startswith(_OURS):
         return (cls, value) if cls.__hash__ is not None else Same(value)
-    if isinstance(value, np.generic):
+    if issubclass(cls, np.generic):
         return (cls, value.tobytes())
     return Same(value)
 
 
+_BARE = (tuple, list, dict, OrderedDict)
+_containers: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+
+
+def is_container(cls: type) -> bool:
+    """Whether objects of a class are tuples, lists or dicts with nothing beside their entries and a dict of attributes.
+
+    Slots, the factory of a `defaultdict` and the hidden fields of `time.struct_time` are more than that.
+    """
+    if cls in _BARE:
+        return True
+    if not issubclass(cls, _BARE):
+        return False
+    found = _containers.get(cls)
+    if found is None:
+        own = [base for base in cls.__mro__ if base not in _BARE and base is not object]
+        found = _containers[cls] = all(map(_adds_no_fields, own))
+    return found
+
+
+def _adds_no_fields(cls: type) -> bool:
+    return made_by_python(cls) and not any(
+        isinstance(member, MemberDescriptorType) for member in vars(cls).values()
+    )
+
+
+def _entries(value: Any) -> Any:
+    """What a container holds, of dicts the items, whatever a class of its own makes of being asked."""
+    cls = type(value)
+    if issubclass(cls, dict):
+        return (OrderedDict if issubclass(cls, OrderedDict) else dict).items(value)
+    return (tuple if issubclass(cls, tuple) else list).__iter__(value)
+
+
 def _rest(value: Any, tensors: list[Tensor]) -> Any:
     """The attributes of a container of a class of its own."""
-    own = getattr(value, "__dict__", None)
+    own = own_dict(value)
     return flatten(own, tensors) if own else None
+
+
+def by_value(value: Any) -> Iterator[Any]:
+    """Everything in a tree that `flatten` compares by what it is and not by which object it is, containers included."""
+    cls = type(value)
+    if issubclass(cls, Tensor):
+        return
+    if is_container(cls):
+        yield value
+        for entry in _entries(value):
+            for part in entry if issubclass(cls, dict) else (entry,):
+                yield from by_value(part)
+        for part in (own_dict(value) or {}).values():
+            yield from by_value(part)
+    elif cls in _PLAIN or cls in (slice, range) or issubclass(cls, np.generic):
+        yield value
+    elif home_of(cls).startswith(_OURS):
+        yield value
 
 
 def rebuild(value: Any, leaf: Callable[[Any], Any]) -> Any:
@@ -79,13 +132,13 @@ def rebuild(value: Any, leaf: Callable[[Any], Any]) -> Any:
         return [rebuild(v, leaf) for v in parts]
     if cls is dict:
         return {key: rebuild(v, leaf) for key, v in parts}
-    if isinstance(value, tuple):
+    if issubclass(cls, tuple):
         return tuple.__new__(cls, [rebuild(v, leaf) for v in parts])
     made = cls.__new__(cls)
-    put = OrderedDict.__setitem__ if isinstance(value, OrderedDict) else dict.__setitem__
+    put = OrderedDict.__setitem__ if issubclass(cls, OrderedDict) else dict.__setitem__
     for key, v in parts:
         put(made, key, rebuild(v, leaf))
-    own = getattr(value, "__dict__", None)
+    own = own_dict(value)
     if own:
         made.__dict__.update({key: rebuild(v, leaf) for key, v in own.items()})
     return made
@@ -98,11 +151,11 @@ def _parts(value: Any) -> Any:
         return value
     if cls is dict or cls is OrderedDict:
         return list(value.items())
-    if isinstance(value, tuple):
-        whole = hasattr(cls, "_fields") and not getattr(value, "__dict__", None)
+    if issubclass(cls, tuple):
+        whole = hasattr(cls, "_fields") and not own_dict(value)
         return tuple.__iter__(value) if whole else None
-    if isinstance(value, dict) and not isinstance(cls.__new__, FunctionType):
-        base = OrderedDict if isinstance(value, OrderedDict) else dict
+    if issubclass(cls, dict) and not isinstance(cls.__new__, FunctionType):
+        base = OrderedDict if issubclass(cls, OrderedDict) else dict
         plain = cls.__basicsize__ - base.__basicsize__ <= 16 and not hasattr(cls, "__slots__")
         known = cls.__mro__[-2] is dict and all(
             map(_is_of_python, cls.__mro__[: cls.__mro__.index(base)])
@@ -129,10 +182,10 @@ def containers(value: Any) -> list[Any]:
     parts = _parts(value)
     if parts is None:
         return []
-    is_dict = isinstance(value, dict)
-    found = [] if isinstance(value, tuple) else [value]
+    is_dict = issubclass(type(value), dict)
+    found = [] if issubclass(type(value), tuple) else [value]
     for part in parts:
         found += containers(part[1] if is_dict else part)
-    for part in (getattr(value, "__dict__", None) or {}).values() if is_dict else ():
+    for part in (own_dict(value) or {}).values() if is_dict else ():
         found += containers(part)
     return found

@@ -35,7 +35,9 @@ from .kinds import (
 from .names import codes, names_of
 from .objects import METHODS, Objects
 
-_LEAVES = (range, slice, type(...), type(NotImplemented), np.dtype, np.generic)
+_LEAVES = (
+    range, slice, type(...), type(NotImplemented), np.dtype, np.number, np.bool_, np.character, np.datetime64,
+)  # fmt: skip
 _AROUND = (types.FunctionType, types.MethodType, functools.partial, Tensor)
 # Builtins that other functions stand in for while a call is recorded.
 _PATCHED = frozenset("getattr hasattr setattr delattr vars dir print input open".split())
@@ -61,6 +63,8 @@ class Walk(Objects):
         self.names.update(found.loose)
         self.mentioned.update(found.all)
         self.by_identity |= found.by_identity
+        self.shows |= found.shows
+        self.raises_again |= found.raises_again
         self.reflective |= not TELLING.isdisjoint(found.all)
         first = fn.__code__.co_varnames[:1]
         for kind, name, path in sorted(found.paths):
@@ -148,6 +152,8 @@ class Walk(Objects):
     def _object(self, value: Any, label: str) -> None:
         if isinstance_of(value, np.ndarray):
             self._array(value, label)
+        elif isinstance_of(value, np.generic):  # it may lie in the memory of an array
+            self.refuse(f"{label} is a {type(value).__name__} of NumPy")
         elif isinstance_of(value, functools.partial):
             for name in ("func", "args", "keywords"):
                 self._row(Attributes(value), name, getattr(value, name), f"{label}.{name}")

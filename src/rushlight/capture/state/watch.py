@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from itertools import islice
 from operator import is_
 from typing import Any
 
 from ...core.tensor import Tensor
-from .kinds import MISSING, AbstractClasses, content, group_shape, hooks_on, short
+from .identity import constants
+from .kinds import (
+    MISSING,
+    AbstractClasses,
+    Handled,
+    content,
+    group_shape,
+    hooks_on,
+    isinstance_of,
+    look_of_array,
+    short,
+)
 from .kinds import equal as alike
 from .known import PACKAGE
 from .library import NotReady as NotReady
 from .quick import Quick
+from .tree import is_container
 from .walk import Walk
 
 
@@ -37,20 +50,48 @@ class Watch(Walk):
             known = self.size()
             self.clear()
             self.visit(fn, getattr(fn, "__name__", type(fn).__name__))
-            for value in arguments:
-                if not isinstance(value, Tensor):
-                    self.visit(value, f"argument {type(value).__name__}")
-                    continue
-                for name, held in list(vars(value).items()):
-                    self.visit(held, f"argument.{name}")
             self._hooks_of_all_modules()
             self._our_code()
+            self._arguments(arguments)
             if self.seen is not None and self.seen.abstract:
                 table = AbstractClasses()
                 self.rows.append(("what abstract classes take in", table, "", table.last))
+            if self.raises_again:
+                self.rows.append(("the error that is handled", Handled(), "", sys.exc_info()[1]))
             if known == self.size():
                 return
         self.refuse("its state is too deep to be followed")
+
+    def _arguments(self, arguments: list[Any]) -> None:
+        """What arguments lead to; last of all those that another call may have equal ones of."""
+        equal = [v for v in arguments if is_container(type(v))]
+        for value in arguments:
+            if isinstance_of(value, Tensor):
+                for name, held in list(vars(value).items()):
+                    self.visit(held, f"argument.{name}")
+            elif not any(value is v for v in equal):
+                self.visit(value, f"argument {type(value).__name__}")
+        found = (self.objects, self.rows, self.tables, self.contents, self.cells)
+        self.lasting = [len(f) for f in found]  # type: ignore[arg-type]
+        for value in equal:
+            self.visit(value, f"argument {type(value).__name__}")
+
+    def own_objects(self) -> frozenset[int]:
+        """The ids of what outlives a call: of objects, and of the numbers and strings in them and in the code."""
+        objects, rows, tables, contents, cells = self.lasting
+        found: set[int] = set(islice(self.objects, objects))
+        found.update([id(row[-1]) for row in islice(self.rows, rows)])
+        found.update([id(c[-1]) for c in islice(self.cells.values(), cells)])
+        for _, _, keys, values in islice(self.tables, tables):
+            found.update(map(id, keys), map(id, values))
+        for _, _, items in islice(self.contents, contents):
+            found.update(map(id, items))
+        for value, _ in islice(self.objects.values(), objects):
+            if type(value) is tuple:
+                found.update(map(id, value))
+        for code in self.read:
+            found.update(map(id, constants(code)))
+        return frozenset(found)
 
     def _hooks_of_all_modules(self) -> None:
         """Hooks that every module calls."""
@@ -99,10 +140,9 @@ class Watch(Walk):
             if not _same(table, keys, alike) or not _same(table.values(), values, equal):
                 return f"the contents of {label} changed"
         for label, array, before in self.bytes:
-            if array.shape != before.shape or array.dtype != before.dtype:
-                return f"{label} has another shape"
-            if array.tobytes() != before.tobytes():
-                return f"the values of {label} changed"
+            now = look_of_array(array)
+            if now != before:
+                return f"the {'layout' if now[:4] != before[:4] else 'values'} of {label} changed"
         for label, table, held in self.states:
             if not _identical(list(table.values()), held):
                 return f"{label} has other entries"

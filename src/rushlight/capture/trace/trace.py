@@ -15,7 +15,7 @@ from ...core.values import HOST_READ
 from ...runtime.door import KERNELS, Kernel, add_listener, remove_listener, run
 from ...runtime.thread import here
 from ..loops.fragile import breaks, look_of
-from ..record.recorder import CannotCapture, is_array, same, values_decide
+from ..record.recorder import CannotCapture, is_array, overlap, reach, same, values_decide
 from .nodes import Node
 from .segment import FIXED, GIVEN, KNOWN, MADE, VALUE, Expected, Segment, blank
 from .stretch import Stretch, alike
@@ -52,6 +52,7 @@ class Trace:
         """The next stretch begins at `node`; without one the rest of the call is run as it is."""
         self.node = node
         self.at = 0
+        self.changed: list[tuple] = []  # memory that kernels of the stretch write into
         if node is None or node.why is not None or not (node.segments or self.learns):
             self._leave()
         elif self.learns and (node.listen > 0 or not node.segments):
@@ -101,12 +102,20 @@ class Trace:
                 self.at += 1
                 out = self._hand_out(e, arrays, call)
                 self.pending.append((e, arrays))
+                self._note_writes(kernel, arrays, attrs)
                 return out
             self._miss()
         self.tracer.ran += 1
         if self.mode == _HEAR:
+            self._note_writes(kernel, arrays, attrs)
             return self._hear(kernel, arrays, attrs, call)
         return call()
+
+    def _note_writes(self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> None:
+        places = kernel.mutates(arrays, attrs) if callable(kernel.mutates) else kernel.mutates
+        written = [arrays[i] for i in places]
+        # Not the arrays themselves: who else holds one is seen from its reference count.
+        self.changed.extend([reach(a) for a in written if a.__class__ is np.ndarray])
 
     def _breaks(self, kernel: Kernel, arrays: Sequence[Any]) -> bool:
         """Whether a kernel may raise because of values that are still to come: its error must come from its line."""
@@ -115,7 +124,11 @@ class Trace:
         return breaks(kernel, arrays, self._is_made)
 
     def _is_made(self, a: Any) -> bool:
-        """Whether the stretch under way made an array."""
+        """Whether the stretch under way made an array, or changes it under whatever name."""
+        if self.changed:
+            here_at = reach(a)
+            if any(overlap(here_at, there) for there in self.changed):
+                return True
         if self.mode == _HEAR:
             return any(a is o for o in self.stretch.kept)
         return id(a) in self.given and not any(a is b for b in self.bound.values())

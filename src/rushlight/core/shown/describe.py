@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...base.config import settings
-from .printing import format_meta, format_tensor
+from .printing import format_meta, format_parts, format_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -25,6 +26,20 @@ def describe(t: Tensor, prefix: str) -> str:
         return format_meta(t._a.shape, **common)
     device = None if t.is_cpu else str(t.device)
     return format_tensor(t._host(), device=device, **common)
+
+
+def describe_parts(t: Any, parts: Sequence[tuple[str, Tensor]], apart: bool) -> str:
+    """The printed form of a sparse tensor, of the dense ones that it is made of."""
+    return format_parts(
+        [(name, part.detach()._host()) for name, part in parts],
+        dtype_name=t.dtype.name,
+        default_dtype_name=dtypes.get_default_dtype().name,
+        device=None if t.device.type == "cpu" else str(t.device),
+        facts=[f"size={tuple(t.shape)}", f"nnz={t._nnz()}"],
+        suffixes=[f"layout={settings.module}.{t.layout.name}", *_history(t)],
+        apart=apart,
+        module=settings.module,
+    )
 
 
 def _history(t: Tensor) -> list[str]:

@@ -150,6 +150,37 @@ def format_meta(
     return _append_notes(prefix + "...", [*notes, *suffixes], indent, column, _options)
 
 
+def format_parts(
+    parts: Sequence[tuple[str, np.ndarray]],
+    *,
+    dtype_name: str,
+    default_dtype_name: str,
+    device: str | None,
+    facts: Sequence[str],
+    suffixes: Sequence[str],
+    apart: bool,
+    module: str = "rushlight",
+) -> str:
+    """Return `tensor(indices=tensor([...]), values=tensor([...]), size=..., ...)` of a sparse tensor.
+
+    Every part has lines of its own, and its numbers start right of its name. `facts` (size and
+    count) come before the dtype, `suffixes` (layout and history) after it, on a new line if `apart`.
+    """
+    options, prefix = _options, "tensor("
+    texts = []
+    for name, a in parts:
+        head = f"{name}=tensor("
+        body = _render(a, len(prefix) + len(head), options) if a.size else f"[], size={a.shape}"
+        texts.append(f"{head}{body})")
+    notes = [] if device is None else [f"device='{device}'"]
+    notes += facts
+    if dtype_name not in _unmarked_dtypes(default_dtype_name):
+        notes.append(f"dtype={module}.{dtype_name}")
+    margin = " " * len(prefix)
+    text = prefix + f",\n{margin}".join(texts)
+    return _append_notes(text, [*notes, *suffixes], 0, len(prefix), options, apart)
+
+
 def format_parameter(tensor_text: str) -> str:
     """Return the form of an `nn.Parameter`, given the text of the tensor it is."""
     return "Parameter containing:\n" + tensor_text
@@ -161,15 +192,20 @@ def _unmarked_dtypes(default_dtype_name: str) -> tuple[str, ...]:
 
 
 def _append_notes(
-    text: str, notes: Sequence[str], indent: int, column: int, options: PrintOptions
-) -> str:
-    """Add the keyword-like notes and the closing bracket, breaking lines that would be too long."""
+    text: str, notes: Sequence[str], indent: int, column: int, options: PrintOptions,
+    apart: bool = False,
+) -> str:  # fmt: skip
+    """Add the keyword-like notes and the closing bracket, breaking lines that would be too long.
+
+    The first note begins a line in any case if `apart`.
+    """
     *earlier, last_line = text.split("\n")
     # The last line counts with the ", " after it; only a first line starts right of the margin.
     used = len(last_line) + 2 + (0 if earlier else indent)
     parts = [text]
     for note in notes:
-        if used + len(note) + 2 > options.linewidth:
+        if apart or used + len(note) + 2 > options.linewidth:
+            apart = False
             parts.append(",\n" + " " * column + note)
             used = column + len(note)
         else:

@@ -353,7 +353,7 @@ class _ConvTransposeNd(_ConvNd):
         high = [low[d] + self.stride[d] - 1 for d in range(n)]
         if any(not lo <= size <= hi for lo, size, hi in zip(low, wanted, high)):
             raise ValueError(
-                f"requested an output size of {wanted}, but valid sizes range from {low} to "
+                f"requested an output size of {output_size}, but valid sizes range from {low} to "
                 f"{high} (for an input of {input.size()[2:]})"
             )
         return tuple(size - lo for size, lo in zip(wanted, low))

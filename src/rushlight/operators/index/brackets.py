@@ -150,10 +150,14 @@ def _to_tensor(item: Any, x: Tensor) -> Any:
         array = np.asarray([v.item() if isinstance(v, Tensor) else v for v in item])
         if array.dtype.kind in "fu" or not array.size:
             array = array.astype(np.int64)
+        if array.dtype.kind in "SU":
+            raise TypeError(f"new(): invalid data type '{type(item[0]).__name__}'")
         if array.dtype.kind not in "ib":
             raise IndexError(_BAD_INDEX.format(type(item).__name__))
     elif hasattr(item, "__index__"):
         return item.__index__()
+    elif isinstance(item, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
     else:
         raise IndexError(_BAD_INDEX.format(type(item).__name__))
     return _like(array, x)

@@ -132,13 +132,14 @@ def scatter_reduce(
         dim: the dimension.
         index: the positions, of the shape of `src` or smaller.
         src: the values.
-        reduce: "sum", "prod", "mean", "amax" or "amin".
+        reduce: "sum", "prod", "mean", "amax" (or "max"), "amin" (or "min").
         include_self: the elements of `input` take part.
 
     Example:
         >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([1.0, 5.0, 3.0]), "amax")
         tensor([5., 3.])
     """
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "prod", "amax", "amin"):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"

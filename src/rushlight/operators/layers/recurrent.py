@@ -287,17 +287,33 @@ rnn_relu = _single_state("relu", "rnn_relu")
 
 
 def _cell(
-    gates: int, x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any
+    gates: int,
+    x: Tensor,
+    states: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Any,
+    b_hh: Any,
 ) -> _Layer:
-    """The weights of one step; RuntimeError if weights, state and input do not fit."""
-    rows, hidden = w_ih._a.shape[0], h._a.shape[-1]
+    """The weights of one step; RuntimeError if weights, states and input do not fit."""
+    (rows, features), hidden = w_ih._a.shape, w_hh._a.shape[-1]
+    batch, given = x._a.shape[0], x._a.shape[-1]
+    if given != features:
+        raise RuntimeError(f"input has inconsistent input_size: got {given} expected {features}")
     if rows != gates * hidden:
         raise RuntimeError(
-            f"weight_ih first dim must be {gates} * hidden_size = {gates * hidden}, got {rows}"
+            f"weight_ih first dim must be {gates} * hidden_size = {gates * hidden}, but got {rows}"
         )
-    batch, before = x._a.shape[0], h._a.shape[0]
-    if batch != before:
-        raise RuntimeError(f"Input batch size {batch} doesn't match hidden0 batch size {before}")
+    for i, state in enumerate(states):
+        before, width = state._a.shape[0], state._a.shape[-1]
+        if batch != before:
+            raise RuntimeError(
+                f"Input batch size {batch} doesn't match hidden{i} batch size {before}"
+            )
+        if width != hidden:
+            raise RuntimeError(
+                f"hidden{i} has inconsistent hidden_size: got {width}, expected {hidden}"
+            )
     return _Layer((w_ih, w_hh) if b_ih is None else (w_ih, w_hh, b_ih, b_hh), b_ih is not None)
 
 
@@ -325,7 +341,7 @@ def lstm_cell(
         >>> torch.lstm_cell(torch.ones(1, 3), (h, c), torch.zeros(8, 3), torch.zeros(8, 2))[1]
         tensor([[0.5000, 0.5000]])
     """
-    layer = _cell(4, input, hx[0], w_ih, w_hh, b_ih, b_hh)
+    layer = _cell(4, input, hx, w_ih, w_hh, b_ih, b_hh)
     _, state = _lstm_layer(layer, input, tuple(hx), (input._a.shape[0],), False, "")
     return state
 
@@ -353,7 +369,7 @@ def gru_cell(
         >>> torch.gru_cell(torch.ones(1, 3), torch.ones(1, 2), torch.zeros(6, 3), torch.zeros(6, 2))
         tensor([[0.5000, 0.5000]])
     """
-    layer = _cell(3, input, hx, w_ih, w_hh, b_ih, b_hh)
+    layer = _cell(3, input, (hx,), w_ih, w_hh, b_ih, b_hh)
     return _gru_layer(layer, input, (hx,), (input._a.shape[0],), False, "")[0]
 
 
@@ -366,7 +382,7 @@ def _rnn_cell(act: str) -> Callable:
         b_ih: Tensor | None = None,
         b_hh: Tensor | None = None,
     ) -> Tensor:
-        layer = _cell(1, input, hx, w_ih, w_hh, b_ih, b_hh)
+        layer = _cell(1, input, (hx,), w_ih, w_hh, b_ih, b_hh)
         return _rnn_layer(layer, input, (hx,), (input._a.shape[0],), False, act)[0]
 
     function.__name__ = function.__qualname__ = f"rnn_{act}_cell"

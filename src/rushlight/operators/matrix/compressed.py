@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...base import dtypes
-from ...base.config import settings
 from ...base.errors import NotYet
 from ...base.formats import layout as layout_class
 from ...base.formats import sparse_csc, sparse_csr
 from ...core.public import public
+from ...core.shown.describe import describe_parts
 from ...core.tensor import Tensor
 from ..create.from_data import tensor
 from ..create.ranges import arange
@@ -148,16 +148,10 @@ class CompressedTensor(SparseTensor):
         return SparseTensor(at, csr._v[part], self._size[1:], coalesced=True)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        lines = []
-        for name, t in zip(_NAMES[self.layout], (self._compressed, self._plain)):
-            lines.append(f"{name}={str(t).replace(chr(10), chr(10) + ' ' * (8 + len(name)))}")
-        values = str(self._v.detach()).replace("\n", "\n" + " " * 14)
-        grad = ", requires_grad=True" if self.requires_grad else ""
-        lines.append(
-            f"values={values}, size={tuple(self._size)}, nnz={self._nnz()}, "
-            f"layout={settings.module}.{self.layout.name}{grad}"
+        tensors = (self._compressed, self._plain, self._v)
+        return describe_parts(
+            self, list(zip((*_NAMES[self.layout], "values"), tensors)), apart=False
         )
-        return "tensor(" + ",\n       ".join(lines) + ")"
 
 
 # -- making them -----------------------------------------------------------------------------------

@@ -29,19 +29,43 @@ def _inv(xp: ArrayModule, x: Array) -> Any:
     try:
         return xp.linalg.inv(x)
     except np.linalg.LinAlgError:
-        number, pivot = _first_singular(xp, x)
+        singular = _first_singular(xp, x)
+        if singular is None:
+            return _substituted(xp, x, xp.broadcast_to(xp.eye(x.shape[-1], dtype=x.dtype), x.shape))
+        number, pivot = singular
         raise LinAlgError(
             f"linalg.inv: {batch_label(x.shape[:-2], number)}The diagonal element {pivot} is zero, "
             "the inversion could not be completed because the input matrix is singular."
         ) from None
 
 
-def _first_singular(xp: ArrayModule, x: Any) -> tuple[int, int]:
-    """The batch number of the first singular matrix, and its first zero pivot (from 1)."""
+def _first_singular(xp: ArrayModule, x: Any) -> tuple[int, int] | None:
+    """The batch number of the first singular matrix, and its first zero pivot (from 1).
+
+    None where no pivot is zero: some LAPACKs take NaN for a singular matrix, too.
+    """
     factored, _ = lu_raw(xp, x)
     pivots = xp.diagonal(factored, axis1=-2, axis2=-1).reshape(-1, x.shape[-1])
-    number, pivot = np.argwhere(np.asarray(pivots == 0))[0]
-    return int(number), int(pivot) + 1
+    found = np.argwhere(np.asarray(pivots == 0))
+    return (int(found[0][0]), int(found[0][1]) + 1) if len(found) else None
+
+
+def _substituted(xp: ArrayModule, x: Any, y: Any) -> Any:
+    """X with x X = y, by elimination and substitution: what is no number spreads as far as it is met."""
+    factored, swaps = lu_raw(xp, x)
+    out = xp.array(y)
+    n = x.shape[-1]
+    for at in np.ndindex(*x.shape[:-2]):
+        a, b = factored[at], out[at]
+        for i, j in enumerate(np.asarray(swaps[at]).tolist()):
+            if j - 1 != i:
+                b[[i, j - 1]] = b[[j - 1, i]]
+        for i in range(n):
+            b[i + 1 :] -= a[i + 1 :, i, None] * b[i]
+        for i in reversed(range(n)):
+            b[i] /= a[i, i]
+            b[:i] -= a[:i, i, None] * b[i]
+    return out
 
 
 inv_op = Op(_inv, "linalg_inv", grad_name="LinalgInvExBackward0", meta=lambda x: (x.shape, x.dtype))
@@ -103,10 +127,14 @@ def _solve(xp: ArrayModule, x: Array, y: Array) -> Any:
     """X with x X = y, y a batch of matrices."""
     batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     y = xp.broadcast_to(y, (*batch, *y.shape[-2:]))
+    wide = xp.broadcast_to(x, (*batch, *x.shape[-2:]))
     try:
-        return xp.linalg.solve(xp.broadcast_to(x, (*batch, *x.shape[-2:])), y)
+        return xp.linalg.solve(wide, y)
     except np.linalg.LinAlgError:
-        number, _ = _first_singular(xp, x)
+        singular = _first_singular(xp, x)
+        if singular is None:
+            return _substituted(xp, wide, y)
+        number, _ = singular
         raise LinAlgError(
             f"torch.linalg.solve: {batch_label(x.shape[:-2], number)}The solver failed because the input "
             "matrix is singular."

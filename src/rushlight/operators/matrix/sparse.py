@@ -11,6 +11,7 @@ from ...base.formats import sparse_coo, sparse_csc, sparse_csr
 from ...base.shapes import Size
 from ...core.overriding import disabled
 from ...core.public import public, publish
+from ...core.shown.describe import describe_parts
 from ...core.tensor import Tensor
 from ...runtime.sparse_array import SparseArray, open_sparse, sparse
 from ...runtime.thread import here
@@ -404,19 +405,8 @@ class SparseTensor(Tensor):
         return self.t().matmul(other.t()).t()
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        indices = str(self._at.detach()).replace("\n", "\n" + " " * 15)
-        values = str(self._v.detach()).replace(f", dtype={self.dtype})", ")")
-        values = values.replace("\n", "\n" + " " * 14)
-        dtype = (
-            ""
-            if self.dtype in (dtypes.get_default_dtype(), dtypes.int64)
-            else f", dtype={self.dtype}"
-        )
-        grad = ", requires_grad=True" if self.requires_grad else ""
-        return (
-            f"tensor(indices={indices},\n       values={values},\n       size={tuple(self._size)}, "
-            f"nnz={self._nnz()}{dtype}, layout={settings.module}.sparse_coo{grad})"
-        )
+        parts = (("indices", self._at), ("values", self._v))
+        return describe_parts(self, parts, apart=True)
 
 
 def copy_error(t: Tensor, src: Tensor) -> RuntimeError:

@@ -75,7 +75,7 @@ def add_up(xp: ArrayModule, x: Array, dim: Dims, keepdim: bool) -> Any:
     """Sum in the accumulating dtype: float32 for half precision, int64 for integers."""
     kind, size = x.dtype.kind, x.dtype.itemsize
     if kind == "f" and size > 2:
-        if dim is not None and x.ndim > 1 and size == 4 and dim[0] != x.ndim - 1:
+        if dim and x.ndim > 1 and size == 4 and dim[0] != x.ndim - 1:
             return _add_rows(xp, x, dim, keepdim)
         return xp.add.reduce(x, axis=dim, keepdims=keepdim)
     if kind in "fV":

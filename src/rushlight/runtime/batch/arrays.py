@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Sequence
 from importlib import import_module
 from math import prod
@@ -85,6 +86,16 @@ class BatchedArray:
 
 class ValuesWanted(RuntimeError):
     """Something is asked of one sample, and all of them are at work: the function has to be called for each."""
+
+
+class SharedWrite(ValuesWanted):
+    """A tensor that is no sample's is to hold the values of samples: one made for each of them may, one from outside not."""
+
+    def __init__(self, words: str, target: Any) -> None:
+        super().__init__(words)
+        while getattr(target, "base", None) is not None:
+            target = target.base
+        self.memory = weakref.ref(target)
 
 
 def open_batched() -> None:

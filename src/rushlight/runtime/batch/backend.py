@@ -13,7 +13,7 @@ from ..door import Kernel, run
 from ..joins import declare_whole
 from ..thread import here
 from . import layers, rules  # noqa: F401 - rules of layers register themselves
-from .arrays import BatchedArray, Level, ValuesWanted, compute, highest, make, samples
+from .arrays import BatchedArray, Level, SharedWrite, ValuesWanted, compute, highest, make, samples
 from .calls import Call
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class BatchedBackend:
         return devices.backend_of(d).stream(d)
 
 
-_OF_MEMORY = frozenset(("as_strided", "as_strided_read", "as_strided_grad", "lay_out", "resize"))
+_OF_MEMORY = frozenset(("as_strided", "lay_out", "resize"))
 
 
 def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
@@ -118,10 +118,11 @@ def _changed(call: Call) -> Any:
     target = call.arrays[0]
     level = call.level
     if not call.mapped[0]:
-        raise ValuesWanted(
+        raise SharedWrite(
             f"vmap: {call.kernel.name} is not possible: a tensor that all samples share would have to hold the values "
             "of each of them. Make it from a tensor that is mapped over, as by torch.zeros_like or new_zeros, or use an "
-            "operation that does not change it."
+            "operation that does not change it.",
+            target,
         )
     level.changed = True
     rule = rules.CHANGING.get(call.kernel.name)

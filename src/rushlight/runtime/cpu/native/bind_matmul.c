@@ -243,7 +243,38 @@ static PyObject *linear(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs
     return (PyObject *)out;
 }
 
+#if defined(__aarch64__) /* elsewhere NumPy's product, and what oneDNN makes of it */
+/* b + x y, where b is a row for all or a number for each; other factors are NumPy's. */
+static PyObject *addmm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    double beta, alpha;
+    if (attr_double(attrs, "beta", &beta) < 0 || attr_double(attrs, "alpha", &alpha) < 0) {
+        PyErr_Clear(); /* complex ones */
+        return REFUSE;
+    }
+    Product p = {.batch = 0};
+    if (beta != 1 || alpha != 1 || !is_float(args[0]) || !is_float(args[1]) || !is_float(args[2])) return REFUSE;
+    PyArrayObject *b = ARRAY(args[0]), *x = ARRAY(args[1]), *y = ARRAY(args[2]);
+    if (PyArray_NDIM(b) != 2 || PyArray_NDIM(x) != 2 || PyArray_NDIM(y) != 2 || !gemm_of(&p.gemm, x, y, 0, 0)) return REFUSE;
+    const npy_intp shape[2] = {p.gemm.m, p.gemm.n};
+    const int row = PyArray_STRIDE(b, 0) == 0 && PyArray_STRIDE(b, 1) == 4;
+    if (!PyArray_CompareLists(PyArray_DIMS(b), shape, 2) || !(row || PyArray_IS_C_CONTIGUOUS(b))) return REFUSE;
+    PyArrayObject *out = array_new(2, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    p.gemm.c = DATA(out);
+    if (row) p.gemm.bias = DATA(b);
+    else memcpy(p.gemm.c, DATA(b), (size_t)(p.gemm.m * p.gemm.n) * 4), p.gemm.add = 1;
+    if (multiply(&p) < 0) {
+        Py_DECREF(out);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)out;
+}
+#endif
+
 const Entry matmul_entries[] = {
+#if defined(__aarch64__)
+    {"addmm", addmm},
+#endif
     {"mm", mm, .repeats = 1},         {"mm_nt", mm_nt, .repeats = 1},   {"mm_tn", mm_tn, .repeats = 1},   {"bmm", bmm, .repeats = 1},
     {"bmm_nt", bmm_nt, .repeats = 1}, {"bmm_tn", bmm_tn, .repeats = 1}, {"linear", linear, .repeats = 1}, {NULL, NULL},
 };

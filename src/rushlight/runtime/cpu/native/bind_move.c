@@ -302,4 +302,101 @@ static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     return (PyObject *)out;
 }
 
-const Entry move_entries[] = {{"clone", clone_array, .repeats = 1}, {"reshape_copy", reshape_copy, .repeats = 1}, {"full", full}, {"linspace", linspace}, {"flip", flip, .repeats = 1}, {NULL, NULL}};
+/* -- what leaves at the end comes back at the front -------------------------------------------------------- */
+
+typedef struct {
+    const char *x;
+    char *out;
+    idx n, by;                              /* bytes of a row, and of its end that comes to its front */
+    int ndim;                               /* dims before a row: at least one, neighbours that stay joined */
+    idx sizes[DIMS], steps[DIMS], outer;    /* outer: of all of them but the last */
+} Roll;
+
+#define NEAR_BYTES 16384 /* of rows whose two pieces are copied one after the other: they stay in the first cache */
+
+/* Rows that follow each other in both. */
+static void roll_rows(const Roll *q, const char *x, char *out, idx rows) {
+    if (q->n % 4 || q->by % 4 || q->n > NEAR_BYTES) {
+        for (; rows > 0; rows--, x += q->n, out += q->n) {
+            memcpy(out, x + q->n - q->by, (size_t)q->by);
+            memcpy(out + q->by, x, (size_t)(q->n - q->by));
+        }
+        return;
+    }
+    const idx together = NEAR_BYTES / q->n, n = q->n / 4, by = q->by / 4;
+    for (; rows > 0; rows -= together, x += together * q->n, out += together * q->n) {
+        const idx some = rows < together ? rows : together;
+        RL->copy_rows((const float *)x + n - by, n, (float *)out, n, some, by);
+        RL->copy_rows((const float *)x, n, (float *)out + by, n, some, n - by);
+    }
+}
+
+/* Rows [low, high) of the o-th item of the outer dims: what comes to the front, and what follows. */
+static void roll_item(const Roll *q, idx o, idx low, idx high) {
+    const int last = q->ndim - 1;
+    const idx size = q->sizes[last], step = q->steps[last], middle = low > step ? low : high < step ? high : step;
+    idx left = o, from = 0, stride = 1;
+    for (int d = last - 1; d >= 0; d--) {
+        const idx at = left % q->sizes[d] - q->steps[d];
+        from += (at < 0 ? at + q->sizes[d] : at) * stride;
+        left /= q->sizes[d], stride *= q->sizes[d];
+    }
+    const char *x = q->x + from * size * q->n;
+    char *out = q->out + o * size * q->n;
+    roll_rows(q, x + (size - step + low) * q->n, out + low * q->n, middle - low);
+    roll_rows(q, x + (middle - step) * q->n, out + middle * q->n, high - middle);
+}
+
+static void roll_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Roll *q = what;
+    const idx size = q->sizes[q->ndim - 1];
+    if (q->outer == 1) roll_item(q, 0, share(size, i, parts), share(size, i + 1, parts));
+    else
+        for (idx o = share(q->outer, i, parts); o < share(q->outer, i + 1, parts); o++) roll_item(q, o, 0, size);
+}
+
+/* How far each dim is moved, in numbers of its own size, each below it; false where an attribute is another thing. */
+static int roll_steps(PyObject *shifts, PyObject *dims, PyArrayObject *x, idx *by) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dims); i++) {
+        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, i));
+        const long long shift = PyLong_AsLongLong(PyTuple_GET_ITEM(shifts, i));
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+        if (d < 0 || d >= PyArray_NDIM(x)) return 0;
+        const idx size = PyArray_DIM(x, d), rest = (idx)(shift % size);
+        by[d] = (by[d] + (rest < 0 ? rest + size : rest)) % size;
+    }
+    return 1;
+}
+
+static PyObject *roll(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *shifts = attr(attrs, "shifts"), *dims = attr(attrs, "dims");
+    if (!shifts || !dims) return NULL;
+    if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(dims) || !PyTuple_Check(shifts)) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int all = PyArray_NDIM(x);
+    idx steps[DIMS] = {0};
+    if (all < 1 || all > DIMS || !PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0 || PyArray_TYPE(x) == NPY_OBJECT ||
+        PyArray_TYPE(x) >= NPY_USERDEF || PyTuple_GET_SIZE(shifts) != PyTuple_GET_SIZE(dims) || !roll_steps(shifts, dims, x, steps))
+        return REFUSE;
+    PyArrayObject *out = array_new(all, PyArray_DIMS(x), PyArray_TYPE(x));
+    if (!out) return NULL;
+    Roll q = {.x = PyArray_BYTES(x), .out = PyArray_BYTES(out), .n = PyArray_ITEMSIZE(x), .outer = 1};
+    int d = all;
+    while (d > 0 && steps[d - 1] == 0) q.n *= PyArray_DIM(x, --d);
+    if (d > 0) d--, q.by = steps[d] * q.n, q.n *= PyArray_DIM(x, d); /* the last dim that moves is part of a row */
+    for (int k = 0; k < d; k++) {
+        const int joins = q.ndim && !steps[k] && !q.steps[q.ndim - 1];
+        if (joins) q.sizes[q.ndim - 1] *= PyArray_DIM(x, k);
+        else q.sizes[q.ndim] = PyArray_DIM(x, k), q.steps[q.ndim++] = steps[k];
+    }
+    if (!q.ndim) q.sizes[q.ndim++] = 1;
+    for (int k = 0; k < q.ndim - 1; k++) q.outer *= q.sizes[k];
+    const double ns = 0.3 * (double)PyArray_SIZE(x) + 20.0 * (double)q.outer;
+    run_parts(roll_part, &q, threads_parts(ns, q.outer == 1 ? q.sizes[q.ndim - 1] : q.outer), ns);
+    return (PyObject *)out;
+}
+
+const Entry move_entries[] = {{"roll", roll}, {"clone", clone_array, .repeats = 1}, {"reshape_copy", reshape_copy, .repeats = 1}, {"full", full}, {"linspace", linspace}, {"flip", flip, .repeats = 1}, {NULL, NULL}};

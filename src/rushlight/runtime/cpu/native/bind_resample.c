@@ -1,6 +1,12 @@
 /* resample_axis: interpolation, padding by what is there, adaptive means: places along one dim as weighted sums of others. */
 #include "arrays.h"
 
+#include "codes.h"
+
+typedef struct {
+    idx from, length; /* from: the place that is copied to the first one; -1: places that are sums */
+} Run;
+
 typedef struct {
     idx outer, n, m, inner; /* m places become n */
     idx taps;
@@ -9,29 +15,108 @@ typedef struct {
     int skip;               /* a weight of 0 only fills the table */
     const float *x;
     float *out;
-    idx *rows;              /* [n][tap]: where they begin; of copied places (from, length) of each run */
+    idx *rows;              /* [n][tap]: where they begin */
     float *weights;         /* [n][tap] */
+    Run *runs;              /* places that follow each other, n of them in all; NULL: all are sums */
+    idx count, sums;        /* of runs; of places that are sums */
+    int32_t *sum_at;        /* [tap][sums], of the places that are sums */
+    float *sum_weight;
 } Resample;
 
-/* Places that follow each other are copied together: padding leaves the middle of a row as it is. */
-static void copy_places(const Resample *r, const float *x, float *out) {
-    const idx *run = r->rows;
-    for (idx j = 0; j < r->n; j += run[1], run += 2) {
-        const float *from = x + run[0] * r->inner;
+/* Whether place j is one place as it stands. */
+static int is_copy(const Resample *r, idx j) {
+    if (!r->weight) return 1;
+    if (!r->skip || r->weight[j] != 1.0f) return 0;
+    for (idx t = 1; t < r->taps; t++)
+        if (r->weight[t * r->n + j] != 0.0f) return 0;
+    return 1;
+}
+
+/* Places that follow each other are copied together: padding leaves the middle of a row as it is, its gradient too. */
+static void find_runs(Resample *r) {
+    for (idx j = 0, end; j < r->n; j = end) {
+        const int copy = is_copy(r, j);
+        for (end = j + 1; end < r->n && is_copy(r, end) == copy && (!copy || r->at[end] == r->at[j] + end - j); end++) {}
+        r->runs[r->count++] = (Run){copy ? r->at[j] : -1, end - j};
+        if (!copy) r->sums += end - j;
+    }
+}
+
+#define SUMS 256 /* places of a row that are sums, at most, where others are copies */
+
+/* The tables of the places that are sums. */
+static void pick_sums(Resample *r) {
+    idx j = 0, k = 0;
+    for (idx i = 0; i < r->count; j += r->runs[i++].length)
+        for (idx q = j; r->runs[i].from < 0 && q < j + r->runs[i].length; q++, k++)
+            for (idx t = 0; t < r->taps; t++) {
+                r->sum_at[t * r->sums + k] = r->at[t * r->n + q];
+                r->sum_weight[t * r->sums + k] = r->weight[t * r->n + q];
+            }
+}
+
+#define NEAR_FLOATS 4096 /* of rows that all runs pass over: they stay in the first cache */
+
+/* Rows of which every place is a copy. */
+static void copy_places(const Resample *r, idx first, idx rows) {
+    const idx x_row = r->m * r->inner, row = r->n * r->inner;
+    const float *x = r->x + first * x_row;
+    float *out = r->out + first * row;
+    if (r->inner == 1 && r->count * 4 > r->n) { /* hardly any neighbours */
+        for (; rows > 0; rows--, x += x_row, out += row)
+            for (idx j = 0; j < r->n; j++) out[j] = x[r->at[j]];
+        return;
+    }
+    const idx together = row < NEAR_FLOATS ? NEAR_FLOATS / row : 1;
+    for (; rows > 0; rows -= together, x += together * x_row, out += together * row) {
+        float *to = out;
+        for (const Run *run = r->runs; run < r->runs + r->count; to += run->length * r->inner, run++)
+            RL->copy_rows(x + run->from * r->inner, x_row, to, row, rows < together ? rows : together, run->length * r->inner);
+    }
+}
+
+/* Every place twice: what most images are enlarged by. */
+static void copy_twice(const float *restrict x, float *restrict out, idx n) {
+    for (idx i = 0; i < n; i++) out[2 * i] = out[2 * i + 1] = x[i];
+}
+
+static int is_twice(const Resample *r) {
+    if (r->weight || r->inner != 1 || r->n != 2 * r->m) return 0;
+    for (idx j = 0; j < r->n; j++)
+        if (r->at[j] != j / 2) return 0;
+    return 1;
+}
+
+/* Rows in which some places are copies, others sums. A copy gets the zeros that a sum of it and nothing would have. */
+static void mix_some(const Resample *r, const float *x, float *out) {
+    float sums[SUMS];
+    const float *sum = sums;
+    if (r->inner == 1) RL->mix_places(x, r->sum_at, r->sum_weight, r->taps, r->skip, sums, r->sums);
+    idx j = 0;
+    for (const Run *run = r->runs; run < r->runs + r->count; run++) {
         float *to = out + j * r->inner;
-        if (run[1] * r->inner == 1) *to = *from;
-        else memcpy(to, from, (size_t)(run[1] * r->inner) * 4);
+        if (run->from >= 0 && r->inner == 1) RL->binary_scalar(B_ADD, x + run->from, 0.0f, to, run->length);
+        else if (run->from >= 0) memcpy(to, x + run->from * r->inner, (size_t)(run->length * r->inner) * 4);
+        else if (r->inner == 1)
+            for (idx q = 0; q < run->length; q++) to[q] = *sum++;
+        else
+            for (idx q = j; q < j + run->length; q++, to += r->inner)
+                RL->mix_rows(x, r->rows + q * r->taps, r->weights + q * r->taps, r->taps, r->skip, to, r->inner);
+        j += run->length;
     }
 }
 
 static void resample_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Resample *r = what;
-    if (r->inner == 1 || !r->weight) {
-        for (idx o = share(r->outer, i, parts); o < share(r->outer, i + 1, parts); o++) {
+    if (r->inner == 1 || r->runs) {
+        const idx first = share(r->outer, i, parts), end = share(r->outer, i + 1, parts);
+        if (!r->weight && is_twice(r)) copy_twice(r->x + first * r->m, r->out + first * r->n, (end - first) * r->m);
+        else if (!r->weight) copy_places(r, first, end - first);
+        for (idx o = first; r->weight && o < end; o++) {
             const float *x = r->x + o * r->m * r->inner;
             float *out = r->out + o * r->n * r->inner;
-            if (r->weight) RL->mix_places(x, r->at, r->weight, r->taps, r->skip, out, r->n);
-            else copy_places(r, x, out);
+            if (r->runs) mix_some(r, x, out);
+            else RL->mix_places(x, r->at, r->weight, r->taps, r->skip, out, r->n);
         }
         return;
     }
@@ -45,24 +130,23 @@ static void resample_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 static int resample_run(Resample *r) {
-    const int runs = !r->weight;
-    const idx count = runs ? 2 * r->n : r->inner > 1 ? r->n * r->taps : 0;
-    const size_t bytes = (size_t)count * (sizeof(idx) + 4);
-    void *lists = count ? memory_take(bytes) : NULL;
-    if (count && !lists) return -1;
-    r->rows = lists, r->weights = (float *)((idx *)lists + count);
-    for (idx j = 0, k = 0, end; runs && j < r->n; j = end) { /* (from, length) of each run */
-        for (end = j + 1; end < r->n && r->at[end] == r->at[j] + end - j; end++) {}
-        r->rows[k++] = r->at[j], r->rows[k++] = end - j;
-    }
-    for (idx j = 0; !runs && count && j < r->n; j++)
+    const idx all = r->n * r->taps;
+    const size_t bytes = (size_t)all * (sizeof(idx) + 12) + (size_t)r->n * sizeof(Run);
+    char *lists = memory_take(bytes);
+    if (!lists) return -1;
+    r->runs = (Run *)lists, r->rows = (idx *)(r->runs + r->n);
+    r->weights = (float *)(r->rows + all), r->sum_weight = r->weights + all, r->sum_at = (int32_t *)(r->sum_weight + all);
+    find_runs(r);
+    if (r->weight && (r->sums * 2 > r->n || r->sums > SUMS || r->outer < 8)) r->runs = NULL;
+    if (r->weight && r->runs) pick_sums(r);
+    for (idx j = 0; r->weight && r->inner > 1 && j < r->n; j++)
         for (idx t = 0; t < r->taps; t++) {
             r->rows[j * r->taps + t] = r->at[t * r->n + j] * r->inner;
             r->weights[j * r->taps + t] = r->weight[t * r->n + j];
         }
     const double ns = 0.5 * (double)(r->outer * r->n) * (double)(r->inner * r->taps);
-    run_parts(resample_part, r, threads_parts(ns, runs || r->inner == 1 ? r->outer : r->outer * r->n), ns);
-    if (lists) memory_give(lists, bytes);
+    run_parts(resample_part, r, threads_parts(ns, r->runs || r->inner == 1 ? r->outer : r->outer * r->n), ns);
+    memory_give(lists, bytes);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Functions of one number that no vector loop has: gamma's logarithm and its slopes; log(e^x + e^y), x log(y); gates. */
+/* Functions that are rarer: gamma's logarithm and its slopes; log(e^x + e^y), x log(y); angles where NumPy is slow; gates. */
 #include <math.h>
 
 #include "arrays.h"
@@ -6,10 +6,10 @@
 
 #define BLOCK 512 /* numbers at a time, in the first cache */
 
-enum { LGAMMA, DIGAMMA, TRIGAMMA, LOG_ADD, TIMES_LOG }; /* from LOG_ADD on of two arrays */
+enum { LGAMMA, DIGAMMA, TRIGAMMA, LOOP, LOG_ADD, TIMES_LOG, LOOP_OF_TWO }; /* from LOG_ADD on of two arrays */
 
 typedef struct {
-    int which;
+    int which, code; /* code: of a loop */
     const float *x, *y;
     float *out;
     idx n;
@@ -100,26 +100,31 @@ static void special_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
             break;
         case TIMES_LOG: times_log_block(x, s->y + k, out, n); break;
         case LOG_ADD: log_add_block(x, s->y + k, out, n); break;
+        case LOOP: RL->unary(s->code, x, out, n); break;
+        case LOOP_OF_TWO: RL->binary(s->code, x, s->y + k, out, n); break;
         }
     }
 }
 
-static PyObject *special(PyObject *const *args, int which, double ns_each) {
-    if (!is_plain(args[0])) return REFUSE;
+static PyObject *special_loop(PyObject *const *args, int which, int code, double ns_each) {
+    const int in_order = which != LOOP; /* a loop takes whatever has no gaps */
+    if (in_order ? !is_plain(args[0]) : !(is_float(args[0]) && is_filled(ARRAY(args[0])))) return REFUSE;
     PyArrayObject *x = ARRAY(args[0]);
-    Special s = {.which = which, .x = DATA(x), .n = PyArray_SIZE(x)};
+    Special s = {.which = which, .code = code, .x = DATA(x), .n = PyArray_SIZE(x)};
     if (which >= LOG_ADD) {
         if (!is_plain(args[1]) || PyArray_NDIM(ARRAY(args[1])) != PyArray_NDIM(x)) return REFUSE;
         if (!PyArray_CompareLists(PyArray_DIMS(ARRAY(args[1])), PyArray_DIMS(x), PyArray_NDIM(x))) return REFUSE;
         s.y = DATA(ARRAY(args[1]));
     }
-    PyArrayObject *out = array_like(x);
+    PyArrayObject *out = in_order ? array_like(x) : array_dense(x);
     if (!out) return NULL;
     s.out = DATA(out);
     const double ns = ns_each * (double)s.n;
     run_parts(special_part, &s, threads_parts(ns, (s.n + BLOCK - 1) / BLOCK), ns);
     return (PyObject *)out;
 }
+
+static PyObject *special(PyObject *const *args, int which, double ns_each) { return special_loop(args, which, 0, ns_each); }
 
 static PyObject *lgamma_(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LGAMMA, 4.0); }
 static PyObject *digamma(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, DIGAMMA, 40.0); }
@@ -131,6 +136,22 @@ static PyObject *polygamma(PyObject *const *a, Py_ssize_t nargs, PyObject *attrs
     if (attr_idx(attrs, "n", &n) < 0) return NULL;
     return n == 1 ? special(a, TRIGAMMA, 40.0) : REFUSE;
 }
+
+#if defined(__aarch64__) /* k_angles.h */
+#define ANGLE(name, kind, code, ns) \
+    static PyObject *angle_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special_loop(a, kind, code, ns); }
+ANGLE(tan, LOOP, U_TAN, 5.0)
+ANGLE(asin, LOOP, U_ASIN, 4.0)
+ANGLE(acos, LOOP, U_ACOS, 4.0)
+ANGLE(atan, LOOP, U_ATAN, 5.0)
+ANGLE(sinh, LOOP, U_SINH, 5.0)
+ANGLE(cosh, LOOP, U_COSH, 5.0)
+ANGLE(atanh, LOOP, U_ATANH, 5.0)
+ANGLE(exp2, LOOP, U_EXP2, 1.5)
+ANGLE(log2, LOOP, U_LOG2, 4.0)
+ANGLE(log10, LOOP, U_LOG10, 4.0)
+ANGLE(atan2, LOOP_OF_TWO, B_ATAN2, 5.0)
+#endif
 
 /* -- gates: the first half of a dim times the sigmoid of the second ---------------------------------------- */
 
@@ -185,6 +206,11 @@ static PyObject *glu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return
 static PyObject *glu_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return gate(a[1], a[0], attrs); }
 
 const Entry special_entries[] = {
+#if defined(__aarch64__)
+    {"tan", angle_tan}, {"asin", angle_asin}, {"acos", angle_acos}, {"atan", angle_atan},
+    {"sinh", angle_sinh}, {"cosh", angle_cosh}, {"atanh", angle_atanh}, {"exp2", angle_exp2},
+    {"log2", angle_log2}, {"log10", angle_log10}, {"atan2", angle_atan2},
+#endif
     {"lgamma", lgamma_}, {"digamma", digamma}, {"polygamma", polygamma}, {"logaddexp", logaddexp}, {"xlogy", xlogy},
     {"glu", glu}, {"glu_grad", glu_grad}, {NULL, NULL},
 };

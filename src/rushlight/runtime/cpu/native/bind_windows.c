@@ -1,4 +1,4 @@
-/* The largest of windows that no step describes: adaptive and fractional max pooling of (N, C, *size). */
+/* Windows: the largest of those that no step describes (adaptive and fractional max pooling of (N, C, *size)); sums of columns. */
 #include "arrays.h"
 
 typedef struct {
@@ -109,6 +109,75 @@ static PyObject *fractional_max_pool(PyObject *const *args, Py_ssize_t nargs, Py
     return windows_run(&w, x, attrs);
 }
 
+/* -- col2im: columns of windows added back to the places the windows saw ------------------------------------ */
+
+typedef struct {
+    const float *x;
+    float *out;
+    idx planes, size[2], kernel[2], stride[2], padding[2], dilation[2], windows[2];
+} Fold;
+
+/* Along one dim, for one place of the kernel: the windows that have it inside, and where the first of them does. */
+static idx fold_inside(const Fold *f, int d, idx k, idx *first, idx *count) {
+    const idx at = k * f->dilation[d] - f->padding[d], room = f->size[d] - at;
+    *first = at < 0 ? (-at + f->stride[d] - 1) / f->stride[d] : 0;
+    idx end = room <= 0 ? 0 : (room + f->stride[d] - 1) / f->stride[d];
+    if (end > f->windows[d]) end = f->windows[d];
+    *count = end > *first ? end - *first : 0;
+    return at + *first * f->stride[d];
+}
+
+static void fold_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Fold *f = what;
+    const idx area = f->size[0] * f->size[1], all = f->windows[0] * f->windows[1], step = f->stride[1];
+    for (idx p = share(f->planes, i, parts); p < share(f->planes, i + 1, parts); p++) {
+        const float *x = f->x + p * f->kernel[0] * f->kernel[1] * all;
+        float *out = f->out + p * area;
+        memset(out, 0, (size_t)area * 4);
+        for (idx a = 0; a < f->kernel[0]; a++)
+            for (idx b = 0; b < f->kernel[1]; b++, x += all) { /* in this order NumPy's sums are added up */
+                idx top, rows, left, columns;
+                const idx y = fold_inside(f, 0, a, &top, &rows), at = fold_inside(f, 1, b, &left, &columns);
+                for (idx r = 0; r < rows; r++) {
+                    const float *from = x + (top + r) * f->windows[1] + left;
+                    float *to = out + (y + r * f->stride[0]) * f->size[1] + at;
+                    if (step == 1) RL->add_into(to, from, columns);
+                    else
+                        for (idx c = 0; c < columns; c++) to[c * step] += from[c];
+                }
+            }
+    }
+}
+
+static PyObject *col2im(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *size = attr(attrs, "size");
+    if (!size) return NULL;
+    if (!is_plain(args[0]) || PyArray_NDIM(ARRAY(args[0])) != 3 || !PyTuple_Check(size) || PyTuple_GET_SIZE(size) != 2) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    Fold f = {.x = DATA(x)};
+    if (attr_dims(attrs, "size", f.size, 2) < 0 || attr_dims(attrs, "kernel", f.kernel, 2) < 0 ||
+        attr_dims(attrs, "stride", f.stride, 2) < 0 || attr_dims(attrs, "padding", f.padding, 2) < 0 ||
+        attr_dims(attrs, "dilation", f.dilation, 2) < 0)
+        return NULL;
+    idx windows = 1, places = 1;
+    for (int d = 0; d < 2; d++) {
+        if (f.size[d] <= 0 || f.kernel[d] <= 0 || f.stride[d] <= 0 || f.dilation[d] <= 0 || f.padding[d] < 0) return REFUSE;
+        const idx room = f.size[d] + 2 * f.padding[d] - f.dilation[d] * (f.kernel[d] - 1) - 1;
+        if (room < 0) return REFUSE;
+        windows *= f.windows[d] = room / f.stride[d] + 1, places *= f.kernel[d];
+    }
+    if (PyArray_DIM(x, 2) != windows || PyArray_DIM(x, 1) % places || PyArray_SIZE(x) == 0) return REFUSE;
+    const npy_intp shape[4] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1) / places, f.size[0], f.size[1]};
+    f.planes = shape[0] * shape[1];
+    PyArrayObject *out = array_new(4, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    f.out = DATA(out);
+    const double ns = 0.6 * (double)PyArray_SIZE(x);
+    run_parts(fold_part, &f, threads_parts(ns, f.planes), ns);
+    return (PyObject *)out;
+}
+
 const Entry window_entries[] = {
+    {"col2im", col2im},
     {"adaptive_max_pool", adaptive_max_pool}, {"fractional_max_pool", fractional_max_pool}, {NULL, NULL},
 };

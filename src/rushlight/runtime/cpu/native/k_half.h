@@ -85,7 +85,26 @@ static void K(widen)(int half, const uint16_t *x, float *y, idx n) {
     else { CONVERT(uint16_t, float, vh_any, vf_any, wide_half) }
 }
 
+#if defined(__aarch64__) && VL == 4
+/* Eight at a time: what is rounded, and what stands for NaN, in words of 16 bits. */
+INLINE uint16x8_t round_bfloats(const float *x) {
+    const uint32x4_t a = vreinterpretq_u32_f32(vld1q_f32(x)), b = vreinterpretq_u32_f32(vld1q_f32(x + 4));
+    const uint32x4_t half = vdupq_n_u32(0x7fff), one = vdupq_n_u32(1);
+    const uint32x4_t up_a = vaddq_u32(vaddq_u32(a, half), vandq_u32(vshrq_n_u32(a, 16), one));
+    const uint32x4_t up_b = vaddq_u32(vaddq_u32(b, half), vandq_u32(vshrq_n_u32(b, 16), one));
+    const uint32x4_t same_a = vceqq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(a));
+    const uint32x4_t same_b = vceqq_f32(vreinterpretq_f32_u32(b), vreinterpretq_f32_u32(b));
+#define HIGH_WORDS(a, b) vuzp2q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b))
+    const uint16x8_t nan = vorrq_u16(vandq_u16(HIGH_WORDS(a, b), vdupq_n_u16(0x8000)), vdupq_n_u16(0x7fc0));
+    return vbslq_u16(HIGH_WORDS(same_a, same_b), HIGH_WORDS(up_a, up_b), nan);
+#undef HIGH_WORDS
+}
+#endif
+
 static void K(narrow)(int half, const float *x, uint16_t *y, idx n) {
+#if defined(__aarch64__) && VL == 4
+    for (; half == BFLOAT16 && n >= 8; x += 8, y += 8, n -= 8) vst1q_u16(y, round_bfloats(x));
+#endif
     if (half == BFLOAT16) { CONVERT(float, uint16_t, vf_any, vh_any, round_bfloat) }
     else { CONVERT(float, uint16_t, vf_any, vh_any, round_half) }
 }

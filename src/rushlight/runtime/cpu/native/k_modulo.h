@@ -48,6 +48,22 @@ static void K(modulo)(int which, const float *xs, idx x_step, const float *ys, i
     }
 }
 
+/* One whole number by another, which is not 0. */
+INLINE int64_t whole_part(int which, int64_t x, int64_t b) {
+    int64_t q = 0, left = 0;
+    if (b == -1) q = (int64_t)-(uint64_t)x; /* the least number has no positive one */
+    else if (b) q = x / b, left = x % b;
+    const int off = left != 0 && (left < 0) != (b < 0);
+    return which == B_FMOD ? left : which == B_REMAINDER ? left + (off ? b : 0) : q - off;
+}
+
+#if defined(__aarch64__) /* dividing small whole numbers is quick there */
+static void K(whole_divide)(int which, const int64_t *xs, idx x_step, const int64_t *ys, idx y_step, int64_t *out, idx n) {
+    if (which == B_FMOD) for (idx i = 0; i < n; i++) out[i] = whole_part(B_FMOD, xs[i * x_step], ys[i * y_step]);
+    else if (which == B_REMAINDER) for (idx i = 0; i < n; i++) out[i] = whole_part(B_REMAINDER, xs[i * x_step], ys[i * y_step]);
+    else for (idx i = 0; i < n; i++) out[i] = whole_part(B_FLOOR_DIV, xs[i * x_step], ys[i * y_step]);
+}
+#else
 /* Whole numbers: while both have less than 32 bits their quotient as a double is exact enough to be cut off. */
 static void K(whole_divide)(int which, const int64_t *xs, idx x_step, const int64_t *ys, idx y_step, int64_t *out, idx n) {
     for (idx from = 0; from < n; from += 64) {
@@ -64,14 +80,7 @@ static void K(whole_divide)(int which, const int64_t *xs, idx x_step, const int6
         for (idx i = 0; i < 64; i++) /* from -2^31 + 1 to 2^31 - 1, and not divided by 0 */
             beyond |= ((uint64_t)(x[i] + 0x7fffffff) > 0xfffffffe) | ((uint64_t)(y[i] + 0x7fffffff) > 0xfffffffe) | (y[i] == 0);
         if (beyond) {
-            for (idx i = 0; i < m; i++) {
-                const int64_t b = y[i];
-                int64_t q = 0, left = 0;
-                if (b == -1) q = (int64_t)-(uint64_t)x[i]; /* the least number has no positive one */
-                else if (b) q = x[i] / b, left = x[i] % b;
-                const int off = left != 0 && (left < 0) != (b < 0);
-                out[from + i] = which == B_FMOD ? left : which == B_REMAINDER ? left + (off ? b : 0) : q - off;
-            }
+            for (idx i = 0; i < m; i++) out[from + i] = whole_part(which, x[i], y[i]);
             continue;
         }
         for (idx i = 0; i < 64; i++) {
@@ -83,3 +92,4 @@ static void K(whole_divide)(int which, const int64_t *xs, idx x_step, const int6
         for (idx i = 0; i < m; i++) out[from + i] = r[i];
     }
 }
+#endif

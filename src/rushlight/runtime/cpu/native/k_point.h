@@ -3,13 +3,25 @@
 /* exp by 2^n * e^r, |r| <= ln 2 / 2 (the minimax polynomial of Cephes' expf); about 1 ulp. */
 INLINE vf vexp(vf x) {
     const vf inside = vwithin(spread(-104.0f), x, spread(89.0f)); /* beyond: 0 and inf all the same */
+#if defined(__aarch64__) && VL == 4
+    /* n + 254 in the last bits of a large number: two halves of it, each with the 127 of an exponent, make 2^n */
+    const vf large = TIMES_PLUS(spread(1.44269504088896341f), inside, 12582912.0f + 254.0f);
+    const vf n = large - spread(12582912.0f + 254.0f);
+#else
     const vf n = vnearest(inside * spread(1.44269504088896341f));
+#endif
     const vf r = inside - n * spread(0.693359375f) - n * spread(-2.12194440e-4f);
     const vf s = r * r; /* pairs of coefficients: shorter chains than Horner's */
-    const vf high = spread(1.9875691500e-4f) * r + spread(1.3981999507e-3f);
-    const vf middle = spread(8.3334519073e-3f) * r + spread(4.1665795894e-2f);
-    const vf low = spread(1.6666665459e-1f) * r + spread(5.0000001201e-1f);
+    const vf high = TIMES_PLUS(spread(1.9875691500e-4f), r, 1.3981999507e-3f);
+    const vf middle = TIMES_PLUS(spread(8.3334519073e-3f), r, 4.1665795894e-2f);
+    const vf low = TIMES_PLUS(spread(1.6666665459e-1f), r, 5.0000001201e-1f);
+#if defined(__aarch64__) && VL == 4
+    const vi half = (vi)large >> 1;
+    const vf first = (vf)(half << 23), second = (vf)(((vi)large - half) << 23);
+    return ((((high * s + middle) * s + low) * s + r) * first + first) * second;
+#else
     return vscale(((high * s + middle) * s + low) * s + r + spread(1.0f), n);
+#endif
 }
 
 INLINE vf vsigmoid(vf x) { return spread(1.0f) / (spread(1.0f) + vexp(-x)); }
@@ -21,10 +33,10 @@ INLINE vf vsigmoid(vf x) { return spread(1.0f) / (spread(1.0f) + vexp(-x)); }
 INLINE vf vtanh(vf x) {
     const vf a = vmin(spread(10.0f), vabs(x)), one = spread(1.0f), s = a * a; /* beyond: 1 all the same */
     vf p = spread(-5.70498872745e-3f);
-    p = p * s + spread(2.06390887954e-2f);
-    p = p * s + spread(-5.37397155531e-2f);
-    p = p * s + spread(1.33314422036e-1f);
-    p = p * s + spread(-3.33332819422e-1f);
+    p = TIMES_PLUS(p, s, 2.06390887954e-2f);
+    p = TIMES_PLUS(p, s, -5.37397155531e-2f);
+    p = TIMES_PLUS(p, s, 1.33314422036e-1f);
+    p = TIMES_PLUS(p, s, -3.33332819422e-1f);
     const vf near = p * s * a + a, far = one - spread(2.0f) / (vexp(a + a) + one);
     const vi sign = (vi)x & spread_i((int32_t)0x80000000);
     return (vf)((vi)pick(a < spread(0.625f), near, far) | sign);
@@ -42,14 +54,14 @@ INLINE vf vlog(vf x) {
     m = pick(low, m + m, m) - spread(1.0f);
     const vf z = m * m;
     vf p = spread(7.0376836292e-2f);
-    p = p * m + spread(-1.1514610310e-1f);
-    p = p * m + spread(1.1676998740e-1f);
-    p = p * m + spread(-1.2420140846e-1f);
-    p = p * m + spread(1.4249322787e-1f);
-    p = p * m + spread(-1.6668057665e-1f);
-    p = p * m + spread(2.0000714765e-1f);
-    p = p * m + spread(-2.4999993993e-1f);
-    p = p * m + spread(3.3333331174e-1f);
+    p = TIMES_PLUS(p, m, -1.1514610310e-1f);
+    p = TIMES_PLUS(p, m, 1.1676998740e-1f);
+    p = TIMES_PLUS(p, m, -1.2420140846e-1f);
+    p = TIMES_PLUS(p, m, 1.4249322787e-1f);
+    p = TIMES_PLUS(p, m, -1.6668057665e-1f);
+    p = TIMES_PLUS(p, m, 2.0000714765e-1f);
+    p = TIMES_PLUS(p, m, -2.4999993993e-1f);
+    p = TIMES_PLUS(p, m, 3.3333331174e-1f);
     vf y = p * m * z + e * spread(-2.12194440e-4f) - z * spread(0.5f);
     y = m + y + e * spread(0.693359375f);
     y = pick(x == spread(0.0f), spread(-INFINITY), y);
@@ -78,10 +90,10 @@ INLINE vf vsin(vf x, int quarter) {
 INLINE vf normal_of(vf x, vf bell) {
     const vf t = vinverse(spread(1.0f) + spread(0.212132034f) * vmin(spread(20.0f), vabs(x)));
     const vf s = t * t, q = s * s; /* pairs of coefficients, and pairs of pairs */
-    const vf p01 = spread(0.0853454471f) * t + spread(0.0845946744f);
-    const vf p23 = spread(0.107090168f) * t + spread(0.0742607564f);
-    const vf p45 = spread(0.272481263f) * t + spread(-0.0464116223f);
-    const vf p67 = spread(0.24214977f) * t + spread(-0.254884094f);
+    const vf p01 = TIMES_PLUS(spread(0.0853454471f), t, 0.0845946744f);
+    const vf p23 = TIMES_PLUS(spread(0.107090168f), t, 0.0742607564f);
+    const vf p45 = TIMES_PLUS(spread(0.272481263f), t, -0.0464116223f);
+    const vf p67 = TIMES_PLUS(spread(0.24214977f), t, -0.254884094f);
     const vf high = spread(-0.0646263659f) * q + (p67 * s + p45);
     const vf tail = (high * q + (p23 * s + p01)) * t * bell;
     return pick(x < spread(0.0f), tail, spread(1.0f) - tail);
@@ -90,21 +102,50 @@ INLINE vf normal_of(vf x, vf bell) {
 INLINE vf vbell(vf x) { return vexp(spread(-0.5f) * x * x); }
 INLINE vf vnormal(vf x) { return normal_of(x, vbell(x)); }
 
-/* The error function: a polynomial in x^2 up to 1 (relative error 2e-9), beyond it 1 - 2 (1 - normal(sqrt 2 |x|)). */
+/* The error function near 0, up to 1: a polynomial in x^2 (relative error 2e-9). */
+INLINE vf erf_near(vf x) {
+    const vf s = x * x;
+    vf p = spread(7.875875051e-05f);
+    p = TIMES_PLUS(p, s, -0.0008016864283f);
+    p = TIMES_PLUS(p, s, 0.005189087423f);
+    p = TIMES_PLUS(p, s, -0.02685421201f);
+    p = TIMES_PLUS(p, s, 0.1128359472f);
+    p = TIMES_PLUS(p, s, -0.3761262667f);
+    p = TIMES_PLUS(p, s, 1.128379166f);
+    return p * x;
+}
+
+#if defined(__aarch64__) && VL == 4
+/* Beyond 1: 1 - 2^q, where q is a polynomial for log2(1 - erf), of which 1 leaves few digits (error 1e-9). */
+INLINE vf verf(vf x) {
+    const vf a = vmin(spread(4.0f), vabs(x)), one = spread(1.0f); /* beyond 4: 1 all the same */
+    vf q = spread(2.677279781e-04f);
+    q = TIMES_PLUS(q, a, -4.240969044e-03f);
+    q = TIMES_PLUS(q, a, 3.145847198e-02f);
+    q = TIMES_PLUS(q, a, -1.486515972e-01f);
+    q = TIMES_PLUS(q, a, -9.207649115e-01f);
+    q = TIMES_PLUS(q, a, -1.625975134e+00f);
+    q = TIMES_PLUS(q, a, -5.102941148e-04f);
+    const vf large = q + spread(12582912.0f + 127.0f), f = q - (large - spread(12582912.0f + 127.0f));
+    vf p = spread(1.340725549e-03f);
+    p = TIMES_PLUS(p, f, 9.671875301e-03f);
+    p = TIMES_PLUS(p, f, 5.550308372e-02f);
+    p = TIMES_PLUS(p, f, 2.402223462e-01f);
+    p = TIMES_PLUS(p, f, 6.931472149e-01f);
+    const vf power = (vf)((vi)large << 23), far = one - (p * f * power + power);
+    const vi sign = (vi)x & spread_i((int32_t)0x80000000);
+    return pick(a < one, erf_near(x), (vf)((vi)far | sign));
+}
+#else
+/* Beyond 1: 1 - 2 (1 - normal(sqrt 2 |x|)). */
 INLINE vf verf(vf x) {
     const vf a = vabs(x), s = x * x;
-    vf p = spread(7.875875051e-05f);
-    p = p * s + spread(-0.0008016864283f);
-    p = p * s + spread(0.005189087423f);
-    p = p * s + spread(-0.02685421201f);
-    p = p * s + spread(0.1128359472f);
-    p = p * s + spread(-0.3761262667f);
-    p = p * s + spread(1.128379166f);
     const vf tail = normal_of(spread(-1.41421356237f) * a, vexp(-s));
     const vi sign = (vi)x & spread_i((int32_t)0x80000000);
     const vf far = (vf)((vi)(spread(1.0f) - (tail + tail)) | sign);
-    return pick(a < spread(1.0f), p * x, far);
+    return pick(a < spread(1.0f), erf_near(x), far);
 }
+#endif
 
 /* log(1 + x): the rounding of 1 + x is put right by a quotient, so that tiny results keep their digits. */
 INLINE vf vlog1p(vf x) {
@@ -150,10 +191,14 @@ INLINE vf gelu_tanh_grad(vf x) {
 
 /* What is behind the point, with its sign; of infinity NaN. */
 INLINE vf vfrac(vf x) {
+#if defined(__aarch64__) && VL == 4
+    return x - (vf)vrndq_f32((float32x4_t)x);
+#else
     const vi sign = (vi)x & spread_i((int32_t)0x80000000);
     const vi fits = vabs(x) < spread(8388608.0f); /* larger ones are whole */
     const vf whole = pick(fits, as_float(as_int(pick(fits, x, spread(0.0f)))), x);
     return x - (vf)((vi)whole | sign);
+#endif
 }
 
 /* erf's inverse y p(w), w = -log(1 - y^2): polynomials fitted for w up to 5 and for its root beyond, relative error 4e-9. */
@@ -251,6 +296,11 @@ static void K(turns)(int cosine, const float *x, float *out, idx n) {
     }
 }
 
+#if defined(__aarch64__)
+static void K(angles)(int which, const float *xs, float *out, idx n);
+static void K(atan2)(const float *ys, const float *xs, float *out, idx n);
+#endif
+
 static void K(unary)(int which, const float *xs, float *out, idx n) {
     switch (which) {
     case U_EXP: { EACH1_LONG(vexp(x)) break; }
@@ -276,6 +326,9 @@ static void K(unary)(int which, const float *xs, float *out, idx n) {
     case U_ERFINV: { EACH1_LONG(verfinv(x)) break; }
     case U_SIN: K(turns)(0, xs, out, n); break;
     case U_COS: K(turns)(1, xs, out, n); break;
+#if defined(__aarch64__)
+    default: K(angles)(which, xs, out, n);
+#endif
     }
 }
 
@@ -288,6 +341,9 @@ static void K(binary)(int which, const float *xs, const float *ys, float *out, i
     case B_MAX: { EACH2(nan_max(x, y)) break; }
     case B_MIN: { EACH2(nan_min(x, y)) break; }
     case B_COPYSIGN: { EACH2(pick(spread_i(0x7fffffff), x, y)) break; }
+#if defined(__aarch64__)
+    case B_ATAN2: K(atan2)(xs, ys, out, n); break;
+#endif
     default: K(modulo)(which, xs, 1, ys, 1, out, n);
     }
 }

@@ -13,6 +13,9 @@
 #include "k_modulo.h"
 #include "k_gamma.h"
 #include "k_point.h"
+#if defined(__aarch64__)
+#include "k_angles.h"
+#endif
 #include "k_active.h"
 #include "k_loss.h"
 #include "k_three.h"

@@ -89,7 +89,7 @@ __device__ __forceinline__ void multiply(const float* x, const float* y, int row
         const int live = min(TK, end - k0);
 #pragma unroll 2
         for (int j = 0; j < live; j += 4) {  // the rest of a four is zeros
-            float a[4][4], b[4][4];
+            __align__(16) float a[4][4], b[4][4];
             X::read(a, xs[now], ty, j);
             Y::read(b, ys[now], tx, j);
 #pragma unroll
