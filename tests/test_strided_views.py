@@ -76,3 +76,21 @@ def test_a_window_knows_the_owner_of_its_memory(device: str) -> None:
         assert root_array(view._a) is root_array(x._a)
         view.fill_(1)
     assert x.sum().item() == 11 and view._a.base is not None
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_window_of_an_input_when_tracing_ends(narrow: bool) -> None:
+    """What waits is computed step by step then, from a copy of the input: its elements without the memory around them."""
+
+    def program() -> Any:
+        p = rl.nn.Parameter(rl.full((3, 4), 0.5))
+        opt, log = rl.optim.SGD([p], lr=0.05, momentum=0.9), []
+        for i in range(15):
+            t = (rl.arange(12.0).view(3, 4) + i).repeat(1, 2)[:, 2:6]
+            (t * p).sum().backward()
+            opt.step()
+            window = t.as_strided((2, 3), (8, 1), 3) if narrow else t.as_strided((3, 4), t.stride())
+            log.append((window.detach().clone(), (window * 2).sum(0)))
+        return log  # the last stretch still waits
+
+    both(program, exact=True)
