@@ -85,8 +85,8 @@ def test_a_window_of_an_input_when_tracing_ends(narrow: bool) -> None:
     def program() -> Any:
         p = rl.nn.Parameter(rl.full((3, 4), 0.5))
         opt, log = rl.optim.SGD([p], lr=0.05, momentum=0.9), []
-        for i in range(15):
-            t = (rl.arange(12.0).view(3, 4) + i).repeat(1, 2)[:, 2:6]
+        for x in [rl.arange(12.0).view(3, 4) + i for i in range(15)]:
+            t = x.repeat(1, 2)[:, 2:6]
             (t * p).sum().backward()
             opt.step()
             window = t.as_strided((2, 3), (8, 1), 3) if narrow else t.as_strided((3, 4), t.stride())
