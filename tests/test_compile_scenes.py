@@ -9,6 +9,7 @@ import compile_scenes_attacked
 import compile_scenes_classes  # noqa: F401 - adds its scenes
 import compile_scenes_derivatives  # noqa: F401 - adds its scenes
 import compile_scenes_identity  # noqa: F401 - adds its scenes
+import compile_scenes_library  # noqa: F401 - adds its scenes
 import compile_scenes_machinery  # noqa: F401 - adds its scenes
 import compile_scenes_names  # noqa: F401 - adds its scenes
 import compile_scenes_patched  # noqa: F401 - adds its scenes

@@ -29,9 +29,11 @@ _places: dict[type, str] = {}  # device types by the arrays' types, as many as t
 class _Casts:
     """Autocast's switches in one thread; every op asks it for its inputs while one of them is on."""
 
+    usual = {"cuda": dtypes.float16, "cpu": dtypes.bfloat16}  # where nobody says otherwise
+
     def __init__(self) -> None:
         self.enabled = dict.fromkeys(_DEVICES, False)
-        self.dtype = {"cuda": dtypes.float16, "cpu": dtypes.bfloat16}
+        self.dtype = dict(self.usual)
         self.cache_enabled = True
         self.depth = 0
         self.cache: dict[int, tuple[Tensor, Any, dtype, Tensor]] = {}

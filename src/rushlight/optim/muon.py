@@ -74,6 +74,9 @@ class Muon(Rule):
                         f"{p.size()}"
                     )
 
+    # Options that are part of the kernels' own, and not among the numbers that each step finds anew.
+    in_kernels = frozenset(("ns_coefficients", "eps", "ns_steps"))
+
     def _start(self, p: Tensor, held: dict[str, Any], group: dict[str, Any]) -> None:
         held["momentum_buffer"] = zeros_for(p)
 

@@ -236,6 +236,8 @@ class Rule(Optimizer):
         counts: list[list[Any]], flags: dict[str, Any],
     ) -> None:  # fmt: skip
         """The kernel's body over tensors: derivatives go through the step, as PyTorch's do."""
+        if here.recorder is not None:  # the numbers are Python's, and counts go up beside kernels
+            here.recorder.complain("makes a step that is part of the graph (differentiable=True)")
         body = update.BODIES[self.kernel.name]
         for i, (p, g) in enumerate(zip(params, grads)):
             own = [[column[i]] for column in counts]

@@ -130,6 +130,16 @@ def breaks(
     return found is not None and is_made(arrays[found[0]])
 
 
+def may_refuse(kernel: Kernel, operands: Sequence[Any], device: str) -> bool:
+    """Whether a kernel may raise because of values, so that it matters even where nobody needs its result."""
+    if device != "cpu":
+        return False  # a GPU does not raise
+    name = kernel.name
+    if name in _CHECKS or name == "embedding_bag" or name.startswith("linalg_"):
+        return True
+    return name in _INTEGERS and all(a.dtype.kind in "iub" for a in operands if hasattr(a, "dtype"))
+
+
 class Bounds:
     """What is known of whole numbers in a stretch: the least and the largest value of what it made, and what was looked at."""
 

@@ -1,7 +1,8 @@
-"""Dead code: instructions whose results nobody needs are dropped."""
+"""Dead code: instructions whose results nobody needs are dropped, but for those whose errors somebody would see."""
 
 from __future__ import annotations
 
+from ..loops.fragile import may_refuse
 from ..program.instructions import Program
 from ..program.slots import MADE
 
@@ -13,6 +14,7 @@ def drop_dead(program: Program) -> Program:
     for ins in reversed(program.instructions):
         touched = [s.storage for s in (*ins.outputs, *ins.writes)]
         lasting = any(s.kind != MADE for s in touched) and not ins.is_view
+        lasting = lasting or may_refuse(ins.kernel, ins.inputs, program.device)
         if lasting or ins.is_random or any(s.number in needed for s in touched):
             needed.update(s.storage.number for s in ins.reads)
             kept.append(ins)

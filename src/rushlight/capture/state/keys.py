@@ -73,7 +73,11 @@ def mode() -> tuple:
     """The switches that change what an op does."""
     state = here.state & (GRAD | INFERENCE | CASTING)
     casts = here.casts
-    switches = (*casts.enabled.items(), *casts.dtype.items()) if state & CASTING else None
+    if state & CASTING:
+        switches: Any = (*casts.enabled.items(), *casts.dtype.items())
+    else:  # what a block inside of the function would take
+        usual = casts is None or casts.dtype == casts.usual
+        switches = None if usual else tuple(casts.dtype.items())
     default = get_default_device()
     return state, dtypes.get_default_dtype(), default, switches, settings.numerics
 

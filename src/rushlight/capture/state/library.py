@@ -116,7 +116,7 @@ class Library(Found):
                 for key, item in value.items():
                     self.visit(item, f"{label}.{key}")
             elif name.endswith("hooks") or "_hooks_" in name:
-                if "state_dict" not in name:
+                if "state_dict" not in name or _asks_for_state(self.mentioned):
                     self._table(own, name, value, label)
                     for item in value.values():
                         self.visit(item, f"{label}.{name}")
@@ -218,6 +218,11 @@ class Library(Found):
 
 # What is compared in a way of its own.
 _OF_OPTIMIZERS = frozenset(("state", "param_groups", "_pre_hooks", "_post_hooks"))
+
+
+def _asks_for_state(names: set[str]) -> bool:
+    """Whether code may save or load modules, whose hooks for that count then."""
+    return any("state_dict" in name for name in names)
 
 
 def _library_names(cls: Any) -> frozenset[str]:

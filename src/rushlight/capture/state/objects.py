@@ -294,6 +294,7 @@ class Objects(Library):
 
     def _class(self, cls: type, label: str) -> None:
         if cls in TYPES or is_trusted(home_of(cls)):
+            self._our_classes(cls)
             return
         if not is_known_type(cls):
             self.refuse(f"{label} is the type {cls.__module__}.{cls.__name__}, which is not known")

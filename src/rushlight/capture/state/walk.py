@@ -134,6 +134,8 @@ class Walk(Objects):
         elif isinstance_of(value, types.MethodType):
             if isinstance(value.__func__, types.FunctionType):
                 self._function(value.__func__, label, value.__self__)
+            else:
+                self.visit(value.__func__, label)
             self.visit(value.__self__, label)
         elif id(value) not in self.objects:
             self.objects[id(value)] = (value, label)
