@@ -76,6 +76,27 @@ def test_steps_of_chains_are_the_kernels_themselves(n: int) -> None:
             _same_bits(expected[3:], _alone(kernel, moved, attrs), f"{kernel}, moved")
 
 
+@pytest.mark.parametrize(
+    "order", [(1, 0), (2, 0, 1), (1, 2, 0), (0, 2, 3, 1), (3, 0, 2, 1)], ids=str
+)
+def test_chains_of_any_order_of_memory(order: tuple[int, ...]) -> None:
+    """Not only in C order, or with channels last: a kernel takes them, so the chain does."""
+    shape = (5, 7, 3, 4)[: len(order)]
+    back = np.argsort(order)
+    x, y = (_numbers(int(np.prod(shape)), i).reshape(shape).transpose(back) for i in range(2))
+    assert not x.flags.c_contiguous
+    with np.errstate(all="ignore"):
+        for kernel, operands, attrs in _steps():
+            arrays = [x, y][: sum(kind == "in" for kind, _ in operands)]
+            step = Step(kernel, tuple(operands), tuple(sorted(attrs.items())))
+            given = [arrays[v] if kind == "in" else v for kind, v in operands]
+            options = {"steps": (step,), "dtype": "float32", "code": fused.pack([step])}
+            found = run(FUSED, np.ndarray, arrays, options, alone=True)
+            assert found.strides == x.strides
+            expected = _alone(kernel, given, attrs)
+            _same_bits(np.ascontiguousarray(expected), np.ascontiguousarray(found), kernel)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_steps_of_row_groups_are_the_kernels_themselves(threads: int) -> None:
     before = rl.get_num_threads()
@@ -139,6 +160,19 @@ def _random_program(seed: int) -> Any:
         loss.backward()
         log += [loss.item(), x.detach().clone(), w.grad.clone(), b.grad.clone()]
     return log
+
+
+def test_loops_over_transposed_batches_keep_every_bit() -> None:
+    def program() -> Any:
+        w, log = rl.ones(5, 3, requires_grad=True), []
+        for x in [rl.linspace(-3, 3, 15).view(3, 5) + 0.1 * i for i in range(9)]:
+            h = (x.t() * 2.5).tanh() * 1.7
+            loss = ((h.exp() - 1).sigmoid() * w).sum()
+            loss.backward()
+            log += [loss.item(), h.detach().clone()]
+        return log, w.grad
+
+    both(program, exact=True)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -55,6 +55,14 @@ static int is_sound(const Step *steps, idx count, Py_ssize_t inputs) {
     return 1;
 }
 
+/* Whether two arrays have their numbers in the same order of memory. */
+static int lies_as(PyArrayObject *a, PyArrayObject *b) {
+    if (PyArray_NDIM(a) != PyArray_NDIM(b)) return 0;
+    for (int d = 0; d < PyArray_NDIM(a); d++)
+        if (PyArray_DIM(a, d) != PyArray_DIM(b, d) || (PyArray_DIM(a, d) != 1 && PyArray_STRIDE(a, d) != PyArray_STRIDE(b, d))) return 0;
+    return 1;
+}
+
 static PyObject *fused(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     PyObject *code = attr(attrs, "code");
     if (!code) return NULL;
@@ -65,16 +73,13 @@ static PyObject *fused(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
     for (Py_ssize_t i = 0; i < nargs; i++)
         if (!is_float(args[i])) return REFUSE; /* NumPy's bodies answer scalars, which are no arrays */
     Chain chain = {.steps = steps, .count = count};
-    const int last = is_channels_last(ARRAY(args[0]));
-    for (Py_ssize_t i = 0; i < nargs; i++) {
-        PyArrayObject *a = ARRAY(args[i]);
-        if (PyArray_NDIM(a) != PyArray_NDIM(ARRAY(args[0]))) return REFUSE;
-        if (!PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(ARRAY(args[0])), PyArray_NDIM(a))) return REFUSE;
-        if (last ? !is_channels_last(a) : !PyArray_IS_C_CONTIGUOUS(a)) return REFUSE;
-        chain.inputs[i] = DATA(a);
-    }
     PyArrayObject *like = ARRAY(args[0]);
-    PyArrayObject *out = last ? array_channels_last(PyArray_NDIM(like), PyArray_DIMS(like)) : array_like(like);
+    if (!is_filled(like)) return REFUSE;
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        if (!lies_as(ARRAY(args[i]), like)) return REFUSE;
+        chain.inputs[i] = DATA(ARRAY(args[i]));
+    }
+    PyArrayObject *out = array_dense(like);
     if (!out) return NULL;
     chain.n = PyArray_SIZE(like);
     chain.out = DATA(out);
