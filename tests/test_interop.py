@@ -148,3 +148,54 @@ def test_repr_of_what_a_tensor_is() -> None:
     rl.set_printoptions(precision=2)
     assert repr(rl.tensor([1.23456])) == "tensor([1.23])"
     rl.set_printoptions(profile="default")
+
+
+def _given(lib, way):
+    """A tensor over an array of the user's, which then takes another shape and dtype."""
+    a = np.arange(6.0)
+    x = {
+        "from_numpy": lambda: lib.from_numpy(a),
+        "as_tensor": lambda: lib.as_tensor(a),
+        "asarray": lambda: lib.asarray(a),
+        "from_dlpack": lambda: lib.from_dlpack(a),
+        "frombuffer": lambda: lib.frombuffer(a, dtype=lib.float64),
+    }[way]()
+    a.shape = (2, 3)
+    a[0, 1] = 7
+    return x, a
+
+
+@pytest.mark.parametrize("way", ["from_numpy", "as_tensor", "asarray", "from_dlpack", "frombuffer"])
+def test_an_array_of_another_shape_later_is_no_business_of_its_tensor(way) -> None:
+    def story(lib):
+        x, a = _given(lib, way)
+        seen = [tuple(x.shape), x.tolist(), x.sum().item(), (x * 2).tolist()]
+        a.flags.writeable = False
+        x[2] = -1.0
+        x.add_(1.0)
+        return [*seen, x.tolist(), a.tolist()]
+
+    assert story(rl) == story(pytest.importorskip("torch"))
+
+
+@pytest.mark.parametrize("way", ["numpy", "force", "asarray", "dlpack", "data"])
+def test_what_numpy_shows_of_a_tensor_is_an_array_of_its_own(way) -> None:
+    def story(lib):
+        x = lib.arange(6.0)
+        show = {
+            "numpy": lambda: x.numpy(),
+            "force": lambda: x.numpy(force=True),
+            "asarray": lambda: np.asarray(x),
+            "dlpack": lambda: np.from_dlpack(x),
+            "data": lambda: x.data.numpy(),
+        }[way]
+        a = show()
+        a.shape = (3, 2)
+        if a.flags.writeable:
+            a[0, 1] = 7
+        a.flags.writeable = False
+        x[2] = -1.0
+        x.add_(1.0)
+        return tuple(x.shape), x.tolist(), a.tolist(), show().flags.writeable, show() is show()
+
+    assert story(rl) == story(pytest.importorskip("torch"))

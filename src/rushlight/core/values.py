@@ -91,7 +91,7 @@ class Values(Facts):
             tensor([5., 0.])
         """
         if force:
-            return self.detach().cpu()._host()
+            return self.detach().cpu()._host().view()
         if self.requires_grad and here.grad:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -102,7 +102,7 @@ class Values(Facts):
                 "the tensor to host memory first."
             )
         exposed.add(self._a)
-        return self._host()
+        return self._host().view()  # its shape, dtype and flags are the user's, ours stay as they are
 
     def __array__(
         self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None

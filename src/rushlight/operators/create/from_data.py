@@ -246,7 +246,10 @@ def _speaks_array(data: object) -> bool:
 
 
 def from_array(a: np.ndarray) -> np.ndarray:
-    """The array itself when a tensor can hold it; PyTorch's errors when it cannot."""
+    """The array when a tensor can hold it, as an object of its own; PyTorch's errors when it cannot.
+
+    The user may give the original another shape or dtype, which is no business of the tensor.
+    """
     dtypes.from_np(a.dtype)
     if any(s < 0 for s in a.strides):
         raise ValueError(
@@ -254,7 +257,7 @@ def from_array(a: np.ndarray) -> np.ndarray:
             "strides are not currently supported. (You can probably work around this by making a "
             "copy of your array  with array.copy().)"
         )
-    return a if a.__class__ is np.ndarray else a.view(np.ndarray)
+    return a.view(np.ndarray)
 
 
 @public("torch")
