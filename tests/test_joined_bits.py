@@ -90,10 +90,12 @@ def test_chains_of_any_order_of_memory(order: tuple[int, ...]) -> None:
             arrays = [x, y][: sum(kind == "in" for kind, _ in operands)]
             step = Step(kernel, tuple(operands), tuple(sorted(attrs.items())))
             given = [arrays[v] if kind == "in" else v for kind, v in operands]
+            expected = _alone(kernel, given, attrs)
+            if expected.strides != x.strides:
+                continue  # one whose result is always in C order is no part of such a chain
             options = {"steps": (step,), "dtype": "float32", "code": fused.pack([step])}
             found = run(FUSED, np.ndarray, arrays, options, alone=True)
             assert found.strides == x.strides
-            expected = _alone(kernel, given, attrs)
             _same_bits(np.ascontiguousarray(expected), np.ascontiguousarray(found), kernel)
 
 
