@@ -78,6 +78,10 @@ def moved(d: Draw) -> Iterator[Case]:
     dims += d.one((), dims[:1])  # a dim twice
     shifts = tuple(d.py.randrange(-9, 9) for _ in dims)
     yield "roll", (x,), {"shifts": shifts, "dims": dims}, 0.0
+    widths = tuple((d.one(0, 0, 1, 3, -1), d.one(0, 0, 2, -1)) for _ in shape)
+    if all(n + min(a, 0) + min(b, 0) > 0 for n, (a, b) in zip(shape, widths)):
+        value = d.one(0, 0.0, -0.0, 2, -1.5, float("nan"), float("inf"))
+        yield "pad_constant", (d.floats(*shape),), {"widths": widths, "value": value}, 0.0
     size, kernel = d.one((6, 5), (9, 16), (4, 1)), d.one((3, 2), (1, 1), (2, 1))
     how = {"kernel": kernel, "stride": d.one((1, 1), (2, 3), kernel)}
     how |= {"padding": d.one((0, 0), (1, 1)), "dilation": d.one((1, 1), (2, 1))}

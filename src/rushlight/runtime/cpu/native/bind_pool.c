@@ -81,6 +81,16 @@ static int pool_tables(Pool *p) {
 
 /* -- max ------------------------------------------------------------------------------------------ */
 
+/* The first place of every window is the best so far. */
+static void max_first(const float *restrict x, idx n, idx step, int32_t begin, float *restrict y, int32_t *restrict at) {
+    if (step == 1)
+        for (idx i = 0; i < n; i++) y[i] = x[i], at[i] = begin + (int32_t)i;
+    else if (step == 2)
+        for (idx i = 0; i < n; i++) y[i] = x[2 * i], at[i] = begin + 2 * (int32_t)i;
+    else
+        for (idx i = 0; i < n; i++) y[i] = x[i * step], at[i] = begin + (int32_t)(i * step);
+}
+
 static void max_windows(const Pool *p, const float *x, idx oz, idx oy, idx from, idx n, float *y, int64_t *index) {
     idx z0, z1, y0, y1;
     int32_t at[ROW];
@@ -88,14 +98,16 @@ static void max_windows(const Pool *p, const float *x, idx oz, idx oy, idx from,
     inside(p, 1, oy, &y0, &y1);
     const idx z = oz * p->s[0] - p->p[0], top = oy * p->s[1] - p->p[1];
     const idx lead = ((z + z0 * p->d[0]) * p->in[1] + top + y0 * p->d[1]) * p->in[2];
-    for (idx i = 0; i < n; i++) { /* what is left when nothing beats -inf: the first place inside */
+    const int whole = y0 < y1 && z0 < z1 && p->first[0] <= from && p->last[0] >= from + n; /* all windows begin inside */
+    if (whole) max_first(x + lead + p->lead[from], n, p->s[2], (int32_t)(lead + p->lead[from]), y, at);
+    for (idx i = 0; !whole && i < n; i++) { /* what is left when nothing beats -inf: the first place inside */
         y[i] = -INFINITY;
         at[i] = (int32_t)(lead + p->lead[from + i]);
     }
     for (idx kz = z0; kz < z1; kz++)
         for (idx ky = y0; ky < y1; ky++) {
             const idx row = ((z + kz * p->d[0]) * p->in[1] + top + ky * p->d[1]) * p->in[2];
-            for (idx kx = 0; kx < p->k[2]; kx++) {
+            for (idx kx = whole && kz == z0 && ky == y0; kx < p->k[2]; kx++) {
                 const idx first = p->first[kx] > from ? p->first[kx] : from;
                 const idx last = p->last[kx] < from + n ? p->last[kx] : from + n;
                 if (first >= last) continue;

@@ -1,4 +1,7 @@
-/* resample_axis: interpolation, padding by what is there, adaptive means: places along one dim as weighted sums of others. */
+/* resample_axis: interpolation, padding by what is there, adaptive means: places along one dim as weighted sums of others;
+ * padding by one value. */
+#include <math.h>
+
 #include "arrays.h"
 
 #include "codes.h"
@@ -137,7 +140,7 @@ static int resample_run(Resample *r) {
     r->runs = (Run *)lists, r->rows = (idx *)(r->runs + r->n);
     r->weights = (float *)(r->rows + all), r->sum_weight = r->weights + all, r->sum_at = (int32_t *)(r->sum_weight + all);
     find_runs(r);
-    if (r->weight && (r->sums * 2 > r->n || r->sums > SUMS || r->outer < 8)) r->runs = NULL;
+    if (r->weight && (r->sums * 2 > r->n || r->count * 4 > r->n || r->sums > SUMS || r->outer < 8)) r->runs = NULL;
     if (r->weight && r->runs) pick_sums(r);
     for (idx j = 0; r->weight && r->inner > 1 && j < r->n; j++)
         for (idx t = 0; t < r->taps; t++) {
@@ -197,4 +200,98 @@ static PyObject *resample_axis(PyObject *const *args, Py_ssize_t nargs, PyObject
     return (PyObject *)out;
 }
 
-const Entry resample_entries[] = {{"resample_axis", resample_axis, COPIES}, {NULL, NULL}};
+/* -- one value around an array ------------------------------------------------------------------------------ */
+
+typedef struct {
+    const float *x;
+    float *out, value;
+    int ndim; /* at least 2: a plane of rows; dims behind the last one that changes are part of a row */
+    idx in[DIMS], size[DIMS], from[DIMS], to[DIMS], count[DIMS]; /* `count` of the `in` places, those from `from` on, go to `to` */
+    idx planes;
+} Pad;
+
+static void fill(float *to, idx n, float value) {
+    for (idx i = 0; i < n; i++) to[i] = value;
+}
+
+static void pad_plane(const Pad *p, const float *x, float *out) {
+    const int k = p->ndim - 2, l = p->ndim - 1;
+    const idx width = p->size[l], rows = p->count[k], gap = width - p->count[l];
+    float *first = out + p->to[k] * width + p->to[l];
+    RL->copy_rows(x + p->from[k] * p->in[l] + p->from[l], p->in[l], first, width, rows, p->count[l]);
+    fill(out, first - out, p->value);
+    float *behind = first + p->count[l];
+    for (idx r = 1; gap && r < rows; r++, behind += width) fill(behind, gap, p->value); /* to the next row's first place */
+    behind = first + (rows - 1) * width + p->count[l];
+    fill(behind, out + p->size[k] * width - behind, p->value);
+}
+
+static void pad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Pad *p = what;
+    const int k = p->ndim - 2;
+    const idx area = p->size[k] * p->size[k + 1], in_area = p->in[k] * p->in[k + 1];
+    for (idx q = share(p->planes, i, parts); q < share(p->planes, i + 1, parts); q++) {
+        idx left = q, from = 0, stride = 1;
+        int inside = 1;
+        for (int d = k - 1; d >= 0; d--) {
+            const idx at = left % p->size[d] - p->to[d];
+            inside = inside && at >= 0 && at < p->count[d];
+            from += (at + p->from[d]) * stride;
+            left /= p->size[d], stride *= p->in[d];
+        }
+        if (inside) pad_plane(p, p->x + from * in_area, p->out + q * area);
+        else fill(p->out + q * area, area, p->value);
+    }
+}
+
+/* One dim: `before` and `after` places are added, or cut where these are negative; 0 where nothing of the array is left. */
+static int pad_dim(Pad *p, int d, idx n, idx before, idx after) {
+    p->in[d] = n, p->size[d] = n + before + after;
+    p->from[d] = before < 0 ? -before : 0, p->to[d] = before > 0 ? before : 0;
+    p->count[d] = n - p->from[d] - (after < 0 ? -after : 0);
+    return p->count[d] > 0;
+}
+
+static int pad_value(PyObject *value, float *out) {
+    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return 0;
+    const double v = PyFloat_AsDouble(value);
+    if (v == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    *out = v == 0 ? 0.0f : (float)v; /* zeros have no sign here */
+    return isfinite(*out) || !isfinite(v);
+}
+
+static PyObject *pad_constant(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *widths = attr(attrs, "widths"), *value = attr(attrs, "value");
+    if (!widths || !value) return NULL;
+    if (!is_plain(args[0]) || !PyTuple_Check(widths)) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]);
+    const int ndim = PyArray_NDIM(x), lead = ndim == 1; /* a row is a plane, too */
+    Pad p = {.x = DATA(x), .ndim = ndim + lead, .planes = 1};
+    if (ndim < 1 || ndim >= DIMS || PyArray_SIZE(x) == 0 || PyTuple_GET_SIZE(widths) != ndim || !pad_value(value, &p.value)) return REFUSE;
+    npy_intp shape[DIMS];
+    pad_dim(&p, 0, 1, 0, 0);
+    for (int d = 0; d < ndim; d++) {
+        PyObject *pair = PyTuple_GET_ITEM(widths, d);
+        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return REFUSE;
+        const long long before = PyLong_AsLongLong(PyTuple_GET_ITEM(pair, 0)), after = PyLong_AsLongLong(PyTuple_GET_ITEM(pair, 1));
+        if (PyErr_Occurred()) return NULL;
+        if (!pad_dim(&p, d + lead, PyArray_DIM(x, d), (idx)before, (idx)after)) return REFUSE;
+        shape[d] = p.size[d + lead];
+    }
+    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
+    if (!out) return NULL;
+    p.out = DATA(out);
+    for (int l = p.ndim - 1; l >= 2 && p.size[l] == p.in[l] && !p.from[l] && !p.to[l]; l = --p.ndim - 1) { /* the last one stays: */
+        const idx n = p.in[l];                                                                             /* part of a row */
+        p.in[l - 1] *= n, p.size[l - 1] *= n, p.from[l - 1] *= n, p.to[l - 1] *= n, p.count[l - 1] *= n;
+    }
+    for (int d = 0; d < p.ndim - 2; d++) p.planes *= p.size[d];
+    const double ns = 0.3 * (double)PyArray_SIZE(out) + 10.0 * (double)p.planes;
+    run_parts(pad_part, &p, threads_parts(ns, p.planes), ns);
+    return (PyObject *)out;
+}
+
+const Entry resample_entries[] = {{"resample_axis", resample_axis, COPIES}, {"pad_constant", pad_constant}, {NULL, NULL}};

@@ -43,6 +43,13 @@ static void join_all(const Sample *s, Tables *t, int by, idx m) {
     for (int d = 1; d < s->dims; d++) join_axes(s, t, d, by == d ? t->axis_dw[d] : t->axis_w[d], m);
 }
 
+/* Whether a place of a block is outside: where none is, nobody has to look for it again in every channel. */
+static int skip_of(const Tables *t, idx m) {
+    int32_t any = 0;
+    for (idx j = 0; j < t->taps * m; j++) any |= t->at[j];
+    return any < 0 ? SKIP_OUTSIDE : SKIP_NONE;
+}
+
 /* In the grid x comes first, in the input it is the last dim. */
 static void look(const Sample *s, Tables *t, idx image, idx first, idx m) {
     const float *grid = s->grid + (image * s->places + first) * s->dims;
@@ -62,8 +69,9 @@ static void read_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         const idx m = s->places - first < BLOCK ? s->places - first : BLOCK;
         look(s, &t, image, first, m);
         join_all(s, &t, -1, m);
+        const int skip = skip_of(&t, m);
         for (idx c = image * s->c; c < (image + 1) * s->c; c++)
-            RL->mix_places(s->x + c * s->plane, t.at, t.w, t.taps, SKIP_OUTSIDE, s->out + c * s->places + first, m);
+            RL->mix_places(s->x + c * s->plane, t.at, t.w, t.taps, skip, s->out + c * s->places + first, m);
     }
 }
 
@@ -106,9 +114,10 @@ static void slope_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         look(s, &t, image, first, m);
         join_all(s, &t, -1, m);
         memset(worth, 0, sizeof worth);
+        const int skip = skip_of(&t, m);
         for (idx c = image * s->c; c < (image + 1) * s->c; c++)
             for (int tap = 0; tap < t.taps; tap++) {
-                RL->mix_places(s->x + c * s->plane, t.at + tap * m, s->g + c * s->places + first, 1, SKIP_OUTSIDE, term, m);
+                RL->mix_places(s->x + c * s->plane, t.at + tap * m, s->g + c * s->places + first, 1, skip, term, m);
                 RL->add_into(worth + tap * m, term, m);
             }
         for (int d = 0; d < s->dims; d++) {

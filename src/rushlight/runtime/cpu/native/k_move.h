@@ -22,8 +22,21 @@ static void K(transpose)(const float *src, idx rows, idx cols, idx src_ld, float
 
 /* Rows of n floats, each so many floats behind the one before: most are so short that a call for each would take longer. */
 static void K(copy_rows)(const float *from, idx from_step, float *to, idx to_step, idx rows, idx n) {
+    if (n == 1) {
+        for (idx r = 0; r < rows; r++) to[r * to_step] = from[r * from_step];
+        return;
+    }
     for (idx r = 0; r < rows; r++, from += from_step, to += to_step) {
         idx i = 0;
+#if defined(__aarch64__)
+        for (; i + 4 * VL <= n; i += 4 * VL) {
+            const vf a = load(from + i), b = load(from + i + VL), c = load(from + i + 2 * VL), d = load(from + i + 3 * VL);
+            store(to + i, a);
+            store(to + i + VL, b);
+            store(to + i + 2 * VL, c);
+            store(to + i + 3 * VL, d);
+        }
+#endif
         for (; i + VL <= n; i += VL) store(to + i, load(from + i));
 #if WHOLE_ROWS
         if (i < n) store_some(to + i, load_some(from + i, n - i, 0), n - i);

@@ -1,8 +1,7 @@
 /* Element by element: activations, arithmetic, and sums of long rows. */
 
 /* exp by 2^n * e^r, |r| <= ln 2 / 2 (the minimax polynomial of Cephes' expf); about 1 ulp. */
-INLINE vf vexp(vf x) {
-    const vf inside = vwithin(spread(-104.0f), x, spread(89.0f)); /* beyond: 0 and inf all the same */
+INLINE vf exp_of(vf inside) {
 #if defined(__aarch64__) && VL == 4
     /* n + 254 in the last bits of a large number: two halves of it, each with the 127 of an exponent, make 2^n */
     const vf large = TIMES_PLUS(spread(1.44269504088896341f), inside, 12582912.0f + 254.0f);
@@ -24,6 +23,7 @@ INLINE vf vexp(vf x) {
 #endif
 }
 
+INLINE vf vexp(vf x) { return exp_of(vwithin(spread(-104.0f), x, spread(89.0f))); } /* beyond: 0 and inf all the same */
 INLINE vf vsigmoid(vf x) { return spread(1.0f) / (spread(1.0f) + vexp(-x)); }
 
 #if defined(__x86_64__) && VL == 16
@@ -88,7 +88,11 @@ INLINE vf vsin(vf x, int quarter) {
 /* The normal distribution function: e^(-x^2 / 2) times a polynomial in t = 1 / (1 + 0.3 a), a = |x| / sqrt 2,
  * fitted to e^(a^2) erfc(a) / 2t with a relative error of 2e-8. `bell` is e^(-x^2 / 2). */
 INLINE vf normal_of(vf x, vf bell) {
+#if defined(__aarch64__) && VL == 4
+    const vf t = spread(1.0f) / TIMES_PLUS(spread(0.212132034f), vabs(x), 1.0f); /* dividing takes any x */
+#else
     const vf t = vinverse(spread(1.0f) + spread(0.212132034f) * vmin(spread(20.0f), vabs(x)));
+#endif
     const vf s = t * t, q = s * s; /* pairs of coefficients, and pairs of pairs */
     const vf p01 = TIMES_PLUS(spread(0.0853454471f), t, 0.0845946744f);
     const vf p23 = TIMES_PLUS(spread(0.107090168f), t, 0.0742607564f);
@@ -99,7 +103,11 @@ INLINE vf normal_of(vf x, vf bell) {
     return pick(x < spread(0.0f), tail, spread(1.0f) - tail);
 }
 
+#if defined(__aarch64__) && VL == 4
+INLINE vf vbell(vf x) { return exp_of(vmax(spread(-104.0f), spread(-0.5f) * x * x)); } /* never above 0 */
+#else
 INLINE vf vbell(vf x) { return vexp(spread(-0.5f) * x * x); }
+#endif
 INLINE vf vnormal(vf x) { return normal_of(x, vbell(x)); }
 
 /* The error function near 0, up to 1: a polynomial in x^2 (relative error 2e-9). */

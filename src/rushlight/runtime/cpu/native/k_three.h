@@ -85,9 +85,15 @@ static void K(mix_places)(const float *restrict x, const int32_t *at, const floa
                           float *restrict out, idx n) {
     idx j = 0;
 #if defined(__aarch64__) || VL > 4
-    if (skip == SKIP_NONE && taps == 2)
-        for (; j + VL <= n; j += VL) store(out + j, mix_vector(x, at + j, weight + j, 2, n, SKIP_NONE));
+#define MIX(taps, skip) \
     for (; j + VL <= n; j += VL) store(out + j, mix_vector(x, at + j, weight + j, taps, n, skip));
+    if (skip == SKIP_ZEROS) { MIX(taps, SKIP_ZEROS) }
+    else if (skip == SKIP_OUTSIDE && taps == 4) { MIX(4, SKIP_OUTSIDE) }
+    else if (skip == SKIP_OUTSIDE) { MIX(taps, SKIP_OUTSIDE) }
+    else if (taps == 1) { MIX(1, SKIP_NONE) }
+    else if (taps == 2) { MIX(2, SKIP_NONE) }
+    else { MIX(taps, SKIP_NONE) }
+#undef MIX
 #endif
     for (; j < n; j++) {
         float sum = 0;
