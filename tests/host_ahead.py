@@ -25,12 +25,12 @@ class Net(nn.Module):
         super().__init__()
         self.a, self.b = nn.Conv2d(2, 4, 3, padding=1), nn.Conv2d(4, 6, 3)
         self.c, self.d = nn.Linear(6 * 9, 16), nn.Linear(16, 5)
-        self.norm = nn.LayerNorm(16)
+        self.norm, self.means = nn.LayerNorm(16), nn.BatchNorm2d(4)
         self.middle: Callable[[Any], Any] = lambda h: h
         self.told: list[Any] = []
 
     def forward(self, x: Any) -> Any:
-        h = nn.functional.max_pool2d(self.a(x).relu(), 2)
+        h = nn.functional.max_pool2d(self.means(self.a(x)).relu(), 2)
         h = self.middle(self.b(h).tanh())
         return self.d(self.norm(nn.functional.gelu(self.c(h.flatten(1)))))
 
@@ -50,6 +50,28 @@ def two_ways(net: Net, h: Any, i: int, x: Any) -> Any:
 def look(net: Net, h: Any, i: int, x: Any) -> Any:
     if i % 5 == 4:
         net.told.append(h.detach().numpy().copy())
+    return h
+
+
+def look_at_means(net: Net, h: Any, i: int, x: Any) -> Any:
+    if i % 5 == 4:
+        net.told.append(net.means.running_mean.tolist())
+    return h
+
+
+def use_means(net: Net, h: Any, i: int, x: Any) -> Any:
+    return h + net.means.running_var[0] if i % 5 == 4 else h
+
+
+def count_batches(net: Net, h: Any, i: int, x: Any) -> Any:
+    if i % 5 == 4:
+        net.told.append(net.means.num_batches_tracked + 1)
+    return h
+
+
+def forget_means(net: Net, h: Any, i: int, x: Any) -> Any:
+    if i % 8 == 7:
+        net.means.reset_running_stats()
     return h
 
 
@@ -115,7 +137,8 @@ def fewer_threads(net: Net, h: Any, i: int, x: Any) -> Any:
 
 WAYS = (
     nothing, another_way, two_ways, look, keep, give_up, write_weights, write_earlier_weights,
-    write_the_batch, write_by_numpy, other_thread, fork, fewer_threads,
+    write_the_batch, write_by_numpy, other_thread, fork, fewer_threads, look_at_means, use_means,
+    count_batches, forget_means,
 )  # fmt: skip
 BEGUN = (nothing, another_way, two_ways, keep)  # others are let alone after a few misses
 # where gradients are set to None, and whether somebody keeps them

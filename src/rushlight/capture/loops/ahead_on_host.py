@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.exposed import exposed
 from ...runtime.cpu import threads
-from ..program.instructions import Instruction
+from ..program.instructions import Instruction, Program
+from ..program.slots import STATE
 
 if TYPE_CHECKING:
     from .path import Path
@@ -57,6 +58,35 @@ class OnHost:
         if self.misses >= _MOST_MISSES or threads.get() < 2:
             return 0
         return self.times[0][0]
+
+
+def changes_last(program: Program) -> Program:
+    """The same program, with what only changes memory from outside behind everything that does not meet it.
+
+    Running means of a normalisation would end what can be made ahead at the first of them.
+    """
+    code, late, staying = program.instructions, [], []  # type: tuple[list, list[Instruction], list[Instruction]]
+    touched: set[int] = set()  # storages that instructions behind this one read or write
+    written: set[int] = set()
+    for ins in reversed(code):
+        reads = {s.storage.number for s in ins.reads}
+        mine = {s.storage.number for s in ins.writes}
+        if _only_changes(ins) and mine.isdisjoint(touched) and reads.isdisjoint(written):
+            late.append(ins)
+            continue  # the others that go to the end keep their order, and come behind all that stay
+        staying.append(ins)
+        touched |= reads | {s.storage.number for s in ins.outputs}
+        written |= mine | {s.storage.number for s in ins.outputs}
+    return program.with_instructions([*reversed(staying), *reversed(late)]) if late else program
+
+
+def _only_changes(ins: Instruction) -> bool:
+    """Whether all that an instruction does is to change memory from outside."""
+    if not ins.writes or ins.is_random or ins.name == "hand_over":
+        return False
+    mine = {s.storage.number for s in ins.writes}
+    kinds = {s.storage.kind for s in ins.writes}
+    return kinds == {STATE} and {s.storage.number for s in ins.outputs} <= mine
 
 
 def on_host(path: Path) -> OnHost | None:

@@ -14,7 +14,7 @@ from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
 from .ahead import planned
-from .ahead_on_host import on_host
+from .ahead_on_host import changes_last, on_host
 from .calls.macros import Macro
 from .calls.told import Told
 from .ear import Ear
@@ -182,6 +182,8 @@ class Path(Running):
         # made of nothing but kernels that eager calls have run.
         own = device == "cpu" or self.patient
         self.program = optimise(program, exact_only=True, without=frozenset() if own else JOINING)
+        if device == "cpu":
+            self.program = changes_last(self.program)
         ahead = self.ahead = planned(self)
         lent = self.program.result_storages() - (set() if ahead is None else ahead.results)
         try:
