@@ -17,6 +17,7 @@ import compile_scenes_reads  # noqa: F401 - adds its scenes
 import compile_scenes_results  # noqa: F401 - adds its scenes
 import compile_scenes_training  # noqa: F401 - adds its scenes
 import compile_scenes_users  # noqa: F401 - adds its scenes
+import compile_scenes_values  # noqa: F401 - adds its scenes
 import compile_scenes_world  # noqa: F401 - adds its scenes
 import rushlight as torch
 from compile_scenes import SCENES, run

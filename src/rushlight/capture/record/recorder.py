@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import HostReadError
-from ...core.memory import data_pointer, root_array
+from ...core.memory import copy_as_it_lies, data_pointer, root_array
 from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime import devices
@@ -141,7 +141,7 @@ class Recorder:
             self.roots[id(root)] = storage
             self._follow(root)
             if label is None:
-                self.first_values[storage.number] = root.copy()
+                self.first_values[storage.number] = copy_as_it_lies(root)
         return self._slot(a, storage, data_pointer(a) - data_pointer(root))
 
     def _outputs(self, outs: Sequence[Any], inputs: Sequence[Any]) -> tuple[Slot, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ...core.memory import copy_as_it_lies
 from ...core.overriding import DisableTorchFunctionSubclass
 from ...core.tensor import Tensor
 from ...core.views import current_edge, steps_of
@@ -17,6 +18,7 @@ from ...runtime.meta_array import MetaArray
 from ...runtime.thread import here
 from ..program.instructions import Program
 from ..program.slots import CONSTANT, MADE, Slot
+from ..replay.results import look
 from ..state import tree
 from ..state.identity import Identity
 from ..state.keys import attributes, mode
@@ -435,6 +437,21 @@ class Recording:
                 s.kind, s.rewritten = "state", False
             elif s.rewritten:
                 s.saved = self.recorder.first_values[s.number]
+        self._own_constants()
+
+    def _own_constants(self) -> None:
+        """Memory of the program's own for constants that the caller of this call was given: he may write into them."""
+        given = self.program.result_storages()
+        own = {
+            s.number: copy_as_it_lies(self.recorder.first_values[s.number])
+            for s in self.program.storages
+            if s.kind == CONSTANT and s.number in given and not s.fed
+        }
+        for slot in self.program.slots:
+            array = own.get(slot.storage.number)
+            if array is not None:
+                slot.storage.array = array
+                slot.array = look(array, slot.offset, slot) if slot.size else slot.array
 
 
 def forget_casts() -> None:

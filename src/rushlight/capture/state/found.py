@@ -7,7 +7,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ...core.tensor import Tensor
-from .kinds import Attributes, lookup
+from .kinds import Attributes, RawAttributes, lookup
 
 
 class Found:
@@ -92,6 +92,17 @@ class Found:
             self.noted.add(key)
             self.rows.append((label, table, name, value))
         self.visit(value, label)
+
+    def _dict_of(self, value: Any, own: Any, label: str, hardly: bool = False) -> None:
+        """That an object still has the dict in which its attributes are looked for: it can be given another one."""
+        key = (id(value), "__dict__")
+        if key not in self.noted:
+            self.noted.add(key)
+            answers = isinstance(lookup(type(value), "__getattribute__"), FunctionType)
+            table = RawAttributes(value) if answers else Attributes(value)
+            if hardly:
+                self.announced.add(id(table))
+            self.rows.append((f"the dict of {label}", table, "__dict__", own))
 
     def refuse(self, why: str) -> None:
         """Note, once, what cannot be compared."""

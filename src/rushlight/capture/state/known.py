@@ -160,6 +160,8 @@ def may_call(function: Any) -> bool:
     owner = getattr(function, "__self__", None)
     if owner is None or isinstance(owner, types.ModuleType):
         return _listed(function)
+    if function is tuple.__new__:  # of named tuples and other classes of tuples: what it reads is seen
+        return True
     cls = owner if isinstance(owner, type) else type(owner)
     if cls is str and function.__name__ in ("format", "format_map"):
         return not names_attributes(owner)

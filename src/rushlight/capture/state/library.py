@@ -45,6 +45,8 @@ class Library(Found):
             for hook in hooks:
                 self.visit(hook[1] if isinstance(hook, tuple) else hook, f"a hook of {label}")
         own = vars(t)
+        if own:
+            self._dict_of(t, own, label)
         if self._is_whole(t):
             self._all_of(own, label)
         for name in self._names(t).intersection(own):
@@ -105,6 +107,7 @@ class Library(Found):
         own = m.__dict__
         self._our_classes(type(m))
         self.announced.add(id(own))
+        self._dict_of(m, own, label, hardly=True)
         cls = type(m)
         self._kind(m, label)
         if self._is_whole(m):
@@ -149,6 +152,7 @@ class Library(Found):
 
     def _whole(self, value: Any, label: str) -> None:
         """All attributes of an object whose code is not read."""
+        self._dict_of(value, vars(value), label)
         for name, item in list(vars(value).items()):
             self._row(vars(value), name, item, f"{label}.{name}")
 
@@ -171,6 +175,7 @@ class Library(Found):
     def _optimizer(self, o: Any, label: str) -> None:
         self.optimizers.append(o)
         self._our_classes(type(o))
+        self._dict_of(o, o.__dict__, label)
         self.rows.append((f"{label}.state", o.__dict__, "state", o.state))
         self.rows.append((f"{label}.param_groups", o.__dict__, "param_groups", o.param_groups))
         groups = tuple(o.param_groups)

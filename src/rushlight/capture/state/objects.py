@@ -35,7 +35,7 @@ from .kinds import (
     slot_is_set,
     unwrapped,
 )
-from .known import OF_TYPING, PACKAGE, TYPES, is_known_type, may_call
+from .known import OF_TYPING, PACKAGE, PLAIN_BUILTINS, TYPES, is_known_type, may_call
 from .library import Library
 
 _LONG = 1024  # more entries than this are not compared before every call
@@ -77,6 +77,8 @@ class Objects(Library):
     def _builtin(self, value: Any, label: str) -> None:
         """A function of C, whoever calls it; a bound one has an owner."""
         owner = getattr(value, "__self__", None)
+        if any(value is plain for plain in PLAIN_BUILTINS.values()):
+            self.refuse(f"{label} is {value.__name__}() by another name")
         self.by_identity |= value is operator.is_ or value is operator.is_not
         self.reflective |= getattr(value, "__name__", "") in TELLING
         if isinstance_of(value, types.BuiltinFunctionType) and not may_call(value):
@@ -175,6 +177,8 @@ class Objects(Library):
         if self.shows:
             self._says(cls, ("__qualname__",), f"type({label})")
         inside = own_dict(value)
+        if inside is not None and inside is not value:
+            self._dict_of(value, inside, label)
         if inside is not None and (answers or self._is_whole(value)):
             self.tables.append((label, inside, tuple(inside), tuple(inside.values())))
             for name, item in list(inside.items()):
@@ -225,6 +229,9 @@ class Objects(Library):
             self.rows.append((label, table, name, member))
             if type(member) not in _PLAIN_MEMBERS and not isinstance(member, _BY_C):
                 self.visit(member, label)
+            elif isinstance(member, types.BuiltinFunctionType):
+                if not isinstance(member.__self__, type):
+                    self.visit(member, label)  # a method of what the class does not show
             for part in other_parts(member):
                 self.visit(part, label)
             for fn in functions_in(member):

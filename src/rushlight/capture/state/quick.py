@@ -229,9 +229,10 @@ class Group(Checks):
     def entry(self, table: Any, key: Any, value: Any) -> None:
         if isinstance(table, dict):
             self._note(table)
-        else:  # the class of a module or a tensor
-            assert key == "__class__"
+        elif key == "__class__":  # of a module or a tensor
             self.objects.append(table.owner)
+        else:  # a module that is given another dict says so
+            assert key == "__dict__"
         super().entry(table, key, value)
 
     def table(self, table: Any, keys: tuple, values: tuple) -> None:

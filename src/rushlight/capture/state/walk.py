@@ -210,6 +210,8 @@ class Walk(Objects):
             if name != "__wrapped__" and name in self._names(fn):
                 self._row(vars(fn), name, item, f"{label}.{name}")
         wanted = self._names(fn)
+        if vars(fn) and not wanted.isdisjoint(vars(fn)):
+            self._dict_of(fn, vars(fn), label)
         for name in _FIELDS:
             if name in wanted:
                 self._row(Attributes(fn), name, getattr(fn, name), f"{label}.{name}")

@@ -1,0 +1,790 @@
+"""Scenes of a second attack of 17 November: dicts of objects replaced, builtins by other names, warnings, arguments, results and constants."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import types
+
+import numpy as np
+
+import rushlight as torch
+import rushlight.nn.functional as F
+from compile_scenes import L, X, scene, see, steps, tell
+from rushlight import nn, optim
+
+NS = types.SimpleNamespace
+
+
+def linear(a=3, b=3):
+    torch.manual_seed(1)
+    return nn.Linear(a, b)
+
+
+def world(fn):
+    """A scene from a function that gives (what is compiled, what happens before each call, what is looked at)."""
+
+    def make(c):
+        f, change, *look = fn()
+        yield from steps(c(f), change, n=10, look=look[0] if look else None)
+
+    make.__name__ = f"values_{fn.__name__}"
+    scene(make)
+    return fn
+
+
+class K:
+    """An object with a dict."""
+
+    def __init__(self, **own):
+        self.__dict__.update(own)
+
+
+# -- an object's dict -----------------------------------------------------------------------------
+
+
+@world
+def dict_replaced():
+    o = K(v=2.0)
+
+    def change(i):
+        o.__dict__ = {"v": L(i, 2.0, 3.0)}
+
+    return lambda x: x * o.v, change
+
+
+@world
+def dict_replaced_once():
+    o = K(v=2.0)
+
+    def change(i):
+        if i == 5:
+            o.__dict__ = {"v": 3.0}
+
+    return lambda x: x * o.v, change
+
+
+@world
+def dict_that_is_the_object():
+    class Attributes(dict):
+        def __init__(self, **own):
+            super().__init__(**own)
+            self.__dict__ = self
+
+    o = Attributes(v=2.0)
+
+    def change(i):
+        if i < 7:
+            o["v"] = L(i, 2.0, 3.0)
+        else:
+            o.v = 5.0
+
+    return lambda x: x * o.v * o["v"], change
+
+
+@world
+def dict_of_a_method_owner_replaced():
+    class Own(K):
+        def look(self, x):
+            return x * self.v
+
+    o = Own(v=2.0)
+
+    def change(i):
+        if i == 5:
+            o.__dict__ = {"v": 3.0}
+
+    return o.look, change
+
+
+@world
+def dict_of_a_module_replaced():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.v = 2.0
+
+        def forward(self, x):
+            return x * self.v
+
+    m = M()
+
+    def change(i):
+        if i == 5:
+            m.__dict__ = {**m.__dict__, "v": 3.0}
+
+    return lambda x: m(x), change
+
+
+@world
+def dict_of_a_module_with_a_weight_replaced():
+    m, other = linear(), nn.Linear(3, 3)
+
+    def change(i):
+        if i == 5:
+            m.__dict__ = dict(other.__dict__)
+
+    return lambda x: m(x), change
+
+
+@world
+def dict_of_a_function_replaced():
+    def helper():
+        return helper.v
+
+    helper.v = 2.0
+
+    def change(i):
+        if i == 5:
+            helper.__dict__ = {"v": 3.0}
+
+    return lambda x: x * helper(), change
+
+
+@world
+def dict_of_an_optimiser_replaced():
+    net = linear()
+    opt = optim.SGD(net.parameters(), lr=0.1)
+
+    def step(x):
+        opt.zero_grad()
+        (net(x) ** 2).mean().backward()
+        opt.step()
+
+    def change(i):
+        if i == 5:
+            groups = [{**g, "lr": 0.5} for g in opt.param_groups]
+            opt.__dict__ = {**opt.__dict__, "param_groups": groups}
+
+    return step, change, lambda: [p.detach() for p in net.parameters()]
+
+
+@world
+def dict_of_a_tensor_replaced():
+    w = torch.ones(3)
+    w.v = 2.0
+
+    def change(i):
+        if i == 5:
+            w.__dict__ = {"v": 3.0}
+
+    return lambda x: x * w.v, change
+
+
+@world
+def dict_of_an_argument_replaced():
+    o = K(v=2.0)
+
+    def change(i):
+        if i == 5:
+            o.__dict__ = {"v": 3.0}
+
+    f = functools.partial(lambda o, x: x * o.v, o)
+    return f, change
+
+
+@world
+def dict_cleared_and_filled():
+    o = K(v=2.0, w=1.0)
+
+    def change(i):
+        vars(o).clear()
+        vars(o).update(L(i, {"v": 2.0}, {"w": 1.0, "v": 3.0}))
+
+    return lambda x: x * o.v, change
+
+
+@world
+def slots_deleted():
+    class S:
+        __slots__ = ("v",)
+
+    o = S()
+
+    def change(i):
+        if L(i, 1, 0):
+            o.v = 2.0
+        elif hasattr(o, "v"):
+            del o.v
+
+    def fn(x):
+        try:
+            return x * o.v
+        except AttributeError:
+            return x * 7
+
+    return fn, change
+
+
+# -- builtins by other names ----------------------------------------------------------------------
+
+GET, HAS, VARS, DIR, SET = getattr, hasattr, vars, dir, setattr
+
+
+@world
+def getattr_by_another_name():
+    o, name = K(v=2.0), "".join(["v"])
+    return lambda x: x * GET(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def getattr_in_a_default():
+    o, name = K(v=2.0), "".join(["v"])
+
+    def fn(x, get=getattr):
+        return x * get(o, name)
+
+    return fn, lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def getattr_in_a_partial():
+    o, name = K(v=2.0), "".join(["v"])
+    get = functools.partial(getattr, o)
+    return lambda x: x * get(name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def getattr_in_a_table():
+    o, name = K(v=2.0), "".join(["v"])
+    table = {"get": getattr}
+    return lambda x: x * table["get"](o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def getattr_in_map():
+    os, names = [K(v=2.0)], ["".join(["v"])]
+    return lambda x: x * sum(map(GET, os, names)), lambda i: setattr(os[0], "v", L(i, 2.0, 3.0))
+
+
+@world
+def getattr_of_the_module():
+    o, name = K(v=2.0), "".join(["v"])
+    return lambda x: x * builtins.getattr(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def getattr_in_an_attribute():
+    o, name = K(v=2.0), "".join(["v"])
+    h = NS(get=getattr)
+    return lambda x: x * h.get(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def hasattr_by_another_name():
+    o, name = K(), "".join(["v"])
+
+    def change(i):
+        vars(o).clear()
+        if L(i, 0, 1):
+            o.v = 1
+
+    return lambda x: x * (2 if HAS(o, name) else 3), change
+
+
+@world
+def vars_by_another_name():
+    o = K(v=2.0)
+    return lambda x: x * sum(VARS(o).values()), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def dir_by_another_name():
+    o = K(v=2.0)
+    return lambda x: x * len(DIR(o)), lambda i: setattr(o, "w", 1) if i == 5 else None
+
+
+@world
+def setattr_by_another_name():
+    o, name = K(v=2.0), "".join(["v"])
+
+    def fn(x):
+        SET(o, name, GET(o, name) + 1)
+        return x * o.v
+
+    return fn, None, lambda: o.v
+
+
+@world
+def getattr_in_a_callback():
+    o, name = K(v=2.0), "".join(["v"])
+
+    def call(f, *args):
+        return f(*args)
+
+    return lambda x: x * call(GET, o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def getattr_as_a_method():
+    class Asks:
+        get = getattr
+
+    o, name = K(v=2.0), "".join(["v"])
+    return lambda x: x * Asks.get(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+@world
+def method_of_a_hidden_dict():
+    store = {"v": 2.0}
+
+    class Asks:
+        get = store.__getitem__
+
+    o = Asks()
+    return lambda x: x * o.get("v"), lambda i: store.update(v=L(i, 2.0, 3.0))
+
+
+@world
+def getattr_as_a_default_factory():
+    o = K(v=2.0)
+    d = collections.defaultdict(functools.partial(getattr, o, "".join(["v"])))
+
+    def fn(x):
+        y = x * d["a"]
+        del d["a"]
+        return y
+
+    return fn, lambda i: setattr(o, "v", L(i, 2.0, 3.0))
+
+
+# -- warnings of this package's own code ----------------------------------------------------------
+
+WARNS = {
+    "broadcast_loss": lambda x: F.mse_loss(x, x[:1] * 2),
+    "l1_loss": lambda x: F.l1_loss(x, x[:1] * 2),
+    "smooth_l1_loss": lambda x: F.smooth_l1_loss(x, x[:1] * 2),
+    "implicit_dim": lambda x: F.softmax(x),
+    "kl_mean": lambda x: F.kl_div(x.log_softmax(1), x.softmax(1)),
+    "grid": lambda x: F.grid_sample(x.reshape(1, 1, 4, 3), torch.zeros(1, 2, 2, 2)),
+    "dropout1d": lambda x: F.dropout2d(x, training=False),
+    "transposed": lambda x: x.reshape(2, 2, 3).T,
+    "complex_real": lambda x: (x * (1 + 1j)).to(torch.float32),
+    "out_resized": lambda x: torch.add(x, 1, out=torch.ones(2)),
+    "range": lambda x: x * torch.range(0, 2),
+    "tensor_of_tensor": lambda x: torch.tensor(x) * 2,
+    "floor_of_clip": lambda x: nn.utils.clip_grad_norm([nn.Parameter(x)], 1.0),
+}
+
+
+def warned(name, fn):
+    def make(c):
+        f = c(lambda x: fn(x))
+        for i in range(7):
+            yield tell(f, X(i))
+
+    make.__name__ = f"values_warning_{name}"
+    scene(make)
+
+
+for _name, _fn in WARNS.items():
+    warned(_name, _fn)
+
+
+@world
+def warning_of_a_hook():
+    net = linear()
+
+    def fn(x):
+        x = x.clone().requires_grad_()
+        return (net(x) ** 2).sum().backward(create_graph=True)
+
+    return fn, lambda i: net.zero_grad()
+
+
+# -- constants that are handed out ----------------------------------------------------------------
+
+CONSTANTS = {
+    "ones": lambda x: torch.ones(3),
+    "sum": lambda x: torch.zeros(3) + 1,
+    "range": lambda x: torch.arange(3) * 2,
+    "tensor": lambda x: torch.tensor([1.0, 2.0, 3.0]),
+    "number": lambda x: torch.tensor(5.0),
+    "eye": lambda x: torch.eye(3)[1],
+    "full_like": lambda x: torch.full_like(x, 2.0),
+    "twice": lambda x: (lambda c: (c, c))(torch.ones(3))[1],
+    "mask": lambda x: torch.tril(torch.ones(3, 3)) == 0,
+    "view": lambda x: torch.ones(2, 3).t(),
+    "expanded": lambda x: torch.ones(1, 3).expand(2, 3),
+    "empty": lambda x: torch.ones(0, 3),
+    "numpy": lambda x: torch.from_numpy(np.ones(3)),
+    "as_tensor": lambda x: torch.as_tensor([1, 2, 3]),
+    "linspace": lambda x: torch.linspace(0, 1, 3),
+    "parts": lambda x: torch.arange(6).chunk(2),
+    "written": lambda x: torch.tensor([1.0, 2.0, 3.0]).add_(x.sum()),
+    "part_written": lambda x: _part(x),
+    "column": lambda x: torch.tensor([[1.0, 2.0], [3.0, 4.0]])[:, 1],
+    "transposed": lambda x: torch.tensor([[1.0, 2.0], [3.0, 4.0]]).t(),
+}
+
+
+def _part(x):
+    c = torch.tensor([1.0, 2.0, 3.0])
+    c[:2].add_(x.sum())
+    return c
+
+
+def constant(name, fn):
+    """The caller writes into what it is given, keeps it, and calls again."""
+
+    def make(c):
+        f, kept = c(lambda x: (x * 2, fn(x))), []
+        for i in range(8):
+            y, k = f(X(i))
+            kept.append(k)
+            yield see(y), see(k), k._version if isinstance(k, torch.Tensor) else len(k)
+            for part in k if isinstance(k, tuple) else (k,):
+                try:
+                    part.mul_(0)
+                except RuntimeError as error:
+                    yield str(error)
+            yield see(kept)
+
+    make.__name__ = f"values_constant_{name}"
+    scene(make)
+
+
+for _name, _fn in CONSTANTS.items():
+    constant(_name, _fn)
+
+
+# -- arguments ------------------------------------------------------------------------------------
+
+
+def given(name, fn, args, n=9):
+    """`args(i)` are the arguments of call i; what they are afterwards is told, too."""
+
+    def make(c):
+        f = c(fn)
+        for i in range(n):
+            values = args(i)
+            yield tell(f, *values), see(list(values))
+            yield [getattr(v, "_version", None) for v in values]
+
+    make.__name__ = f"values_given_{name}"
+    scene(make)
+
+
+def _swap(a, b):
+    t = a.clone()
+    a.copy_(b)
+    b.copy_(t)
+    return a + b
+
+
+def _pair(i, one, other):
+    return L(i, one, other)(X(i))
+
+
+given("rows", _swap, lambda i: _pair(i, lambda x: (x[0], x[1]), lambda x: (x[0], x[0])))
+given(
+    "interleaved", _swap, lambda i: _pair(i, lambda x: (x[::2], x[1::2]), lambda x: (x[:2], x[1:3]))
+)
+given(
+    "columns",
+    _swap,
+    lambda i: _pair(i, lambda x: (x[:, 0], x[:, 1]), lambda x: (x[:, 0], x[:4, 0])),
+)
+given(
+    "detached",
+    lambda a, b: (a.add_(1), b * 2)[1],
+    lambda i: _pair(i, lambda x: (x, x.clone()), lambda x: (x, x.detach())),
+)
+given(
+    "viewed",
+    lambda a, b: (a.add_(1), b * 2)[1],
+    lambda i: _pair(i, lambda x: (x, x.clone().view(-1)), lambda x: (x, x.view(-1))),
+)
+given(
+    "part",
+    lambda a, b: (b.add_(1), a * 2)[1],
+    lambda i: _pair(i, lambda x: (x, x.clone()[1:]), lambda x: (x, x[1:])),
+)
+given(
+    "transposed",
+    lambda a, b: (a.add_(1), b @ b.t())[1],
+    lambda i: _pair(i, lambda x: (x, x.clone()), lambda x: (x, x.t().contiguous().t())),
+)
+given("expanded", lambda a: a * 2, lambda i: (L(i, X(i), X(i)[:1].expand(4, 3)),))
+given("expanded_write", lambda a: a.add_(1), lambda i: (L(i, X(i), X(i)[:1].expand(4, 3)),))
+given("broadcast_write", lambda a, b: a.mul_(b), lambda i: (X(i), L(i, X(i), X(i)[0])))
+given(
+    "out",
+    lambda a, b: torch.add(a, 1, out=b),
+    lambda i: _pair(i, lambda x: (x, x.clone()), lambda x: (x, x)),
+)
+given(
+    "out_resized", lambda a, b: torch.add(a, 1, out=b), lambda i: (X(i), torch.empty(L(i, 4, 0), 3))
+)
+given("empty", lambda a: (a * 2, a.sum(0), a.mean()), lambda i: (L(i, X(i), X(i)[:0]),))
+given("no_dim", lambda a: a * 2 + a.sum(), lambda i: (L(i, X(i)[0, 0], X(i)[0, :1]),))
+given("inference", lambda a: a * 2, lambda i: (L(i, X(i), _inferred(i)),))
+given(
+    "signed_zero", lambda x, k: x * 0 / k, lambda i: (X(i), L(i, 1.0, -1.0) * 0.0 + L(i, 1.0, -1.0))
+)
+given("minus_zero", lambda x, k: torch.atan2(x * 0, x * 0 + k), lambda i: (X(i), L(i, 0.0, -0.0)))
+given("complex_minus_zero", lambda x, k: x * k, lambda i: (X(i), complex(0.0, L(i, 0.0, -0.0))))
+given(
+    "bool_int_float",
+    lambda x, k: x.to(torch.int64) * k,
+    lambda i: (X(i), (True, 1, 1.0, np.float32(1), np.int64(1), 1 + 0j)[0 if i < 4 else i % 6]),
+    12,
+)
+given("big_int", lambda x, k: x * (k % 7), lambda i: (X(i), L(i, 2**70 + 1, 2**70 + 2)))
+given("strings", lambda x, k: x * len(k), lambda i: (X(i), L(i, "ab", "abc")))
+given("dtypes", lambda x, d: x.to(d), lambda i: (X(i), L(i, torch.float64, torch.int32)))
+given("devices", lambda x, d: x.to(d), lambda i: (X(i), L(i, torch.device("cpu"), "cpu")))
+given("sizes", lambda x, s: x.reshape(s), lambda i: (X(i), L(i, torch.Size([12]), (12,))))
+given("ellipsis", lambda x, k: x[k], lambda i: (X(i), L(i, ..., slice(1, 3))))
+given("slices", lambda x, k: x[k], lambda i: (X(i), L(i, slice(0, 2), slice(0, 2, None))))
+given("none_index", lambda x, k: x[k], lambda i: (X(i), L(i, None, 0)))
+given("ranges", lambda x, k: x[list(k)], lambda i: (X(i), L(i, range(2), range(0, 2, 1))))
+given("numpy_bool", lambda x, k: x * (2 if k else 3), lambda i: (X(i), L(i, np.True_, np.False_)))
+given("numpy_scalars", lambda x, k: x * k, lambda i: (X(i), L(i, np.float32(2), np.float64(2))))
+given("arrays", lambda x, k: x * float(k[0]), lambda i: (X(i), np.array([L(i, 2.0, 3.0)])))
+given("kinds_of_lists", lambda x, k: (x * k[0], k), lambda i: (X(i), L(i, [2.0], (2.0,))))
+given(
+    "order_of_a_dict",
+    lambda x, k: [x * v for v in k.values()],
+    lambda i: (X(i), L(i, {"a": 1, "b": 2}, {"b": 2, "a": 1})),
+)
+given("functions", lambda x, g: g(x), lambda i: (X(i), L(i, lambda v: v * 2, lambda v: v * 3)))
+given("modules", lambda x, m: m(x), lambda i: (X(i), L(i, nn.ReLU(), nn.Tanh())))
+given(
+    "tensors_in_dicts",
+    lambda d: {k: v * 2 for k, v in d.items()},
+    lambda i: ({"a": X(i), "b": L(i, X(i), X(i).double())},),
+)
+given("generators", lambda x, g: x * sum(g), lambda i: (X(i), (k for k in (1, L(i, 2, 3)))))
+given(
+    "leaf_or_not",
+    lambda x: (x * 2, x.is_leaf, x.requires_grad),
+    lambda i: (L(i, X(i).requires_grad_(), X(i).requires_grad_() * 1),),
+)
+
+
+def _inferred(i):
+    with torch.inference_mode():
+        return X(i)
+
+
+@scene
+def values_given_by_keyword(c):
+    f = c(lambda x, **kw: {k: x * v for k, v in kw.items()})
+    for i in range(10):
+        yield tell(f, X(i), **L(i, {"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}))
+
+
+@scene
+def values_given_by_position_or_keyword(c):
+    f = c(lambda x, k=1.0, *rest, j=3.0: x * k * j + len(rest))
+    for i in range(12):
+        args, kw = (((), {}), ((2.0,), {}), ((), {"k": 2.0}), ((2.0, 5), {"j": 1.0}))[
+            0 if i < 4 else i % 4
+        ]
+        yield tell(f, X(i), *args, **kw)
+
+
+# -- functions of users inside of ours ------------------------------------------------------------
+
+INSIDE = {
+    "vmap": lambda x, o: torch.func.vmap(lambda r: r * o.k)(x),
+    "grad": lambda x, o: torch.func.grad(lambda v: (v * o.k).sum())(x),
+    "jacrev": lambda x, o: torch.func.jacrev(lambda v: v * o.k)(x[0]),
+    "jvp": lambda x, o: torch.func.jvp(lambda v: v * o.k, (x,), (x,)),
+    "functional_jacobian": lambda x, o: torch.autograd.functional.jacobian(lambda v: v * o.k, x[0]),
+    "checkpoint": lambda x, o: torch.utils.checkpoint.checkpoint(
+        lambda v: v * o.k, x.clone().requires_grad_(), use_reentrant=False
+    ),
+    "module_apply": lambda x, o: (o.net.apply(lambda m: setattr(m, "k", o.k)), x * o.net.k)[1],
+    "apply_": lambda x, o: x.clone().apply_(lambda v: v * o.k),
+    "distance": lambda x, o: nn.TripletMarginWithDistanceLoss(
+        distance_function=lambda a, b: (a - b).abs().sum(-1) * o.k
+    )(x, x + 1, x - 2),
+    "saved_hooks": lambda x, o: _saved(x, o),
+    "sorted_by": lambda x, o: torch.stack(sorted(x.unbind(0), key=lambda r: o.order)),
+    "reduced": lambda x, o: functools.reduce(lambda a, b: a * o.k + b, x.unbind(0)),
+    "map": lambda x, o: torch.stack(list(map(functools.partial(torch.mul, o.k), x))),
+    "tree_map": lambda x, o: torch.utils._pytree.tree_map(lambda v: v * o.k, {"a": x, "b": [x]}),
+    "filtered": lambda x, o: torch.stack(list(filter(lambda r: o.order < 2, x)))
+    if o.order < 2
+    else x,
+    "hooked": lambda x, o: _hooked(x, o),
+}
+
+
+def _saved(x, o):
+    x = x.clone().requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * o.k, lambda t: t):
+        y = (x * x).sum()
+    y.backward()
+    return x.grad
+
+
+def _hooked(x, o):
+    x = x.clone().requires_grad_()
+    y = x * 2
+    y.register_hook(lambda g: g * o.k)
+    y.sum().backward()
+    return x.grad
+
+
+def inside(name, fn):
+    def make(c):
+        o = NS(k=2.0, order=1, net=linear())
+
+        def change(i):
+            o.k, o.order = L(i, 2.0, 3.0), L(i, 1, 2)
+
+        yield from steps(c(lambda x: fn(x, o)), change, n=10)
+
+    make.__name__ = f"values_inside_{name}"
+    scene(make)
+
+
+for _name, _fn in INSIDE.items():
+    inside(_name, _fn)
+
+
+# -- kept tensors ---------------------------------------------------------------------------------
+
+
+@world
+def kept_tensor_with_another_shape():
+    w = torch.ones(3)
+
+    def change(i):
+        if i == 5:
+            w.unsqueeze_(0)
+        if i == 7:
+            w.resize_(1)
+
+    return lambda x: x * w, change
+
+
+@world
+def kept_tensors_swapped():
+    a, b = torch.ones(3), torch.ones(3) * 2
+
+    def change(i):
+        if i in (5, 7):
+            torch.utils.swap_tensors(a, b)
+
+    return lambda x: x * a - b, change
+
+
+@world
+def kept_parameters_tied():
+    a, b = linear(), nn.Linear(3, 3)
+
+    def fn(x):
+        a.zero_grad()
+        b.zero_grad()
+        b(a(x)).sum().backward()
+
+    def change(i):
+        if i == 5:
+            b.weight = a.weight
+
+    return fn, change, lambda: [p.grad for p in (a.weight, b.weight)]
+
+
+@world
+def kept_view_of_another_base():
+    bases = [torch.arange(6.0), torch.arange(6.0) * 2]
+    o = NS(v=bases[0][:3])
+
+    def change(i):
+        o.v = bases[L(i, 0, 1)][:3]
+
+    return lambda x: (o.v.add_(1), x * o.v)[1], change, lambda: [b.clone() for b in bases]
+
+
+@world
+def kept_tensor_that_begins_to_want_gradients():
+    w = torch.ones(3)
+
+    def change(i):
+        w.requires_grad_(bool(L(i, 0, 1)))
+
+    return lambda x: x * w, change
+
+
+@world
+def kept_tensor_detached_in_place():
+    p = torch.ones(3, requires_grad=True)
+    o = NS(w=p * 2)
+
+    def change(i):
+        o.w = p * 2
+        if L(i, 0, 1):
+            o.w.detach_()
+
+    return lambda x: x * o.w, change
+
+
+@world
+def kept_storage():
+    w = torch.ones(3)
+    s = w.untyped_storage()
+
+    def change(i):
+        w.fill_(L(i, 1.0, 2.0))
+
+    return lambda x: x * (1 + s[3]), change
+
+
+@world
+def lazy_layer():
+    m = nn.LazyLinear(2)
+
+    def change(i):
+        if i == 5:
+            with torch.no_grad():
+                m.weight.mul_(2)
+
+    return lambda x: m(x), change
+
+
+@world
+def packed_sequence():
+    lengths = [3, 2]
+    net = nn.GRU(3, 2)
+
+    def fn(x):
+        packed = nn.utils.rnn.pack_padded_sequence(x.reshape(2, 2, 3).repeat(2, 1, 1), lengths)
+        out, h = net(packed)
+        return nn.utils.rnn.pad_packed_sequence(out)[0], h
+
+    def change(i):
+        lengths[1] = L(i, 2, 1)
+
+    return fn, change
+
+
+@world
+def numbers_of_a_closure_of_a_hook():
+    net, k = linear(), 2.0
+    net.register_forward_hook(lambda m, a, o: o * k)
+
+    def change(i):
+        nonlocal k
+        k = L(i, 2.0, 3.0)
+
+    return lambda x: net(x), change
+
+
+@world
+def clip_by_state():
+    net, o = linear(), NS(limit=1.0, kind=2.0)
+
+    def fn(x):
+        net.zero_grad()
+        (net(x) ** 2).sum().backward()
+        return nn.utils.clip_grad_norm_(net.parameters(), o.limit, o.kind)
+
+    def change(i):
+        o.limit, o.kind = L(i, 1.0, 2.0), L(i, 2.0, 1.0)
+
+    return fn, change, lambda: [p.grad for p in net.parameters()]
