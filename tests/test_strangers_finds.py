@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
 
 import rushlight as rl
@@ -109,3 +110,99 @@ def test_sparse_tensors_are_printed_as_pytorchs(monkeypatch):
     monkeypatch.setattr(settings, "module", "torch")  # lines break where the text ends
     for ours, theirs in zip(sparse_tensors(rl), sparse_tensors(torch), strict=True):
         assert str(ours) == str(theirs)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 3), (3, 5), (2, 4, 3)])
+@pytest.mark.parametrize("kind", ["float32", "complex128"])
+def test_packed_reflections(shape, kind):
+    """geqrf and ormqr: the packed form is LAPACK's own, the products are Q's."""
+
+    def story(lib):
+        gen = torch.Generator().manual_seed(3)
+        drawn = torch.randn(*shape, dtype=getattr(torch, kind), generator=gen)
+        A = lib.tensor(drawn.numpy())
+        a, tau = found = lib.geqrf(A)
+        other = lib.ones(*shape[:-2], shape[-2], 2, dtype=A.dtype)
+        parts = [a, tau]
+        for transpose in (False, True):
+            parts.append(lib.ormqr(a, tau, other, transpose=transpose))
+            parts.append(lib.ormqr(a, tau, other.transpose(-2, -1), False, transpose))
+        return type(found).__name__, found.tau is tau, [p.numpy() for p in parts]
+
+    (*ours, arrays), (*theirs, wanted) = story(rl), story(torch)
+    assert ours == theirs
+    for x, y in zip(arrays, wanted):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+
+
+def test_packed_reflections_refuse():
+    def story(lib):
+        h, tau = lib.geqrf(lib.eye(5, 3))
+        bad = [
+            lambda: lib.geqrf(lib.ones(3)),
+            lambda: lib.geqrf(lib.ones(3, 3, dtype=lib.int32)),
+            lambda: lib.ormqr(h, tau, lib.ones(4, 2)),
+            lambda: lib.ormqr(h, tau[:2], lib.ones(5, 2)),
+            lambda: lib.ormqr(h, tau, lib.ones(2, 4), left=False),
+            lambda: lib.ormqr(h, tau, lib.ones(5)),
+            lambda: lib.ormqr(h.expand(2, 5, 3), tau, lib.ones(2, 5, 2)),
+            lambda: lib.ormqr(h.expand(2, 5, 3), tau.expand(2, 3), lib.ones(5, 2)),
+            lambda: lib.geqrf(lib.eye(2, requires_grad=True))[0].sum().backward(),
+        ]
+        return [told(call) for call in bad]
+
+    same(story)
+
+
+def test_gradients_of_products_with_reflections():
+    def story(lib):
+        h, tau = lib.geqrf(lib.tensor([[3.0, 1.0], [4.0, 2.0], [0.5, 1.5]]))
+        parts = [h.detach(), tau.detach(), lib.ones(3, 2)]
+        for p in parts:
+            p.requires_grad_()
+        (lib.ormqr(*parts, transpose=True) * lib.arange(6.0).view(3, 2)).sum().backward()
+        return [p.grad.numpy() for p in parts]
+
+    for x, y in zip(story(rl), story(torch)):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:torch.lu is deprecated")
+def test_the_older_lu():
+    def story(lib):
+        A = lib.tensor([[1.0, 5.0], [2.0, 4.0]])
+        singular = lib.zeros(2, 2)
+        found = [lib.lu(A), A.lu(), lib.lu(A, get_infos=True), singular.lu(get_infos=True)]
+        return [[p.tolist() for p in parts] for parts in found]
+
+    same(story)
+
+
+POINTS = [[0.1, 1.0], [1.0, 0.3], [2.0, 0.0], [2.0, 2.0], [0.7, 1.9], [-1.0, 0.5]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(bins=[2, 3]),
+        dict(bins=4),
+        dict(bins=2, range=[0.0, 2.0, 0.5, 2.0]),
+        dict(bins=[3, 2], density=True),
+        dict(bins=[2, 2], weight=[1.0, 2.0, 0.5, 0.25, 1.0, 3.0]),
+        dict(bins=[[0.0, 0.5, 2.0], [0.0, 1.0, 1.5, 2.0]]),
+        dict(bins=[3]),
+        dict(bins=2, range=[0.0, 1.0]),
+        dict(bins=[2, 0]),
+        dict(bins=[2, 2], weight=[1.0]),
+    ],
+)
+def test_histogramdd(options):
+    def story(lib):
+        kw = dict(options)
+        if "weight" in kw:
+            kw["weight"] = lib.tensor(kw["weight"])
+        if isinstance(kw["bins"], list) and isinstance(kw["bins"][0], list):
+            kw["bins"] = [lib.tensor(b) for b in kw["bins"]]
+        return told(lambda: lib.histogramdd(lib.tensor(POINTS), **kw))
+
+    same(story)

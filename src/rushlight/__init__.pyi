@@ -945,6 +945,8 @@ def ge(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor
     """Where `input >= other`."""
 def ge_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
     """In-place version of `ge`: the result is written into this tensor."""
+def geqrf(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    """A QR decomposition as LAPACK packs it: R, the reflections below its diagonal, and their factors."""
 def ger(input: _Tensor, vec2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Every product of an element of one vector with one of another, as a matrix."""
 def get_deterministic_debug_mode() -> _b.int:
@@ -997,6 +999,8 @@ def histc(input: _Tensor, bins: _b.int = 100, min: _b.float = 0, max: _b.float =
     """How many elements fall into each of some bins of equal width."""
 def histogram(input: _Tensor, bins: Any, *, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
     """How many elements fall into each bin, and the edges of the bins."""
+def histogramdd(input: _Tensor, bins: Any, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False) -> Any:
+    """How many points fall into each cell of a grid, and the edges of the grid's lines."""
 def hsplit(input: _Tensor, indices_or_sections: Any, *more: Any) -> _b.tuple[_Tensor, ...]:
     """Parts along dimension 1: as `tensor_split`, but parts by number are equal."""
 def hstack(tensors: Sequence[_Tensor], *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1187,6 +1191,8 @@ def lt(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor
     """Where `input < other`."""
 def lt_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
     """In-place version of `lt`: the result is written into this tensor."""
+def lu(A: _Tensor, pivot: _b.bool = True, get_infos: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _b.tuple[_Tensor, ...]:
+    """As `torch.linalg.lu_factor`, or as `lu_factor_ex` with `get_infos`: the older name, deprecated."""
 def lu_solve(b: _Tensor, LU_data: _Tensor, LU_pivots: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """As `torch.linalg.lu_solve`: the older name, with the right-hand side first."""
 def lu_unpack(LU_data: _Tensor, LU_pivots: _Tensor, unpack_data: _b.bool = True, unpack_pivots: _b.bool = True, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
@@ -1313,6 +1319,8 @@ def ones_like(input: _Tensor, *, dtype: _dtype | None = None, layout: _layout | 
     """Ones in the shape and, unless given, the dtype and device of another tensor."""
 def orgqr(input: _Tensor, input2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """As `torch.linalg.householder_product`."""
+def ormqr(input: _Tensor, tau: _Tensor, other: _Tensor, left: _b.bool = True, transpose: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
+    """The product of the whole (m, m) Q that `geqrf` packed and another matrix."""
 def outer(input: _Tensor, vec2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Every product of an element of one vector with one of another, as a matrix."""
 def pairwise_distance(x1: _Tensor, x2: _Tensor, p: _b.float = 2.0, eps: _b.float = 1e-06, keepdim: _b.bool = False) -> _Tensor:

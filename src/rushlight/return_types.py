@@ -10,6 +10,8 @@ from .operators.made_of.return_types import named as _named
 
 # Made by their functions at the first call; asked for before, they are made here. `qr_out` is what `qr(out=)` returns.
 _LATE = {
+    "geqrf": "a tau",
+    "histogramdd": "hist bin_edges",
     "linalg_cholesky_ex": "L info",
     "linalg_eig": "eigenvalues eigenvectors",
     "linalg_eigh": "eigenvalues eigenvectors",

@@ -418,6 +418,8 @@ class Methods:
         """In-place version of `ge`: the result is written into this tensor."""
     def geometric_(self, p: _b.float, *, generator: _Generator | None = None) -> _Tensor:
         """Fill with how many trials it takes to succeed; returns the tensor itself."""
+    def geqrf(self, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+        """A QR decomposition as LAPACK packs it: R, the reflections below its diagonal, and their factors."""
     def ger(self, vec2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """Every product of an element of one vector with one of another, as a matrix."""
     def greater(self, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -610,6 +612,8 @@ class Methods:
         """Where `input < other`."""
     def lt_(self, other: _Tensor | _b.complex) -> _Tensor:
         """In-place version of `lt`: the result is written into this tensor."""
+    def lu(self, pivot: _b.bool = True, get_infos: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _b.tuple[_Tensor, ...]:
+        """As `torch.linalg.lu_factor`, or as `lu_factor_ex` with `get_infos`: the older name, deprecated."""
     def lu_solve(self, LU_data: _Tensor, LU_pivots: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """As `torch.linalg.lu_solve`: the older name, with the right-hand side first."""
     def map_(self, tensor: _Tensor, callable: Any) -> _Tensor:
@@ -728,6 +732,8 @@ class Methods:
         """In-place version of `not_equal`: the result is written into this tensor."""
     def orgqr(self, input2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """As `torch.linalg.householder_product`."""
+    def ormqr(self, tau: _Tensor, other: _Tensor, left: _b.bool = True, transpose: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
+        """The product of the whole (m, m) Q that `geqrf` packed and another matrix."""
     def outer(self, vec2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """Every product of an element of one vector with one of another, as a matrix."""
     def permute(self, *order: _b.int | Sequence[_b.int], dims: _b.int | Sequence[_b.int] | None = None) -> _Tensor:

@@ -102,7 +102,8 @@ class Values(Facts):
                 "the tensor to host memory first."
             )
         exposed.add(self._a)
-        return self._host().view()  # its shape, dtype and flags are the user's, ours stay as they are
+        # A view: its shape, dtype and flags are the user's to change, ours stay as they are.
+        return self._host().view()
 
     def __array__(
         self, dtype: np.typing.DTypeLike | None = None, copy: bool | None = None

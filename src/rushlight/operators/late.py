@@ -13,8 +13,8 @@ from ..core.tensor import Tensor
 
 # family -> the names it publishes in the top module and on Tensor
 LATE: dict[str, str] = {
-    "matrix.linalg": "cholesky cholesky_inverse cholesky_solve det inverse logdet lu_solve lu_unpack matrix_exp "
-    "matrix_power orgqr pinverse qr slogdet svd triangular_solve",
+    "matrix.linalg": "cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve "
+    "lu_unpack matrix_exp matrix_power orgqr ormqr pinverse qr slogdet svd triangular_solve",
     "signal.fft": "",
     "signal.stft": "istft renorm renorm_ stft",
     "pointwise.bessel": "",
@@ -24,14 +24,15 @@ LATE: dict[str, str] = {
     "matrix.sparse": "dsmm sparse_coo_tensor sparse_mask spmm to_dense to_sparse",
     "matrix.compressed": "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo "
     "sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor to_sparse_csc to_sparse_csr",
+    "reduce.histogramdd": "histogramdd",
     "matrix.grouped": "_grouped_mm",
     "layers.recurrent": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
 }
 
 # Those of them that are methods of Tensor.
 METHODS = (
-    "cholesky cholesky_inverse cholesky_solve det inverse istft logdet lu_solve matrix_exp matrix_power orgqr "
-    "pinverse qr renorm renorm_ slogdet sparse_mask stft svd to_dense to_sparse to_sparse_csc to_sparse_csr "
+    "cholesky cholesky_inverse cholesky_solve det geqrf inverse istft logdet lu lu_solve matrix_exp matrix_power "
+    "orgqr ormqr pinverse qr renorm renorm_ slogdet sparse_mask stft svd to_dense to_sparse to_sparse_csc to_sparse_csr "
     "triangular_solve"
 )
 

@@ -8,4 +8,5 @@ from . import (  # noqa: F401
     linalg_older,
     linalg_solve,
     linalg_spectrum,
+    reflections,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,27 @@ def lu_factor_ex(
     info = (zero.amax(-1) * (zero.argmax(-1) + 1)).to(dtypes.int32)
     kind = named("linalg_lu_factor_ex", "LU", "pivots", "info")
     return into_same(out, kind(packed, swaps, info))
+
+
+@public(name="lu")
+def _older_lu(
+    A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None
+) -> tuple[Tensor, ...]:
+    """As `torch.linalg.lu_factor`, or as `lu_factor_ex` with `get_infos`: the older name, deprecated.
+
+    Args:
+        A: (*, m, n).
+        pivot: exchange rows.
+        get_infos: a third result instead of an error, 0 or the place of the first zero pivot.
+    """
+    warnings.warn(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and "
+        "will be removed in a future PyTorch release.",
+        UserWarning,
+        stacklevel=2,
+    )
+    found = lu_factor_ex(A, pivot=pivot) if get_infos else lu_factor(A, pivot=pivot)
+    return into_same(out, tuple(found))
 
 
 @public("linalg")

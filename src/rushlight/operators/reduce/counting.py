@@ -117,7 +117,7 @@ def _edges_body(xp: ArrayModule, x: Array, *, bins: int, low: Any, high: Any) ->
     return edges.astype(x.dtype)
 
 
-_edges = Op(
+histogram_edges = Op(
     _edges_body,
     "histogram_edges",
     meta=lambda x, *, bins, low, high: ((bins + 1,), x.dtype),
@@ -125,7 +125,7 @@ _edges = Op(
 
 
 _histogram.derivative(x=no_derivative("histogram"), weight=no_derivative("histogram"))
-_edges.derivative(x=no_derivative("histogram"))
+histogram_edges.derivative(x=no_derivative("histogram"))
 _HISTOGRAM = named("histogram", "hist", "bin_edges")
 
 
@@ -160,7 +160,7 @@ def histogram(
         low, high = (None, None) if range is None else (float(range[0]), float(range[1]))
         if low is not None and high is not None and high < low:
             raise RuntimeError("torch.histogram(): min should not exceed max")
-        edges = _edges(input, bins=bins, low=low, high=high)
+        edges = histogram_edges(input, bins=bins, low=low, high=high)
     hist = _histogram(input, edges, weight, density=density)
     return into_same(out, _HISTOGRAM(hist, edges))
 
