@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,6 +97,26 @@ def join(d: Draw) -> Iterator[Case]:
         if len(shape) > 2 and d.one(0, 1):
             parts[-1] = np.ascontiguousarray(parts[-1].swapaxes(1, 2)).swapaxes(1, 2)
     yield "cat", tuple(parts), {"dim": dim}, 0.0
+    yield "unwindow", *window(d, [d.one(1, 2, 5, 17) for _ in range(d.one(1, 2, 3, 4))]), 0.0
+
+
+def window(d: Draw, shape: list[int]) -> tuple[tuple, dict[str, Any]]:
+    """A gradient that fits into a window, and where it is: positions, ranges, new dims; dims at the end may be left out."""
+    index: list[Any] = []
+    for n in shape[: d.py.randint(0, len(shape))]:
+        start = d.py.randrange(n)
+        ranges = [
+            (None, None, None),
+            (start, None, None),
+            (None, -1 if n > 1 else None, d.one(None, 1, 2)),
+            (start, n, 3),
+        ]
+        index.append(d.one(start, start - n, *ranges, *ranges))
+        if d.one(0, 0, 0, 1):
+            index.append(None)
+    there = np.zeros(shape)[(*[slice(*e) if isinstance(e, tuple) else e for e in index], ...)]
+    kind = d.one(np.float32, np.float32, np.int64, np.bool_, np.float64)
+    return (d.laid(*there.shape).astype(kind),), {"index": tuple(index), "shape": tuple(shape)}
 
 
 def losses(d: Draw) -> Iterator[Case]:

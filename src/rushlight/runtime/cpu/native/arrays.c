@@ -87,17 +87,25 @@ static PyArrayObject *array_fresh(int ndim, const npy_intp *shape, const npy_int
     return a;
 }
 
+/* While a call is written down: over memory that the call has each time it is made again. */
+static PyArrayObject *array_lent(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    npy_intp bytes = PyDataType_ELSIZE(descr);
+    for (int i = 0; i < ndim; i++) bytes *= shape[i];
+    void *block = memory_take((size_t)bytes);
+    if (!block) {
+        Py_DECREF(descr);
+        return ARRAY(PyErr_NoMemory());
+    }
+    return ARRAY(PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, block, NPY_ARRAY_WRITEABLE, NULL));
+}
+
 static PyArrayObject *array_made(int ndim, const npy_intp *shape, const npy_intp *strides, int type) {
     if (given) {
         PyArrayObject *lent = take_given(ndim, shape, strides, type);
         if (lent) return lent;
     }
-    repeat_cannot(); /* it is gone when the call is over */
-    Repeat *const r = writing;
-    writing = NULL;
-    PyArrayObject *made = array_fresh(ndim, shape, strides, type);
-    writing = r;
-    return made;
+    return writing ? array_lent(ndim, shape, strides, type) : array_fresh(ndim, shape, strides, type);
 }
 
 PyArrayObject *array_new(int ndim, const npy_intp *shape, int type) {
@@ -140,11 +148,61 @@ PyArrayObject *array_copy(PyArrayObject *a) {
     return copy;
 }
 
+/* -- copies ---------------------------------------------------------------------------------------- */
+
+/* Numbers of any steps, in bytes; rows are along the last dim. */
+typedef struct {
+    const char *x;
+    char *out;
+    idx item, rows, size[DIMS], from[DIMS], to[DIMS];
+    int ndim;
+} Steps;
+
+static void put_row(const Steps *s, const char *x, char *out) {
+    const idx n = s->size[s->ndim - 1], from = s->from[s->ndim - 1], to = s->to[s->ndim - 1];
+    if (from == s->item && to == s->item) memcpy(out, x, (size_t)(n * s->item));
+    else if (s->item == 4)
+        for (idx i = 0; i < n; i++) memcpy(out + i * to, x + i * from, 4);
+    else if (s->item == 8)
+        for (idx i = 0; i < n; i++) memcpy(out + i * to, x + i * from, 8);
+    else
+        for (idx i = 0; i < n; i++) memcpy(out + i * to, x + i * from, (size_t)s->item);
+}
+
+static void put_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Steps *s = what;
+    for (idx r = share(s->rows, i, parts); r < share(s->rows, i + 1, parts); r++) {
+        idx left = r, from = 0, to = 0;
+        for (int d = s->ndim - 2; d >= 0; d--) {
+            const idx at = left % s->size[d];
+            left /= s->size[d], from += at * s->from[d], to += at * s->to[d];
+        }
+        put_row(s, s->x + from, s->out + to);
+    }
+}
+
+int array_put(PyArrayObject *to, PyArrayObject *from) {
+    const int ndim = PyArray_NDIM(from);
+    if (!writing) return PyArray_CopyInto(to, from);
+    if (ndim < 1 || ndim > DIMS || PyArray_TYPE(to) != PyArray_TYPE(from) || !PyArray_ISNOTSWAPPED(from)) {
+        repeat_cannot();
+        return PyArray_CopyInto(to, from);
+    }
+    Steps s = {PyArray_BYTES(from), PyArray_BYTES(to), PyArray_ITEMSIZE(to), 1, .ndim = ndim};
+    for (int d = 0; d < ndim; d++) {
+        s.size[d] = PyArray_DIM(from, d), s.from[d] = PyArray_STRIDE(from, d), s.to[d] = PyArray_STRIDE(to, d);
+        if (d < ndim - 1) s.rows *= s.size[d];
+    }
+    const double ns = (double)PyArray_SIZE(from) + 5.0 * (double)s.rows;
+    run_parts(put_part, &s, threads_parts(ns, s.rows), ns);
+    return 0;
+}
+
 PyArrayObject *array_plain(PyObject *o) {
     if (PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return ARRAY(Py_NewRef(o));
     const int64_t begin = conversion_begin();
     PyArrayObject *copy = array_copy(ARRAY(o));
-    if (copy && PyArray_CopyInto(copy, ARRAY(o)) < 0) Py_CLEAR(copy);
+    if (copy && array_put(copy, ARRAY(o)) < 0) Py_CLEAR(copy);
     if (copy) conversion_end(GAPS_CLOSED, begin, (size_t)PyArray_NBYTES(copy));
     return copy;
 }

@@ -65,6 +65,7 @@ PyArrayObject *array_like(PyArrayObject *a);                          /* same sh
 PyArrayObject *array_dense(PyArrayObject *a);                         /* same shape, type and order in memory, if that has no gaps */
 int is_filled(PyArrayObject *a);                                      /* whether it has none, in whichever order its dims lie */
 PyArrayObject *array_plain(PyObject *o); /* a new reference to o, or to a C-contiguous copy of it */
+int array_put(PyArrayObject *to, PyArrayObject *from); /* the numbers of one array into another of its shape; -1 with an exception */
 PyArrayObject *array_copy(PyArrayObject *a); /* uninitialised, C order, of a's shape and type; no result */
 PyArrayObject *array_widened(PyArrayObject *a); /* half precision in float32, C order; no result */
 PyArrayObject *array_narrowed(PyArrayObject *a, int type, int half); /* the other way; a is plain */

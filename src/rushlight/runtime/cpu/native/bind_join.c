@@ -50,12 +50,11 @@ static void rows_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
 static int put_part(PyArrayObject *out, PyArrayObject *a, idx dim, npy_intp before) {
     char *to = PyArray_BYTES(out) + before * PyArray_STRIDE(out, dim);
     if (!PyArray_IS_C_CONTIGUOUS(a)) {
-        repeat_cannot();
         PyArray_Descr *type = PyArray_DESCR(out);
         Py_INCREF(type);
         PyArrayObject *view = ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, PyArray_NDIM(a), PyArray_DIMS(a),
                                                          PyArray_STRIDES(out), to, NPY_ARRAY_WRITEABLE, NULL));
-        const int failed = !view || PyArray_CopyInto(view, a) < 0;
+        const int failed = !view || array_put(view, a) < 0;
         Py_XDECREF(view);
         return failed ? -1 : 0;
     }
@@ -119,6 +118,95 @@ static PyObject *stack(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
     return (PyObject *)out;
 }
 
+/* -- zeros around a window ------------------------------------------------------------------------------- */
+
+typedef struct {
+    npy_intp shape[DIMS], step[DIMS], at; /* in bytes */
+    int ndim;
+} Place;
+
+/* One entry of an index, of dim d of `out`: how many dims it takes (0 for a new one), or -1 where it is another thing. */
+static int place_entry(Place *p, PyObject *e, PyArrayObject *out, int d) {
+    if (e != Py_None && d >= PyArray_NDIM(out)) return -1;
+    if (PyLong_Check(e)) {
+        Py_ssize_t i = PyLong_AsSsize_t(e);
+        i += i < 0 ? PyArray_DIM(out, d) : 0;
+        if (PyErr_Occurred() || i < 0 || i >= PyArray_DIM(out, d)) return -1;
+        p->at += i * PyArray_STRIDE(out, d);
+        return 1;
+    }
+    if (p->ndim == DIMS) return -1;
+    if (e == Py_None) {
+        p->shape[p->ndim] = 1, p->step[p->ndim++] = 0;
+        return 0;
+    }
+    if (!PyTuple_Check(e) || PyTuple_GET_SIZE(e) != 3) return -1;
+    Py_ssize_t start, stop, step;
+    PyObject *range = PySlice_New(PyTuple_GET_ITEM(e, 0), PyTuple_GET_ITEM(e, 1), PyTuple_GET_ITEM(e, 2));
+    const int failed = !range || PySlice_Unpack(range, &start, &stop, &step) < 0;
+    Py_XDECREF(range);
+    if (failed) return -1;
+    p->shape[p->ndim] = PySlice_AdjustIndices(PyArray_DIM(out, d), &start, &stop, step);
+    p->at += p->shape[p->ndim] ? start * PyArray_STRIDE(out, d) : 0;
+    p->step[p->ndim++] = step * PyArray_STRIDE(out, d);
+    return 1;
+}
+
+/* Where `index` (operators/shape/windows.py) is in `out`; 0 where that is not clear. */
+static int place_of(Place *p, PyObject *index, PyArrayObject *out) {
+    int d = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); i++) {
+        const int taken = place_entry(p, PyTuple_GET_ITEM(index, i), out, d);
+        if (taken < 0) {
+            PyErr_Clear(); /* NumPy says what is wrong */
+            return 0;
+        }
+        d += taken;
+    }
+    for (; d < PyArray_NDIM(out); d++, p->ndim++) {
+        if (p->ndim == DIMS) return 0;
+        p->shape[p->ndim] = PyArray_DIM(out, d), p->step[p->ndim] = PyArray_STRIDE(out, d);
+    }
+    return 1;
+}
+
+typedef struct {
+    void *out;
+    size_t bytes;
+} Zeros;
+
+static void zeros_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Zeros *z = what;
+    memset(z->out, 0, z->bytes);
+}
+
+/* Zeros with g in a window of them: the gradient of a slice. */
+static PyObject *unwindow(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    PyObject *index = attr(attrs, "index"), *of = attr(attrs, "shape");
+    if (!index || !of) return NULL;
+    if (nargs != 1 || !PyArray_CheckExact(args[0]) || !PyTuple_Check(index) || !PyTuple_Check(of) || PyTuple_GET_SIZE(of) > DIMS) return REFUSE;
+    PyArrayObject *g = ARRAY(args[0]);
+    if (!PyArray_ISBEHAVED_RO(g) || PyArray_TYPE(g) >= NPY_OBJECT || PyArray_SIZE(g) == 0) return REFUSE;
+    npy_intp shape[DIMS];
+    if (attr_dims(attrs, "shape", (idx *)shape, (int)PyTuple_GET_SIZE(of)) < 0) return NULL;
+    PyArrayObject *out = array_new((int)PyTuple_GET_SIZE(of), shape, PyArray_TYPE(g));
+    if (!out) return NULL;
+    Place p = {.at = 0};
+    if (!place_of(&p, index, out) || p.ndim != PyArray_NDIM(g) || !PyArray_CompareLists(p.shape, PyArray_DIMS(g), p.ndim)) {
+        Py_DECREF(out);
+        return REFUSE;
+    }
+    Zeros zeros = {PyArray_DATA(out), (size_t)PyArray_NBYTES(out)};
+    if (PyArray_SIZE(g) != PyArray_SIZE(out)) run_once(zeros_part, &zeros, 0.05 * (double)zeros.bytes);
+    PyArray_Descr *type = PyArray_DESCR(out);
+    Py_INCREF(type);
+    PyArrayObject *window = ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, p.ndim, p.shape, p.step, PyArray_BYTES(out) + p.at,
+                                                       NPY_ARRAY_WRITEABLE, NULL));
+    if (!window || array_put(window, g) < 0) Py_CLEAR(out);
+    Py_XDECREF(window);
+    return (PyObject *)out;
+}
+
 static int is_written(PyObject *o) {
     return PyArray_CheckExact(o) && PyArray_ISBEHAVED(ARRAY(o)) && PyArray_TYPE(ARRAY(o)) < NPY_OBJECT && is_filled(ARRAY(o));
 }
@@ -157,4 +245,4 @@ static PyObject *fill_into(PyObject *const *args, Py_ssize_t nargs, PyObject *at
     return Py_NewRef(args[0]);
 }
 
-const Entry join_entries[] = {{"cat", cat, .repeats = 1}, {"stack", stack}, {"copy_into", copy_into}, {"fill_into", fill_into}, {NULL, NULL}};
+const Entry join_entries[] = {{"cat", cat, .repeats = 1}, {"stack", stack}, {"unwindow", unwindow, .repeats = 1}, {"copy_into", copy_into}, {"fill_into", fill_into}, {NULL, NULL}};
