@@ -12,6 +12,7 @@ import compile_scenes_identity  # noqa: F401 - adds its scenes
 import compile_scenes_library  # noqa: F401 - adds its scenes
 import compile_scenes_machinery  # noqa: F401 - adds its scenes
 import compile_scenes_names  # noqa: F401 - adds its scenes
+import compile_scenes_outside  # noqa: F401 - adds its scenes
 import compile_scenes_patched  # noqa: F401 - adds its scenes
 import compile_scenes_reads  # noqa: F401 - adds its scenes
 import compile_scenes_results  # noqa: F401 - adds its scenes
