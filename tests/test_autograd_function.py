@@ -291,3 +291,22 @@ def test_the_saved_input_of_a_leaf_is_the_leaf() -> None:
 
     x = rl.ones(3, requires_grad=True)
     assert Keep.apply(x).grad_fn.saved_tensors[0] is x
+
+
+def test_a_node_of_a_users_function_prints_where_it_is_from() -> None:
+    torch = pytest.importorskip("torch")
+
+    def story(lib):
+        class Twice(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 2
+
+        y = Twice.apply(lib.ones(1, requires_grad=True))
+        return repr(y.grad_fn).partition(" at ")[0].replace("rushlight.", "torch."), repr(y)
+
+    assert story(rl) == story(torch)

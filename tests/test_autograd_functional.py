@@ -151,7 +151,8 @@ def test_anomaly_names_the_line_that_made_the_nan() -> None:
             RuntimeError, match=r"Function 'SqrtBackward0' returned nan values in its 0th output"
         ) as e:
             (y * 2).sum().backward()
-    assert "y = x.sqrt()  # the culprit" in str(e.value)
+    assert str(e.value) == "Function 'SqrtBackward0' returned nan values in its 0th output."
+    assert "y = x.sqrt()  # the culprit" in e.value.__notes__[0]
     assert not rl.is_anomaly_enabled()
 
 
@@ -170,9 +171,17 @@ def test_anomaly_in_a_user_function_and_off() -> None:
         y = Bad.apply(x)  # made here
         with pytest.raises(RuntimeError, match="Function 'BadBackward' returned nan") as e:
             y.sum().backward()
-    assert "made here" in str(e.value)
+    assert "made here" in e.value.__notes__[0]
     Bad.apply(x).sum().backward()
     assert x.grad.isnan().all()
+
+
+def test_anomaly_sees_complex_nans() -> None:
+    x = rl.tensor([1.0 + 1.0j], requires_grad=True)
+    with rl.autograd.detect_anomaly():
+        y = x * complex("nan")
+        with pytest.raises(RuntimeError, match="Function 'MulBackward0' returned nan values"):
+            y.backward(rl.ones(1, dtype=rl.complex64))
 
 
 def test_anomaly_without_the_nan_check_and_without_nan() -> None:

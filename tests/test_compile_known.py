@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,6 +18,19 @@ from rushlight.vision import ops
 SCALE, ZERO = rl.tensor([0.1, 0.2]), rl.tensor([0, 1], dtype=rl.int32)
 KEPT = rl.tensor([[True, False], [True, True], [False, True], [True, True]])
 BOXES = rl.tensor([[0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 3.0, 4.0]])
+Batch = namedtuple("Batch", "state reward")  # noqa: PYI024
+
+
+class Sides(NamedTuple):
+    low: Any
+    high: Any = 2.0
+
+
+class Pair(tuple):
+    """A tuple that says how it is made."""
+
+    def __new__(cls, *parts: Any) -> Pair:
+        return super().__new__(cls, parts)
 
 
 def corners(x: Any) -> Any:
@@ -34,6 +48,9 @@ COMPUTE: dict[str, Callable[[Any], Any]] = {
     "focal": lambda x: ops.sigmoid_focal_loss(x, (x > 0).float(), reduction="mean"),
     "overlaps": lambda x: ops.box_iou(corners(x), BOXES),
     "boxes": lambda x: ops.generalized_box_iou_loss(corners(x), BOXES, reduction="sum"),
+    "named tuple": lambda x: Batch(x, x * 2).reward + Batch(reward=x, state=1.5).state,
+    "typed tuple": lambda x: Sides(x).low * Sides(x)._replace(high=3.0).high,
+    "own tuple": lambda x: Pair(x, x + 1)[1] * len(Pair(x)),
     "deformed": lambda x: ops.deform_conv2d(
         x.reshape(1, 2, 2, 2), x.reshape(1, 8, 1, 1), rl.ones(1, 2, 2, 2)
     ),
@@ -65,3 +82,19 @@ def test_what_looks_at_values_is_not(name: str) -> None:
     with pytest.raises(HostReadError):
         for i in range(5):
             step(BOXES * (1 + i))
+
+
+def test_a_block_is_no_handler_of_errors() -> None:
+    """Behind a change that lasts, whether somebody catches what a check of places may raise is looked up in the code."""
+    kept, at = rl.zeros(3, 2), rl.tensor([2, 0])
+
+    def step(x: Any) -> Any:
+        with rl.no_grad():
+            kept.fill_(1.0)
+            kept.index_copy_(0, at, x)
+            return kept * 2
+
+    compiled = rl.compile(step, fullgraph=True)
+    for k in range(5):
+        x = rl.full((2, 2), float(k))
+        assert compiled(x).tolist() == [[2.0 * k] * 2, [2.0] * 2, [2.0 * k] * 2]

@@ -1,7 +1,10 @@
-"""Some 800 scenes around compiled functions, of kinds that once gave other results than eager calls."""
+"""Some 1,500 scenes around compiled functions, of kinds that once gave other results than eager calls."""
 
 from __future__ import annotations
 
+import operator
+
+import numpy as np
 import pytest
 
 import compile_scenes_arguments  # noqa: F401 - adds its scenes
@@ -12,6 +15,7 @@ import compile_scenes_identity  # noqa: F401 - adds its scenes
 import compile_scenes_library  # noqa: F401 - adds its scenes
 import compile_scenes_machinery  # noqa: F401 - adds its scenes
 import compile_scenes_names  # noqa: F401 - adds its scenes
+import compile_scenes_outside  # noqa: F401 - adds its scenes
 import compile_scenes_patched  # noqa: F401 - adds its scenes
 import compile_scenes_reads  # noqa: F401 - adds its scenes
 import compile_scenes_results  # noqa: F401 - adds its scenes
@@ -300,3 +304,55 @@ def test_arguments_that_shared_a_version_counter_when_they_were_recorded(fn) -> 
         return told
 
     assert run(torch.compile) == run(lambda f: f)
+
+
+def _by_attrgetter():
+    class K:
+        x = property(operator.attrgetter("_x"))
+
+    o = K()
+    o._x = 2.0
+    return lambda x: x * o.x
+
+
+def _by_another_name():
+    get, o = getattr, type("K", (), {"v": 2.0})()
+    return lambda x: x * get(o, "v")
+
+
+def _in_an_array():
+    v = np.ones(2, [("v", "f8")])[0]
+    return lambda x: x * float(v["v"])
+
+
+def _looking_for_anomalies():
+    def fn(x):
+        with torch.autograd.set_detect_anomaly(True, check_nan=False):
+            return x * 2
+
+    return fn
+
+
+def _differentiable():
+    p = torch.nn.Parameter(torch.ones(3))
+    opt = torch.optim.Adadelta([p])
+    opt.param_groups[0]["differentiable"] = True
+
+    def fn(x):
+        opt.zero_grad()
+        (x * p).sum().backward()
+        opt.step()
+
+    return fn
+
+
+UNKNOWN = (_by_attrgetter, _by_another_name, _in_an_array, _looking_for_anomalies, _differentiable)
+
+
+@pytest.mark.parametrize("make", UNKNOWN, ids=lambda make: make.__name__)
+def test_what_is_not_known_exactly_raises_with_fullgraph(make) -> None:
+    """Scenes show that such functions run with Python; here that somebody is told who asks for one program."""
+    step = torch.compile(make(), fullgraph=True)
+    with pytest.raises(RuntimeError):
+        for _ in range(4):
+            step(torch.ones(2, 3))

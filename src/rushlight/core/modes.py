@@ -204,6 +204,8 @@ class set_detect_anomaly:  # noqa: N801
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        if here.recorder is not None:  # a program does not look
+            here.recorder.complain("looks for anomalies in backward passes")
         self.before = (switches.anomaly, switches.check_nan)
         switches.anomaly, switches.check_nan = bool(mode), check_nan
 

@@ -36,7 +36,7 @@ from ..state.known import (
 _PACKAGE = __name__.partition(".")[0] + "."
 _RUNTIME = _PACKAGE + "runtime."
 _LEANED_ON = frozenset((
-    "abc codecs _collections_abc collections contextlib copy copyreg dataclasses enum functools genericpath "
+    "abc codecs _collections_abc collections contextlib copy copyreg dataclasses dis enum functools genericpath "
     "importlib inspect numbers operator os posixpath re threading types typing weakref"
 ).split())  # fmt: skip
 _LIBRARY = ("<frozen ", os.path.dirname(os.__file__) + os.sep)

@@ -115,6 +115,11 @@ _ASKS_FOR_SETTINGS = frozenset((
     "is_deterministic_algorithms_warn_only_enabled", "get_deterministic_debug_mode", "get_default_device",
     "get_rng_state", "initial_seed", "get_state", "is_anomaly_check_nan_enabled",
 ))  # fmt: skip
+# Functions that change one of these for good.
+_SETS = frozenset((
+    "set_num_threads", "set_num_interop_threads", "set_autocast_cache_enabled", "set_flush_denormal",
+    "set_deterministic_debug_mode", "set_printoptions",
+))  # fmt: skip
 # Functions that set a random stream of ours: they leave no instruction.
 _SETS_STREAMS = frozenset(
     ("manual_seed", "manual_seed_all", "set_rng_state", "fork_rng", "seed", "set_state")
@@ -148,7 +153,7 @@ def may_enter(module: str, name: str) -> bool:
     """Whether code that is read may call this function of trusted code."""
     if module.startswith("numpy"):
         return module.startswith(_NUMPY_ENTRIES) and not module.startswith(_NUMPY_NOT)
-    if name in _ASKS_FOR_SETTINGS or name in _SETS_STREAMS:
+    if name in _ASKS_FOR_SETTINGS or name in _SETS_STREAMS or name in _SETS:
         return False
     if name in _ASKS_THE_MACHINE or module in _TOP:
         return True
@@ -160,7 +165,7 @@ def may_call(function: Any) -> bool:
     owner = getattr(function, "__self__", None)
     if owner is None or isinstance(owner, types.ModuleType):
         return _listed(function)
-    if function is tuple.__new__:  # of named tuples and other classes of tuples: what it reads is seen
+    if function is tuple.__new__:  # of named tuples and the like: what it reads is seen
         return True
     cls = owner if isinstance(owner, type) else type(owner)
     if cls is str and function.__name__ in ("format", "format_map"):

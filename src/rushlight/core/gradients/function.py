@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...base.config import settings
 from ...runtime.thread import here
 from ..inplace import adopt_history, bump
 from ..modes import no_grad
@@ -96,6 +97,9 @@ class FunctionNode(Node):
         if name.startswith("__") or name == "ctx":
             raise AttributeError(name)
         return getattr(self.ctx, name)
+
+    def __repr__(self) -> str:
+        return f"<{settings.module}.autograd.function.{self.name()} object at {hex(id(self))}>"
 
     def save(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Keep stand-ins for inputs and the arrays of outputs: the tensors could close a cycle."""

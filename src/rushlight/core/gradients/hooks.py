@@ -121,8 +121,11 @@ def check_nan(node: Node, results: Sequence[Any]) -> None:
     if not switches.check_nan:
         return
     for i, g in enumerate(results):
-        if g is not None and g.is_floating_point() and bool(g.isnan().any()):
-            raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {i}th output. "
-                f"The forward call that made it was:\n{_lines(node)}"
+        if g is None or not (g.is_floating_point() or g.is_complex()):
+            continue
+        if bool(g.isnan().any()):
+            error = RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {i}th output."
             )
+            error.add_note(f"The forward call that made it was:\n{_lines(node)}")
+            raise error

@@ -1,0 +1,978 @@
+"""Scenes of a second attack of 17 November: the process around a call, objects that stand for numbers and sequences, decorated and nested functions."""
+
+from __future__ import annotations
+
+import calendar
+import collections
+import contextlib
+import contextvars
+import decimal
+import fractions
+import functools
+import heapq
+import inspect
+import itertools
+import json
+import os
+import pathlib
+import pickle
+import re
+import socket
+import statistics
+import sys
+import tempfile
+import threading
+import types
+import warnings
+
+import numpy as np
+
+import rushlight as torch
+import rushlight.nn.functional as F
+from compile_scenes import L, X, scene, see, steps, tell
+from rushlight import nn, optim
+
+NS = types.SimpleNamespace
+
+
+def linear(a=3, b=3):
+    torch.manual_seed(1)
+    return nn.Linear(a, b)
+
+
+def world(fn):
+    """A scene from a function that gives (what is compiled, what happens before each call, what is looked at)."""
+
+    def make(c):
+        f, change, *look = fn()
+        yield from steps(c(f), change, n=10, look=look[0] if look else None)
+
+    make.__name__ = f"outside_{fn.__name__}"
+    scene(make)
+    return fn
+
+
+# -- the process ----------------------------------------------------------------------------------
+
+
+def process(name, ask, put, one, other):
+    """Code that asks the process for something that is another thing in some calls."""
+
+    def make(c):
+        f = c(lambda x: x * (2 if ask() == one else 3))
+        try:
+            for i in range(9):
+                put(L(i, one, other))
+                yield tell(f, X(i))
+        finally:
+            put(one)
+
+    make.__name__ = f"outside_process_{name}"
+    scene(make)
+
+
+HERE, THERE = os.getcwd(), tempfile.gettempdir()
+ROOM = pathlib.Path(tempfile.mkdtemp())
+
+
+def _precision(n):
+    decimal.getcontext().prec = n
+
+
+def _file(there):
+    if there:
+        (ROOM / "a").write_text("a")
+    else:
+        (ROOM / "a").unlink(missing_ok=True)
+
+
+_FILTER = ("ignore", None, DeprecationWarning, "of a scene", 0)
+
+
+def _filters(on):
+    with contextlib.suppress(ValueError):
+        warnings.filters.remove(_FILTER)
+    if on:
+        warnings.filters.append(_FILTER)
+
+
+def _argument(on):
+    while "--of-a-scene" in sys.argv:
+        sys.argv.remove("--of-a-scene")
+    if on:
+        sys.argv.append("--of-a-scene")
+
+
+process("precision", lambda: decimal.getcontext().prec, _precision, 28, 5)
+process(
+    "quotient",
+    lambda: len(str(decimal.Decimal(1) / 3)) > 10,
+    lambda v: _precision(28 if v else 5),
+    True,
+    False,
+)
+process(
+    "folder",
+    lambda: pathlib.Path.cwd() == pathlib.Path(HERE),
+    lambda v: os.chdir(HERE if v else THERE),
+    True,
+    False,
+)
+process("folder_by_os", os.getcwd, os.chdir, HERE, THERE)
+process("file", lambda: (ROOM / "a").exists(), _file, True, False)
+process("file_by_os", lambda: os.path.exists(ROOM / "a"), _file, True, False)
+process("file_read", lambda: bool(list(ROOM.iterdir())), _file, True, False)
+process("week", calendar.firstweekday, calendar.setfirstweekday, 0, 3)
+process(
+    "weekday_names",
+    lambda: calendar.weekheader(2)[:2] == "Mo",
+    lambda v: calendar.setfirstweekday(0 if v else 3),
+    True,
+    False,
+)
+process(
+    "switch_interval", sys.getswitchinterval, sys.setswitchinterval, sys.getswitchinterval(), 0.05
+)
+process("timeout", socket.getdefaulttimeout, socket.setdefaulttimeout, None, 30.0)
+process("filters", lambda: _FILTER in warnings.filters, _filters, False, True)
+process("arguments", lambda: "--of-a-scene" in sys.argv, _argument, False, True)
+process(
+    "temporary",
+    lambda: tempfile.tempdir,
+    lambda v: setattr(tempfile, "tempdir", v),
+    tempfile.tempdir,
+    HERE,
+)
+process(
+    "digits",
+    sys.get_int_max_str_digits,
+    sys.set_int_max_str_digits,
+    sys.get_int_max_str_digits(),
+    5000,
+)
+process(
+    "recursion",
+    lambda: sys.getrecursionlimit() > 5000,
+    lambda v: sys.setrecursionlimit(9000 if v else 1000),
+    False,
+    True,
+)
+process(
+    "hook",
+    lambda: sys.excepthook is sys.__excepthook__,
+    lambda v: setattr(sys, "excepthook", sys.__excepthook__ if v else print),
+    True,
+    False,
+)
+process(
+    "environment_by_getenv",
+    lambda: os.getenv("OF_A_SCENE"),
+    lambda v: os.environ.pop("OF_A_SCENE", None) if v is None else os.environ.update(OF_A_SCENE=v),
+    None,
+    "1",
+)
+process(
+    "environment_expanded",
+    lambda: os.path.expandvars("$OF_A_SCENE") == "1",
+    lambda v: os.environ.update(OF_A_SCENE="1") if v else os.environ.pop("OF_A_SCENE", None),
+    False,
+    True,
+)
+process(
+    "numpy_errors", lambda: np.geterr()["divide"], lambda v: np.seterr(divide=v), "warn", "ignore"
+)
+process(
+    "numpy_print",
+    lambda: str(np.array([1 / 3])) == "[0.33333333]",
+    lambda v: np.set_printoptions(precision=8 if v else 2),
+    True,
+    False,
+)
+process("locale_of_numbers", lambda: f"{1234.5:n}", lambda v: None, "1234.5", "1")
+
+
+# -- the standard library with values of the world ------------------------------------------------
+
+LIBRARY = {
+    "mean": lambda o: statistics.mean(o.rows),
+    "median": lambda o: statistics.median(o.rows),
+    "heap": lambda o: heapq.nlargest(1, o.rows)[0],
+    "merged": lambda o: next(heapq.merge(o.rows, [9.0])),
+    "fraction": lambda o: float(fractions.Fraction(int(o.rows[0]), 2)),
+    "json": lambda o: json.loads(json.dumps(o.rows))[0],
+    "pickle": lambda o: pickle.loads(pickle.dumps(o.rows))[0],
+    "accumulated": lambda o: list(itertools.accumulate(o.rows))[-1],
+    "grouped": lambda o: len([k for k, _ in itertools.groupby(o.rows)]) + o.rows[0],
+    "product": lambda o: sum([a * b for a, b in itertools.product(o.rows, repeat=2)]),
+    "chained": lambda o: sum(itertools.chain.from_iterable([o.rows, o.rows])),
+    "pattern": lambda o: len(re.sub(o.pattern, "", "aabbb")) + 1,
+    "signature": lambda o: len(inspect.signature(o.fn).parameters),
+    "defaults": lambda o: inspect.signature(o.fn).parameters["k"].default,
+    "full_args": lambda o: inspect.getfullargspec(o.fn).defaults[0],
+    "static": lambda o: inspect.getattr_static(o, "scale"),
+    "members": lambda o: len(inspect.getmembers(o.made)),
+    "is_dataclass": lambda o: 2 if inspect.isfunction(o.maybe) else 3,
+    "doc": lambda o: len(inspect.getdoc(o.fn)),
+    "wrapped": lambda o: functools.wraps(o.fn)(lambda: 1).__defaults_of__,
+    "split": lambda o: float(o.text.split(",")[0]),
+    "template": lambda o: len("%(a)s" % {"a": o.text}),  # noqa: UP031
+    "format_map": lambda o: len("{a}".format_map({"a": o.text})),
+    "formatted": lambda o: len(f"{o.rows[0]:{o.width}}"),
+    "bytes": lambda o: o.text.encode()[0],
+    "sorted_text": lambda o: len("".join(sorted(o.text))),
+    "vectorized": lambda o: float(np.vectorize(lambda v: v * o.scale)(2.0)),
+    "from_python": lambda o: float(np.frompyfunc(lambda v: v * o.scale, 1, 1)(2.0)),
+    "interp": lambda o: float(np.interp(1.5, [1, 2], [o.scale, 4])),
+    "piecewise": lambda o: float(np.piecewise(1.0, [True], [lambda v: v * o.scale])),
+    "apply_axis": lambda o: float(np.apply_along_axis(lambda v: v.sum() * o.scale, 0, np.ones(2))),
+}
+
+
+def library(name, use):
+    def make(c):
+        o = NS(made=NS(a=1))
+
+        def fn(a, k=1.0):
+            """a"""
+
+        def change(i):
+            o.rows = L(i, [2.0, 3.0], [5.0, 3.0, 1.0])
+            o.pattern, o.text = L(i, "a", "b"), L(i, "2,3", "33,4")
+            o.fn, o.scale, o.width = fn, L(i, 2.0, 3.0), L(i, 5, 9)
+            fn.__defaults__, fn.__doc__ = (L(i, 1.0, 2.0),), L(i, "a", "abc")
+            fn.__defaults_of__ = L(i, 2.0, 3.0)
+            o.maybe = L(i, fn, 1)
+            o.made = L(i, NS(a=1), NS(a=1, b=2))
+
+        yield from steps(c(lambda x: x * use(o)), change, n=9)
+
+    make.__name__ = f"outside_library_{name}"
+    scene(make)
+
+
+for _name, _use in LIBRARY.items():
+    library(_name, _use)
+
+
+# -- objects that stand for numbers and sequences -------------------------------------------------
+
+
+class Stands:
+    """An object that C turns into what an operation needs."""
+
+    def __init__(self):
+        self.v = 2
+
+    def __index__(self):
+        return self.v
+
+    def __int__(self):
+        return self.v
+
+    def __float__(self):
+        return float(self.v)
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        if i >= 3:
+            raise IndexError
+        return float(self.v + i)
+
+
+class Array:
+    def __init__(self):
+        self.v = 2.0
+
+    def __array__(self, dtype=None, copy=None):
+        return np.full(3, self.v)
+
+
+class Mapping(collections.abc.Mapping):
+    def __init__(self):
+        self.v = 2
+
+    def keys(self):
+        return ["k"]
+
+    def __getitem__(self, name):
+        return float(self.v)
+
+    def __iter__(self):
+        return iter(["k"])
+
+    def __len__(self):
+        return 1
+
+
+class Right:
+    def __init__(self):
+        self.v = 2
+
+    def __rmul__(self, x):
+        return x + self.v
+
+    def __radd__(self, x):
+        return x - self.v
+
+    def __rmatmul__(self, x):
+        return x @ x.t() * self.v
+
+
+class Like:
+    def __init__(self):
+        self.v = 2.0
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*[a.v if isinstance(a, cls) else a for a in args], **(kwargs or {}))
+
+
+STANDS = {
+    "index": (Stands, lambda x, o: x[o]),
+    "size": (Stands, lambda x, o: torch.ones(o.__index__())),
+    "full": (Stands, lambda x, o: x * torch.full((o,), 2.0).sum()),
+    "dim": (Stands, lambda x, o: x.reshape(2, 2, 3).sum(o)),
+    "number": (Stands, lambda x, o: x * float(o)),
+    "sequence": (Stands, lambda x, o: x * torch.tensor(list(o))),
+    "range": (Stands, lambda x, o: x * len(range(o))),
+    "bytes": (Stands, lambda x, o: x * len(bytes(o.v))),
+    "narrow": (Stands, lambda x, o: x.narrow(0, 0, o)),
+    "array": (Array, lambda x, o: x * torch.as_tensor(np.asarray(o))),
+    "tensor_of_array": (Array, lambda x, o: x * torch.tensor(np.array(o))),
+    "mapping": (Mapping, lambda x, o: (lambda k: x * k)(**o)),
+    "dict_of": (Mapping, lambda x, o: x * dict(o)["k"]),
+    "right_mul": (Right, lambda x, o: x * o),
+    "right_add": (Right, lambda x, o: x + o),
+    "right_matmul": (Right, lambda x, o: x @ o),
+    "like_a_tensor": (Like, lambda x, o: torch.mul(x, o)),
+}
+
+
+def stands(name, cls, use):
+    def make(c):
+        o = cls()
+        yield from steps(c(lambda x: use(x, o)), lambda i: setattr(o, "v", L(i, 2, 1)), n=9)
+
+    def give(c):
+        f, o = c(use), cls()
+        for i in range(9):
+            o.v = L(i, 2, 1)
+            yield tell(f, X(i), o)
+
+    make.__name__, give.__name__ = f"outside_stands_{name}", f"outside_stands_{name}_given"
+    scene(make)
+    scene(give)
+
+
+for _name, (_cls, _use) in STANDS.items():
+    stands(_name, _cls, _use)
+
+
+# -- what is compiled -----------------------------------------------------------------------------
+
+
+class Called:
+    def __init__(self):
+        self.k = 2.0
+
+    def __call__(self, x):
+        return x * self.k
+
+    def method(self, x):
+        return x * self.k
+
+    @classmethod
+    def of_class(cls, x):
+        return x * cls.j
+
+    @staticmethod
+    def of_none(x):
+        return x * Called.j
+
+    @property
+    def made(self):
+        return lambda x: x * self.k
+
+    j = 2.0
+
+
+def _decorated(fn):
+    @functools.wraps(fn)
+    def inner(*args, **kwargs):
+        return fn(*args, **kwargs) * inner.k
+
+    return inner
+
+
+def compiled(name, make_fn):
+    """What is compiled is an object, a method, a partial: whatever can be called."""
+
+    def make(c):
+        o = Called()
+        fn = make_fn(o)
+        f = c(fn)
+        try:
+            for i in range(9):
+                o.k = Called.j = L(i, 2.0, 3.0)
+                if isinstance(fn, types.FunctionType) and hasattr(fn, "__wrapped__"):
+                    fn.k = L(i, 2.0, 3.0)
+                yield tell(f, X(i))
+        finally:
+            Called.j = 2.0
+
+    make.__name__ = f"outside_compiled_{name}"
+    scene(make)
+
+
+compiled("object", lambda o: o)
+compiled("method", lambda o: o.method)
+compiled("class_method", lambda o: o.of_class)
+compiled("static_method", lambda o: o.of_none)
+compiled("made_by_a_property", lambda o: o.made)
+compiled("partial", lambda o: functools.partial(lambda o, x: x * o.k, o))
+compiled("partial_of_a_method", lambda o: functools.partial(Called.method, o))
+compiled("partial_by_keyword", lambda o: functools.partial(lambda x, o: x * o.k, o=o))
+compiled("decorated", lambda o: _decorated(lambda x: x + 1))
+compiled("builtin", lambda o: torch.relu)
+compiled("method_of_a_tensor", lambda o: torch.ones(4, 3).mul)
+compiled("method_by_hand", lambda o: types.MethodType(lambda self, x: x * self.k, o))
+compiled("class", lambda o: type("Made", (), {"__new__": lambda cls, x: x * o.k}))
+
+
+@scene
+def outside_context_run(c):
+    """A call in another context sees that context's values."""
+    v = contextvars.ContextVar("v", default=2.0)
+    f = c(lambda x: x * v.get())
+    other = contextvars.copy_context()
+    other.run(v.set, 3.0)
+    for i in range(10):
+        yield L(i, lambda j: tell(f, X(j)), lambda j: other.run(tell, f, X(j)))(i)
+
+
+@scene
+def outside_threads_with_contexts(c):
+    v = contextvars.ContextVar("v", default=2.0)
+    f = c(lambda x: x * v.get())
+    for i in range(9):
+        found = []
+
+        def run(i=i, found=found):
+            v.set(L(i, 2.0, 3.0))
+            found.append(tell(f, X(i)))
+
+        t = threading.Thread(target=run)
+        t.start()
+        t.join()
+        yield found
+
+
+@world
+def mutual_recursion():
+    o = NS(deep=2)
+
+    def even(x, n):
+        return x if n == 0 else odd(x * 2, n - 1)
+
+    def odd(x, n):
+        return x if n == 0 else even(x + 1, n - 1)
+
+    return lambda x: even(x, o.deep), lambda i: setattr(o, "deep", L(i, 2, 5))
+
+
+@world
+def error_in_the_middle():
+    o, w = NS(bad=False), torch.zeros(3)
+
+    def fn(x):
+        w.add_(1)
+        if o.bad:
+            raise ValueError("in the middle")
+        w.add_(10)
+        return x * w
+
+    return fn, lambda i: setattr(o, "bad", bool(L(i, 0, 1))), lambda: (w.clone(), w._version)
+
+
+@world
+def error_of_a_kernel_in_the_middle():
+    w = torch.zeros(3)
+
+    def fn(x):
+        w.add_(1)
+        y = x.reshape(3, -1) if w.numel() == 3 else x
+        return y @ torch.ones(int(w.numel()) + 1, 2)
+
+    def change(i):
+        if L(i, 0, 1):
+            w.resize_(4).zero_()
+        else:
+            w.resize_(3)
+
+    return fn, change, lambda: w.clone()
+
+
+@world
+def many_states():
+    o = NS(k=0.0)
+    return lambda x: x * o.k, lambda i: setattr(o, "k", float(i % 8))
+
+
+@scene
+def outside_many_states_come_back(c):
+    o = NS(k=0.0)
+    f = c(lambda x: x * o.k)
+    for i in range(40):
+        o.k = float((i * i) % 9)
+        yield tell(f, X(i % 3))
+
+
+@scene
+def outside_compiled_inside_of_compiled(c):
+    o = NS(k=2.0)
+    inner = c(lambda x: x * o.k)
+    f = c(lambda x: inner(x) + inner(x + 1))
+    for i in range(10):
+        o.k = L(i, 2.0, 3.0)
+        yield tell(f, X(i)), tell(inner, X(i))
+
+
+@scene
+def outside_two_objects_of_one_class(c):
+    class M:
+        def __init__(self, k):
+            self.k = k
+
+        go = c(lambda self, x: x * self.k)
+
+    a, b = M(2.0), M(3.0)
+    for i in range(10):
+        a.k = L(i, 2.0, 5.0)
+        yield tell(a.go, X(i)) if hasattr(a.go, "__get__") else tell(M.go, a, X(i))
+        yield tell(b.go, X(i)) if hasattr(b.go, "__get__") else tell(M.go, b, X(i))
+
+
+@world
+def class_made_anew():
+    def make(k):
+        class Layer:
+            scale = k
+
+            def look(self):
+                return self.scale
+
+        return Layer
+
+    o = NS(cls=make(2.0))
+    return lambda x: x * o.cls().look(), lambda i: setattr(o, "cls", make(L(i, 2.0, 3.0)))
+
+
+@world
+def default_list_that_grows():
+    def helper(x, log=[]):  # noqa: B006
+        log.append(1)
+        return x * len(log)
+
+    return lambda x: helper(x), None, lambda: len(helper.__defaults__[0])
+
+
+@world
+def default_that_is_changed():
+    def helper(x, cfg={"k": 2.0}):  # noqa: B006
+        return x * cfg["k"]
+
+    return lambda x: helper(x), lambda i: helper.__defaults__[0].update(k=L(i, 2.0, 3.0))
+
+
+@world
+def keyword_default_that_is_changed():
+    def helper(x, *, k=2.0):
+        return x * k
+
+    return lambda x: helper(x), lambda i: helper.__kwdefaults__.update(k=L(i, 2.0, 3.0))
+
+
+@world
+def context_manager_of_a_class():
+    o = NS(k=2.0)
+
+    @contextlib.contextmanager
+    def scaled():
+        yield o.k
+
+    def fn(x):
+        with scaled() as k, contextlib.suppress(ValueError), contextlib.ExitStack() as stack:
+            stack.callback(lambda: None)
+            return x * k
+
+    return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0))
+
+
+@world
+def exception_with_values():
+    o = NS(k=2.0)
+
+    class Found(Exception):
+        pass
+
+    def search():
+        raise Found(o.k, [o.k])
+
+    def fn(x):
+        try:
+            search()
+        except Found as e:
+            return x * e.args[0] * e.args[1][0]
+        return x
+
+    return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0))
+
+
+@world
+def exception_group():
+    o = NS(k=2.0)
+
+    def fn(x):
+        try:
+            raise ExceptionGroup("a", [ValueError(o.k), KeyError(1)])
+        except* ValueError as group:
+            x = x * group.exceptions[0].args[0]
+        except* KeyError:
+            x = x + 1
+        return x
+
+    return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0))
+
+
+@world
+def modules_in_another_order():
+    net = nn.Sequential(collections.OrderedDict(a=linear(), b=nn.ReLU()))
+
+    def change(i):
+        last = L(i, "b", "a")
+        net._modules[last] = net._modules.pop(last)
+
+    return lambda x: net(x), change
+
+
+@world
+def modules_replaced_as_a_table():
+    net = nn.Sequential(linear(), nn.ReLU())
+
+    def change(i):
+        if i == 5:
+            net._modules = {"0": nn.Tanh(), "1": net._modules["0"]}
+
+    return lambda x: net(x), change
+
+
+@world
+def cached_property_of_a_net():
+    class M(nn.Module):
+        k = 2.0
+
+        @functools.cached_property
+        def scale(self):
+            return self.k
+
+        def forward(self, x):
+            return x * self.scale
+
+    m = M()
+
+    def change(i):
+        m.k = L(i, 2.0, 3.0)
+        if i == 6:
+            vars(m).pop("scale", None)
+
+    return lambda x: m(x), change
+
+
+@world
+def iteration_of_a_net_of_ones_own():
+    class Stack(nn.ModuleList):
+        back = False
+
+        def __iter__(self):
+            found = list(super().__iter__())
+            return iter(found[::-1] if self.back else found)
+
+    ms = Stack([linear(), nn.Tanh()])
+
+    def fn(x):
+        for m in ms:
+            x = m(x)
+        return x
+
+    return fn, lambda i: setattr(ms, "back", bool(L(i, 0, 1)))
+
+
+@world
+def loss_by_name():
+    o = NS(name="mse_loss")
+    return lambda x: getattr(F, o.name)(x, x + 1), lambda i: setattr(
+        o, "name", L(i, "mse_loss", "l1_loss")
+    )
+
+
+@world
+def optimiser_by_state():
+    net = linear()
+    a, b = optim.SGD(net.parameters(), lr=0.1), optim.Adam(net.parameters(), lr=0.1)
+    o = NS(opt=a)
+
+    def step(x):
+        o.opt.zero_grad()
+        (net(x) ** 2).mean().backward()
+        o.opt.step()
+
+    return (
+        step,
+        lambda i: setattr(o, "opt", L(i, a, b)),
+        lambda: [p.detach() for p in net.parameters()],
+    )
+
+
+@world
+def gradients_scaled_by_state():
+    net, o = linear(), NS(k=2.0)
+
+    def fn(x):
+        net.zero_grad()
+        (net(x) ** 2).mean().backward()
+        for p in net.parameters():
+            p.grad.mul_(o.k)
+
+    return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0)), lambda: [p.grad for p in net.parameters()]
+
+
+@world
+def results_by_kind():
+    P = collections.namedtuple("P", "a b")
+    o = NS(kind=tuple)
+
+    def fn(x):
+        y = (x * 2, o.kind is tuple)
+        return o.kind(y) if o.kind in (tuple, list) else P(*y)
+
+    return fn, lambda i: setattr(o, "kind", (tuple, list, P)[0 if i < 4 else i % 3])
+
+
+@scene
+def outside_result_of_a_state_object(c):
+    o = NS(k=1)
+    f = c(lambda x: (x * 2, o, o.k))
+    for i in range(8):
+        o.k = L(i, 1, 2)
+        y, found, k = f(X(i))
+        yield see(y), found is o, k
+
+
+# -- settings that the call itself changes --------------------------------------------------------
+
+
+def leaves(name, put, ask, before):
+    """A function that changes a setting of the process for good; what it is afterwards is looked at."""
+
+    def make(c):
+        def fn(x):
+            y = x * 2
+            put()
+            return y
+
+        f, first = c(fn), ask()
+        try:
+            for i in range(7):
+                before(first)
+                yield tell(f, X(i)), repr(ask())
+        finally:
+            before(first)
+
+    make.__name__ = f"outside_leaves_{name}"
+    scene(make)
+
+
+def _hooks(kind):
+    return len(getattr(sys.modules["rushlight.nn.modules._global_hooks"].GLOBAL, kind))
+
+
+HANDLES = []
+
+
+def _drop(_):
+    while HANDLES:
+        HANDLES.pop().remove()
+
+
+CUDNN = torch.backends.cudnn
+leaves(
+    "anomaly",
+    lambda: torch.autograd.set_detect_anomaly(True),
+    torch.is_anomaly_enabled,
+    torch.autograd.set_detect_anomaly,
+)
+leaves("threads", lambda: torch.set_num_threads(3), torch.get_num_threads, torch.set_num_threads)
+leaves("grad", lambda: torch.set_grad_enabled(False), torch.is_grad_enabled, torch.set_grad_enabled)
+leaves(
+    "default_dtype",
+    lambda: torch.set_default_dtype(torch.float64),
+    torch.get_default_dtype,
+    torch.set_default_dtype,
+)
+leaves(
+    "precision",
+    lambda: torch.set_float32_matmul_precision("high"),
+    torch.get_float32_matmul_precision,
+    torch.set_float32_matmul_precision,
+)
+leaves(
+    "benchmark",
+    lambda: setattr(CUDNN, "benchmark", True),
+    lambda: CUDNN.benchmark,
+    lambda v: setattr(CUDNN, "benchmark", v),
+)
+leaves(
+    "flash",
+    lambda: torch.backends.cuda.enable_flash_sdp(False),
+    torch.backends.cuda.flash_sdp_enabled,
+    torch.backends.cuda.enable_flash_sdp,
+)
+leaves(
+    "autocast_dtype",
+    lambda: torch.set_autocast_dtype("cpu", torch.float16),
+    lambda: torch.get_autocast_dtype("cpu"),
+    lambda v: torch.set_autocast_dtype("cpu", v),
+)
+leaves(
+    "autocast_cache",
+    lambda: torch.set_autocast_cache_enabled(False),
+    torch.is_autocast_cache_enabled,
+    torch.set_autocast_cache_enabled,
+)
+leaves(
+    "autocast",
+    lambda: torch.set_autocast_enabled("cpu", True),
+    lambda: torch.is_autocast_enabled("cpu"),
+    lambda v: torch.set_autocast_enabled("cpu", v),
+)
+leaves(
+    "validation",
+    lambda: torch.distributions.Distribution.set_default_validate_args(False),
+    lambda: torch.distributions.Distribution._validate_args,
+    torch.distributions.Distribution.set_default_validate_args,
+)
+leaves(
+    "deterministic",
+    lambda: torch.use_deterministic_algorithms(True),
+    torch.are_deterministic_algorithms_enabled,
+    torch.use_deterministic_algorithms,
+)
+leaves(
+    "global_hook",
+    lambda: HANDLES.append(nn.modules.module.register_module_forward_hook(lambda m, a, o: None)),
+    lambda: _hooks("forward"),
+    _drop,
+)
+leaves(
+    "global_hook_dropped",
+    lambda: nn.modules.module.register_module_forward_hook(lambda m, a, o: None).remove(),
+    lambda: _hooks("forward"),
+    _drop,
+)
+leaves("seed", lambda: torch.manual_seed(3), torch.initial_seed, lambda v: torch.manual_seed(4))
+leaves(
+    "print_options",
+    lambda: torch.set_printoptions(precision=2),
+    lambda: str(torch.tensor(1 / 3)),
+    lambda v: torch.set_printoptions(precision=4),
+)
+leaves(
+    "default_device",
+    lambda: torch.set_default_device("meta"),
+    torch.get_default_device,
+    lambda v: torch.set_default_device("cpu"),
+)
+leaves(
+    "environment",
+    lambda: os.environ.update(OF_A_SCENE="1"),
+    lambda: os.environ.get("OF_A_SCENE"),
+    lambda v: os.environ.pop("OF_A_SCENE", None),
+)
+leaves("context", lambda: VARIABLE.set(3.0), lambda: VARIABLE.get(), lambda v: VARIABLE.set(2.0))
+leaves(
+    "numpy_errors",
+    lambda: np.seterr(divide="ignore"),
+    lambda: np.geterr()["divide"],
+    lambda v: np.seterr(divide="warn"),
+)
+leaves(
+    "numpy_seed",
+    lambda: np.random.seed(3),
+    lambda: np.random.get_state()[1][0],
+    lambda v: np.random.seed(4),
+)
+
+VARIABLE = contextvars.ContextVar("variable_of_scenes", default=2.0)
+
+
+@world
+def anomalies_looked_for_inside():
+    def fn(x):
+        x = x.clone().requires_grad_()
+        with torch.autograd.detect_anomaly():
+            (x * 0).sqrt().mul(0).sum().backward()
+        return x.grad
+
+    def switched(x):
+        x = x.clone().requires_grad_()
+        with torch.autograd.set_detect_anomaly(True, check_nan=True):
+            ((x - 4).clamp(min=0) * 0 + x.abs().sum() - 40).sqrt().sum().backward()
+        return x.grad
+
+    return lambda x: (fn(x) if x.numel() < 0 else switched(x)), None
+
+
+@world
+def gradient_that_is_a_constant():
+    p = nn.Parameter(torch.ones(3))
+
+    def fn(x):
+        p.grad = None
+        (p * 1).backward(torch.tensor([1.0, 2.0, 3.0]))
+        return x * p.grad
+
+    def change(i):
+        if p.grad is not None:
+            p.grad.mul_(0)
+
+    return fn, change, lambda: p.grad
+
+
+@world
+def gradient_that_is_put_there():
+    p = nn.Parameter(torch.ones(3))
+    kept = []
+
+    def fn(x):
+        p.grad = torch.tensor([1.0, 2.0, 3.0])
+        return x * 2
+
+    def change(i):
+        if p.grad is not None:
+            kept.append(p.grad)
+            p.grad.mul_(0)
+
+    return fn, change, lambda: (p.grad, list(kept))
+
+
+@world
+def constant_that_is_kept_for_backward():
+    def fn(x):
+        w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = (x * w).sum()
+        y.backward()
+        return w.grad, w.detach()
+
+    return fn, None
