@@ -206,3 +206,53 @@ def test_histogramdd(options):
         return told(lambda: lib.histogramdd(lib.tensor(POINTS), **kw))
 
     same(story)
+
+
+SHAPES = [(), (1,), (3,)]
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce", "ignore:The reduce argument")
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("at", SHAPES)
+@pytest.mark.parametrize("given", SHAPES)
+def test_places_and_values_without_dimensions(shape, at, given):
+    """They count as vectors of one element; some crashed, some wrote everywhere."""
+
+    def story(lib):
+        x, s = lib.ones(shape), lib.full(given, 2.0)
+        n = lib.zeros(at, dtype=lib.int64)
+        calls = [
+            lambda: x.gather(0, n),
+            lambda: x.scatter(0, n, 5.0),
+            lambda: x.scatter(0, n, s),
+            lambda: x.scatter_add(0, n, s),
+            lambda: x.scatter_reduce(0, n, s, "amax"),
+            lambda: x.clone().scatter_(0, n, s),
+            lambda: x.scatter(0, n, s, reduce="multiply"),
+        ]
+        seen = []
+        for call in calls:
+            try:
+                y = call()
+            except RuntimeError:
+                seen.append("refused")
+                continue
+            seen.append(y.tolist())
+        seen.append(told(lambda: x.index_reduce(0, n, s, "amax"))[:12])
+        return seen
+
+    if given == () and at == (3,):  # PyTorch has another kind of error for index_reduce
+        assert story(rl)[:-1] == story(torch)[:-1]
+    else:
+        same(story)
+
+
+def test_gradients_of_places_without_dimensions():
+    def story(lib):
+        x, s = lib.ones(3, requires_grad=True), lib.tensor([2.0], requires_grad=True)
+        at = lib.tensor(1)
+        (x.gather(0, at) * 3 + x.scatter(0, at, 5.0).sum()).backward()
+        x.scatter_add(0, at.view(1), s).sum().backward()
+        return x.grad.tolist(), s.grad.tolist()
+
+    same(story)

@@ -199,7 +199,20 @@ def gather(
                 f"no larger than self {list(input._a.shape)} apart from dimension {dim}"
             )
     check_bounds(index, size_along(input, dim), dim)
-    return into_same(out, pick(input, index, dim=dim))
+    if input._a.ndim and index._a.ndim:
+        return into_same(out, pick(input, index, dim=dim))
+    found = pick(*as_vectors(input, index), dim=0)
+    return into_same(out, found.reshape(index._a.shape))
+
+
+def as_vectors(*tensors: Any) -> list[Any]:
+    """Tensors without dimensions as vectors of one element: they count as such beside vectors."""
+    return [t.reshape((1,)) if isinstance(t, Tensor) and not t._a.ndim else t for t in tensors]
+
+
+def has_number(*tensors: Any) -> bool:
+    """Whether a tensor without dimensions is among them."""
+    return any(isinstance(t, Tensor) and not t._a.ndim for t in tensors)
 
 
 def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "scatter") -> int:
@@ -214,7 +227,7 @@ def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "sca
     shape = index._a.shape
     too_big = any(n > m for d, (n, m) in enumerate(zip(shape, x._a.shape)) if d != dim)
     if isinstance(src, Tensor) and index._a.size:
-        too_big = too_big or any(n > m for n, m in zip(shape, src._a.shape))
+        too_big = too_big or any(n > m for n, m in zip(shape, src._a.shape or (1,)))
     if too_big and index._a.size:
         tail = ""
         if isinstance(src, Tensor):
@@ -266,6 +279,9 @@ def scatter(
         from ..memory.copies import fitting
 
         source = fitting(source, input.dtype)
+    if has_number(input, index, source):
+        done = _scatter(*as_vectors(input, index, source), dim=0)
+        return into_same(out, done.reshape(input._a.shape))
     return into_same(out, _scatter(input, index, source, dim=dim))
 
 
@@ -295,6 +311,9 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     dim = check_scatter(input, dim, index, src)
     if not index._a.size:
         return into_same(out, input.clone())
+    if has_number(input, index, src):
+        done = _scatter_add(*as_vectors(input, index, src), dim=0)
+        return into_same(out, done.reshape(input._a.shape))
     return into_same(out, _scatter_add(input, index, src, dim=dim))
 
 

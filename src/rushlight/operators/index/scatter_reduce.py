@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import title
+from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ..made_of.guards import unsupported
-from .gather import along, check_scatter, corner
+from .gather import along, as_vectors, check_scatter, corner, has_number
 from .scatter_kernels import flat_places
 
 if TYPE_CHECKING:
@@ -149,6 +151,10 @@ def scatter_reduce(
         raise unsupported("scatter_gather_tensor_cpu_reduce_mean", input.dtype)
     if not index._a.size:
         return into_same(out, input.clone())
+    if has_number(input, index, src):
+        flat = as_vectors(input, index, src)
+        done = scatter_reduce(flat[0], 0, *flat[1:], reduce, include_self=include_self)
+        return into_same(out, done.reshape(input._a.shape))
     if reduce == "sum":
         start = input if include_self else input.scatter(dim, index, 0)
         return into_same(out, start.scatter_add(dim, index, src))
@@ -181,8 +187,31 @@ def index_reduce(
         raise RuntimeError(
             f"reduce argument must be either prod, mean, amax or amin, got {reduce}."
         )
+    _check_slices(input, dim, index, source)
     shape = [1] * max(source._a.ndim, 1)
     shape[dim] = index._a.size
     places = index.reshape(shape).expand(source._a.shape if source._a.ndim else (1,))
     result = scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
     return into_same(out, result)
+
+
+def _check_slices(x: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """RuntimeError unless there is a slice for each position, of the shape of those of `x`."""
+    if index._a.ndim > 1:
+        raise RuntimeError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {index._a.ndim} with "
+            f"type: {title(index.dtype)} and size: {list(index._a.shape)}"
+        )
+    dim = wrap_dim(dim, x._a.ndim)
+    mine, given = list(x._a.shape), list(source._a.shape)
+    size = given[dim] if dim < len(given) else 1
+    if index._a.size != size:
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({index._a.size}) should be equal to "
+            f"source.size(dim): ({size}), for dim: {dim}"
+        )
+    if len(mine) != len(given) or mine[:dim] + mine[dim + 1 :] != given[:dim] + given[dim + 1 :]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {mine} source.shape = {given}"
+        )
