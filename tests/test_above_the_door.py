@@ -34,6 +34,7 @@ ALLOWED = {
     "operators/made_of/pointwise.py: operand": _GIVEN,
     "operators/made_of/promotion.py: _with_wide_number": "a 0-d tensor of the host beside one of a GPU",
     "operators/made_of/promotion.py: promote_sum": _NUMBERS,
+    "operators/matrix/reflections.py: geqrf": _NAMED,
     "operators/matrix/sparse.py": _NAMED,
     "operators/matrix/sparse_kernels.py: add_sparse": _NUMBERS,
     "operators/memory/casting.py: move_to": "whether something has to be moved",
