@@ -331,7 +331,9 @@ def test_sizes_that_no_machine_has_are_refused_in_pytorchs_kinds_of_errors(lib: 
             make(2, 10**20)
         with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
             make(2**40, 2**40)
-        with pytest.raises(RuntimeError, match="(can't allocate|not enough) memory: you tried to allocate"):
+        with pytest.raises(
+            RuntimeError, match="(can't allocate|not enough) memory: you tried to allocate"
+        ):
             make(2**58)
 
 
