@@ -297,6 +297,7 @@ def test_every_op_has_a_row() -> None:
     tested_elsewhere |= {"dropout", "dropout_grad"}  # of the GPU: emulated_joins.py, test_layers.py
     # What the GPU's library computes: test_recurrent_stack.py, test_recurrent_cuda.py
     tested_elsewhere |= {"rnn_stack", "rnn_stack_grad", "rnn_weights", "rnn_weights_grad"}
+    tested_elsewhere |= {"geqrf"}  # of the CPU only: test_strangers_finds.py
     tested_elsewhere |= {"resample_plane"}  # of the GPU: test_resize_on_devices.py
     # Of vision, present once it is imported: test_vision_regions.py
     tested_elsewhere |= {"region_sums", "region_sums_grad", "roi_largest"}
