@@ -19,6 +19,7 @@ from trust_record import Record
 from trust_train import SORTS, arguments, ended, fingerprint, loadable, start, write_pictures
 
 import rushlight as rl
+from rushlight.cli.training.folder_of_run import choose
 
 CHILD = 77  # the exit code of a child whose assertion held
 
@@ -167,7 +168,10 @@ def terminated(root: Path, want: tuple, sort: int, rng: random.Random, number: i
         return "the checkpoint is damaged"
     if code != 0:
         resume = ["--resume"] if (out / "last.pth").exists() else []
-        if ended(start([*arguments(root, out, sort), *resume])) != 0:
+        again = arguments(root, out, sort)
+        # What has begun, and has no checkpoint yet, is not written over: a new run takes the next folder.
+        out = Path(choose(str(out), bool(resume)))
+        if ended(start([*again, *resume])) != 0:
             return "the run cannot be resumed"
     return "" if fingerprint(out) == want else "losses or weights differ"
 
