@@ -48,21 +48,12 @@ static void K(mix_rows)(const float *x, const idx *row, const float *weight, idx
     }
 }
 
-#if defined(__aarch64__) || VL > 4
+#if defined(__aarch64__)
 /* Numbers of x by their places; where `clip` those below 0 read the first one. */
 INLINE vf gathered(const float *x, const int32_t *at, const int clip) {
-#if VL == 4
     idx a = at[0], b = at[1], c = at[2], d = at[3];
     if (clip) a &= ~(a >> 31), b &= ~(b >> 31), c &= ~(c >> 31), d &= ~(d >> 31);
     return (vf){x[a], x[b], x[c], x[d]};
-#else
-    const vi from = (vi)load((const float *)at), inside = clip ? ~(from >> 31) & from : from;
-#if VL == 16
-    return (vf)_mm512_i32gather_ps((__m512i)inside, x, 4);
-#else
-    return (vf)_mm256_i32gather_ps(x, (__m256i)inside, 4);
-#endif
-#endif
 }
 
 /* VL places: see mix_places. */
@@ -84,7 +75,7 @@ INLINE vf mix_vector(const float *restrict x, const int32_t *at, const float *we
 static void K(mix_places)(const float *restrict x, const int32_t *at, const float *weight, idx taps, int skip,
                           float *restrict out, idx n) {
     idx j = 0;
-#if defined(__aarch64__) || VL > 4
+#if defined(__aarch64__)
 #define MIX(taps, skip) \
     for (; j + VL <= n; j += VL) store(out + j, mix_vector(x, at + j, weight + j, taps, n, skip));
     if (skip == SKIP_ZEROS) { MIX(taps, SKIP_ZEROS) }
@@ -94,6 +85,24 @@ static void K(mix_places)(const float *restrict x, const int32_t *at, const floa
     else if (taps == 2) { MIX(2, SKIP_NONE) }
     else { MIX(taps, SKIP_NONE) }
 #undef MIX
+#elif VL > 4
+    for (; j + VL <= n; j += VL) {
+        vf sum = {0};
+        for (idx t = 0; t < taps; t++) {
+            const vf w = load(weight + t * n + j);
+            const vi from = (vi)load((const float *)at + t * n + j), inside = skip == SKIP_OUTSIDE ? ~(from >> 31) & from : from;
+#if VL == 16
+            vf v = (vf)_mm512_i32gather_ps((__m512i)inside, x, 4);
+#else
+            vf v = (vf)_mm256_i32gather_ps(x, (__m256i)inside, 4);
+#endif
+            if (skip == SKIP_OUTSIDE) v = pick(from < 0, (vf){0}, v);
+            vf part = rounded(v * w);
+            if (skip == SKIP_ZEROS) part = pick(w == (vf){0}, (vf){0}, part);
+            sum = t ? sum + part : part;
+        }
+        store(out + j, sum);
+    }
 #endif
     for (; j < n; j++) {
         float sum = 0;
