@@ -269,3 +269,23 @@ def test_a_child_makes_what_was_begun() -> None:
         assert os.waitpid(child, 0)[1] == 0
         sequence()
         assert bits(values) == want
+
+
+def test_a_finaliser_in_the_middle_of_a_call() -> None:
+    """What somebody else computes in between goes neither into the memory of the call nor into its writing."""
+    x, out = np.arange(6.0, dtype=np.float32), np.zeros(6, np.float32)
+    other, seen = np.full(6, 3.0, np.float32), []
+
+    def meanwhile(a: np.ndarray) -> np.ndarray:
+        seen.append(_native.kernel("neg", refuse)(other))
+        assert seen[-1] is not out
+        return a * 2
+
+    # float64 is refused by the kernel, so that Python runs while the results' memory is lent
+    wide = x.astype(np.float64)
+    sequence = _native.sequence([(_native.into("neg", meanwhile, (out,)), (wide,), {})])
+    for _ in range(3):
+        wide += 1
+        sequence()
+        assert (out == wide * 2).all() and (seen[-1] == -3).all()
+    assert sequence.states() == ["never"]

@@ -31,11 +31,9 @@ PyObject *into_call(PyObject *self, PyObject *args, PyObject *attrs) {
     PyObject *found = call_body(k->entry, k->rounds, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), attrs);
     given = before;
     if (found == REFUSE) {
-        repeat_cannot();
-        Repeat *const r = writing;
-        writing = NULL; /* it may call kernels of its own */
+        Repeat *const r = repeat_pause(); /* it may call kernels of its own */
         found = PyObject_Call(k->otherwise, args, attrs);
-        writing = r;
+        repeat_resume(r);
     }
     if (!found) return NULL;
     const int failed = settle(k->outs, found);

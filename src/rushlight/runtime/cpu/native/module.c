@@ -150,6 +150,15 @@ typedef struct {
 /* A call as core/native/call.c makes it, who finds this in the capsule `direct`. */
 static PyObject *native_direct(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *attrs) {
     Native *k = (Native *)self;
+    if (given || writing) { /* a finaliser of Python, in the middle of a call into given memory: that is not for it */
+        Given *const lent = given;
+        Repeat *const r = repeat_pause();
+        given = NULL;
+        PyObject *out = native_direct(self, args, n, attrs);
+        given = lent;
+        repeat_resume(r);
+        return out;
+    }
     PyObject *out = call_body(k->entry, k->rounds, args, n, attrs);
     return out == REFUSE ? PyObject_VectorcallDict(k->otherwise, args, n, attrs) : out;
 }

@@ -21,6 +21,7 @@ struct Repeat {
     double ns;
     uintptr_t frame;
     Scratch *scratch;
+    Repeat *outer; /* what was written down before this was begun */
     int cannot;
 };
 
@@ -91,7 +92,7 @@ int repeat_kept(const void *table) {
 Repeat *repeat_begin(Scratch *scratch, const void *frame) {
     Repeat *r = calloc(1, sizeof *r);
     if (!r) return NULL;
-    r->frame = (uintptr_t)frame, r->scratch = scratch;
+    r->frame = (uintptr_t)frame, r->scratch = scratch, r->outer = repeat_pause();
     for (size_t i = 0; i < scratch->count; i++) scratch->lent[i].taken = 0;
     return writing = r;
 }
@@ -106,11 +107,20 @@ void repeat_free(Repeat *r) {
 }
 
 Repeat *repeat_end(Repeat *r) {
-    writing = NULL;
+    writing = r ? r->outer : NULL;
     if (r && !r->cannot && r->count) return r;
     repeat_free(r);
     return NULL;
 }
+
+Repeat *repeat_pause(void) {
+    Repeat *const r = writing;
+    if (r) r->cannot = 1;
+    writing = NULL;
+    return r;
+}
+
+void repeat_resume(Repeat *r) { writing = r; }
 
 void repeat_cannot(void) {
     if (writing) writing->cannot = 1;

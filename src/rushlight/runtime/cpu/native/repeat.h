@@ -38,6 +38,9 @@ void repeat_free(Repeat *r);
 int repeat_run(const Repeat *r, void (*run)(Part part, void *what, ptrdiff_t parts));
 double repeat_ns(const Repeat *r);          /* about how long that takes on one thread */
 
+/* Somebody else's calls come in between (a collection of garbage may make them): they are not written down, and what was cannot be repeated. */
+Repeat *repeat_pause(void);
+void repeat_resume(Repeat *r);
 void repeat_cannot(void); /* said by whoever computes beside parts, or looks at a value */
 void repeat_part(Part part, const void *what, size_t size, ptrdiff_t parts, double ns);
 void repeat_check(Check check, const void *what, size_t size);

@@ -223,7 +223,7 @@ static PyMethodDef sequence_methods[] = {
     {"begin", sequence_begin, METH_O, "begin(n): another thread makes the first n calls; how many it could make, 0 for none."},
     {"more", sequence_more, METH_O, "more(n): it may go on up to the n-th."},
     {"stop", sequence_stop, METH_NOARGS, "stop(): it makes no further one; how many it has made."},
-    {"states", sequence_states, METH_NOARGS, "states(): of each call, whether it is made again without Python: new, written, proved or never."},
+    {"states", sequence_states, METH_NOARGS, "states(): of each call, whether it is made again without Python: new, written, proved, never or later (a function that may yet leave it to a kernel)."},
     {NULL, NULL, 0, NULL},
 };
 
