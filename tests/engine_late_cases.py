@@ -11,6 +11,7 @@ import numpy as np
 import rushlight as rl
 from rushlight.base.device import CPU
 from rushlight.runtime.door import KERNELS
+from rushlight.vision.transforms._tables import BY_TABLE
 
 if TYPE_CHECKING:
     from engine_cases import Case, Draw
@@ -316,6 +317,18 @@ def pairs_and_bags(d: Draw) -> Iterator[Case]:
     yield "embedding_bag", (table, places, starts), how, 2e-5
     a, b = [np.unique(d.np.randint(0, 30, d.one(1, 12))) for _ in range(2)]
     yield "sparse_meeting", (a, b), {}, 0.0
+    yield from pictures(d)
+
+
+def pictures(d: Draw) -> Iterator[Case]:
+    """Bytes (N, C, H, W) in any order of memory, looked up in a table of numbers of any width."""
+    n, c = d.one(1, 4, 9), d.one(1, 2, 3, 3, 4)
+    x = d.np.randint(0, 256, (n, d.one(1, 5, 32), d.one(1, 6, 31), c)).astype(np.uint8)
+    x = d.one(x, x[:, ::-1], x[:, :, 1:], x[..., ::-1]).transpose(0, 3, 1, 2)
+    x = d.one(x, x, np.ascontiguousarray(x))
+    kind = d.one(np.float32, np.float32, np.float64, np.float16, np.int64, np.uint8, np.bool_)
+    places = d.one(None, d.np.randint(-n, n, d.one(0, 1, 7, 40)))
+    yield BY_TABLE.name, (x, d.floats(c, 256).astype(kind), places), {}, 0.0
 
 
 def numpy_distances(x: np.ndarray, y: np.ndarray, p: float) -> np.ndarray:

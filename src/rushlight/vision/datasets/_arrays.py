@@ -16,6 +16,7 @@ from ...runtime.devices import backend_of
 from ...runtime.door import Kernel, run
 from .. import _pillow
 from ..transforms._batch import Stage, Step, plan, xp_of
+from ..transforms._tables import Gathering, gathered, gathering
 from .vision import VisionDataset
 
 if TYPE_CHECKING:
@@ -83,8 +84,9 @@ class ArrayDataset(VisionDataset):
             if self._resident is not None:
                 raise RuntimeError(self._unbatched())
             return None
+        gather = gathering(step, np.dtype(np.uint8))
         return Batcher(
-            lambda indices, stream: self._batch(indices, stream, step),
+            lambda indices, stream: self._batch(indices, stream, step, gather),
             step.words > 0,
             None if self._resident is None or step.words else self._gather_for_programs(step),
         )
@@ -103,7 +105,9 @@ class ArrayDataset(VisionDataset):
             self._gathers = (described, Resident((wrap(pictures), wrap(labels)), fetch))
         return self._gathers[1]
 
-    def _batch(self, indices: np.ndarray, stream: Any, step: Step) -> list[Tensor]:
+    def _batch(
+        self, indices: np.ndarray, stream: Any, step: Step, gather: Gathering | None = None
+    ) -> list[Tensor]:
         n = len(indices)
         drawn = words(stream, n, step.words) if step.words else np.empty((n, 0), np.uint32)
         if self._resident is not None:
@@ -116,7 +120,10 @@ class ArrayDataset(VisionDataset):
         planes = self._planes()
         if planes is None:
             raise RuntimeError("the pictures of the dataset were replaced during an epoch")
-        x = step.run(_gather(planes, indices), drawn)
+        if gather is None:
+            x = step.run(gathered(planes, indices), drawn)
+        else:
+            x = gather(planes, indices, drawn)
         return [wrap(np.ascontiguousarray(x)), self._labels(indices)]
 
     def _labels(self, indices: np.ndarray) -> Tensor:
@@ -164,13 +171,3 @@ class ArrayDataset(VisionDataset):
             f"{self.transform!r} has no batched form; use ToTensor, Normalize, flips, crops and "
             "padding only, or bring the dataset back with .to('cpu')."
         )
-
-
-def _gather(planes: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """The pictures at `indices` as a fresh array, in the order of memory they are kept in."""
-    if planes.flags.c_contiguous:
-        return planes.take(indices, axis=0)
-    rows = planes.transpose(0, 2, 3, 1)
-    if rows.flags.c_contiguous:
-        return rows.take(indices, axis=0).transpose(0, 3, 1, 2)
-    return planes[indices]

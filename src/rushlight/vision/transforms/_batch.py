@@ -53,11 +53,19 @@ class Stage(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One transform, planned for a stage."""
+    """One transform, planned for a stage.
+
+    `pointwise` says that each number becomes another by itself, in a way that depends on its channel
+    only and on nothing that changes until the plan is dropped, but for the numbers in the arrays `reads`.
+    A chain names its links in `parts`.
+    """
 
     run: Run
     after: Stage
     words: int = 0
+    pointwise: bool = False
+    reads: tuple[np.ndarray, ...] = ()
+    parts: tuple[Step, ...] = ()
 
 
 def plan(transform: Any, stage: Stage) -> Step | None:
@@ -89,7 +97,8 @@ def chain(transforms: Iterable[Any], stage: Stage) -> Step | None:
             start += step.words
         return x
 
-    return Step(run, stage, sum(step.words for step in steps))
+    links = tuple([link for step in steps for link in step.parts or (step,)])
+    return Step(run, stage, sum(step.words for step in steps), parts=links)
 
 
 def xp_of(x: Array) -> Any:
@@ -112,7 +121,12 @@ def beside(x: Array, constants: np.ndarray) -> Any:
 
 def same(stage: Stage) -> Step:
     """The step that leaves images as they are."""
-    return Step(lambda x, words: x, stage)
+    return Step(lambda x, words: x, stage, pointwise=True)
+
+
+def cast(stage: Stage, kind: np.dtype) -> Step:
+    """The step to another dtype, with the numbers as they are."""
+    return Step(lambda x, words: x.astype(kind), stage._replace(dtype=kind), pointwise=True)
 
 
 def chosen(words: np.ndarray, p: float) -> np.ndarray:

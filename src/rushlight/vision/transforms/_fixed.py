@@ -61,7 +61,7 @@ def _scaled(stage: Stage, kind: np.dtype) -> Step:
         out /= top
         return out
 
-    return Step(run, Stage(stage.shape, kind, False))
+    return Step(run, Stage(stage.shape, kind, False), pointwise=True)
 
 
 class PILToTensor:
@@ -81,7 +81,7 @@ class PILToTensor:
         return F.pil_to_tensor(pic)
 
     def __batched__(self, stage: Stage) -> Step | None:
-        return Step(lambda x, words: x, stage._replace(pil=False)) if stage.pil else None
+        return _batch.same(stage._replace(pil=False)) if stage.pil else None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -115,7 +115,7 @@ class ConvertImageDtype(Module):
         if stage.dtype == kind:
             return _batch.same(stage)
         if stage.dtype.kind == "f" and kind.kind == "f":
-            return Step(lambda x, words: x.astype(kind), stage._replace(dtype=kind))
+            return _batch.cast(stage, kind)
         if stage.dtype == np.uint8 and kind in (np.float32, np.float64):
             return _scaled(stage, kind)
         return None
@@ -182,7 +182,10 @@ class Normalize(Module):
             x /= _batch.beside(x, std)
             return x
 
-        return Step(run, stage)
+        # Tensors and arrays are read where they lie: what is written into them is seen.
+        given = ((self.mean, mean), (self.std, std))
+        reads = tuple([a for values, a in given if type(values) not in (list, tuple)])
+        return Step(run, stage, pointwise=True, reads=reads)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(mean={self.mean}, std={self.std})"

@@ -138,6 +138,6 @@ extern const Entry conv_entries[], input_entries[], weight_entries[], matmul_ent
     scatter_entries[], group_entries[], nll_entries[], join_entries[],
     loss_entries[], view_entries[], row_entries[], row_group_entries[], three_entries[], resample_entries[], order_entries[], special_entries[], ctc_entries[], sample_entries[], select_entries[], scan_entries[], cast_entries[],
     whole_entries[], window_entries[], sort_entries[], linear_entries[],
-    distance_entries[];
+    distance_entries[], picture_entries[];
 
 #endif

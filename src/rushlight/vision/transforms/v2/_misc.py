@@ -241,9 +241,8 @@ def _in_dtype(stage: Stage, dtype: dtype, scale: bool) -> Step | None:
     kind = dtype.np
     if stage.pil or stage.dtype == kind:
         return _batch.same(stage)
-    after = stage._replace(dtype=kind)
     if not scale or (stage.dtype.kind == "f" and kind.kind == "f"):
-        return Step(lambda x, words: x.astype(kind), after)
+        return _batch.cast(stage, kind)
     if stage.dtype != np.uint8 or kind not in (np.float32, np.float64):
         return None
 
@@ -252,7 +251,7 @@ def _in_dtype(stage: Stage, dtype: dtype, scale: bool) -> Step | None:
         out *= kind.type(1.0 / 255)  # multiplied, not divided, as a single picture is
         return out
 
-    return Step(run, after)
+    return Step(run, stage._replace(dtype=kind), pointwise=True)
 
 
 class ToDtype(Transform):

@@ -1,0 +1,100 @@
+/* Pictures of bytes gathered, their channels in planes, and each byte replaced by its channel's number for it. */
+#include "arrays.h"
+
+#define BYTES 256 /* numbers in a channel's table */
+
+typedef struct {
+    const uint8_t *from;
+    const char *table;
+    const int64_t *at; /* which pictures; NULL: all, in order */
+    char *out;
+    idx pictures, count, channels, rows, width; /* rows of a picture; one where they follow each other without a gap */
+    idx picture_step, channel_step, row_step, step;
+    int bytes; /* of a number */
+} Pictures;
+
+/* A row of one channel, and one of pixels of three that lie beside each other. */
+#define ROW(type) \
+    static void row_##type(const uint8_t *restrict from, idx step, const type *restrict table, type *restrict out, idx n) { \
+        if (step == 1) \
+            for (idx i = 0; i < n; i++) out[i] = table[from[i]]; \
+        else \
+            for (idx i = 0; i < n; i++) out[i] = table[from[i * step]]; \
+    } \
+    static void pixels_##type(const uint8_t *restrict from, const type *restrict table, type *restrict r, type *restrict g, \
+                              type *restrict b, idx n) { \
+        for (idx i = 0; i < n; i++, from += 3) { \
+            r[i] = table[from[0]]; \
+            g[i] = table[BYTES + from[1]]; \
+            b[i] = table[2 * BYTES + from[2]]; \
+        } \
+    } \
+    static void rows_##type(const Pictures *p, const uint8_t *from, idx picture, idx row) { \
+        const type *table = (const type *)p->table; \
+        const idx plane = p->rows * p->width; \
+        type *out = (type *)p->out + picture * p->channels * plane + row * p->width; \
+        if (p->channels == 3 && p->step == 3 && p->channel_step == 1) { \
+            pixels_##type(from, table, out, out + plane, out + 2 * plane, p->width); \
+            return; \
+        } \
+        for (idx c = 0; c < p->channels; c++) \
+            row_##type(from + c * p->channel_step, p->step, table + c * BYTES, out + c * plane, p->width); \
+    }
+ROW(uint8_t)
+ROW(uint16_t)
+ROW(uint32_t)
+ROW(uint64_t)
+
+static void pictures_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
+    const Pictures *p = what;
+    const idx all = p->count * p->rows, end = share(all, i + 1, parts);
+    for (idx k = share(all, i, parts); k < end; k++) {
+        const idx picture = k / p->rows, row = k % p->rows;
+        idx at = p->at ? p->at[picture] : picture;
+        if (at < 0) at += p->pictures; /* counted from the end, as NumPy has it */
+        const uint8_t *from = p->from + at * p->picture_step + row * p->row_step;
+        if (p->bytes == 4) rows_uint32_t(p, from, picture, row);
+        else if (p->bytes == 8) rows_uint64_t(p, from, picture, row);
+        else if (p->bytes == 2) rows_uint16_t(p, from, picture, row);
+        else rows_uint8_t(p, from, picture, row);
+    }
+}
+
+/* Whether some picture is none: NumPy's body says so. */
+static int is_missing(const void *what) {
+    const Pictures *p = what;
+    for (idx j = 0; p->at && j < p->count; j++)
+        if (p->at[j] < -p->pictures || p->at[j] >= p->pictures) return 1;
+    return 0;
+}
+
+/* (pictures (N, C, H, W) of bytes in any order of memory, table (C, 256), places or None) -> (n, C, H, W). */
+static PyObject *pictures_by_table(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+    if (nargs != 3 || !is_type(args[0], NPY_UINT8) || !PyArray_CheckExact(args[1])) return REFUSE;
+    PyArrayObject *x = ARRAY(args[0]), *table = ARRAY(args[1]);
+    const int type = PyArray_TYPE(table), bytes = (int)PyArray_ITEMSIZE(table);
+    if (!(PyTypeNum_ISNUMBER(type) || type == NPY_BOOL) || bytes > 8 || !PyArray_ISCARRAY_RO(table)) return REFUSE;
+    if (PyArray_NDIM(x) != 4 || PyArray_NDIM(table) != 2) return REFUSE;
+    if (PyArray_DIM(table, 0) != PyArray_DIM(x, 1) || PyArray_DIM(table, 1) != BYTES) return REFUSE;
+    npy_intp shape[4];
+    memcpy(shape, PyArray_DIMS(x), sizeof shape);
+    const npy_intp *steps = PyArray_STRIDES(x);
+    Pictures p = {.from = PyArray_DATA(x), .table = PyArray_BYTES(table), .bytes = bytes};
+    p.pictures = p.count = shape[0], p.channels = shape[1], p.rows = shape[2], p.width = shape[3];
+    p.picture_step = steps[0], p.channel_step = steps[1], p.row_step = steps[2], p.step = steps[3];
+    if (args[2] != Py_None) {
+        if (!is_type(args[2], NPY_INT64) || PyArray_NDIM(ARRAY(args[2])) != 1) return REFUSE;
+        if (!PyArray_IS_C_CONTIGUOUS(ARRAY(args[2]))) return REFUSE;
+        p.at = PyArray_DATA(ARRAY(args[2])), p.count = shape[0] = PyArray_SIZE(ARRAY(args[2]));
+    }
+    if (run_check(is_missing, &p)) return REFUSE;
+    if (p.row_step == p.step * p.width) p.width *= p.rows, p.rows = 1;
+    PyArrayObject *out = array_new(4, shape, type);
+    if (!out) return NULL;
+    p.out = PyArray_BYTES(out);
+    const double ns = 0.5 * (double)PyArray_SIZE(out);
+    run_parts(pictures_part, &p, threads_parts(ns, p.count * p.rows), ns);
+    return (PyObject *)out;
+}
+
+const Entry picture_entries[] = {{"pictures_by_table", pictures_by_table, .repeats = 1}, {NULL, NULL}};
