@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from itertools import chain, islice
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rushlight.utils.data import (
     DataLoader,
     Dataset,
     RandomSampler,
+    SequentialSampler,
     StackDataset,
     Subset,
     TensorDataset,
@@ -222,14 +224,105 @@ def test_an_index_out_of_range(workers: int) -> None:
         list(DataLoader(dataset, 2, sampler=[0, -11], num_workers=workers))
 
 
-def test_index_batches_are_arrays_from_the_standard_samplers() -> None:
-    weighted = WeightedRandomSampler([1.0, 2.0], 7)
-    for sampler in (RandomSampler(range(7)), RandomSampler(range(7), True, 40), weighted):
-        rushlight.manual_seed(1)
-        arrays = list(batching.index_batches(BatchSampler(sampler, 3, False)))
-        rushlight.manual_seed(1)
-        assert [a.tolist() for a in arrays] == list(BatchSampler(sampler, 3, False))
+SAMPLERS = {
+    "in order": lambda g: SequentialSampler(range(7)),
+    "shuffled": lambda g: RandomSampler(range(7), generator=g),
+    "shuffled often": lambda g: RandomSampler(range(7), num_samples=21, generator=g),
+    "drawn": lambda g: RandomSampler(range(7), True, 77, generator=g),
+    "weighted": lambda g: WeightedRandomSampler([1.0, 2.0], 7, generator=g),
+    "many": lambda g: RandomSampler(range(5000), generator=g),
+    "a list": lambda g: [3, 1, 2, 2, 0],
+    "of one's own": lambda g: Backwards(range(7)),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("size", [1, 3, 7, 40])
+def test_index_arrays_are_the_samplers_batches(name: str, drop_last: bool, size: int) -> None:
+    def sampler() -> BatchSampler:
+        return BatchSampler(SAMPLERS[name](rushlight.Generator().manual_seed(1)), size, drop_last)
+
+    wanted = list(sampler())
+    arrays = batching.batch_arrays(sampler())
+    if name in ("a list", "of one's own"):
+        assert arrays is None
+    else:
+        arrays = list(arrays)
+        assert [a.tolist() for a in arrays] == wanted
         assert all(type(a) is np.ndarray and a.dtype == np.int64 for a in arrays)
+    for count in (1, 2, 5, 300):
+        blocks, found = batching.IndexBlocks(sampler()), []
+        while True:
+            block, lengths = blocks.take(count)
+            assert block.dtype == np.int64 and len(block) == sum(lengths)
+            if not lengths:
+                break
+            found += [a.tolist() for a in batching.cut(block, lengths)]
+        assert found == wanted
+        assert blocks.take(count)[1] == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 11])
+def test_blocks_draw_no_further_than_the_batches_they_hold(count: int) -> None:
+    """With replacement indices are drawn by 32, which a generator that others use as well shows."""
+    states = []
+    for blocks in (False, True):
+        generator = rushlight.Generator().manual_seed(1)
+        sampler = BatchSampler(RandomSampler(range(9), True, 200, generator), 5, False)
+        seen = []
+        if blocks:
+            taken = batching.IndexBlocks(sampler)
+            taken.draw(4)
+            seen.append(generator.get_state().tolist())
+            while taken.take(count)[1]:
+                seen.append(generator.get_state().tolist())
+        else:
+            single = iter(sampler)
+            first = [next(single) for _ in range(4)]
+            seen.append(generator.get_state().tolist())
+            both = chain(first, single)
+            while list(islice(both, count)):
+                seen.append(generator.get_state().tolist())
+        states.append(seen)
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize(
+    "lengths", [[3], [2, 2], [2, 2, 1], [0, 3], [3, 0], [1, 2, 2], [0, 0], [1, 4, 1]]
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_rows_are_cut(lengths: list[int], turned: bool) -> None:
+    a = np.arange(sum(lengths) * 6).reshape(-1, 2, 3)
+    a = np.asfortranarray(a) if turned else a
+    parts = batching.cut(a, lengths)
+    assert [len(p) for p in parts] == lengths
+    assert (np.concatenate(parts) == a).all() and all(p.shape[1:] == (2, 3) for p in parts)
+    assert all(np.shares_memory(p, a) for p in parts if p.size)
+    tensors = batching.split({"a": rushlight.from_numpy(a), "b": [rushlight.arange(sum(lengths))]}, lengths)  # fmt: skip
+    assert [len(t["a"]) for t in tensors] == [len(t["b"][0]) for t in tensors] == lengths
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_that_are_empty_or_no_integers(workers: int) -> None:
+    dataset = TensorDataset(rushlight.arange(5))
+    loader = DataLoader(dataset, batch_sampler=[[0], [1, 2], [], [3, 4]], num_workers=workers)
+    assert [b[0].tolist() for b in loader] == [[0], [1, 2], [], [3, 4]]
+    loader = DataLoader(dataset, batch_sampler=[["a"]], num_workers=workers)
+    with pytest.raises((TypeError, IndexError)):
+        list(loader)
+
+
+def test_other_data_in_a_tensor_in_the_middle() -> None:
+    """Rows are taken from what a tensor holds by then, also where that has other dims."""
+    x = rushlight.arange(200.0)
+    batches = iter(DataLoader(TensorDataset(x), 2))
+    assert next(batches)[0].tolist() == [0, 1]
+    x.data = rushlight.arange(400.0).reshape(200, 2)
+    assert next(batches)[0].tolist() == [[4, 5], [6, 7]]
+    x.data = rushlight.arange(400.0).reshape(2, 200).t()
+    late = next(b for b in batches if b[0][0, 0] >= 150)[0]
+    assert late.tolist() == [[150, 350], [151, 351]] and late.is_contiguous()
 
 
 def test_every_draw_of_an_epoch_is_made_when_workers_would_be_sent_it() -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from ..core.tensor import Tensor, wrap
 from ..runtime.cpu.random import Stream
 
 Fetch = Callable[[np.ndarray, Stream], Any]
+AT_ONCE = 256  # batches whose index arrays are cut in one go
 
 
 class Batcher(NamedTuple):
@@ -74,13 +76,11 @@ def index_chunks(sampler: Any) -> Iterator[np.ndarray] | None:
     return None
 
 
-def index_batches(batch_sampler: Any) -> Iterator[Any]:
-    """The batches of indices: arrays from the standard samplers, what others yield as it is."""
+def batch_arrays(batch_sampler: Any) -> Iterator[np.ndarray] | None:
+    """The batches of a standard sampler as index arrays; None from others."""
     if speaks_for(type(batch_sampler), "_batch_arrays", ("__iter__",)):
-        arrays = batch_sampler._batch_arrays()
-        if arrays is not None:
-            return arrays
-    return iter(batch_sampler)
+        return batch_sampler._batch_arrays()
+    return None
 
 
 def rebatch(chunks: Iterable[np.ndarray], size: int, drop_last: bool) -> Iterator[np.ndarray]:
@@ -90,8 +90,8 @@ def rebatch(chunks: Iterable[np.ndarray], size: int, drop_last: bool) -> Iterato
         if rest is not None and rest.size:
             chunk = np.concatenate([rest, chunk])
         whole = len(chunk) - len(chunk) % size
-        for start in range(0, whole, size):
-            yield chunk[start : start + size]
+        for start in range(0, whole, size * AT_ONCE):
+            yield from chunk[start : min(start + size * AT_ONCE, whole)].reshape(-1, size)
         rest = chunk[whole:]
     if rest is not None and rest.size and not drop_last:
         yield rest
@@ -105,6 +105,55 @@ def as_index_array(batch: Any) -> np.ndarray | None:
         return np.fromiter(map(operator.index, batch), np.int64)
     except TypeError:
         return None
+
+
+class IndexBlocks:
+    """The indices of an epoch, those of some batches at a time in one array."""
+
+    def __init__(self, batch_sampler: Any) -> None:
+        self._batches: Iterator[Any] = iter(())
+        chunks = None
+        if speaks_for(type(batch_sampler), "_batch_arrays", ("__iter__",)):
+            chunks = index_chunks(batch_sampler.sampler)
+        if chunks is None:
+            self._batches = iter(batch_sampler)
+        else:
+            self._size, self._drop_last = batch_sampler.batch_size, batch_sampler.drop_last
+            self._rest = np.empty(0, np.int64)
+        self._chunks = chunks
+
+    def draw(self, batches: int) -> None:
+        """Let the sampler draw so many batches that have not been taken."""
+        if self._chunks is None:
+            self._batches = chain(list(islice(self._batches, batches)), self._batches)
+            return
+        while len(self._rest) < batches * self._size:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return
+            self._rest = np.concatenate([self._rest, chunk]) if self._rest.size else chunk
+
+    def take(self, batches: int) -> tuple[np.ndarray, list[int]]:
+        """The indices of the next batches, and how many each has; none at the end."""
+        if self._chunks is None:
+            return self._joined(list(islice(self._batches, batches)))
+        self.draw(batches)
+        size = self._size
+        whole, left = divmod(min(len(self._rest), batches * size), size)
+        lengths = [size] * whole
+        if left and not self._drop_last:
+            lengths.append(left)
+        end = whole * size + left
+        found, self._rest = self._rest[: sum(lengths)], self._rest[end:]
+        return found, lengths
+
+    @staticmethod
+    def _joined(group: list[Any]) -> tuple[np.ndarray, list[int]]:
+        arrays = [a for a in map(as_index_array, group) if a is not None]
+        if len(arrays) < len(group):
+            raise TypeError(f"a sampler yielded {group!r}: the dataset is indexed by integers")
+        lengths = [len(a) for a in arrays]
+        return np.concatenate(arrays) if arrays else np.empty(0, np.int64), lengths
 
 
 # -- taking batches apart and putting them together ----------------------------------------------
@@ -122,17 +171,27 @@ def can_split(batch: Any) -> bool:
 def split(batch: Any, lengths: Sequence[int]) -> list[Any]:
     """Cut a batch of tensors along dim 0 into batches of the given lengths."""
     if isinstance(batch, Tensor):
-        a = batch._a
-        parts = []
-        start = 0
-        for length in lengths:
-            parts.append(wrap(a[start : start + length]))
-            start += length
-        return parts
+        return [wrap(part) for part in cut(batch._a, lengths)]
     if type(batch) is dict:
         columns = [split(v, lengths) for v in batch.values()]
         return [dict(zip(batch, row)) for row in zip(*columns)]
     return [list(row) for row in zip(*[split(v, lengths) for v in batch])]
+
+
+def cut(a: np.ndarray, lengths: Sequence[int]) -> list[np.ndarray]:
+    """Views of an array's rows, so many in each."""
+    parts: list[np.ndarray] = []
+    start = 0
+    if a.__class__ is np.ndarray and a.flags.c_contiguous:
+        # Those of one length, which all may be but the last, are the rows of a larger array.
+        same = len(lengths) - (lengths[-1] != lengths[0])
+        if lengths.count(lengths[0]) == same:
+            start = same * lengths[0]
+            parts = list(a[:start].reshape(same, lengths[0], *a.shape[1:]))
+    for length in lengths[len(parts) :]:
+        parts.append(a[start : start + length])
+        start += length
+    return parts
 
 
 def nbytes(batch: Any) -> int:

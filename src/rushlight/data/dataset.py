@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
@@ -242,6 +243,11 @@ def _row_taker(t: Tensor) -> Any:
     if t._a.__class__ is not np.ndarray or current_edge(t) is not None:
         return lambda indices: t[wrap(indices).to(t.device)]  # keeps the device and the graph
     if t._a.flags.c_contiguous:
-        # t._a is looked up at every call: the user may put other data into t between batches.
-        return lambda indices: wrap(t._a.take(indices, axis=0))
+        return partial(_contiguous_rows, t)
     return lambda indices: wrap(np.ascontiguousarray(t._a[indices]))
+
+
+def _contiguous_rows(t: Tensor, indices: np.ndarray) -> Tensor:
+    # t._a is looked up at every call: the user may put other data into t between batches.
+    a = t._a
+    return wrap(a[indices] if a.ndim == 1 else a.take(indices, 0))  # each the quicker of two ways

@@ -5,19 +5,19 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from ..runtime.thread import here
-from .batching import Batcher, as_index_array, can_split, index_batches, nbytes, split
+from .batching import Batcher, IndexBlocks, batch_arrays, can_split, cut, nbytes, split
 from .fetch import BatchFetcher, make_fetcher
 from .pinning import finisher
 from .pool import WorkerPool
 from .resident import Resident
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
-from .seeding import draw_seed, worker_stream
+from .seeding import default_stream, draw_seed, worker_stream
 from .worker import DATA, END, RESUME, TASK, Setup
 
 # A block of batches is fetched at once while it stays about this large: small enough for the cache.
@@ -52,15 +52,18 @@ class LoaderIter:
 
     def _next(self) -> Any:
         batch = self._take()
-        self._yielded += 1
-        if self._expected is not None and self._yielded > self._expected:
-            self._warn_length()
+        if self._expected is not None:
+            self._check_length(self._expected)
         return batch if self._finish is None else self._finish(batch)
 
     def _take(self) -> Any:
         raise NotImplementedError
 
-    def _warn_length(self) -> None:
+    def _check_length(self, expected: int) -> None:
+        """Count batches of a dataset that said how many there are, and warn of more."""
+        self._yielded += 1
+        if self._yielded <= expected:
+            return
         text = (
             f"Length of IterableDataset {self._dataset} was reported to be {self._expected}"
             f"(when accessing len(dataloader)), but {self._yielded} samples have been fetched. "
@@ -90,11 +93,16 @@ class SingleIter(LoaderIter):
             whole=getattr(loader, "batch_path", False),
             stream=getattr(loader, "_dataset_kind", 0) == 1,
         )
-        whole = isinstance(self._fetch, BatchFetcher)
-        self._indices = index_batches(self._index_sampler) if whole else iter(self._index_sampler)
+        fetch = self._fetch
+        arrays = batch_arrays(self._index_sampler) if isinstance(fetch, BatchFetcher) else None
+        self._indices = iter(self._index_sampler) if arrays is None else arrays
+        if arrays is not None and isinstance(fetch, BatchFetcher):
+            self._source = map(fetch.batcher.fetch, arrays, repeat(default_stream()))
+        else:
+            self._source = map(fetch, self._indices)
 
     def _take(self) -> Any:
-        return self._fetch(next(self._indices))
+        return next(self._source)
 
     def ahead(self) -> tuple[Resident, list[np.ndarray], Iterator[Any]] | None:
         """What this epoch will be: the data, the indices of its full batches, the last batch.
@@ -140,10 +148,10 @@ class BlockIter(LoaderIter):
         lanes = self._num_workers if self._batcher.draws else 1
         if not self._streams:
             self._streams = [worker_stream(self._base_seed, w) for w in range(lanes)]
-        batches = index_batches(self._index_sampler)
+        indices = IndexBlocks(self._index_sampler)
         # Workers would be sent these at once, so the sampler draws now, not at the first batch.
-        ahead = list(islice(batches, loader._prefetch * self._num_workers))
-        self._source = self._blocks(chain(ahead, batches))
+        indices.draw(loader._prefetch * self._num_workers)
+        self._source = self._blocks(indices)
 
     def __next__(self) -> Any:
         return self._next() if here.tracer is None else here.tracer.fetch(self._next)
@@ -152,27 +160,36 @@ class BlockIter(LoaderIter):
         batch = next(self._source)
         return batch if self._finish is None else self._finish(batch)
 
-    def _blocks(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def _blocks(self, indices: IndexBlocks) -> Iterator[Any]:
         streams, fetch = self._streams, self._batcher.fetch
         lanes = len(streams)
         each = 1  # batches of one lane in a block; the first of all tells how large they are
-        while group := list(islice(batches, each * lanes)):
-            arrays = [as_index_array(b) for b in group]
-            if any(a is None for a in arrays):
-                raise TypeError(f"a sampler yielded {group!r}: the dataset is indexed by integers")
+        while True:
+            block, lengths = indices.take(each * lanes)
+            if not lengths:
+                return
             if each == 1:
-                for k, array in enumerate(arrays):
-                    batch = fetch(array, streams[k])  # type: ignore[arg-type]
+                for array, stream in zip(cut(block, lengths), streams):
+                    batch = fetch(array, stream)
                     yield batch
                 each = _block_length(batch)
-                continue
-            parts: list[Any] = [None] * len(group)
-            for lane, stream in enumerate(streams):
-                mine: Any = arrays[lane::lanes]
-                if mine:
-                    block = fetch(np.concatenate(mine), stream)
-                    parts[lane::lanes] = split(block, [len(a) for a in mine])
-            yield from parts
+            elif lanes == 1:
+                yield from split(fetch(block, streams[0]), lengths)
+            else:
+                yield from self._in_lanes(block, lengths)
+
+    def _in_lanes(self, block: np.ndarray, lengths: list[int]) -> list[Any]:
+        """The batches of a block, each fetched with its lane's stream."""
+        streams = self._streams
+        lanes = len(streams)
+        arrays = cut(block, lengths)
+        parts: list[Any] = [None] * len(arrays)
+        for lane, stream in enumerate(streams):
+            mine = arrays[lane::lanes]
+            if mine:
+                found = self._batcher.fetch(np.concatenate(mine), stream)
+                parts[lane::lanes] = split(found, lengths[lane::lanes])
+        return parts
 
 
 def _block_length(batch: Any) -> int:
