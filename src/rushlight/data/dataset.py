@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.tensor import Tensor, wrap
 from ..core.views import current_edge
-from .batching import Batcher, batcher_of, gather
+from .batching import Batcher, Fetch, batcher_of, gather
 from .resident import Resident, rows
 
 T_co = TypeVar("T_co", covariant=True)
@@ -222,10 +222,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __batcher__(self) -> Batcher | None:
         if not self.tensors:
             return None
-        rows = [_row_taker(t) for t in self.tensors]
-        return Batcher(
-            lambda indices, stream: [take(indices) for take in rows], resident=self._resident()
-        )
+        return Batcher(_rows_of(self.tensors), resident=self._resident())
 
     def _resident(self) -> Any:
         """The tensors and how to gather rows of them, where all lie on one device."""
@@ -238,16 +235,32 @@ def _take_rows(places: Any, *arrays: Any) -> list[Any]:
     return [rows(a, places) for a in arrays]
 
 
-def _row_taker(t: Tensor) -> Any:
+def _rows_of(tensors: tuple[Tensor, ...]) -> Fetch:
+    """How the rows of some tensors at an index array become new tensors."""
+    if all(_is_plain(t) and t._a.flags.c_contiguous for t in tensors):
+        return partial(_contiguous_rows, tensors)
+    takes = [_row_taker(t) for t in tensors]
+    return lambda indices, stream: [take(indices) for take in takes]
+
+
+def _is_plain(t: Tensor) -> bool:
+    return t._a.__class__ is np.ndarray and current_edge(t) is None
+
+
+def _contiguous_rows(tensors: tuple[Tensor, ...], indices: np.ndarray, stream: Any) -> list[Tensor]:
+    out = []
+    for t in tensors:
+        # t._a is looked up at every call: the user may put other data into t between batches.
+        a = t._a
+        # Each the quicker of two ways.
+        out.append(wrap(a[indices] if a.ndim == 1 else a.take(indices, 0)))
+    return out
+
+
+def _row_taker(t: Tensor) -> Callable[[np.ndarray], Tensor]:
     """A function from an index array to the rows of `t` as a new tensor."""
-    if t._a.__class__ is not np.ndarray or current_edge(t) is not None:
+    if not _is_plain(t):
         return lambda indices: t[wrap(indices).to(t.device)]  # keeps the device and the graph
     if t._a.flags.c_contiguous:
-        return partial(_contiguous_rows, t)
+        return lambda indices: wrap(t._a.take(indices, 0))
     return lambda indices: wrap(np.ascontiguousarray(t._a[indices]))
-
-
-def _contiguous_rows(t: Tensor, indices: np.ndarray) -> Tensor:
-    # t._a is looked up at every call: the user may put other data into t between batches.
-    a = t._a
-    return wrap(a[indices] if a.ndim == 1 else a.take(indices, 0))  # each the quicker of two ways

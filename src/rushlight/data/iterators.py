@@ -101,8 +101,11 @@ class SingleIter(LoaderIter):
         else:
             self._source = map(fetch, self._indices)
 
-    def _take(self) -> Any:
-        return next(self._source)
+    def _next(self) -> Any:
+        batch = next(self._source)
+        if self._expected is not None:
+            self._check_length(self._expected)
+        return batch if self._finish is None else self._finish(batch)
 
     def ahead(self) -> tuple[Resident, list[np.ndarray], Iterator[Any]] | None:
         """What this epoch will be: the data, the indices of its full batches, the last batch.
