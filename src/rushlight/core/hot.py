@@ -41,6 +41,7 @@ class Watch:
     """Takes the place of the tracer in a thread in which nothing has repeated yet."""
 
     awake = False  # whether backward passes are to be told
+    arrivals: Any = None  # where a program wants what is brought to a GPU
 
     def __init__(self, patience: float = 0.0) -> None:
         self.seen: dict[Any, float] = {}  # places, and when they were first passed
@@ -141,9 +142,12 @@ def uses_gpu() -> bool:
     return "cuda" in devices._by_name
 
 
-def line_of_user() -> tuple[Any, int]:
-    """The place in the user's code that led here: a code object and how far it has come."""
-    frame: Any = sys._getframe(1)
+def line_of_user(above: int = 1) -> tuple[Any, int]:
+    """The place in the user's code that led here: a code object and how far it has come.
+
+    `above`: how many frames up ours are known to end at the earliest.
+    """
+    frame: Any = sys._getframe(above)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
         frame = frame.f_back
     return frame.f_code, frame.f_lasti

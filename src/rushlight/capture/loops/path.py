@@ -15,12 +15,14 @@ from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, WrongKernel, same
 from .ahead import planned
 from .ahead_on_host import changes_last, on_host
+from .arrivals import Arrivals
 from .calls.macros import Macro
 from .calls.told import Told
 from .ear import Ear
 from .fragile import look_of
 from .pairing import Pairing
 from .paying import Trial
+from .piece import native
 from .pool import Pool, array_type, is_reserved
 from .rewriting import Rewriting
 from .running import Running
@@ -207,6 +209,7 @@ class Path(Running):
         self._note_sent()
         if device == "cpu":
             self.ahead = on_host(self)
+        self.arrivals = Arrivals(self.changed) if self.on_gpu and native is not None else None
 
     def _note_sent(self) -> None:
         """Results that a GPU sends to the host early: number, the arrays that may stand for them, where they arrive."""

@@ -13,6 +13,7 @@ from ..program.instructions import Program
 from ..program.slots import Slot
 from .ahead import Ahead
 from .ahead_on_host import OnHost
+from .arrivals import Arrivals
 from .calls.macros import Macro
 from .calls.updates import Update
 from .ear import is_host
@@ -34,6 +35,7 @@ class Running:
     results: dict[int, tuple[int, Any]]
     returned: set[int]
     ahead: Ahead | OnHost | None
+    arrivals: Arrivals | None
     launches: int
 
     # -- run as a program -----------------------------------------------------------------------
@@ -79,6 +81,10 @@ class Running:
             if self.layouts[v].storage.device != "cpu"
         }
         self.dense = all(a._c_contiguous or a._f_contiguous for a in self.there.values())
+        self.into: Any = None  # the launch that brings all of them there, if there is one
+        if len(self.there) == len(self.inputs) > 1:
+            self.into = self.low.copies_into(list(self.there.values()))
+        self.handed = tuple([(k, i) for k, (i, _) in self.results.items()])
 
     def launch(self, now: list[Any], bound: dict[int, Any]) -> None:
         """Run the program, and bring results to the arrays that were handed out."""
@@ -88,7 +94,9 @@ class Running:
         else:
             ahead.started = False
             self.fill({v: a for v, a in bound.items() if v not in ahead.taken})
-        kept = [(a, a.copy()) for a in self.busy(now)]
+        kept = self.busy(now)
+        if kept:
+            kept = [(a, a.copy()) for a in kept]
         low.ran.clear()
         try:
             made = low.run()
@@ -97,7 +105,10 @@ class Running:
                 if isinstance(e, Update):
                     e.take_back(low.ran)
             raise
-        others = [(k, i) for k, (i, _) in self.results.items() if now[k] is not made[i]]
+        if native is not None:
+            others = native.others(now, made, self.handed)
+        else:
+            others = [(k, i) for k, i in self.handed if now[k] is not made[i]]
         if others:
             self._hand_over(others, now, made)
         for array, old in kept:
@@ -109,6 +120,9 @@ class Running:
     def fill(self, bound: dict[int, Any]) -> None:
         """Bring inputs that lie on a GPU to their places in the program."""
         there = self.there
+        if self.into is not None and len(bound) == len(there):
+            self.into(*[bound[v] for v in there])
+            return
         given = [(there[v], a) for v, a in bound.items() if v in there]
         if len(given) > 1 and self.dense:
             self.low.copy_alike(given)

@@ -26,6 +26,7 @@ from .calls.told import Told
 from .calls.updates import Update, is_rule
 from .ear import Ear, is_place, is_transparent
 from .hearing import HEAR, MATCH, WAIT, WATCH, Hearing
+from .piece import native
 from .places import Place, name_of
 from .rest import PATIENCE, Rest
 from .steps import Step
@@ -41,6 +42,9 @@ class Tracer(Hearing):
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
+        self.arrivals: Any = (
+            None  # while a path is followed: where what is brought to a GPU arrives
+        )
         self.asked, self.patience, self.again = watch.asked, watch.patience, 0.0
         tracers.append(self)
 
@@ -115,6 +119,9 @@ class Tracer(Hearing):
         self.began = self.clock()
         self.bound, self.shown = {}, {}
         self.cursor.start(path)
+        if path.arrivals is not None:
+            self.arrivals = path.arrivals
+            self.arrivals.at = 0
         self._show()
 
     def _wait_for(self, path: Any) -> None:
@@ -153,6 +160,9 @@ class Tracer(Hearing):
                 self._give_up(path)
         if self.mode == HEAR:
             self._consider()
+        elif self.mode == WAIT and not self.cursor.at:
+            self.mode = WATCH  # nothing was computed, and nothing is known to compare
+            here.state &= ~_SHOWN
         elif self.mode == WAIT or self._on_path():
             if not self.cursor.at:
                 sent = self.sent
@@ -169,22 +179,24 @@ class Tracer(Hearing):
         with self.quiet:
             if self.mode != WATCH or self.left is not None:
                 self._end()
-            sent = self.sent.get(id(a)) if self.sent else None
+            sent = self.sent.pop(id(a), None) if self.sent else None
             if sent is not None:
                 out = sent.value()
             elif a.__class__ is np.ndarray and not here.state & (WATCHED | TRACED | FOREIGN):
                 out = a  # nobody looks
             else:
                 out = run(kernel, a.__class__, (a,), {})
-            self._begin(line_of_user())
+            self._begin(line_of_user(2))
         return out
 
     def fetch(self, take: Callable[[], Any]) -> Any:
         """A loader makes the next batch: a place, and what it computes is no part of a stretch."""
-        self.end()
+        if self.mode != WATCH or self.left is not None:
+            self.end()
         self.sent = {}
         out = take()
-        self.begin(("a batch", *line_of_user()))
+        with self.quiet:
+            self._begin(("a batch", *line_of_user(2)))
         return out
 
     def at_kernel(self, kernel: Kernel, call: Callable[[], Any]) -> Any:
@@ -199,14 +211,15 @@ class Tracer(Hearing):
     def step(self, call: Callable, step: Any, optimizer: Any, args: tuple, kwargs: dict) -> Any:
         """`optimizer.step()`: one comparison if it can be, and a place."""
         alone = len(args) == 1 and not kwargs  # no closure, no scaler's numbers
-        plain = alone and is_rule(optimizer)
-        with self.quiet:
-            if plain and self._on_path() and self._updated(optimizer):
-                self._end()
-                self._begin(id(optimizer))
-                return None
+        if alone and self.mode == MATCH:
+            with self.quiet:
+                if self._on_path() and self._updated(optimizer):
+                    self._end()
+                    self._begin(id(optimizer))
+                    return None
         go = partial(call, step, optimizer, args, kwargs)
-        out = self._hear_update(go, optimizer) if self.mode == HEAR and plain else go()
+        plain = alone and self.mode == HEAR and is_rule(optimizer)
+        out = self._hear_update(go, optimizer) if plain else go()
         self._pass(id(optimizer))
         return out
 
@@ -235,6 +248,24 @@ class Tracer(Hearing):
                     macro.end = len(ear.instructions)
                     ear.macros.append(macro)
         return out
+
+    def backward_of(self, loss: Any) -> bool:
+        """Whether `loss.backward()`, with nothing said about it, is the pass that the path expects, as it was the last time.
+
+        Then its kernels wait like all others. Everything else goes the long way, and is looked at there.
+        """
+        if self.mode != MATCH or switches.anomaly:
+            return False
+        with self.quiet:
+            cursor = self.cursor
+            path, at = cursor.path, cursor.at
+            if path is None or self.shown or at >= len(path.events):
+                return False
+            e = path.events[at]
+            if e.__class__ is not Backward or not e.is_quick(loss):
+                return False
+            nodes = native.walk(cursor, [(loss._edge, e.one._a)], *e.rows)
+            return bool(nodes) and self._put_off(e, nodes)
 
     def told(self, describe: Callable[[], Any], go: Callable[[], None]) -> None:
         """A call that its caller describes (None: it cannot): one comparison if it can be."""
@@ -301,16 +332,24 @@ class Tracer(Hearing):
                 nodes = self._elsewhere(lambda: self._next_walk(roots, keep))
             if not nodes:
                 return False
-            try:
-                self._next_is(Backward).carry_out(nodes, self)
-            except Exception as error:  # noqa: BLE001 - the pass itself says what is wrong, if anything is
-                self._miss(f"backward could not be put off: {error!r}")
+            e = self._next_is(Backward)
+            if not self._put_off(e, nodes):
                 return False
-            self.cursor.at += 1
-            path = self.cursor.path
-            if path.ahead is not None and not path.on_gpu:
-                self.start_ahead()  # gradients of before may be gone since the last time
+            e.remember(roots)
             return True
+
+    def _put_off(self, e: Backward, nodes: Any) -> bool:
+        """Let the kernels of a backward pass wait."""
+        try:
+            e.carry_out(nodes, self)
+        except Exception as error:  # noqa: BLE001 - the pass itself says what is wrong, if anything is
+            self._miss(f"backward could not be put off: {error!r}")
+            return False
+        self.cursor.at += 1
+        path = self.cursor.path
+        if path.ahead is not None and not path.on_gpu:
+            self.start_ahead()  # gradients of before may be gone since the last time
+        return True
 
     def _expected(self, what: Any) -> bool:
         """Whether a call is the one that the path expects; if so, its kernels wait like all others."""
@@ -340,7 +379,7 @@ class Tracer(Hearing):
         if self.shown and not self.unchanged():
             return False
         if not self._next_update(optimizer):
-            if not self._elsewhere(lambda: self._next_update(optimizer)):
+            if not is_rule(optimizer) or not self._elsewhere(lambda: self._next_update(optimizer)):
                 return False
         cursor = self.cursor
         cursor.path.events[cursor.at].carry_out()
@@ -419,7 +458,7 @@ class Tracer(Hearing):
         self._clear()
 
     def _leave(self) -> None:
-        self.mode, self.sent = WATCH, {}
+        self.mode, self.sent, self.arrivals = WATCH, {}, None
         here.state &= ~_SHOWN
 
     def _clear(self) -> None:

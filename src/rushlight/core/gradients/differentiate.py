@@ -119,6 +119,16 @@ def one_beside(out: Tensor, reuse: bool) -> Tensor:
     return found
 
 
+def key_of_one(t: Tensor) -> tuple | None:
+    """By which `is_usual_one` knows a tensor that a pass began with which nothing was said about; None for others."""
+    return next((key for key, one in _ones.items() if one is t), None)
+
+
+def is_usual_one(t: Tensor, key: tuple) -> bool:
+    """Whether the next such pass would begin with this tensor, too."""
+    return _ones.get(key) is t and not t._version
+
+
 def _new_one(a: Any, place: Any, dtype: Any) -> Tensor:
     attrs = {"device": place, "size": a.shape, "value": 1, "dtype": dtype}
     return tensor_over(run(KERNELS["full"], a.__class__, (), attrs), a.__class__)
@@ -252,6 +262,10 @@ def _backward_from(
         >>> w.grad
         tensor([2., 4.])
     """
+    tracer = here.tracer
+    if tracer is not None and tracer.awake and gradient is retain_graph is inputs is None:
+        if create_graph is False and self.__class__ is Tensor and tracer.backward_of(self):
+            return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

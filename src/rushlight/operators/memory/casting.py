@@ -14,6 +14,7 @@ from ...core.op import Op, native
 from ...core.public import check_no_grad, public
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ...runtime.thread import INFERENCE, WATCHED, here
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -62,14 +63,38 @@ _move_op = Op(_move, "move", moves_only=True, grad_name="ToCopyBackward0")
 _move_op.derivative(x=lambda g, source: move_to(g, source))
 
 
+_ODD = INFERENCE | WATCHED  # somebody looks on, or wants another kind of tensors
+
+
 def move_to(x: Tensor, d: Any, non_blocking: bool = False) -> Tensor:
     """`x` on device `d`; x itself when it is there already."""
+    tracer = here.tracer
+    if tracer is not None and tracer.arrivals is not None and not non_blocking:
+        return _arrived(tracer, x, d)
+    return _moved(x, d, non_blocking)
+
+
+def _arrived(tracer: Any, x: Tensor, d: Any) -> Tensor:
+    """The same in a loop whose next program has memory for it."""
+    arrivals = tracer.arrivals
+    at = arrivals.at
+    if not here.state & _ODD:
+        out = arrivals.take(tracer.cursor, x, d)
+        if out is not None:
+            return out
+    out = _moved(x, d, False)
+    if out is not x:
+        arrivals.note(at, x, d, out)
+    return out
+
+
+def _moved(x: Tensor, d: Any, non_blocking: bool) -> Tensor:
     d = as_device(d)
     target, a = devices.backend_of(d).check(d), x._a
-    here = CPU if a.__class__ is np.ndarray else devices.device_of(a)
-    if here.type == target.type and here == target:
+    source = CPU if a.__class__ is np.ndarray else devices.device_of(a)
+    if source.type == target.type and source == target:
         return x
-    return _move_op(x, to=target, source=here, non_blocking=non_blocking)
+    return _move_op(x, to=target, source=source, non_blocking=non_blocking)
 
 
 def _parse_to(args: tuple, kwargs: dict) -> tuple[Any, Any]:

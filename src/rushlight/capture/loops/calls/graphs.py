@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ....core.gradients.differentiate import is_usual_one, key_of_one
 from ....core.gradients.node import FREED, OpNode
 from ....core.gradients.packing import PackedNode
 from ....core.gradients.tape import AccumulateGrad
@@ -81,6 +82,8 @@ class Backward(Macro):
 
     rows: Any = None  # for C
     gifts: Any = None  # too
+    one: Any = None  # the gradient that the last such pass began with, where the next may be compared quickly
+    key: Any = None  # by which that is known
 
     def __init__(self, ear: Any, roots: Sequence[Any], keep: bool) -> None:
         self.keep = keep
@@ -248,6 +251,18 @@ class Backward(Macro):
             if not _is_node(w, made, n, is_operand):
                 return None
         return w.nodes
+
+    def remember(self, roots: Sequence[Any]) -> None:
+        """The expected pass came: what the next one is compared with by `is_quick`, where that is so simple."""
+        if self.one is None and self.rows is not None and not (self.keep or self.shared):
+            self.key = key_of_one(roots[0][1]) if len(roots) == 1 else None
+            self.one = None if self.key is None else roots[0][1]
+
+    def is_quick(self, loss: Tensor) -> bool:
+        """Whether `loss.backward()` would begin with the same one, if its graph is the expected one."""
+        if self.one is None or loss._ext is not None or loss._edge is None:
+            return False
+        return is_usual_one(self.one, self.key)
 
     def _share_counters(self) -> bool:
         """Whether gradients share version counters as they did."""

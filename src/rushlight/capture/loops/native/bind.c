@@ -115,7 +115,7 @@ static int is_apart(PyObject *a, PyObject *owners)
 }
 
 /* Whether the user sees the memory of `a` by no array of NumPy or CuPy. */
-static int is_hidden(PyObject *a)
+int is_hidden(PyObject *a)
 {
     PyObject *roots = exposed == NULL ? NULL : PyObject_GetAttr(exposed, s_roots);
     int hidden = roots != NULL && PyDict_Check(roots) && (PyDict_GET_SIZE(roots) == 0 || is_apart(a, roots));
@@ -209,6 +209,12 @@ int looks_harmless(PyObject *step, PyObject *arrays)
     Py_XDECREF(inside);
     PyErr_Clear();
     return harmless;
+}
+
+/* Whether an array is the host's, of a dtype, in memory that NumPy took and that the path neither knows nor changes. */
+int comes_from_host(Cursor *self, PyObject *a, PyObject *changed, PyObject *dtype)
+{
+    return (PyObject *)Py_TYPE(a) == host_type && has(a, s_dtype, dtype) && !is_known(self, a) && is_apart(a, changed);
 }
 
 /* A copy of an array of the host on a GPU, made at once (see `is_transparent` of ear.py); NULL without an error when Python has

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { ROW = 13 }; /* by which Python knows an older build */
+enum { ROW = 14 }; /* by which Python knows an older build */
 
 typedef struct {
     int kind;
@@ -560,9 +560,12 @@ static PyMethodDef functions[] = {
     {"give", give, METH_VARARGS, "give(cursor, rows, nodes, which): what a backward pass changes apart from values"},
     {"settled", settled, METH_VARARGS, "settled(now, rows) -> whether nobody holds what a program does not hand out"},
     {"busy", busy, METH_VARARGS, "busy(now, rows) -> arrays of a program that somebody holds since an earlier run"},
+    {"others", others, METH_VARARGS, "others(now, made, rows) -> results that were handed out as other arrays than the program fills"},
     {"among", (PyCFunction)(void (*)(void))among, METH_FASTCALL, "among(list, object) -> whether it is one of the list's"},
     {"within", (PyCFunction)(void (*)(void))within, METH_FASTCALL, "within(array, size) -> whether its integers lie in [0, size), or None"},
     {"stepped", stepped, METH_VARARGS, "stepped(cursor, optimizer's groups, state, groups, idle, cells, live) -> whether they are as they were"},
+    {"arrive", (PyCFunction)(void (*)(void))arrive, METH_FASTCALL,
+     "arrive(cursor, row, changed, copy, current, tensor, device) -> the tensor on the device, or None"},
     {"pair", pair, METH_VARARGS, "pair(array, copy) -> what tells whether the array is as it was, or None"},
     {"unchanged", unchanged, METH_O, "unchanged(pairs) -> whether all arrays are as they were"},
     {"walk", walk, METH_VARARGS, "walk(cursor, roots, ends, nodes, leaves) -> the nodes of a graph, if it is the expected one"},
@@ -589,7 +592,7 @@ PyMODINIT_FUNC PyInit__match(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
             return NULL;
-    if (name_bind() < 0 || name_graph() < 0 || name_quiet() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0 || PyType_Ready(&pair_type) < 0)
+    if (name_bind() < 0 || name_arrive() < 0 || name_graph() < 0 || name_quiet() < 0 || PyType_Ready(&table_type) < 0 || PyType_Ready(&cursor_type) < 0 || PyType_Ready(&pair_type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)

@@ -59,7 +59,13 @@ int read_inputs(Inputs *t, PyObject *rows, PyObject *changed);
 void clear_inputs(Inputs *t);
 int bind_here(Cursor *self, const Inputs *t, Py_ssize_t number, PyObject *a);
 int looks_harmless(PyObject *step, PyObject *arrays);
+int is_hidden(PyObject *a);
+int comes_from_host(Cursor *self, PyObject *a, PyObject *changed, PyObject *dtype);
 PyObject *sent_up(Cursor *self, const Inputs *t, PyObject *kernel, PyObject *cls, PyObject *arrays, PyObject *attrs);
+
+/* arrive.c */
+int name_arrive(void);
+PyObject *arrive(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
 /* graph.c */
 int name_graph(void);
@@ -73,9 +79,11 @@ int as_they_were(PyObject *pairs);
 PyObject *unchanged(PyObject *module, PyObject *pairs);
 
 /* settle.c */
+PyObject *new_tensor(PyObject *a);
 PyObject *give(PyObject *module, PyObject *args);
 PyObject *settled(PyObject *module, PyObject *args);
 PyObject *busy(PyObject *module, PyObject *args);
+PyObject *others(PyObject *module, PyObject *args);
 PyObject *among(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *find_slots(PyObject *module, PyObject *args);

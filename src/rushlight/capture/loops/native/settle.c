@@ -16,7 +16,7 @@ static void put(PyObject *object, Py_ssize_t offset, PyObject *value) /* takes t
 }
 
 /* A tensor without history over an array, which it takes. */
-static PyObject *new_tensor(PyObject *a)
+PyObject *new_tensor(PyObject *a)
 {
     PyObject *t = PyBaseObject_Type.tp_new(tensor_type, empty, NULL);
     if (t == NULL) {
@@ -160,6 +160,25 @@ PyObject *busy(PyObject *module, PyObject *args)
         if (lent == NULL)
             goto failed;
         if (lent != current && beyond(lent, arrays, PyTuple_GET_ITEM(row, 2)) > 0 && PyList_Append(found, lent) < 0)
+            goto failed;
+    }
+    return found;
+failed:
+    Py_XDECREF(found);
+    return NULL;
+}
+
+/* others(now, made, rows): those of rows (number, which result) for which another array was handed out than the program fills. */
+PyObject *others(PyObject *module, PyObject *args)
+{
+    PyObject *now, *made, *rows, *found = PyList_New(0);
+    if (found == NULL || !PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &now, &PyTuple_Type, &made, &PyTuple_Type, &rows))
+        goto failed;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++) {
+        PyObject *row = PyTuple_GET_ITEM(rows, i);
+        PyObject *given = PyList_GetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 0)));
+        PyObject *filled = given == NULL ? NULL : PyTuple_GetItem(made, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 1)));
+        if (filled == NULL || (given != filled && PyList_Append(found, row) < 0))
             goto failed;
     }
     return found;

@@ -103,6 +103,11 @@ def to_device(a: np.ndarray, index: int, non_blocking: bool = False) -> cupy.nda
     return out if order is None else out.transpose(order)
 
 
+def small_copies() -> tuple[int, Any, Any] | None:
+    """Below how many bytes the driver takes values with the command, what copies them, and who knows the stream; for one GPU."""
+    return (LEAST, runtime.memcpyAsync, current) if _single else None
+
+
 def staged(a: np.ndarray, index: int) -> cupy.ndarray:
     """A copy of a gapless host array on GPU `index` that the host does not wait for."""
     if a.nbytes < LEAST:  # from pageable memory, which NumPy's own is
