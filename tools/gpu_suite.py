@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -51,8 +52,7 @@ def main() -> int:
         try:
             output, _ = child.communicate(timeout=left)
         except subprocess.TimeoutExpired:
-            child.kill()
-            output, _ = child.communicate()
+            output = _stopped(child)
             counts["timed out processes"] = counts.get("timed out processes", 0) + 1
         failed += re.findall(r"^(?:FAILED|ERROR) (.*)$", output, re.M)
         closing = [line for line in output.splitlines() if re.search(r"\d+ (passed|failed)", line)]
@@ -71,6 +71,16 @@ def main() -> int:
     print("\n".join(line[:230] for line in failed[:60]))
     print(json.dumps({k: v for k, v in summary.items() if k != "failed"}))
     return 1 if counts.get("failed") or counts.get("error") else 0
+
+
+def _stopped(child: subprocess.Popen[str]) -> str:
+    """What a process that takes too long has seen so far, if it still says that."""
+    child.send_signal(signal.SIGINT)
+    try:
+        return child.communicate(timeout=20)[0]
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return child.communicate()[0]
 
 
 def _machine() -> dict[str, object]:
