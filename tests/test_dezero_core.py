@@ -493,3 +493,40 @@ def test_switch_to_the_simple_core(tmp_path):
 
     env = {**os.environ, "PYTHONPATH": str(package.parent.parent)}
     subprocess.run([sys.executable, "-c", code], check=True, env=env)
+
+
+def _meddler(backward):
+    """A `backward` that changes the gradient it is given."""
+
+    def meddle(gy):
+        gy.data[...] = 5
+        return backward(gy)
+
+    return meddle
+
+
+@pytest.mark.parametrize("how", ["in an instance", "in a class", "derived"])
+@pytest.mark.parametrize("kind", ["i8", "i4"])  # the short way of the loss, and the long one
+def test_a_pass_begins_with_ones_whatever_an_earlier_one_has_done_to_them(how, kind, monkeypatch):
+    """Functions of ours share the gradient that a pass begins with; somebody else's `backward` gets one of its own."""
+    cls = F.SoftmaxCrossEntropy
+
+    def gradient(function):
+        x = Variable(np.zeros((2, 3), "f4"))
+        function(x, np.array([0, 1], kind)).backward()
+        return x.grad.data.copy()
+
+    plain = gradient(cls())
+    own = cls.backward
+    if how == "in an instance":
+        function = cls()
+        function.backward = _meddler(lambda gy: own(function, gy))
+    elif how == "in a class":
+        monkeypatch.setattr(cls, "backward", lambda self, gy: _meddler(lambda g: own(self, g))(gy))
+        function = cls()
+    else:
+        body = {"backward": lambda self, gy: _meddler(lambda g: own(self, g))(gy)}
+        function = type("Mine", (cls,), body)()
+    assert array_allclose(gradient(function), 5 * plain)
+    monkeypatch.undo()
+    assert array_allclose(gradient(cls()), plain)

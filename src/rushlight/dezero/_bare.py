@@ -10,13 +10,18 @@ from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
+import numpy as np
+
+from .. import cuda
 from ..core.exposed import exposed
 from ..core.memory import root_array
 from ..core.references import unwatched
 from ..runtime.door import KERNELS, run
 from ..runtime.thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
+from ._quick import quick
 
 _LISTENED = TRACED | WATCHED  # kernels may wait, or are written down
+_COPY = KERNELS["copy_into"]
 _MOST = 256 << 20  # bytes of copies that are kept for the next stretch
 
 
@@ -104,6 +109,7 @@ class _Buffers:
 
     def __init__(self) -> None:
         self.arrays: dict[Any, Any] = {}
+        self.latest: dict[int, _Buffer] = {}  # by the number of the copy
         self.nbytes = 0
         self.stretch: Any = None
         self.count = 0
@@ -122,20 +128,62 @@ class _Buffers:
         """A copy of an array; no other is taken from the same memory before the stretch is over."""
         if stretch is not self.stretch:
             self.stretch, self.count = stretch, 0
-        self.count += 1
-        key = self.count, a.__class__, a.dtype, a.shape, a.strides
-        found = self.arrays.get(key)
-        if found is None:
-            found = _clone(a)
-            if self.nbytes + a.nbytes <= _MOST:
-                self.nbytes += a.nbytes
-                self.arrays[key] = found
-                exposed.refill(found)
-        else:
-            run(KERNELS["copy_into"], a.__class__, (found, a), {}, alone=True)
+        self.count = count = self.count + 1
+        buffer = self.latest.get(count)
+        if buffer is None or buffer.lies != lies(a):
+            key = count, a.__class__, a.dtype, a.shape, a.strides
+            found = self.arrays.get(key)
+            if found is None:
+                return self._made(a, key)
+            buffer = self.latest[count] = _Buffer(found)
+        buffer.fill(a)
         if self.log is not None:
-            self.log.append((a, found, self.arrays.get(key) is found))
+            self.log.append((a, buffer.array, True))
+        return buffer.array
+
+    def _made(self, a: Any, key: Any) -> Any:
+        """The first copy of its kind."""
+        found = _clone(a)
+        stays = self.nbytes + a.nbytes <= _MOST
+        if stays:
+            self.nbytes += a.nbytes
+            self.arrays[key] = found
+            exposed.refill(found)
+        if self.log is not None:
+            self.log.append((a, found, stays))
         return found
+
+
+def lies(a: Any) -> tuple[Any, ...]:
+    """How an array lies; shape and strides take long to ask for on a GPU, so rows without gaps by their size and number."""
+    found = quick.lies(a)
+    if found is not None:
+        return found
+    n = a.ndim
+    if n > 2 or not a.flags.c_contiguous:
+        return a.__class__, a.dtype, a.shape, a.strides
+    return a.__class__, a.dtype, n, a.size, len(a) if n else 1
+
+
+class _Buffer:
+    """An array that copies are taken into, and how it lies."""
+
+    __slots__ = ("array", "fill", "lies")
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.lies = array, lies(array)
+        self.fill: Callable[[Any], Any] = _copier(array)
+
+
+def _copier(array: Any) -> Callable[[Any], Any]:
+    """What copies others, laid out alike and without gaps, into an array."""
+    if array.__class__ is not np.ndarray and array.size and cuda.device_count() == 1:
+        from ..runtime.cuda.memory.repeated_copies import MOST, copies_between
+
+        go, rest = copies_between([array]), (None,) * (MOST - 1)
+        if go is not None:
+            return lambda a: go(a, *rest, array, *rest)
+    return lambda a: run(_COPY, a.__class__, (array, a), {}, alone=True)
 
 
 def buffers_of(tracer: Any) -> _Buffers:

@@ -95,7 +95,7 @@ class Derived(Function):
         if "_results" not in self.__dict__:
             return super()._seed(output)
         result = self._results[output._edge[1]]
-        if result._edge is None:
+        if result._edge is None or not self._only_reads():
             return super()._seed(output)
         return over(one_beside(result, True)._a)  # one for all passes, for ops that only read it
 
@@ -119,6 +119,8 @@ class Derived(Function):
         for i, g in zip(gradient.places, found):
             gxs[i] = g
         return tuple(gxs)
+
+    _written = backward
 
     def _of_one_op(self, gy: Array) -> Any:
         """The gradients, asked of the one op that made the result of the leaves; None if several did.

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..core.tensor import tensor_over, wrap
 from ..operators.layers.linear import linear_all_grads, linear_grads
-from ..runtime.devices import device_of
 from ..runtime.door import KERNELS, Kernel, run
 from ..runtime.thread import CASTING, FOREIGN, INFERENCE, TRACED, WATCHED, here
 from ._arrays import gpu_types
@@ -27,7 +26,7 @@ _UNUSUAL = CASTING | INFERENCE
 _LOOKED_AT = TRACED | WATCHED | FOREIGN  # where a call is not what the door makes of it, see `run`
 _ROWS = {"dim": (0,), "keepdim": False}
 _MEAN = {"ignore_index": -100, "reduction": "mean"}
-_MEAN_ALONE = {**_MEAN, "wide": False}
+MEAN_ALONE = {**_MEAN, "wide": False}
 
 
 _FLOATS = frozenset((np.dtype("f4"), np.dtype("f8")))
@@ -117,7 +116,7 @@ def linear_back(gy: Any, x: Any, weight: Any, wants: list[bool]) -> tuple:
 def one(like: Any) -> Any:
     """A 1 of an array's dtype and device, the same object each time."""
     cls = like.__class__
-    return _one(cls, like.dtype.char, 0 if cls is np.ndarray else device_of(like).index)
+    return _one(cls, like.dtype.char, 0 if cls is np.ndarray else like.data.device_id)
 
 
 @lru_cache(maxsize=32)
@@ -134,7 +133,7 @@ def entropy(x: Any, t: Any) -> Any:
         return None
     if t.ndim != 1 or t.dtype.char != "l" or t.shape[0] != x.shape[0]:
         return None
-    return _go(_ENTROPY, (x, t), _MEAN_ALONE)
+    return _go(_ENTROPY, (x, t), MEAN_ALONE)
 
 
 def entropy_back(gy: Any, x: Any, stats: Any, t: Any) -> Any:

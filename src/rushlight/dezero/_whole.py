@@ -15,8 +15,9 @@ from ..core.gradients.tape import AccumulateGrad
 from ..core.memory import root_array
 from ..core.modes import switches
 from ..runtime.thread import INFERENCE, PACKING, here
-from ._bare import buffers_of, is_shared
+from ._bare import buffers_of, is_shared, lies
 from ._graph import Call
+from ._quick import quick
 
 _ODD = INFERENCE | PACKING
 _MOST = 512  # calls of a graph that is described
@@ -51,10 +52,10 @@ class Back:
     __slots__ = ("arrays", "begun", "buffers", "functions", "key", "leaves", "over", "shared")
 
     def __init__(
-        self, key: list[Any], arrays: list[Any], shared: list[Any], functions: list[Any], leaves: list[Any],
-        over: Callable[[Any], Any],
+        self, over: Callable[[Any], Any], key: tuple[Any, ...], arrays: list[Any], shared: list[Any],
+        functions: list[Any], leaves: list[Any],
     ) -> None:  # fmt: skip
-        self.key, self.arrays, self.shared = tuple(key), arrays, shared
+        self.key, self.arrays, self.shared = key, arrays, shared
         self.functions, self.leaves, self.over = functions, leaves, over
         self.buffers: Any = None
         self.begun = 0
@@ -81,8 +82,8 @@ class Back:
         """Arrays that the user may change, to where the pass has copied them before."""
         begun, copied = noted
         tracer = here.tracer
-        self.buffers = buffers_of(tracer)
-        if self.buffers.so_far(tracer) != begun:
+        self.buffers = buffers = buffers_of(tracer)
+        if buffers.so_far(tracer) != begun:
             return None
         shared = self.shared
         return [(to.array, shared[i]) for i, to in copied]
@@ -90,6 +91,8 @@ class Back:
     def accept(self, arrays: list[Any], noted: Any) -> None:
         """What the pass leaves behind: gradients on leaves, none on results."""
         self.buffers.count += len(noted[1])
+        if quick.accept(self.functions, self.leaves, arrays):
+            return
         for function in self.functions:
             for reference in function.outputs:
                 out = reference()
@@ -122,6 +125,11 @@ def described(edge: Any, seed: Any, over: Callable[[Any], Any]) -> Back | None:
 
     `over` makes a Variable of an array.
     """
+    found = quick.describe(edge, seed)
+    return _in_python(edge, seed, over) if found is None else Back(over, *found)
+
+
+def _in_python(edge: Any, seed: Any, over: Callable[[Any], Any]) -> Back | None:
     if switches.anomaly or here.walk is not None or here.uses is not None or here.state & _ODD:
         return None
     kind: Any = seed.__class__
@@ -158,7 +166,7 @@ def described(edge: Any, seed: Any, over: Callable[[Any], Any]) -> Back | None:
         for a in given + read:
             if id(a if a.base is None else root_array(a)) in roots and is_shared(a):
                 shared.append(a)
-                key.append((a.__class__, a.dtype, a.shape, a.strides))
+                key.append(lies(a))
             else:
                 arrays.append(a)
                 key.append(None)
@@ -186,7 +194,7 @@ def described(edge: Any, seed: Any, over: Callable[[Any], Any]) -> Back | None:
         wide = wide or inner > 1
     if wide:  # the newest is the first of a pass
         key.append(tuple(sorted(range(len(ages)), key=ages.__getitem__)))
-    return Back(key, arrays, shared, functions, leaves, over)
+    return Back(over, tuple(key), arrays, shared, functions, leaves)
 
 
 def _is_usual(end: AccumulateGrad, x: Any) -> bool:

@@ -19,7 +19,7 @@ from ..runtime.thread import GRAD, TAPE, here
 from . import cuda
 from ._arrays import floating, gpu_types, is_array, later
 from ._bare import outside
-from ._graph import record, walk_back
+from ._graph import Call, record, walk_back
 from ._traced import Traced
 from ._traced import operands as in_arrays
 from ._whole import described, known_leaf
@@ -152,7 +152,8 @@ class Variable(Traced):
 
         `retain_grad` leaves them on intermediate results, `create_graph` makes them differentiable.
         """
-        creator = self.creator
+        edge = self._edge
+        creator = edge[0].function if edge is not None and edge[0].__class__ is Call else None
         if self.grad is not None:
             seed = as_variable(self.grad)
         elif creator is None or retain_grad or create_graph:  # somebody will see it
@@ -163,7 +164,7 @@ class Variable(Traced):
             self.grad = seed
             return
         self.grad = None
-        edge, tracer = self._edge, here.tracer
+        tracer = here.tracer
         if tracer is None or not tracer.awake or retain_grad or create_graph:
             walk_back(edge, seed, retain_grad, create_graph)
         else:
@@ -311,6 +312,12 @@ class Function:
     def backward(self, *gys: Any) -> Any:
         """The gradients of the inputs from those of the outputs, all Variables."""
         raise NotImplementedError
+
+    _written: Any = None  # `backward` of a class of ours that only reads what it is given
+
+    def _only_reads(self) -> bool:
+        """Whether nobody but ourselves gets the gradients that `backward` is given."""
+        return getattr(self.backward, "__func__", None) is type(self)._written
 
 
 def _forgetful(function: Function) -> Function:

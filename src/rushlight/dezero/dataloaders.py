@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -198,6 +198,7 @@ class _Ahead:
 
     def __init__(self, loader: DataLoader, first: int, count: int, x: Any, t: Any) -> None:
         self.first, self.count, self.size = first, count, loader.batch_size
+        self.end = first + count
         self.next = first  # a batch is given once: its reader may write into it
         self.x, self.t = x, t
         self.dataset = loader.dataset
@@ -211,9 +212,9 @@ class _Ahead:
 
     def has(self, number: int, loader: DataLoader) -> bool:
         """Whether a batch is here, and nobody has given the loader something else to read since."""
-        if not self.next <= number < self.first + self.count or loader.dataset is not self.dataset:
+        if not self.next <= number < self.end or loader.dataset is not self.dataset:
             return False
-        return all(map(operator.is_, self.made_of, self._sources(loader)))
+        return all(map(is_, self.made_of, self._sources(loader)))
 
     def batch(self, number: int) -> tuple[Any, Any]:
         self.next = number + 1

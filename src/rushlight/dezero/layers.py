@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..io.npz import read_npz, write_npz
 from . import cuda
 from . import functions as F
 from ._bare import outside
+from ._quick import quick
 from ._whole import known_leaf
 from .core import Parameter, Variable
 from .utils import pair
@@ -50,14 +51,17 @@ class Layer:
     def __call__(self, *inputs: Any) -> Any:
         results = self.forward(*inputs)
         own = self.__dict__  # past __setattr__, which looks for Parameters
-        own["inputs"] = (
-            [_reference(inputs[0])] if len(inputs) == 1 else [_reference(x) for x in inputs]
-        )
-        if results.__class__ is not tuple:
-            own["outputs"] = [_reference(results)]
-            return results
-        own["outputs"] = [_reference(y) for y in results]
-        return results if len(results) != 1 else results[0]
+        several = results.__class__ is tuple
+        if not several and len(inputs) == 1:
+            try:
+                own["inputs"], own["outputs"] = [ref(inputs[0])], [ref(results)]
+            except TypeError:  # a number
+                pass
+            else:
+                return results
+        own["inputs"] = [_reference(x) for x in inputs]
+        own["outputs"] = [_reference(y) for y in (results if several else (results,))]
+        return results[0] if several and len(results) == 1 else results
 
     def forward(self, inputs: Any) -> Any:
         """What the layer computes."""
@@ -75,8 +79,9 @@ class Layer:
 
     def cleargrads(self) -> None:
         """Forget the gradients of all Parameters."""
-        for param in self.params():
-            param.cleargrad()
+        if not quick.cleargrads(self):
+            for param in self.params():
+                param.cleargrad()
 
     def to_cpu(self) -> None:
         """Move all Parameters to the CPU."""
@@ -118,7 +123,7 @@ class Layer:
 def _reference(value: object) -> Any:
     """A weak reference, so that a layer keeps no graph alive; numbers have none."""
     try:
-        return weakref.ref(value)
+        return ref(value)
     except TypeError:
         return lambda: value
 

@@ -19,6 +19,7 @@ from ..runtime.thread import here
 from . import cuda
 from ._arrays import later
 from ._bare import all_own, outside, to_be_changed
+from ._quick import quick
 from .core import Parameter, Variable, over
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class Optimizer:
             tracer.step(_update, None, self, (), {})
 
     def _update(self) -> None:
-        params = [p for p in self.target.params() if p.grad is not None]
+        params = quick.params(self.target, True)
+        if params is None:
+            params = [p for p in self.target.params() if p.grad is not None]
         if self.hooks:
             for hook in self.hooks:
                 hook(params)
@@ -112,18 +115,14 @@ class _Fused(Optimizer):
             self._step(params)
 
     def _step(self, params: list[Any]) -> None:
-        to_be_changed(params)
-        arrays = [p._data for p in params]
-        grads = all_own([p.grad._data for p in params])
-        for g, a in zip(grads, arrays):
-            if g.dtype != a.dtype:
-                grads = [g if g.dtype == a.dtype else _as(g, a) for g, a in zip(grads, arrays)]
-                break
-        held = self._held(params) if self.states else []
-        states = [h[i] for i in range(self.states) for h in held]
-        hyper = np.array(self.numbers())
-        operands = (hyper, *arrays, *grads, *states)
-        run(self.kernel, arrays[0].__class__, operands, {"n": len(params), **self.flags})
+        states: list[Any] = []
+        if self.states:
+            held = self._held(params)
+            states = [h[i] for i in range(self.states) for h in held]
+        hyper, attrs = np.array(self.numbers()), {"n": len(params), **self.flags}
+        if quick.update(self.kernel, params, hyper, states, attrs) is None:
+            arrays, grads = _columns(params)
+            run(self.kernel, arrays[0].__class__, (hyper, *arrays, *grads, *states), attrs)
 
     def _held(self, params: list[Any]) -> list[list[Any]]:
         """The states of all Parameters; those that are new, or have moved, get them at once."""
@@ -143,6 +142,14 @@ class _Fused(Optimizer):
             move = cuda.as_cupy if cuda.get_array_module(param) is not np else cuda.as_numpy
             held = self._state[param] = [move(h) for h in held]
         return held
+
+
+def _columns(params: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The arrays of Parameters, which are about to be changed, and of their gradients."""
+    to_be_changed(params)
+    arrays = [p._data for p in params]
+    grads = all_own([p.grad._data for p in params])
+    return arrays, [g if g.dtype == a.dtype else _as(g, a) for g, a in zip(grads, arrays)]
 
 
 def _as(g: Any, a: Any) -> Any:

@@ -6,12 +6,24 @@ A description says everything that decides which kernels a call runs: the arrays
 from __future__ import annotations
 
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any, Protocol
 
-from ....runtime.door import run
+from ....runtime.devices import backend_of_type, overrides
+from ....runtime.door import KERNELS, run
 from ...program.slots import MADE
-from ..steps import FIXED
 from .macros import Macro, same_operand
+
+native: Any
+try:
+    from . import _told as native  # type: ignore[attr-defined, no-redef]
+except ImportError:  # not built here
+    native = None
+if getattr(native, "EDITION", 0) != 1:  # built before the latest functions were written
+    native = None
+else:
+    _one = [object()]
+    native.setup(_one, getrefcount(_one[0]))
 
 
 class Description(Protocol):
@@ -40,6 +52,10 @@ class Told(Macro):
     """A call as its caller has described it."""
 
     views: dict[int, tuple[Any, int]]  # results that are views: the step that makes them, of which
+    copier: Any = None  # what takes the copies, which go to the same arrays each time
+    rows: Any = None  # where the arrays of results come from
+    # views among the results: the place, the number, the step, whether that is `a.T`
+    seen: list[tuple[int, int, Any, bool]]
 
     def __init__(self, ear: Any, what: Description) -> None:
         self.why: str | None = None
@@ -91,26 +107,59 @@ class Told(Macro):
         if what.key != self.key or len(what.arrays) != len(self.arrays):
             return None
         now = tracer.cursor.now
-        for (kind, v), a in zip(self.arrays, what.arrays):
-            if kind == FIXED:
-                if a is not v:
-                    return None
-            elif now[v] is not a and (now[v] is not None or not tracer.is_operand((kind, v), a)):
-                return None
-        return what.copies(self.noted)
+        same = None if native is None else native.fits(self.arrays, what.arrays, now)
+        if same is None:
+            same = all(map(tracer.is_operand, self.arrays, what.arrays))
+        return what.copies(self.noted) if same else None
 
     def carry_out(self, what: Description, copies: list[tuple[Any, Any]], tracer: Any) -> None:
         """Copy what the user may change, and hand out arrays for what the call makes."""
         path, now = tracer.cursor.path, tracer.cursor.now
-        path.copy_all(copies)
-        made: list[Any] = []
-        for k in self.new:
-            if k is None:
-                made.append(None)
-                continue
-            step, base = self.views.get(k, (None, k))
-            now[base] = a = path.pools[base].take()
-            if step is not None:
-                now[k] = a = run(step.kernel, step.cls, (a,), step.attrs, alone=True)
-            made.append(a)
+        if self.copier is None:
+            self.copier = _copier(path, [to for to, _ in copies])
+        self.copier(copies)
+        made = self._taken(path, now)
+        for i, k, step, turned in self.seen:
+            a = made[i]
+            now[k] = made[i] = (
+                a.T if turned else run(step.kernel, step.cls, (a,), step.attrs, alone=True)
+            )
         what.accept(made, self.noted)
+
+    def _taken(self, path: Any, now: list[Any]) -> list[Any]:
+        """Arrays for what the call makes; of a view, what it is a view of."""
+        pools = path.pools
+        if self.rows is None:
+            homes = [k if k is None or k not in self.views else self.views[k][1] for k in self.new]
+            self.rows = [
+                None if k is None else (k, pools[k], pools[k].arrays, pools[k].free) for k in homes
+            ]
+            steps = [(i, k, self.views[k][0]) for i, k in enumerate(self.new) if k in self.views]
+            self.seen = [(i, k, step, _only_turns(step)) for i, k, step in steps]
+        if native is not None:
+            return native.take(self.rows, now)
+        made: list[Any] = []
+        for row in self.rows:
+            made.append(None if row is None else row[1].take())
+            if row is not None:
+                now[row[0]] = made[-1]
+        return made
+
+
+def _copier(path: Any, targets: list[Any]) -> Callable[[list[tuple[Any, Any]]], None]:
+    """What copies arrays to these, laid out alike and without gaps: (to, from) each."""
+    if path.on_gpu and len(targets) > 1:
+        from ....runtime.cuda.memory.repeated_copies import MOST, copies_between
+
+        go = copies_between(targets)
+        if go is not None:
+            rest = (None,) * (MOST - len(targets))
+            behind = *rest, *targets, *rest
+            return lambda copies: go(*[a for _, a in copies], *behind)
+    return path.copy_all
+
+
+def _only_turns(step: Any) -> bool:
+    """Whether a view is `a.T`, as the only body of its kernel makes it."""
+    own = overrides(backend_of_type(step.cls).type)
+    return step.kernel is KERNELS["t"] and step.kernel.name not in own

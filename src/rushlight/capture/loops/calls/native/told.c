@@ -1,0 +1,100 @@
+/* A call that its caller has described, compared and put off: the loops of `Told.matches` and `Told.carry_out`. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+enum { EDITION = 1 }; /* by which Python knows an older build */
+enum { FIXED = 1 };   /* as in ../steps.py */
+
+static long extra; /* what sys.getrefcount counts beside the references that are there */
+static PyObject *s_take;
+
+/* setup(list of one object, what sys.getrefcount says of it) */
+static PyObject *setup(PyObject *module, PyObject *args)
+{
+    PyObject *list;
+    long counted;
+    if (!PyArg_ParseTuple(args, "O!l", &PyList_Type, &list, &counted))
+        return NULL;
+    extra = counted - (long)Py_REFCNT(PyList_GET_ITEM(list, 0));
+    Py_RETURN_NONE;
+}
+
+/* fits(expected, arrays, now) -> whether all arrays are those expected, a list of (kind, array or number); None where an
+ * array comes from outside, which Python binds. */
+static PyObject *fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 3 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]) || !PyList_CheckExact(args[2]))
+        return PyErr_Format(PyExc_TypeError, "fits takes three lists");
+    PyObject *expected = args[0], *arrays = args[1], *now = args[2];
+    if (PyList_GET_SIZE(expected) != PyList_GET_SIZE(arrays))
+        Py_RETURN_FALSE;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(expected); i++) {
+        PyObject *row = PyList_GET_ITEM(expected, i), *a = PyList_GET_ITEM(arrays, i), *what = PyTuple_GET_ITEM(row, 1);
+        if (PyLong_AsLong(PyTuple_GET_ITEM(row, 0)) != FIXED) {
+            what = PyList_GetItem(now, PyLong_AsSsize_t(what));
+            if (what == NULL)
+                return NULL;
+            if (what == Py_None)
+                Py_RETURN_NONE;
+        }
+        if (what != a)
+            Py_RETURN_FALSE;
+    }
+    Py_RETURN_TRUE;
+}
+
+/* An array of a pool that nobody holds: (pool, its arrays, their counts). */
+static PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free)
+{
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays) && k < PyList_GET_SIZE(free); k++) {
+        PyObject *a = PyList_GET_ITEM(arrays, k);
+        if (Py_REFCNT(a) == PyLong_AsSsize_t(PyList_GET_ITEM(free, k)) - extra)
+            return Py_NewRef(a);
+    }
+    return PyObject_CallMethodNoArgs(pool, s_take);
+}
+
+/* take(rows, now) -> arrays without values, which also become those of the numbers in `now`; a row is (number, pool, its arrays,
+ * their counts), or None, which stays None */
+static PyObject *take(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]))
+        return PyErr_Format(PyExc_TypeError, "take takes two lists");
+    PyObject *found = PyList_New(PyList_GET_SIZE(args[0]));
+    for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *row = PyList_GET_ITEM(args[0], i);
+        PyObject *a = row == Py_None ? Py_NewRef(row) : taken(PyTuple_GET_ITEM(row, 1), PyTuple_GET_ITEM(row, 2), PyTuple_GET_ITEM(row, 3));
+        int done = a == NULL ? -1 : 0;
+        if (done == 0 && row != Py_None)
+            done = PyList_SetItem(args[1], PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 0)), Py_NewRef(a));
+        if (done == 0)
+            PyList_SET_ITEM(found, i, a);
+        else
+            Py_CLEAR(found);
+    }
+    return found;
+}
+
+static PyMethodDef functions[] = {
+    {"setup", setup, METH_VARARGS, "setup([object], its references as Python counts them)"},
+    {"fits", (PyCFunction)(void (*)(void))fits, METH_FASTCALL, "fits(expected, arrays, now) -> whether they are the same; None: ask Python"},
+    {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL, "take(rows, now) -> arrays without values"},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_told",
+    .m_doc = "Calls that their callers describe.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit__told(void)
+{
+    s_take = PyUnicode_InternFromString("take");
+    PyObject *module = s_take == NULL ? NULL : PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddIntConstant(module, "EDITION", EDITION) < 0)
+        Py_CLEAR(module);
+    return module;
+}
