@@ -13,20 +13,40 @@ typedef struct {
     int bytes; /* of a number */
 } Pictures;
 
+/* Bytes that come in words: where two loads or stores are made in a cycle, and not more, a load for each byte is dear. */
+#if defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define EIGHT 8
+#else
+#define EIGHT 0
+#endif
+#define AT(words, b) ((words)[(b) / 8] >> 8 * ((b) % 8) & 255)
+
 /* A row of one channel, and one of pixels of three that lie beside each other. */
 #define ROW(type) \
     static void row_##type(const uint8_t *restrict from, idx step, const type *restrict table, type *restrict out, idx n) { \
-        if (step == 1) \
-            for (idx i = 0; i < n; i++) out[i] = table[from[i]]; \
-        else \
-            for (idx i = 0; i < n; i++) out[i] = table[from[i * step]]; \
+        idx i = 0; \
+        for (; EIGHT && step == 1 && i + 8 <= n; i += 8) { \
+            uint64_t word[1]; \
+            memcpy(word, from + i, sizeof word); \
+            for (int j = 0; j < 8; j++) out[i + j] = table[AT(word, j)]; \
+        } \
+        for (; i < n; i++) out[i] = table[from[i * step]]; \
     } \
-    static void pixels_##type(const uint8_t *restrict from, const type *restrict table, type *restrict r, type *restrict g, \
+    static void pixels_##type(const uint8_t *restrict from, const type *restrict red, type *restrict r, type *restrict g, \
                               type *restrict b, idx n) { \
-        for (idx i = 0; i < n; i++, from += 3) { \
-            r[i] = table[from[0]]; \
-            g[i] = table[BYTES + from[1]]; \
-            b[i] = table[2 * BYTES + from[2]]; \
+        const type *restrict green = red + BYTES, *restrict blue = green + BYTES; \
+        idx i = 0; \
+        for (; EIGHT && i + 8 <= n; i += 8) { \
+            uint64_t words[3]; \
+            memcpy(words, from + 3 * i, sizeof words); \
+            for (int j = 0; j < 8; j++) r[i + j] = red[AT(words, 3 * j)]; \
+            for (int j = 0; j < 8; j++) g[i + j] = green[AT(words, 3 * j + 1)]; \
+            for (int j = 0; j < 8; j++) b[i + j] = blue[AT(words, 3 * j + 2)]; \
+        } \
+        for (; i < n; i++) { \
+            r[i] = red[from[3 * i]]; \
+            g[i] = green[from[3 * i + 1]]; \
+            b[i] = blue[from[3 * i + 2]]; \
         } \
     } \
     static void rows_##type(const Pictures *p, const uint8_t *from, idx picture, idx row) { \
