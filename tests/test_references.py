@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 import rushlight as rl
@@ -65,3 +68,12 @@ def test_counts_are_measured():
     assert least(lambda count: count >= 3) == 3
     with pytest.raises(RuntimeError, match="counts references"):
         least(lambda count: False)
+
+
+def test_an_import_inside_of_a_profile() -> None:
+    """`python -m cProfile script.py`: before Python 3.12 nobody can switch such a profiler off and on again."""
+    script = "import rushlight as rl; rl.manual_seed(0); print((rl.ones(3) * 2).sum().item())"
+    command = [sys.executable, "-c", f"import cProfile; cProfile.run({script!r})"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("6.0\n") and "function calls" in done.stdout
