@@ -21,7 +21,7 @@ try:
     from . import _in_c as native  # type: ignore[attr-defined, no-redef]
 except ImportError:  # not built here
     native = None
-if getattr(native, "EDITION", 0) != 2:  # built before the latest functions were written
+if getattr(native, "EDITION", 0) != 3:  # built before the latest functions were written
     native = None
 
 _VARIABLE, _LINEAR, _SINGLE, _ENTROPY = range(4)
@@ -105,7 +105,7 @@ def _is_same(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 _NAMES = {
-    "here": here, "switches": switches, "exposed": exposed, "numbers": numbers, "run": run, "AccumulateGrad": AccumulateGrad,
+    "here": here, "switches": switches, "exposed": exposed, "roots": exposed.roots, "numbers": numbers, "run": run, "AccumulateGrad": AccumulateGrad,
     "float32": np.dtype("f4"), "float64": np.dtype("f8"), "int64": np.dtype("l"), "ndarray": np.ndarray,
     "linear_kernel": KERNELS["linear"], "entropy_kernel": KERNELS["cross_entropy_fused"],
     "GRAD": GRAD, "INFERENCE": INFERENCE, "CASTING": CASTING, "WATCHED": WATCHED, "TRACED": TRACED,

@@ -33,9 +33,8 @@ static PyObject *root_of(PyObject *a)
 
 int is_seen(PyObject *a, PyObject **root)
 {
-    PyObject *roots = PyObject_GetAttr(exposed, s_roots);
-    int found = roots == NULL ? -1 : 0;
-    if (found == 0 && PyDict_GET_SIZE(roots)) {
+    int found = 0;
+    if (PyDict_GET_SIZE(roots)) {
         PyObject *owner = root_of(a), *key = owner == NULL ? NULL : PyLong_FromVoidPtr(owner);
         found = key == NULL ? -1 : PyDict_Contains(roots, key);
         Py_XDECREF(key);
@@ -44,7 +43,6 @@ int is_seen(PyObject *a, PyObject **root)
         else
             Py_XDECREF(owner);
     }
-    Py_XDECREF(roots);
     return found;
 }
 

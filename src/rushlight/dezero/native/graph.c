@@ -1,11 +1,13 @@
 /* What a backward pass depends on: `described` and `Back.accept` of dezero/_whole.py. None: Python has to say. */
 #include "quick.h"
 
-enum { CALLS = 512 }; /* of a graph that is described */
+enum { CALLS = 512, FEW = 16 }; /* calls of a graph that is described, nodes that need no set */
 
 typedef struct {
-    PyObject *key, *arrays, *shared, *functions, *leaves, *nodes, *seen;
+    PyObject *key, *arrays, *shared, *functions, *leaves, *nodes;
     long state;
+    Py_ssize_t few;
+    PyObject *first[FEW], *seen; /* nodes that were met, which their edges hold; NULL while they are few */
 } Walk;
 
 static int add(PyObject *list, PyObject *item) /* takes the reference */
@@ -90,11 +92,22 @@ static int is_bare(PyObject *object, Py_ssize_t offset)
     return value == NULL || value == Py_None || PyObject_IsTrue(value) == 0;
 }
 
-/* 1 when a node, by its number, is met for the first time */
+/* 1 when a node is met for the first time; the first ones are looked for among a few. */
 static int is_new(Walk *w, PyObject *node)
 {
-    PyObject *seq = SLOT(node, n_seq);
-    return PySet_Contains(w->seen, seq) == 0 && PySet_Add(w->seen, seq) == 0;
+    for (Py_ssize_t i = 0; i < w->few; i++)
+        if (w->first[i] == node)
+            return 0;
+    if (w->few < FEW) {
+        w->first[w->few++] = node;
+        return 1;
+    }
+    if (w->seen == NULL && (w->seen = PySet_New(NULL)) == NULL)
+        return 0;
+    PyObject *key = PyLong_FromVoidPtr(node);
+    int found = key != NULL && PySet_Contains(w->seen, key) == 0 && PySet_Add(w->seen, key) == 0;
+    Py_XDECREF(key);
+    return found;
 }
 
 /* Whether a gradient that arrives at a leaf becomes its `.grad`, and nothing else happens. */
@@ -188,9 +201,9 @@ PyObject *describe(PyObject *module, PyObject *const *args, Py_ssize_t n)
     long state = state_here();
     if (n != 2 || state < 0 || !is_usual_here(state) || !PyTuple_CheckExact(args[0]) || PyTuple_GET_SIZE(args[0]) != 2 || !is_variable(args[1]))
         return none();
-    Walk w = {PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), PySet_New(NULL), state};
+    Walk w = {PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), PyList_New(0), state, 0, {NULL}, NULL};
     PyObject *key = NULL, *found = NULL;
-    if (w.key != NULL && w.arrays != NULL && w.shared != NULL && w.functions != NULL && w.leaves != NULL && w.nodes != NULL && w.seen != NULL &&
+    if (w.key != NULL && w.arrays != NULL && w.shared != NULL && w.functions != NULL && w.leaves != NULL && w.nodes != NULL &&
         walk(&w, args[0], args[1]) >= 0 && !PyErr_Occurred() && (key = PyList_AsTuple(w.key)) != NULL)
         found = PyTuple_Pack(5, key, w.arrays, w.shared, w.functions, w.leaves);
     Py_XDECREF(key);

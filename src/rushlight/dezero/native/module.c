@@ -5,12 +5,12 @@
  */
 #include "quick.h"
 
-enum { EDITION = 2 }; /* by which Python knows an older build */
+enum { EDITION = 3 }; /* by which Python knows an older build */
 
 PyObject *s_data, *s_edge, *s_constant, *s_generation, *s_link, *s_inputs, *s_outputs, *s_grad, *s_base, *s_dtype, *s_shape, *s_strides;
-PyObject *s_turned, *s_y, *s_kept, *s_backward, *s_gradients, *s_state, *s_tracer, *s_cursor, *s_roots, *s_now;
+PyObject *s_turned, *s_y, *s_kept, *s_backward, *s_gradients, *s_state, *s_tracer, *s_cursor, *s_now;
 PyObject *s_params, *s_own_params, *s_dict, *s_walk, *s_uses, *s_cleargrad;
-PyObject *empty, *call_type, *end_type, *variable_type, *layer_type, *layer_params, *cleargrad, *exposed, *gpu_types, *numbers;
+PyObject *empty, *call_type, *end_type, *variable_type, *layer_type, *layer_params, *cleargrad, *exposed, *roots, *gpu_types, *numbers;
 PyObject *float32, *float64, *int64, *linear_kernel, *entropy_kernel, *entropy_attrs;
 PyObject *py_run, *py_over, *py_array, *py_turned, *py_lent, *py_shared, *switches;
 long GRAD, INFERENCE, CASTING, WATCHED, TRACED, FOREIGN, PACKING;
@@ -87,7 +87,13 @@ long state_here(void)
 
 int is_array(PyObject *a)
 {
-    return Py_IS_TYPE(a, host_type) ? 1 : PySet_Contains(gpu_types, (PyObject *)Py_TYPE(a));
+    static PyTypeObject *latest; /* of a GPU; such types never cease to be some */
+    if (Py_IS_TYPE(a, host_type) || Py_IS_TYPE(a, latest))
+        return 1;
+    int found = PySet_Contains(gpu_types, (PyObject *)Py_TYPE(a));
+    if (found == 1)
+        latest = Py_TYPE(a);
+    return found;
 }
 
 int is_method(PyObject *object, PyObject *name, PyObject *function)
@@ -152,7 +158,7 @@ static PyObject *setup(PyObject *module, PyObject *names)
         const char *name;
         PyObject **to;
     } objects[] = {
-        {"here", &here}, {"switches", &switches}, {"exposed", &exposed}, {"gpu_types", &gpu_types}, {"numbers", &numbers},
+        {"here", &here}, {"switches", &switches}, {"exposed", &exposed}, {"roots", &roots}, {"gpu_types", &gpu_types}, {"numbers", &numbers},
         {"Call", &call_type}, {"AccumulateGrad", &end_type}, {"Variable", &variable_type}, {"Layer", &layer_type},
         {"params", &layer_params}, {"cleargrad", &cleargrad}, {"float32", &float32}, {"float64", &float64}, {"int64", &int64},
         {"linear_kernel", &linear_kernel}, {"entropy_kernel", &entropy_kernel}, {"entropy_attrs", &entropy_attrs}, {"run", &py_run},
@@ -221,7 +227,7 @@ PyMODINIT_FUNC PyInit__in_c(void)
         {&s_data, "_data"}, {&s_edge, "_edge"}, {&s_constant, "_constant"}, {&s_generation, "generation"}, {&s_link, "_link"},
         {&s_inputs, "inputs"}, {&s_outputs, "outputs"}, {&s_grad, "grad"}, {&s_base, "base"}, {&s_dtype, "dtype"}, {&s_shape, "shape"},
         {&s_strides, "strides"}, {&s_turned, "_turned"}, {&s_y, "_y"}, {&s_kept, "_kept"}, {&s_backward, "backward"},
-        {&s_gradients, "_gradients"}, {&s_state, "state"}, {&s_tracer, "tracer"}, {&s_cursor, "cursor"}, {&s_roots, "roots"},
+        {&s_gradients, "_gradients"}, {&s_state, "state"}, {&s_tracer, "tracer"}, {&s_cursor, "cursor"},
         {&s_now, "now"}, {&s_params, "params"}, {&s_own_params, "_params"}, {&s_dict, "__dict__"},
         {&s_walk, "walk"}, {&s_uses, "uses"}, {&s_cleargrad, "cleargrad"},
     };
