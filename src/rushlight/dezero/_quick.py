@@ -36,8 +36,10 @@ _FUNCTIONS = (
     "cleargrads",
     "update",
 )
-# What asking a class for it may add.
-_NO_CHANGE = frozenset(("__annotations__", "__annotations_cache__", "__annotate_func__", "__doc__"))
+# What Python itself adds, when it is asked for or an object is copied.
+_NO_CHANGE = frozenset(
+    ("__annotations__", "__annotations_cache__", "__annotate_func__", "__doc__", "__slotnames__")
+)
 
 
 def _not_here(*args: Any) -> None:

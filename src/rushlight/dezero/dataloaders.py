@@ -200,16 +200,16 @@ class _Ahead:
         self.end = first + count
         self.next = first  # a batch is given once: its reader may write into it
         self.xs, self.ts = _cut(x, self.size), _cut(t, self.size)
-        self.dataset = loader.dataset
-        d: Any = loader.dataset
+        self.dataset: Any = loader.dataset
+        d = self.dataset
         made_with = d.transform, d.target_transform, loader.index, loader.batch_size
         self.made_of = (*d._arrays(), *made_with)
         self.most = max(1, _AHEAD * count // max(1, x.nbytes + t.nbytes))
 
     def has(self, number: int, loader: DataLoader) -> bool:
         """Whether a batch is here, and nobody has given the loader something else to read since."""
-        d: Any = loader.dataset
-        if not self.next <= number < self.end or d is not self.dataset:
+        d = self.dataset
+        if not self.next <= number < self.end or loader.dataset is not d:
             return False
         data, label, transform, target_transform, index, size = self.made_of
         if d.transform is not transform or d.target_transform is not target_transform:
