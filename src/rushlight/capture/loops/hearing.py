@@ -174,7 +174,7 @@ class Hearing(Matching):
         self.paths.insert(0, path)
         for old in self.paths[_PATHS:]:
             self._drop(old)
-        place.known, place.last, place.listen = True, path, 0
+        place.known, place.last, place.quick, place.listen = True, path, None, 0
         # Where others use the processor, a stretch takes as long as they let it; a GPU works beside this thread.
         on_cpu = all(p.program.device == "cpu" for p in self.paths)
         self.clock = time.thread_time if on_cpu else time.perf_counter
@@ -199,7 +199,7 @@ class Hearing(Matching):
             other.common.pop(id(path), None)
         for place in self.places.values():
             if place.last is path:
-                place.last, place.known, place.listen = None, False, 2
+                place.last, place.quick, place.known, place.listen = None, None, False, 2
 
     def _give_up(self, path: Path) -> None:
         """A path that does not pay goes, and so does the listening behind its places."""

@@ -24,22 +24,23 @@ class Place:
         self.recent: list[Ear] = []
         self.why: str | None = None  # why nothing is tried here any more
         self.last: Any = None  # the path that was taken last
+        self.quick: Any = None  # the same where it is certain to be tried again
 
     def missed(self, why: str) -> None:
         """The stretch was none of the known paths."""
         self.misses += 1
         self.listen = _LISTEN
-        self.known = False
+        self.known, self.quick = False, None
         if self.misses > max(_MISSES, self.matches):
             self.give_up(why)
 
     def heard_again(self, path: Any) -> None:
         """A stretch was one of the paths: after a miss, others are listened for all the same."""
         self.listen = 0 if not self.misses else self.listen - 1
-        self.last, self.known = path, self.listen <= 0
+        self.last, self.known, self.quick = path, self.listen <= 0, None
 
     def give_up(self, why: str) -> None:
-        self.why = why
+        self.why, self.quick = why, None
         self.recent.clear()
 
     def pair_of(self, ear: Ear, loose: Callable[[tuple[str, str]], None]) -> Ear | None:

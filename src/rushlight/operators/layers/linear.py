@@ -176,12 +176,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         tensor([[ 3., 20.]])
     """
     x, w = input._a, weight._a
-    if w.ndim == 2 and x.ndim and x.shape[-1] == w.shape[1]:
+    shape, dtype = w.shape, w.dtype  # each read makes a new tuple of a GPU's array
+    if len(shape) == 2 and x.shape[-1:] == shape[1:]:
         casting = here.state & CASTING  # autocast brings them to one dtype
-        if casting or x.dtype == w.dtype:
-            if bias is None or (
-                bias._a.shape == (w.shape[0],) and (casting or bias._a.dtype == w.dtype)
-            ):
+        if casting or x.dtype == dtype:
+            if bias is None or (bias._a.shape == shape[:1] and (casting or bias._a.dtype == dtype)):
                 return linear_op(input, weight, bias)
     return _linear_otherwise(input, weight, bias)
 

@@ -67,7 +67,9 @@ def _f_relu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> F.relu(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([0., 0., 2.])
     """
-    return change(input, relu) if inplace else relu(input)
+    if inplace:
+        return change(input, relu)
+    return relu(input) if input._a.dtype.kind in "bc" else relu_op(input)
 
 
 for _place in ("torch", "Tensor"):

@@ -5,6 +5,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *lock, *watched; /* signals whose handlers are functions of Python, a tuple */
     PyObject *handlers, *late, *note;
+    PyObject *held, *acquire, *release; /* the lock whose methods these are */
     Py_ssize_t depth;
     char collects; /* whether collections are switched on again at the end */
 } Quiet;
@@ -60,9 +61,28 @@ static int put_back(Quiet *self)
     return PyList_GET_SIZE(self->late) > 0;
 }
 
+/* The lock's methods, looked up once. */
+static int know_lock(Quiet *self)
+{
+    if (self->held == self->lock)
+        return 0;
+    PyObject *acquire = PyObject_GetAttr(self->lock, s_acquire), *release = PyObject_GetAttr(self->lock, s_release);
+    if (acquire == NULL || release == NULL) {
+        Py_XDECREF(acquire);
+        Py_XDECREF(release);
+        return -1;
+    }
+    Py_XSETREF(self->held, Py_NewRef(self->lock));
+    Py_XSETREF(self->acquire, acquire);
+    Py_XSETREF(self->release, release);
+    return 0;
+}
+
 static PyObject *enter(PyObject *me, PyObject *unused)
 {
     Quiet *self = (Quiet *)me;
+    if (know_lock(self) < 0)
+        return NULL;
     if (self->depth == 0) {
         if (PyTuple_GET_SIZE(self->watched) && put_off(self) < 0) {
             PyObject *type, *value, *trace, *done;
@@ -77,13 +97,13 @@ static PyObject *enter(PyObject *me, PyObject *unused)
         self->collects = (char)PyGC_Disable();
     }
     self->depth++;
-    return PyObject_CallMethodNoArgs(self->lock, s_acquire);
+    return PyObject_CallNoArgs(self->acquire);
 }
 
 static PyObject *leave(PyObject *me, PyObject *unused)
 {
     Quiet *self = (Quiet *)me;
-    PyObject *done = PyObject_CallMethodNoArgs(self->lock, s_release);
+    PyObject *done = know_lock(self) < 0 ? NULL : PyObject_CallNoArgs(self->release);
     if (done == NULL)
         return NULL;
     Py_DECREF(done);
@@ -144,6 +164,9 @@ static int quiet_traverse(Quiet *self, visitproc visit, void *arg)
     Py_VISIT(self->handlers);
     Py_VISIT(self->late);
     Py_VISIT(self->note);
+    Py_VISIT(self->held);
+    Py_VISIT(self->acquire);
+    Py_VISIT(self->release);
     return 0;
 }
 
@@ -154,6 +177,9 @@ static int quiet_clear(Quiet *self)
     Py_CLEAR(self->handlers);
     Py_CLEAR(self->late);
     Py_CLEAR(self->note);
+    Py_CLEAR(self->held);
+    Py_CLEAR(self->acquire);
+    Py_CLEAR(self->release);
     return 0;
 }
 
