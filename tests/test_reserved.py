@@ -43,17 +43,34 @@ def test_memory_comes_when_it_is_asked_for_and_goes_with_the_array_on_cuda() -> 
 
 
 @needs_gpu
+def test_small_arrays_lie_one_behind_the_other_on_cuda() -> None:
+    from rushlight.runtime.cuda.memory import reserved
+
+    rl.ones(3, device="cuda")
+    chunks, kind = reserved.Chunks(), np.dtype(np.float32)
+    made = [chunks.array((n,), kind, (4,), 4 * n) for n in (3, 1000, 400_000, 200_000, 5)]
+    starts = [a.data.ptr for a in made]
+    assert starts[1] == starts[0] + 512 and starts[2] == starts[1] + 4096
+    assert made[3].data.mem.ptr != made[0].data.mem.ptr  # the first chunk was full
+    for i, a in enumerate(made):
+        reserved.back(a)
+        a[...] = i
+    assert [float(a.min()) for a in made] == [float(a.max()) for a in made] == [0, 1, 2, 3, 4]
+
+
+@needs_gpu
+@pytest.mark.parametrize("width", [24, 512])
 @pytest.mark.parametrize("look", ["never", "sometimes", "kept"])
-def test_a_traced_loop_of_large_arrays_on_cuda(look: str) -> None:
-    """Activations of 4 MiB each: nobody sees them, or somebody does in the middle, or holds them to the end."""
+def test_a_traced_loop_of_arrays_without_memory_on_cuda(look: str, width: int) -> None:
+    """Activations of 4 MiB each, or small ones: nobody sees them, or somebody does in the middle, or holds them to the end."""
 
     def losses(traced: bool) -> list[object]:
         rl.manual_seed(0)
         net = rl.nn.Sequential(
-            *[rl.nn.Sequential(rl.nn.Linear(512, 512), rl.nn.Tanh()) for _ in range(12)]
+            *[rl.nn.Sequential(rl.nn.Linear(width, width), rl.nn.Tanh()) for _ in range(12)]
         ).to("cuda")
         opt = rl.optim.SGD(net.parameters(), lr=0.1)
-        x = rl.randn(2048, 512).to("cuda")
+        x = rl.randn(4 * width, width).to("cuda")
         told: list[object] = []
         kept = []
         meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not

@@ -23,7 +23,7 @@ from .fragile import look_of
 from .pairing import Pairing
 from .paying import Trial
 from .piece import native
-from .pool import Pool, array_type, is_reserved
+from .pool import Pool, array_type, is_reserved, small_addresses
 from .rewriting import Rewriting
 from .running import Running
 from .steps import BIND, FIXED, FRESH, GIVEN, KNOWN, VALUE, VIEW, Step
@@ -171,7 +171,7 @@ class Path(Running):
 
     def _compile(self, first: Ear, second: Ear, others: Sequence[Path]) -> None:
         live = self._live(first, second)
-        self._share(others)
+        self._share(others, set(live))
         code, arguments = Rewriting(self, second).program()
         self._note_changes(code, arguments)
         device = self._device(second)
@@ -283,7 +283,7 @@ class Path(Running):
             found[s.number] = number
         return list(found.values())
 
-    def _share(self, others: Sequence[Path]) -> None:
+    def _share(self, others: Sequence[Path], live: set[int]) -> None:
         """Where to take arrays from: those of a path that begins alike serve both, as far as it does."""
         self.common = {id(o): self._alike_until(o) for o in others}
         for o in others:
@@ -293,6 +293,8 @@ class Path(Running):
         self.pools: dict[int, Pool] = {}
         self.views: dict[int, list[int]] = {}  # number of a fresh array -> those of its views
         homes: dict[int, int] = {}
+        on_gpu = any(s.storage.device == "cuda" for s in self.layouts)
+        chunks = small_addresses() if on_gpu else None
         for at, e in enumerate(self.events):
             steps = [e] if isinstance(e, Step) else e.steps  # type: ignore[attr-defined]
             for step in steps:
@@ -302,7 +304,9 @@ class Path(Running):
                     storage = self.layouts[k].storage.number
                     if step.how == FRESH:
                         mine = like.pools.get(k) if like is not None and at < shared else None
-                        self.pools[k] = mine or Pool(self.layouts[k])
+                        slot = self.layouts[k]
+                        unseen = k not in live and slot.storage.device == "cuda" and slot.nbytes
+                        self.pools[k] = mine or Pool(slot, chunks if unseen else None)
                         if storage in homes:
                             raise CannotCapture("results of one kernel share memory")
                         homes[storage] = k

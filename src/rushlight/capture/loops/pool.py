@@ -17,12 +17,13 @@ _MOST = 4  # arrays that are kept for another time
 class Pool:
     """The arrays of one result; `lent` is the program's own, which needs no copy."""
 
-    __slots__ = ("arrays", "free", "lent", "slot")
+    __slots__ = ("arrays", "chunks", "free", "lent", "slot")
 
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Slot, chunks: Any = None) -> None:
         if slot.offset or slot.extent() != (0, slot.nbytes) or slot.storage.nbytes != slot.nbytes:
             raise CannotCapture("a result has gaps in its memory")
         self.slot = slot
+        self.chunks = chunks  # addresses without memory for arrays that nobody is expected to hold
         self.arrays: list[Any] = []
         self.free: list[int] = []  # references of each when nobody else has one
         self.lent: Any = None
@@ -46,13 +47,19 @@ class Pool:
         for i in range(len(arrays)):
             if getrefcount(arrays[i]) == free[i]:
                 return arrays[i]
-        made = self.blank(self.slot)
+        made = self._more()
         if len(arrays) < _MOST:
             arrays.append(made)
             free.append(
                 _ALONE + 1
             )  # not counted here: whoever looks at this frame may have one more
         return made
+
+    def _more(self) -> Any:
+        slot = self.slot
+        if self.chunks is None or len(self.arrays) >= _MOST or is_reserved(slot):
+            return self.blank(slot)
+        return self.chunks.array(slot.shape, slot.dtype, slot.strides, slot.nbytes)
 
     def counts(self, array: Any) -> int:
         """How many references the pool and its program have to an array that nobody else holds."""
@@ -95,6 +102,13 @@ def is_reserved(slot: Slot) -> bool:
     from ...runtime.cuda.memory.reserved import LEAST, can_reserve
 
     return slot.nbytes >= LEAST and can_reserve()
+
+
+def small_addresses() -> Any:
+    """Addresses on the GPU for small arrays that have memory only once somebody needs it; None where a driver has none."""
+    from ...runtime.cuda.memory.reserved import Chunks, can_reserve
+
+    return Chunks() if can_reserve() else None
 
 
 class _Measure(Pool):

@@ -19,6 +19,7 @@ from cupy.cuda import MemoryPointer, UnownedMemory, runtime
 from ....base.errors import OutOfMemoryError
 
 LEAST = 2 << 20  # bytes: memory is put behind addresses in pieces of this size
+_ALIGNED = 512  # bytes, as CuPy's pool aligns arrays
 _ON_DEVICE, _PINNED, _READ_WRITE = (
     1,
     1,
@@ -119,6 +120,26 @@ def reserved(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], nbyte
     owner = Reserved(nbytes)
     memory = UnownedMemory(owner.address, owner.size, owner, owner.device)
     return cupy.ndarray(shape, dtype, MemoryPointer(memory, 0), strides)
+
+
+class Chunks:
+    """Such addresses for small arrays, which lie one behind the other: memory comes for all of a chunk at once."""
+
+    def __init__(self) -> None:
+        self.memory: Any = None
+        self.at = 0
+
+    def array(
+        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...], nbytes: int
+    ) -> Any:
+        """An array that has an address and no memory."""
+        size = -(-nbytes // _ALIGNED) * _ALIGNED
+        if self.memory is None or self.at + size > self.memory.size:
+            owner = Reserved(max(size, LEAST))
+            self.memory, self.at = UnownedMemory(owner.address, owner.size, owner, owner.device), 0
+        made = cupy.ndarray(shape, dtype, MemoryPointer(self.memory, self.at), strides)
+        self.at += size
+        return made
 
 
 def back(array: Any) -> None:
