@@ -18,7 +18,6 @@ from ..core.memory import root_array
 from ..core.references import unwatched
 from ..runtime.door import KERNELS, run
 from ..runtime.thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
-from ._quick import quick
 
 _LISTENED = TRACED | WATCHED  # kernels may wait, or are written down
 _COPY = KERNELS["copy_into"]
@@ -125,18 +124,21 @@ class _Buffers:
         return self.count
 
     def take(self, a: Any, stretch: Any) -> Any:
-        """A copy of an array; no other is taken from the same memory before the stretch is over."""
+        """A copy of an array; no other is taken from the same memory before the stretch is over.
+
+        `taken` of native/bare.c is the same, for copies that were taken before.
+        """
         if stretch is not self.stretch:
             self.stretch, self.count = stretch, 0
         self.count = count = self.count + 1
         buffer = self.latest.get(count)
-        if buffer is None or buffer.lies != (quick.lies(a) or lies(a)):
+        if buffer is None or buffer.lies != lies(a):
             key = count, a.__class__, a.dtype, a.shape, a.strides
             found = self.arrays.get(key)
             if found is None:
                 return self._made(a, key)
             buffer = self.latest[count] = _Buffer(found)
-        buffer.fill(a)
+        buffer.go(a, *buffer.behind)
         if self.log is not None:
             self.log.append((a, buffer.array, True))
         return buffer.array
@@ -163,24 +165,25 @@ def lies(a: Any) -> tuple[Any, ...]:
 
 
 class _Buffer:
-    """An array that copies are taken into, and how it lies."""
+    """An array that copies are taken into, how it lies, and what copies others that lie alike: `go(a, *behind)`."""
 
-    __slots__ = ("array", "fill", "lies")
+    __slots__ = ("array", "behind", "go", "lies")
 
     def __init__(self, array: Any) -> None:
         self.array, self.lies = array, lies(array)
-        self.fill: Callable[[Any], Any] = _copier(array)
+        self.go: Any = None
+        self.behind: tuple[Any, ...] = (array,)
+        if array.__class__ is not np.ndarray and array.size and cuda.device_count() == 1:
+            from ..runtime.cuda.memory.repeated_copies import MOST, copies_between
+
+            rest = (None,) * (MOST - 1)
+            self.go, self.behind = copies_between([array]), (*rest, array, *rest)
+        if self.go is None:
+            self.go, self.behind = _copy, (array,)
 
 
-def _copier(array: Any) -> Callable[[Any], Any]:
-    """What copies others, laid out alike and without gaps, into an array."""
-    if array.__class__ is not np.ndarray and array.size and cuda.device_count() == 1:
-        from ..runtime.cuda.memory.repeated_copies import MOST, copies_between
-
-        go, rest = copies_between([array]), (None,) * (MOST - 1)
-        if go is not None:
-            return lambda a: go(a, *rest, array, *rest)
-    return lambda a: run(_COPY, a.__class__, (array, a), {}, alone=True)
+def _copy(a: Any, to: Any) -> None:
+    run(_COPY, a.__class__, (to, a), {}, alone=True)
 
 
 def buffers_of(tracer: Any) -> _Buffers:

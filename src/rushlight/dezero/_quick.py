@@ -21,7 +21,7 @@ try:
     from . import _in_c as native  # type: ignore[attr-defined, no-redef]
 except ImportError:  # not built here
     native = None
-if getattr(native, "EDITION", 0) != 3:  # built before the latest functions were written
+if getattr(native, "EDITION", 0) != 4:  # built before the latest functions were written
     native = None
 
 _VARIABLE, _LINEAR, _SINGLE, _ENTROPY = range(4)
@@ -31,7 +31,6 @@ _FUNCTIONS = (
     "entropy",
     "describe",
     "accept",
-    "lies",
     "params",
     "cleargrads",
     "update",
@@ -54,7 +53,6 @@ class Quick:
     entropy: Any
     describe: Any
     accept: Any
-    lies: Any
     params: Any
     cleargrads: Any
     update: Any

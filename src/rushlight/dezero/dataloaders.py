@@ -195,22 +195,24 @@ class _Kept:
 class _Ahead:
     """Batches that lie one after the other in two arrays, and what they were made of."""
 
+    dataset: Any
+
     def __init__(self, loader: DataLoader, first: int, count: int, x: Any, t: Any) -> None:
         self.first, self.count, self.size = first, count, loader.batch_size
         self.end = first + count
         self.next = first  # a batch is given once: its reader may write into it
         self.xs, self.ts = _cut(x, self.size), _cut(t, self.size)
-        self.dataset: Any = loader.dataset
-        d = self.dataset
+        d: Any = loader.dataset
+        self.dataset = d
         made_with = d.transform, d.target_transform, loader.index, loader.batch_size
         self.made_of = (*d._arrays(), *made_with)
         self.most = max(1, _AHEAD * count // max(1, x.nbytes + t.nbytes))
 
     def has(self, number: int, loader: DataLoader) -> bool:
         """Whether a batch is here, and nobody has given the loader something else to read since."""
-        d = self.dataset
-        if not self.next <= number < self.end or loader.dataset is not d:
+        if not self.next <= number < self.end or loader.dataset is not self.dataset:
             return False
+        d: Any = self.dataset
         data, label, transform, target_transform, index, size = self.made_of
         if d.transform is not transform or d.target_transform is not target_transform:
             return False

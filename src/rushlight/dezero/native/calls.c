@@ -152,7 +152,8 @@ static int record(PyObject *function, PyObject *inputs, PyObject *out)
             return -1;
         generation = found > generation ? found : generation;
     }
-    PyObject *node = new_node(function), *edge = node == NULL ? NULL : Py_BuildValue("(Ni)", node, 0);
+    PyObject *node = new_node(function), *edge = node == NULL ? NULL : PyTuple_Pack(2, node, zero);
+    Py_XDECREF(node);
     PyObject *reference = edge == NULL ? NULL : PyWeakref_NewRef(out, NULL), *outputs = reference == NULL ? NULL : PyList_New(1);
     int done = -1;
     if (outputs != NULL) {

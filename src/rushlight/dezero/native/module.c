@@ -5,12 +5,12 @@
  */
 #include "quick.h"
 
-enum { EDITION = 3 }; /* by which Python knows an older build */
+enum { EDITION = 4 }; /* by which Python knows an older build */
 
 PyObject *s_data, *s_edge, *s_constant, *s_generation, *s_link, *s_inputs, *s_outputs, *s_grad, *s_base, *s_dtype, *s_shape, *s_strides;
 PyObject *s_turned, *s_y, *s_kept, *s_backward, *s_gradients, *s_state, *s_tracer, *s_cursor, *s_now;
 PyObject *s_params, *s_own_params, *s_dict, *s_walk, *s_uses, *s_cleargrad;
-PyObject *empty, *call_type, *end_type, *variable_type, *layer_type, *layer_params, *cleargrad, *exposed, *roots, *gpu_types, *numbers;
+PyObject *empty, *zero, *call_type, *end_type, *variable_type, *layer_type, *layer_params, *cleargrad, *exposed, *roots, *gpu_types, *numbers;
 PyObject *float32, *float64, *int64, *linear_kernel, *entropy_kernel, *entropy_attrs;
 PyObject *py_run, *py_over, *py_array, *py_turned, *py_lent, *py_shared, *switches;
 long GRAD, INFERENCE, CASTING, WATCHED, TRACED, FOREIGN, PACKING;
@@ -189,14 +189,6 @@ static PyObject *setup(PyObject *module, PyObject *names)
     Py_RETURN_NONE;
 }
 
-static PyObject *how_it_lies(PyObject *module, PyObject *a)
-{
-    PyObject *found = is_array(a) == 1 ? lies(a) : NULL;
-    if (found == NULL)
-        PyErr_Clear(); /* Python says what is wrong, if anything is */
-    return found != NULL ? found : Py_NewRef(Py_None);
-}
-
 #define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
 static PyMethodDef functions[] = {
     {"setup", setup, METH_O, "setup(names): classes, functions and bits by name"},
@@ -206,7 +198,6 @@ static PyMethodDef functions[] = {
     {"entropy", FAST(entropy), "entropy(SoftmaxCrossEntropy, x, t) -> the Variable, or None"},
     {"describe", FAST(describe), "describe(edge, seed) -> what a backward pass depends on, None if Python has to say"},
     {"accept", FAST(accept), "accept(functions, leaves, arrays) -> True: what a pass leaves behind"},
-    {"lies", how_it_lies, METH_O, "lies(array) -> how it lies, or None"},
     {"params", FAST(params), "params(layer, live) -> a list of its Parameters, of those with a gradient if `live`, or None"},
     {"cleargrads", cleargrads, METH_O, "cleargrads(layer) -> whether the gradients of its Parameters were forgotten"},
     {"update", FAST(update), "update(kernel, params, numbers, states, attrs) -> True when the kernel has changed the Parameters, or None"},
@@ -234,7 +225,8 @@ PyMODINIT_FUNC PyInit__in_c(void)
     if (intern(names, sizeof names / sizeof *names) < 0 || name_bare() < 0)
         return NULL;
     empty = PyTuple_New(0);
-    PyObject *module = empty == NULL ? NULL : PyModule_Create(&definition);
+    zero = PyLong_FromLong(0);
+    PyObject *module = empty == NULL || zero == NULL ? NULL : PyModule_Create(&definition);
     if (module != NULL && PyModule_AddIntConstant(module, "EDITION", EDITION) < 0)
         Py_CLEAR(module);
     return module;

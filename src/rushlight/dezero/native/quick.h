@@ -35,7 +35,7 @@ int intern(const Name *names, size_t count);
 extern PyObject *s_data, *s_edge, *s_constant, *s_generation, *s_link, *s_inputs, *s_outputs, *s_grad, *s_base, *s_dtype, *s_shape, *s_strides;
 extern PyObject *s_turned, *s_y, *s_kept, *s_backward, *s_gradients, *s_state, *s_tracer, *s_cursor, *s_now;
 extern PyObject *s_params, *s_own_params, *s_dict, *s_walk, *s_uses, *s_cleargrad;
-extern PyObject *empty, *call_type, *end_type, *variable_type, *layer_type, *layer_params, *cleargrad, *exposed, *roots, *gpu_types, *numbers;
+extern PyObject *empty, *zero, *call_type, *end_type, *variable_type, *layer_type, *layer_params, *cleargrad, *exposed, *roots, *gpu_types, *numbers;
 extern PyObject *float32, *float64, *int64, *linear_kernel, *entropy_kernel, *entropy_attrs;
 extern PyObject *py_run, *py_over, *py_array, *py_turned, *py_lent, *py_shared;
 extern long GRAD, INFERENCE, CASTING, WATCHED, TRACED, FOREIGN, PACKING;
