@@ -61,6 +61,10 @@ class Pool:
             return self.blank(slot)
         return self.chunks.array(slot.shape, slot.dtype, slot.strides, slot.nbytes)
 
+    def is_bare(self) -> bool:
+        """Whether its arrays may have no memory yet."""
+        return self.chunks is not None or is_reserved(self.slot)
+
     def counts(self, array: Any) -> int:
         """How many references the pool and its program have to an array that nobody else holds."""
         for a, free in zip(self.arrays, self.free):

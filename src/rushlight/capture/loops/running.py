@@ -21,6 +21,8 @@ from .piece import native
 from .pool import Pool
 from .steps import BIND, GIVEN, KNOWN, VIEW, Step
 
+_PLANS = 16  # ways to copy results that are kept
+
 
 class Running:
     """What a path does at the end of a stretch."""
@@ -85,6 +87,9 @@ class Running:
         if len(self.there) == len(self.inputs) > 1:
             self.into = self.low.copies_into(list(self.there.values()))
         self.handed = tuple([(k, i) for k, (i, _) in self.results.items()])
+        # results whose arrays may have no memory yet
+        self.bare = {k for k in self.results if k in self.pools and self.pools[k].is_bare()}
+        self.plans: dict[tuple, tuple] = {}  # how results are copied, by which these are
 
     def launch(self, now: list[Any], bound: dict[int, Any]) -> None:
         """Run the program, and bring results to the arrays that were handed out."""
@@ -132,19 +137,33 @@ class Running:
 
     def _hand_over(self, others: list[tuple[int, int]], now: list[Any], made: tuple) -> None:
         """Results to the arrays that were handed out in place of the program's own."""
-        pairs = []
-        for k, i in others:
-            if (
-                self.on_gpu
-                and made[i].strides == now[k].strides
-                and made[i].__class__ is now[k].__class__
-            ):
+        for k, _ in others:
+            if k in self.bare:
                 self.low.back(now[k])
-                pairs.append((now[k], made[i]))
-            else:
+        if not self.on_gpu or self.low.made is not made:
+            for k, i in others:
                 copy(now[k], made[i])
-        if pairs:
-            self.low.copy_alike(pairs)
+            return
+        key = tuple(others)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self._plan(others, now, made)
+            if len(self.plans) < _PLANS:
+                self.plans[key] = plan
+        launches, odd = plan
+        for go, some, rest in launches:
+            go(*[made[i] for _, i in some], *rest, *[now[k] for k, _ in some], *rest)
+        for k, i in odd:
+            copy(now[k], made[i])
+
+    def _plan(self, others: list[tuple[int, int]], now: list[Any], made: tuple) -> tuple:
+        """How some results of a graph, which always are the same arrays, are copied: by launches, and those that lie otherwise."""
+        alike = [
+            (k, i) for k, i in others
+            if made[i].strides == now[k].strides and not (is_host(made[i]) or is_host(now[k]))
+        ]  # fmt: skip
+        odd = [pair for pair in others if pair not in alike]
+        return self.low.copiers(alike, made), odd
 
     def copy_all(self, pairs: list[tuple[Any, Any]]) -> None:
         """Copy arrays to others (to, from) that are laid out alike, without gaps, by one launch where there are several."""

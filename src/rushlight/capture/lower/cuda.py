@@ -231,6 +231,19 @@ class CudaReplay:
             self._alike[key](*[s for _, s in some], *rest, *[t for t, _ in some], *rest)
 
     @staticmethod
+    def copiers(pairs: list[tuple[int, int]], made: tuple) -> list[tuple]:
+        """Launches that copy results, the second of each pair, to arrays that lie alike: (launch, pairs, nothing).
+
+        The results themselves are not held: references to them are counted.
+        """
+        found = []
+        for at in range(0, len(pairs), MOST):
+            some = pairs[at : at + MOST]
+            launch = copies_between([made[i] for _, i in some])
+            found.append((launch, some, (None,) * (MOST - len(some))))
+        return found
+
+    @staticmethod
     def back(array: Any) -> None:
         """Put memory behind an array that was handed out without any."""
         back(array)

@@ -41,8 +41,11 @@ class Description(Protocol):
     def made(self) -> list[Any]:
         """The arrays that it has made for somebody; None for those that were not."""
 
-    def copies(self, noted: Any) -> list[tuple[Any, Any]] | None:
-        """The same copies (to, from) for this call; None if it would take others."""
+    def copied(self, noted: Any) -> list[Any] | None:
+        """What this call copies; None if it would take others than those that were noted."""
+
+    def copies(self, noted: Any) -> list[Any]:
+        """Where it has copied that, the same arrays each time."""
 
     def accept(self, arrays: list[Any], noted: Any) -> None:
         """Do what the call does beside computing: what it makes lies in these arrays."""
@@ -103,22 +106,25 @@ class Told(Macro):
         return all(map(same_operand, self.arrays, other.arrays))
 
     def matches(self, what: Description, tracer: Any) -> Any:
-        """The copies that the call takes, if it is this one; else None."""
+        """What the call copies, if it is this one; else None."""
         if what.key != self.key or len(what.arrays) != len(self.arrays):
             return None
         now = tracer.cursor.now
         same = None if native is None else native.fits(self.arrays, what.arrays, now)
         if same is None:
             same = all(map(tracer.is_operand, self.arrays, what.arrays))
-        return what.copies(self.noted) if same else None
+        return what.copied(self.noted) if same else None
 
-    def carry_out(self, what: Description, copies: list[tuple[Any, Any]], tracer: Any) -> None:
+    def carry_out(self, what: Description, copied: list[Any], tracer: Any) -> None:
         """Copy what the user may change, and hand out arrays for what the call makes."""
         path, now = tracer.cursor.path, tracer.cursor.now
         if self.copier is None:
-            self.copier = _copier(path, [to for to, _ in copies])
-        self.copier(copies)
-        made = self._taken(path, now)
+            self.copier = _copier(path, what.copies(self.noted))
+        self.copier(copied)
+        if native is None or self.rows is None:
+            made = self._taken(path, now)
+        else:
+            made = native.take(self.rows, now)
         for i, k, step, turned in self.seen:
             a = made[i]
             now[k] = made[i] = (
@@ -136,8 +142,6 @@ class Told(Macro):
             ]
             steps = [(i, k, self.views[k][0]) for i, k in enumerate(self.new) if k in self.views]
             self.seen = [(i, k, step, _only_turns(step)) for i, k, step in steps]
-        if native is not None:
-            return native.take(self.rows, now)
         made: list[Any] = []
         for row in self.rows:
             made.append(None if row is None else row[1].take())
@@ -146,8 +150,8 @@ class Told(Macro):
         return made
 
 
-def _copier(path: Any, targets: list[Any]) -> Callable[[list[tuple[Any, Any]]], None]:
-    """What copies arrays to these, laid out alike and without gaps: (to, from) each."""
+def _copier(path: Any, targets: list[Any]) -> Callable[[list[Any]], None]:
+    """What copies arrays to these, laid out alike and without gaps."""
     if path.on_gpu and len(targets) > 1:
         from ....runtime.cuda.memory.repeated_copies import MOST, copies_between
 
@@ -155,8 +159,8 @@ def _copier(path: Any, targets: list[Any]) -> Callable[[list[tuple[Any, Any]]], 
         if go is not None:
             rest = (None,) * (MOST - len(targets))
             behind = *rest, *targets, *rest
-            return lambda copies: go(*[a for _, a in copies], *behind)
-    return path.copy_all
+            return lambda copied: go(*copied, *behind)
+    return lambda copied: path.copy_all(list(zip(targets, copied)))
 
 
 def _only_turns(step: Any) -> bool:
