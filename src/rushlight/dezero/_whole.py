@@ -72,21 +72,25 @@ class Back:
         ids = [id(a) for a in self.shared]
         if not all(id(a) in ids and is_kept and a.flags.forc for a, _, is_kept in log):
             return None
-        return self.begun, tuple([(ids.index(id(a)), _Same(to)) for a, to, _ in log])
+        places = tuple([ids.index(id(a)) for a, _, _ in log])
+        return self.begun, places, tuple([_Same(to) for _, to, _ in log])
 
     def made(self) -> list[Any]:
         """The gradients of the leaves."""
         return [None if v.grad is None else v.grad._data for v in self.leaves]
 
-    def copies(self, noted: Any) -> list[tuple[Any, Any]] | None:
-        """Arrays that the user may change, to where the pass has copied them before."""
-        begun, copied = noted
+    def copied(self, noted: Any) -> list[Any] | None:
+        """Arrays that the user may change, which the pass copies."""
+        begun, places, _ = noted
         tracer = here.tracer
         self.buffers = buffers = buffers_of(tracer)
-        if buffers.so_far(tracer) != begun:
-            return None
-        shared = self.shared
-        return [(to.array, shared[i]) for i, to in copied]
+        if buffers.stretch is not (tracer.ear or tracer.began):
+            buffers.so_far(tracer)
+        return list(map(self.shared.__getitem__, places)) if buffers.count == begun else None
+
+    def copies(self, noted: Any) -> list[Any]:
+        """Where it has copied them before."""
+        return [same.array for same in noted[2]]
 
     def accept(self, arrays: list[Any], noted: Any) -> None:
         """What the pass leaves behind: gradients on leaves, none on results."""

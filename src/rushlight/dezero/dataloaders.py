@@ -79,7 +79,10 @@ class DataLoader:
             raise StopIteration
         number = self.iteration
         self.iteration += 1
-        found = self._made_ahead(number) if self.gpu else None
+        ahead = self._ahead
+        if self.gpu and ahead is not None and ahead.has(number, self):
+            return ahead.batch(number)
+        found = self._make_ahead(number) if self.gpu else None
         return self._batch(self._places(number * self.batch_size)) if found is None else found
 
     def next(self) -> tuple[Any, Any]:
@@ -101,22 +104,21 @@ class DataLoader:
         examples = [self.dataset[i] for i in places]
         return move(np.array([e[0] for e in examples])), move(np.array([e[1] for e in examples]))
 
-    def _made_ahead(self, number: int) -> tuple[Any, Any] | None:
+    def _make_ahead(self, number: int) -> tuple[Any, Any] | None:
         """A batch by its number, made together with those after it; None when one by one."""
         ahead = self._ahead
-        if ahead is None or not ahead.has(number, self):
-            # Twice as many as before: whoever takes only one batch pays for little more than one.
-            count = 1 if ahead is None else min(2 * ahead.count, ahead.most)
-            count = min(count, self.max_iter - number)
-            steps = range(number, number + count)
-            places = np.concatenate([self._places(i * self.batch_size) for i in steps])
-            if self._kept is None:
-                self._kept = _Kept()
-            taker = self._kept.taker(self.dataset)
-            found = outside(_at_once, self.dataset, places, taker)
-            if found is None:
-                return None
-            ahead = self._ahead = _Ahead(self, number, count, *found)
+        # Twice as many as before: whoever takes only one batch pays for little more than one.
+        count = 1 if ahead is None else min(2 * ahead.count, ahead.most)
+        count = min(count, self.max_iter - number)
+        steps = range(number, number + count)
+        places = np.concatenate([self._places(i * self.batch_size) for i in steps])
+        if self._kept is None:
+            self._kept = _Kept()
+        taker = self._kept.taker(self.dataset)
+        found = outside(_at_once, self.dataset, places, taker)
+        if found is None:
+            return None
+        self._ahead = ahead = _Ahead(self, number, count, *found)
         return ahead.batch(number)
 
     def to_cpu(self) -> None:
