@@ -43,9 +43,11 @@ class Tracer(Hearing):
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
         self.arrivals: Any = (
-            None  # while a path is followed: where what is brought to a GPU arrives
+            None  # where what is brought to a GPU arrives, while a path is followed
         )
         self.asked, self.patience, self.again = watch.asked, watch.patience, 0.0
+        self.popped = 0  # id of the array whose early value was read last, in this stretch
+        self.reads_twice = False  # whether such values are read more than once
         tracers.append(self)
 
     # -- from place to place --------------------------------------------------------------------
@@ -195,7 +197,7 @@ class Tracer(Hearing):
         with self.quiet:
             if self.mode != WATCH or self.left is not None:
                 self._end()
-            sent = self.sent.pop(id(a), None) if self.sent else None
+            sent = self._sent_early(id(a)) if self.sent or self.popped else None
             if sent is not None:
                 out = sent.value()
             elif a.__class__ is np.ndarray and not here.state & (WATCHED | TRACED | FOREIGN):
@@ -204,6 +206,16 @@ class Tracer(Hearing):
                 out = run(kernel, a.__class__, (a,), {})
             self._begin(line_of_user(2))
         return out
+
+    def _sent_early(self, key: int) -> Any:
+        """A value that the last program has sent; it is looked for once, unless this loop reads one twice."""
+        sent = self.sent.get(key)
+        if sent is not None and not self.reads_twice:
+            del self.sent[key]
+            self.popped = key
+        elif self.popped:
+            self.reads_twice, self.popped = key == self.popped, 0
+        return sent
 
     def fetch(self, take: Callable[[], Any]) -> Any:
         """A loader makes the next batch: a place, and what it computes is no part of a stretch."""
@@ -471,7 +483,7 @@ class Tracer(Hearing):
         place.known, place.last = True, path
         place.quick = path if path.trial.is_over or not meeting.timed else None
         if path.sends:
-            self.sent = path.sent(cursor.now)
+            self.sent, self.popped = path.sent(cursor.now), 0
         self._clear()
 
     def _leave(self) -> None:
