@@ -109,11 +109,11 @@ class _Fused(Optimizer):
         self._step([param])
 
     def _update(self) -> None:
-        cls = type(self)
-        params = None
+        cls, params = type(self), None
         if not self.hooks and cls.update_one is _Fused.update_one:
-            params = quick.params(self.target, True)
-        if params is None or cls._update_all is not _Fused._update_all:
+            if cls._update_all is _Fused._update_all:
+                params = quick.params(self.target, True)
+        if params is None:
             super()._update()
         elif params:
             self._step(params)

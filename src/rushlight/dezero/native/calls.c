@@ -183,6 +183,12 @@ static PyObject *result(PyObject *function, PyObject *inputs, PyObject *a)
     return out;
 }
 
+/* A Function of ours, as it was written: without an `__init__` */
+static PyObject *new_function(PyObject *cls)
+{
+    return PyBaseObject_Type.tp_new((PyTypeObject *)cls, empty, NULL);
+}
+
 static PyObject *list_of(PyObject *const *items, Py_ssize_t n) /* takes the references */
 {
     PyObject *list = PyList_New(n);
@@ -229,7 +235,7 @@ PyObject *linear(PyObject *module, PyObject *const *args, Py_ssize_t n)
     PyObject *y = attrs == NULL ? NULL : go(linear_kernel, (PyObject *)Py_TYPE(a), arrays, attrs);
     if (y != NULL) {
         PyObject *given[] = {Py_NewRef(x), Py_NewRef(args[2]), Py_NewRef(args[3])}, *inputs = list_of(given, 3);
-        PyObject *function = inputs == NULL ? NULL : PyObject_CallNoArgs(args[0]);
+        PyObject *function = inputs == NULL ? NULL : new_function(args[0]);
         if (function != NULL)
             out = result(function, inputs, Py_NewRef(y));
         Py_XDECREF(function);
@@ -264,7 +270,7 @@ PyObject *single(PyObject *module, PyObject *const *args, Py_ssize_t n)
         Py_SETREF(y, PyObject_CallOneArg(py_array, y));
     if (y != NULL) {
         PyObject *given[] = {Py_NewRef(x)}, *inputs = list_of(given, 1);
-        PyObject *function = inputs == NULL ? NULL : PyObject_CallNoArgs(args[0]);
+        PyObject *function = inputs == NULL ? NULL : new_function(args[0]);
         if (function != NULL && PyObject_SetAttr(function, s_y, y) == 0)
             out = result(function, inputs, Py_NewRef(y));
         Py_XDECREF(function);
@@ -293,7 +299,7 @@ static PyObject *loss_of(PyObject *cls, PyObject *x, PyObject *t, PyObject *a, P
     if (!PyTuple_CheckExact(found) || PyTuple_GET_SIZE(found) != 2)
         return PyErr_Format(PyExc_TypeError, "cross entropy has two results");
     PyObject *given[] = {Py_NewRef(x), Py_NewRef(t)}, *inputs = list_of(given, 2), *out = NULL;
-    PyObject *function = inputs == NULL ? NULL : PyObject_CallNoArgs(cls);
+    PyObject *function = inputs == NULL ? NULL : new_function(cls);
     PyObject *kept = function == NULL ? NULL : PyTuple_Pack(3, a, PyTuple_GET_ITEM(found, 1), classes);
     if (kept != NULL && PyObject_SetAttr(function, s_kept, kept) == 0)
         out = result(function, inputs, Py_NewRef(PyTuple_GET_ITEM(found, 0)));
