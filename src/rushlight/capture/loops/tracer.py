@@ -42,9 +42,7 @@ class Tracer(Hearing):
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
-        self.arrivals: Any = (
-            None  # where what is brought to a GPU arrives, while a path is followed
-        )
+        self.arrivals: Any = None  # where what is brought to a GPU arrives
         self.asked, self.patience, self.again = watch.asked, watch.patience, 0.0
         self.popped = 0  # id of the array whose early value was read last, in this stretch
         self.reads_twice = False  # whether such values are read more than once
