@@ -46,7 +46,7 @@ else:
 
 setup_variable()
 if not is_simple_core:
-    from ._quick import know_all
+    from ._known import know_all
 
     know_all()
 __version__ = "0.0.13"  # of the DeZero whose API this is

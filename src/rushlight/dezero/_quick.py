@@ -6,6 +6,7 @@ somebody has derived, or replaced in a class of ours, is called in Python.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ from ..runtime.door import KERNELS, run
 from ..runtime.thread import CASTING, FOREIGN, GRAD, INFERENCE, PACKING, TRACED, WATCHED, here
 
 native: Any
-try:
-    from . import _in_c as native  # type: ignore[attr-defined, no-redef]
+try:  # by its name: `from . import` would ask the package, which is not complete yet
+    native = import_module(f"{__package__}._in_c")
 except ImportError:  # not built here
     native = None
 if getattr(native, "EDITION", 0) != 4:  # built before the latest functions were written
     native = None
 
-_VARIABLE, _LINEAR, _SINGLE, _ENTROPY = range(4)
+VARIABLE, LINEAR, SINGLE, ENTROPY = range(4)
 _FUNCTIONS = (
     "linear",
     "single",
@@ -82,7 +83,7 @@ class Quick:
             self.written.update({c: _body(c) for c in cls.__mro__[:-1]})
         native.setup(dict(_NAMES, as_written=self.as_written, **names))
         for cls in variables:
-            native.know(cls, _VARIABLE, None)
+            native.know(cls, VARIABLE, None)
         for cls, kind, kernel in functions:
             native.know(cls, kind, kernel)
         self.on()
@@ -113,22 +114,3 @@ _NAMES = {
 }  # fmt: skip
 
 quick = Quick()
-
-
-def know_all() -> None:
-    """Tell C of the classes, once all of them are complete."""
-    from . import _bare, _direct, core, layers
-    from . import functions_nn as nn
-    from ._arrays import gpu_types
-    from ._graph import Call
-    from ._traced import Traced
-
-    functions: list[tuple[type, int, Any]]
-    functions = [(nn.Linear, _LINEAR, None), (nn.SoftmaxCrossEntropy, _ENTROPY, None)]
-    functions += [(cls, _SINGLE, cls._kernels[0]) for cls in (nn.Sigmoid, nn.ReLU)]
-    quick.know(
-        functions, [core.Variable, core.Parameter, layers.Weight],
-        gpu_types=gpu_types, Call=Call, Variable=core.Variable, Layer=layers.Layer,
-        params=layers.Layer.params, cleargrad=Traced.cleargrad, entropy_attrs=_direct.MEAN_ALONE,
-        over=core.over, as_array=core.as_array, turned=_direct.turned, lent=_bare.lent, is_shared=_bare.is_shared,
-    )  # fmt: skip
