@@ -37,7 +37,7 @@ ALLOWED = {
     "operators/matrix/reflections.py: geqrf": _NAMED,
     "operators/matrix/sparse.py": _NAMED,
     "operators/matrix/sparse_kernels.py: add_sparse": _NUMBERS,
-    "operators/memory/casting.py: move_to": "whether something has to be moved",
+    "operators/memory/casting.py: _moved": "whether something has to be moved",
     "operators/memory/copies.py: _host_only": _NAMED,
     "operators/memory/copies.py: copy_": "whether something has to be moved",
     "operators/memory/interop.py": _MEMORY,

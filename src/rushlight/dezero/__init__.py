@@ -46,9 +46,9 @@ else:
 
 setup_variable()
 if not is_simple_core:
-    from ._known import know_all
+    from ._known import know_all as _know_all
 
-    know_all()
+    _know_all()
 __version__ = "0.0.13"  # of the DeZero whose API this is
 
 __all__ = [
