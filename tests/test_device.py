@@ -202,3 +202,14 @@ def test_no_driver_is_seen_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None
     assert "cupy" not in sys.modules
     with pytest.raises(RuntimeError, match="driver is not installed"):
         rl.ones(1, device="cuda")
+
+
+@pytest.mark.parametrize(
+    "version, known",
+    [("1.14.1", True), ("1.9.0", True), ("1.22.1", False), ("1.15.0", False), ("2.0", False), ("", False), ("main", False)],
+)  # fmt: skip
+def test_doubles_go_to_a_front_end_that_is_known_to_be_right(version: str, known: bool) -> None:
+    """cuDNN's of version 1.22.1 computes noise; what nobody has seen is not trusted."""
+    from rushlight.runtime.cuda.library.versions import knows_doubles
+
+    assert knows_doubles(version) is known

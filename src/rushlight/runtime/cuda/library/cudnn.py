@@ -17,6 +17,7 @@ from ....base.locks import new_lock
 from ..code.held import runnable
 from ..memory.streams import current
 from .measuring import stopwatch
+from .versions import knows_doubles
 
 _TRIED = 12  # plans that are measured
 _SHORT = 0.012  # milliseconds below which a plan is quick enough: building others takes a second
@@ -154,12 +155,15 @@ def build_first(graph: Any, tensors: tuple) -> Plan | None:
 
 
 def plan_for(what: Convolution) -> Plan | None:
-    """The plan of a convolution; None when cuDNN has none for it or is not here."""
+    """The plan of a convolution; None when cuDNN has none for it, is not here, or would be told wrong numbers."""
     try:
         return _plans[what]
     except KeyError:
         pass
-    if frontend() is None:
+    module = frontend()
+    if module is None:
+        return None
+    if what.char == "d" and not knows_doubles(getattr(module, "__version__", "")):
         return None
     with _lock:
         if what in _plans:
