@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...runtime.door import Kernel, run
+from ...core.hot import read_plainly
+from ...runtime.door import Kernel
 from ...runtime.thread import here
 
 PATIENCE = 16  # places in a row behind which nothing is tried any more, before a rest
@@ -35,7 +36,7 @@ class Rest:
         self.left -= 1
         if self.left < 0:
             return self._wake().read(kernel, a)
-        return run(kernel, a.__class__, (a,), {})
+        return read_plainly(kernel, a)
 
     def step(self, go: Callable, step: Any, optimizer: Any, args: tuple, kwargs: dict) -> Any:
         """`optimizer.step()`."""

@@ -7,18 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ...base.config import settings
 from ...core.exposed import exposed
-from ...core.hot import Watch, line_of_user, meeting, uses_gpu
+from ...core.hot import Watch, line_of_user, meeting, read_plainly, uses_gpu
 from ...core.modes import switches
 from ...runtime.door import (
     Kernel,
     add_listener,
-    run,
 )
-from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WATCHED, WHOLE, here, swap, tracers
+from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WHOLE, here, swap, tracers
 from .beside import alone
 from .calls.graphs import Backward
 from .calls.updates import is_rule
@@ -189,12 +186,7 @@ class Tracer(Following):
             if self.mode != WATCH or self.left is not None:
                 self._end()
             sent = self._sent_early(id(a)) if self.sent or self.popped else None
-            if sent is not None:
-                out = sent.value()
-            elif a.__class__ is np.ndarray and not here.state & (WATCHED | TRACED | FOREIGN):
-                out = a  # nobody looks
-            else:
-                out = run(kernel, a.__class__, (a,), {})
+            out = read_plainly(kernel, a) if sent is None else sent.value()
             self._begin(line_of_user(2))
         return out
 
