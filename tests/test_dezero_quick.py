@@ -232,3 +232,13 @@ def test_a_traced_loop_is_the_same_in_both(language: str) -> None:
 
     with in_python() if language == "Python" else nullcontext():
         assert both(body).replayed > 10
+
+
+def test_copies_of_nothing_have_their_own_shapes() -> None:
+    """Rows without gaps are known by their number and size, which say nothing of (0, 3) and (0, 5)."""
+    from rushlight.dezero._bare import _Buffers
+
+    buffers = _Buffers()
+    for columns in (3, 3, 5, 5, 3):
+        a = np.ones((0, columns), np.float32)
+        assert buffers.take(a, object()).shape == a.shape

@@ -159,7 +159,7 @@ class _Buffers:
 def lies(a: Any) -> tuple[Any, ...]:
     """How an array lies; shape and strides take long to ask for on a GPU, so rows without gaps by their size and number."""
     n = a.ndim
-    if n > 2 or not a.flags.c_contiguous:
+    if n > 2 or not a.size or not a.flags.c_contiguous:
         return a.__class__, a.dtype, a.shape, a.strides
     return a.__class__, a.dtype, n, a.size, len(a) if n else 1
 

@@ -140,14 +140,14 @@ static int is_dense_by(PyObject *a, int columns)
     return found > 0;
 }
 
-/* `lies` of _whole.py: how an array lies that will be copied. */
+/* `lies` of _bare.py: how an array lies that will be copied. */
 PyObject *lies(PyObject *a)
 {
     Layout layout;
     if (!read_layout(a, &layout))
         return NULL;
     PyObject *type = (PyObject *)Py_TYPE(a);
-    if (layout.dims <= 2 && is_dense_by(a, 0)) {
+    if (layout.dims <= 2 && layout.size > 0 && is_dense_by(a, 0)) {
         PyObject *dims = PyLong_FromSsize_t(layout.dims), *size = PyLong_FromSsize_t(layout.size), *rows = PyLong_FromSsize_t(layout.sizes[0]);
         PyObject *told = dims == NULL || size == NULL || rows == NULL ? NULL : PyTuple_Pack(5, type, layout.dtype, dims, size, rows);
         Py_XDECREF(dims);
