@@ -14,7 +14,6 @@ PIECES = {
     "rushlight.core._call": Path("src/rushlight/core/native"),
     "rushlight.capture._versions": Path("src/rushlight/capture/native"),
     "rushlight.capture.loops._match": Path("src/rushlight/capture/loops/native"),
-    "rushlight.capture.loops.calls._told": Path("src/rushlight/capture/loops/calls/native"),
     "rushlight.dezero._in_c": Path("src/rushlight/dezero/native"),
 }
 # Python's own flags ask for a debugger's tables, a fifth of the time to compile; CFLAGS=-g has them still.

@@ -43,7 +43,7 @@ class Watch:
     """Takes the place of the tracer in a thread in which nothing has repeated yet."""
 
     awake = False  # whether backward passes are to be told
-    arrivals: Any = None  # where a program wants what is brought to a GPU
+    arrivals: Any = None  # arrays that stand ready for what is brought to a GPU
 
     def __init__(self, patience: float = 0.0) -> None:
         self.seen: dict[Any, float] = {}  # places, and when they were first passed

@@ -22,7 +22,7 @@ SHOWN = TRACED | PARTS | WHOLE  # bits of a thread whose kernels are shown to a 
 class Following(Hearing):
     """What a tracer does while a path is followed."""
 
-    arrivals: Any  # where what is brought to a GPU arrives
+    arrivals: Any  # arrays that stand ready for what is brought to a GPU
     popped: int  # id of the array whose early value was read last, in this stretch
     at_kernel: Callable[..., Any]  # a kernel that is a place
 

@@ -19,7 +19,7 @@ class Rest:
 
     __slots__ = ("known", "left", "tracer")
     awake = False  # whether backward passes are to be told
-    arrivals = None  # nothing arrives where a program wants it
+    arrivals = None  # no array stands ready
 
     def __init__(self, tracer: Any) -> None:
         self.tracer = tracer

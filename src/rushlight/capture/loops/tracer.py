@@ -37,7 +37,7 @@ class Tracer(Following):
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
-        self.arrivals: Any = None  # where what is brought to a GPU arrives
+        self.arrivals: Any = None  # arrays that stand ready for what is brought to a GPU
         self.asked, self.patience, self.again = watch.asked, watch.patience, 0.0
         self.popped = 0  # id of the array whose early value was read last, in this stretch
         self.reads_twice = False  # whether such values are read more than once
@@ -166,10 +166,10 @@ class Tracer(Following):
                 self._give_up(path)
         if self.mode == HEAR:
             self._consider()
-        elif self.mode == WAIT and not self.cursor.at:
-            self.mode = WATCH  # nothing was computed, and nothing is known to compare
+        elif self.mode == WAIT:  # nothing was computed, or that would have ended it
+            self.mode = WATCH
             here.state &= ~SHOWN
-        elif self.mode == WAIT or self._on_path():
+        elif self._on_path():
             if not self.cursor.at:
                 sent = self.sent
                 self._leave()  # nothing was computed, so there is nothing to compare

@@ -75,7 +75,7 @@ def move_to(x: Tensor, d: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _arrived(tracer: Any, x: Tensor, d: Any) -> Tensor:
-    """The same in a loop whose next program has memory for it."""
+    """The same in a traced loop, where an array may stand ready for it."""
     arrivals = tracer.arrivals
     at = arrivals.at
     if not here.state & _ODD:

@@ -6,24 +6,13 @@ A description says everything that decides which kernels a call runs: the arrays
 from __future__ import annotations
 
 from collections.abc import Callable
-from sys import getrefcount
 from typing import Any, Protocol
 
 from ....runtime.devices import backend_of_type, overrides
 from ....runtime.door import KERNELS, run
 from ...program.slots import MADE
+from ..piece import native
 from .macros import Macro, same_operand
-
-native: Any
-try:
-    from . import _told as native  # type: ignore[attr-defined, no-redef]
-except ImportError:  # not built here
-    native = None
-if getattr(native, "EDITION", 0) != 1:  # built before the latest functions were written
-    native = None
-else:
-    _one = [object()]
-    native.setup(_one, getrefcount(_one[0]))
 
 
 class Description(Protocol):

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { ROW = 14 }; /* by which Python knows an older build */
+enum { ROW = 15 }; /* by which Python knows an older build */
 
 typedef struct {
     int kind;
@@ -566,6 +566,8 @@ static PyMethodDef functions[] = {
     {"stepped", stepped, METH_VARARGS, "stepped(cursor, optimizer's groups, state, groups, idle, cells, live) -> whether they are as they were"},
     {"arrive", (PyCFunction)(void (*)(void))arrive, METH_FASTCALL,
      "arrive(cursor, row, changed, copy, current, tensor, device) -> the tensor on the device, or None"},
+    {"fits", (PyCFunction)(void (*)(void))fits, METH_FASTCALL, "fits(expected, arrays, now) -> whether they are the same; None: ask Python"},
+    {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL, "take(rows, now) -> arrays without values"},
     {"pair", pair, METH_VARARGS, "pair(array, copy) -> what tells whether the array is as it was, or None"},
     {"unchanged", unchanged, METH_O, "unchanged(pairs) -> whether all arrays are as they were"},
     {"walk", walk, METH_VARARGS, "walk(cursor, roots, ends, nodes, leaves) -> the nodes of a graph, if it is the expected one"},

@@ -1,27 +1,9 @@
 /* A call that its caller has described, compared and put off: the loops of `Told.matches` and `Told.carry_out`. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-enum { EDITION = 1 }; /* by which Python knows an older build */
-enum { FIXED = 1 };   /* as in ../steps.py */
-
-static long extra; /* what sys.getrefcount counts beside the references that are there */
-static PyObject *s_take;
-
-/* setup(list of one object, what sys.getrefcount says of it) */
-static PyObject *setup(PyObject *module, PyObject *args)
-{
-    PyObject *list;
-    long counted;
-    if (!PyArg_ParseTuple(args, "O!l", &PyList_Type, &list, &counted))
-        return NULL;
-    extra = counted - (long)Py_REFCNT(PyList_GET_ITEM(list, 0));
-    Py_RETURN_NONE;
-}
+#include "match.h"
 
 /* fits(expected, arrays, now) -> whether all arrays are those expected, a list of (kind, array or number); None where an
  * array comes from outside, which Python binds. */
-static PyObject *fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
+PyObject *fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n != 3 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]) || !PyList_CheckExact(args[2]))
         return PyErr_Format(PyExc_TypeError, "fits takes three lists");
@@ -43,20 +25,9 @@ static PyObject *fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
     Py_RETURN_TRUE;
 }
 
-/* An array of a pool that nobody holds: (pool, its arrays, their counts). */
-static PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free)
-{
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays) && k < PyList_GET_SIZE(free); k++) {
-        PyObject *a = PyList_GET_ITEM(arrays, k);
-        if (Py_REFCNT(a) == PyLong_AsSsize_t(PyList_GET_ITEM(free, k)) - extra)
-            return Py_NewRef(a);
-    }
-    return PyObject_CallMethodNoArgs(pool, s_take);
-}
-
 /* take(rows, now) -> arrays without values, which also become those of the numbers in `now`; a row is (number, pool, its arrays,
  * their counts), or None, which stays None */
-static PyObject *take(PyObject *module, PyObject *const *args, Py_ssize_t n)
+PyObject *take(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "take takes two lists");
@@ -73,28 +44,4 @@ static PyObject *take(PyObject *module, PyObject *const *args, Py_ssize_t n)
             Py_CLEAR(found);
     }
     return found;
-}
-
-static PyMethodDef functions[] = {
-    {"setup", setup, METH_VARARGS, "setup([object], its references as Python counts them)"},
-    {"fits", (PyCFunction)(void (*)(void))fits, METH_FASTCALL, "fits(expected, arrays, now) -> whether they are the same; None: ask Python"},
-    {"take", (PyCFunction)(void (*)(void))take, METH_FASTCALL, "take(rows, now) -> arrays without values"},
-    {NULL, NULL, 0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_told",
-    .m_doc = "Calls that their callers describe.",
-    .m_size = -1,
-    .m_methods = functions,
-};
-
-PyMODINIT_FUNC PyInit__told(void)
-{
-    s_take = PyUnicode_InternFromString("take");
-    PyObject *module = s_take == NULL ? NULL : PyModule_Create(&definition);
-    if (module != NULL && PyModule_AddIntConstant(module, "EDITION", EDITION) < 0)
-        Py_CLEAR(module);
-    return module;
 }
