@@ -89,8 +89,8 @@ PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *find_slots(PyObject *module, PyObject *args);
 
 /* told.c */
-PyObject *fits(PyObject *module, PyObject *const *args, Py_ssize_t n);
-PyObject *take(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *told_fits(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *told_take(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
 /* update.c */
 PyObject *stepped(PyObject *module, PyObject *args);
