@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import pytest
@@ -342,3 +343,15 @@ def test_a_call_sees_what_stands_before_forward():
     assert rushlight.equal(nn.Module.__call__(m, x), plain)
     with pytest.raises(TypeError, match="forward"):
         m(x, 1, 2, 3)
+
+
+def test_signatures_of_modules_are_those_of_their_calls():
+    class Own(nn.Linear):
+        def __call__(self, a, *, b=1):
+            return a
+
+    for module in (nn.Linear(2, 3), nn.Sequential(nn.ReLU()), Held(), nn.Module()):
+        assert str(inspect.signature(module)) == "(*args, **kwargs)"
+    assert str(inspect.signature(Own(2, 3))) == "(a, *, b=1)"
+    assert list(inspect.signature(nn.Linear).parameters)[:2] == ["in_features", "out_features"]
+    assert list(inspect.signature(nn.Linear(2, 3).forward).parameters) == ["input"]

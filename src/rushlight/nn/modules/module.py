@@ -71,6 +71,22 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     )
 
 
+class _CallSignature:
+    """What `inspect.signature(net)` answers: calls of modules are in C, where inspect finds none."""
+
+    def __get__(self, module: Module | None, kind: type[Module]) -> Any:
+        if module is None or kind.__call__ is not Module.__call__:
+            raise AttributeError("__signature__")  # of the class, or of a __call__ of its own
+        import inspect
+
+        return inspect.Signature(
+            [
+                inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+            ]
+        )
+
+
 class Module(Convert, State, Hooks):
     """The base class of every layer and every model.
 
@@ -133,6 +149,7 @@ class Module(Convert, State, Hooks):
             super().__init__(*args, **kwargs)
 
     forward: Callable[..., Any] = _forward_unimplemented
+    __signature__ = _CallSignature()
 
     # -- the call -------------------------------------------------------------------------------
 
