@@ -162,6 +162,7 @@ class KernelLike(Protocol):
     is_view: bool
     moves_only: bool
     random: bool
+    facts: Any  # see runtime.facts
     meta: Callable[..., Any] | None
     fallbacks: dict[type, KernelBody]
     impls: dict[type, KernelBody]

@@ -13,6 +13,7 @@ from ..base.errors import HostMemoryError, mixed_devices
 from ..runtime import devices
 from ..runtime.batch.arrays import BatchedArray
 from ..runtime.door import Kernel, run
+from ..runtime.facts import NOTHING, Facts
 from ..runtime.joins import Whole, whole
 from ..runtime.sparse_array import SparseArray, sparse
 from ..runtime.thread import CASTING, GRAD, INFERENCE, PACKING, PARTS, TAPE, TRACED, WHOLE, here
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _new = object.__new__
 
 OPS: dict[str, Op] = {}
+when_defined: list[Callable[[Op], None]] = []  # they hear of each new op, once the others are known
 
 
 class Op:
@@ -68,11 +70,12 @@ class Op:
         new_gradients: bool = False,
         widens_itself: bool = False,
         kernel: Kernel | None = None,
+        facts: Facts = NOTHING,
     ) -> None:
         self.name = name or fn.__name__
         # one that is given is another op's, whose results are the same and whose derivatives are not
         self.kernel = kernel or Kernel(
-            self.name, fn, is_view=view, moves_only=moves_only, meta=meta
+            self.name, fn, is_view=view, moves_only=moves_only, meta=meta, facts=facts
         )
         self.impls = self.kernel.impls
         self.rule = rule
@@ -91,6 +94,8 @@ class Op:
         self.whole: dict[type, Whole] = {}  # what devices say about computing it in parts
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
+        for hear in when_defined:
+            hear(self)
 
     def derivative(self, **by_input: Callable[..., Any]) -> Op:
         """Give one derivative function per input name."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from . import devices
+from .facts import NOTHING, Facts
 from .thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
 from .wrapped import MADE_OF_OTHERS, WrappedArray
 
@@ -34,6 +35,7 @@ class Kernel:
     """
 
     __slots__ = (
+        "facts",
         "fallbacks",
         "name",
         "generic",
@@ -55,6 +57,7 @@ class Kernel:
         meta: Callable[..., Any] | None = None,
         mutates: Callable[..., Sequence[int]] | Sequence[int] = (),
         random: bool = False,
+        facts: Facts = NOTHING,
     ) -> None:
         if name in KERNELS:
             raise ValueError(f"kernel {name!r} exists already")
@@ -67,6 +70,7 @@ class Kernel:
             mutates  # positions of arrays it writes into, or (arrays, attrs) -> positions
         )
         self.random = random  # draws from a stream: two calls with equal inputs differ
+        self.facts = facts
         self.impls: dict[type, KernelBody] = {}
         self.fallbacks: dict[type, KernelBody] = {}
         KERNELS[name] = self

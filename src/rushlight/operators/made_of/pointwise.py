@@ -12,6 +12,7 @@ from ...core.op import Op
 from ...core.overriding import foreign
 from ...core.public import change_plainly, into, into_same, public, publish
 from ...core.tensor import Tensor, wrap
+from ...runtime.facts import NOTHING, Facts
 from .precision import is_half
 from .promotion import promote, promote_unary_float
 
@@ -92,6 +93,7 @@ def unary(
     doc: str = "",
     example: tuple[str, str] | None = None,
     grad_name: str | None = None,
+    facts: Facts = NOTHING,
 ) -> Any:
     """Define a one-operand pointwise op `name(input, *, out=None)` and its in-place form.
 
@@ -103,6 +105,7 @@ def unary(
         rule=rule or (promote_unary_float if floats else None),
         meta=meta,
         grad_name=grad_name,
+        facts=facts,
     )
     if dx is not None:
         op.derivative(x=dx)
@@ -135,9 +138,18 @@ def binary(
     doc: str = "",
     example: tuple[str, str] | None = None,
     grad_name: str | None = None,
+    facts: Facts = NOTHING,
 ) -> Any:
     """Define a two-operand pointwise op `name(input, other, *, out=None)` with broadcasting."""
-    op = Op(body or ufunc2(name), name, rule=rule, broadcasts=True, meta=meta, grad_name=grad_name)
+    op = Op(
+        body or ufunc2(name),
+        name,
+        rule=rule,
+        broadcasts=True,
+        meta=meta,
+        grad_name=grad_name,
+        facts=facts,
+    )
     given = {k: v for k, v in (("x", dx), ("y", dy)) if v is not None}
     if given:
         op.derivative(**given)

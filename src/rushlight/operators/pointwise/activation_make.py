@@ -8,6 +8,7 @@ from typing import Any
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import NOTHING, Facts
 from ..made_of.guards import FLOATS, only
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
@@ -27,6 +28,8 @@ def activation(
     keeps: str = "x",
     kinds: str = FLOATS,
     label: str | None = None,
+    facts: Facts = NOTHING,
+    grad_facts: Facts = NOTHING,
 ) -> Op:
     """An op `name(x, *, ...)` and `name_grad(gy, x, *, ...)`, both one kernel.
 
@@ -34,8 +37,9 @@ def activation(
     without one the slope is taken as constant in x, and the derivative as linear in gy. Where the
     slope follows from the result, `keeps="out"` gives that to `name_grad` instead of x.
     """
-    forward = Op(in_float32(body), name, rule=only(kinds, label or f"{name}_cpu"), meta=same_meta)
-    backward = Op(in_float32(grad_body), name + "_grad", meta=grad_meta)
+    rule = only(kinds, label or f"{name}_cpu")
+    forward = Op(in_float32(body), name, rule=rule, meta=same_meta, facts=facts)
+    backward = Op(in_float32(grad_body), name + "_grad", meta=grad_meta, facts=grad_facts)
     if formula is not None:
         by_reference(backward, formula)
     attrs = attribute_names(body)

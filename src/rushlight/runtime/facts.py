@@ -1,0 +1,70 @@
+"""Facts: what is known about a kernel apart from how it computes. They stand beside its body; whoever needs one asks the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+
+class Rows(NamedTuple):
+    """One operand holds positions along a dim of another one: the rows of a table, classes.
+
+    `of` is that operand, or the attribute that has its shape; `dim` may be an attribute's name, too. `ignored` is the
+    attribute with a number that may stand in the place of a position.
+    """
+
+    at: int = 1
+    of: int | str = 0
+    dim: int | str = 0
+    ignored: str = ""
+
+    def places(self, operands: Sequence[Any], attrs: dict[str, Any]) -> list[tuple[int, int]]:
+        """Operands that hold positions, and how many positions there are."""
+        shape = _shape(self.of, operands, attrs)
+        dim = attrs[self.dim] if isinstance(self.dim, str) else self.dim
+        return [(self.at, shape[dim] if shape else 1)]
+
+
+class Slots(NamedTuple):
+    """The operands from `at` on hold positions along those dims of `of` that the attribute `slots` marks."""
+
+    at: int = 1
+    of: int | str = 0
+
+    def places(self, operands: Sequence[Any], attrs: dict[str, Any]) -> list[tuple[int, int]]:
+        """Operands that hold positions, and how many positions there are."""
+        shape = _shape(self.of, operands, attrs)
+        dims = [d for d, taken in enumerate(attrs["slots"]) if taken]
+        return [(i, shape[d]) for i, d in enumerate(dims, self.at)]
+
+
+def _shape(of: int | str, operands: Sequence[Any], attrs: dict[str, Any]) -> Sequence[int]:
+    return attrs[of] if isinstance(of, str) else operands[of].shape
+
+
+class Values(NamedTuple):
+    """Operands whose values decide whether a kernel raises, and a function that tells that it will not."""
+
+    operands: tuple[int, ...]
+    harmless: Callable[[Sequence[Any], dict[str, Any]], bool]
+
+
+class Facts(NamedTuple):
+    """What is known about one kernel. A fact that nobody stated is the careful one, or the usual one.
+
+    Facts are asked for when a kernel is met, bound or exported, and never in a plain call of an op.
+    """
+
+    # How each element is computed from those at its place; None where that is not all that the kernel does.
+    point: Any = None
+    # Whether it raises on the CPU because of values: never, by some, by zeros among whole numbers ("integers"), or by
+    # what certain operands hold. One that takes positions refuses those that are none.
+    refuses: bool | str | Values = False
+    positions: Rows | Slots | None = None
+    # (attributes, shapes of the operands) -> the least and the largest whole number that it can answer, or None
+    range: Callable[[dict[str, Any], Sequence[Any]], tuple[int, int] | None] | None = None
+    # Whether the shape of its result depends on values; a function of the operands where only some do that.
+    shape_by_values: bool | Callable[[Sequence[Any]], bool] = False
+
+
+NOTHING = Facts()
