@@ -13,6 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import compact  # noqa: E402
+
 HERE = Path(__file__).resolve()
 # name: batch, heads, groups, queries, keys, width, what stands beside them
 FORMS: dict[str, tuple] = {
@@ -114,7 +117,7 @@ def main() -> None:
         for side in told:
             print(f"{name:16} {side:10} {told[side].get(name)}")
     if args.out:
-        args.out.write_text(json.dumps(told, indent=1) + "\n")
+        compact.write(args.out, told)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import compact  # noqa: E402
+
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -357,7 +360,7 @@ def main() -> None:
     if args.out is None:
         args.out = ROOT / "benchmarks" / "results" / "cpu.json"
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(result, indent=1) + "\n")
+    compact.write(args.out, result)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import compact  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 PICTURE = HERE.parent / "docs" / "growth-gpu.png"
 
@@ -141,7 +144,7 @@ def write(path: Path, what: dict[str, Any]) -> Path:
     """A record with its date and machine."""
     path.parent.mkdir(parents=True, exist_ok=True)
     told = {"date": datetime.date.today().isoformat(), "machine": machine(), **what}
-    path.write_text(json.dumps(told, indent=1) + "\n")
+    compact.write(path, told)
     print("written:", path)
     return path
 

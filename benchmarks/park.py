@@ -29,6 +29,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import compact  # noqa: E402
+
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 HERE = Path(__file__).resolve().parent
@@ -248,7 +251,7 @@ def main() -> None:
         report(row, table[row], sides)
         told = {"machine": machine(args.device), "clock": clock, "rows": table}
         told["ratios"] = {r: ratios(f) for r, f in table.items()}
-        path.write_text(json.dumps(told, indent=1) + "\n")  # after each row: a run may be cut short
+        compact.write(path, told)  # after each row: a run may be cut short
     for worker in workers.values():
         worker.close()
     drawn = draw(table, path.with_suffix(".png"))

@@ -25,6 +25,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import compact  # noqa: E402
+
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -227,7 +230,6 @@ def measure(torch: Any, net: Any, data: Any) -> tuple[float, float]:
 
 def compare(which: str, seeds: list[int], epochs: int | None, place: Path) -> dict[str, Any]:
     """One set of photographs, every seed, the two sides in turns."""
-    sys.path.insert(0, str(ROOT / "tools"))
     from photo_set import SETS, write
 
     from rushlight.cli.report.scores import wilson
@@ -280,7 +282,7 @@ def main() -> None:
     if args.write:
         record = {"date": time.strftime("%Y-%m-%d"), "machine": platform.machine(), "threads": args.threads,
                   "epochs": args.epochs or "the recipe's", "load": os.getloadavg()[1], "sets": found}  # fmt: skip
-        args.write.write_text(json.dumps(record, indent=1) + "\n")
+        compact.write(args.write, record)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+import compact  # noqa: E402
 from scaling_model import (
     NETWORK_BYTES,
     Link,
@@ -232,8 +234,7 @@ def main() -> None:
         rows = measure(args.device, args.batch)
         print(json.dumps(rows, indent=1))
         if args.out:
-            with open(args.out, "w") as f:
-                json.dump(rows, f, indent=1)
+            compact.write(args.out, rows)
     if args.model or args.picture:
         model(args.fitted, args.picture)
 

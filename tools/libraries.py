@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import compact
+
 ROOT = Path(__file__).resolve().parents[1]
 USES = ROOT / "tools" / "library_uses"
 EXPECTED = USES / "expected.json"
@@ -236,7 +238,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(path: Path, data: dict[str, Any]) -> None:
-    path.write_text(json.dumps(dict(sorted(data.items())), indent=1) + "\n")
+    compact.write(path, dict(sorted(data.items())), deep=1 if path == RESULTS else 2)
 
 
 def store_oracle(python_of: dict[str, Path], names: list[str], torch: list[Path]) -> int:

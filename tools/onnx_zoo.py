@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import compact
 import numpy as np
 
 import rushlight as rl
@@ -80,7 +81,7 @@ def keep(path: Path, name: str, found: dict[str, Any]) -> None:
                           "rushlight": rl.__version__}  # fmt: skip
     kept = {k: v for k, v in found.items() if k != "seconds"}  # of a machine that may be busy
     record["networks"] = dict(sorted({**record["networks"], name: kept}.items()))
-    path.write_text(json.dumps(record, indent=1) + "\n")
+    compact.write(path, record)
 
 
 def main() -> int:

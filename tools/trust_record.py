@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
+
+import compact
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "benchmarks" / "results" / "trust.json"
@@ -66,9 +67,7 @@ class Record:
     def _write(self) -> None:
         assert self.path is not None
         whole = {**self._all(), self.proof: self.line}  # other proofs may be running
-        part = self.path.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n")
-        os.replace(part, self.path)
+        compact.write(self.path, dict(sorted(whole.items())))
 
 
 def _commit() -> str:
