@@ -39,7 +39,7 @@ class Link(NamedTuple):
     bytes_per_s: float
 
 
-# Measured on the H200 (benchmarks/results/2026-11-16-h200.md): compiled steps of one GPU.
+# Measured on the H200 (benchmarks/results/h200.md): compiled steps of one GPU.
 NETWORKS = (
     Network("ResNet-50, 128 x 224 px", 25_557_032, 4, 17.3e-3),
     Network("GPT-2 124M, 8 x 1024", 124_439_808, 4, 17.2e-3),

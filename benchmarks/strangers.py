@@ -29,10 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import numpy as np  # noqa: E402
 import strangers_agents  # noqa: E402
-import strangers_late  # noqa: E402
-import strangers_more  # noqa: E402
-import strangers_november  # noqa: E402
-import strangers_odd  # noqa: E402
+import strangers_pictures  # noqa: E402
 import strangers_rows  # noqa: E402
 import strangers_science  # noqa: E402
 import strangers_sequences  # noqa: E402
@@ -42,8 +39,7 @@ import torch  # noqa: E402
 import rushlight  # noqa: E402
 
 TABLES = (
-    strangers_rows, strangers_november, strangers_late, strangers_science, strangers_agents, strangers_sequences,
-    strangers_training, strangers_more, strangers_odd,
+    strangers_rows, strangers_pictures, strangers_sequences, strangers_science, strangers_agents, strangers_training,
 )  # fmt: skip
 ROWS = {name: row for table in TABLES for name, row in table.ROWS.items()}
 FIRST = 8  # steps whose losses are compared; programs are made meanwhile

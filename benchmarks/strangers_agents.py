@@ -1,25 +1,17 @@
-"""Small scripts of agents, views and teachers that stood in no table when they were measured; see strangers_rows.py."""
+"""Small scripts of agents, views and teachers that stand in no other table; see strangers_rows.py."""
 
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 
-from strangers_rows import _kept
-
-
-def _mlp(nn, *sizes, act="ReLU"):
-    parts = []
-    for a, b in itertools.pairwise(sizes[:-1]):
-        parts += [nn.Linear(a, b), getattr(nn, act)()]
-    return nn.Sequential(*parts, nn.Linear(*sizes[-2:]))
+from strangers_rows import _kept, _mlp
 
 
 def ppo(torch):
     """PPO whole: a rollout through an environment, GAE backwards in time, two epochs of shuffled batches."""
     nn = torch.nn
-    actor, critic = _mlp(nn, 4, 32, 2, act="Tanh"), _mlp(nn, 4, 32, 1, act="Tanh")
+    actor, critic = _mlp(torch, 4, 32, 2, act="Tanh"), _mlp(torch, 4, 32, 1, act="Tanh")
     log_std = nn.Parameter(torch.zeros(2))
     params = [*actor.parameters(), *critic.parameters(), log_std]
     opt = torch.optim.Adam(params, lr=3e-4, eps=1e-5)
@@ -76,8 +68,8 @@ def ppo(torch):
 
 def soft_actor(torch):
     """Soft actor and critic: squashed normals, two critics, a learnt temperature, targets by averages."""
-    nn, F = torch.nn, torch.nn.functional
-    actor, q1, q2 = _mlp(nn, 6, 48, 48, 4), _mlp(nn, 8, 48, 48, 1), _mlp(nn, 8, 48, 48, 1)
+    F = torch.nn.functional
+    actor, q1, q2 = _mlp(torch, 6, 48, 48, 4), _mlp(torch, 8, 48, 48, 1), _mlp(torch, 8, 48, 48, 1)
     t1, t2 = copy.deepcopy(q1).requires_grad_(False), copy.deepcopy(q2).requires_grad_(False)
     heat = torch.zeros(1, requires_grad=True)
     oa = torch.optim.Adam(actor.parameters(), lr=3e-4)
@@ -131,7 +123,7 @@ def soft_actor(torch):
 def reinforce(torch):
     """REINFORCE with a baseline: a categorical policy with masked moves, returns from a list of rewards."""
     nn = torch.nn
-    policy = _mlp(nn, 5, 32, 4)
+    policy = _mlp(torch, 5, 32, 4)
     base = nn.Parameter(torch.zeros(1))
     opt = torch.optim.RMSprop(
         [{"params": policy.parameters()}, {"params": [base], "lr": 1e-2}], lr=1e-3
@@ -343,7 +335,7 @@ def simclr(torch):
 def distill(torch):
     """A pupil beside a teacher: temperatures, KL, hints by hooks on inner layers."""
     nn, F = torch.nn, torch.nn.functional
-    teacher, pupil = _mlp(nn, 16, 64, 64, 10).eval(), _mlp(nn, 16, 24, 24, 10)
+    teacher, pupil = _mlp(torch, 16, 64, 64, 10).eval(), _mlp(torch, 16, 24, 24, 10)
     adapter = nn.Linear(24, 64)
     seen = {}
     teacher[2].register_forward_hook(lambda m, i, o: seen.__setitem__("teacher", o.detach()))
@@ -374,8 +366,8 @@ def distill(torch):
 
 def maml(torch):
     """MAML by torch.func: gradients through an inner step, over a batch of tasks by vmap."""
-    nn, F, func = torch.nn, torch.nn.functional, torch.func
-    net = _mlp(nn, 1, 24, 24, 1)
+    F, func = torch.nn.functional, torch.func
+    net = _mlp(torch, 1, 24, 24, 1)
     params = dict(net.named_parameters())
     opt = torch.optim.Adam(params.values(), lr=1e-3)
 
@@ -441,6 +433,41 @@ def reptile(torch):
     return _kept(step, [*w, *b, rate])
 
 
+def balance(torch):
+    """Trajectories over a grid that are balanced (GFlowNet): masks, a loop until all are done."""
+    nn, F = torch.nn, torch.nn.functional
+    net = _mlp(torch, 12, 32, 3, act="LeakyReLU")
+    logZ = nn.Parameter(torch.zeros(()))
+    opt = torch.optim.Adam(
+        [{"params": net.parameters(), "lr": 0.001}, {"params": [logZ], "lr": 0.1}]
+    )
+
+    def step():
+        s = torch.zeros(16, 2, dtype=torch.long)
+        done = torch.zeros(16, dtype=torch.bool)
+        lpf = torch.zeros(16)
+        lpb = torch.zeros(16)
+        while not done.all():
+            lg = net(F.one_hot(s, 6).flatten(1).float())
+            m = torch.cat([s >= 5, torch.zeros(16, 1, dtype=torch.bool)], 1)
+            lg = lg.masked_fill(m, -1000000000.0)
+            a = torch.distributions.Categorical(logits=lg).sample()
+            lp = lg.log_softmax(-1).gather(1, a[:, None])[:, 0]
+            lpf = torch.where(done, lpf, lpf + lp)
+            new = ~done & (a < 2)
+            s = s + F.one_hot(a.clamp(max=1), 2) * new[:, None]
+            lpb = lpb - torch.where(new, (s > 0).sum(1).clamp(min=1).float().log(), torch.zeros(16))
+            done = done | (a == 2)
+        r = (0.1 + ((s.float() / 5 - 0.5).abs() > 0.25).float().prod(1)).log()
+        l = (logZ + lpf - r - lpb).pow(2).mean()
+        opt.zero_grad()
+        l.backward()
+        opt.step()
+        return l.detach()
+
+    return _kept(step, [*net.parameters(), logZ])
+
+
 ROWS = {f.__name__: f for f in (
-    ppo, soft_actor, reinforce, rainbow, byol, barlow, simclr, distill, maml, reptile,
+    ppo, soft_actor, reinforce, rainbow, byol, barlow, simclr, distill, maml, reptile, balance,
 )}  # fmt: skip

@@ -30,6 +30,14 @@ def _kept(step, tensors):
     return step
 
 
+def _mlp(torch, *sizes, act="ReLU"):
+    """Dense layers with the same activation between them."""
+    parts = []
+    for a, b in pairwise(sizes[:-1]):
+        parts += [torch.nn.Linear(a, b), getattr(torch.nn, act)()]
+    return torch.nn.Sequential(*parts, torch.nn.Linear(*sizes[-2:]))
+
+
 def _written_norm(torch, size):
     """A layer norm in plain operators."""
 

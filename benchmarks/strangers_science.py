@@ -1,11 +1,11 @@
-"""Small scripts of scientific kinds that stood in no table when they were measured; see strangers_rows.py."""
+"""Small scripts of scientific kinds that stand in no other table; see strangers_rows.py."""
 
 from __future__ import annotations
 
 import itertools
 import math
 
-from strangers_rows import _kept, _step
+from strangers_rows import _kept, _mlp, _step
 
 
 def ode(torch):
@@ -318,6 +318,287 @@ def quasi_newton(torch):
     return _kept(step, net.parameters())
 
 
+def neighbours(torch):
+    """Points that look at their nearest ones (DGCNN): distances, topk, gather, a maximum over edges."""
+    nn, F = torch.nn, torch.nn.functional
+
+    def edges(x, k):  # x: (B, N, C)
+        near = torch.cdist(x, x).topk(k, -1, largest=False).indices  # (B, N, k)
+        b, n, c = x.shape
+        others = x.gather(1, near.reshape(b, n * k, 1).expand(-1, -1, c)).view(b, n, k, c)
+        own = x.unsqueeze(2).expand(-1, -1, k, -1)
+        return torch.cat([own, others - own], -1)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one = nn.Sequential(nn.Linear(6, 32), nn.LeakyReLU(0.2))
+            self.two = nn.Sequential(nn.Linear(64, 64), nn.LeakyReLU(0.2))
+            self.head = nn.Sequential(
+                nn.Linear(128, 64), nn.ReLU(), nn.Dropout(0.0), nn.Linear(64, 8)
+            )
+
+        def forward(self, x):
+            x = self.one(edges(x, 8)).max(2).values
+            x = self.two(edges(x, 8)).max(2).values
+            return self.head(torch.cat([x.max(1).values, x.mean(1)], -1))
+
+    net = Net()
+    x, y = torch.randn(4, 128, 3), torch.randint(0, 8, (4,))
+    return _step(torch, net.parameters(), lambda: F.cross_entropy(net(x), y))
+
+
+def rays(torch):
+    """Colours along rays (NeRF): waves of the places, a small network, light that is left by a running product."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("waves", 2.0 ** torch.arange(6.0))
+            self.body = nn.Sequential(
+                nn.Linear(39, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
+            )
+
+        def forward(self, place):
+            turned = place[..., None] * self.waves
+            seen = torch.cat([place, turned.sin().flatten(-2), turned.cos().flatten(-2)], -1)
+            out = self.body(seen)
+            return out[..., :3].sigmoid(), F.softplus(out[..., 3])
+
+    net = Net()
+    origin, way = torch.randn(64, 3), F.normalize(torch.randn(64, 3), dim=-1)
+    depth, colour = torch.linspace(0.5, 3, 24), torch.rand(64, 3)
+
+    def loss():
+        place = origin[:, None] + way[:, None] * depth[:, None]
+        rgb, density = net(place)
+        step = torch.diff(depth, append=depth[-1:] + 1e3)
+        alpha = 1 - torch.exp(-density * step)
+        left = torch.cumprod(torch.cat([torch.ones(64, 1), 1 - alpha[:, :-1] + 1e-10], -1), -1)
+        return F.mse_loss(((alpha * left)[..., None] * rgb).sum(1), colour)
+
+    return _step(torch, net.parameters(), loss)
+
+
+def hashed(torch):
+    """A field over space whose corners are found by hashing (instant NGP), two groups of rates."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Grid(nn.Module):
+        def __init__(self, levels=4, T=2**8, feat=2):
+            super().__init__()
+            self.T = T
+            self.tables = nn.ParameterList(
+                [nn.Parameter(torch.empty(T, feat).uniform_(-0.1, 0.1)) for _ in range(levels)]
+            )
+            self.res = [4 * int(1.6**i) + 3 * i for i in range(levels)]
+            self.register_buffer(
+                "primes", torch.tensor([1, 2654435761, 805459861], dtype=torch.int64)
+            )
+            self.register_buffer("corners", torch.tensor(list(itertools.product([0, 1], repeat=3))))
+
+        def forward(self, x):
+            out = []
+            for r, tab in zip(self.res, self.tables):
+                p = x * r
+                lo = torch.floor(p).long()
+                w = p - lo
+                c = lo[:, None] + self.corners[None]
+                h = c * self.primes
+                idx = (h[..., 0] ^ h[..., 1] ^ h[..., 2]) % self.T
+                f = tab[idx]
+                cw = torch.where(self.corners[None].bool(), w[:, None], 1 - w[:, None]).prod(
+                    -1, keepdim=True
+                )
+                out.append((f * cw).sum(1))
+            return torch.cat(out, -1)
+
+    g = Grid()
+    mlp = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4))
+
+    def loss():
+        x = torch.rand(256, 3)
+        o = mlp(g(x))
+        sig = F.softplus(o[:, :1])
+        y = torch.sin(x * 6)
+        return F.huber_loss(torch.sigmoid(o[:, 1:]), y * 0.5 + 0.5) + 0.001 * sig.mean()
+
+    opt = torch.optim.Adam(
+        [
+            {"params": g.parameters(), "lr": 0.01, "eps": 1e-15},
+            {"params": mlp.parameters(), "weight_decay": 1e-06},
+        ],
+        lr=0.001,
+        betas=(0.9, 0.99),
+    )
+
+    def step():
+        opt.zero_grad(set_to_none=True)
+        l = loss()
+        l.backward()
+        opt.step()
+        return l.detach()
+
+    return _kept(step, [*g.parameters(), *mlp.parameters()])
+
+
+def molecules(torch):
+    """Equivariant messages between atoms, and forces as derivatives inside of the loss."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class L(nn.Module):
+        def __init__(self, d):
+            super().__init__()
+            self.e = nn.Sequential(nn.Linear(2 * d + 1, d), nn.SiLU(), nn.Linear(d, d), nn.SiLU())
+            self.h = nn.Sequential(nn.Linear(2 * d, d), nn.SiLU(), nn.Linear(d, d))
+            self.x = nn.Sequential(nn.Linear(d, d), nn.SiLU(), nn.Linear(d, 1, bias=False))
+            self.a = nn.Sequential(nn.Linear(d, 1), nn.Sigmoid())
+
+        def forward(self, h, x, ei):
+            r, c = ei
+            dx = x[r] - x[c]
+            d2 = (dx**2).sum(-1, keepdim=True)
+            m = self.e(torch.cat([h[r], h[c], d2], -1))
+            m = m * self.a(m)
+            dx = dx / (d2.sqrt() + 1)
+            cnt = torch.zeros(x.size(0), 1).index_add_(0, r, torch.ones(r.numel(), 1)).clamp(min=1)
+            x = x + torch.zeros_like(x).index_add_(0, r, dx * self.x(m)) / cnt
+            agg = torch.zeros(h.size(0), m.size(1)).scatter_add_(0, r[:, None].expand_as(m), m)
+            return (h + self.h(torch.cat([h, agg], -1)), x)
+
+    ls = nn.ModuleList([L(16) for _ in range(3)])
+    emb = nn.Linear(5, 16)
+    out = nn.Linear(16, 1)
+    h0 = torch.randn(20, 5)
+    x0 = torch.randn(20, 3)
+    ei = torch.stack(torch.where(~torch.eye(20, dtype=torch.bool)))
+    batch = torch.arange(20) // 5
+    ei = ei[:, batch[ei[0]] == batch[ei[1]]]
+    y = torch.randn(4)
+
+    def loss():
+        x = x0.clone().requires_grad_()
+        h, z = emb(h0), x
+        for l in ls:
+            h, z = l(h, z, ei)
+        E = torch.zeros(4).index_add(0, batch, out(h)[:, 0])
+        f = -torch.autograd.grad(E.sum(), x, create_graph=True)[0]
+        return F.mse_loss(E, y) + 0.1 * f.pow(2).mean() + 0.1 * (z - x0).pow(2).mean()
+
+    return _step(torch, [*ls.parameters(), *emb.parameters(), *out.parameters()], loss)
+
+
+def springs(torch):
+    """Springs that are simulated thirty steps long; their lengths are learnt through all of it."""
+    nn = torch.nn
+    x0 = torch.rand(8, 2)
+    i, j = torch.triu_indices(8, 8, 1)
+    rest = nn.Parameter((x0[i] - x0[j]).norm(dim=1) * 1.1)
+    k = nn.Parameter(torch.tensor(20.0))
+    goal = torch.tensor([2.0, 0.5])
+    opt = torch.optim.SGD([rest, k], lr=0.01)
+
+    def step():
+        x, v = x0.clone(), torch.zeros(8, 2)
+        traj = []
+        for _ in range(30):
+            d = x[i] - x[j]
+            n = d.norm(dim=1).clamp_min(0.0001)
+            f = (-k * (n - rest) / n)[:, None] * d
+            F_ = torch.zeros(8, 2).index_add(0, i, f).index_add(0, j, -f) + torch.tensor(
+                [0.0, -0.5]
+            )
+            v = (v + 0.02 * F_) * 0.98
+            x = x + 0.02 * v
+            low = x[:, 1] < 0
+            v = torch.where(low[:, None], v * torch.tensor([0.5, -0.3]), v)
+            x = torch.stack([x[:, 0], x[:, 1].clamp(min=0)], 1)
+            traj.append(x)
+        T = torch.stack(traj)
+        l = ((T[-1].mean(0) - goal) ** 2).sum() + 0.01 * (T[1:] - T[:-1]).pow(2).sum()
+        opt.zero_grad()
+        l.backward()
+        opt.step()
+        with torch.no_grad():
+            rest.clamp_(0.1, 2.0)
+        return l.detach()
+
+    return _kept(step, [rest, k])
+
+
+def particles(torch):
+    """A particle filter that is learnt through its soft resampling."""
+    nn, D = torch.nn, torch.distributions
+    tr = nn.Linear(2, 2)
+    ob = nn.Linear(2, 1)
+    lq = nn.Parameter(torch.zeros(2) - 1)
+    lr = nn.Parameter(torch.zeros(1) - 1)
+    P = [*tr.parameters(), *ob.parameters(), lq, lr]
+    opt = torch.optim.Adam(P, lr=0.01)
+    Y = torch.sin(torch.linspace(0, 4, 10))[:, None]
+    N = 40
+
+    def step():
+        x = torch.randn(N, 2)
+        lw = torch.full((N,), -math.log(N))
+        ll = 0.0
+        for t in range(10):
+            x = tr(x) + torch.randn(N, 2) * lq.exp()
+            lw = lw + D.Normal(ob(x), lr.exp()).log_prob(Y[t]).squeeze(-1)
+            z = torch.logsumexp(lw, 0)
+            ll = ll + z
+            lw = lw - z
+            ess = 1 / torch.exp(2 * lw).sum()
+            if ess < N / 2:
+                q = torch.log(0.5 * lw.exp() + 0.5 / N)
+                i = torch.multinomial(q.exp().detach(), N, replacement=True)
+                x = x[i]
+                lw = lw[i] - q[i]
+                lw = lw - torch.logsumexp(lw, 0)
+        l = -ll
+        opt.zero_grad()
+        l.backward()
+        opt.step()
+        return l.detach()
+
+    return _kept(step, P)
+
+
+def scores(torch):
+    """Scores by slices: derivatives of the network in its loss, then a few steps of a sampler."""
+    net = _mlp(torch, 3, 32, 32, 2, act="SiLU")
+    opt = torch.optim.Adam(net.parameters(), lr=0.002, betas=(0.9, 0.999))
+    X = torch.randn(64, 2) * torch.tensor([1.0, 0.3])
+
+    def score(x, t):
+        return net(torch.cat([x, t], 1))
+
+    def step():
+        t = torch.rand(64, 1)
+        x = (X + t * torch.randn_like(X)).requires_grad_()
+        v = torch.randn_like(x)
+        s = score(x, t)
+        (g,) = torch.autograd.grad((s * v).sum(), x, create_graph=True)
+        l = ((g * v).sum(1) + 0.5 * (s * v).sum(1) ** 2).mean()
+        opt.zero_grad()
+        l.backward()
+        opt.step()
+        with torch.no_grad():
+            y = torch.randn(16, 2)
+            for k in range(4):
+                tt = torch.full((16, 1), 1 - k / 4)
+                y = y + 0.1 * score(y, tt) + 0.1**0.5 * torch.randn_like(y)
+                gr = score(y, tt)
+                nz = torch.randn_like(y)
+                st = (0.1 * nz.norm(dim=-1).mean() / gr.norm(dim=-1).mean()) ** 2 * 2
+                y = y + st * gr + (2 * st) ** 0.5 * nz
+        return l.detach() + y.std()
+
+    return _kept(step, list(net.parameters()))
+
+
 ROWS = {f.__name__: f for f in (
     ode, physics, siren, gaussian_process, sinkhorn, energy, splines, fourier, quasi_newton,
+    neighbours, rays, hashed, molecules, springs, particles, scores,
 )}  # fmt: skip

@@ -1,8 +1,9 @@
-"""Small scripts over sequences and sets that stood in no table when they were measured; see strangers_rows.py."""
+"""Small scripts over sequences and sets that stand in no other table; see strangers_rows.py."""
 
 from __future__ import annotations
 
 import math
+import random
 
 from strangers_rows import _kept, _step
 
@@ -437,6 +438,235 @@ def skipgram(torch):
     return _kept(step, [centre.weight, other.weight])
 
 
+def speech(torch):
+    """Convolutions over a spectrogram, a GRU in both directions, CTC."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Sequential(
+                nn.Conv2d(1, 16, 3, (2, 1), 1), nn.BatchNorm2d(16), nn.Hardtanh(0, 20),
+                nn.Conv2d(16, 16, 3, (2, 1), 1), nn.BatchNorm2d(16), nn.Hardtanh(0, 20),
+            )  # fmt: skip
+            self.gru = nn.GRU(160, 48, bidirectional=True)
+            self.head = nn.Linear(96, 29)
+
+        def forward(self, x):
+            y = self.conv(x).flatten(1, 2).permute(2, 0, 1)
+            return self.head(self.gru(y)[0]).log_softmax(-1)
+
+    net = Net()
+    x, target = torch.randn(4, 1, 40, 60), torch.randint(1, 29, (4, 12))
+    frames, letters = torch.full((4,), 60), torch.tensor([12, 10, 8, 12])
+    return _step(
+        torch, net.parameters(), lambda: F.ctc_loss(net(x), target, frames, letters, zero_infinity=True)
+    )  # fmt: skip
+
+
+def delta_rule(torch):
+    """Linear attention by the delta rule in chunks, with triangular systems."""
+    nn, F = torch.nn, torch.nn.functional
+    q_, k_, v_, b_ = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 2)
+    o_ = nn.Linear(16, 16)
+    net = nn.ModuleList([q_, k_, v_, b_, o_])
+    x = torch.randn(2, 16, 16)
+    y = torch.randn(2, 16, 16)
+
+    def sp(t):
+        return t.view(2, 16, 2, 8).transpose(1, 2)
+
+    def loss():
+        q, k, v = (sp(q_(x)), F.normalize(sp(k_(x)), dim=-1), sp(v_(x)))
+        beta = b_(x).sigmoid().transpose(1, 2)[..., None]
+        S = x.new_zeros(2, 2, 8, 8)
+        out = []
+        for i in range(0, 16, 4):
+            Q, K, V, B = (
+                q[:, :, i : i + 4],
+                k[:, :, i : i + 4],
+                v[:, :, i : i + 4],
+                beta[:, :, i : i + 4],
+            )
+            A = torch.tril(B * K @ K.mT, -1) + torch.eye(4)
+            T = torch.linalg.solve_triangular(
+                A, torch.eye(4).expand(2, 2, 4, 4), upper=False, unitriangular=True
+            )
+            U = T @ (B * V) - T @ (B * K) @ S
+            out.append(Q @ S + torch.tril(Q @ K.mT) @ U)
+            S = S + K.mT @ U
+        return F.mse_loss(o_(torch.cat(out, 2).transpose(1, 2).flatten(-2)), y)
+
+    return _step(torch, net.parameters(), loss, "Adamax")
+
+
+def trees(torch):
+    """A TreeLSTM that goes down trees of Python's."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class T(nn.Module):
+        def __init__(self, d=16):
+            super().__init__()
+            self.e = nn.Embedding(20, d)
+            self.iou = nn.Linear(d, 3 * d)
+            self.uiou = nn.Linear(d, 3 * d, bias=False)
+            self.f = nn.Linear(d, d)
+            self.uf = nn.Linear(d, d, bias=False)
+            self.out = nn.Linear(d, 2)
+            self.d = d
+
+        def node(self, t):
+            w, ch = t
+            x = self.e(torch.tensor([w]))
+            kids = [self.node(c) for c in ch]
+            if kids:
+                hs = torch.cat([h for h, _ in kids])
+                cs = torch.cat([c for _, c in kids])
+            else:
+                hs = cs = torch.zeros(1, self.d)
+            i, o, u = (self.iou(x) + self.uiou(hs.sum(0, keepdim=True))).chunk(3, 1)
+            f = torch.sigmoid(self.f(x) + self.uf(hs))
+            c = torch.sigmoid(i) * torch.tanh(u) + (f * cs).sum(0, keepdim=True)
+            return (torch.sigmoid(o) * torch.tanh(c), c)
+
+        def forward(self, t):
+            return self.out(self.node(t)[0])
+
+    net = T()
+    trees = [
+        (1, [(2, []), (3, [(4, []), (5, [])])]),
+        (6, [(7, [(8, [])])]),
+        (9, []),
+        (3, [(1, []), (2, []), (4, [(5, [(6, [])])])]),
+    ]
+    y = torch.tensor([0, 1, 1, 0])
+    return _step(
+        torch,
+        net.parameters(),
+        lambda: F.cross_entropy(torch.cat([net(t) for t in trees]), y),
+        "Adagrad",
+    )
+
+
+def tape(torch):
+    """A neural Turing machine: content, places, a tape that is read and written in a loop."""
+    nn, F = torch.nn, torch.nn.functional
+    N, M = 10, 6
+    ctl = nn.LSTMCell(4 + M, 20)
+    rd = nn.Linear(20, M + 6)
+    wr = nn.Linear(20, M + 6 + 2 * M)
+    out = nn.Linear(20 + M, 3)
+    P = [*ctl.parameters(), *rd.parameters(), *wr.parameters(), *out.parameters()]
+    opt = torch.optim.RMSprop(P, 0.001, alpha=0.95, momentum=0.9)
+    rng = random.Random(0)
+
+    def addr(p, mem, w):
+        k, b, g, s, ga = (
+            p[:, :M].tanh(),
+            F.softplus(p[:, M : M + 1]),
+            p[:, M + 1 : M + 2].sigmoid(),
+            p[:, M + 2 : M + 5].softmax(1),
+            1 + F.softplus(p[:, M + 5 : M + 6]),
+        )
+        wc = (b * F.cosine_similarity(mem + 1e-16, k[:, None], dim=-1)).softmax(1)
+        wg = g * wc + (1 - g) * w
+        pad = torch.cat([wg[:, -1:], wg, wg[:, :1]], 1)
+        ws = (pad.unfold(1, 3, 1) * s[:, None]).sum(-1)
+        ws = ws**ga
+        return ws / (ws.sum(1, keepdim=True) + 1e-16)
+
+    def step():
+        T = rng.randint(2, 4)
+        x = torch.bernoulli(torch.full((T, 5, 3), 0.5))
+        x = torch.cat([x, torch.zeros(T, 5, 1)], -1)
+        x = torch.cat([x, torch.tensor([0.0, 0, 0, 1]).expand(1, 5, 4), torch.zeros(T, 5, 4)])
+        mem = torch.full((5, N, M), 0.001)
+        w = torch.zeros(5, N)
+        w[:, 0] = 1
+        wr_ = w.clone()
+        r = torch.zeros(5, M)
+        h = c = torch.zeros(5, 20)
+        o = []
+        for t in x:
+            h, c = ctl(torch.cat([t, r], 1), (h, c))
+            p = wr(h)
+            wr_ = addr(p[:, : M + 6], mem, wr_)
+            e, a = p[:, M + 6 : 2 * M + 6].sigmoid(), p[:, 2 * M + 6 :].tanh()
+            mem = mem * (1 - wr_[..., None] * e[:, None]) + wr_[..., None] * a[:, None]
+            w = addr(rd(h), mem, w)
+            r = torch.bmm(w[:, None], mem)[:, 0]
+            o.append(out(torch.cat([h, r], 1)))
+        l = F.binary_cross_entropy_with_logits(torch.stack(o[T + 1 :]), x[:T, :, :3])
+        opt.zero_grad()
+        l.backward()
+        nn.utils.clip_grad_value_(P, 10)
+        opt.step()
+        return l.detach()
+
+    return _kept(step, P)
+
+
+def tcn(torch):
+    """Dilated convolutions over time with weight norm and dropout."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Block(nn.Module):
+        def __init__(self, i, o, d):
+            super().__init__()
+            self.pad = 2 * d
+            self.a = torch.nn.utils.parametrizations.weight_norm(nn.Conv1d(i, o, 3, dilation=d))
+            self.b = torch.nn.utils.parametrizations.weight_norm(nn.Conv1d(o, o, 3, dilation=d))
+            self.skip = nn.Conv1d(i, o, 1) if i != o else None
+            self.drop = nn.Dropout(0.1)
+
+        def forward(self, x):
+            y = self.drop(F.relu(self.a(F.pad(x, (self.pad, 0)))))
+            y = self.drop(F.relu(self.b(F.pad(y, (self.pad, 0)))))
+            return F.relu(y + (x if self.skip is None else self.skip(x)))
+
+    net = nn.Sequential(Block(8, 32, 1), Block(32, 32, 2), Block(32, 32, 4), Block(32, 32, 8))
+    head = nn.Linear(32, 4)
+    x, y = torch.randn(8, 8, 96), torch.randint(0, 4, (8,))
+    params = [*net.parameters(), *head.parameters()]
+    return _step(torch, params, lambda: F.cross_entropy(head(net(x)[:, :, -1]), y))
+
+
+def wavenet(torch):
+    """Gated dilated convolutions over letters, with skips."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Layer(nn.Module):
+        def __init__(self, size, d):
+            super().__init__()
+            self.d = d
+            self.both = nn.Conv1d(size, 2 * size, 2, dilation=d)
+            self.skip, self.out = nn.Conv1d(size, size, 1), nn.Conv1d(size, size, 1)
+
+        def forward(self, x):
+            a, b = self.both(F.pad(x, (self.d, 0))).chunk(2, 1)
+            z = torch.tanh(a) * torch.sigmoid(b)
+            return x + self.out(z), self.skip(z)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Embedding(64, 24)
+            self.layers = nn.ModuleList([Layer(24, 2**i) for i in range(6)])
+            self.last = nn.Conv1d(24, 64, 1)
+
+        def forward(self, t):
+            x, skips = self.first(t).transpose(1, 2), 0
+            for layer in self.layers:
+                x, s = layer(x)
+                skips = skips + s
+            return self.last(F.relu(skips))
+
+    net = Net()
+    t = torch.randint(0, 64, (4, 129))
+    return _step(torch, net.parameters(), lambda: F.cross_entropy(net(t[:, :-1]), t[:, 1:]))
+
+
 ROWS = {f.__name__: f for f in (
-    mamba, scan, rwkv, perceiver, tacotron, crf, beam, sets, skipgram,
+    mamba, scan, rwkv, perceiver, tacotron, crf, beam, sets, skipgram, speech, delta_rule,
+    trees, tape, tcn, wavenet,
 )}  # fmt: skip

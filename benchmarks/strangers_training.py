@@ -1,11 +1,12 @@
-"""Small scripts with unusual ways of training that stood in no table when they were measured; see strangers_rows.py."""
+"""Small scripts with unusual ways of training that stand in no other table; see strangers_rows.py."""
 
 from __future__ import annotations
 
 import importlib
 import math
+import random
 
-from strangers_rows import _kept, _step
+from strangers_rows import _kept, _mlp, _step
 
 
 def codes(torch):
@@ -556,6 +557,289 @@ def diffusion(torch):
     return _kept(step, net.parameters())
 
 
+def sparse_codes(torch):
+    """A sparse autoencoder: the largest few, neurons that died, columns kept at length 1."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class SAE(nn.Module):
+        def __init__(self, d=24, h=96, k=8):
+            super().__init__()
+            self.k = k
+            self.bd = nn.Parameter(torch.zeros(d))
+            self.be = nn.Parameter(torch.zeros(h))
+            w = torch.randn(h, d)
+            w = w / w.norm(dim=1, keepdim=True)
+            self.Wd = nn.Parameter(w)
+            self.We = nn.Parameter(w.t().clone())
+            self.register_buffer("since", torch.zeros(h, dtype=torch.long))
+
+        def forward(self, x):
+            a = F.relu((x - self.bd) @ self.We + self.be)
+            v, i = a.topk(self.k, -1)
+            z = torch.zeros_like(a).scatter_(-1, i, v)
+            return (z @ self.Wd + self.bd, z, a)
+
+    net = SAE()
+    opt = torch.optim.Adam(net.parameters(), lr=0.003)
+    basis = torch.randn(48, 24)
+    n = [0]
+
+    def step():
+        n[0] += 1
+        x = torch.rand(128, 48) * (torch.rand(128, 48) < 0.1) @ basis
+        r, z, a = net(x)
+        l = (r - x).pow(2).sum(-1).mean() + 0.001 * a.abs().sum(-1).mean()
+        dead = net.since > 2
+        if dead.any():
+            e = (x - r).detach()
+            ad = a.masked_fill(~dead, 0.0)
+            k = min(4, int(dead.sum()))
+            v, i = ad.topk(k, -1)
+            l = l + 0.03 * (torch.zeros_like(a).scatter(-1, i, v) @ net.Wd - e).pow(2).mean()
+        opt.zero_grad()
+        l.backward()
+        with torch.no_grad():
+            net.since += 1
+            net.since[(z > 0).any(0)] = 0
+            net.Wd.grad -= (net.Wd.grad * net.Wd).sum(1, keepdim=True) * net.Wd
+        opt.step()
+        with torch.no_grad():
+            net.Wd /= net.Wd.norm(dim=1, keepdim=True)
+        if n[0] == 6:
+            with torch.no_grad():
+                d = torch.where(net.since > 1)[0]
+                if len(d):
+                    net.We[:, d] = torch.randn(24, len(d)) * 0.1
+                    net.be[d] = 0
+                    st = opt.state[net.We]
+                    st["exp_avg"][:, d] = 0
+                    st["exp_avg_sq"][:, d] = 0
+        return l.detach()
+
+    return _kept(step, [*net.parameters(), net.since])
+
+
+def experts(torch):
+    """Two layers of four experts, of which two answer for each row."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Experts(nn.Module):
+        def __init__(self, size, count):
+            super().__init__()
+            self.gate = nn.Linear(size, count)
+            self.up = nn.Parameter(torch.randn(count, size, 2 * size) * 0.1)
+            self.down = nn.Parameter(torch.randn(count, 2 * size, size) * 0.1)
+
+        def forward(self, x):
+            weights, which = self.gate(x).softmax(-1).topk(2, -1)
+            weights = weights / weights.sum(-1, keepdim=True)
+            mask = F.one_hot(which, self.up.shape[0]).to(x.dtype)
+            share = torch.einsum("nk,nke->ne", weights, mask)
+            h = F.silu(torch.einsum("nd,edh->enh", x, self.up))
+            return torch.einsum("enh,ehd,ne->nd", h, self.down, share)
+
+    net = nn.ModuleList([Experts(32, 4) for _ in range(2)])
+    head = nn.Linear(32, 10)
+    x, y = torch.randn(96, 32), torch.randint(0, 10, (96,))
+
+    def loss():
+        h = x
+        for layer in net:
+            h = h + layer(F.layer_norm(h, (32,)))
+        return F.cross_entropy(head(h), y)
+
+    return _step(torch, [*net.parameters(), *head.parameters()], loss)
+
+
+def quantised(torch):
+    """Weights and inputs on a grid: a learnt step, observers in buffers, fake quantisation."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Round(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, s, lo, hi, g):
+            ctx.save_for_backward(x, s)
+            ctx.o = (lo, hi, g)
+            return torch.clamp(torch.round(x / s), lo, hi) * s
+
+        @staticmethod
+        def backward(ctx, gy):
+            x, s = ctx.saved_tensors
+            lo, hi, g = ctx.o
+            q = x / s
+            a, b = (q < lo).float(), (q > hi).float()
+            m = 1 - a - b
+            gs = (a * lo + b * hi + m * (q.round() - q)) * gy * g
+            return (m * gy, gs.sum().reshape(s.shape), None, None, None)
+
+    class Q(nn.Module):
+        def __init__(self, i, o):
+            super().__init__()
+            self.l = nn.Linear(i, o)
+            self.sw = nn.Parameter(self.l.weight.detach().abs().mean() * 2 / math.sqrt(7))
+            self.register_buffer("lo", torch.tensor(0.0))
+            self.register_buffer("hi", torch.tensor(0.0))
+            self.register_buffer("on", torch.tensor(False))
+
+        def forward(self, x):
+            if self.training:
+                with torch.no_grad():
+                    a, b = torch.aminmax(x.detach())
+                    self.lo.copy_(torch.where(self.on, 0.9 * self.lo + 0.1 * a, a))
+                    self.hi.copy_(torch.where(self.on, 0.9 * self.hi + 0.1 * b, b))
+                    self.on.fill_(True)
+            sc = ((self.hi - self.lo) / 255).clamp(min=1e-08)
+            zp = (-self.lo / sc).round().clamp(0, 255).to(torch.int32)
+            x = torch.fake_quantize_per_tensor_affine(x, sc, zp, 0, 255)
+            return F.linear(
+                x,
+                Round.apply(
+                    self.l.weight, self.sw, -8, 7, 1 / math.sqrt(self.l.weight.numel() * 7)
+                ),
+                self.l.bias,
+            )
+
+    net = nn.Sequential(Q(10, 24), nn.ReLU6(), Q(24, 3))
+    X = torch.randn(32, 10)
+    Y = torch.randint(0, 3, (32,))
+    s = _step(torch, net.parameters(), lambda: F.cross_entropy(net(X), Y), "SGD")
+    s.kept = [*net.parameters(), *net.buffers()]
+    return s
+
+
+def surgery(torch):
+    """Gradients of three tasks, each made not to work against the others."""
+    nn, F = torch.nn, torch.nn.functional
+    body = nn.Sequential(nn.Linear(10, 32), nn.Tanh())
+    heads = nn.ModuleList([nn.Linear(32, 2) for _ in range(3)])
+    X = torch.randn(40, 10)
+    Y = torch.randn(3, 40, 2)
+    P = [*body.parameters(), *heads.parameters()]
+    opt = torch.optim.Adam(P, lr=0.003)
+    rng = random.Random(1)
+
+    def step():
+        h = body(X)
+        ls = [F.mse_loss(k(h), y) for k, y in zip(heads, Y)]
+        gs = []
+        for i, l in enumerate(ls):
+            g = torch.autograd.grad(l, P, retain_graph=i < 2, allow_unused=True)
+            gs.append(
+                torch.cat(
+                    [(torch.zeros_like(p) if v is None else v).flatten() for p, v in zip(P, g)]
+                )
+            )
+        pc = [g.clone() for g in gs]
+        for g in pc:
+            o = list(gs)
+            rng.shuffle(o)
+            for b in o:
+                d = torch.dot(g, b)
+                if d < 0:
+                    g -= d / b.norm() ** 2 * b
+        m = torch.stack(pc).mean(0)
+        i = 0
+        for p in P:
+            n = p.numel()
+            p.grad = m[i : i + n].view_as(p)
+            i += n
+        opt.step()
+        return sum(ls).detach()
+
+    return _kept(step, P)
+
+
+def newton(torch):
+    """Truncated Newton: products with the Hessian inside of conjugate gradients, a line search."""
+    nn, F = torch.nn, torch.nn.functional
+    net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    X = torch.randn(50, 6)
+    Y = torch.randint(0, 3, (50,))
+    P = list(net.parameters())
+
+    def step():
+        l = F.cross_entropy(net(X), Y)
+        g = torch.autograd.grad(l, P, create_graph=True)
+        flat = torch.cat([v.reshape(-1) for v in g])
+
+        def hvp(v):
+            r = torch.autograd.grad(flat @ v, P, retain_graph=True)
+            return torch.cat([x.reshape(-1) for x in r]) + 0.01 * v
+
+        b = -flat.detach()
+        x = torch.zeros_like(b)
+        r = b.clone()
+        p = r.clone()
+        rs = r @ r
+        for _ in range(8):
+            Ap = hvp(p)
+            pap = p @ Ap
+            if pap.item() <= 0:
+                break
+            a = rs / pap
+            x = x + a * p
+            r = r - a * Ap
+            nr = r @ r
+            if nr.sqrt() < 0.001:
+                break
+            p = r + nr / rs * p
+            rs = nr
+        t = 1.0
+        old = [q.detach().clone() for q in P]
+        gd = float(flat.detach() @ x)
+        while t > 0.001:
+            with torch.no_grad():
+                i = 0
+                for q, o in zip(P, old):
+                    n = q.numel()
+                    q.copy_(o + t * x[i : i + n].view_as(q))
+                    i += n
+                if F.cross_entropy(net(X), Y) <= l + 0.0001 * t * gd:
+                    break
+            t *= 0.5
+        return l.detach()
+
+    return _kept(step, P)
+
+
+def factors(torch):
+    """Curvature in two factors from hooks, inverted by eigenvectors (K-FAC)."""
+    nn, F = torch.nn, torch.nn.functional
+    net = _mlp(torch, 8, 16, 4, act="Tanh")
+    st = {}
+    for m in net:
+        if isinstance(m, nn.Linear):
+            st[m] = dict(A=torch.eye(m.in_features + 1), G=torch.eye(m.out_features))
+            m.register_forward_pre_hook(
+                lambda m, i: st[m].__setitem__(
+                    "a", torch.cat([i[0].detach(), torch.ones(i[0].shape[0], 1)], 1)
+                )
+            )
+            m.register_full_backward_hook(lambda m, gi, go: st[m].__setitem__("g", go[0].detach()))
+    X = torch.randn(40, 8)
+    Y = torch.randint(0, 4, (40,))
+
+    def step():
+        l = F.cross_entropy(net(X), Y)
+        net.zero_grad()
+        l.backward()
+        with torch.no_grad():
+            for m, s in st.items():
+                s["A"].mul_(0.9).add_(s["a"].t() @ s["a"] / 40, alpha=0.1)
+                s["G"].lerp_(s["g"].t() @ s["g"] * 40, 0.1)
+                da, qa = torch.linalg.eigh(s["A"] + 0.01 * torch.eye(len(s["A"])))
+                dg, qg = torch.linalg.eigh(s["G"] + 0.01 * torch.eye(len(s["G"])))
+                g = torch.cat([m.weight.grad, m.bias.grad[:, None]], 1)
+                v = qg @ (qg.t() @ g @ qa / (dg[:, None] * da[None])) @ qa.t()
+                v *= min(1.0, 0.1 / float(v.norm()))
+                m.weight -= v[:, :-1]
+                m.bias -= v[:, -1]
+        return l.detach()
+
+    return _kept(step, list(net.parameters()))
+
+
 ROWS = {f.__name__: f for f in (
-    codes, spikes, half, recomputed, critic, pruned, lora, hyper, private, loaders, deformed, routed, diffusion,
+    codes, spikes, half, recomputed, critic, pruned, lora, hyper, private, loaders, deformed,
+    routed, diffusion, sparse_codes, experts, quantised, surgery, newton, factors,
 )}  # fmt: skip

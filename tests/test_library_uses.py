@@ -21,6 +21,7 @@ SMALL = [
 
 
 def load_tool() -> Any:
+    sys.path.append(str(ROOT / "tools"))  # for what it imports itself
     spec = importlib.util.spec_from_file_location("tool_libraries", ROOT / "tools" / "libraries.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -426,7 +426,7 @@ def _why_whole(recording: Recording) -> str | None:
     """Why a function is not split at host reads, or None where that pays: where launches cost.
 
     On a CPU comparing a kernel with the expected one takes 11 to 24 microseconds of a 2.5 GHz Neoverse N1, and programs
-    gave back less at every size that was measured (benchmarks/results/2026-11-16-neoverse-strangers.md).
+    gave back less at every size that was measured (benchmarks/results/neoverse-n1.md).
     """
     if settings.split_on_cpu or any(s.device == "cuda" for s in recording.recorder.storages):
         return None

@@ -13,7 +13,7 @@ from .. import door
 from . import threads
 
 # Tried in this order by "auto"; "numpy" is always there. oneDNN exists on x86-64 only, and leaves to the
-# native engine all that it does no better (benchmarks/results/2026-11-15-xeon.md).
+# native engine all that it does no better (benchmarks/results/xeon.md).
 NAMES = ("onednn", "native")
 
 
