@@ -23,11 +23,13 @@ def work(rank, net, total, rows, ready, answers, over):
         net.weight[rank].fill_(rank + 1.0)
     rows[rank][1] = 7
     x, y, turned, half = ready.get()
-    x[0] += 1  # y looks at the same memory
-    answers.put((rank, y[0].item(), turned.stride(), half.dtype == torch.bfloat16, x.is_shared()))
+    x[rank] += rank + 1  # y looks at the same memory; each process has an element of its own
+    answers.put(
+        (rank, y[rank].item(), turned.stride(), half.dtype == torch.bfloat16, x.is_shared())
+    )
     own = torch.arange(3.0) + rank
     answers.put(own)
-    over.wait(60)  # the sender of memory stays until it has arrived
+    over.wait(600)  # the sender of memory stays until it has arrived
 
 
 def send(context):
@@ -48,7 +50,7 @@ def send(context):
     y = x[:2]
     for _ in running:
         ready.put((x, y, turned, torch.ones(2, dtype=torch.bfloat16)))
-    got = [answers.get(timeout=60) for _ in range(4)]
+    got = [answers.get(timeout=600) for _ in range(4)]
     over.set()
     for p in running:
         p.join()

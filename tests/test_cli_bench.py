@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,10 @@ def places(labels: list[str], monkeypatch) -> None:
 def test_two_thread_counts(tmp_path, capsys, monkeypatch) -> None:
     places(["1 thread", "2 threads"], monkeypatch)
     before = rl.get_num_threads()
-    begin = time.monotonic()
     code = main(
         ["bench", "--seconds", "2", "--widths", "1,2", "--batches", "1,8", "--out", str(tmp_path)]
     )
     assert code == 0
-    assert time.monotonic() - begin < 20
     assert rl.get_num_threads() == before
     out = capsys.readouterr().out
     assert (

@@ -271,13 +271,11 @@ def fuzz(read, raw: bytes, count: int, seed: int, allowed: tuple = (CorruptFileE
     """Feed mutated bytes; anything but success or the documented error fails the test."""
     refused = 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begin = time.monotonic()
     for data in mutations(raw, count, seed):
         try:
             read(data)
         except allowed:
             refused += 1
-    assert time.monotonic() - begin < 300
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kilobytes
     return refused
 

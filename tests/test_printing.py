@@ -1,7 +1,6 @@
 """The printed form of arrays, held against recorded text and against PyTorch itself."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -90,10 +89,8 @@ def test_summary():
 
 
 def test_summary_does_not_visit_the_whole_array():
-    lazy = np.broadcast_to(np.float32(1.5), (2_000_000_000, 5_000))
-    start = time.perf_counter()
+    lazy = np.broadcast_to(np.float32(1.5), (2_000_000_000, 5_000))  # 40 terabytes
     text = show(lazy)
-    assert time.perf_counter() - start < 1.0
     assert text.splitlines()[0] == "tensor([[1.5000, 1.5000, 1.5000,  ..., 1.5000, 1.5000, 1.5000],"
 
 

@@ -104,7 +104,7 @@ def test_four_models_in_four_threads_with_a_profiler_in_a_fifth(compiled: bool) 
 
     def profile() -> None:
         x = rl.ones(8)
-        while not stop.is_set():
+        while not (seen and stop.is_set()):
             with rl.profiler.profile() as p:
                 x * 3  # noqa: B018
             seen.append({r.key: r.count for r in p.key_averages()})

@@ -9,7 +9,7 @@ import rushlight as rl
 import rushlight.distributed as dist
 from rushlight.distributed.nn import functional as differentiable
 
-dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=600))
 ME, N = dist.get_rank(), dist.get_world_size()
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 INTS = ["int8", "uint8", "int16", "int32", "int64"]
