@@ -752,6 +752,23 @@ def test_tracing_can_be_switched_off() -> None:
     assert rl.tracing() is False and seen.replayed == 0
 
 
+@pytest.mark.parametrize("gone", [10, 20])
+def test_a_bias_that_was_seen_and_is_gone(gone: int) -> None:
+    """An operand that is None is no input that has not been met yet."""
+
+    def program() -> Any:
+        layer, seen = nn.Linear(4, 4), []
+        shown = layer.bias.detach().numpy()
+        for n in range(30):
+            if n == gone:
+                layer.bias = None
+            h = (rl.full((3, 4), float(n)) * 0.5 + 1).tanh()
+            seen.append(layer(h).sum().item())
+        return seen, shown.tolist()
+
+    both(program, replays=3)
+
+
 def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rushlight.capture.loops.matching.Cursor", CursorInPython)
     for module in ("cursor", "fragile", "calls.graphs", "matching", "running", "calls.updates"):
@@ -763,6 +780,7 @@ def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     test_two_optimisers("cpu")
     test_writes_by_the_user("cpu")
     test_hooks_that_come_and_go("cpu")
+    test_a_bias_that_was_seen_and_is_gone(10)
 
 
 def test_random_loops() -> None:

@@ -22,7 +22,7 @@ from .fragile import classes_inside, rows_inside
 from .path import Path
 from .piece import native
 from .pool import array_type
-from .steps import BIND, FIXED, FRESH, KNOWN, VALUE, VIEW, Step
+from .steps import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, Step
 
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
 
@@ -67,13 +67,13 @@ class Steps:
         self.path = path
         self.at = self.wary = 0
         self.alarm = 0 if path is None or path.ahead is None else path.ahead.alarm()
-        self.now = [] if path is None else [None] * len(path.layouts)
+        self.now = [] if path is None else [NOT_MET] * len(path.layouts)
         self.table = None if path is None else table_of(path)
 
     def change(self, path: Path) -> None:
         """Continue at the same position of another path that began in the same way."""
         self.path, self.alarm = path, 0
-        self.now += [None] * (len(path.layouts) - len(self.now))
+        self.now += [NOT_MET] * (len(path.layouts) - len(self.now))
         self.table = table_of(path)
 
     def show(self, a: Any, copy: Any) -> None:
@@ -117,7 +117,7 @@ class Steps:
             elif kind == VALUE:
                 if a is not v and not same(a, v):
                     return False
-            elif now[v] is not a and (now[v] is not None or not self.owner.bind(v, a)):
+            elif now[v] is not a and (now[v] is not NOT_MET or not self.owner.bind(v, a)):
                 return False
         return e.look is None or e.look[1](arrays, attrs)
 
@@ -206,7 +206,7 @@ class CursorInPython(Steps, InPython):
 Cursor: Any = CursorInPython
 if native is not None:
     _one = [object()]
-    native.setup(same, _one, getrefcount(_one[0]))
+    native.setup(same, NOT_MET, _one, getrefcount(_one[0]))
     native.slots(Tensor, OpNode, AccumulateGrad, FREED)
     native.outside(exposed, rows_inside, classes_inside, KERNELS["move"], np.ndarray)
     Cursor = type("Cursor", (Steps, native.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})

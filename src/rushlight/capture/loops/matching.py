@@ -12,12 +12,12 @@ from ...core.memory import root_array
 from ...core.tensor import tensor_over
 from ...runtime import devices
 from ...runtime.door import Kernel
-from ..record.recorder import is_array, user_line
+from ..record.recorder import is_array, takes_part, user_line
 from .cursor import BY_PAIRS, Cursor
 from .ear import is_host, is_transparent
 from .path import Path
 from .piece import native
-from .steps import FIXED
+from .steps import FIXED, NOT_MET
 
 _SHOWN = 1 << 20  # bytes of an input that are compared at each kernel
 
@@ -93,7 +93,7 @@ class Matching:
         for v in [v for v in self.bound if path.bound_at[v] >= cursor.at]:
             del self.bound[v]
             self.shown.pop(v, None)
-            cursor.now[v] = None
+            cursor.now[v] = NOT_MET
 
     def _bind_again(self, left: Path, other: Path, bound: dict[int, Any]) -> None:
         """Inputs with the values they had when they were met."""
@@ -107,7 +107,7 @@ class Matching:
         """Take an array from outside as an input, with the values it has now."""
         path = self.cursor.path
         slot, host = path.layouts[v], a.__class__ is np.ndarray
-        if not (host or is_array(a)) or self._is_pending(a):
+        if not (host or takes_part(a)) or self._is_pending(a):
             return False
         if a.shape != slot.shape or a.dtype != slot.dtype or a.strides != slot.strides:
             return False
@@ -169,7 +169,7 @@ class Matching:
         if kind == FIXED:
             return a is v
         now = self.cursor.now[v]
-        if now is not None:
+        if now is not NOT_MET:
             return a is now
         return v in self.cursor.path.inputs and self.bind(v, a)
 

@@ -9,5 +9,5 @@ try:
     from . import _match as native  # type: ignore[attr-defined, no-redef]
 except ImportError:  # not built here
     native = None
-if getattr(native, "ROW", 0) != 15:  # built before the latest functions were written
+if getattr(native, "ROW", 0) != 16:  # built before the latest functions were written
     native = None

@@ -19,7 +19,7 @@ from .calls.updates import Update
 from .ear import is_host
 from .piece import native
 from .pool import Pool
-from .steps import BIND, GIVEN, KNOWN, VIEW, Step
+from .steps import BIND, GIVEN, KNOWN, NOT_MET, VIEW, Step
 
 _PLANS = 16  # ways to copy results that are kept
 
@@ -182,12 +182,12 @@ class Running:
         ran = 0
         copies = list(now)
         for k, i in self.inputs.items():  # with the values that they had when a kernel read them
-            if now[k] is not None and is_host(now[k]) and k not in self.returned:
+            if now[k] is not NOT_MET and is_host(now[k]) and k not in self.returned:
                 copies[k] = self.low.arguments[i]
         for e in self.events[:upto]:
             for step in [e] if isinstance(e, Step) else e.steps:  # type: ignore[attr-defined]
                 seen = [copies[v] is now[v] for kind, v in step.operands if kind in (KNOWN, BIND)]
-                if step.how == VIEW and now[step.outs[0]] is not None and all(seen):
+                if step.how == VIEW and now[step.outs[0]] is not NOT_MET and all(seen):
                     continue  # was made when it was asked for
                 ran += 1
                 arrays = [copies[v] if kind in (KNOWN, BIND) else v for kind, v in step.operands]
@@ -200,7 +200,7 @@ class Running:
                 for k, o in zip(step.outs, out if step.several else (out,)):
                     if isinstance(o, np.generic):
                         o = np.asarray(o)
-                    if now[k] is None or step.how == VIEW:
+                    if now[k] is NOT_MET or step.how == VIEW:
                         copies[k] = o
                     else:
                         copy(now[k], o)

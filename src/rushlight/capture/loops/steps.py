@@ -8,6 +8,7 @@ from ...runtime.door import Kernel
 
 KNOWN, FIXED, VALUE, BIND = range(4)  # kinds of operands
 FRESH, VIEW, GIVEN = range(3)  # kinds of results
+NOT_MET = object()  # stands for an array that the stretch has not come to; an operand may be None
 
 
 class Step(NamedTuple):

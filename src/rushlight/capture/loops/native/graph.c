@@ -20,7 +20,7 @@ int is_operand(Cursor *cursor, PyObject *expected, PyObject *a)
         return a == what;
     Py_ssize_t number = PyLong_AsSsize_t(what);
     PyObject *known = number < PyList_GET_SIZE(cursor->now) ? PyList_GET_ITEM(cursor->now, number) : NULL;
-    if (known != Py_None)
+    if (known != not_met)
         return known == a;
     PyObject *answer = PyObject_CallMethodObjArgs(cursor->owner, s_is_operand, expected, a, NULL);
     int found = answer == NULL ? -1 : PyObject_IsTrue(answer);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { ROW = 15 }; /* by which Python knows an older build */
+enum { ROW = 16 }; /* by which Python knows an older build */
 
 typedef struct {
     int kind;
@@ -37,6 +37,7 @@ typedef struct {
 } Table;
 
 static PyObject *s_start_ahead, *s_differs, *s_bind, *s_hand_out, *s_take, *s_careful, *s_quiet, *s_enter, *s_leave, *s_getitem, *same;
+PyObject *not_met;
 long extra;
 
 /* A comparison under way. Where it has to ask Python, nobody else's code may run until it is over (quiet.py): a handler
@@ -283,7 +284,7 @@ static int fits(Cursor *self, const Inputs *inputs, const Operand *o, PyObject *
     if (o->number >= PyList_GET_SIZE(self->now))
         return 0;
     PyObject *known = PyList_GET_ITEM(self->now, o->number);
-    if (known == a || o->kind == KNOWN || known != Py_None)
+    if (known == a || o->kind == KNOWN || known != not_met)
         return known == a;
     if (!self->wary && bind_here(self, inputs, o->number, a))
         return 1;
@@ -540,20 +541,21 @@ PyTypeObject cursor_type = {
     .tp_doc = "Where a thread is on a path.",
 };
 
-/* setup(same, list of one object, what sys.getrefcount says of it) */
+/* setup(same, the mark of what was not met, list of one object, what sys.getrefcount says of it) */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
     PyObject *list;
     long counted;
-    if (!PyArg_ParseTuple(args, "OO!l", &same, &PyList_Type, &list, &counted))
+    if (!PyArg_ParseTuple(args, "OOO!l", &same, &not_met, &PyList_Type, &list, &counted))
         return NULL;
     Py_INCREF(same);
+    Py_INCREF(not_met);
     extra = counted - (long)Py_REFCNT(PyList_GET_ITEM(list, 0));
     Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
-    {"setup", setup, METH_VARARGS, "setup(same, [object], its references as Python counts them)"},
+    {"setup", setup, METH_VARARGS, "setup(same, mark, [object], its references as Python counts them)"},
     {"table", make_table, METH_VARARGS, "table(rows, inputs, changed) -> the steps of a path"},
     {"outside", outside, METH_VARARGS, "outside(exposed, rows, classes, move, np.ndarray): what is asked about values from outside"},
     {"slots", find_slots, METH_VARARGS, "slots(Tensor, OpNode, AccumulateGrad, FREED)"},

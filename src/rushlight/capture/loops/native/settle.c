@@ -116,7 +116,7 @@ static int is_alone(PyObject *now, PyObject *row)
     PyObject *a = PyList_GetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 0))), *views = PyTuple_GET_ITEM(row, 3);
     if (a == NULL)
         return -1;
-    if (a == Py_None)
+    if (a == not_met)
         return 0;
     Py_ssize_t ours = 1; /* the list's */
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(views); i++) {

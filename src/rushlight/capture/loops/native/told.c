@@ -16,7 +16,7 @@ PyObject *told_fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
             what = PyList_GetItem(now, PyLong_AsSsize_t(what));
             if (what == NULL)
                 return NULL;
-            if (what == Py_None)
+            if (what == not_met)
                 Py_RETURN_NONE;
         }
         if (what != a)
