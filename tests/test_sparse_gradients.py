@@ -15,6 +15,7 @@ import pytest
 import rushlight as rl
 from cuda_on_host import runs_on_the_emulated_gpu
 from rushlight.core.hot import tracing
+from traced import both
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
@@ -849,7 +850,7 @@ def _losses(device: str, name: str, steps: int, compiled: bool = False) -> list[
 @pytest.mark.parametrize("name", ["SGD", "SparseAdam", "Adagrad"])
 def test_a_compiled_step_says_why_it_runs_eagerly(name: str, device: str) -> None:
     with pytest.warns(
-        UserWarning, match="(runs eagerly|is split), because it makes a sparse tensor"
+        UserWarning, match="(runs eagerly|is split), because it makes or uses a sparse tensor"
     ):
         compiled = _losses(device, name, 4, compiled=True)
     assert compiled == _losses(device, name, 4)
@@ -863,6 +864,64 @@ def test_a_traced_loop_is_the_loop(name: str, device: str) -> None:
         assert _losses(device, name, 25) == plain
     finally:
         tracing(before)
+
+
+@pytest.mark.parametrize("name", ["SGD", "SparseAdam", "Adagrad"])
+@pytest.mark.parametrize("way", ["read", "added up", "kept", "gathered"])
+def test_sparse_gradients_in_a_traced_loop(name: str, way: str, device: str) -> None:
+    """What is read between `backward()` and `step()`, and what `backward()` finds, is a sparse gradient."""
+
+    def program() -> Any:
+        table = rl.randn(20, 4).to(device).requires_grad_()
+        head = rl.nn.Linear(4, 2).to(device)
+        rules = [
+            getattr(rl.optim, name)([table], lr=0.1),
+            rl.optim.SGD(head.parameters(), lr=0.1),
+        ]
+        seen = []
+        for i in range(24):
+            ids = rl.randint(0, 20, (5,)).to(device)
+            if way != "added up" or i % 2 == 0:
+                for rule in rules:
+                    rule.zero_grad(set_to_none=way != "kept")
+            if way == "gathered":
+                rows = rl.gather(table, 0, ids[:, None].expand(5, 4), sparse_grad=True)
+            else:
+                rows = rl.nn.functional.embedding(ids, table, sparse=True)
+            loss = head(rows).pow(2).mean()
+            loss.backward()
+            if way == "read":
+                seen.append(loss.item())
+            if way != "added up" or i % 2:
+                for rule in rules:
+                    rule.step()
+            seen.append(table.detach().sum().item())
+        return seen, table.detach()
+
+    both(program, replays=0)
+
+
+@pytest.mark.parametrize("kind", ["masked", "nested", "sparse", "meta"])
+def test_arguments_that_no_program_can_hold(kind: str) -> None:
+    """A compiled function runs as it is where an argument has no memory of its own, whatever came before."""
+
+    def made(value: float) -> Any:
+        x = rl.full((3, 4), value)
+        if kind == "masked":
+            return rl.masked.masked_tensor(x, x > 0)
+        if kind == "nested":
+            return rl.nested.nested_tensor([x, x[:2]])
+        return x.to_sparse() if kind == "sparse" else x.to("meta")
+
+    step = rl.compile(lambda x: x * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for value in (1.0, 1.0, 1.0, 2.0, 3.0):
+            found = step(made(value))
+            assert found.__class__ is (made(value) * 2).__class__ and found.dtype is rl.float32
+            if kind == "sparse":
+                assert found.to_dense().tolist() == [[2 * value] * 4] * 3
+    assert not step.replays and "without memory of its own" in str(step.why())
 
 
 # -- random programs --------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..runtime.thread import PACKING, WATCHED, here
 from .record.agreement import differs
 from .record.effects import RANDOM_STATE
 from .record.executed import Seen, can_watch
-from .record.recorder import CannotCapture
+from .record.recorder import CannotCapture, host_read_error, takes_part
 from .record.recording import Recording, check
 from .replay.node import APART, TWICE
 from .replay.replay import Replay, SharedArguments, Unfinished
@@ -73,6 +73,11 @@ class Compiled:
             shape = tree.flatten((args, kwargs), tensors)
         except RecursionError:  # a list that holds itself
             return self.fn(*args, **kwargs)
+        for t in tensors:
+            if not takes_part(t._a):
+                if here.vmaps:  # a sample of a function that is mapped
+                    return self.fn(*args, **kwargs)
+                return self._entry_of(type(t)).call(args, kwargs, tensors)
         key = (shape, signature(tensors), mode())
         entry = self.entries.get(key)
         if entry is None:
@@ -83,6 +88,18 @@ class Compiled:
             entry.like = like_these(tensors)  # tensors and nothing else, the usual case
         self.last = entry
         return entry.call(args, kwargs, tensors)
+
+    def _entry_of(self, kind: type) -> Entry:
+        """Where calls go that are given a tensor which no program can hold: they run as they are."""
+        entry = self.entries.get(kind)
+        if entry is None:
+            what = f"it is given a {kind.__name__} without memory of its own at its call"
+            if self.fullgraph:
+                raise host_read_error(what)
+            entry = self.entries[kind] = Entry(self)
+            entry.eager = what
+            self.tell(f"runs eagerly, because {what}")
+        return entry
 
     def _new_entry(self, key: Any) -> Entry | None:
         """A place for the programs of one more kind of arguments, if calls of that kind repeat.

@@ -13,7 +13,7 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel
 from ...runtime.thread import here
 from ..program.slots import MADE, STATE, Slot
-from ..record.recorder import Recorder, is_array, user_line, values_decide
+from ..record.recorder import Recorder, is_array, strange_use, user_line, values_decide
 from .calls.macros import Macro
 from .fragile import Bounds, breaks
 
@@ -57,19 +57,20 @@ class Ear(Recorder):
     def _hear(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
     ) -> Any:
-        if is_transparent(kernel, arrays, attrs, self._made):
+        why = strange_use(arrays)
+        if why is None and is_transparent(kernel, arrays, attrs, self._made):
             return call()
         if self.tracer.is_loose(kernel) and not any(map(self._made, arrays)):
             return call()
-        if is_place(kernel, arrays, self._waits, self._fits, attrs):
+        if why is None and is_place(kernel, arrays, self._waits, self._fits, attrs):
             return self.tracer.at_kernel(kernel, call)
         if len(self.instructions) > LONGEST:
-            self.odd = f"more than {LONGEST} kernels between two places"
-            self.tracer.interrupt(self.odd)
-            return call()
-        if any(map(_has_tensor, attrs.values())):
+            why = f"has more than {LONGEST} kernels between two places"
+        elif any(map(_has_tensor, attrs.values())):
             # a number given as a tensor: the kernel's own body will read it, and that is a place
-            self.odd = f"{kernel.name} is given a tensor in place of a number"
+            why = f"gives {kernel.name} a tensor in place of a number"
+        if why is not None:
+            self.complain(why)
             self.tracer.interrupt(self.odd)
             return call()
         inputs = self.inputs_of(arrays)
@@ -77,7 +78,8 @@ class Ear(Recorder):
         if self.tracer.ear is not self:
             return out  # the kernel's body passed a place, which ended this stretch
         self.note(kernel, arrays, attrs, inputs, out, user_line())
-        self.bounds.note(self.instructions[-1])
+        if self.odd is None:
+            self.bounds.note(self.instructions[-1])
         return out
 
     def complain(self, what: str, line: str | None = None) -> None:

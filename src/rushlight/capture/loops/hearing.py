@@ -33,6 +33,7 @@ class Hearing(Matching):
     """What a tracer knows of places, of what was heard behind them, and of the paths it made of that."""
 
     asked: bool  # whether the user wants loops to be traced
+    interrupt: Callable[[str], None]  # run the rest of the stretch as it is
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,41 +56,53 @@ class Hearing(Matching):
         self.numerics = settings.numerics
         self.untold = False  # whether calls are no longer heard as their callers describe them
 
-    def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
-        ear = self.ear
+    def _hear_call(
+        self, make: Callable[[Ear], Any], go: Callable[[], Any], done: Callable[[Any], None]
+    ) -> Any:
+        """Run a call that stands for many kernels, and write it down as one, where it can be compared as one."""
+        ear, macro = self.ear, None
         assert ear is not None
         with self.quiet:
-            macro = Update(ear, optimizer)
-            macro.start = len(ear.instructions)
-        with collecting_replay_hooks() as hooks:
-            out = go()
+            try:
+                macro = make(ear)
+                macro.start = len(ear.instructions)
+            except CannotCapture as error:  # it has an array that takes no part in programs
+                ear.odd = str(error)
+                self.interrupt(ear.odd)
+        out = go()
         with self.quiet:
-            if self.ear is ear and macro.why is None:
-                macro.done(ear, hooks)
-                if macro.why is None:
-                    macro.end = len(ear.instructions)
-                    ear.macros.append(macro)
-                    return out
-            ear.odd = macro.why or "the step was interrupted"
+            if self.ear is not ear or macro is None:
+                return out
+            if macro.why is None:
+                done(macro)
+            if macro.why is None:
+                macro.end = len(ear.instructions)
+                ear.macros.append(macro)
+            elif macro.is_needed:
+                ear.odd = macro.why
         return out
 
-    def _hear_told(self, what: Any, go: Callable[[], None]) -> None:
+    def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
         ear = self.ear
-        assert ear is not None
-        with self.quiet:
-            macro = Told(ear, what)
-            macro.start = len(ear.instructions)
+        with collecting_replay_hooks() as hooks:
+            return self._hear_call(
+                lambda ear: Update(ear, optimizer), go, lambda macro: macro.done(ear, hooks)
+            )
+
+    def _hear_told(self, what: Any, go: Callable[[], None]) -> None:
+        ear, noted = self.ear, None
+
+        def told() -> None:
+            nonlocal noted
             what.begin()
-        try:
-            go()
-        finally:
-            noted = what.end()
-        with self.quiet:
-            if self.ear is ear:
-                macro.done(ear, what, noted)
-                if macro.why is None:
-                    macro.end = len(ear.instructions)
-                    ear.macros.append(macro)
+            try:
+                go()
+            finally:
+                noted = what.end()
+
+        self._hear_call(
+            lambda ear: Told(ear, what), told, lambda macro: macro.done(ear, what, noted)
+        )
 
     def is_idle(self) -> bool:
         """Whether a stretch has begun, in which nothing was computed yet.

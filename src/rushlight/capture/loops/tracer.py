@@ -248,17 +248,11 @@ class Tracer(Following):
         ear = self.ear if self.mode == HEAR else None
         if ear is None or not usual:
             return walk(roots, *options)
-        with self.quiet:
-            macro = Backward(ear, roots, keep)
-            macro.start = len(ear.instructions)
-        out = walk(roots, *options)
-        with self.quiet:
-            if self.ear is ear and macro.why is None:
-                macro.done(ear)
-                if macro.why is None:
-                    macro.end = len(ear.instructions)
-                    ear.macros.append(macro)
-        return out
+        return self._hear_call(
+            lambda ear: Backward(ear, roots, keep),
+            lambda: walk(roots, *options),
+            lambda macro: macro.done(ear),
+        )
 
     def backward_of(self, loss: Any) -> bool:
         """Whether `loss.backward()`, with nothing said about it, is the pass that the path expects, as it was the last time.

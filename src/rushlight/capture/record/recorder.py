@@ -17,7 +17,6 @@ from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime import devices
 from ...runtime.door import Kernel
-from ...runtime.sparse_array import SparseArray
 from ..program.instructions import Instruction, Program
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
 from .caught import is_caught
@@ -127,11 +126,11 @@ class Recorder:
     def slot_of(self, a: Any) -> Slot:
         """The slot of an array; one never seen before comes from outside."""
         known = self.slots.get(id(a))
+        if known is None and not takes_part(a):
+            raise CannotCapture(f"it {_uses(a)}")
         return self._outside(a) if known is None else known
 
     def _outside(self, a: Any) -> Slot:
-        if a.__class__ is SparseArray:
-            raise CannotCapture("it makes a sparse tensor, as a gradient or otherwise")
         root = root_array(a)
         storage = self.roots.get(id(root))
         if storage is None:
@@ -183,6 +182,10 @@ class Recorder:
     ) -> Any:
         if kernel is HOST_READ:
             return self._host_read(arrays[0], call)
+        stranger = strange_use(arrays)
+        if stranger is not None:
+            self.complain(stranger)
+            return call()
         if values_decide(kernel, arrays):
             self.complain(f"calls {kernel.name}, whose result's shape depends on values,")
         inputs = self.inputs_of(arrays)
@@ -215,6 +218,10 @@ class Recorder:
         if callable(places):
             places = places(arrays, attrs)
         several = isinstance(out, (tuple, list))
+        stranger = strange_use(out if several else (out,))
+        if stranger is not None:
+            self.complain(stranger)
+            return
         slots = self._outputs(out if several else (out,), arrays)
         if kernel.is_view and any(map(is_array, arrays)):
             near = {s.storage.number for s in inputs if s.__class__ is Slot}
@@ -278,6 +285,26 @@ def _current_gpu() -> int:
 
 def is_array(a: Any) -> bool:
     return devices.is_array(a)
+
+
+def takes_part(a: Any) -> bool:
+    """Whether an array can be part of a program: memory of the host or of a GPU that strides describe, and nothing else."""
+    if a.__class__ is np.ndarray:
+        return True
+    return is_array(a) and devices.backend_of_type(a.__class__).type == "cuda"
+
+
+def strange_use(values: Iterable[Any]) -> str | None:
+    """What a call does with an array among its operands or results that takes no part in programs, or None."""
+    for a in values:
+        if is_array(a) and not takes_part(a):
+            return _uses(a)
+    return None
+
+
+def _uses(a: Any) -> str:
+    kind = devices.backend_of_type(a.__class__).type if is_array(a) else "nested"
+    return f"makes or uses a {kind} tensor"
 
 
 def extent(a: Any) -> tuple[int, int]:

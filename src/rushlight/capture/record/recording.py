@@ -14,7 +14,6 @@ from ...core.tensor import Tensor
 from ...core.views import current_edge, steps_of
 from ...runtime.devices import nothing_reused
 from ...runtime.door import collecting_replay_hooks, listening
-from ...runtime.meta_array import MetaArray
 from ...runtime.thread import here
 from ..program.instructions import Program
 from ..program.slots import CONSTANT, MADE, Slot
@@ -85,10 +84,6 @@ class Recording:
         self.recorder = Recorder(given, self.watch.owned(), fed)
         del given
         self.recorder.strict = fullgraph
-        if any(t._a.__class__ is MetaArray for t in self.tensors):
-            self.recorder.complain(
-                "is given a tensor without values (on the device meta)", "its call"
-            )
         forget_casts()
         before, now = mode(), Seen()
         self.mode = before

@@ -14,6 +14,8 @@ class Macro:
     """
 
     start = end = 0
+    why: str | None  # why it cannot be compared as one call
+    is_needed = False  # whether its stretch is of no use where it is not compared as one call
 
     def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
         """Whether another stretch's macro is the same."""

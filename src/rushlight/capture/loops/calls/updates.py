@@ -30,6 +30,7 @@ class Update(Macro):
     """A step of one optimiser."""
 
     rows: Any = None  # for C
+    is_needed = True
 
     def __init__(self, ear: Any, optimizer: Any) -> None:
         self.optimizer = optimizer
