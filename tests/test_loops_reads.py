@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import io
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rushlight as rl
@@ -147,5 +149,61 @@ def test_a_place_in_the_middle_of_a_kernel(late: bool) -> None:
             told.append(slice_op(out, index=((0, stop, 1),)).clone())
             told.append(out.pow(2).sum().item())
         return told
+
+    both(program, replays=0)
+
+
+# -- kernels of somebody else: they are given an address, and no word is said when they read or write there
+
+
+def _address(t: Any, way: str) -> int:
+    if way == "storage":
+        return t.untyped_storage().data_ptr()
+    if way == "dlpack":
+        return np.from_dlpack(t).__array_interface__["data"][0]
+    return t.numpy().__array_interface__["data"][0] if way == "numpy" else t.data_ptr()
+
+
+def _doubled_by_c(t: Any, way: str) -> Any:
+    """A new tensor, made by functions that know nothing of tensors."""
+    out = rl.empty_like(t)
+    into, source, n = _address(out, way), _address(t, way), t.numel()
+    ctypes.memmove(into, source, 4 * n)
+    for i, value in enumerate((ctypes.c_float * n).from_address(into)):
+        ctypes.c_float.from_address(into + 4 * i).value = 2 * value
+    return out
+
+
+@pytest.mark.parametrize("way", ["data_ptr", "storage", "dlpack", "numpy"])
+@pytest.mark.parametrize("split", [False, True])
+def test_a_foreign_kernel_in_a_compiled_function(
+    way: str, split: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rl.base.config.settings, "split_on_cpu", split)
+    monkeypatch.setattr(rl.base.config.settings, "split_timed", False)
+
+    def step(x: Any) -> Any:
+        h = x * 3 + 1
+        return _doubled_by_c(h, way) + h.sum()
+
+    compiled = rl.compile(step)
+    with pytest.warns(UserWarning, match="compile"):
+        for i in range(12):
+            x = rl.arange(6.0) + i
+            assert compiled(x).tolist() == step(x).tolist(), i
+    assert not compiled.replays
+
+
+@pytest.mark.parametrize("way", ["data_ptr", "storage", "dlpack", "numpy"])
+def test_a_foreign_kernel_in_a_loop(way: str) -> None:
+    def program() -> Any:
+        weight, seen = rl.ones(6), []
+        for i in range(24):
+            h = (rl.arange(6.0) + i) * weight + 1
+            address = _address(weight, way)
+            before = (weight * 3).tanh()
+            ctypes.c_float.from_address(address + 4).value = i / 10
+            seen.append((_doubled_by_c(h, way) + before * weight + h.sum()).sum().item())
+        return seen, weight
 
     both(program, replays=0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from .memory import root_array
+from ..runtime.thread import here, settle
+from .memory import data_pointer, root_array
 
 
 class Exposed:
@@ -26,6 +27,12 @@ class Exposed:
             roots[key] = weakref.ref(root, lambda _: roots.pop(key, None))
             self.version += 1
 
+    def hand_out(self, a: Any) -> None:
+        """Another library is about to be given an array over the memory of `a`."""
+        _tell_recorder()
+        settle()
+        self.add(a)
+
     def refill(self, a: Any) -> None:
         """An array that owns its memory will be filled again, in each stretch of a loop."""
         key, refilled = id(a), self.refilled
@@ -33,3 +40,19 @@ class Exposed:
 
 
 exposed = Exposed()
+
+
+def take_address(a: Any) -> int:
+    """The address of an array's first element, for a kernel of somebody else: it reads and writes there past the door.
+
+    Nobody knows when it does, so nothing waits any more until the next place of a loop.
+    """
+    _tell_recorder()
+    if here.tracer is not None:
+        here.tracer.interrupt("the address of a tensor's memory was taken")
+    return data_pointer(a)
+
+
+def _tell_recorder() -> None:
+    if here.recorder is not None:
+        here.recorder.complain("hands out the address of a tensor's memory")

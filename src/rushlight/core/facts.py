@@ -11,6 +11,7 @@ from ..base.device import device
 from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
 from ..runtime import devices
+from .exposed import take_address
 from .memory import data_pointer, root_array, shown_strides
 
 
@@ -210,7 +211,7 @@ class Facts:
             >>> x.data_ptr() == x.view(3, 1).data_ptr()
             True
         """
-        return data_pointer(self._a)
+        return take_address(self._a)
 
     def get_device(self) -> int:
         """The index of the GPU, or -1 on the CPU.

@@ -46,7 +46,10 @@ class Trace:
         self.begin(tracer.root)
 
     def complain(self, what: str, line: str | None = None) -> None:
-        """Nothing has to be refused here, because Python runs the function."""
+        """What no program can do runs as Python asks, and what waits is computed first."""
+        if self.mode == _MATCH:
+            self._miss()
+        self._leave()
 
     def begin(self, node: Node | None) -> None:
         """The next stretch begins at `node`; without one the rest of the call is run as it is."""

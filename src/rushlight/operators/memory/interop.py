@@ -120,8 +120,7 @@ def _dlpack(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_meta:
         raise BufferError("Can't export meta tensors: they have no data")
-    settle()
-    exposed.add(self._a)
+    exposed.hand_out(self._a)
     if not self.is_cpu:
         return self._a.__dlpack__(stream=stream)
     if _TAKES_VERSIONS:
@@ -301,8 +300,7 @@ def _cuda_array_interface(self: Tensor) -> Any:
             "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
             "aren't required, use var.detach() to get Variable that doesn't require grad."
         )
-    settle()
-    exposed.add(self._a)
+    exposed.hand_out(self._a)
     return self._a.__cuda_array_interface__
 
 

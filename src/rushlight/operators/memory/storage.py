@@ -14,6 +14,7 @@ from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np
 from ...base.errors import NotYet
 from ...base.shapes import as_size, by_name, channels_last_strides, check_size, contiguous_strides
 from ...base.shared_blocks import mapped
+from ...core.exposed import take_address
 from ...core.inplace import bump
 from ...core.memory import data_pointer, in_memory_order, root_array
 from ...core.public import public, publish
@@ -49,7 +50,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return data_pointer(self._root)
+        return take_address(self._root)
 
     def nbytes(self) -> int:
         """How many bytes there are."""
@@ -155,10 +156,12 @@ class UntypedStorage:
         return cls(np.asarray(mapped))
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
+        return isinstance(other, UntypedStorage) and data_pointer(self._root) == data_pointer(
+            other._root
+        )
 
     def __hash__(self) -> int:
-        return hash(self.data_ptr())
+        return hash(data_pointer(self._root))
 
     def __repr__(self) -> str:
         return f"[{type(self).__name__}(device={self.device}) of size {len(self)}]"
