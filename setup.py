@@ -1,12 +1,16 @@
-"""The one part of the build that pyproject.toml cannot say: the optional C extensions."""
+"""The parts of the build that pyproject.toml cannot say: two folders that become one package, optional C extensions."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
+# PyTorch's names that are no engine: apart in the source, beside the others in a wheel.
+NAMES = Path("src/torch_names/rushlight")
+NAMED = {f"rushlight.{name}": NAMES / name.replace(".", "/") for name in find_packages(str(NAMES))}
 NATIVE = Path("src/rushlight/runtime/cpu/native")
 # Pieces in C of what is in Python too: extension -> folder of its sources
 PIECES = {
@@ -93,4 +97,28 @@ class AllCores(build_ext):
         super().build_extensions()
 
 
-setup(ext_modules=native() + pieces(), cmdclass={"build_ext": AllCores})
+class OnePackage(build_py):
+    """Puts the modules of PyTorch's names, and their stubs, into the package."""
+
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        found = super().find_package_modules(package, package_dir)
+        return found + (
+            super().find_package_modules(package, str(NAMES)) if package == "rushlight" else []
+        )
+
+    def get_source_files(self) -> list[str]:
+        return [*super().get_source_files(), *map(str, NAMES.glob("*.pyi"))]
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            for stub in NAMES.glob("*.pyi"):
+                self.copy_file(str(stub), str(Path(self.build_lib, "rushlight", stub.name)))
+
+
+setup(
+    packages=find_packages("src", include=["rushlight*"]) + list(NAMED),
+    package_dir={"": "src", **{name: str(folder) for name, folder in NAMED.items()}},
+    ext_modules=native() + pieces(),
+    cmdclass={"build_ext": AllCores, "build_py": OnePackage},
+)

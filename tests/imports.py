@@ -10,14 +10,24 @@ from typing import NamedTuple
 
 import rushlight
 
-ROOT = Path(rushlight.__file__).parent
+ROOTS = tuple(map(Path, rushlight.__path__))  # the engine and, in a source tree, PyTorch's names
+
+
+def files(kind: str = "*.py") -> list[Path]:
+    """Every file of the package."""
+    return [path for root in ROOTS for path in sorted(root.rglob(kind))]
+
+
+def inside(path: Path) -> Path:
+    """Where a file lies in the package."""
+    return next(path.relative_to(root) for root in ROOTS if path.is_relative_to(root))
 
 
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
     found = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    for path in files():
+        parts = ("rushlight", *inside(path).with_suffix("").parts)
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 

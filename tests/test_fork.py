@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import rushlight
+from imports import modules
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="fork beside threads is Linux's")
 
@@ -164,11 +164,10 @@ def test_a_child_imports_what_a_lost_thread_had_begun(tmp_path: Path) -> None:
 
 def test_every_lock_is_made_for_forks() -> None:
     """Locks come from base/locks.py: a plain one would stay held in a child."""
-    root = Path(rushlight.__file__).parent
     plain = re.compile(r"threading\.(R?Lock|Semaphore|Event)\(|threading\.Condition\((?!new_)")
     found = [
-        str(path.relative_to(root))
-        for path in root.rglob("*.py")
-        if plain.search(path.read_text()) and path != root / "base" / "locks.py"
+        name
+        for name, path in modules().items()
+        if plain.search(path.read_text()) and name != "rushlight.base.locks"
     ]
     assert found == []

@@ -10,22 +10,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "rushlight"
+FOLDERS = {
+    "rushlight": ROOT / "src" / "rushlight",
+    "rushlight.quasirandom": ROOT / "src" / "torch_names" / "rushlight" / "quasirandom",
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_every_data_file_is_packed() -> None:
     """A file beside the code that no pattern names would be missing for everybody who installs the wheel."""
-    listed = subprocess.run(
-        ["git", "ls-files", "src/rushlight"], cwd=ROOT, capture_output=True, text=True
-    )
+    listed = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("not a git repository")
     data = {ROOT / line for line in listed.stdout.splitlines() if not line.endswith((".py", ".md"))}
     data -= {path for path in data if path.parent.name == "native"}  # sources of what is built
-    patterns = PROJECT["tool"]["setuptools"]["package-data"]["rushlight"]
-    packed = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
-    assert not sorted(str(p.relative_to(PACKAGE)) for p in data - packed if p.exists())
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]
+    packed = {
+        path
+        for package, folder in FOLDERS.items()
+        for pattern in patterns[package]
+        for path in folder.glob(pattern)
+    }
+    packed |= set((ROOT / "src" / "torch_names" / "rushlight").glob("*.pyi"))  # by setup.py
+    assert not sorted(str(p.relative_to(ROOT)) for p in data - packed if p.exists())
 
 
 def test_wheels_are_built_for_the_versions_that_are_promised() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("src/rushlight", "tests", "tools", "benchmarks", "examples")
+FOLDERS = ("src", "tests", "tools", "benchmarks", "examples")
 
 
 def sentence(text: str) -> bool:

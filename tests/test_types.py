@@ -16,6 +16,17 @@ TYPED = ROOT / "tests" / "typed"
 RIGHT, WRONG = sorted((TYPED / "right").glob("*.py")), sorted((TYPED / "wrong").glob("*.py"))
 
 
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The package as a wheel lays it out: in one folder."""
+    package = tmp_path_factory.mktemp("installed") / "rushlight"
+    package.mkdir()
+    for file in (*ROOT.glob("src/rushlight/*"), *ROOT.glob("src/torch_names/rushlight/*")):
+        if file.is_file() or (file / "__init__.py").exists():
+            (package / file.name).symlink_to(file)
+    return package.parent
+
+
 def run(*command: object, cwd: Path = ROOT) -> str:
     done = subprocess.run(
         [str(c) for c in command], capture_output=True, text=True, cwd=cwd, timeout=600
@@ -35,11 +46,11 @@ def marked(file: Path) -> set[int]:
 
 
 @pytest.fixture(scope="module")
-def by_mypy(tmp_path_factory):
+def by_mypy(tmp_path_factory, installed):
     pytest.importorskip("mypy")
     settings = tmp_path_factory.mktemp("mypy") / "mypy.ini"
     settings.write_text(
-        f"[mypy]\nmypy_path = {ROOT / 'src'}\nfollow_imports = silent\nstrict = True\n"
+        f"[mypy]\nmypy_path = {installed}\nfollow_imports = silent\nstrict = True\n"
     )
     found = run(
         sys.executable,
@@ -55,14 +66,14 @@ def by_mypy(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def by_pyright(tmp_path_factory):
+def by_pyright(tmp_path_factory, installed):
     command = which("basedpyright", path=str(Path(sys.executable).parent)) or which("pyright")
     if command is None:
         pytest.skip("pyright is not installed (it comes with the extra `dev`)")
     folder = tmp_path_factory.mktemp("pyright")
     settings = {
         "include": [str(TYPED)],
-        "extraPaths": [str(ROOT / "src")],
+        "extraPaths": [str(installed)],
         "typeCheckingMode": "standard",
     }
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
@@ -116,9 +127,9 @@ def test_right_scripts_run(file, tmp_path):
         ("from rushlight import vision\nvision.models.", {"resnet18", "vgg16", "get_model"}),
     ],
 )  # fmt: skip
-def test_completion(text, names):
+def test_completion(text, names, installed):
     jedi = pytest.importorskip("jedi")
-    project = jedi.Project(ROOT, added_sys_path=[str(ROOT / "src")])
+    project = jedi.Project(ROOT, added_sys_path=[str(installed)])
     row = text.count("\n") + 1
     offered = {
         c.name for c in jedi.Script(text, project=project).complete(row, len(text.split("\n")[-1]))

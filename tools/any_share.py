@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1] / "src" / "rushlight"
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+PACKAGES = (SOURCE / "rushlight", SOURCE / "torch_names" / "rushlight")
 
 
 def parameters(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, ast.arg]]:
@@ -38,8 +39,8 @@ def count() -> tuple[Counter[str], Counter[str], Counter[str]]:
     of_all: Counter[str] = Counter()
     of_any: Counter[str] = Counter()
     names: Counter[str] = Counter()
-    for file in sorted(PACKAGE.rglob("*.py")):
-        parts = file.relative_to(PACKAGE).parts
+    for package, file in [(p, file) for p in PACKAGES for file in sorted(p.rglob("*.py"))]:
+        parts = file.relative_to(package).parts
         folder = "/".join(parts[:2]) if len(parts) > 2 else parts[0]
         for _, arg in parameters(ast.parse(file.read_text())):
             of_all[folder] += 1

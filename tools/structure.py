@@ -22,12 +22,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE)]
 
 import rushlight as rl  # noqa: E402
-from imports import ROOT, circles, graph, imports, modules  # noqa: E402
+from imports import ROOTS, circles, files, graph, imports, inside, modules  # noqa: E402
 from module_state import mutable_globals  # noqa: E402
 
 # Layers from the lowest up; the second name is the one it had before the folders were renamed.
 LAYERS = (("base",), ("runtime", "backend"), ("core",), ("operators", "ops"),
           ("nn", "optim", "data", "io", "autograd", "capture", "amp"), ("vision",), ("dezero",), ("cli",))  # fmt: skip
+ROOT = ROOTS[0]
 _MATCHER = ("rewrite", "match", "index")
 FALLBACK = re.compile(r"fallbacks\[\w+\]\(\*|GetItem\(fallbacks")  # in Python, in C
 
@@ -40,7 +41,7 @@ def layer(module: str) -> int | None:
 
 def folders() -> list[tuple[int, str]]:
     """Python files of each folder, the fullest first."""
-    count = Counter(str(p.parent.relative_to(ROOT)) for p in ROOT.rglob("*.py"))
+    count = Counter(str(inside(p).parent) for p in files())
     return sorted(((n, name) for name, n in count.items()), reverse=True)
 
 
@@ -96,10 +97,8 @@ def lines_of(path: Path) -> int:
 
 def fallbacks() -> int:
     """Places where a body's fallback is called after it refused."""
-    files = [*ROOT.rglob("*.py"), *ROOT.rglob("*.c")]
-    return sum(
-        len(FALLBACK.findall(line)) > 0 for p in files for line in p.read_text().splitlines()
-    )
+    read = [line for p in (*files(), *files("*.c")) for line in p.read_text().splitlines()]
+    return sum(len(FALLBACK.findall(line)) > 0 for line in read)
 
 
 def hops(call: Callable[[], Any]) -> int:
@@ -156,7 +155,7 @@ def main() -> None:
     full = folders()
     print(f"folders: {len(full)}, the fullest: " + ", ".join(f"{name} {n}" for n, name in full[:6]))
     long = sorted(
-        ((length(p), str(p.relative_to(ROOT))) for p in known.values()),
+        ((length(p), str(inside(p))) for p in known.values()),
         reverse=True,
     )
     print(

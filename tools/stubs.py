@@ -20,6 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
+NAMES = SOURCE / "torch_names" / "rushlight"  # PyTorch's names that are no engine
 sys.path.insert(0, str(SOURCE))
 
 HEAD = '''"""Made by tools/stubs.py; edit the functions or that file, and run it."""
@@ -306,7 +307,8 @@ def imported(name: str, found: Any) -> str:
 def where(found: Any) -> str:
     """The module that defines a class or function, as its own package knows it."""
     file = Path(inspect.getsourcefile(found) or "").resolve()
-    parts = file.relative_to(SOURCE / "rushlight").with_suffix("").parts
+    root = next(r for r in (NAMES, SOURCE / "rushlight") if file.is_relative_to(r))
+    parts = file.relative_to(root).with_suffix("").parts
     return ".".join(p for p in parts if p != "__init__")
 
 
@@ -378,9 +380,9 @@ def stubs() -> dict[Path, str]:
         package / "__init__.pyi": top(),
         package / "core" / "methods.pyi": methods(),
         package / "nn" / "functional.pyi": namespace("functional", 1),
-        package / "linalg.pyi": namespace("linalg", 0),
-        package / "special.pyi": namespace("special", 0),
-        package / "fft.pyi": namespace("fft", 0),
+        NAMES / "linalg.pyi": namespace("linalg", 0),
+        NAMES / "special.pyi": namespace("special", 0),
+        NAMES / "fft.pyi": namespace("fft", 0),
         package / "nn" / "__init__.pyi": exports("rushlight.nn"),
         package / "optim" / "__init__.pyi": exports("rushlight.optim"),
         package / "vision" / "__init__.pyi": vision(),

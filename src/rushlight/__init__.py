@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as _math
+from os import path as _files
 from typing import Any as _Any
 
 from . import operators as _ops  # noqa: F401 - defines every op
@@ -32,6 +33,11 @@ from .core.tensor import Tensor
 from .runtime import cpu as _cpu  # noqa: F401 - registers the CPU
 from .runtime.wrapped import answer as _wrapped
 from .version import __version__
+
+# PyTorch's names that are no engine lie apart in the source; a wheel has them in this folder.
+_NAMES = _files.join(_files.dirname(_files.dirname(__file__)), "torch_names", "rushlight")
+if _files.isdir(_NAMES):
+    __path__.append(_NAMES)
 
 
 def _load_classes() -> None:

@@ -15,6 +15,7 @@ import functools
 import itertools
 import os
 import re
+import sys
 import types
 import weakref
 from string import Formatter
@@ -25,10 +26,11 @@ import numpy as np
 from ...base.spelling import home_of
 
 PACKAGE = __name__.split(".")[0]
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+# This folder, and in a source tree that of PyTorch's names.
+_HOMES = tuple([os.path.abspath(folder) + os.sep for folder in sys.modules[PACKAGE].__path__])
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 # Parts of this package that stand where a user's code would: they are read like it.
-_READ = tuple([_HOME + part + os.sep for part in ("cli", "dezero", "vision")])
+_READ = tuple([_HOMES[0] + part + os.sep for part in ("cli", "dezero", "vision")])
 
 
 def _passing_types() -> list[type]:
@@ -139,7 +141,7 @@ def is_ours(file: str, module: str | None) -> bool:
         if module is None:
             return False
         return module.startswith(PACKAGE + ".") or module.startswith("numpy.")
-    if file.startswith(_HOME):
+    if file.startswith(_HOMES):
         return not file.startswith(_READ)
     return file.startswith(_NUMPY) or is_driver(module)
 

@@ -10,8 +10,8 @@ from types import ModuleType, TracebackType
 
 from . import alias
 
-_SCRIPTS = os.path.dirname(os.path.abspath(__file__))
-PACKAGE = os.path.dirname(os.path.dirname(_SCRIPTS)) + os.sep
+_PACKAGE = sys.modules[__name__.split(".")[0]]
+_OURS = tuple([os.path.abspath(folder) + os.sep for folder in _PACKAGE.__path__])
 
 
 def explain(error: BaseException, trace: TracebackType | None) -> str | None:
@@ -85,7 +85,7 @@ def _users_line(trace: TracebackType | None) -> str | None:
     place = None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith((PACKAGE, "<frozen ")):
+        if not file.startswith((*_OURS, "<frozen ")):
             place = f"{os.path.basename(file)}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return place

@@ -1,0 +1,61 @@
+"""PyTorch's names lie in a folder of their own, and nothing of it is to be seen in a running program."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import rushlight
+from imports import modules
+
+NAMES = Path(rushlight.__file__).parents[1] / "torch_names" / "rushlight"
+GATE = [name for name, path in modules().items() if path.is_relative_to(NAMES)]
+TOP = sorted({name.split(".")[1] for name in GATE})
+
+
+def test_the_engine_and_the_names_share_none() -> None:
+    assert len(TOP) > 40
+    engine = {path.stem for path in (NAMES.parents[1] / "rushlight").iterdir() if path.name != "__pycache__"
+              if path.is_file() or (path / "__init__.py").exists()}  # fmt: skip
+    assert engine.isdisjoint(TOP)
+
+
+@pytest.mark.parametrize("name", TOP)
+def test_a_module_is_known_by_its_public_name(name: str) -> None:
+    module = import_module(f"rushlight.{name}")
+    assert module.__name__ == f"rushlight.{name}" and module.__spec__.name == module.__name__
+    classes = [c for c in vars(module).values() if isinstance(c, type)]
+    assert [c for c in classes if "torch_names" in (c.__module__ or "")] == []
+
+
+def test_no_module_is_loaded_twice() -> None:
+    for name in TOP:
+        import_module(f"rushlight.{name}")
+    assert [name for name in sys.modules if "torch_names" in name] == []
+
+
+def test_pickles_hold_public_names() -> None:
+    graph = import_module("rushlight.fx.graph")
+    text = pickle.dumps(graph.Graph)
+    assert b"rushlight.fx.graph" in text and b"torch_names" not in text
+    assert pickle.loads(text) is graph.Graph
+
+
+@pytest.mark.parametrize(
+    "name", ["torch_names.rushlight.fx", "rushlight.torch_names", "rushlight._torch.fx"]
+)
+def test_the_folder_itself_is_not_imported(name: str) -> None:
+    script = f"import sys; sys.path.insert(0, {str(NAMES.parents[1])!r}); import {name}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode and "Error" in done.stderr
+
+
+def test_the_refusal_says_what_to_import() -> None:
+    script = f"import sys; sys.path.insert(0, {str(NAMES.parents[1])!r}); import torch_names"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "import rushlight.fx, not torch_names.rushlight.fx" in done.stderr
