@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -332,17 +333,23 @@ def constant(value: Any) -> str:
 
 
 def exports(name: str) -> str:
-    """A package that gives names of its modules under its own: each is taken from where it is defined."""
+    """A package that gives names of its modules under its own: each is taken from where it is defined.
+
+    A module whose `__all__` is given as a whole is one line.
+    """
     package = import_module(name)
-    lines = []
-    for n in sorted(
-        set(getattr(package, "__all__", [])) | {k for k in vars(package) if not k.startswith("_")}
-    ):
+    lines = set()
+    for n in set(getattr(package, "__all__", [])) | {k for k in vars(package) if k[0] != "_"}:
         value = getattr(package, n, None)
         if isinstance(value, ModuleType) and value.__name__ == f"{name}.{n}":
-            lines.append(f"from . import {n} as {n}\n")
+            lines.add(f"from . import {n} as {n}\n")
         elif (inspect.isclass(value) or inspect.isfunction(value)) and not n.startswith("_"):
-            lines.append(taken(n, value, name))
+            module = sys.modules[value.__module__]
+            whole = getattr(module, "__all__", [])
+            if n in whole and all(getattr(package, k, None) is getattr(module, k) for k in whole):
+                lines.add(re.sub(r"import .*", "import *", taken(n, value, name)))
+            else:
+                lines.add(taken(n, value, name))
     return HEAD + "".join(sorted(filter(None, lines)))
 
 

@@ -41,4 +41,4 @@ from .rules_older import Adadelta as Adadelta
 from .rules_older import Adagrad as Adagrad
 from .rules_older import RMSprop as RMSprop
 from .rules_older import Rprop as Rprop
-from .sparse_adam import SparseAdam as SparseAdam
+from .sparse_adam import *

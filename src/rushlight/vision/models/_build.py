@@ -1,55 +1,63 @@
-"""Builders of models and the tables of their weights, from a line each."""
+"""One way to make the builder of a model and the table of its weights."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from ... import nn
-from ._api import Weights, WeightsEnum, register_model
+from ._api import WeightsEnum, register_model
 from ._utils import _ovewrite_named_param, _ovewrite_value_param, handle_legacy_interface
+from ._weights import published
+
+_Model = TypeVar("_Model", bound=nn.Module)
+_Made = TypeVar("_Made", bound=nn.Module, covariant=True)
 
 
-def weights(name: str, default: str = "", **entries: Weights) -> Any:
-    """An enum of weights; its `DEFAULT` is the last entry, or the one named."""
-    chosen = entries[default or list(entries)[-1]]
-    module = sys._getframe(1).f_globals["__name__"]
-    return WeightsEnum(name, {**entries, "DEFAULT": chosen}, module=module)  # type: ignore[call-arg]
+class Builder(Protocol[_Made]):
+    """A function that builds a model, with weights where they are asked for."""
+
+    def __call__(
+        self, *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+    ) -> _Made: ...
 
 
 def build(
     name: str,
-    kinds: Any,
-    make: Callable[..., nn.Module],
-    doc: str,
+    make: Callable[..., _Model],
+    doc: str = "",
     adjust: Callable | None = None,
-) -> Any:
-    """The public builder of a model: `make(**kwargs)`, and the weights where they are asked for.
+) -> tuple[Any, Builder[_Model]]:
+    """The table of a model's weights and its public builder: for "VGG11", `VGG11_Weights` and `vgg11`.
 
-    `adjust(kwargs, weights)` changes arguments that these weights decide; it answers what to do with the model
-    once they are loaded, or None.
+    The builder calls `make(**kwargs)` and loads weights where they are asked for. `adjust(kwargs, weights)` changes
+    arguments that these weights decide; it answers what to do with the model once they are loaded, or None.
     """
-    module = sys._getframe(1).f_globals["__name__"]
-    first = next(iter(kinds))
+    kinds = _kinds(name)
 
-    def builder(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> nn.Module:
-        weights = kinds.verify(weights)
-        after = None
-        if weights is not None:
-            _ovewrite_named_param(kwargs, "num_classes", 1000)
-            after = adjust(kwargs, weights) if adjust is not None else None
+    def builder(
+        *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
+    ) -> _Model:
+        chosen = kinds.verify(weights)
+        if chosen is None:
+            return make(**kwargs)
+        if chosen.meta["categories"] is not None:
+            _ovewrite_named_param(kwargs, "num_classes", len(chosen.meta["categories"]))
+        after = adjust(kwargs, chosen) if adjust is not None else None
         model = make(**kwargs)
-        if weights is not None:
-            model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
-            if after is not None:
-                after(model)
+        model.load_state_dict(chosen.get_state_dict(progress=progress, check_hash=True))
+        if after is not None:
+            after(model)
         return model
 
-    builder.__name__ = builder.__qualname__ = name
-    builder.__doc__, builder.__module__ = doc, module
-    made = handle_legacy_interface(weights=("pretrained", first))(builder)
-    return register_model(name)(made)
+    made = make.func if isinstance(make, partial) else make
+    builder.__annotations__["return"] = (
+        made.__name__ if isinstance(made, type) else made.__annotations__["return"]
+    )
+    said = doc or f"The network of that name: {name.lower().replace('_', ' ')}."
+    return kinds, _public(builder, name, said, weights=("pretrained", next(iter(kinds))))
 
 
 _ON = """{said}
@@ -72,7 +80,6 @@ Example:
 
 def build_on(
     name: str,
-    kinds: Any,
     make: Callable[..., nn.Module],
     doc: str,
     *,
@@ -81,13 +88,13 @@ def build_on(
     decided: dict[str, Any] | None = None,
     after: Callable[[nn.Module, Any], None] | None = None,
 ) -> Any:
-    """The public builder of a model that stands on the network of another.
+    """`build` for a model that stands on the network of another.
 
     `make(num_classes, weights_backbone, trained, **kwargs)` builds it; `backbone` is an enum of weights, or the
     member that is loaded unless the caller says otherwise; `classes` counts them where nothing else does;
     `decided` are arguments that the weights decide; `after(model, weights)` is called once they are loaded.
     """
-    module = sys._getframe(1).f_globals["__name__"]
+    kinds = _kinds(name)
     family = type(backbone) if isinstance(backbone, WeightsEnum) else backbone
     usual = backbone if isinstance(backbone, WeightsEnum) else None
 
@@ -117,13 +124,27 @@ def build_on(
                 after(model, weights)
         return model
 
-    builder.__name__ = builder.__qualname__ = name
-    builder.__doc__ = _ON.format(
-        said=doc, kinds=kinds.__name__, below=family.__name__, classes=classes, name=name
+    said = _ON.format(
+        said=doc, kinds=kinds.__name__, below=family.__name__, classes=classes, name=name.lower()
     )
-    builder.__module__ = module
     trained = usual if usual is not None else next(iter(family))
-    made = handle_legacy_interface(
-        weights=("pretrained", list(kinds)[-1]), weights_backbone=("pretrained_backbone", trained)
-    )(builder)
-    return register_model(name)(made)
+    return kinds, _public(
+        builder, name, said, weights=("pretrained", list(kinds)[-1]), weights_backbone=("pretrained_backbone", trained)
+    )  # fmt: skip
+
+
+def _caller() -> str:
+    return sys._getframe(3).f_globals["__name__"]
+
+
+def _kinds(name: str) -> Any:
+    """The enum of a model's weights, as if it stood in the module that asks."""
+    table = f"{name}_Weights"
+    return WeightsEnum(table, published(table), module=_caller())  # type: ignore[call-arg]
+
+
+def _public(builder: Any, name: str, doc: str, **legacy: tuple[str, Any]) -> Any:
+    """A builder under its name in the module that asks, with older spellings of its arguments, in the register."""
+    builder.__name__ = builder.__qualname__ = name.lower()
+    builder.__doc__, builder.__module__ = doc, _caller()
+    return register_model(name.lower())(handle_legacy_interface(**legacy)(builder))

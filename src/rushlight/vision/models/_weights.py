@@ -1,8 +1,9 @@
-"""How the tables of pretrained weights are written."""
+"""The weights that are published for the models, from `embedded/weights.txt`: a line each."""
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
+from importlib.resources import files
 from typing import Any
 
 from ..transforms._modes import InterpolationMode
@@ -13,69 +14,94 @@ from ._meta import categories
 _HOST = "https://download.pytorch.org/models/"
 
 
-def imagenet(
-    file: str,
-    num_params: int,
-    acc1: float,
-    *,
-    resize_size: int = 256,
-    crop_size: int = 224,
-    min_size: tuple[int, int] = (1, 1),
-    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
-) -> Weights:
-    """Weights trained on ImageNet-1K, for pictures resized and cropped in the middle."""
-    options: dict[str, Any] = {"crop_size": crop_size}
-    if resize_size != 256:
-        options["resize_size"] = resize_size
-    if interpolation is not InterpolationMode.BILINEAR:
-        options["interpolation"] = interpolation
-    meta = {
+def _facts(num_params: int, names: Any, trained_on: str, least: int = 1, **quality: Any) -> dict:
+    metrics = {trained_on: {k.replace("__", "@"): v for k, v in quality.items()}}
+    return {
         "num_params": num_params,
-        "min_size": min_size,
-        "categories": categories("imagenet"),
-        "_metrics": {"ImageNet-1K": {"acc@1": acc1}},
+        "min_size": (least, least),
+        "categories": names,
+        "_metrics": metrics,
     }
-    return Weights(_HOST + file, partial(ImageClassification, **options), meta)
 
 
-def features_only(file: str, num_params: int) -> Weights:
-    """VGG's convolutions as they were trained with Caffe: mean colours are subtracted, nothing is scaled."""
-    preset = partial(
-        ImageClassification,
-        crop_size=224,
-        mean=(0.48235, 0.45882, 0.40784),
-        std=(1.0 / 255.0, 1.0 / 255.0, 1.0 / 255.0),
-    )
-    meta = {
-        "num_params": num_params,
-        "min_size": (32, 32),
-        "categories": None,
-        "_metrics": {"ImageNet-1K": {"acc@1": float("nan"), "acc@5": float("nan")}},
-    }
-    return Weights(_HOST + file, preset, meta)
+def _imagenet(params: int, acc1: float, min_size: int = 1, **options: Any) -> tuple[Any, dict]:
+    """Trained on ImageNet-1K, for pictures resized and cropped in the middle."""
+    if "interpolation" in options:
+        options["interpolation"] = InterpolationMode(options["interpolation"])
+    preset = partial(ImageClassification, **{"crop_size": 224, **options})
+    return preset, _facts(params, categories("imagenet"), "ImageNet-1K", min_size, acc__1=acc1)
 
 
-def coco(
-    file: str, num_params: int, box_map: float, classes: str = "coco", **more: float
-) -> Weights:
-    """Weights trained on COCO to find objects; `more` are other figures of quality."""
-    meta: dict[str, Any] = {
-        "num_params": num_params,
-        "min_size": (1, 1),
-        "categories": categories(classes),
-        "_metrics": {"COCO-val2017": {"box_map": box_map, **more}},
-    }
-    if classes == "coco_person":
-        meta["keypoint_names"] = categories("coco_keypoints")
-    return Weights(_HOST + file, ObjectDetection, meta)
+def _imagenet_features(params: int) -> tuple[Any, dict]:
+    """The layers of VGG before the classifier, from another training (Liu et al. 2016), for SSD.
+
+    They were trained with Caffe: mean colours are subtracted, nothing is scaled.
+    """
+    mean, std = (0.48235, 0.45882, 0.40784), (1.0 / 255.0, 1.0 / 255.0, 1.0 / 255.0)
+    preset = partial(ImageClassification, crop_size=224, mean=mean, std=std)
+    unknown = float("nan")
+    return preset, _facts(params, None, "ImageNet-1K", 32, acc__1=unknown, acc__5=unknown)
 
 
-def voc(file: str, num_params: int, miou: float, pixel_acc: float) -> Weights:
-    """Weights trained on COCO to tell apart the classes of Pascal VOC, pixel by pixel."""
-    meta = {
-        "num_params": num_params,
-        "min_size": (1, 1),
-        "categories": categories("voc"),
-        "_metrics": {"COCO-val2017-VOC-labels": {"miou": miou, "pixel_acc": pixel_acc}},
-    }
-    return Weights(_HOST + file, partial(SemanticSegmentation, resize_size=520), meta)
+def _coco(params: int, box_map: float, **more: Any) -> tuple[Any, dict]:
+    """Trained on COCO to find objects; `more` are other figures of quality."""
+    facts = _facts(params, categories("coco"), "COCO-val2017", box_map=box_map, **more)
+    return ObjectDetection, facts
+
+
+def _coco_person(params: int, box_map: float, **more: Any) -> tuple[Any, dict]:
+    """Trained on the persons of COCO."""
+    preset, facts = _coco(params, box_map, **more)
+    points = categories("coco_keypoints")
+    return preset, {**facts, "categories": categories("coco_person"), "keypoint_names": points}
+
+
+def _voc(params: int, miou: float, pixel_acc: float) -> tuple[Any, dict]:
+    """Trained on COCO to tell apart the classes of Pascal VOC, pixel by pixel."""
+    names, measured = categories("voc"), "COCO-val2017-VOC-labels"
+    facts = _facts(params, names, measured, miou=miou, pixel_acc=pixel_acc)
+    return partial(SemanticSegmentation, resize_size=520), facts
+
+
+# By the heading above their lines. A line has the table, the member ("*": the default of several), the file, and
+# what the function takes.
+_READERS = {
+    "imagenet": _imagenet,
+    "imagenet_features": _imagenet_features,
+    "coco": _coco,
+    "coco_person": _coco_person,
+    "voc": _voc,
+}
+
+
+def _value(text: str) -> int | float | str:
+    if text.isdigit():
+        return int(text)
+    return text if text.isalpha() else float(text)
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, dict[str, Weights]]:
+    text = files("rushlight.vision").joinpath("embedded/weights.txt").read_text("utf-8")
+    found: dict[str, dict[str, Weights]] = {}
+    for line in text.splitlines():
+        if line.startswith("# "):
+            read: Any = _READERS[line[2:]]
+            continue
+        table, member, file, *facts = line.split()
+        figures = [_value(fact) for fact in facts if "=" not in fact]
+        options = dict(fact.split("=") for fact in facts if "=" in fact)
+        preset, meta = read(*figures, **{k: _value(v) for k, v in options.items()})
+        entry = Weights(_HOST + file, preset, meta)
+        rows = found.setdefault(table, {"DEFAULT": entry})
+        rows[member.removesuffix("*")] = entry
+        if member.endswith("*"):
+            rows["DEFAULT"] = entry
+    return found
+
+
+def published(table: str) -> dict[str, Weights]:
+    """The weights of one table by name, the default one last, under the name DEFAULT as well."""
+    rows = dict(_tables()[table])
+    default = rows.pop("DEFAULT")
+    return {**rows, "DEFAULT": default}

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ... import nn
 from ...core.tensor import Tensor
-from ._api import WeightsEnum, register_model
-from ._utils import _ovewrite_named_param, handle_legacy_interface
-from ._weights import imagenet
+from ._build import build
 
 __all__ = ["AlexNet", "AlexNet_Weights", "alexnet"]
 
@@ -60,21 +56,4 @@ class AlexNet(nn.Module):
         return self.classifier(self.avgpool(self.features(x)).flatten(1))
 
 
-class AlexNet_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("alexnet-owt-7be5be79.pth", 61100840, 56.522, min_size=(63, 63))
-    DEFAULT = IMAGENET1K_V1
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", AlexNet_Weights.IMAGENET1K_V1))
-def alexnet(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> AlexNet:
-    """AlexNet."""
-    weights = AlexNet_Weights.verify(weights)
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "num_classes", 1000)
-    model = AlexNet(**kwargs)
-    if weights is not None:
-        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
-    return model
+AlexNet_Weights, alexnet = build("AlexNet", AlexNet, "AlexNet.")

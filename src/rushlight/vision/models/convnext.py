@@ -11,8 +11,7 @@ from ...core.tensor import Tensor
 from ...operators.create.filled import ones
 from ..ops.misc import Conv2dNormActivation, Permute
 from ..ops.stochastic_depth import StochasticDepth
-from ._build import build, weights
-from ._weights import imagenet
+from ._build import build
 
 __all__ = [
     "ConvNeXt", "ConvNeXt_Base_Weights", "ConvNeXt_Large_Weights", "ConvNeXt_Small_Weights",
@@ -115,33 +114,24 @@ class ConvNeXt(nn.Module):
         return self.classifier(self.avgpool(self.features(x)))
 
 
-def _convnext(
-    widths: tuple[int, ...], depths: tuple[int, ...], drop: float, **kwargs: Any
-) -> ConvNeXt:
+def _convnext(widths: tuple[int, ...], depths: tuple[int, ...], **kwargs: Any) -> ConvNeXt:
     stages = [CNBlockConfig(w, out, d) for w, out, d in zip(widths, (*widths[1:], None), depths)]
-    return ConvNeXt(
-        stages, stochastic_depth_prob=kwargs.pop("stochastic_depth_prob", drop), **kwargs
-    )
+    return ConvNeXt(stages, **kwargs)
 
 
-ConvNeXt_Tiny_Weights = weights(
-    "ConvNeXt_Tiny_Weights",
-    IMAGENET1K_V1=imagenet("convnext_tiny-983f1562.pth", 28589128, 82.52, resize_size=236, min_size=(32, 32)),
-)  # fmt: skip
-ConvNeXt_Small_Weights = weights(
-    "ConvNeXt_Small_Weights",
-    IMAGENET1K_V1=imagenet("convnext_small-0c510722.pth", 50223688, 83.616, resize_size=230, min_size=(32, 32)),
-)  # fmt: skip
-ConvNeXt_Base_Weights = weights(
-    "ConvNeXt_Base_Weights",
-    IMAGENET1K_V1=imagenet("convnext_base-6075fbad.pth", 88591464, 84.062, resize_size=232, min_size=(32, 32)),
-)  # fmt: skip
-ConvNeXt_Large_Weights = weights(
-    "ConvNeXt_Large_Weights",
-    IMAGENET1K_V1=imagenet("convnext_large-ea097f82.pth", 197767336, 84.414, resize_size=232, min_size=(32, 32)),
-)  # fmt: skip
-
-convnext_tiny = build("convnext_tiny", ConvNeXt_Tiny_Weights, partial(_convnext, (96, 192, 384, 768), (3, 3, 9, 3), 0.1), "The network of that name: convnext tiny.")  # fmt: skip
-convnext_small = build("convnext_small", ConvNeXt_Small_Weights, partial(_convnext, (96, 192, 384, 768), (3, 3, 27, 3), 0.4), "The network of that name: convnext small.")  # fmt: skip
-convnext_base = build("convnext_base", ConvNeXt_Base_Weights, partial(_convnext, (128, 256, 512, 1024), (3, 3, 27, 3), 0.5), "The network of that name: convnext base.")  # fmt: skip
-convnext_large = build("convnext_large", ConvNeXt_Large_Weights, partial(_convnext, (192, 384, 768, 1536), (3, 3, 27, 3), 0.5), "The network of that name: convnext large.")  # fmt: skip
+ConvNeXt_Tiny_Weights, convnext_tiny = build(
+    "ConvNeXt_Tiny",
+    partial(_convnext, (96, 192, 384, 768), (3, 3, 9, 3), stochastic_depth_prob=0.1),
+)
+ConvNeXt_Small_Weights, convnext_small = build(
+    "ConvNeXt_Small",
+    partial(_convnext, (96, 192, 384, 768), (3, 3, 27, 3), stochastic_depth_prob=0.4),
+)
+ConvNeXt_Base_Weights, convnext_base = build(
+    "ConvNeXt_Base",
+    partial(_convnext, (128, 256, 512, 1024), (3, 3, 27, 3), stochastic_depth_prob=0.5),
+)
+ConvNeXt_Large_Weights, convnext_large = build(
+    "ConvNeXt_Large",
+    partial(_convnext, (192, 384, 768, 1536), (3, 3, 27, 3), stochastic_depth_prob=0.5),
+)

@@ -11,8 +11,7 @@ from ... import nn
 from ...core.tensor import Tensor
 from ...operators.shape.join import cat
 from ...utils.checkpoint import checkpoint
-from ._build import build, weights
-from ._weights import imagenet
+from ._build import build
 
 __all__ = [
     "DenseNet", "DenseNet121_Weights", "DenseNet161_Weights", "DenseNet169_Weights",
@@ -150,28 +149,7 @@ class DenseNet(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
-def _densenet(growth: int, blocks: tuple[int, ...], first: int, **kwargs: Any) -> DenseNet:
-    return DenseNet(growth, blocks, first, **kwargs)
-
-
-DenseNet121_Weights = weights(
-    "DenseNet121_Weights",
-    IMAGENET1K_V1=imagenet("densenet121-a639ec97.pth", 7978856, 74.434, min_size=(29, 29)),
-)  # fmt: skip
-DenseNet161_Weights = weights(
-    "DenseNet161_Weights",
-    IMAGENET1K_V1=imagenet("densenet161-8d451a50.pth", 28681000, 77.138, min_size=(29, 29)),
-)  # fmt: skip
-DenseNet169_Weights = weights(
-    "DenseNet169_Weights",
-    IMAGENET1K_V1=imagenet("densenet169-b2777c0a.pth", 14149480, 75.6, min_size=(29, 29)),
-)  # fmt: skip
-DenseNet201_Weights = weights(
-    "DenseNet201_Weights",
-    IMAGENET1K_V1=imagenet("densenet201-c1103571.pth", 20013928, 76.896, min_size=(29, 29)),
-)  # fmt: skip
-
-densenet121 = build("densenet121", DenseNet121_Weights, partial(_densenet, 32, (6, 12, 24, 16), 64), "The network of that name: densenet121.")  # fmt: skip
-densenet161 = build("densenet161", DenseNet161_Weights, partial(_densenet, 48, (6, 12, 36, 24), 96), "The network of that name: densenet161.")  # fmt: skip
-densenet169 = build("densenet169", DenseNet169_Weights, partial(_densenet, 32, (6, 12, 32, 32), 64), "The network of that name: densenet169.")  # fmt: skip
-densenet201 = build("densenet201", DenseNet201_Weights, partial(_densenet, 32, (6, 12, 48, 32), 64), "The network of that name: densenet201.")  # fmt: skip
+DenseNet121_Weights, densenet121 = build("DenseNet121", partial(DenseNet, 32, (6, 12, 24, 16), 64))
+DenseNet161_Weights, densenet161 = build("DenseNet161", partial(DenseNet, 48, (6, 12, 36, 24), 96))
+DenseNet169_Weights, densenet169 = build("DenseNet169", partial(DenseNet, 32, (6, 12, 32, 32), 64))
+DenseNet201_Weights, densenet201 = build("DenseNet201", partial(DenseNet, 32, (6, 12, 48, 32), 64))

@@ -12,10 +12,9 @@ from ...core.tensor import Tensor
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
 from ..ops.stochastic_depth import StochasticDepth
 from ..transforms._modes import InterpolationMode
-from ._build import build, weights
+from ._build import build
 from ._initial import initialise
 from ._utils import _make_divisible
-from ._weights import imagenet
 
 __all__ = [
     "EfficientNet", "EfficientNet_B0_Weights", "EfficientNet_B1_Weights", "EfficientNet_B2_Weights",
@@ -205,60 +204,27 @@ def _second(size: str, dropout: float, **kwargs: Any) -> EfficientNet:
 _CUBIC = InterpolationMode.BICUBIC
 _OLD = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
 
-EfficientNet_B0_Weights = weights(
-    "EfficientNet_B0_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b0_rwightman-7f5810bc.pth", 5288548, 77.692, interpolation=_CUBIC),
-)  # fmt: skip
-EfficientNet_B1_Weights = weights(
-    "EfficientNet_B1_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b1_rwightman-bac287d4.pth", 7794184, 78.642, crop_size=240, interpolation=_CUBIC),
-    IMAGENET1K_V2=imagenet("efficientnet_b1-c27df63c.pth", 7794184, 79.838, resize_size=255, crop_size=240),
-)  # fmt: skip
-EfficientNet_B2_Weights = weights(
-    "EfficientNet_B2_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b2_rwightman-c35c1473.pth", 9109994, 80.608, resize_size=288, crop_size=288, interpolation=_CUBIC),
-)  # fmt: skip
-EfficientNet_B3_Weights = weights(
-    "EfficientNet_B3_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b3_rwightman-b3899882.pth", 12233232, 82.008, resize_size=320, crop_size=300, interpolation=_CUBIC),
-)  # fmt: skip
-EfficientNet_B4_Weights = weights(
-    "EfficientNet_B4_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b4_rwightman-23ab8bcd.pth", 19341616, 83.384, resize_size=384, crop_size=380, interpolation=_CUBIC),
-)  # fmt: skip
-EfficientNet_B5_Weights = weights(
-    "EfficientNet_B5_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b5_lukemelas-1a07897c.pth", 30389784, 83.444, resize_size=456, crop_size=456, interpolation=_CUBIC),
-)  # fmt: skip
-EfficientNet_B6_Weights = weights(
-    "EfficientNet_B6_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b6_lukemelas-24a108a5.pth", 43040704, 84.008, resize_size=528, crop_size=528, interpolation=_CUBIC),
-)  # fmt: skip
-EfficientNet_B7_Weights = weights(
-    "EfficientNet_B7_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_b7_lukemelas-c5b4e57e.pth", 66347960, 84.122, resize_size=600, crop_size=600, interpolation=_CUBIC),
-)  # fmt: skip
-EfficientNet_V2_S_Weights = weights(
-    "EfficientNet_V2_S_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_v2_s-dd5fe13b.pth", 21458488, 84.228, resize_size=384, crop_size=384, min_size=(33, 33)),
-)  # fmt: skip
-EfficientNet_V2_M_Weights = weights(
-    "EfficientNet_V2_M_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_v2_m-dc08266a.pth", 54139356, 85.112, resize_size=480, crop_size=480, min_size=(33, 33)),
-)  # fmt: skip
-EfficientNet_V2_L_Weights = weights(
-    "EfficientNet_V2_L_Weights",
-    IMAGENET1K_V1=imagenet("efficientnet_v2_l-59c71312.pth", 118515272, 85.808, resize_size=480, crop_size=480, interpolation=_CUBIC, min_size=(33, 33)),
-)  # fmt: skip
 
-efficientnet_b0 = build("efficientnet_b0", EfficientNet_B0_Weights, partial(_first, 1.0, 1.0, 0.2), "The network of that name: efficientnet b0.")  # fmt: skip
-efficientnet_b1 = build("efficientnet_b1", EfficientNet_B1_Weights, partial(_first, 1.0, 1.1, 0.2), "The network of that name: efficientnet b1.")  # fmt: skip
-efficientnet_b2 = build("efficientnet_b2", EfficientNet_B2_Weights, partial(_first, 1.1, 1.2, 0.3), "The network of that name: efficientnet b2.")  # fmt: skip
-efficientnet_b3 = build("efficientnet_b3", EfficientNet_B3_Weights, partial(_first, 1.2, 1.4, 0.3), "The network of that name: efficientnet b3.")  # fmt: skip
-efficientnet_b4 = build("efficientnet_b4", EfficientNet_B4_Weights, partial(_first, 1.4, 1.8, 0.4), "The network of that name: efficientnet b4.")  # fmt: skip
-efficientnet_b5 = build("efficientnet_b5", EfficientNet_B5_Weights, partial(_first, 1.6, 2.2, 0.4, _OLD), "The network of that name: efficientnet b5.")  # fmt: skip
-efficientnet_b6 = build("efficientnet_b6", EfficientNet_B6_Weights, partial(_first, 1.8, 2.6, 0.5, _OLD), "The network of that name: efficientnet b6.")  # fmt: skip
-efficientnet_b7 = build("efficientnet_b7", EfficientNet_B7_Weights, partial(_first, 2.0, 3.1, 0.5, _OLD), "The network of that name: efficientnet b7.")  # fmt: skip
-efficientnet_v2_s = build("efficientnet_v2_s", EfficientNet_V2_S_Weights, partial(_second, "s", 0.2), "The network of that name: efficientnet v2 s.")  # fmt: skip
-efficientnet_v2_m = build("efficientnet_v2_m", EfficientNet_V2_M_Weights, partial(_second, "m", 0.3), "The network of that name: efficientnet v2 m.")  # fmt: skip
-efficientnet_v2_l = build("efficientnet_v2_l", EfficientNet_V2_L_Weights, partial(_second, "l", 0.4), "The network of that name: efficientnet v2 l.")  # fmt: skip
+EfficientNet_B0_Weights, efficientnet_b0 = build("EfficientNet_B0", partial(_first, 1.0, 1.0, 0.2))
+EfficientNet_B1_Weights, efficientnet_b1 = build("EfficientNet_B1", partial(_first, 1.0, 1.1, 0.2))
+EfficientNet_B2_Weights, efficientnet_b2 = build("EfficientNet_B2", partial(_first, 1.1, 1.2, 0.3))
+EfficientNet_B3_Weights, efficientnet_b3 = build("EfficientNet_B3", partial(_first, 1.2, 1.4, 0.3))
+EfficientNet_B4_Weights, efficientnet_b4 = build("EfficientNet_B4", partial(_first, 1.4, 1.8, 0.4))
+EfficientNet_B5_Weights, efficientnet_b5 = build(
+    "EfficientNet_B5", partial(_first, 1.6, 2.2, 0.4, _OLD)
+)
+EfficientNet_B6_Weights, efficientnet_b6 = build(
+    "EfficientNet_B6", partial(_first, 1.8, 2.6, 0.5, _OLD)
+)
+EfficientNet_B7_Weights, efficientnet_b7 = build(
+    "EfficientNet_B7", partial(_first, 2.0, 3.1, 0.5, _OLD)
+)
+EfficientNet_V2_S_Weights, efficientnet_v2_s = build(
+    "EfficientNet_V2_S", partial(_second, "s", 0.2)
+)
+EfficientNet_V2_M_Weights, efficientnet_v2_m = build(
+    "EfficientNet_V2_M", partial(_second, "m", 0.3)
+)
+EfficientNet_V2_L_Weights, efficientnet_v2_l = build(
+    "EfficientNet_V2_L", partial(_second, "l", 0.4)
+)

@@ -10,8 +10,7 @@ from ... import nn
 from ...core.tensor import Tensor
 from ...operators.shape.join import cat
 from ._aux import BasicConv2d, as_trained, drop_aux, initialise
-from ._build import build, weights
-from ._weights import imagenet
+from ._build import build
 
 if TYPE_CHECKING:
     from ._api import WeightsEnum
@@ -151,18 +150,9 @@ class GoogLeNet(nn.Module):
         return x
 
 
-def _googlenet(**kwargs: Any) -> GoogLeNet:
-    return GoogLeNet(**kwargs)
-
-
 def _adjust(kwargs: dict[str, Any], chosen: WeightsEnum | str | None) -> Any:
     return drop_aux(kwargs, ("aux1", "aux2"))
 
-
-GoogLeNet_Weights = weights(
-    "GoogLeNet_Weights",
-    IMAGENET1K_V1=imagenet("googlenet-1378be20.pth", 6624904, 69.778, min_size=(15, 15)),
-)  # fmt: skip
 
 _DOC = """GoogLeNet, also called Inception v1 (Szegedy et al. 2014).
 
@@ -178,4 +168,4 @@ Example:
     >>> net.training
     True
 """
-googlenet = build("googlenet", GoogLeNet_Weights, _googlenet, _DOC, _adjust)
+GoogLeNet_Weights, googlenet = build("GoogLeNet", GoogLeNet, _DOC, _adjust)

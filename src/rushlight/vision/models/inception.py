@@ -10,8 +10,7 @@ from ... import nn
 from ...core.tensor import Tensor
 from ...operators.shape.join import cat
 from ._aux import BasicConv2d, as_trained, drop_aux, initialise
-from ._build import build, weights
-from ._weights import imagenet
+from ._build import build
 
 if TYPE_CHECKING:
     from ._api import WeightsEnum
@@ -255,18 +254,9 @@ class Inception3(nn.Module):
         return InceptionOutputs(x, halfway) if self.training and self.aux_logits else x
 
 
-def _inception(**kwargs: Any) -> Inception3:
-    return Inception3(**kwargs)
-
-
 def _adjust(kwargs: dict[str, Any], chosen: WeightsEnum | str | None) -> Any:
     return drop_aux(kwargs, ("AuxLogits",))
 
-
-Inception_V3_Weights = weights(
-    "Inception_V3_Weights",
-    IMAGENET1K_V1=imagenet("inception_v3_google-0cc3c7bd.pth", 27161264, 77.294, resize_size=342, crop_size=299, min_size=(75, 75)),
-)  # fmt: skip
 
 _DOC = """Inception v3 (Szegedy et al. 2015), for pictures of 299x299.
 
@@ -282,4 +272,4 @@ Example:
     >>> net.training
     True
 """
-inception_v3 = build("inception_v3", Inception_V3_Weights, _inception, _DOC, _adjust)
+Inception_V3_Weights, inception_v3 = build("Inception_V3", Inception3, _DOC, _adjust)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from ... import nn
 from ...core.tensor import Tensor
-from ._build import build, weights
+from ._build import build
 from ._initial import initialise
-from ._weights import imagenet
 
 __all__ = [
     "MNASNet", "MNASNet0_5_Weights", "MNASNet0_75_Weights", "MNASNet1_0_Weights",
@@ -103,28 +101,7 @@ class MNASNet(nn.Module):
         return self.classifier(self.layers(x).mean([2, 3]))
 
 
-def _mnasnet(alpha: float, **kwargs: Any) -> MNASNet:
-    return MNASNet(alpha, **kwargs)
-
-
-MNASNet0_5_Weights = weights(
-    "MNASNet0_5_Weights",
-    IMAGENET1K_V1=imagenet("mnasnet0.5_top1_67.823-3ffadce67e.pth", 2218512, 67.734),
-)  # fmt: skip
-MNASNet0_75_Weights = weights(
-    "MNASNet0_75_Weights",
-    IMAGENET1K_V1=imagenet("mnasnet0_75-7090bc5f.pth", 3170208, 71.18, resize_size=232),
-)  # fmt: skip
-MNASNet1_0_Weights = weights(
-    "MNASNet1_0_Weights",
-    IMAGENET1K_V1=imagenet("mnasnet1.0_top1_73.512-f206786ef8.pth", 4383312, 73.456),
-)  # fmt: skip
-MNASNet1_3_Weights = weights(
-    "MNASNet1_3_Weights",
-    IMAGENET1K_V1=imagenet("mnasnet1_3-a4c69d6f.pth", 6282256, 76.506, resize_size=232),
-)  # fmt: skip
-
-mnasnet0_5 = build("mnasnet0_5", MNASNet0_5_Weights, partial(_mnasnet, 0.5), "The network of that name: mnasnet0 5.")  # fmt: skip
-mnasnet0_75 = build("mnasnet0_75", MNASNet0_75_Weights, partial(_mnasnet, 0.75), "The network of that name: mnasnet0 75.")  # fmt: skip
-mnasnet1_0 = build("mnasnet1_0", MNASNet1_0_Weights, partial(_mnasnet, 1.0), "The network of that name: mnasnet1 0.")  # fmt: skip
-mnasnet1_3 = build("mnasnet1_3", MNASNet1_3_Weights, partial(_mnasnet, 1.3), "The network of that name: mnasnet1 3.")  # fmt: skip
+MNASNet0_5_Weights, mnasnet0_5 = build("MNASNet0_5", partial(MNASNet, 0.5))
+MNASNet0_75_Weights, mnasnet0_75 = build("MNASNet0_75", partial(MNASNet, 0.75))
+MNASNet1_0_Weights, mnasnet1_0 = build("MNASNet1_0", partial(MNASNet, 1.0))
+MNASNet1_3_Weights, mnasnet1_3 = build("MNASNet1_3", partial(MNASNet, 1.3))

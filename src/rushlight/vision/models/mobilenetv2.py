@@ -8,10 +8,9 @@ from typing import Any
 from ... import nn
 from ...core.tensor import Tensor
 from ..ops.misc import Conv2dNormActivation
-from ._api import WeightsEnum, register_model
+from ._build import build
 from ._initial import initialise
-from ._utils import _make_divisible, _ovewrite_named_param, handle_legacy_interface
-from ._weights import imagenet
+from ._utils import _make_divisible
 
 __all__ = ["MobileNetV2", "MobileNet_V2_Weights", "mobilenet_v2"]
 
@@ -124,22 +123,4 @@ class MobileNetV2(nn.Module):
         return self.classifier(x.flatten(1))
 
 
-class MobileNet_V2_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("mobilenet_v2-b0353104.pth", 3504872, 71.878)
-    IMAGENET1K_V2 = imagenet("mobilenet_v2-7ebf99e0.pth", 3504872, 72.154, resize_size=232)
-    DEFAULT = IMAGENET1K_V2
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", MobileNet_V2_Weights.IMAGENET1K_V1))
-def mobilenet_v2(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> MobileNetV2:
-    """MobileNetV2."""
-    weights = MobileNet_V2_Weights.verify(weights)
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "num_classes", 1000)
-    model = MobileNetV2(**kwargs)
-    if weights is not None:
-        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
-    return model
+MobileNet_V2_Weights, mobilenet_v2 = build("MobileNet_V2", MobileNetV2, "MobileNetV2.")

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from ... import nn
 from ...core.tensor import Tensor
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
-from ._build import build, weights
+from ._build import build
 from ._initial import initialise
 from ._utils import _make_divisible
-from ._weights import imagenet
 
 __all__ = [
     "MobileNetV3", "MobileNet_V3_Large_Weights", "MobileNet_V3_Small_Weights", "mobilenet_v3_large",
@@ -163,18 +162,9 @@ def _mobilenet(
     return MobileNetV3(blocks, last_channel, **kwargs)
 
 
-MobileNet_V3_Large_Weights = weights(
-    "MobileNet_V3_Large_Weights",
-    IMAGENET1K_V1=imagenet("mobilenet_v3_large-8738ca79.pth", 5483032, 74.042),
-    IMAGENET1K_V2=imagenet("mobilenet_v3_large-5c1a4163.pth", 5483032, 75.274, resize_size=232),
+MobileNet_V3_Large_Weights, mobilenet_v3_large = build(
+    "MobileNet_V3_Large", partial(_mobilenet, _LARGE, 1280), "MobileNetV3, the large one."
 )
-MobileNet_V3_Small_Weights = weights(
-    "MobileNet_V3_Small_Weights",
-    IMAGENET1K_V1=imagenet("mobilenet_v3_small-047dcff4.pth", 2542856, 67.668),
+MobileNet_V3_Small_Weights, mobilenet_v3_small = build(
+    "MobileNet_V3_Small", partial(_mobilenet, _SMALL, 1024), "MobileNetV3, the small one."
 )
-mobilenet_v3_large = build(
-    "mobilenet_v3_large", MobileNet_V3_Large_Weights, partial(_mobilenet, _LARGE, 1280), "MobileNetV3, the large one."
-)  # fmt: skip
-mobilenet_v3_small = build(
-    "mobilenet_v3_small", MobileNet_V3_Small_Weights, partial(_mobilenet, _SMALL, 1024), "MobileNetV3, the small one."
-)  # fmt: skip

@@ -14,9 +14,8 @@ from ... import nn
 from ...core.tensor import Tensor
 from ..ops.misc import Conv2dNormActivation, SqueezeExcitation
 from ..transforms._modes import InterpolationMode
-from ._build import build, weights
+from ._build import build
 from ._utils import _make_divisible
-from ._weights import imagenet
 
 __all__ = [
     "RegNet", "RegNet_X_16GF_Weights", "RegNet_X_1_6GF_Weights", "RegNet_X_32GF_Weights",
@@ -205,98 +204,48 @@ def _regnet(
     return RegNet(params, norm_layer=norm, **kwargs)
 
 
-RegNet_Y_400MF_Weights = weights(
-    "RegNet_Y_400MF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_y_400mf-c65dace8.pth", 4344144, 74.046),
-    IMAGENET1K_V2=imagenet("regnet_y_400mf-e6988f5f.pth", 4344144, 75.804, resize_size=232),
-)  # fmt: skip
-RegNet_Y_800MF_Weights = weights(
-    "RegNet_Y_800MF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_y_800mf-1b27b58c.pth", 6432512, 76.42),
-    IMAGENET1K_V2=imagenet("regnet_y_800mf-58fc7688.pth", 6432512, 78.828, resize_size=232),
-)  # fmt: skip
-RegNet_Y_1_6GF_Weights = weights(
-    "RegNet_Y_1_6GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_y_1_6gf-b11a554e.pth", 11202430, 77.95),
-    IMAGENET1K_V2=imagenet("regnet_y_1_6gf-0d7bc02a.pth", 11202430, 80.876, resize_size=232),
-)  # fmt: skip
-RegNet_Y_3_2GF_Weights = weights(
-    "RegNet_Y_3_2GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_y_3_2gf-b5a9779c.pth", 19436338, 78.948),
-    IMAGENET1K_V2=imagenet("regnet_y_3_2gf-9180c971.pth", 19436338, 81.982, resize_size=232),
-)  # fmt: skip
-RegNet_Y_8GF_Weights = weights(
-    "RegNet_Y_8GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_y_8gf-d0d0e4a8.pth", 39381472, 80.032),
-    IMAGENET1K_V2=imagenet("regnet_y_8gf-dc2b1b54.pth", 39381472, 82.828, resize_size=232),
-)  # fmt: skip
-RegNet_Y_16GF_Weights = weights(
-    "RegNet_Y_16GF_Weights", default="IMAGENET1K_V2",
-    IMAGENET1K_V1=imagenet("regnet_y_16gf-9e6ed7dd.pth", 83590140, 80.424),
-    IMAGENET1K_V2=imagenet("regnet_y_16gf-3e4a00f9.pth", 83590140, 82.886, resize_size=232),
-    IMAGENET1K_SWAG_E2E_V1=imagenet("regnet_y_16gf_swag-43afe44d.pth", 83590140, 86.012, resize_size=384, crop_size=384, interpolation=_CUBIC),
-    IMAGENET1K_SWAG_LINEAR_V1=imagenet("regnet_y_16gf_lc_swag-f3ec0043.pth", 83590140, 83.976, resize_size=224, interpolation=_CUBIC),
-)  # fmt: skip
-RegNet_Y_32GF_Weights = weights(
-    "RegNet_Y_32GF_Weights", default="IMAGENET1K_V2",
-    IMAGENET1K_V1=imagenet("regnet_y_32gf-4dee3f7a.pth", 145046770, 80.878),
-    IMAGENET1K_V2=imagenet("regnet_y_32gf-8db6d4b5.pth", 145046770, 83.368, resize_size=232),
-    IMAGENET1K_SWAG_E2E_V1=imagenet("regnet_y_32gf_swag-04fdfa75.pth", 145046770, 86.838, resize_size=384, crop_size=384, interpolation=_CUBIC),
-    IMAGENET1K_SWAG_LINEAR_V1=imagenet("regnet_y_32gf_lc_swag-e1583746.pth", 145046770, 84.622, resize_size=224, interpolation=_CUBIC),
-)  # fmt: skip
-RegNet_Y_128GF_Weights = weights(
-    "RegNet_Y_128GF_Weights", default="IMAGENET1K_SWAG_E2E_V1",
-    IMAGENET1K_SWAG_E2E_V1=imagenet("regnet_y_128gf_swag-c8ce3e52.pth", 644812894, 88.228, resize_size=384, crop_size=384, interpolation=_CUBIC),
-    IMAGENET1K_SWAG_LINEAR_V1=imagenet("regnet_y_128gf_lc_swag-cbe8ce12.pth", 644812894, 86.068, resize_size=224, interpolation=_CUBIC),
-)  # fmt: skip
-RegNet_X_400MF_Weights = weights(
-    "RegNet_X_400MF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_x_400mf-adf1edd5.pth", 5495976, 72.834),
-    IMAGENET1K_V2=imagenet("regnet_x_400mf-62229a5f.pth", 5495976, 74.864, resize_size=232),
-)  # fmt: skip
-RegNet_X_800MF_Weights = weights(
-    "RegNet_X_800MF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_x_800mf-ad17e45c.pth", 7259656, 75.212),
-    IMAGENET1K_V2=imagenet("regnet_x_800mf-94a99ebd.pth", 7259656, 77.522, resize_size=232),
-)  # fmt: skip
-RegNet_X_1_6GF_Weights = weights(
-    "RegNet_X_1_6GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_x_1_6gf-e3633e7f.pth", 9190136, 77.04),
-    IMAGENET1K_V2=imagenet("regnet_x_1_6gf-a12f2b72.pth", 9190136, 79.668, resize_size=232),
-)  # fmt: skip
-RegNet_X_3_2GF_Weights = weights(
-    "RegNet_X_3_2GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_x_3_2gf-f342aeae.pth", 15296552, 78.364),
-    IMAGENET1K_V2=imagenet("regnet_x_3_2gf-7071aa85.pth", 15296552, 81.196, resize_size=232),
-)  # fmt: skip
-RegNet_X_8GF_Weights = weights(
-    "RegNet_X_8GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_x_8gf-03ceed89.pth", 39572648, 79.344),
-    IMAGENET1K_V2=imagenet("regnet_x_8gf-2b70d774.pth", 39572648, 81.682, resize_size=232),
-)  # fmt: skip
-RegNet_X_16GF_Weights = weights(
-    "RegNet_X_16GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_x_16gf-2007eb11.pth", 54278536, 80.058),
-    IMAGENET1K_V2=imagenet("regnet_x_16gf-ba3796d7.pth", 54278536, 82.716, resize_size=232),
-)  # fmt: skip
-RegNet_X_32GF_Weights = weights(
-    "RegNet_X_32GF_Weights",
-    IMAGENET1K_V1=imagenet("regnet_x_32gf-9d47f8d0.pth", 107811560, 80.622),
-    IMAGENET1K_V2=imagenet("regnet_x_32gf-6eb8fdc6.pth", 107811560, 83.014, resize_size=232),
-)  # fmt: skip
-
-regnet_y_400mf = build("regnet_y_400mf", RegNet_Y_400MF_Weights, partial(_regnet, 16, 48, 27.89, 2.09, 8, 0.25), "The network of that name: regnet y 400mf.")  # fmt: skip
-regnet_y_800mf = build("regnet_y_800mf", RegNet_Y_800MF_Weights, partial(_regnet, 14, 56, 38.84, 2.4, 16, 0.25), "The network of that name: regnet y 800mf.")  # fmt: skip
-regnet_y_1_6gf = build("regnet_y_1_6gf", RegNet_Y_1_6GF_Weights, partial(_regnet, 27, 48, 20.71, 2.65, 24, 0.25), "The network of that name: regnet y 1 6gf.")  # fmt: skip
-regnet_y_3_2gf = build("regnet_y_3_2gf", RegNet_Y_3_2GF_Weights, partial(_regnet, 21, 80, 42.63, 2.66, 24, 0.25), "The network of that name: regnet y 3 2gf.")  # fmt: skip
-regnet_y_8gf = build("regnet_y_8gf", RegNet_Y_8GF_Weights, partial(_regnet, 17, 192, 76.82, 2.19, 56, 0.25), "The network of that name: regnet y 8gf.")  # fmt: skip
-regnet_y_16gf = build("regnet_y_16gf", RegNet_Y_16GF_Weights, partial(_regnet, 18, 200, 106.23, 2.48, 112, 0.25), "The network of that name: regnet y 16gf.")  # fmt: skip
-regnet_y_32gf = build("regnet_y_32gf", RegNet_Y_32GF_Weights, partial(_regnet, 20, 232, 115.89, 2.53, 232, 0.25), "The network of that name: regnet y 32gf.")  # fmt: skip
-regnet_y_128gf = build("regnet_y_128gf", RegNet_Y_128GF_Weights, partial(_regnet, 27, 456, 160.83, 2.52, 264, 0.25), "The network of that name: regnet y 128gf.")  # fmt: skip
-regnet_x_400mf = build("regnet_x_400mf", RegNet_X_400MF_Weights, partial(_regnet, 22, 24, 24.48, 2.54, 16), "The network of that name: regnet x 400mf.")  # fmt: skip
-regnet_x_800mf = build("regnet_x_800mf", RegNet_X_800MF_Weights, partial(_regnet, 16, 56, 35.73, 2.28, 16), "The network of that name: regnet x 800mf.")  # fmt: skip
-regnet_x_1_6gf = build("regnet_x_1_6gf", RegNet_X_1_6GF_Weights, partial(_regnet, 18, 80, 34.01, 2.25, 24), "The network of that name: regnet x 1 6gf.")  # fmt: skip
-regnet_x_3_2gf = build("regnet_x_3_2gf", RegNet_X_3_2GF_Weights, partial(_regnet, 25, 88, 26.31, 2.25, 48), "The network of that name: regnet x 3 2gf.")  # fmt: skip
-regnet_x_8gf = build("regnet_x_8gf", RegNet_X_8GF_Weights, partial(_regnet, 23, 80, 49.56, 2.88, 120), "The network of that name: regnet x 8gf.")  # fmt: skip
-regnet_x_16gf = build("regnet_x_16gf", RegNet_X_16GF_Weights, partial(_regnet, 22, 216, 55.59, 2.1, 128), "The network of that name: regnet x 16gf.")  # fmt: skip
-regnet_x_32gf = build("regnet_x_32gf", RegNet_X_32GF_Weights, partial(_regnet, 23, 320, 69.86, 2.0, 168), "The network of that name: regnet x 32gf.")  # fmt: skip
+RegNet_Y_400MF_Weights, regnet_y_400mf = build(
+    "RegNet_Y_400MF", partial(_regnet, 16, 48, 27.89, 2.09, 8, 0.25)
+)
+RegNet_Y_800MF_Weights, regnet_y_800mf = build(
+    "RegNet_Y_800MF", partial(_regnet, 14, 56, 38.84, 2.4, 16, 0.25)
+)
+RegNet_Y_1_6GF_Weights, regnet_y_1_6gf = build(
+    "RegNet_Y_1_6GF", partial(_regnet, 27, 48, 20.71, 2.65, 24, 0.25)
+)
+RegNet_Y_3_2GF_Weights, regnet_y_3_2gf = build(
+    "RegNet_Y_3_2GF", partial(_regnet, 21, 80, 42.63, 2.66, 24, 0.25)
+)
+RegNet_Y_8GF_Weights, regnet_y_8gf = build(
+    "RegNet_Y_8GF", partial(_regnet, 17, 192, 76.82, 2.19, 56, 0.25)
+)
+RegNet_Y_16GF_Weights, regnet_y_16gf = build(
+    "RegNet_Y_16GF", partial(_regnet, 18, 200, 106.23, 2.48, 112, 0.25)
+)
+RegNet_Y_32GF_Weights, regnet_y_32gf = build(
+    "RegNet_Y_32GF", partial(_regnet, 20, 232, 115.89, 2.53, 232, 0.25)
+)
+RegNet_Y_128GF_Weights, regnet_y_128gf = build(
+    "RegNet_Y_128GF", partial(_regnet, 27, 456, 160.83, 2.52, 264, 0.25)
+)
+RegNet_X_400MF_Weights, regnet_x_400mf = build(
+    "RegNet_X_400MF", partial(_regnet, 22, 24, 24.48, 2.54, 16)
+)
+RegNet_X_800MF_Weights, regnet_x_800mf = build(
+    "RegNet_X_800MF", partial(_regnet, 16, 56, 35.73, 2.28, 16)
+)
+RegNet_X_1_6GF_Weights, regnet_x_1_6gf = build(
+    "RegNet_X_1_6GF", partial(_regnet, 18, 80, 34.01, 2.25, 24)
+)
+RegNet_X_3_2GF_Weights, regnet_x_3_2gf = build(
+    "RegNet_X_3_2GF", partial(_regnet, 25, 88, 26.31, 2.25, 48)
+)
+RegNet_X_8GF_Weights, regnet_x_8gf = build(
+    "RegNet_X_8GF", partial(_regnet, 23, 80, 49.56, 2.88, 120)
+)
+RegNet_X_16GF_Weights, regnet_x_16gf = build(
+    "RegNet_X_16GF", partial(_regnet, 22, 216, 55.59, 2.1, 128)
+)
+RegNet_X_32GF_Weights, regnet_x_32gf = build(
+    "RegNet_X_32GF", partial(_regnet, 23, 320, 69.86, 2.0, 168)
+)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ... import nn
 from ...core.tensor import Tensor
-from ._api import WeightsEnum, register_model
-from ._build import build, weights
-from ._utils import _ovewrite_named_param, handle_legacy_interface
-from ._weights import imagenet
+from ._api import register_model
+from ._build import build
 
 __all__ = [
     "ResNet", "ResNet18_Weights", "ResNet34_Weights", "ResNet50_Weights", "ResNet101_Weights",
@@ -223,152 +222,53 @@ class ResNet(nn.Module):
         return self.fc(self.avgpool(x).flatten(1))
 
 
-def _resnet(
-    block: type[BasicBlock] | type[Bottleneck],
-    layers: list[int],
-    weights: WeightsEnum | None,
-    progress: bool,
-    **kwargs: Any,
-) -> ResNet:
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "num_classes", 1000)
-    model = ResNet(block, layers, **kwargs)
-    if weights is not None:
-        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
-    return model
-
-
-class ResNet18_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("resnet18-f37072fd.pth", 11689512, 69.758)
-    DEFAULT = IMAGENET1K_V1
-
-
-class ResNet34_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("resnet34-b627a593.pth", 21797672, 73.314)
-    DEFAULT = IMAGENET1K_V1
-
-
-class ResNet50_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("resnet50-0676ba61.pth", 25557032, 76.130)
-    IMAGENET1K_V2 = imagenet("resnet50-11ad3fa6.pth", 25557032, 80.858, resize_size=232)
-    DEFAULT = IMAGENET1K_V2
-
-
-class ResNet101_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("resnet101-63fe2227.pth", 44549160, 77.374)
-    IMAGENET1K_V2 = imagenet("resnet101-cd907fc2.pth", 44549160, 81.886, resize_size=232)
-    DEFAULT = IMAGENET1K_V2
-
-
-class ResNet152_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("resnet152-394f9c45.pth", 60192808, 78.312)
-    IMAGENET1K_V2 = imagenet("resnet152-f82ba261.pth", 60192808, 82.284, resize_size=232)
-    DEFAULT = IMAGENET1K_V2
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", ResNet18_Weights.IMAGENET1K_V1))
-def resnet18(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> ResNet:
-    """ResNet-18."""
-    weights = ResNet18_Weights.verify(weights)
-    return _resnet(BasicBlock, [2, 2, 2, 2], weights, progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", ResNet34_Weights.IMAGENET1K_V1))
-def resnet34(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> ResNet:
-    """ResNet-34."""
-    weights = ResNet34_Weights.verify(weights)
-    return _resnet(BasicBlock, [3, 4, 6, 3], weights, progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", ResNet50_Weights.IMAGENET1K_V1))
-def resnet50(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> ResNet:
-    """ResNet-50."""
-    weights = ResNet50_Weights.verify(weights)
-    return _resnet(Bottleneck, [3, 4, 6, 3], weights, progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", ResNet101_Weights.IMAGENET1K_V1))
-def resnet101(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> ResNet:
-    """ResNet-101."""
-    weights = ResNet101_Weights.verify(weights)
-    return _resnet(Bottleneck, [3, 4, 23, 3], weights, progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", ResNet152_Weights.IMAGENET1K_V1))
-def resnet152(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> ResNet:
-    """ResNet-152."""
-    weights = ResNet152_Weights.verify(weights)
-    return _resnet(Bottleneck, [3, 8, 36, 3], weights, progress, **kwargs)
-
-
-def _variant(name: str, layers: list[int], usual: dict[str, int], kinds: Any, doc: str) -> Any:
-    return build(name, kinds, lambda **kwargs: ResNet(Bottleneck, layers, **(usual | kwargs)), doc)
-
-
-ResNeXt50_32X4D_Weights = weights(
-    "ResNeXt50_32X4D_Weights",
-    IMAGENET1K_V1=imagenet("resnext50_32x4d-7cdf4587.pth", 25028904, 77.618),
-    IMAGENET1K_V2=imagenet("resnext50_32x4d-1a0047aa.pth", 25028904, 81.198, resize_size=232),
+ResNet18_Weights, resnet18 = build(
+    "ResNet18", partial(ResNet, BasicBlock, [2, 2, 2, 2]), "ResNet-18."
 )
-ResNeXt101_32X8D_Weights = weights(
-    "ResNeXt101_32X8D_Weights",
-    IMAGENET1K_V1=imagenet("resnext101_32x8d-8ba56ff5.pth", 88791336, 79.312),
-    IMAGENET1K_V2=imagenet("resnext101_32x8d-110c445d.pth", 88791336, 82.834, resize_size=232),
+ResNet34_Weights, resnet34 = build(
+    "ResNet34", partial(ResNet, BasicBlock, [3, 4, 6, 3]), "ResNet-34."
 )
-ResNeXt101_64X4D_Weights = weights(
-    "ResNeXt101_64X4D_Weights",
-    IMAGENET1K_V1=imagenet("resnext101_64x4d-173b62eb.pth", 83455272, 83.246, resize_size=232),
+ResNet50_Weights, resnet50 = build(
+    "ResNet50", partial(ResNet, Bottleneck, [3, 4, 6, 3]), "ResNet-50."
 )
-Wide_ResNet50_2_Weights = weights(
-    "Wide_ResNet50_2_Weights",
-    IMAGENET1K_V1=imagenet("wide_resnet50_2-95faca4d.pth", 68883240, 78.468),
-    IMAGENET1K_V2=imagenet("wide_resnet50_2-9ba9bcbe.pth", 68883240, 81.602, resize_size=232),
+ResNet101_Weights, resnet101 = build(
+    "ResNet101", partial(ResNet, Bottleneck, [3, 4, 23, 3]), "ResNet-101."
 )
-Wide_ResNet101_2_Weights = weights(
-    "Wide_ResNet101_2_Weights",
-    IMAGENET1K_V1=imagenet("wide_resnet101_2-32ee1156.pth", 126886696, 78.848),
-    IMAGENET1K_V2=imagenet("wide_resnet101_2-d733dc28.pth", 126886696, 82.51, resize_size=232),
+ResNet152_Weights, resnet152 = build(
+    "ResNet152", partial(ResNet, Bottleneck, [3, 8, 36, 3]), "ResNet-152."
 )
-resnext50_32x4d = _variant(
-    "resnext50_32x4d", [3, 4, 6, 3], {"groups": 32, "width_per_group": 4}, ResNeXt50_32X4D_Weights,
+ResNeXt50_32X4D_Weights, resnext50_32x4d = build(
+    "ResNeXt50_32X4D", partial(ResNet, Bottleneck, [3, 4, 6, 3], groups=32, width_per_group=4),
     "ResNeXt-50 with 32 groups of 4 channels.",
 )  # fmt: skip
-resnext101_32x8d = _variant(
-    "resnext101_32x8d", [3, 4, 23, 3], {"groups": 32, "width_per_group": 8}, ResNeXt101_32X8D_Weights,
+ResNeXt101_32X8D_Weights, resnext101_32x8d = build(
+    "ResNeXt101_32X8D", partial(ResNet, Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=8),
     "ResNeXt-101 with 32 groups of 8 channels.",
 )  # fmt: skip
-resnext101_64x4d = _variant(
-    "resnext101_64x4d", [3, 4, 23, 3], {"groups": 64, "width_per_group": 4}, ResNeXt101_64X4D_Weights,
+ResNeXt101_64X4D_Weights, resnext101_64x4d = build(
+    "ResNeXt101_64X4D", partial(ResNet, Bottleneck, [3, 4, 23, 3], groups=64, width_per_group=4),
     "ResNeXt-101 with 64 groups of 4 channels.",
 )  # fmt: skip
-wide_resnet50_2 = _variant(
-    "wide_resnet50_2", [3, 4, 6, 3], {"width_per_group": 128}, Wide_ResNet50_2_Weights,
+Wide_ResNet50_2_Weights, wide_resnet50_2 = build(
+    "Wide_ResNet50_2", partial(ResNet, Bottleneck, [3, 4, 6, 3], width_per_group=128),
     "ResNet-50 with twice the channels inside its blocks.",
 )  # fmt: skip
-wide_resnet101_2 = _variant(
-    "wide_resnet101_2", [3, 4, 23, 3], {"width_per_group": 128}, Wide_ResNet101_2_Weights,
+Wide_ResNet101_2_Weights, wide_resnet101_2 = build(
+    "Wide_ResNet101_2", partial(ResNet, Bottleneck, [3, 4, 23, 3], width_per_group=128),
     "ResNet-101 with twice the channels inside its blocks.",
 )  # fmt: skip
 
 
-@register_model()
-def resnet18_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
-    """ResNet-18 for pictures of 32x32: a 3x3 stem without pooling.
+def _for_cifar(
+    name: str, block: type[BasicBlock | Bottleneck], layers: list[int], more: str = ""
+) -> Callable[..., ResNet]:
+    """The builder of a ResNet for pictures of 32x32."""
+
+    def builder(num_classes: int = 10, **kwargs: Any) -> ResNet:
+        return ResNet(block, layers, num_classes, stem="cifar", **kwargs)
+
+    builder.__name__ = builder.__qualname__ = name
+    builder.__doc__ = f"""ResNet-{name[6:8]} for pictures of 32x32{more}.
 
     Args:
         num_classes: of the result.
@@ -377,44 +277,15 @@ def resnet18_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
     Example:
         >>> from rushlight.vision import models
         >>> with torch.device("meta"):
-        ...     net = models.resnet18_cifar()
+        ...     net = models.{name}()
         >>> net.conv1, net.fc
-        (Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False), Linear(in_features=512, out_features=10, bias=True))
+        (Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False), Linear(in_features={512 * block.expansion}, out_features=10, bias=True))
     """
-    return ResNet(BasicBlock, [2, 2, 2, 2], num_classes, stem="cifar", **kwargs)
+    return register_model(name)(builder)
 
 
-@register_model()
-def resnet34_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
-    """ResNet-34 for pictures of 32x32.
-
-    Args:
-        num_classes: of the result.
-        kwargs: arguments of `ResNet`.
-
-    Example:
-        >>> from rushlight.vision import models
-        >>> with torch.device("meta"):
-        ...     net = models.resnet34_cifar()
-        >>> net.conv1, net.fc
-        (Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False), Linear(in_features=512, out_features=10, bias=True))
-    """
-    return ResNet(BasicBlock, [3, 4, 6, 3], num_classes, stem="cifar", **kwargs)
-
-
-@register_model()
-def resnet50_cifar(num_classes: int = 10, **kwargs: Any) -> ResNet:
-    """ResNet-50 for pictures of 32x32.
-
-    Args:
-        num_classes: of the result.
-        kwargs: arguments of `ResNet`.
-
-    Example:
-        >>> from rushlight.vision import models
-        >>> with torch.device("meta"):
-        ...     net = models.resnet50_cifar()
-        >>> net.conv1, net.fc
-        (Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False), Linear(in_features=2048, out_features=10, bias=True))
-    """
-    return ResNet(Bottleneck, [3, 4, 6, 3], num_classes, stem="cifar", **kwargs)
+resnet18_cifar = _for_cifar(
+    "resnet18_cifar", BasicBlock, [2, 2, 2, 2], ": a 3x3 stem without pooling"
+)
+resnet34_cifar = _for_cifar("resnet34_cifar", BasicBlock, [3, 4, 6, 3])
+resnet50_cifar = _for_cifar("resnet50_cifar", Bottleneck, [3, 4, 6, 3])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ... import nn
 from ...core.tensor import Tensor
 from ...operators.shape.join import cat
-from ._build import build, weights
-from ._weights import imagenet
+from ._build import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,28 +118,15 @@ class ShuffleNetV2(nn.Module):
         return self.fc(x.mean([2, 3]))
 
 
-def _shufflenet(channels: tuple[int, ...], **kwargs: Any) -> ShuffleNetV2:
-    return ShuffleNetV2([4, 8, 4], list(channels), **kwargs)
-
-
-ShuffleNet_V2_X0_5_Weights = weights(
-    "ShuffleNet_V2_X0_5_Weights",
-    IMAGENET1K_V1=imagenet("shufflenetv2_x0.5-f707e7126e.pth", 1366792, 60.552),
-)  # fmt: skip
-ShuffleNet_V2_X1_0_Weights = weights(
-    "ShuffleNet_V2_X1_0_Weights",
-    IMAGENET1K_V1=imagenet("shufflenetv2_x1-5666bf0f80.pth", 2278604, 69.362),
-)  # fmt: skip
-ShuffleNet_V2_X1_5_Weights = weights(
-    "ShuffleNet_V2_X1_5_Weights",
-    IMAGENET1K_V1=imagenet("shufflenetv2_x1_5-3c479a10.pth", 3503624, 72.996, resize_size=232),
-)  # fmt: skip
-ShuffleNet_V2_X2_0_Weights = weights(
-    "ShuffleNet_V2_X2_0_Weights",
-    IMAGENET1K_V1=imagenet("shufflenetv2_x2_0-8be3c8ee.pth", 7393996, 76.23, resize_size=232),
-)  # fmt: skip
-
-shufflenet_v2_x0_5 = build("shufflenet_v2_x0_5", ShuffleNet_V2_X0_5_Weights, partial(_shufflenet, (24, 48, 96, 192, 1024)), "The network of that name: shufflenet v2 x0 5.")  # fmt: skip
-shufflenet_v2_x1_0 = build("shufflenet_v2_x1_0", ShuffleNet_V2_X1_0_Weights, partial(_shufflenet, (24, 116, 232, 464, 1024)), "The network of that name: shufflenet v2 x1 0.")  # fmt: skip
-shufflenet_v2_x1_5 = build("shufflenet_v2_x1_5", ShuffleNet_V2_X1_5_Weights, partial(_shufflenet, (24, 176, 352, 704, 1024)), "The network of that name: shufflenet v2 x1 5.")  # fmt: skip
-shufflenet_v2_x2_0 = build("shufflenet_v2_x2_0", ShuffleNet_V2_X2_0_Weights, partial(_shufflenet, (24, 244, 488, 976, 2048)), "The network of that name: shufflenet v2 x2 0.")  # fmt: skip
+ShuffleNet_V2_X0_5_Weights, shufflenet_v2_x0_5 = build(
+    "ShuffleNet_V2_X0_5", partial(ShuffleNetV2, [4, 8, 4], [24, 48, 96, 192, 1024])
+)
+ShuffleNet_V2_X1_0_Weights, shufflenet_v2_x1_0 = build(
+    "ShuffleNet_V2_X1_0", partial(ShuffleNetV2, [4, 8, 4], [24, 116, 232, 464, 1024])
+)
+ShuffleNet_V2_X1_5_Weights, shufflenet_v2_x1_5 = build(
+    "ShuffleNet_V2_X1_5", partial(ShuffleNetV2, [4, 8, 4], [24, 176, 352, 704, 1024])
+)
+ShuffleNet_V2_X2_0_Weights, shufflenet_v2_x2_0 = build(
+    "ShuffleNet_V2_X2_0", partial(ShuffleNetV2, [4, 8, 4], [24, 244, 488, 976, 2048])
+)

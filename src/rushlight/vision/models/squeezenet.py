@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from ... import nn
 from ...core.tensor import Tensor
 from ...operators.shape.join import cat
-from ._api import WeightsEnum, register_model
-from ._utils import _ovewrite_named_param, handle_legacy_interface
-from ._weights import imagenet
+from ._build import build
 
 __all__ = [
     "SqueezeNet", "SqueezeNet1_0_Weights", "SqueezeNet1_1_Weights", "squeezenet1_0", "squeezenet1_1",
@@ -100,40 +98,9 @@ class SqueezeNet(nn.Module):
         return self.classifier(self.features(x)).flatten(1)
 
 
-class SqueezeNet1_0_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("squeezenet1_0-b66bff10.pth", 1248424, 58.092, min_size=(21, 21))
-    DEFAULT = IMAGENET1K_V1
-
-
-class SqueezeNet1_1_Weights(WeightsEnum):
-    IMAGENET1K_V1 = imagenet("squeezenet1_1-b8a52dc0.pth", 1235496, 58.178, min_size=(17, 17))
-    DEFAULT = IMAGENET1K_V1
-
-
-def _squeezenet(
-    version: str, weights: WeightsEnum | None, progress: bool, **kwargs: Any
-) -> SqueezeNet:
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "num_classes", 1000)
-    model = SqueezeNet(version, **kwargs)
-    if weights is not None:
-        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
-    return model
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", SqueezeNet1_0_Weights.IMAGENET1K_V1))
-def squeezenet1_0(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> SqueezeNet:
-    """SqueezeNet 1.0."""
-    return _squeezenet("1_0", SqueezeNet1_0_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", SqueezeNet1_1_Weights.IMAGENET1K_V1))
-def squeezenet1_1(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> SqueezeNet:
-    """SqueezeNet 1.1: as good, and 2.4 times quicker."""
-    return _squeezenet("1_1", SqueezeNet1_1_Weights.verify(weights), progress, **kwargs)
+SqueezeNet1_0_Weights, squeezenet1_0 = build(
+    "SqueezeNet1_0", partial(SqueezeNet, "1_0"), "SqueezeNet 1.0."
+)
+SqueezeNet1_1_Weights, squeezenet1_1 = build(
+    "SqueezeNet1_1", partial(SqueezeNet, "1_1"), "SqueezeNet 1.1: as good, and 2.4 times quicker."
+)

@@ -12,8 +12,7 @@ from ...operators.shape.join import cat
 from ..ops.misc import MLP, Permute
 from ..ops.stochastic_depth import StochasticDepth
 from ..transforms._modes import InterpolationMode
-from ._build import build, weights
-from ._weights import imagenet
+from ._build import build
 from ._windows import ShiftedWindowAttention, ShiftedWindowAttentionV2
 
 __all__ = [
@@ -192,34 +191,9 @@ def _swin(
     )  # fmt: skip
 
 
-Swin_T_Weights = weights(
-    "Swin_T_Weights",
-    IMAGENET1K_V1=imagenet("swin_t-704ceda3.pth", 28288354, 81.474, resize_size=232, interpolation=_CUBIC, min_size=(224, 224)),
-)  # fmt: skip
-Swin_S_Weights = weights(
-    "Swin_S_Weights",
-    IMAGENET1K_V1=imagenet("swin_s-5e29d889.pth", 49606258, 83.196, resize_size=246, interpolation=_CUBIC, min_size=(224, 224)),
-)  # fmt: skip
-Swin_B_Weights = weights(
-    "Swin_B_Weights",
-    IMAGENET1K_V1=imagenet("swin_b-68c6b09e.pth", 87768224, 83.582, resize_size=238, interpolation=_CUBIC, min_size=(224, 224)),
-)  # fmt: skip
-Swin_V2_T_Weights = weights(
-    "Swin_V2_T_Weights",
-    IMAGENET1K_V1=imagenet("swin_v2_t-b137f0e2.pth", 28351570, 82.072, resize_size=260, crop_size=256, interpolation=_CUBIC, min_size=(256, 256)),
-)  # fmt: skip
-Swin_V2_S_Weights = weights(
-    "Swin_V2_S_Weights",
-    IMAGENET1K_V1=imagenet("swin_v2_s-637d8ceb.pth", 49737442, 83.712, resize_size=260, crop_size=256, interpolation=_CUBIC, min_size=(256, 256)),
-)  # fmt: skip
-Swin_V2_B_Weights = weights(
-    "Swin_V2_B_Weights",
-    IMAGENET1K_V1=imagenet("swin_v2_b-781e5279.pth", 87930848, 84.112, resize_size=272, crop_size=256, interpolation=_CUBIC, min_size=(256, 256)),
-)  # fmt: skip
-
-swin_t = build("swin_t", Swin_T_Weights, partial(_swin, False, 96, 6, 3, 0.2), "The network of that name: swin t.")  # fmt: skip
-swin_s = build("swin_s", Swin_S_Weights, partial(_swin, False, 96, 18, 3, 0.3), "The network of that name: swin s.")  # fmt: skip
-swin_b = build("swin_b", Swin_B_Weights, partial(_swin, False, 128, 18, 4, 0.5), "The network of that name: swin b.")  # fmt: skip
-swin_v2_t = build("swin_v2_t", Swin_V2_T_Weights, partial(_swin, True, 96, 6, 3, 0.2), "The network of that name: swin v2 t.")  # fmt: skip
-swin_v2_s = build("swin_v2_s", Swin_V2_S_Weights, partial(_swin, True, 96, 18, 3, 0.3), "The network of that name: swin v2 s.")  # fmt: skip
-swin_v2_b = build("swin_v2_b", Swin_V2_B_Weights, partial(_swin, True, 128, 18, 4, 0.5), "The network of that name: swin v2 b.")  # fmt: skip
+Swin_T_Weights, swin_t = build("Swin_T", partial(_swin, False, 96, 6, 3, 0.2))
+Swin_S_Weights, swin_s = build("Swin_S", partial(_swin, False, 96, 18, 3, 0.3))
+Swin_B_Weights, swin_b = build("Swin_B", partial(_swin, False, 128, 18, 4, 0.5))
+Swin_V2_T_Weights, swin_v2_t = build("Swin_V2_T", partial(_swin, True, 96, 6, 3, 0.2))
+Swin_V2_S_Weights, swin_v2_s = build("Swin_V2_S", partial(_swin, True, 96, 18, 3, 0.3))
+Swin_V2_B_Weights, swin_v2_b = build("Swin_V2_B", partial(_swin, True, 128, 18, 4, 0.5))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ... import nn
 from ...core.tensor import Tensor
-from ._api import WeightsEnum, register_model
-from ._utils import _ovewrite_named_param, handle_legacy_interface
-from ._weights import features_only, imagenet
+from ._api import WeightsEnum
+from ._build import build
 
 __all__ = [
     "VGG", "VGG11_BN_Weights", "VGG11_Weights", "VGG13_BN_Weights", "VGG13_Weights",
@@ -104,124 +104,28 @@ cfgs: dict[str, list[Any]] = {
 }
 
 
-def _vgg(
-    cfg: str, batch_norm: bool, weights: WeightsEnum | None, progress: bool, **kwargs: Any
-) -> VGG:
-    if weights is not None:
-        kwargs["init_weights"] = False
-        if weights.meta["categories"] is not None:
-            _ovewrite_named_param(kwargs, "num_classes", len(weights.meta["categories"]))
-    model = VGG(make_layers(cfgs[cfg], batch_norm), **kwargs)
-    if weights is not None:
-        model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
-    return model
+def _vgg(cfg: str, batch_norm: bool = False, **kwargs: Any) -> VGG:
+    return VGG(make_layers(cfgs[cfg], batch_norm), **kwargs)
 
 
-def _trained(file: str, num_params: int, acc1: float) -> Any:
-    return imagenet(file, num_params, acc1, min_size=(32, 32))
+def _given(kwargs: dict[str, Any], chosen: WeightsEnum) -> None:
+    """Weights that are loaded need not be drawn."""
+    kwargs["init_weights"] = False
 
 
-class VGG11_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg11-8a719046.pth", 132863336, 69.020)
-    DEFAULT = IMAGENET1K_V1
-
-
-class VGG11_BN_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg11_bn-6002323d.pth", 132868840, 70.370)
-    DEFAULT = IMAGENET1K_V1
-
-
-class VGG13_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg13-19584684.pth", 133047848, 69.928)
-    DEFAULT = IMAGENET1K_V1
-
-
-class VGG13_BN_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg13_bn-abd245e5.pth", 133053736, 71.586)
-    DEFAULT = IMAGENET1K_V1
-
-
-class VGG16_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg16-397923af.pth", 138357544, 71.592)
-    # The layers before the classifier only, from another training (Liu et al. 2016), for SSD.
-    IMAGENET1K_FEATURES = features_only("vgg16_features-amdegroot-88682ab5.pth", 138357544)
-    DEFAULT = IMAGENET1K_V1
-
-
-class VGG16_BN_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg16_bn-6c64b313.pth", 138365992, 73.360)
-    DEFAULT = IMAGENET1K_V1
-
-
-class VGG19_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg19-dcbb9e9d.pth", 143667240, 72.376)
-    DEFAULT = IMAGENET1K_V1
-
-
-class VGG19_BN_Weights(WeightsEnum):
-    IMAGENET1K_V1 = _trained("vgg19_bn-c79401a0.pth", 143678248, 74.218)
-    DEFAULT = IMAGENET1K_V1
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG11_Weights.IMAGENET1K_V1))
-def vgg11(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG-11."""
-    return _vgg("A", False, VGG11_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG11_BN_Weights.IMAGENET1K_V1))
-def vgg11_bn(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> VGG:
-    """VGG-11 with batch normalisation."""
-    return _vgg("A", True, VGG11_BN_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG13_Weights.IMAGENET1K_V1))
-def vgg13(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG-13."""
-    return _vgg("B", False, VGG13_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG13_BN_Weights.IMAGENET1K_V1))
-def vgg13_bn(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> VGG:
-    """VGG-13 with batch normalisation."""
-    return _vgg("B", True, VGG13_BN_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG16_Weights.IMAGENET1K_V1))
-def vgg16(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG-16."""
-    return _vgg("D", False, VGG16_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG16_BN_Weights.IMAGENET1K_V1))
-def vgg16_bn(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> VGG:
-    """VGG-16 with batch normalisation."""
-    return _vgg("D", True, VGG16_BN_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG19_Weights.IMAGENET1K_V1))
-def vgg19(*, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any) -> VGG:
-    """VGG-19."""
-    return _vgg("E", False, VGG19_Weights.verify(weights), progress, **kwargs)
-
-
-@register_model()
-@handle_legacy_interface(weights=("pretrained", VGG19_BN_Weights.IMAGENET1K_V1))
-def vgg19_bn(
-    *, weights: WeightsEnum | str | None = None, progress: bool = True, **kwargs: Any
-) -> VGG:
-    """VGG-19 with batch normalisation."""
-    return _vgg("E", True, VGG19_BN_Weights.verify(weights), progress, **kwargs)
+VGG11_Weights, vgg11 = build("VGG11", partial(_vgg, "A"), "VGG-11.", _given)
+VGG11_BN_Weights, vgg11_bn = build(
+    "VGG11_BN", partial(_vgg, "A", True), "VGG-11 with batch normalisation.", _given
+)
+VGG13_Weights, vgg13 = build("VGG13", partial(_vgg, "B"), "VGG-13.", _given)
+VGG13_BN_Weights, vgg13_bn = build(
+    "VGG13_BN", partial(_vgg, "B", True), "VGG-13 with batch normalisation.", _given
+)
+VGG16_Weights, vgg16 = build("VGG16", partial(_vgg, "D"), "VGG-16.", _given)
+VGG16_BN_Weights, vgg16_bn = build(
+    "VGG16_BN", partial(_vgg, "D", True), "VGG-16 with batch normalisation.", _given
+)
+VGG19_Weights, vgg19 = build("VGG19", partial(_vgg, "E"), "VGG-19.", _given)
+VGG19_BN_Weights, vgg19_bn = build(
+    "VGG19_BN", partial(_vgg, "E", True), "VGG-19 with batch normalisation.", _given
+)

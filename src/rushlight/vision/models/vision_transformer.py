@@ -14,9 +14,8 @@ from ...operators.create.filled import empty, zeros
 from ...operators.shape.join import cat
 from ..ops.misc import MLP, Conv2dNormActivation
 from ..transforms._modes import InterpolationMode
-from ._build import build, weights
+from ._build import build
 from ._utils import _ovewrite_named_param, check
-from ._weights import imagenet
 
 __all__ = [
     "ViT_B_16_Weights", "ViT_B_32_Weights", "ViT_H_14_Weights", "ViT_L_16_Weights",
@@ -262,34 +261,8 @@ def interpolate_embeddings(
     return model_state
 
 
-ViT_B_16_Weights = weights(
-    "ViT_B_16_Weights", default="IMAGENET1K_V1",
-    IMAGENET1K_V1=imagenet("vit_b_16-c867db91.pth", 86567656, 81.072, min_size=(224, 224)),
-    IMAGENET1K_SWAG_E2E_V1=imagenet("vit_b_16_swag-9ac1b537.pth", 86859496, 85.304, resize_size=384, crop_size=384, interpolation=_CUBIC, min_size=(384, 384)),
-    IMAGENET1K_SWAG_LINEAR_V1=imagenet("vit_b_16_lc_swag-4e70ced5.pth", 86567656, 81.886, resize_size=224, interpolation=_CUBIC, min_size=(224, 224)),
-)  # fmt: skip
-ViT_B_32_Weights = weights(
-    "ViT_B_32_Weights",
-    IMAGENET1K_V1=imagenet("vit_b_32-d86f8d99.pth", 88224232, 75.912, min_size=(224, 224)),
-)  # fmt: skip
-ViT_L_16_Weights = weights(
-    "ViT_L_16_Weights", default="IMAGENET1K_V1",
-    IMAGENET1K_V1=imagenet("vit_l_16-852ce7e3.pth", 304326632, 79.662, resize_size=242, min_size=(224, 224)),
-    IMAGENET1K_SWAG_E2E_V1=imagenet("vit_l_16_swag-4f3808c9.pth", 305174504, 88.064, resize_size=512, crop_size=512, interpolation=_CUBIC, min_size=(512, 512)),
-    IMAGENET1K_SWAG_LINEAR_V1=imagenet("vit_l_16_lc_swag-4d563306.pth", 304326632, 85.146, resize_size=224, interpolation=_CUBIC, min_size=(224, 224)),
-)  # fmt: skip
-ViT_L_32_Weights = weights(
-    "ViT_L_32_Weights",
-    IMAGENET1K_V1=imagenet("vit_l_32-c7638314.pth", 306535400, 76.972, min_size=(224, 224)),
-)  # fmt: skip
-ViT_H_14_Weights = weights(
-    "ViT_H_14_Weights", default="IMAGENET1K_SWAG_E2E_V1",
-    IMAGENET1K_SWAG_E2E_V1=imagenet("vit_h_14_swag-80465313.pth", 633470440, 88.552, resize_size=518, crop_size=518, interpolation=_CUBIC, min_size=(518, 518)),
-    IMAGENET1K_SWAG_LINEAR_V1=imagenet("vit_h_14_lc_swag-c1eb923e.pth", 632045800, 85.708, resize_size=224, interpolation=_CUBIC, min_size=(224, 224)),
-)  # fmt: skip
-
-vit_b_16 = build("vit_b_16", ViT_B_16_Weights, partial(_vit, 16, 12, 12, 768, 3072), "The network of that name: vit b 16.", _sized)  # fmt: skip
-vit_b_32 = build("vit_b_32", ViT_B_32_Weights, partial(_vit, 32, 12, 12, 768, 3072), "The network of that name: vit b 32.", _sized)  # fmt: skip
-vit_l_16 = build("vit_l_16", ViT_L_16_Weights, partial(_vit, 16, 24, 16, 1024, 4096), "The network of that name: vit l 16.", _sized)  # fmt: skip
-vit_l_32 = build("vit_l_32", ViT_L_32_Weights, partial(_vit, 32, 24, 16, 1024, 4096), "The network of that name: vit l 32.", _sized)  # fmt: skip
-vit_h_14 = build("vit_h_14", ViT_H_14_Weights, partial(_vit, 14, 32, 16, 1280, 5120), "The network of that name: vit h 14.", _sized)  # fmt: skip
+ViT_B_16_Weights, vit_b_16 = build("ViT_B_16", partial(_vit, 16, 12, 12, 768, 3072), adjust=_sized)
+ViT_B_32_Weights, vit_b_32 = build("ViT_B_32", partial(_vit, 32, 12, 12, 768, 3072), adjust=_sized)
+ViT_L_16_Weights, vit_l_16 = build("ViT_L_16", partial(_vit, 16, 24, 16, 1024, 4096), adjust=_sized)
+ViT_L_32_Weights, vit_l_32 = build("ViT_L_32", partial(_vit, 32, 24, 16, 1024, 4096), adjust=_sized)
+ViT_H_14_Weights, vit_h_14 = build("ViT_H_14", partial(_vit, 14, 32, 16, 1280, 5120), adjust=_sized)

@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
+from ....base import dtypes
 from ....core.tensor import Tensor
+from ....operators.create.filled import full
 from ....operators.shape.join import cat
 from ... import ops
 from ...ops.feature_pyramid_network import LastLevelP6P7
-from .faster_rcnn import MEAN, STD, resnet50_backbone
+from .faster_rcnn import MEAN, STD, check_backbone, resnet50_backbone
 from .generalized_rcnn import as_maps, check_degenerate, check_training, sizes_of
 from .transform import GeneralizedRCNNTransform
 
@@ -28,6 +30,9 @@ class SingleStage(nn.Module):
     backbone: Any
     head: Any
     anchor_generator: Any
+    proposal_matcher: Any
+    compute_loss: Any
+    postprocess_detections: Any
 
     score_thresh: float
     nms_thresh: float
@@ -48,6 +53,7 @@ class SingleStage(nn.Module):
         `make_head` gets the channels of a map and the anchors of a place; `pictures` are the sizes, mean and spread of
         pictures; `thresholds` are those of scores and overlaps, and the most detections and candidates.
         """
+        check_backbone(backbone)
         self.backbone = backbone
         self.anchor_generator = anchor_generator
         channels: Any = backbone.out_channels
@@ -70,7 +76,7 @@ class SingleStage(nn.Module):
         counts: list[int],
     ) -> Any:
         """The losses of a batch."""
-        raise NotImplementedError
+        return self.compute_loss(targets, outputs, anchors, counts)
 
     def detections(
         self,
@@ -79,8 +85,21 @@ class SingleStage(nn.Module):
         counts: list[int],
         shapes: list[tuple[int, int]],
     ) -> Any:
-        """The detections of each picture."""
-        raise NotImplementedError
+        """The detections of each picture, from answers split by the maps they are for."""
+        each = outputs["cls_logits"].shape[1] // sum(counts)
+        counts = [n * each for n in counts]
+        split = {k: list(v.split(counts, 1)) for k, v in outputs.items()}
+        return self.postprocess_detections(split, [list(a.split(counts)) for a in anchors], shapes)
+
+    def matched(self, targets: list[Target], anchors: list[Tensor]) -> list[Tensor]:
+        """The true box that each anchor belongs to, by `proposal_matcher`."""
+        found = []
+        for anchor, target in zip(anchors, targets):
+            if target["boxes"].numel() == 0:
+                found.append(full((len(anchor),), -1, dtype=dtypes.int64, device=anchor.device))
+            else:
+                found.append(self.proposal_matcher(ops.box_iou(target["boxes"], anchor)))
+        return found
 
     def forward(self, images: list[Tensor], targets: list[Target] | None = None) -> Any:
         if self.training:
@@ -98,15 +117,6 @@ class SingleStage(nn.Module):
         found = self.detections(outputs, anchors, places, batch.image_sizes)
         return self.eager_outputs(
             {}, self.transform.postprocess(found, batch.image_sizes, originals)
-        )
-
-
-def check_backbone(backbone: nn.Module) -> None:
-    """Refuse a backbone that does not say how many channels its maps have."""
-    if not hasattr(backbone, "out_channels"):
-        raise ValueError(
-            "backbone should contain an attribute out_channels specifying the number of output channels "
-            "(assumed to be the same for all the levels)"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
@@ -11,8 +12,7 @@ from ....nn import functional as F
 from ...ops import Conv2dNormActivation, MultiScaleRoIAlign
 from ...ops import misc as misc_nn_ops
 from .. import mobilenetv3, resnet
-from .._build import build_on, weights
-from .._weights import coco
+from .._build import build_on
 from ._utils import overwrite_eps
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import (
@@ -46,12 +46,17 @@ def _default_anchorgen() -> AnchorGenerator:
     return AnchorGenerator(((32,), (64,), (128,), (256,), (512,)), ((0.5, 1.0, 2.0),) * 5)
 
 
-def _check_parts(backbone: Any, anchors: Any, pool: Any, classes: Any, predictor: Any) -> None:
+def check_backbone(backbone: nn.Module) -> None:
+    """Refuse a backbone that does not say how many channels its maps have."""
     if not hasattr(backbone, "out_channels"):
         raise ValueError(
             "backbone should contain an attribute out_channels specifying the number of output channels (assumed to "
             "be the same for all the levels)"
         )
+
+
+def _check_parts(backbone: Any, anchors: Any, pool: Any, classes: Any, predictor: Any) -> None:
+    check_backbone(backbone)
     if not isinstance(anchors, (AnchorGenerator, type(None))):
         raise TypeError(
             f"rpn_anchor_generator should be of type AnchorGenerator or None instead of {type(anchors)}"
@@ -287,15 +292,29 @@ def resnet50_backbone(
     return _resnet_fpn_extractor(net, count, extra_blocks=extra, **options)
 
 
-def _on_resnet50(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> FasterRCNN:  # fmt: skip
-    backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress)
-    return FasterRCNN(backbone, num_classes, **kwargs)
+def on(
+    model: Callable[..., nn.Module],
+    backbone: Callable[..., nn.Module],
+    parts: Callable[[Any, int], dict[str, Any]] | None = None,
+    usual: dict[str, Any] | None = None,
+) -> Callable[..., nn.Module]:
+    """How a model is made on a backbone: `parts` are arguments of its own, `usual` those that callers may replace."""
+
+    def make(
+        num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
+        trainable_backbone_layers: int | None = None, **kwargs: Any,
+    ) -> nn.Module:  # fmt: skip
+        net = backbone(below, trained, trainable_backbone_layers, progress)
+        own = {} if parts is None else parts(net, num_classes)
+        return model(net, num_classes, **own, **{**(usual or {}), **kwargs})
+
+    return make
 
 
-def second_parts(backbone: Any) -> dict[str, Any]:
+second_backbone = partial(resnet50_backbone, frozen=False, norm_layer=nn.BatchNorm2d)
+
+
+def second_parts(backbone: Any, num_classes: int) -> dict[str, Any]:
     """What the second versions of the models on ResNet-50 have instead of the first's."""
     anchors = _default_anchorgen()
     count = anchors.num_anchors_per_location()[0]
@@ -308,32 +327,23 @@ def second_parts(backbone: Any) -> dict[str, Any]:
     }
 
 
-def _on_resnet50_v2(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> FasterRCNN:  # fmt: skip
-    backbone = resnet50_backbone(
-        below, trained, trainable_backbone_layers, progress, frozen=False, norm_layer=nn.BatchNorm2d
-    )
-    return FasterRCNN(backbone, num_classes, **second_parts(backbone), **kwargs)
+def _mobilenet_backbone(
+    below: WeightsEnum | str | None, trained: bool, trainable: int | None, progress: bool
+) -> nn.Module:
+    is_trained = trained or below is not None
+    count = _validate_trainable_layers(is_trained, trainable, 6, 3)
+    norm = misc_nn_ops.FrozenBatchNorm2d if is_trained else nn.BatchNorm2d
+    net = mobilenetv3.mobilenet_v3_large(weights=below, progress=progress, norm_layer=norm)
+    return _mobilenet_extractor(net, True, count)
 
 
-def _on_mobilenet(usual: dict[str, Any]) -> Callable[..., FasterRCNN]:
-    def make(
-        num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-        trainable_backbone_layers: int | None = None, **kwargs: Any,
-    ) -> FasterRCNN:  # fmt: skip
-        is_trained = trained or below is not None
-        count = _validate_trainable_layers(is_trained, trainable_backbone_layers, 6, 3)
-        norm = misc_nn_ops.FrozenBatchNorm2d if is_trained else nn.BatchNorm2d
-        net = mobilenetv3.mobilenet_v3_large(weights=below, progress=progress, norm_layer=norm)
-        anchors = AnchorGenerator(((32, 64, 128, 256, 512),) * 3, ((0.5, 1.0, 2.0),) * 3)
-        backbone = _mobilenet_extractor(net, True, count)
-        return FasterRCNN(
-            backbone, num_classes, rpn_anchor_generator=anchors, **{**usual, **kwargs}
-        )
+def _mobilenet_parts(backbone: Any, num_classes: int) -> dict[str, Any]:
+    sizes, shapes = ((32, 64, 128, 256, 512),) * 3, ((0.5, 1.0, 2.0),) * 3
+    return {"rpn_anchor_generator": AnchorGenerator(sizes, shapes)}
 
-    return make
+
+def _on_mobilenet(**usual: Any) -> Callable[..., nn.Module]:
+    return on(FasterRCNN, _mobilenet_backbone, _mobilenet_parts, usual)
 
 
 def without_eps(model: nn.Module, weights: WeightsEnum | str | None) -> None:
@@ -341,39 +351,22 @@ def without_eps(model: nn.Module, weights: WeightsEnum | str | None) -> None:
     overwrite_eps(model, 0.0)
 
 
-FasterRCNN_ResNet50_FPN_Weights = weights(
-    "FasterRCNN_ResNet50_FPN_Weights",
-    COCO_V1=coco("fasterrcnn_resnet50_fpn_coco-258fb6c6.pth", 41755286, 37.0),
-)
-FasterRCNN_ResNet50_FPN_V2_Weights = weights(
-    "FasterRCNN_ResNet50_FPN_V2_Weights",
-    COCO_V1=coco("fasterrcnn_resnet50_fpn_v2_coco-dd69338a.pth", 43712278, 46.7),
-)
-FasterRCNN_MobileNet_V3_Large_FPN_Weights = weights(
-    "FasterRCNN_MobileNet_V3_Large_FPN_Weights",
-    COCO_V1=coco("fasterrcnn_mobilenet_v3_large_fpn-fb6a3cc7.pth", 19386354, 32.8),
-)
-FasterRCNN_MobileNet_V3_Large_320_FPN_Weights = weights(
-    "FasterRCNN_MobileNet_V3_Large_320_FPN_Weights",
-    COCO_V1=coco("fasterrcnn_mobilenet_v3_large_320_fpn-907ea3f9.pth", 19386354, 22.8),
-)
-fasterrcnn_resnet50_fpn = build_on(
-    "fasterrcnn_resnet50_fpn", FasterRCNN_ResNet50_FPN_Weights, _on_resnet50, "Faster R-CNN on ResNet-50.",
+FasterRCNN_ResNet50_FPN_Weights, fasterrcnn_resnet50_fpn = build_on(
+    "FasterRCNN_ResNet50_FPN", on(FasterRCNN, resnet50_backbone), "Faster R-CNN on ResNet-50.",
     backbone=resnet.ResNet50_Weights.IMAGENET1K_V1, classes=91, after=without_eps,
 )  # fmt: skip
-fasterrcnn_resnet50_fpn_v2 = build_on(
-    "fasterrcnn_resnet50_fpn_v2", FasterRCNN_ResNet50_FPN_V2_Weights, _on_resnet50_v2,
+FasterRCNN_ResNet50_FPN_V2_Weights, fasterrcnn_resnet50_fpn_v2 = build_on(
+    "FasterRCNN_ResNet50_FPN_V2", on(FasterRCNN, second_backbone, second_parts),
     "Faster R-CNN on ResNet-50, with the improvements of Li et al. 2021.", backbone=resnet.ResNet50_Weights, classes=91,
 )  # fmt: skip
-fasterrcnn_mobilenet_v3_large_320_fpn = build_on(
-    "fasterrcnn_mobilenet_v3_large_320_fpn", FasterRCNN_MobileNet_V3_Large_320_FPN_Weights,
-    _on_mobilenet({"min_size": 320, "max_size": 640, "rpn_pre_nms_top_n_test": 150,
-                   "rpn_post_nms_top_n_test": 150, "rpn_score_thresh": 0.05}),
+FasterRCNN_MobileNet_V3_Large_320_FPN_Weights, fasterrcnn_mobilenet_v3_large_320_fpn = build_on(
+    "FasterRCNN_MobileNet_V3_Large_320_FPN", _on_mobilenet(
+        min_size=320, max_size=640, rpn_pre_nms_top_n_test=150, rpn_post_nms_top_n_test=150, rpn_score_thresh=0.05,
+    ),
     "Faster R-CNN on MobileNetV3, for small pictures.",
     backbone=mobilenetv3.MobileNet_V3_Large_Weights.IMAGENET1K_V1, classes=91,
 )  # fmt: skip
-fasterrcnn_mobilenet_v3_large_fpn = build_on(
-    "fasterrcnn_mobilenet_v3_large_fpn", FasterRCNN_MobileNet_V3_Large_FPN_Weights,
-    _on_mobilenet({"rpn_score_thresh": 0.05}), "Faster R-CNN on MobileNetV3.",
+FasterRCNN_MobileNet_V3_Large_FPN_Weights, fasterrcnn_mobilenet_v3_large_fpn = build_on(
+    "FasterRCNN_MobileNet_V3_Large_FPN", _on_mobilenet(rpn_score_thresh=0.05), "Faster R-CNN on MobileNetV3.",
     backbone=mobilenetv3.MobileNet_V3_Large_Weights.IMAGENET1K_V1, classes=91,
 )  # fmt: skip

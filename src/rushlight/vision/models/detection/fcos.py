@@ -14,19 +14,18 @@ from ....operators.create.filled import full
 from ....operators.create.like import zeros_like
 from ....operators.shape.join import cat, stack
 from ...ops import generalized_box_iou_loss, sigmoid_focal_loss
-from .._build import build_on, weights
-from .._weights import coco
+from .._build import build_on
 from ..resnet import ResNet50_Weights
 from . import _utils as det_utils
-from ._single import SingleStage, best_of_levels, check_backbone, in_order, pyramid_on_resnet50
+from ._single import SingleStage, best_of_levels, in_order, pyramid_on_resnet50
 from .anchor_utils import AnchorGenerator
+from .faster_rcnn import on
 from .retinanet import prior_bias, small_normal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....nn.modules.module import Module
-    from .._api import WeightsEnum
 
 __all__ = ["FCOS", "FCOS_ResNet50_FPN_Weights", "fcos_resnet50_fpn"]
 
@@ -242,7 +241,6 @@ class FCOS(SingleStage):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        check_backbone(backbone)
 
         def make_head(channels: int, count: int) -> Any:
             if count != 1:
@@ -297,25 +295,6 @@ class FCOS(SingleStage):
         ]
         return self.head.compute_loss(targets, head_outputs, anchors, matched)
 
-    def losses(
-        self,
-        targets: list[dict[str, Tensor]],
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
-    ) -> Any:
-        return self.compute_loss(targets, outputs, anchors, counts)
-
-    def detections(
-        self,
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
-        shapes: list[tuple[int, int]],
-    ) -> Any:
-        split = {k: list(v.split(counts, 1)) for k, v in outputs.items()}
-        return self.postprocess_detections(split, [list(a.split(counts)) for a in anchors], shapes)
-
     def postprocess_detections(
         self,
         head_outputs: dict[str, list[Tensor]],
@@ -337,19 +316,7 @@ class FCOS(SingleStage):
         ]
 
 
-def _on_resnet50(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> FCOS:  # fmt: skip
-    backbone = pyramid_on_resnet50(below, trained, trainable_backbone_layers, progress)
-    return FCOS(backbone, num_classes, **kwargs)
-
-
-FCOS_ResNet50_FPN_Weights = weights(
-    "FCOS_ResNet50_FPN_Weights",
-    COCO_V1=coco("fcos_resnet50_fpn_coco-99b0c9b7.pth", 32269600, 39.2),
-)
-fcos_resnet50_fpn = build_on(
-    "fcos_resnet50_fpn", FCOS_ResNet50_FPN_Weights, _on_resnet50, "FCOS on ResNet-50.",
+FCOS_ResNet50_FPN_Weights, fcos_resnet50_fpn = build_on(
+    "FCOS_ResNet50_FPN", on(FCOS, pyramid_on_resnet50), "FCOS on ResNet-50.",
     backbone=ResNet50_Weights.IMAGENET1K_V1, classes=91,
 )  # fmt: skip

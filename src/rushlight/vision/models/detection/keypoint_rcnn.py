@@ -8,17 +8,15 @@ from .... import nn
 from ....core.tensor import Tensor
 from ....nn.functional import interpolate
 from ...ops import MultiScaleRoIAlign
-from .._build import build_on, weights
-from .._weights import coco
+from .._build import build_on
 from ..resnet import ResNet50_Weights
 from ._utils import overwrite_eps
-from .faster_rcnn import FasterRCNN, resnet50_backbone
+from .faster_rcnn import FasterRCNN, on, resnet50_backbone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....nn.modules.module import Module
-    from .._api import WeightsEnum
 
 __all__ = ["KeypointRCNN", "KeypointRCNN_ResNet50_FPN_Weights", "keypointrcnn_resnet50_fpn"]
 
@@ -146,29 +144,12 @@ class KeypointRCNNPredictor(nn.Module):
         )
 
 
-def _on_resnet50(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True, num_keypoints: int | None = None,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> KeypointRCNN:  # fmt: skip
-    backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress)
-    return KeypointRCNN(backbone, num_classes, num_keypoints=num_keypoints or 17, **kwargs)
-
-
 def _without_eps(model: nn.Module, weights: Any) -> None:
     if weights.name == "COCO_V1":
         overwrite_eps(model, 0.0)
 
 
-KeypointRCNN_ResNet50_FPN_Weights = weights(
-    "KeypointRCNN_ResNet50_FPN_Weights",
-    COCO_LEGACY=coco(
-        "keypointrcnn_resnet50_fpn_coco-9f466800.pth", 59137258, 50.6, "coco_person", kp_map=61.1
-    ),
-    COCO_V1=coco(
-        "keypointrcnn_resnet50_fpn_coco-fc266e95.pth", 59137258, 54.6, "coco_person", kp_map=65.0
-    ),
-)
-keypointrcnn_resnet50_fpn = build_on(
-    "keypointrcnn_resnet50_fpn", KeypointRCNN_ResNet50_FPN_Weights, _on_resnet50, "Keypoint R-CNN on ResNet-50.",
+KeypointRCNN_ResNet50_FPN_Weights, keypointrcnn_resnet50_fpn = build_on(
+    "KeypointRCNN_ResNet50_FPN", on(KeypointRCNN, resnet50_backbone), "Keypoint R-CNN on ResNet-50.",
     backbone=ResNet50_Weights.IMAGENET1K_V1, classes=2, decided={"num_keypoints": 17}, after=_without_eps,
 )  # fmt: skip

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ...ops import Conv2dNormActivation, MultiScaleRoIAlign
-from .._build import build_on, weights
-from .._weights import coco
+from .._build import build_on
 from ..resnet import ResNet50_Weights
-from .faster_rcnn import FasterRCNN, resnet50_backbone, second_parts, without_eps
+from .faster_rcnn import (
+    FasterRCNN,
+    on,
+    resnet50_backbone,
+    second_backbone,
+    second_parts,
+    without_eps,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....nn.modules.module import Module
-    from .._api import WeightsEnum
 
 __all__ = [
     "MaskRCNN", "MaskRCNN_ResNet50_FPN_V2_Weights", "MaskRCNN_ResNet50_FPN_Weights", "maskrcnn_resnet50_fpn",
@@ -167,39 +172,17 @@ class MaskRCNNPredictor(nn.Sequential):
                 nn.init.kaiming_normal_(parameter, mode="fan_out", nonlinearity="relu")
 
 
-def _on_resnet50(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> MaskRCNN:  # fmt: skip
-    backbone = resnet50_backbone(below, trained, trainable_backbone_layers, progress)
-    return MaskRCNN(backbone, num_classes, **kwargs)
-
-
-def _on_resnet50_v2(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> MaskRCNN:  # fmt: skip
-    backbone: Any = resnet50_backbone(
-        below, trained, trainable_backbone_layers, progress, frozen=False, norm_layer=nn.BatchNorm2d
-    )
-    parts = second_parts(backbone)
+def _second_parts(backbone: Any, num_classes: int) -> dict[str, Any]:
+    parts = second_parts(backbone, num_classes)
     head = MaskRCNNHeads(backbone.out_channels, [256] * 4, 1, norm_layer=nn.BatchNorm2d)
-    return MaskRCNN(backbone, num_classes, mask_head=head, **parts, **kwargs)
+    return {**parts, "mask_head": head}
 
 
-MaskRCNN_ResNet50_FPN_Weights = weights(
-    "MaskRCNN_ResNet50_FPN_Weights",
-    COCO_V1=coco("maskrcnn_resnet50_fpn_coco-bf2d0c1e.pth", 44401393, 37.9, mask_map=34.6),
-)
-MaskRCNN_ResNet50_FPN_V2_Weights = weights(
-    "MaskRCNN_ResNet50_FPN_V2_Weights",
-    COCO_V1=coco("maskrcnn_resnet50_fpn_v2_coco-73cbd019.pth", 46359409, 47.4, mask_map=41.8),
-)
-maskrcnn_resnet50_fpn = build_on(
-    "maskrcnn_resnet50_fpn", MaskRCNN_ResNet50_FPN_Weights, _on_resnet50, "Mask R-CNN on ResNet-50.",
+MaskRCNN_ResNet50_FPN_Weights, maskrcnn_resnet50_fpn = build_on(
+    "MaskRCNN_ResNet50_FPN", on(MaskRCNN, resnet50_backbone), "Mask R-CNN on ResNet-50.",
     backbone=ResNet50_Weights.IMAGENET1K_V1, classes=91, after=without_eps,
 )  # fmt: skip
-maskrcnn_resnet50_fpn_v2 = build_on(
-    "maskrcnn_resnet50_fpn_v2", MaskRCNN_ResNet50_FPN_V2_Weights, _on_resnet50_v2,
+MaskRCNN_ResNet50_FPN_V2_Weights, maskrcnn_resnet50_fpn_v2 = build_on(
+    "MaskRCNN_ResNet50_FPN_V2", on(MaskRCNN, second_backbone, _second_parts),
     "Mask R-CNN on ResNet-50, with the improvements of Li et al. 2021.", backbone=ResNet50_Weights, classes=91,
 )  # fmt: skip

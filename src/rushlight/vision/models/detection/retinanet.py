@@ -8,26 +8,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
-from ....base import dtypes
 from ....core.tensor import Tensor
-from ....operators.create.filled import full
 from ....operators.create.like import zeros_like
 from ....operators.shape.join import cat
-from ... import ops
 from ...ops import Conv2dNormActivation, sigmoid_focal_loss
-from .._build import build_on, weights
-from .._weights import coco
+from .._build import build_on
 from ..resnet import ResNet50_Weights
 from . import _utils as det_utils
-from ._single import SingleStage, best_of_levels, check_backbone, in_order, pyramid_on_resnet50
+from ._single import SingleStage, best_of_levels, in_order, pyramid_on_resnet50
 from .anchor_utils import AnchorGenerator
-from .faster_rcnn import without_eps
+from .faster_rcnn import on, without_eps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ....nn.modules.module import Module
-    from .._api import WeightsEnum
 
 __all__ = [
     "RetinaNet", "RetinaNet_ResNet50_FPN_V2_Weights", "RetinaNet_ResNet50_FPN_Weights", "retinanet_resnet50_fpn",
@@ -290,7 +285,6 @@ class RetinaNet(SingleStage):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        check_backbone(backbone)
         if not isinstance(anchor_generator, (AnchorGenerator, type(None))):
             raise TypeError(
                 f"anchor_generator should be of type AnchorGenerator or None instead of {type(anchor_generator)}"
@@ -312,12 +306,7 @@ class RetinaNet(SingleStage):
         self, targets: list[Target], head_outputs: dict[str, Tensor], anchors: list[Tensor]
     ) -> dict[str, Tensor]:
         """The losses, once every anchor has its true box."""
-        matched = []
-        for anchor, target in zip(anchors, targets):
-            if target["boxes"].numel() == 0:
-                matched.append(full((len(anchor),), -1, dtype=dtypes.int64, device=anchor.device))
-            else:
-                matched.append(self.proposal_matcher(ops.box_iou(target["boxes"], anchor)))
+        matched = self.matched(targets, anchors)
         return self.head.compute_loss(targets, head_outputs, anchors, matched)
 
     def losses(
@@ -328,18 +317,6 @@ class RetinaNet(SingleStage):
         counts: list[int],
     ) -> Any:
         return self.compute_loss(targets, outputs, anchors)
-
-    def detections(
-        self,
-        outputs: dict[str, Tensor],
-        anchors: list[Tensor],
-        counts: list[int],
-        shapes: list[tuple[int, int]],
-    ) -> Any:
-        each = outputs["cls_logits"].shape[1] // sum(counts)
-        counts = [n * each for n in counts]
-        split = {k: list(v.split(counts, 1)) for k, v in outputs.items()}
-        return self.postprocess_detections(split, [list(a.split(counts)) for a in anchors], shapes)
 
     def postprocess_detections(
         self,
@@ -361,43 +338,20 @@ class RetinaNet(SingleStage):
         ]
 
 
-def _on_resnet50(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> RetinaNet:  # fmt: skip
-    backbone = pyramid_on_resnet50(below, trained, trainable_backbone_layers, progress)
-    return RetinaNet(backbone, num_classes, **kwargs)
-
-
-def _on_resnet50_v2(
-    num_classes: int, below: WeightsEnum | str | None, trained: bool, progress: bool = True,
-    trainable_backbone_layers: int | None = None, **kwargs: Any,
-) -> RetinaNet:  # fmt: skip
-    backbone = pyramid_on_resnet50(
-        below, trained, trainable_backbone_layers, progress, last=2048, frozen=False
-    )
+def _second_parts(backbone: Any, num_classes: int) -> dict[str, Any]:
     anchors = _default_anchorgen()
     count = anchors.num_anchors_per_location()[0]
-    head = RetinaNetHead(
-        backbone.out_channels, count, num_classes, norm_layer=partial(nn.GroupNorm, 32)
-    )
+    norm = partial(nn.GroupNorm, 32)
+    head = RetinaNetHead(backbone.out_channels, count, num_classes, norm_layer=norm)
     head.regression_head._loss_type = "giou"
-    return RetinaNet(backbone, num_classes, anchor_generator=anchors, head=head, **kwargs)
+    return {"anchor_generator": anchors, "head": head}
 
 
-RetinaNet_ResNet50_FPN_Weights = weights(
-    "RetinaNet_ResNet50_FPN_Weights",
-    COCO_V1=coco("retinanet_resnet50_fpn_coco-eeacb38b.pth", 34014999, 36.4),
-)
-RetinaNet_ResNet50_FPN_V2_Weights = weights(
-    "RetinaNet_ResNet50_FPN_V2_Weights",
-    COCO_V1=coco("retinanet_resnet50_fpn_v2_coco-5905b1c5.pth", 38198935, 41.5),
-)
-retinanet_resnet50_fpn = build_on(
-    "retinanet_resnet50_fpn", RetinaNet_ResNet50_FPN_Weights, _on_resnet50, "RetinaNet on ResNet-50.",
+RetinaNet_ResNet50_FPN_Weights, retinanet_resnet50_fpn = build_on(
+    "RetinaNet_ResNet50_FPN", on(RetinaNet, pyramid_on_resnet50), "RetinaNet on ResNet-50.",
     backbone=ResNet50_Weights.IMAGENET1K_V1, classes=91, after=without_eps,
 )  # fmt: skip
-retinanet_resnet50_fpn_v2 = build_on(
-    "retinanet_resnet50_fpn_v2", RetinaNet_ResNet50_FPN_V2_Weights, _on_resnet50_v2,
+RetinaNet_ResNet50_FPN_V2_Weights, retinanet_resnet50_fpn_v2 = build_on(
+    "RetinaNet_ResNet50_FPN_V2", on(RetinaNet, partial(pyramid_on_resnet50, last=2048, frozen=False), _second_parts),
     "RetinaNet on ResNet-50, with the improvements of Zhang et al. 2019.", backbone=ResNet50_Weights, classes=91,
 )  # fmt: skip

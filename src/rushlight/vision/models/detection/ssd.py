@@ -14,8 +14,7 @@ from ....operators.create.like import full_like
 from ....operators.shape.join import cat, stack
 from ... import ops
 from .. import vgg
-from .._build import build_on, weights
-from .._weights import coco
+from .._build import build_on
 from . import _utils as det_utils
 from ._single import SingleStage, in_order, without_doubles
 from .anchor_utils import DefaultBoxGenerator
@@ -243,13 +242,7 @@ class SSD(SingleStage):
         anchors: list[Tensor],
         counts: list[int],
     ) -> Any:
-        matched = []
-        for anchor, target in zip(anchors, targets):
-            if target["boxes"].numel() == 0:
-                matched.append(full((len(anchor),), -1, dtype=dtypes.int64, device=anchor.device))
-            else:
-                matched.append(self.proposal_matcher(ops.box_iou(target["boxes"], anchor)))
-        return self.compute_loss(targets, outputs, anchors, matched)
+        return self.compute_loss(targets, outputs, anchors, self.matched(targets, anchors))
 
     def detections(
         self,
@@ -376,10 +369,7 @@ def _on_vgg16(
     return SSD(backbone, anchors, (300, 300), num_classes, **{**usual, **kwargs})
 
 
-SSD300_VGG16_Weights = weights(
-    "SSD300_VGG16_Weights", COCO_V1=coco("ssd300_vgg16_coco-b556d3b4.pth", 35641826, 25.1)
-)
-ssd300_vgg16 = build_on(
-    "ssd300_vgg16", SSD300_VGG16_Weights, _on_vgg16, "SSD of pictures of 300 x 300 on VGG-16.",
+SSD300_VGG16_Weights, ssd300_vgg16 = build_on(
+    "SSD300_VGG16", _on_vgg16, "SSD of pictures of 300 x 300 on VGG-16.",
     backbone=vgg.VGG16_Weights.IMAGENET1K_FEATURES, classes=91,
 )  # fmt: skip

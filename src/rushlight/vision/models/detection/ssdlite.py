@@ -12,8 +12,7 @@ from .... import nn
 from ....core.tensor import Tensor
 from ...ops import Conv2dNormActivation
 from .. import mobilenetv3
-from .._build import build_on, weights
-from .._weights import coco
+from .._build import build_on
 from ..segmentation._utils import stages
 from . import _utils as det_utils
 from .anchor_utils import DefaultBoxGenerator
@@ -217,12 +216,8 @@ def _on_mobilenet(
     return SSD(backbone, anchors, size, num_classes, head=head, **{**usual, **kwargs})
 
 
-SSDLite320_MobileNet_V3_Large_Weights = weights(
-    "SSDLite320_MobileNet_V3_Large_Weights",
-    COCO_V1=coco("ssdlite320_mobilenet_v3_large_coco-a79551df.pth", 3440060, 21.3),
-)
-ssdlite320_mobilenet_v3_large = build_on(
-    "ssdlite320_mobilenet_v3_large", SSDLite320_MobileNet_V3_Large_Weights, _on_mobilenet,
+SSDLite320_MobileNet_V3_Large_Weights, ssdlite320_mobilenet_v3_large = build_on(
+    "SSDLite320_MobileNet_V3_Large", _on_mobilenet,
     "SSDlite of pictures of 320 x 320 on MobileNetV3.",
     backbone=mobilenetv3.MobileNet_V3_Large_Weights.IMAGENET1K_V1, classes=91,
 )  # fmt: skip

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .... import nn
 from ....core.tensor import Tensor
 from ....operators.shape.join import cat
-from .._build import build_on, weights
+from .._build import build_on
 from .._utils import IntermediateLayerGetter
-from .._weights import voc
 from ..mobilenetv3 import MobileNet_V3_Large_Weights
 from ..resnet import ResNet50_Weights, ResNet101_Weights
 from ._utils import _SimpleSegmentationModel, enlarged, mobilenet_features, on_resnet
@@ -159,30 +158,16 @@ def _on_mobilenet(
     return DeepLabV3(IntermediateLayerGetter(features, layers), head, helper)
 
 
-DeepLabV3_ResNet50_Weights = weights(
-    "DeepLabV3_ResNet50_Weights",
-    COCO_WITH_VOC_LABELS_V1=voc("deeplabv3_resnet50_coco-cd0a2569.pth", 42004074, 66.4, 92.4),
-)
-DeepLabV3_ResNet101_Weights = weights(
-    "DeepLabV3_ResNet101_Weights",
-    COCO_WITH_VOC_LABELS_V1=voc("deeplabv3_resnet101_coco-586e9e4e.pth", 60996202, 67.4, 92.4),
-)
-DeepLabV3_MobileNet_V3_Large_Weights = weights(
-    "DeepLabV3_MobileNet_V3_Large_Weights",
-    COCO_WITH_VOC_LABELS_V1=voc("deeplabv3_mobilenet_v3_large-fc3c493d.pth", 11029328, 60.3, 91.2),
-)
-deeplabv3_resnet50 = build_on(
-    "deeplabv3_resnet50", DeepLabV3_ResNet50_Weights,
-    on_resnet("resnet50", DeepLabV3, DeepLabHead, FCNHead), "DeepLabV3 on ResNet-50.",
+DeepLabV3_ResNet50_Weights, deeplabv3_resnet50 = build_on(
+    "DeepLabV3_ResNet50", on_resnet("resnet50", DeepLabV3, DeepLabHead, FCNHead), "DeepLabV3 on ResNet-50.",
     backbone=ResNet50_Weights.IMAGENET1K_V1, classes=21, decided={"aux_loss": True},
 )  # fmt: skip
-deeplabv3_resnet101 = build_on(
-    "deeplabv3_resnet101", DeepLabV3_ResNet101_Weights,
-    on_resnet("resnet101", DeepLabV3, DeepLabHead, FCNHead), "DeepLabV3 on ResNet-101.",
+DeepLabV3_ResNet101_Weights, deeplabv3_resnet101 = build_on(
+    "DeepLabV3_ResNet101", on_resnet("resnet101", DeepLabV3, DeepLabHead, FCNHead), "DeepLabV3 on ResNet-101.",
     backbone=ResNet101_Weights.IMAGENET1K_V1, classes=21, decided={"aux_loss": True},
 )  # fmt: skip
-deeplabv3_mobilenet_v3_large = build_on(
-    "deeplabv3_mobilenet_v3_large", DeepLabV3_MobileNet_V3_Large_Weights, _on_mobilenet,
+DeepLabV3_MobileNet_V3_Large_Weights, deeplabv3_mobilenet_v3_large = build_on(
+    "DeepLabV3_MobileNet_V3_Large", _on_mobilenet,
     "DeepLabV3 on MobileNetV3.", backbone=MobileNet_V3_Large_Weights.IMAGENET1K_V1, classes=21,
     decided={"aux_loss": True},
 )  # fmt: skip

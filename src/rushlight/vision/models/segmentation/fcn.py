@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .... import nn
-from .._build import build_on, weights
-from .._weights import voc
+from .._build import build_on
 from ..resnet import ResNet50_Weights, ResNet101_Weights
 from ._utils import _SimpleSegmentationModel, on_resnet
 
@@ -52,19 +51,11 @@ class FCNHead(nn.Sequential):
         )
 
 
-FCN_ResNet50_Weights = weights(
-    "FCN_ResNet50_Weights",
-    COCO_WITH_VOC_LABELS_V1=voc("fcn_resnet50_coco-1167a1af.pth", 35322218, 60.5, 91.4),
-)
-FCN_ResNet101_Weights = weights(
-    "FCN_ResNet101_Weights",
-    COCO_WITH_VOC_LABELS_V1=voc("fcn_resnet101_coco-7ecb50ca.pth", 54314346, 63.7, 91.9),
-)
-fcn_resnet50 = build_on(
-    "fcn_resnet50", FCN_ResNet50_Weights, on_resnet("resnet50", FCN, FCNHead, FCNHead),
+FCN_ResNet50_Weights, fcn_resnet50 = build_on(
+    "FCN_ResNet50", on_resnet("resnet50", FCN, FCNHead, FCNHead),
     "FCN on ResNet-50.", backbone=ResNet50_Weights.IMAGENET1K_V1, classes=21, decided={"aux_loss": True},
 )  # fmt: skip
-fcn_resnet101 = build_on(
-    "fcn_resnet101", FCN_ResNet101_Weights, on_resnet("resnet101", FCN, FCNHead, FCNHead),
+FCN_ResNet101_Weights, fcn_resnet101 = build_on(
+    "FCN_ResNet101", on_resnet("resnet101", FCN, FCNHead, FCNHead),
     "FCN on ResNet-101.", backbone=ResNet101_Weights.IMAGENET1K_V1, classes=21, decided={"aux_loss": True},
 )  # fmt: skip

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .... import nn
 from ....core.tensor import Tensor
-from .._build import build_on, weights
+from .._build import build_on
 from .._utils import IntermediateLayerGetter
-from .._weights import voc
 from ..mobilenetv3 import MobileNet_V3_Large_Weights
 from ._utils import enlarged, mobilenet_features
 
@@ -105,11 +104,7 @@ def _on_mobilenet(
     return LRASPP(backbone, features[low].out_channels, features[high].out_channels, num_classes)
 
 
-LRASPP_MobileNet_V3_Large_Weights = weights(
-    "LRASPP_MobileNet_V3_Large_Weights",
-    COCO_WITH_VOC_LABELS_V1=voc("lraspp_mobilenet_v3_large-d234d4ea.pth", 3221538, 57.9, 91.2),
-)
-lraspp_mobilenet_v3_large = build_on(
-    "lraspp_mobilenet_v3_large", LRASPP_MobileNet_V3_Large_Weights, _on_mobilenet, "LR-ASPP on MobileNetV3.",
+LRASPP_MobileNet_V3_Large_Weights, lraspp_mobilenet_v3_large = build_on(
+    "LRASPP_MobileNet_V3_Large", _on_mobilenet, "LR-ASPP on MobileNetV3.",
     backbone=MobileNet_V3_Large_Weights.IMAGENET1K_V1, classes=21,
 )  # fmt: skip
