@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from importlib.resources import files
 
 
-@lru_cache(maxsize=1)
-def _lists() -> dict[str, list[str]]:
+def _read_lists() -> dict[str, list[str]]:
     text = files("rushlight.vision").joinpath("embedded/categories.txt").read_text("utf-8")
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
@@ -18,9 +16,12 @@ def _lists() -> dict[str, list[str]]:
     return found
 
 
+_LISTS = _read_lists()
+
+
 def categories(name: str) -> list[str]:
     """The names of one list: "imagenet", "coco", "coco_person", "coco_keypoints" or "voc"."""
-    return _lists()[name]
+    return _LISTS[name]
 
 
 # torchvision's names of these lists.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -80,8 +80,7 @@ def _value(text: str) -> int | float | str:
     return text if text.isalpha() else float(text)
 
 
-@lru_cache(maxsize=1)
-def _tables() -> dict[str, dict[str, Weights]]:
+def _read_tables() -> dict[str, dict[str, Weights]]:
     text = files("rushlight.vision").joinpath("embedded/weights.txt").read_text("utf-8")
     found: dict[str, dict[str, Weights]] = {}
     for line in text.splitlines():
@@ -100,8 +99,11 @@ def _tables() -> dict[str, dict[str, Weights]]:
     return found
 
 
+_TABLES = _read_tables()
+
+
 def published(table: str) -> dict[str, Weights]:
     """The weights of one table by name, the default one last, under the name DEFAULT as well."""
-    rows = dict(_tables()[table])
+    rows = dict(_TABLES[table])
     default = rows.pop("DEFAULT")
     return {**rows, "DEFAULT": default}
