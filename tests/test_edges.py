@@ -22,7 +22,7 @@ from edge_differences import ALLOWED, CRASHES
 from edges import inf, nan
 from optable import Row, all_rows
 from rushlight.operators import load_all
-from rushlight.runtime.cuda.code.expressions import expression
+from rushlight.runtime.cuda.code.expressions import expression_of
 from rushlight.runtime.door import KERNELS
 
 torch = pytest.importorskip("torch")
@@ -174,7 +174,7 @@ def test_cuda_text_agrees_with_the_bodies_at_the_edges(tmp_path: Path) -> None:
     x, g = (a.ravel().copy() for a in np.meshgrid(values, np.array([1.0, nan, inf], np.float32)))
     lines = ["#include <cmath>", "typedef float T;"]
     for name, attrs in PLAIN_TEXT.items():
-        made = expression(name)
+        made = expression_of(name, attrs)
         assert made is not None
         constants = "".join(f"const T {k} = {v}f;" for k, v in attrs.items())
         first, second = made.inputs

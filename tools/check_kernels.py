@@ -8,6 +8,7 @@ import itertools
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +23,45 @@ def load(name: str) -> Any:
     return importlib.import_module(f"rushlight.runtime.cuda.{name}")
 
 
+def pointwise_expressions() -> Iterator[tuple[str, Any]]:
+    """What the records of pointwise ops say in CUDA: all texts, with and without operands that may be None."""
+    printed = load("code.expressions").printed
+    for name, kernel in importlib.import_module("rushlight.runtime.door").KERNELS.items():
+        point = kernel.facts.point
+        if point is None or not point.texts:
+            continue
+        if point.is_chosen:
+            for choice in point.texts["f"]:
+                yield f"{name}:{choice}", printed(point, (), {point.attrs[0]: choice})
+            continue
+        yield name, printed(point)
+        for left_out in point.optional:
+            yield f"{name}:no {left_out}", printed(point, (), {left_out: None})
+
+
 def pointwise_sources(few: bool) -> dict[str, str]:
     """One function per op and dtype, all in few files: the loop around them is the same."""
     codegen = load("code.generate")
     sources = {}
-    for name, e in load("code.expressions").TABLE.items():
+    for label, e in pointwise_expressions():
         for d, (_, kind, _) in codegen.TYPES.items():
             if kind not in e.text or (few and d not in ("float32", "int32", "bool", "complex64")):
                 continue
             dtypes = tuple(["bool" if i in ("condition", "mask") else d for i in e.inputs])
-            out = codegen.stored(name, d)
+            out = codegen.stored(e, d)
             if out is None:
                 continue
             arrays = ("a",) * len(dtypes)
-            text = codegen.flat_source(name, dtypes, arrays, out, 4, "unsigned")
-            sources[f"{name}-{d}"] = text
+            text = codegen.flat_source(e, dtypes, arrays, out, 4, "unsigned")
+            sources[f"{label}-{d}"] = text
             if d in ("float32", "complex64", "int64"):
                 last = [*arrays[:-1], "n"] if len(arrays) > 1 else list(arrays)
                 mixed = tuple(last)
-                sources[f"{name}-{d}-number"] = codegen.flat_source(
-                    name, dtypes, mixed, out, 2, "i64"
+                sources[f"{label}-{d}-number"] = codegen.flat_source(
+                    e, dtypes, mixed, out, 2, "i64"
                 )
-                sources[f"{name}-{d}-strided"] = codegen.strided_source(
-                    name, dtypes, arrays, out, 3, "unsigned"
+                sources[f"{label}-{d}-strided"] = codegen.strided_source(
+                    e, dtypes, arrays, out, 3, "unsigned"
                 )
     return sources
 

@@ -35,6 +35,7 @@ from .views import current_edge, extra, mark_view
 
 if TYPE_CHECKING:
     from ..base.protocols import GenericBody
+    from ..runtime.point import Point
 
 _new = object.__new__
 
@@ -71,8 +72,11 @@ class Op:
         widens_itself: bool = False,
         kernel: Kernel | None = None,
         facts: Facts = NOTHING,
+        point: Point | None = None,
     ) -> None:
         self.name = name or fn.__name__
+        if point is not None:
+            facts = facts._replace(point=point)
         # one that is given is another op's, whose results are the same and whose derivatives are not
         self.kernel = kernel or Kernel(
             self.name, fn, is_view=view, moves_only=moves_only, meta=meta, facts=facts

@@ -13,12 +13,16 @@ from ...core.overriding import foreign
 from ...core.public import change_plainly, into, into_same, public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime.facts import NOTHING, Facts
+from ...runtime.point import Point
 from .precision import is_half
 from .promotion import promote, promote_unary_float
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
     from ...base.protocols import Shaped
+
+
+_OF_ONE, _OF_TWO = Point("x"), Point("x y")  # pointwise, and no more is said
 
 
 def ufunc1(name: str) -> Callable:
@@ -94,6 +98,7 @@ def unary(
     example: tuple[str, str] | None = None,
     grad_name: str | None = None,
     facts: Facts = NOTHING,
+    point: Point = _OF_ONE,
 ) -> Any:
     """Define a one-operand pointwise op `name(input, *, out=None)` and its in-place form.
 
@@ -106,6 +111,7 @@ def unary(
         meta=meta,
         grad_name=grad_name,
         facts=facts,
+        point=point,
     )
     if dx is not None:
         op.derivative(x=dx)
@@ -139,6 +145,7 @@ def binary(
     example: tuple[str, str] | None = None,
     grad_name: str | None = None,
     facts: Facts = NOTHING,
+    point: Point = _OF_TWO,
 ) -> Any:
     """Define a two-operand pointwise op `name(input, other, *, out=None)` with broadcasting."""
     op = Op(
@@ -149,6 +156,7 @@ def binary(
         meta=meta,
         grad_name=grad_name,
         facts=facts,
+        point=point,
     )
     given = {k: v for k, v in (("x", dx), ("y", dy)) if v is not None}
     if given:

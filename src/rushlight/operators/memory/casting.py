@@ -14,6 +14,7 @@ from ...core.op import Op, native
 from ...core.public import check_no_grad, public
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ...runtime.point import Point
 from ...runtime.thread import INFERENCE, WATCHED, here
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:
 
 
 _cast_op = Op(
-    _cast, "cast", grad_name="ToCopyBackward0", meta=lambda x, *, to, source: (x.shape, to.np)
+    _cast,
+    "cast",
+    point=Point("x", fiubc="x"),
+    grad_name="ToCopyBackward0",
+    meta=lambda x, *, to, source: (x.shape, to.np),
 )
 _cast_op.derivative(x=lambda g, source: cast_to(g, source))
 

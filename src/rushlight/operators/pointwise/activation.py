@@ -12,6 +12,7 @@ from ...core.op import OPS, Op
 from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ...runtime.point import Point
 from ...runtime.thread import here
 from ..made_of.guards import only_for, title
 from ..made_of.pointwise import same_meta
@@ -25,10 +26,18 @@ if TYPE_CHECKING:
 # -- relu ---------------------------------------------------------------------------------------
 
 # The zero has x's type: NumPy 2.0 makes float32 of bfloat16 and a plain 0.
-relu_op = Op(lambda xp, x: xp.maximum(x, x.dtype.type(0)), "relu", meta=same_meta)
+relu_op = Op(
+    lambda xp, x: xp.maximum(x, x.dtype.type(0)),
+    "relu",
+    point=Point("x", all="max(x, 0)"),
+    meta=same_meta,
+)
 # Not `gy * (y > 0)`: the gradient passes where y is NaN, and NaN * 0 must not become NaN.
 relu_grad = Op(
-    lambda xp, gy, y: xp.where(y <= 0, 0, gy), "relu_grad", meta=lambda gy, y: (y.shape, y.dtype)
+    lambda xp, gy, y: xp.where(y <= 0, 0, gy),
+    "relu_grad",
+    point=Point("gy y", "0 if y <= 0 else gy"),
+    meta=lambda gy, y: (y.shape, y.dtype),
 )
 relu_op.derivative(x=lambda g, out: relu_grad(g, out))
 relu_grad.derivative(gy=lambda g, y: relu_grad(g, y))
@@ -90,7 +99,15 @@ def _hardtanh_grad_body(xp: ArrayModule, gy: Array, x: Array, *, low: float, hig
     return xp.where((x > low) & (x < high), gy, 0)
 
 
-_hardtanh = activation("hardtanh", _hardtanh_body, _hardtanh_grad_body, keeps="out", kinds="iufV")
+_hardtanh = activation(
+    "hardtanh",
+    _hardtanh_body,
+    _hardtanh_grad_body,
+    point=Point("x | low high", all="min(max(x, low), high)", cost="CHEAP"),
+    slope=Point("gy x | low high", "gy if x > low and x < high else 0", cost="CHEAP"),
+    keeps="out",
+    kinds="iufV",
+)
 
 
 def hardtanh(
@@ -139,7 +156,14 @@ def _leaky_grad_body(xp: ArrayModule, gy: Array, x: Array, *, slope: float) -> A
 
 
 # The result has the sign of x and is mostly kept by the next layer anyway, where the slope is not negative.
-_leaky = activation("leaky_relu", _leaky_body, _leaky_grad_body, keeps="out")
+_leaky = activation(
+    "leaky_relu",
+    _leaky_body,
+    _leaky_grad_body,
+    point=Point("x | slope", "x if x > 0 else x * slope", cost="CHEAP"),
+    slope=Point("gy x | slope", "gy if x > 0 else gy * slope", cost="CHEAP"),
+    keeps="out",
+)
 _leaky_turned = Op(
     in_float32(_leaky_body), "leaky_relu_turned", rule=_leaky.rule, kernel=_leaky.kernel,
     grad_name="LeakyReluBackward0",
@@ -170,7 +194,8 @@ def _prelu_body(xp: ArrayModule, x: Array, weight: Array) -> Any:
 
 
 _prelu_grad = Op(
-    lambda xp, gy, x, weight: xp.where(x > 0, gy, gy * weight), "prelu_grad", broadcasts=True,
+    lambda xp, gy, x, weight: xp.where(x > 0, gy, gy * weight), "prelu_grad", point=Point("gy x weight", "gy if x > 0 else gy * weight"),
+    broadcasts=True,
     meta=lambda gy, x, weight: (x.shape, x.dtype),
 )  # fmt: skip
 _prelu_grad.derivative(
@@ -178,7 +203,8 @@ _prelu_grad.derivative(
     weight=lambda g, gy, x: (g * gy).masked_fill(x > 0, 0.0),
 )
 _prelu = Op(
-    _prelu_body, "prelu", broadcasts=True, meta=lambda x, weight: (x.shape, x.dtype),
+    _prelu_body, "prelu", point=Point("x weight", "x if x > 0 else x * weight"),
+    broadcasts=True, meta=lambda x, weight: (x.shape, x.dtype),
     grad_name="PreluKernelBackward0",
 )  # fmt: skip
 _prelu.derivative(
@@ -277,11 +303,17 @@ _hardshrink = activation(
     "hardshrink",
     lambda xp, x, *, lambd: xp.where((x >= -lambd) & (x <= lambd), 0, x),
     lambda xp, gy, x, *, lambd: xp.where((x < -lambd) | (x > lambd), gy, 0),
+    point=Point("x | lambd", "0 if x >= -lambd and x <= lambd else x", cost="CHEAP"),
+    slope=Point("gy x | lambd", "gy if x < -lambd or x > lambd else 0", cost="CHEAP"),
 )
 _softshrink = activation(
     "softshrink",
     lambda xp, x, *, lambd: xp.where(x > lambd, x - lambd, xp.where(x < -lambd, x + lambd, x * 0)),
     lambda xp, gy, x, *, lambd: xp.where((x < -lambd) | (x > lambd), gy, 0),
+    point=Point(
+        "x | lambd", "x - lambd if x > lambd else x + lambd if x < -lambd else x * 0", cost="CHEAP"
+    ),
+    slope=Point("gy x | lambd", "gy if x < -lambd or x > lambd else 0", cost="CHEAP"),
 )
 
 
@@ -323,12 +355,16 @@ _hardsigmoid = activation(
     "hardsigmoid",
     lambda xp, x: xp.clip(x + 3, 0, 6) / 6,
     lambda xp, gy, x: xp.where((x > -3) & (x < 3), gy / 6, 0),
+    point=Point("x", "min(max(x + 3, 0), 6) / 6", cost="CHEAP"),
+    slope=Point("gy x", "gy / 6 if x > -3 and x < 3 else 0", cost="CHEAP"),
 )
 _hardswish = activation(
     "hardswish",
     lambda xp, x: x * xp.clip(x + 3, 0, 6) / 6,
     lambda xp, gy, x: xp.where(x <= -3, 0, xp.where(x >= 3, gy, gy * (x / 3 + 0.5))),
     lambda gy, x: gy.where(x >= 3, gy * (x / 3 + 0.5)).masked_fill(x <= -3, 0.0),
+    point=Point("x", "x * min(max(x + 3, 0), 6) / 6", cost="CHEAP"),
+    slope=Point("gy x", "0 if x <= -3 else gy if x >= 3 else gy * (x / 3 + 0.5)", cost="CHEAP"),
 )
 
 

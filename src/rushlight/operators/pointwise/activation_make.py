@@ -9,6 +9,7 @@ from ...core.inplace import change
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import NOTHING, Facts
+from ...runtime.point import Point
 from ..made_of.guards import FLOATS, only
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
@@ -30,6 +31,8 @@ def activation(
     label: str | None = None,
     facts: Facts = NOTHING,
     grad_facts: Facts = NOTHING,
+    point: Point,
+    slope: Point,
 ) -> Op:
     """An op `name(x, *, ...)` and `name_grad(gy, x, *, ...)`, both one kernel.
 
@@ -38,8 +41,10 @@ def activation(
     slope follows from the result, `keeps="out"` gives that to `name_grad` instead of x.
     """
     rule = only(kinds, label or f"{name}_cpu")
-    forward = Op(in_float32(body), name, rule=rule, meta=same_meta, facts=facts)
-    backward = Op(in_float32(grad_body), name + "_grad", meta=grad_meta, facts=grad_facts)
+    forward = Op(in_float32(body), name, rule=rule, meta=same_meta, facts=facts, point=point)
+    backward = Op(
+        in_float32(grad_body), name + "_grad", meta=grad_meta, facts=grad_facts, point=slope
+    )
     if formula is not None:
         by_reference(backward, formula)
     attrs = attribute_names(body)

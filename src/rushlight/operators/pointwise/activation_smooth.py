@@ -11,6 +11,7 @@ from ...core.op import Op
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ...runtime.door import KERNELS
+from ...runtime.point import Point
 from ..made_of.guards import check_kind
 from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference
@@ -41,7 +42,24 @@ def _elu_formula(gy: Tensor, x: Tensor, alpha: float, scale: float, inner: float
     return gy * low.masked_fill(x > 0, scale)
 
 
-_elu = activation("elu", _elu_body, _elu_grad_body, _elu_formula)
+_elu = activation(
+    "elu",
+    _elu_body,
+    _elu_grad_body,
+    _elu_formula,
+    point=Point(
+        "x | alpha scale inner",
+        "x * scale if x > 0 else expm1(x * inner) * (alpha * scale)",
+        engine="x * scale if x > 0 else expm1_low(min(x, 0) * inner) * (alpha * scale)",
+        cost="DEAR",
+    ),
+    slope=Point(
+        "gy x | alpha scale inner",
+        "gy * (scale if x > 0 else exp(x * inner) * (inner * alpha * scale))",
+        engine="gy * (scale if x > 0 else exp(min(x, 0) * inner) * (inner * alpha * scale))",
+        cost="DEAR",
+    ),
+)
 
 # Chosen so that mean 0 and variance 1 stay as they are (Klambauer et al. 2017).
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -135,7 +153,32 @@ def _gelu_formula(gy: Tensor, x: Tensor, approximate: str) -> Tensor:
     return gy * (cdf + x * _PDF_SCALE * (-0.5 * x * x).exp())
 
 
-_gelu = activation("gelu", _gelu_body, _gelu_grad_body, _gelu_formula, label="GeluKernelImpl")
+_gelu = activation(
+    "gelu",
+    _gelu_body,
+    _gelu_grad_body,
+    _gelu_formula,
+    point=Point(
+        "x | approximate",
+        {
+            "none": "x * (near_cdf(x) if NARROW else cdf(x))",
+            "tanh": "x * near_tanh_cdf(x) if NARROW else 0.5 * x * (1 + tanh(gelu_inner(x)))",
+        },
+        cost="2 * DEAR",
+        by_hand=True,
+    ),
+    slope=Point(
+        "gy x | approximate",
+        {
+            "none": "gy * (near_gelu_slope(x) if NARROW else cdf(x) + x * 0.39894228040143267794 * exp(-0.5 * x * x))",
+            "tanh": "gy * (near_tanh_slope(x) if NARROW else 0.5 * (1 + tanh(gelu_inner(x))) + 0.5 * x * (1 - tanh(gelu_inner(x)) * tanh(gelu_inner(x))) * gelu_inner_slope(x))",
+        },
+        engine={"none": "gy * gelu_slope(x)", "tanh": "gy * gelu_tanh_slope(x)"},
+        cost="3 * DEAR",
+        by_hand=True,
+    ),
+    label="GeluKernelImpl",
+)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -174,7 +217,19 @@ def _silu_formula(gy: Tensor, x: Tensor) -> Tensor:
     return gy * (s * (1 + x * (1 - s)))
 
 
-_silu = activation("silu", lambda xp, x: x * _sigmoid(xp, x), _silu_grad_body, _silu_formula)
+_silu = activation(
+    "silu",
+    lambda xp, x: x * _sigmoid(xp, x),
+    _silu_grad_body,
+    _silu_formula,
+    point=Point("x", "x * sigmoid(x)", cost="DEAR"),
+    slope=Point(
+        "gy x",
+        "gy * (sigmoid(x) * (1 + x * (1 - sigmoid(x))))",
+        engine="gy * sigmoid(x) * (1 + x * (1 - sigmoid(x)))",
+        cost="DEAR",
+    ),
+)
 
 
 def _mish_grad_body(xp: ArrayModule, gy: Array, x: Array) -> Any:
@@ -188,7 +243,17 @@ def _mish_formula(gy: Tensor, x: Tensor) -> Tensor:
 
 
 _mish = activation(
-    "mish", lambda xp, x: x * xp.tanh(_softplus(xp, x)), _mish_grad_body, _mish_formula
+    "mish",
+    lambda xp, x: x * xp.tanh(_softplus(xp, x)),
+    _mish_grad_body,
+    _mish_formula,
+    point=Point("x", "x * tanh(softplus1(x))", cost="3 * DEAR"),
+    slope=Point(
+        "gy x",
+        "gy * (tanh(softplus1(x)) + x * sigmoid(x) * (1 - tanh(softplus1(x)) * tanh(softplus1(x))))",
+        engine="gy * mish_slope(x)",
+        cost="3 * DEAR",
+    ),
 )
 
 
@@ -204,24 +269,47 @@ def _softplus_formula(gy: Tensor, x: Tensor, beta: float, limit: float) -> Tenso
     return (gy * (x * beta).sigmoid()).where(x * beta <= limit, gy)
 
 
-_softplus_op = activation("softplus", _softplus_body, _softplus_grad_body, _softplus_formula)
+_softplus_op = activation(
+    "softplus",
+    _softplus_body,
+    _softplus_grad_body,
+    _softplus_formula,
+    point=Point(
+        "x | beta limit", "x if x * beta > limit else softplus1(x * beta) / beta", cost="2 * DEAR"
+    ),
+    slope=Point(
+        "gy x | beta limit", "gy if x * beta > limit else gy * sigmoid(x * beta)", cost="2 * DEAR"
+    ),
+)
 _softsign = activation(
     "softsign",
     lambda xp, x: x / (1 + xp.abs(x)),
     lambda xp, gy, x: gy / xp.square(1 + xp.abs(x)),
     lambda gy, x: gy / (1 + x.abs()) ** 2,
+    point=Point("x", "x / (1 + abs(x))"),
+    slope=Point("gy x", "gy / ((1 + abs(x)) * (1 + abs(x)))"),
 )
 _tanhshrink = activation(
     "tanhshrink",
     lambda xp, x: x - xp.tanh(x),
     lambda xp, gy, x: gy * xp.square(xp.tanh(x)),
     lambda gy, x: gy * x.tanh() ** 2,
+    point=Point("x", "x - tanh(x)"),
+    slope=Point("gy x", "gy * (tanh(x) * tanh(x))"),
 )
 _logsigmoid = activation(
     "logsigmoid",
     lambda xp, x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))),
     lambda xp, gy, x: gy * _sigmoid(xp, -x),
     lambda gy, x: gy * (-x).sigmoid(),
+    point=Point(
+        "x",
+        "(x if x < 0 else x if x != x else 0) - log1p(exp(-abs(x)))",
+        engine="logsigmoid(x)",
+        cost="2 * DEAR",
+        by_hand=True,
+    ),
+    slope=Point("gy x", "gy * sigmoid(-x)", cost="DEAR"),
     label="log_sigmoid_cpu",
 )
 

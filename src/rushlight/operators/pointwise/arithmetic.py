@@ -13,6 +13,7 @@ from ...core.inplace import DIRECT
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, tensor_over
+from ...runtime.point import Point
 from ..made_of.checks import check_values
 from ..made_of.guards import only
 from ..made_of.pointwise import binary, dunder, pair_meta, same_meta, ufunc2, wide2
@@ -39,7 +40,13 @@ def conj(x: Any) -> Any:
     return x.conjugate() if isinstance(x, complex) else x
 
 
-_zeros = Op(lambda xp, x: xp.zeros_like(x), "zeros_of", moves_only=True, meta=same_meta)
+_zeros = Op(
+    lambda xp, x: xp.zeros_like(x),
+    "zeros_of",
+    point=Point("x", fiubc="0"),
+    moves_only=True,
+    meta=same_meta,
+)
 
 
 def flat(g: Tensor) -> Tensor:
@@ -69,13 +76,17 @@ def _bool_subtraction(inputs: tuple) -> RuntimeError:
     )
 
 
-_add = binary("add", ufunc2("add"), dx=lambda g: g, dy=lambda g: g, rule=promote_sum,
+_add = binary("add", ufunc2("add"), point=Point("x y", fiuc="x + y", b="x or y", cost="CHEAP"),
+    dx=lambda g: g, dy=lambda g: g, rule=promote_sum,
               places=()).op  # fmt: skip
-_sub = binary("sub", ufunc2("subtract"), dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
+_sub = binary("sub", ufunc2("subtract"), point=Point("x y", fiuc="x - y", b="x != y", cost="CHEAP"),
+    dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
               places=()).op  # fmt: skip
-_mul: Any = binary("mul", wide2("multiply"), dx=lambda g, y: g * conj(y),
+_mul: Any = binary("mul", wide2("multiply"), point=Point("x y", fiuc="x * y", b="x and y", cost="CHEAP"),
+    dx=lambda g, y: g * conj(y),
               dy=lambda g, x: g * conj(x), rule=promote_wide, places=()).op  # fmt: skip
-_div: Any = binary("div", wide2("true_divide"), dx=lambda g, y: g / conj(y),
+_div: Any = binary("div", wide2("true_divide"), point=Point("x y", fc="x / y", cost="CHEAP"),
+    dx=lambda g, y: g / conj(y),
               dy=lambda g, x, y: -g * conj(x / y / y), rule=promote_float_wide,
               places=()).op  # fmt: skip
 
@@ -99,7 +110,8 @@ def _add_scaled_body(xp: ArrayModule, x: Any, y: Any, *, alpha: float) -> Any:
 
 # Half precision is rounded once: `add(x, y * alpha)` would round the product, too.
 _add_scaled: Any = Op(
-    _add_scaled_body, "add_scaled", rule=promote_sum, broadcasts=True, meta=pair_meta, grad_name="AddBackward0"
+    _add_scaled_body, "add_scaled", point=Point("x y | alpha", "x + y * alpha"),
+    rule=promote_sum, broadcasts=True, meta=pair_meta, grad_name="AddBackward0"
 )  # fmt: skip
 _add_scaled.derivative(x=lambda g: g, y=lambda g, alpha: g * alpha)
 
@@ -291,6 +303,7 @@ def _trunc_body(xp: ArrayModule, x: Array, y: Array) -> Any:
 _floor_divide = binary(
     "floor_divide",
     wide2("floor_divide"),
+    point=Point("x y", "floordiv(x, y)", iu="ifloordiv(x, y)"),
     rule=_zero_checked("div_floor_cpu", _number_second),
     places=(),
     dx=flat,
@@ -299,6 +312,7 @@ _floor_divide = binary(
 _trunc_divide = binary(
     "trunc_divide",
     _trunc_body,
+    point=Point("x y", "trunc(x / y)", iu="itruncdiv(x, y)"),
     rule=_zero_checked("div_trunc_cpu", _number_second),
     places=(),
     dx=flat,
@@ -322,13 +336,15 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
 
 
 remainder = binary(
-    "remainder", ufunc2("remainder"), rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
+    "remainder", ufunc2("remainder"), point=Point("x y", "modulo(x, y)", iu="imodulo(x, y)"),
+    rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _floor_divide(x, y),
     doc="What `input // other` leaves over, with the sign of `other`, as Python's `%`.",
     example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"),
 )  # fmt: skip
 fmod = binary(
-    "fmod", ufunc2("fmod"), rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
+    "fmod", ufunc2("fmod"), point=Point("x y", "fmod(x, y)", iu="ifmod(x, y)"),
+    rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _trunc_divide(x, y),
     doc="What division leaves over, with the sign of `input`, as C's `fmod`.",
     example=("torch.tensor([7, -7]).fmod(3)", "tensor([ 1, -1])"),
@@ -397,7 +413,8 @@ def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
     return g * conj(out * log)
 
 
-_pow = binary("pow", _pow_body, dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),
+_pow = binary("pow", _pow_body, point=Point("x y", "pow(x, y)", iu="ipow(x, y)", c="cpow(x, y)"),
+    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),
               ).op  # fmt: skip
 
 

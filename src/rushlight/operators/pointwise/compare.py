@@ -13,6 +13,7 @@ from ...core.overriding import foreign
 from ...core.public import into_same, public, publish
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
+from ...runtime.point import Point
 from ...runtime.thread import FOREIGN, PARTS, TRACED, here
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
 from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _comparison(
-    name: str, ufunc: str, dunder: str, alias: str | None, doc: str, example: tuple[str, str]
+    name: str, ufunc: str, dunder: str, alias: str | None, doc: str, **options: Any
 ) -> Any:
     ordered = name not in ("eq", "ne")
 
@@ -46,7 +47,7 @@ def _comparison(
         meta=bool_meta,
         aliases=(alias,) if alias else (),
         doc=doc,
-        example=example,
+        **options,
     )
     op = call.op
 
@@ -65,6 +66,7 @@ eq = _comparison(
     "eq",
     None,
     "Where `input == other`.",
+    point=Point("x y", fiubc="x == y", out="bool"),
     example=("torch.tensor([1, 2]).eq(2)", "tensor([False,  True])"),
 )
 ne = _comparison(
@@ -73,6 +75,7 @@ ne = _comparison(
     "ne",
     "not_equal",
     "Where `input != other`.",
+    point=Point("x y", fiubc="x != y", out="bool"),
     example=("torch.tensor([1, 2]).ne(2)", "tensor([ True, False])"),
 )
 lt = _comparison(
@@ -81,6 +84,7 @@ lt = _comparison(
     "lt",
     "less",
     "Where `input < other`.",
+    point=Point("x y", all="x < y", out="bool"),
     example=("torch.tensor([1, 2, 3]).lt(2)", "tensor([ True, False, False])"),
 )
 le = _comparison(
@@ -89,6 +93,7 @@ le = _comparison(
     "le",
     "less_equal",
     "Where `input <= other`.",
+    point=Point("x y", all="x <= y", out="bool"),
     example=("torch.tensor([1, 2, 3]).le(2)", "tensor([ True,  True, False])"),
 )
 gt = _comparison(
@@ -97,6 +102,7 @@ gt = _comparison(
     "gt",
     "greater",
     "Where `input > other`.",
+    point=Point("x y", all="x > y", out="bool"),
     example=("torch.tensor([1, 2, 3]).gt(2)", "tensor([False, False,  True])"),
 )
 ge = _comparison(
@@ -105,6 +111,7 @@ ge = _comparison(
     "ge",
     "greater_equal",
     "Where `input >= other`.",
+    point=Point("x y", all="x >= y", out="bool"),
     example=("torch.tensor([1, 2, 3]).ge(2)", "tensor([False,  True,  True])"),
 )
 
@@ -117,14 +124,15 @@ def _shapes_fit(inputs: tuple) -> tuple:
     return inputs
 
 
-def _logical(name: str, doc: str, example: tuple[str, str]) -> Any:
+def _logical(name: str, doc: str, **options: Any) -> Any:
     rule = tensors_only(name, "input", "other", then=_shapes_fit)
-    return binary(name, ufunc2(name), rule=rule, meta=bool_meta, doc=doc, example=example)
+    return binary(name, ufunc2(name), rule=rule, meta=bool_meta, doc=doc, **options)
 
 
 logical_and = _logical(
     "logical_and",
     "Where both are true (not zero).",
+    point=Point("x y", fiubc="truth(x) and truth(y)", out="bool"),
     example=(
         "torch.tensor([True, True]).logical_and(torch.tensor([True, False]))",
         "tensor([ True, False])",
@@ -133,6 +141,7 @@ logical_and = _logical(
 logical_or = _logical(
     "logical_or",
     "Where at least one is true (not zero).",
+    point=Point("x y", fiubc="truth(x) or truth(y)", out="bool"),
     example=(
         "torch.tensor([True, False]).logical_or(torch.tensor([False, False]))",
         "tensor([ True, False])",
@@ -141,6 +150,7 @@ logical_or = _logical(
 logical_xor = _logical(
     "logical_xor",
     "Where exactly one is true (not zero).",
+    point=Point("x y", fiubc="truth(x) != truth(y)", out="bool"),
     example=(
         "torch.tensor([True, True]).logical_xor(torch.tensor([True, False]))",
         "tensor([False,  True])",
@@ -149,6 +159,7 @@ logical_xor = _logical(
 logical_not = unary(
     "logical_not",
     ufunc1("logical_not"),
+    point=Point("x", fiubc="not truth(x)", out="bool"),
     floats=False,
     meta=bool_meta,
     doc="Where the element is false (zero).",
@@ -174,7 +185,7 @@ def _ask(name: str, body: Any, doc: str, **options: Any) -> Any:
     return unary(name, body, floats=False, meta=bool_meta, inplace=False, doc=doc, **options)
 
 
-def _one_infinity(name: str, value: float, doc: str, example: tuple[str, str]) -> Any:
+def _one_infinity(name: str, value: float, doc: str, **options: Any) -> Any:
     def rule(inputs: tuple) -> tuple:
         if inputs[0]._a.dtype.kind == "c":
             raise RuntimeError(f"{name} does not support complex inputs.")
@@ -183,25 +194,28 @@ def _one_infinity(name: str, value: float, doc: str, example: tuple[str, str]) -
     def body(xp: ArrayModule, x: Array) -> Any:
         return x == value if x.dtype.kind in "fV" else xp.zeros(x.shape, bool)
 
-    return _ask(name, body, doc, rule=rule, same_out=True, example=example)
+    return _ask(name, body, doc, rule=rule, same_out=True, **options)
 
 
 isnan = _ask(
     "isnan",
     _ask_floats("isnan", False),
     "Where the element is nan.",
+    point=Point("x", "x != x", iub="False", c="x.re != x.re or x.im != x.im", out="bool"),
     example=("torch.tensor([1.0, torch.nan]).isnan()", "tensor([False,  True])"),
 )
 isinf = _ask(
     "isinf",
     _ask_floats("isinf", False),
     "Where the element is infinite, of either sign.",
+    point=Point("x", "isinf(x)", iub="False", c="isinf(x.re) or isinf(x.im)", out="bool"),
     example=("torch.tensor([1.0, -torch.inf]).isinf()", "tensor([False,  True])"),
 )
 isfinite = _ask(
     "isfinite",
     _ask_floats("isfinite", True),
     "Where the element is neither infinite nor nan.",
+    point=Point("x", "isfinite(x)", iub="True", c="isfinite(x.re) and isfinite(x.im)", out="bool"),
     example=(
         "torch.tensor([1.0, torch.inf, torch.nan]).isfinite()",
         "tensor([ True, False, False])",
@@ -211,18 +225,21 @@ isposinf = _one_infinity(
     "isposinf",
     math.inf,
     "Where the element is plus infinity.",
+    point=Point("x", "isinf(x) and x > 0", iub="False", out="bool"),
     example=("torch.tensor([torch.inf, -torch.inf]).isposinf()", "tensor([ True, False])"),
 )
 isneginf = _one_infinity(
     "isneginf",
     -math.inf,
     "Where the element is minus infinity.",
+    point=Point("x", "isinf(x) and x < 0", iub="False", out="bool"),
     example=("torch.tensor([torch.inf, -torch.inf]).isneginf()", "tensor([False,  True])"),
 )
 isreal = _ask(
     "isreal",
     lambda xp, x: x.imag == 0 if x.dtype.kind == "c" else xp.ones(x.shape, bool),
     "Where the imaginary part is zero.",
+    point=Point("x", fiub="True", c="x.im == R(0)", out="bool"),
     example=("torch.tensor([1 + 0j, 1j]).isreal()", "tensor([ True, False])"),
 )
 
@@ -244,7 +261,17 @@ def _isclose_body(
     return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * y)))
 
 
-_isclose = Op(_isclose_body, "isclose", broadcasts=True, meta=bool_meta)
+_isclose = Op(
+    _isclose_body,
+    "isclose",
+    point=Point(
+        "x y | rtol atol equal_nan:int",
+        "x == y or (equal_nan and x != x and y != y) or ((rtol != 0 or atol != 0) and isfinite(x - y) and abs(x - y) <= atol + abs(rtol * y))",
+        out="bool",
+    ),
+    broadcasts=True,
+    meta=bool_meta,
+)
 
 
 @public()

@@ -10,6 +10,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor
+from ...runtime.point import Point
 from ..made_of.guards import title
 from ..made_of.pointwise import pair_meta, same_meta
 from ..made_of.promotion import promote_unary_float
@@ -154,7 +155,14 @@ def _complex_body(xp: ArrayModule, x: Array, y: Array) -> Any:
     return out
 
 
-_complex = Op(_complex_body, "complex", broadcasts=True, moves_only=True, meta=_complex_meta)
+_complex = Op(
+    _complex_body,
+    "complex",
+    point=Point("x y", "cplx(x, y)", out="complex"),
+    broadcasts=True,
+    moves_only=True,
+    meta=_complex_meta,
+)
 _complex.derivative(x=lambda g: real(g), y=lambda g: imag(g))
 
 
@@ -193,7 +201,9 @@ def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:  # noqa: A0
 
 # -- conjugates and angles ----------------------------------------------------------------------
 
-_conj = Op(lambda xp, x: xp.conjugate(x), "conj", meta=same_meta)
+_conj = Op(
+    lambda xp, x: xp.conjugate(x), "conj", point=Point("x", fiub="x", c="cconj(x)"), meta=same_meta
+)
 _conj.derivative(x=lambda g: conj(g))
 
 
@@ -281,7 +291,15 @@ def _angle_dx(g: Tensor, x: Tensor) -> Tensor:
     return (g * (x * 1j) / (size * size)).masked_fill(size == 0, 0)
 
 
-_angle = Op(_angle_body, "angle", rule=promote_unary_float, meta=_real_meta)
+_angle = Op(
+    _angle_body,
+    "angle",
+    point=Point(
+        "x", "x if x != x else 3.14159265358979323846 if x < 0 else 0", c="carg(x)", out="real"
+    ),
+    rule=promote_unary_float,
+    meta=_real_meta,
+)
 _angle.derivative(x=_angle_dx)
 
 

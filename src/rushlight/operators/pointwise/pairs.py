@@ -11,6 +11,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.point import Point
 from ..made_of.guards import (
     FLOATS,
     INTEGERS,
@@ -52,23 +53,27 @@ def _nan_to_other(g: Tensor, lost: Tensor) -> Tensor:
 
 
 maximum = binary(
-    "maximum", dx=lambda g, x, y: _shared(g, x == y, x < y), dy=lambda g, x, y: _shared(g, x == y, y < x),
+    "maximum", point=Point("x y", all="max(x, y)", b="x or y", cost="CHEAP"),
+    dx=lambda g, x, y: _shared(g, x == y, x < y), dy=lambda g, x, y: _shared(g, x == y, y < x),
     rule=_real_pair("maximum"), inplace=False, doc="The larger of two, element by element; nan if one of them is.",
     example=("torch.tensor([1, 5]).maximum(torch.tensor([3, 2]))", "tensor([3, 5])"),
 )  # fmt: skip
 minimum = binary(
-    "minimum", dx=lambda g, x, y: _shared(g, x == y, x > y), dy=lambda g, x, y: _shared(g, x == y, y > x),
+    "minimum", point=Point("x y", all="min(x, y)", b="x and y", cost="CHEAP"),
+    dx=lambda g, x, y: _shared(g, x == y, x > y), dy=lambda g, x, y: _shared(g, x == y, y > x),
     rule=_real_pair("minimum"), inplace=False, doc="The smaller of two, element by element; nan if one of them is.",
     example=("torch.tensor([1, 5]).minimum(torch.tensor([3, 2]))", "tensor([1, 2])"),
 )  # fmt: skip
 fmax = binary(
-    "fmax", dx=lambda g, x, y: _nan_to_other(g, ~((x >= y) | y.isnan())),
+    "fmax", point=Point("x y", "fmax(x, y)", iu="max(x, y)", b="x or y"),
+    dx=lambda g, x, y: _nan_to_other(g, ~((x >= y) | y.isnan())),
     dy=lambda g, x, y: _nan_to_other(g, (x >= y) | y.isnan()),
     rule=_real_pair("fmax"), inplace=False, doc="The larger of two, element by element; where one is nan, the other.",
     example=("torch.tensor([1.0, torch.nan]).fmax(torch.tensor([3.0, 2.0]))", "tensor([3., 2.])"),
 )  # fmt: skip
 fmin = binary(
-    "fmin", dx=lambda g, x, y: _nan_to_other(g, ~((x <= y) | y.isnan())),
+    "fmin", point=Point("x y", "fmin(x, y)", iu="min(x, y)", b="x and y"),
+    dx=lambda g, x, y: _nan_to_other(g, ~((x <= y) | y.isnan())),
     dy=lambda g, x, y: _nan_to_other(g, (x <= y) | y.isnan()),
     rule=_real_pair("fmin"), inplace=False, doc="The smaller of two, element by element; where one is nan, the other.",
     example=("torch.tensor([1.0, torch.nan]).fmin(torch.tensor([3.0, 2.0]))", "tensor([1., 2.])"),
@@ -98,18 +103,21 @@ def _copysign_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
 
 
 hypot = binary(
-    "hypot", dx=lambda g, x, out: g * (x / out), dy=lambda g, y, out: g * (y / out),
+    "hypot", point=Point("x y", "hypot(x, y)"),
+    dx=lambda g, x, out: g * (x / out), dy=lambda g, y, out: g * (y / out),
     rule=_floats("hypot", "hypot_cpu"), doc="The length of the vector (input, other): `sqrt(input ** 2 + other ** 2)`.",
     example=("torch.tensor([3.0]).hypot(torch.tensor([4.0]))", "tensor([5.])"),
 )  # fmt: skip
 atan2 = binary(
-    "atan2", ufunc2("arctan2"), aliases=("arctan2",),
+    "atan2", ufunc2("arctan2"), point=Point("x y", "atan2(x, y)"),
+    aliases=("arctan2",),
     dx=lambda g, x, y: _over_square(g * y, x, y), dy=lambda g, x, y: _over_square(-(g * x), x, y),
     rule=_floats("atan2", "atan2_cpu", promote_float), doc="The angle of the point (x=other, y=input) in radians, from -pi to pi.",
     example=("torch.tensor([1.0, 0.0]).atan2(torch.tensor([1.0, -1.0]))", "tensor([0.7854, 3.1416])"),
 )  # fmt: skip
 copysign = binary(
-    "copysign", dx=_copysign_dx, dy=lambda g: flat(g), rule=_copysign_rule,
+    "copysign", point=Point("x y", "copysign(x, y)"),
+    dx=_copysign_dx, dy=lambda g: flat(g), rule=_copysign_rule,
     doc="The size of `input` with the sign of `other`.",
     example=("torch.tensor([1.0, 2.0]).copysign(torch.tensor([-1.0, 1.0]))", "tensor([-1.,  2.])"),
 )  # fmt: skip
@@ -163,14 +171,16 @@ def _logaddexp_body(xp: ArrayModule, x: Array, y: Array) -> Any:
 
 
 logaddexp = binary(
-    "logaddexp", _logaddexp_body, inplace=False,
+    "logaddexp", _logaddexp_body, point=Point("x y", "logaddexp(x, y)"),
+    inplace=False,
     dx=lambda g, x, y: g / conj((y - x).exp() + 1), dy=lambda g, x, y: g / conj((x - y).exp() + 1),
     rule=tensors_only("logaddexp", "input", "other", then=only("fVc", "logaddexp_cpu", promote)),
     doc="`log(exp(input) + exp(other))`, computed so that nothing overflows.",
     example=("torch.tensor([1000.0]).logaddexp(torch.tensor([1000.0]))", "tensor([1000.6932])"),
 )  # fmt: skip
 logaddexp2 = binary(
-    "logaddexp2", inplace=False,
+    "logaddexp2", point=Point("x y", "logaddexp2(x, y)"),
+    inplace=False,
     dx=lambda g, x, y: g / ((y - x).exp2() + 1), dy=lambda g, x, y: g / ((x - y).exp2() + 1),
     rule=_floats("logaddexp2", "logaddexp2_cpu"), doc="`log2(2 ** input + 2 ** other)`, computed so that nothing overflows.",
     example=("torch.tensor([1000.0]).logaddexp2(torch.tensor([1000.0]))", "tensor([1001.])"),
@@ -205,13 +215,15 @@ def _where_used(slope: Tensor, x: Any, y: Any, edge: float) -> Tensor:
 
 
 xlogy: Any = binary(
-    "xlogy", _xlogy_body, places=("torch", "Tensor", "special"),
+    "xlogy", _xlogy_body, point=Point("x y", "0 if x == 0 and y == y else x * log(y)"),
+    places=("torch", "Tensor", "special"),
     dx=lambda g, x, y: _where_used(g * _log(y), x, y, 0.0), dy=lambda g, x, y: g * x / y,
     rule=only(FLOATS, "xlogy_cpu", promote_float), doc="`input * log(other)`, and 0 where `input` is 0.",
     example=("torch.tensor([0.0, 2.0]).xlogy(torch.tensor([0.0, 3.0]))", "tensor([0.0000, 2.1972])"),
 )  # fmt: skip
 xlog1py: Any = binary(
-    "xlog1py", _xlog1py_body, places=("special",), inplace=False,
+    "xlog1py", _xlog1py_body, point=Point("x y", "0 if x == 0 and y == y else x * log1p(y)"),
+    places=("special",), inplace=False,
     dx=lambda g, x, y: _where_used(g * _log(y, 1.0), x, y, -1.0),
     dy=lambda g, x, y: g * x / (y + 1),
     rule=only(FLOATS, "xlog1py_cpu", promote_float),
@@ -237,7 +249,8 @@ def _heaviside_body(xp: ArrayModule, x: Array, values: Array) -> Any:
 
 
 _heaviside = Op(
-    _heaviside_body, "heaviside", broadcasts=True, meta=lambda x, values: pair_meta(x, values),
+    _heaviside_body, "heaviside", point=Point("x values", all="values if x == 0 else T(x > 0)"),
+    broadcasts=True, meta=lambda x, values: pair_meta(x, values),
     rule=tensors_only("heaviside", "input", "values", then=_heaviside_rule),
 )  # fmt: skip
 _heaviside.derivative(x=no_derivative("heaviside"), values=no_derivative("heaviside"))
@@ -263,12 +276,14 @@ def _integers(name: str) -> Any:
 
 gcd = binary(
     "gcd",
+    point=Point("x y", iu="gcd(x, y)"),
     rule=_integers("gcd"),
     doc="The greatest common divisor of integers.",
     example=("torch.tensor([12, 9]).gcd(torch.tensor([8, 6]))", "tensor([4, 3])"),
 )
 lcm = binary(
     "lcm",
+    point=Point("x y", iu="lcm(x, y)"),
     rule=_integers("lcm"),
     doc="The least common multiple of integers.",
     example=("torch.tensor([4, 3]).lcm(torch.tensor([6, 5]))", "tensor([12, 15])"),

@@ -12,6 +12,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.point import Point
 from ..made_of import precision
 from ..made_of.guards import FLOATS, INTEGERS, only, unsupported
 from ..made_of.pointwise import same_meta, unary
@@ -46,6 +47,7 @@ floor = _rounding(
     "floor",
     "floor_vml_cpu",
     "The nearest whole number that is not larger.",
+    point=Point("x", "floor(x)", iub="x"),
     example=("torch.tensor([1.7, -1.2]).floor()", "tensor([ 1., -2.])"),
 )
 ceil = _rounding(
@@ -53,6 +55,7 @@ ceil = _rounding(
     "ceil",
     "ceil_vml_cpu",
     "The nearest whole number that is not smaller.",
+    point=Point("x", "ceil(x)", iub="x"),
     example=("torch.tensor([1.2, -1.7]).ceil()", "tensor([ 2., -1.])"),
 )
 trunc = _rounding(
@@ -60,12 +63,21 @@ trunc = _rounding(
     "trunc",
     "trunc_vml_cpu",
     "The whole part: the fraction is cut off.",
+    point=Point("x", "trunc(x)", iub="x"),
     example=("torch.tensor([1.7, -1.7]).trunc()", "tensor([ 1., -1.])"),
     aliases=("fix",),
 )
-_round = _rounding("round", "rint", "round_vml_cpu", "The nearest integer.", places=()).op
+_round = _rounding(
+    "round",
+    "rint",
+    "round_vml_cpu",
+    "The nearest integer.",
+    point=Point("x", "rint(x)", iub="x"),
+    places=(),
+).op
 frac = unary(
-    "frac", lambda xp, x: x - xp.trunc(x), dx=lambda g: g, rule=only(FLOATS, "frac_cpu"), same_out=True,
+    "frac", lambda xp, x: x - xp.trunc(x), point=Point("x", "x - trunc(x)", engine="frac(x)", cost="CHEAP"),
+    dx=lambda g: g, rule=only(FLOATS, "frac_cpu"), same_out=True,
     doc="The fraction that `trunc` cuts off, with its sign.",
     example=("torch.tensor([1.5, -1.25]).frac()", "tensor([ 0.5000, -0.2500])"),
 )  # fmt: skip
@@ -78,7 +90,8 @@ def _round_decimals_body(xp: ArrayModule, x: Array, *, decimals: int) -> Any:
 
 
 _round_decimals = Op(
-    _round_decimals_body, "round_decimals", rule=only(FLOATS, "round_cpu"), meta=same_meta,
+    _round_decimals_body, "round_decimals", point=Point("x | power shrink:int", "rint(x / power) * power if shrink else rint(x * power) / power"),
+    rule=only(FLOATS, "round_cpu"), meta=same_meta,
     grad_name="RoundBackward1",
 )  # fmt: skip
 _round_decimals.derivative(x=lambda g: flat(g))
@@ -121,7 +134,19 @@ def _nan_to_num_body(xp: ArrayModule, x: Array, *, nan: float, posinf: Any, negi
     return out
 
 
-_nan_to_num = Op(_nan_to_num_body, "nan_to_num", meta=same_meta)
+_nan_to_num = Op(
+    _nan_to_num_body,
+    "nan_to_num",
+    point=Point(
+        "x | nan high low",
+        "nan if x != x else (high if x > 0 else low) if isinf(x) else x",
+        iub="x",
+        engine="nan if x != x else high if x == inf else low if x == -inf else x",
+        cost="CHEAP",
+        by_hand=True,
+    ),
+    meta=same_meta,
+)
 _nan_to_num.derivative(x=lambda g, x: g.masked_fill(~x.isfinite(), 0))
 
 

@@ -12,6 +12,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.point import Point
 from ..made_of.guards import (
     FLOATS,
     in_float32,
@@ -49,7 +50,14 @@ def _where_meta(condition: Any, x: Any, y: Any, *, to: Any) -> tuple:
     return _joint_shape(condition, x, y), x.dtype if to is None else to.np
 
 
-_where = Op(_where_body, "where", broadcasts=True, moves_only=True, meta=_where_meta)
+_where = Op(
+    _where_body,
+    "where",
+    point=Point("condition x y", fiubc="x if condition else y", main=1),
+    broadcasts=True,
+    moves_only=True,
+    meta=_where_meta,
+)
 _where.derivative(
     x=lambda g, condition: _where(condition, g, 0.0, to=g.dtype),
     y=lambda g, condition: _where(condition, 0.0, g, to=g.dtype),
@@ -125,7 +133,8 @@ def _masked_fill_body(xp: ArrayModule, x: Array, mask: Array, value: Any) -> Any
 
 
 _masked_fill = Op(
-    _masked_fill_body, "masked_fill", broadcasts=True, moves_only=True,
+    _masked_fill_body, "masked_fill", point=Point("x mask value", fiubc="value if mask else x"),
+    broadcasts=True, moves_only=True,
     meta=lambda x, mask, value: (_joint_shape(x, mask), x.dtype),
 )  # fmt: skip
 _masked_fill.derivative(
@@ -243,11 +252,13 @@ def _clamp_rule(inputs: tuple) -> tuple:
 
 
 _clamp = Op(
-    _clamp_body, "clamp", rule=_clamp_rule, broadcasts=True,
+    _clamp_body, "clamp", point=Point("x low? high?", all="min(max(x, low), high)"),
+    rule=_clamp_rule, broadcasts=True,
     meta=lambda x, low, high: (_joint_shape(x, low, high), x.dtype),
 )  # fmt: skip
 _inside = Op(
     _inside_body, "clamp_backward",
+    point=Point("dy x low? high?", "dy if x >= low and x <= high else 0", cost="CHEAP", by_hand=True),
     meta=lambda dy, x, low, high: (dy.shape, dy.dtype),
 )  # fmt: skip
 _inside.derivative(dy=lambda g, x, low, high: _inside(g, x, low, high))
@@ -316,7 +327,14 @@ def _threshold_dx(g: Tensor, x: Tensor, threshold: float) -> Tensor:
     return _masked_fill(g, x <= threshold, 0)
 
 
-_threshold = Op(_threshold_body, "threshold", meta=same_meta)
+_threshold = Op(
+    _threshold_body,
+    "threshold",
+    point=Point(
+        "x | threshold value", all="value if x <= threshold else x", cost="CHEAP", by_hand=True
+    ),
+    meta=same_meta,
+)
 _threshold.derivative(x=_threshold_dx)
 
 
@@ -380,7 +398,8 @@ def _lerp_body(xp: ArrayModule, start: Array, end: Array, weight: Any) -> Any:
 
 
 _lerp = Op(
-    _lerp_body, "lerp", broadcasts=True,
+    _lerp_body, "lerp", point=Point("start end weight", "start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)"),
+    broadcasts=True,
     meta=lambda start, end, weight: (_joint_shape(start, end, weight), start.dtype),
 )  # fmt: skip
 _lerp.derivative(
@@ -451,13 +470,27 @@ def _three_rule(inputs: tuple) -> tuple:
     return promote_many(inputs)
 
 
-_addcmul = Op(_addcmul_body, "addcmul", rule=_three_rule, broadcasts=True, meta=_three_meta)
+_addcmul = Op(
+    _addcmul_body,
+    "addcmul",
+    point=Point("x a b | value", fiu="x + a * b * value"),
+    rule=_three_rule,
+    broadcasts=True,
+    meta=_three_meta,
+)
 _addcmul.derivative(
     x=lambda g: g,
     a=lambda g, b, value: g * conj(b * value),
     b=lambda g, a, value: g * conj(a * value),
 )
-_addcdiv = Op(_addcdiv_body, "addcdiv", rule=_three_rule, broadcasts=True, meta=_three_meta)
+_addcdiv = Op(
+    _addcdiv_body,
+    "addcdiv",
+    point=Point("x a b | value", "x + a / b * value"),
+    rule=_three_rule,
+    broadcasts=True,
+    meta=_three_meta,
+)
 _addcdiv.derivative(x=lambda g: g, a=lambda g, b, value: g * conj(value / b), b=_addcdiv_b)
 
 

@@ -10,6 +10,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
+from ...runtime.point import Point
 from ..made_of.guards import FLOATS, no_derivative, only
 from ..made_of.pointwise import binary, same_meta, unary
 from ..made_of.promotion import promote_float, promote_unary_float
@@ -38,26 +39,31 @@ def _bell(x: Tensor) -> Tensor:
 
 erf = _special(
     "erf", "erf_vml_cpu", "The error function.",
+    point=Point("x", "erf(x)", cost="2 * DEAR"),
     example=("torch.tensor([0.0, 0.5]).erf()", "tensor([0.0000, 0.5205])"), places=_EVERYWHERE,
     dx=lambda g, x: g * _bell(x) * (2 / bodies.SQRT_PI),
 )  # fmt: skip
 erfc = _special(
     "erfc", "erfc_vml_cpu", "`1 - erf(input)`, exact for large numbers too.",
+    point=Point("x", "erfc(x)"),
     example=("torch.tensor([0.0, 3.0]).erfc()", "tensor([1.0000e+00, 2.2090e-05])"), places=_EVERYWHERE,
     dx=lambda g, x: g * _bell(x) * (-2 / bodies.SQRT_PI),
 )  # fmt: skip
 erfinv = _special(
     "erfinv", "erfinv_vml_cpu", "The number whose error function every element is.",
+    point=Point("x", "erfinv(x)", cost="3 * DEAR", by_hand=True),
     example=("torch.tensor([0.0, 0.5]).erfinv()", "tensor([0.0000, 0.4769])"), places=_EVERYWHERE,
     dx=lambda g, out: g * (out * out).exp() * (bodies.SQRT_PI / 2),
 )  # fmt: skip
 erfcx = _special(
     "erfcx", "erfcx", "`exp(input ** 2) * erfc(input)`, without overflow.",
+    point=Point("x", "erfcx(x)"),
     example=("torch.special.erfcx(torch.tensor([0.0, 10.0]))", "tensor([1.0000, 0.0561])"),
     dx=lambda g, x, out: g * (x * out - 1 / bodies.SQRT_PI) * 2,
 )  # fmt: skip
 ndtr = _special(
     "ndtr", "ndtr", "The part of the standard normal distribution that lies below every element.",
+    point=Point("x", "normcdf(x)"),
     example=("torch.special.ndtr(torch.tensor([0.0, 1.96]))", "tensor([0.5000, 0.9750])"),
     dx=lambda g, x: g * (x * x * -0.5).exp() * (1 / math.sqrt(2 * math.pi)),
 )  # fmt: skip
@@ -68,6 +74,7 @@ log_ndtr = _special(
 )  # fmt: skip
 ndtri = _special(
     "ndtri", "ndtri", "The inverse of `ndtr`: the number below which this part of the normal distribution lies.",
+    point=Point("x", "normcdfinv(x)"),
     example=("torch.special.ndtri(torch.tensor([0.5, 0.975]))", "tensor([0.0000, 1.9600])"),
     dx=lambda g, out: g * (out * out * 0.5).exp() * math.sqrt(2 * math.pi),
 )  # fmt: skip
@@ -77,6 +84,7 @@ ndtri = _special(
 
 lgamma = _special(
     "lgamma", "lgamma_vml_cpu", "The logarithm of the absolute value of the gamma function.",
+    point=Point("x", "lgamma(x)"),
     example=("torch.tensor([1.0, 5.0]).lgamma()", "tensor([0.0000, 3.1781])"),
     places=("torch", "Tensor"), dx=lambda g, x: g * digamma.op(x),
 )  # fmt: skip
@@ -216,6 +224,7 @@ def _near_zero(value: Tensor, x: Tensor, limit: float) -> Tensor:
 
 i0 = _special(
     "i0", "i0_vml_cpu", "The modified Bessel function of the first kind of order 0.",
+    point=Point("x", "nan if isinf(x) else bessel_i0(x)"),
     example=("torch.tensor([0.0, 1.0]).i0()", "tensor([1.0000, 1.2661])"), places=_EVERYWHERE,
     dx=lambda g, x: g * i1.op(x),
 )  # fmt: skip
@@ -228,6 +237,7 @@ i0e = _special(
 )
 i1: Any = _special(
     "i1", "i1", "The modified Bessel function of the first kind of order 1.",
+    point=Point("x", "nan if isinf(x) else bessel_i1(x)"),
     example=("torch.special.i1(torch.tensor([0.0, 1.0]))", "tensor([0.0000, 0.5652])"),
     dx=lambda g, x, out: g * _near_zero(i0.op(x) - out / x, x, 0.5),
 )  # fmt: skip
@@ -249,7 +259,8 @@ def _entr_body(xp: ArrayModule, x: Array) -> Any:
 
 
 entr = unary(
-    "entr", _entr_body, dx=lambda g, x: g * -(x.log() + 1), places=("special",), inplace=False,
+    "entr", _entr_body, point=Point("x", "x if x != x else -inf if x < 0 else 0 if x == 0 else -x * log(x)"),
+    dx=lambda g, x: g * -(x.log() + 1), places=("special",), inplace=False,
     rule=only(FLOATS, "entr", promote_unary_float), doc="`-input * log(input)`: 0 at zero, minus infinity below.",
     example=("torch.special.entr(torch.tensor([0.0, 0.5]))", "tensor([0.0000, 0.3466])"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from ...base import dtypes
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
+from ...runtime.point import Point
 from ..made_of import precision
 from ..made_of.guards import FLOATS, in_float32, only
 from ..made_of.pointwise import bool_meta, same_meta, ufunc1, unary
@@ -57,32 +58,37 @@ def _sgn_dx(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
 
 
 neg: Any = unary(
-    "neg", ufunc1("negative"), dx=lambda g: neg(g), aliases=("negative",), same_out=True,
+    "neg", ufunc1("negative"), point=Point("x", fiuc="-x", cost="CHEAP"),
+    dx=lambda g: neg(g), aliases=("negative",), same_out=True,
     rule=_refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead."),
     doc="The negative of every element.",
     example=("torch.tensor([1, -2]).neg()", "tensor([-1,  2])"),
 )  # fmt: skip
 abs = unary(  # noqa: A001
-    "abs", ufunc1("absolute"), dx=lambda g, x: g * x.sgn(), aliases=("absolute",), meta=_real_meta,
+    "abs", ufunc1("absolute"), point=Point("x", "abs(x)", i="magnitude(x)", ub="x", c="cabs(x)", out="real", cost="CHEAP"),
+    dx=lambda g, x: g * x.sgn(), aliases=("absolute",), meta=_real_meta,
     rule=only("iufVc", "abs_cpu"), same_out=True, doc="The distance of every element from zero.",
     example=("torch.tensor([-1.5, 2.0]).abs()", "tensor([1.5000, 2.0000])"),
 )  # fmt: skip
 sign = unary(
-    "sign", _sign_body, dx=lambda g: flat(g), same_out=True,
+    "sign", _sign_body, point=Point("x", fiu="T(x > 0) - T(x < 0)", b="x", engine="1 if x > 0 else -1 if x < 0 else 0", cost="CHEAP"),
+    dx=lambda g: flat(g), same_out=True,
     rule=only("biufV", "sign", message="Unlike NumPy, torch.sign is not intended to support complex "
                                        "numbers. Please use torch.sgn instead."),
     doc="-1, 0 or 1, by the sign of every element.",
     example=("torch.tensor([-3.0, 0.0, 2.0]).sign()", "tensor([-1.,  0.,  1.])"),
 )  # fmt: skip
 sgn = unary(
-    "sgn", _sign_body, dx=_sgn_dx, floats=False, same_out=True,
+    "sgn", _sign_body, point=Point("x", fiu="T(x > 0) - T(x < 0)", b="x", c="0 if x == 0 else cscale(x, R(1) / cabs(x))"),
+    dx=_sgn_dx, floats=False, same_out=True,
     doc="As `sign`; for complex numbers the number of length 1 in the same direction.",
     example=("torch.tensor([3 + 4j]).sgn()", "tensor([0.6000+0.8000j])"),
 )  # fmt: skip
 signbit = unary(
     "signbit", lambda xp, x: xp.zeros(x.shape, bool) if x.dtype.kind in "bu" else
-    (x < 0 if x.dtype.kind == "i" else xp.signbit(x)), meta=bool_meta, inplace=False, same_out=True,
+    (x < 0 if x.dtype.kind == "i" else xp.signbit(x)), point=Point("x", "signbit(x)", i="x < 0", ub="False", out="bool"),
+    meta=bool_meta, inplace=False, same_out=True,
     rule=only("biufV", "signbit", message="signbit is not implemented for complex tensors."),
     doc="Whether the sign bit of every element is set, which it is for -0.0 too.",
     example=("torch.tensor([-1.0, -0.0, 1.0]).signbit()", "tensor([ True,  True, False])"),
@@ -126,12 +132,14 @@ def _rsqrt_body(xp: ArrayModule, x: Array) -> Any:
 
 
 square = unary(
-    "square", dx=lambda g, x: g * conj(x) * 2, rule=_square_rule, grad_name="PowBackward0",
+    "square", point=Point("x", fiuc="x * x", cost="CHEAP"),
+    dx=lambda g, x: g * conj(x) * 2, rule=_square_rule, grad_name="PowBackward0",
     doc="The square of every element.",
     example=("torch.tensor([1.0, -3.0]).square()", "tensor([1., 9.])"),
 )  # fmt: skip
 sqrt = unary(
     "sqrt",
+    point=Point("x", "sqrt(x)", c="csqrt(x)", cost="CHEAP"),
     dx=lambda g, out: g / conj(out * 2),
     doc="The square root of every element; nan for negative ones.",
     example=("torch.tensor([4.0, 9.0]).sqrt()", "tensor([2., 3.])"),
@@ -139,12 +147,14 @@ sqrt = unary(
 rsqrt = unary(
     "rsqrt",
     _rsqrt_body,
+    point=Point("x", "1 / sqrt(x)", c="1 / csqrt(x)", cost="CHEAP"),
     dx=lambda g, out: g * conj(out * out * out) * -0.5,
     doc="One divided by the square root of every element.",
     example=("torch.tensor([4.0, 0.25]).rsqrt()", "tensor([0.5000, 2.0000])"),
 )
 reciprocal = unary(
     "reciprocal",
+    point=Point("x", fc="1 / x", cost="CHEAP"),
     dx=lambda g, out: -(g * conj(out * out)),
     doc="One divided by every element.",
     example=("torch.tensor([2.0, 4.0]).reciprocal()", "tensor([0.5000, 0.2500])"),
@@ -164,22 +174,26 @@ def _log2_body(xp: ArrayModule, x: Array) -> Any:
 
 exp = unary(
     "exp",
+    point=Point("x", "exp(x)", c="cexp(x)", cost="DEAR"),
     dx=lambda g, out: g * conj(out),
     doc="e to the power of every element.",
     example=("torch.tensor([0.0, 1.0]).exp()", "tensor([1.0000, 2.7183])"),
 )
 exp2 = unary(
-    "exp2", _exp2_body, dx=lambda g, out: g * conj(out) * LN2, places=("torch", "Tensor", "special"),
+    "exp2", _exp2_body, point=Point("x", "exp2(x)", c="cexp(cscale(x, R(0.69314718055994530942)))"),
+    dx=lambda g, out: g * conj(out) * LN2, places=("torch", "Tensor", "special"),
     doc="2 to the power of every element.",
     example=("torch.tensor([1.0, 3.0]).exp2()", "tensor([2., 8.])"),
 )  # fmt: skip
 expm1 = unary(
-    "expm1", dx=lambda g, out: g * conj(out + 1), places=("torch", "Tensor", "special"),
+    "expm1", point=Point("x", "expm1(x)", cost="2 * DEAR"),
+    dx=lambda g, out: g * conj(out + 1), places=("torch", "Tensor", "special"),
     doc="`exp(input) - 1`, exact for numbers near zero too.",
     example=("torch.tensor([0.0, 1.0]).expm1()", "tensor([0.0000, 1.7183])"),
 )  # fmt: skip
 log = unary(
     "log",
+    point=Point("x", "log(x)", c="clog(x)", cost="DEAR"),
     dx=lambda g, x: g / conj(x),
     doc="The natural logarithm of every element; nan for negative ones.",
     example=("torch.tensor([1.0, 10.0]).log()", "tensor([0.0000, 2.3026])"),
@@ -187,18 +201,21 @@ log = unary(
 log2 = unary(
     "log2",
     _log2_body,
+    point=Point("x", "log2(x)", c="cscale(clog(x), R(1.44269504088896340736))"),
     dx=lambda g, x: g / conj(x * LN2),
     doc="The logarithm of every element to base 2.",
     example=("torch.tensor([1.0, 8.0]).log2()", "tensor([0., 3.])"),
 )
 log10 = unary(
     "log10",
+    point=Point("x", "log10(x)", c="cscale(clog(x), R(0.43429448190325182765))"),
     dx=lambda g, x: g / conj(x * LN10),
     doc="The logarithm of every element to base 10; nan for negative ones.",
     example=("torch.tensor([2.0, 5.0]).log10()", "tensor([0.3010, 0.6990])"),
 )
 log1p = unary(
-    "log1p", dx=lambda g, x: g / conj(x + 1), places=("torch", "Tensor", "special"),
+    "log1p", point=Point("x", "log1p(x)", cost="2 * DEAR"),
+    dx=lambda g, x: g / conj(x + 1), places=("torch", "Tensor", "special"),
     doc="`log(1 + input)`, exact for numbers near zero too.",
     example=("torch.tensor([0.0, 1e-7]).log1p()", "tensor([0.0000e+00, 1.0000e-07])"),
 )  # fmt: skip
@@ -228,90 +245,104 @@ def _sinc_dx(g: Tensor, x: Tensor) -> Tensor:
 
 sin = unary(
     "sin",
+    point=Point("x", "sin(x)", c="csin(x)"),
     dx=lambda g, x: g * conj(x.cos()),
     doc="The sine of angles in radians.",
     example=("torch.tensor([0.0, torch.pi / 2]).sin()", "tensor([0., 1.])"),
 )
 cos = unary(
     "cos",
+    point=Point("x", "cos(x)", c="ccos(x)"),
     dx=lambda g, x: -(g * conj(x.sin())),
     doc="The cosine of angles in radians.",
     example=("torch.tensor([0.0, torch.pi]).cos()", "tensor([ 1., -1.])"),
 )
 tan = unary(
     "tan",
+    point=Point("x", "tan(x)", c="ctan(x)"),
     dx=lambda g, out: g * conj(out * out + 1),
     doc="The tangent of angles in radians.",
     example=("torch.tensor([0.0, 0.5]).tan()", "tensor([0.0000, 0.5463])"),
 )
 asin = unary(
-    "asin", ufunc1("arcsin"), dx=lambda g, x: g * conj((1 - x * x).rsqrt()), aliases=("arcsin",),
+    "asin", ufunc1("arcsin"), point=Point("x", "asin(x)"),
+    dx=lambda g, x: g * conj((1 - x * x).rsqrt()), aliases=("arcsin",),
     doc="The angle, in radians, whose sine every element is.",
     example=("torch.tensor([0.0, 1.0]).asin()", "tensor([0.0000, 1.5708])"),
 )  # fmt: skip
 acos = unary(
-    "acos", ufunc1("arccos"), dx=lambda g, x: -(g * conj((1 - x * x).rsqrt())),
+    "acos", ufunc1("arccos"), point=Point("x", "acos(x)"),
+    dx=lambda g, x: -(g * conj((1 - x * x).rsqrt())),
     aliases=("arccos",), doc="The angle, in radians, whose cosine every element is.",
     example=("torch.tensor([1.0, 0.0]).acos()", "tensor([0.0000, 1.5708])"),
 )  # fmt: skip
 atan = unary(
-    "atan", ufunc1("arctan"), dx=lambda g, x: g / conj(x * x + 1), aliases=("arctan",),
+    "atan", ufunc1("arctan"), point=Point("x", "atan(x)"),
+    dx=lambda g, x: g / conj(x * x + 1), aliases=("arctan",),
     doc="The angle, in radians, whose tangent every element is.",
     example=("torch.tensor([0.0, 1.0]).atan()", "tensor([0.0000, 0.7854])"),
 )  # fmt: skip
 sinh = unary(
     "sinh",
+    point=Point("x", "sinh(x)", c="csinh(x)"),
     dx=lambda g, x: g * conj(x.cosh()),
     doc="The hyperbolic sine.",
     example=("torch.tensor([0.0, 1.0]).sinh()", "tensor([0.0000, 1.1752])"),
 )
 cosh = unary(
     "cosh",
+    point=Point("x", "cosh(x)", c="ccosh(x)"),
     dx=lambda g, x: g * conj(x.sinh()),
     doc="The hyperbolic cosine.",
     example=("torch.tensor([0.0, 1.0]).cosh()", "tensor([1.0000, 1.5431])"),
 )
 asinh = unary(
-    "asinh", ufunc1("arcsinh"), dx=lambda g, x: g * conj((x * x + 1).rsqrt()),
+    "asinh", ufunc1("arcsinh"), point=Point("x", "asinh(x)"),
+    dx=lambda g, x: g * conj((x * x + 1).rsqrt()),
     aliases=("arcsinh",), doc="The number whose hyperbolic sine every element is.",
     example=("torch.tensor([0.0, 1.0]).asinh()", "tensor([0.0000, 0.8814])"),
 )  # fmt: skip
 acosh = unary(
-    "acosh", ufunc1("arccosh"), dx=_acosh_dx, aliases=("arccosh",),
+    "acosh", ufunc1("arccosh"), point=Point("x", "acosh(x)"),
+    dx=_acosh_dx, aliases=("arccosh",),
     doc="The number whose hyperbolic cosine every element is; nan below 1.",
     example=("torch.tensor([1.0, 2.0]).acosh()", "tensor([0.0000, 1.3170])"),
 )  # fmt: skip
 atanh = unary(
-    "atanh", ufunc1("arctanh"), dx=lambda g, x: g / conj(1 - x * x), aliases=("arctanh",),
+    "atanh", ufunc1("arctanh"), point=Point("x", "atanh(x)"),
+    dx=lambda g, x: g / conj(1 - x * x), aliases=("arctanh",),
     doc="The number whose hyperbolic tangent every element is; nan outside of [-1, 1].",
     example=("torch.tensor([0.0, 0.5]).atanh()", "tensor([0.0000, 0.5493])"),
 )  # fmt: skip
 sinc = unary(
-    "sinc", _sinc_body, dx=_sinc_dx, places=("torch", "Tensor", "special"),
+    "sinc", _sinc_body, point=Point("x", "sinc(x)"),
+    dx=_sinc_dx, places=("torch", "Tensor", "special"),
     doc="`sin(pi * input) / (pi * input)`, which is 1 at zero.",
     example=("torch.tensor([0.0, 0.5]).sinc()", "tensor([1.0000, 0.6366])"),
 )  # fmt: skip
 
 
-def _scale(name: str, factor: float, doc: str, example: tuple[str, str]) -> Any:
+def _scale(name: str, factor: float, doc: str, **options: Any) -> Any:
     def rule(inputs: tuple) -> tuple:
         if isinstance(inputs[0], Tensor) and inputs[0]._a.dtype.kind == "c":
             raise RuntimeError(f"{name} is not supported for complex tensors.")
         return promote_unary_float(inputs)
 
-    return unary(name, ufunc1(name), dx=lambda g: g * factor, rule=rule, doc=doc, example=example)
+    return unary(name, ufunc1(name), dx=lambda g: g * factor, rule=rule, doc=doc, **options)
 
 
 deg2rad = _scale(
     "deg2rad",
     math.pi / 180.0,
     "Angles in degrees as radians.",
+    point=Point("x", "x * 0.01745329251994329577"),
     example=("torch.tensor([0.0, 180.0]).deg2rad()", "tensor([0.0000, 3.1416])"),
 )
 rad2deg = _scale(
     "rad2deg",
     180.0 / math.pi,
     "Angles in radians as degrees.",
+    point=Point("x", "x * 57.2957795130823208768"),
     example=("torch.tensor([0.0, torch.pi]).rad2deg()", "tensor([  0., 180.])"),
 )
 
@@ -348,23 +379,35 @@ def _slope_meta(dy: Shaped, y: Shaped) -> tuple:
     return y.shape, y.dtype
 
 
-sigmoid_backward = Op(_sigmoid_slope, "sigmoid_backward", meta=_slope_meta)
+sigmoid_backward = Op(
+    _sigmoid_slope,
+    "sigmoid_backward",
+    point=Point("dy y", "(1 - y) * y * dy", engine="dy * y * (1 - y)", cost="CHEAP"),
+    meta=_slope_meta,
+)
 sigmoid_backward.derivative(
     dy=lambda g, y: sigmoid_backward(g, conj(y)),
     y=lambda g, dy, y: g * conj(dy * (1 - y * 2)),
 )
-tanh_backward = Op(_tanh_slope, "tanh_backward", meta=_slope_meta)
+tanh_backward = Op(
+    _tanh_slope,
+    "tanh_backward",
+    point=Point("dy y", "(1 - y * y) * dy", engine="dy * (1 - y * y)", cost="CHEAP"),
+    meta=_slope_meta,
+)
 tanh_backward.derivative(
     dy=lambda g, y: tanh_backward(g, conj(y)),
     y=lambda g, dy, y: g * conj(dy * y) * -2,
 )
 sigmoid = unary(
-    "sigmoid", _sigmoid_body, dx=lambda g, out: sigmoid_backward(g, conj(out)),
+    "sigmoid", _sigmoid_body, point=Point("x", "sigmoid(x)", c="1 / (1 + cexp(-x))", cost="DEAR"),
+    dx=lambda g, out: sigmoid_backward(g, conj(out)),
     doc="`1 / (1 + exp(-input))`: every number moved into (0, 1).",
     example=("torch.tensor([-100.0, 0.0, 2.0]).sigmoid()", "tensor([0.0000, 0.5000, 0.8808])"),
 )  # fmt: skip
 tanh = unary(
     "tanh",
+    point=Point("x", "tanh(x)", c="ctanh(x)", cost="DEAR"),
     dx=lambda g, out: tanh_backward(g, conj(out)),
     doc="The hyperbolic tangent: every number moved into (-1, 1).",
     example=("torch.tensor([-100.0, 0.0, 0.5]).tanh()", "tensor([-1.0000,  0.0000,  0.4621])"),
@@ -417,7 +460,11 @@ def _logit_dx(gy: Tensor, x: Tensor, eps: float | None) -> Tensor:
 
 
 _logit = Op(
-    _logit_body, "logit", rule=only(FLOATS, "logit_cpu", promote_unary_float), meta=same_meta
+    _logit_body,
+    "logit",
+    point=Point("x | eps?", "log(min(max(x, eps), 1 - eps) / (1 - min(max(x, eps), 1 - eps)))"),
+    rule=only(FLOATS, "logit_cpu", promote_unary_float),
+    meta=same_meta,
 )
 _logit_grad = by_reference(
     Op(_logit_slope, "logit_grad", meta=lambda gy, x, eps: (x.shape, x.dtype)), _logit_dx

@@ -50,8 +50,8 @@ class CudaBackend:
         )
         memory.install()
         package = __name__.rpartition(".")[0] + ".bodies"
-        for family in _FAMILIES:
-            import_module(f"{package}.{family}")
+        families = {family: import_module(f"{package}.{family}") for family in _FAMILIES}
+        self._bound = families["pointwise"].bound
         if self._count == 1:
             only = self._devices[0]
             self.device_of = lambda a: only  # type: ignore[method-assign]
@@ -59,11 +59,11 @@ class CudaBackend:
     def bind(self, kernel: KernelLike) -> KernelBody:
         own = devices.overrides("cuda").get(kernel.name)
         generic = _generic(kernel)
-        if own is None:
+        point = kernel.facts.point
+        if own is None and (point is None or not point.texts):
             impl = generic
         else:
-            maker = getattr(own, "with_fallback", None)
-            impl = own if maker is None else maker(generic)
+            impl = self._bound(kernel.name, point, generic) if own is None else own
             # Whoever calls it looks for NotImplemented: a function around both would cost a microsecond.
             kernel.fallbacks[cupy.ndarray] = generic if self._count == 1 else self._guarded(generic)
         return impl if self._count == 1 else self._guarded(impl)

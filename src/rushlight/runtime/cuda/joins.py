@@ -5,7 +5,7 @@ Nothing here needs a GPU or CuPy: programs are rewritten for one wherever they w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..joins import declare
 from .bodies.layers.flash_cuts import fits as attention_fits
-from .code.expressions import Expression, expression
+from .code.expressions import expression_of
 from .costs import figures, gathering_saves, moving, of_row_sums, saves, traffic
 from .small import conv_sizes, dense_sizes, head_sizes
 from .small.conv_costs import forward_pays, weight_pays
@@ -343,25 +343,13 @@ ROUNDS_ONCE = True  # a chain at its end, unless it is told what to keep of each
 _WIDE = {"float16": "f", "bfloat16": "f", "float32": "f", "float64": "d", "bool": "b"}
 
 
-_BY_ATTRIBUTE = {
-    "gelu": "approximate",
-    "gelu_grad": "approximate",
-}  # kernels with an entry for each value
-
-
-def expression_of(name: str, attrs: Mapping[str, Any]) -> Expression | None:
-    """The table's entry for a kernel called with these attributes, or None where it is no pointwise op."""
-    which = _BY_ATTRIBUTE.get(name)
-    return expression(name if which is None else f"{name}:{attrs[which]}")
-
-
 def fusion() -> Callable[[Any], bool]:
     """What tells whether an instruction can be a step of a generated kernel."""
     return fuses
 
 
 def is_pointwise(ins: Any) -> bool:
-    """Whether the table of expressions has an instruction, in whatever dtype."""
+    """Whether an instruction is a pointwise op with a CUDA text, in whatever dtype."""
     return expression_of(ins.name, ins.attrs) is not None
 
 
@@ -386,13 +374,9 @@ def fuses(ins: Any) -> bool:
     return kinds <= {"f", "b"} or kinds <= {"d", "b"}
 
 
-# Their kernels choose among several expressions, or compute numbers first: see bodies/pointwise.py.
-_COMPUTED_OTHERWISE = frozenset(("pow", "nan_to_num", "round_decimals", "logit"))
-
-
 def keeps_bits(ins: Any) -> bool:
     """Whether a step of a chain that is told what to keep computes what the kernel of its own computes."""
-    return ins.name not in _COMPUTED_OTHERWISE
+    return ins.name != "pow"  # its kernel has other ways for some powers: see bodies/pointwise.py
 
 
 def laid_out(inputs: list[Any], out: Any) -> list[Any] | None:

@@ -8,6 +8,7 @@ import cupy
 import numpy as np
 
 from ...door import kernel_for
+from ..code.expressions import Expression
 from .pointwise import compute
 from .reduce import reduce
 
@@ -48,11 +49,13 @@ def _reduced(loss: DeviceArray, reduction: str) -> Any:
     return reduce("mean" if reduction == "mean" else "sum", loss, None, False)
 
 
-def _loss(name: str) -> None:
-    """Register a loss and its gradient over the expressions `name` and `name_grad`."""
+def _loss(name: str, each: str, slope: str) -> None:
+    """Register a loss and its gradient, whose texts are given for one element."""
+    loss = Expression("x y", "beta", f=each)
+    grad = Expression("gy x y", "beta scale", f=f"{slope} * (gy * scale)")
 
     def forward(x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0) -> Any:
-        return _reduced(compute(f"{name}:each", (x, y), (beta,)), reduction)
+        return _reduced(compute(loss, (x, y), (beta,)), reduction)
 
     def backward(
         gy: DeviceArray, x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0
@@ -60,12 +63,32 @@ def _loss(name: str) -> None:
         scale = 1.0 / x.size if reduction == "mean" and x.size else 1.0
         if gy.dtype != x.dtype:
             return NotImplemented
-        return compute(f"{name}:slope", (gy, x, y), (beta, scale))
+        return compute(grad, (gy, x, y), (beta, scale))
 
     kernel_for("cuda", name)(forward)
     kernel_for("cuda", f"{name}_grad")(backward)
 
 
-for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-              "binary_cross_entropy", "binary_cross_entropy_with_logits"):  # fmt: skip
-    _loss(_name)
+_D, _SIGN = "(x - y)", "T(x > y) - T(x < y)"
+_loss("mse_loss", f"{_D} * {_D}", f"{_D} * T(2)")
+_loss("l1_loss", f"fabs({_D})", f"({_SIGN})")
+_loss(
+    "smooth_l1_loss",
+    f"fabs({_D}) < beta ? T(0.5) / beta * {_D} * {_D} : fabs({_D}) - T(0.5) * beta",
+    f"(beta == T(0) ? {_SIGN} : bottom(top({_D} / beta, T(-1)), T(1)))",
+)
+_loss(
+    "huber_loss",
+    f"fabs({_D}) <= beta ? T(0.5) * {_D} * {_D} : beta * (fabs({_D}) - T(0.5) * beta)",
+    f"bottom(top({_D}, -beta), beta)",
+)
+_loss(
+    "binary_cross_entropy",
+    "(y - T(1)) * top(log1p(-x), T(-100)) - y * top(log(x), T(-100))",
+    "(x - y) / top((T(1) - x) * x, T(1e-12))",
+)
+_loss(
+    "binary_cross_entropy_with_logits",
+    "top(x, T(0)) - x * y + log1p(exp(-fabs(x)))",
+    "(sigmoid(x) - y)",
+)

@@ -1,4 +1,4 @@
-"""The pointwise ops of the GPU: every kernel of the table of expressions, bound to its op."""
+"""The pointwise ops of the GPU: bodies made from their records, and those that choose or compute numbers first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import cupy
 from ....base.dtypes import finfo, from_np
 from ...door import kernel_for
 from ...thread import here
-from ..code.expressions import TABLE, expression
+from ..code.expressions import printed
 from ..code.generate import ARRAY, NUMBER
 from ..code.keyed import keyed
 from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for, prepared
@@ -18,8 +18,9 @@ from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for, prep
 if TYPE_CHECKING:
     from ....base.dtypes import dtype
     from ....base.protocols import DeviceArray
+    from ...point import Point
 
-__all__ = ["compute", "expression"]  # for fused chains and for other families
+__all__ = ["compute"]  # for fused chains and for other families
 
 ndarray = cupy.ndarray
 
@@ -87,38 +88,31 @@ def _fits(y: DeviceArray, x: DeviceArray) -> bool:
     return y.data.ptr == x.data.ptr and y.shape == x.shape and y.strides == x.strides
 
 
-class _Quick:
-    """An override that makes its body when a kernel is bound, with the generic body at hand."""
-
-    def __init__(self, name: str, make: Callable[..., Any]) -> None:
-        self.name, self.make = name, make
-
-    def with_fallback(self, generic: Callable[..., Any]) -> Callable[..., Any]:
-        name, body = self.name, self.make(self.name, generic)
-        if name in ("add", "sub", "relu"):
-            return keyed(_in_place(name, body), lambda *arrays: prepared(name, arrays), here)
-        return keyed(body, lambda *arrays: prepared(name, arrays))
-
-
-def _many(name: str) -> Callable[..., Any]:
-    """A body for any number of operands and the attributes of the table."""
-    attrs_of = tuple([a.partition(":")[0] for a in TABLE[name].attrs])
+def _many(point: Point) -> Callable[..., Any]:
+    """A body for any number of operands and the attributes of the record, of which some may be None."""
+    varies = bool(point.optional) or point.is_chosen
+    only = None if varies else printed(point)
 
     def body(*operands: Any, **attrs: Any) -> Any:
-        return compute(name, operands, tuple([attrs[a] for a in attrs_of]))
+        e = only
+        if e is None:
+            e = printed(point, operands, attrs)
+            operands = tuple([a for a in operands if a is not None])
+        return compute(e, operands, tuple([attrs[a] for a in e.attr_names]))
 
     return body
 
 
-def _register() -> None:
-    for name, e in TABLE.items():
-        if ":" in name or name in _SPECIAL:
-            continue
-        if e.attrs or len(e.inputs) > 2 or e.main:
-            body: Any = _many(name)
-        else:
-            body = _Quick(name, _unary if len(e.inputs) == 1 else _binary)
-        kernel_for("cuda", name)(body)
+def bound(name: str, point: Point, generic: Callable[..., Any]) -> Callable[..., Any]:
+    """The body of the kernel that a record describes, with the generic one at hand."""
+    if point.is_chosen:
+        return keyed(_many(point), lambda *a, **attrs: prepared(printed(point, a, attrs), a))
+    if point.attrs or point.optional or len(point.inputs) > 2 or point.main:
+        return _many(point)
+    body = (_unary if len(point.inputs) == 1 else _binary)(name, generic)
+    if name in ("add", "sub", "relu"):
+        return keyed(_in_place(name, body), lambda *arrays: prepared(name, arrays), here)
+    return keyed(body, lambda *arrays: prepared(name, arrays))
 
 
 def _pow(x: DeviceArray, y: Any) -> Any:
@@ -162,34 +156,6 @@ def _masked_fill(x: DeviceArray, mask: DeviceArray, value: Any) -> Any:
     return compute("masked_fill", (x, mask, value))
 
 
-def _clamp(x: DeviceArray, low: Any, high: Any) -> Any:
-    if low is None:
-        return compute("clamp:high", (x, high))
-    if high is None:
-        return compute("clamp:low", (x, low))
-    return compute("clamp", (x, low, high))
-
-
-def _clamp_backward(dy: DeviceArray, x: DeviceArray, low: Any, high: Any) -> Any:
-    if low is None:
-        return compute("clamp_backward:high", (dy, x, high))
-    if high is None:
-        return compute("clamp_backward:low", (dy, x, low))
-    return compute("clamp_backward", (dy, x, low, high))
-
-
-def _logit(x: DeviceArray, *, eps: float | None) -> Any:
-    return compute("logit", (x,)) if eps is None else compute("logit:eps", (x,), (eps,))
-
-
-def _gelu(x: DeviceArray, *, approximate: str) -> Any:
-    return compute(f"gelu:{approximate}", (x,))
-
-
-def _gelu_grad(gy: DeviceArray, x: DeviceArray, *, approximate: str) -> Any:
-    return compute(f"gelu_grad:{approximate}", (gy, x))
-
-
 def _round_decimals(x: DeviceArray, *, decimals: int) -> Any:
     return compute("round_decimals", (x,), (10.0 ** abs(decimals), decimals <= 0))
 
@@ -210,17 +176,10 @@ def _cast(x: DeviceArray, *, to: dtype, source: dtype) -> Any:
 
 
 _SPECIAL: dict[str, Any] = {
-    "pow": _pow, "where": _where, "masked_fill": _masked_fill, "clamp": _clamp,
-    "clamp_backward": _clamp_backward, "logit": _logit,
-    "round_decimals": _round_decimals, "nan_to_num": _nan_to_num,
+    "pow": _pow, "where": _where, "masked_fill": _masked_fill, "round_decimals": _round_decimals,
+    "nan_to_num": _nan_to_num,
     # a third of an autocast step's kernels are casts
     "cast": keyed(_cast, lambda x, *, to, source: prepared("cast", (x,), to.name)),
-    "gelu": keyed(_gelu, lambda x, *, approximate: prepared(f"gelu:{approximate}", (x,))),
-    "gelu_grad": keyed(
-        _gelu_grad, lambda gy, x, *, approximate: prepared(f"gelu_grad:{approximate}", (gy, x))
-    ),
 }  # fmt: skip
-
 for _name, _body in _SPECIAL.items():
     kernel_for("cuda", _name)(_body)
-_register()

@@ -1,4 +1,4 @@
-"""CUDA sources of pointwise kernels, written out from the table of expressions."""
+"""CUDA sources of pointwise kernels, written out from expressions."""
 
 from __future__ import annotations
 
