@@ -49,8 +49,8 @@ test: $(VENV)/.dev ## the whole suite on all cores (parity tests run where torch
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 test-numpy: $(VENV)/.dev ## ops and layers without the native CPU engine: the NumPy bodies behind it
-	RUSHLIGHT_CPU_ENGINE=numpy $(BIN)/python -m pytest -n auto --dist worksteal -k "not derivative_is_numeric and not meta_rule" tests/test_ops.py \
-		tests/test_layers.py tests/test_conv.py tests/test_matmul.py tests/test_optim.py tests/test_nn_sequences.py $(ARGS)
+	RUSHLIGHT_CPU_ENGINE=numpy $(BIN)/python -m pytest -n auto --dist worksteal -k "not derivative_is_numeric and not meta_rule" tests/ops/test_ops.py \
+		tests/nn/test_layers.py tests/ops/test_conv.py tests/ops/test_matmul.py tests/optim/test_optim.py tests/nn/test_nn_sequences.py $(ARGS)
 
 bench: $(VENV)/.run ## images per second over width and batch size, on every device
 	$(BIN)/rushlight bench $(ARGS)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 # Several workers share the cores: one thread each, said before any library counts them.
 if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
@@ -79,7 +79,7 @@ def _restore_global_state():
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trainings of the command line without pictures, half the time of a small one; tests/test_cli.py looks at some."""
+    """Trainings of the command line without pictures, half the time of a small one; tests/cli/test_cli.py looks at some."""
     monkeypatch.setattr("rushlight.cli.report.drawing.draw_training", lambda *run: "undrawn")
 
 

@@ -4,7 +4,7 @@
 
 Graphs are those of emulated_graphs.py: captured once, launched over the memory planned for them. Recording, passes,
 phases, arguments, gradients, splits and hooks are the real ones. Steps are those of
-tests/test_capture_split.py and tests/test_capture_scaler.py, small enough for the emulator.
+tests/capture/test_capture_split.py and tests/capture/test_capture_scaler.py, small enough for the emulator.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ import cupy
 import emulated_graphs
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path[:0] = [
+    str(Path(__file__).resolve().parents[1] / "tests" / f) for f in ("support", "capture")
+]
 
 _folder = Path(__file__).resolve().parent
 # The emulator is the driver, which no recording looks into.

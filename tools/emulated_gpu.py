@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 
 import host_path
 
-HEADER = Path(__file__).resolve().parent.parent / "tests" / "cuda_emulator.h"
+HEADER = Path(__file__).resolve().parent.parent / "tests" / "support" / "cuda_emulator.h"
 sys.path.append(str(HEADER.parent))
 
 from precompiled import FLAGS, precompiled  # noqa: E402

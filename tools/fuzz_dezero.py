@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent / p) for p in ("src", "tests")]
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / p) for p in ("src", "tests/support")]
 
 import rushlight as rl  # noqa: E402
 import rushlight.dezero.functions as F  # noqa: E402

@@ -18,7 +18,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-CHECKED = ("tests/test_cuda_kernels.py", "tests/test_cuda_library.py", "tests/test_capture_cuda.py")
+CHECKED = (
+    "tests/gpu/test_cuda_kernels.py",
+    "tests/gpu/test_cuda_library.py",
+    "tests/capture/test_capture_cuda.py",
+)
 SHARDS = 12  # processes of the memory checker, which slows a test down by ten
 
 

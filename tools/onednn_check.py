@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / p) for p in ("src", "tests")]
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / p) for p in ("src", "tests/engine")]
 
 import numpy as np  # noqa: E402
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tools")]
 
 from rushlight.cli.scripts.alias import install  # noqa: E402
 

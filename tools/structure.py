@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "tests"), str(HERE)]
+sys.path[:0] = [str(HERE.parent / "tests" / "support"), str(HERE)]
 
 import rushlight as rl  # noqa: E402
 from imports import ROOTS, circles, files, graph, imports, inside, modules  # noqa: E402

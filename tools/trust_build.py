@@ -19,7 +19,12 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILDS = ROOT / "build" / "sanitized"
 LIMIT = 1800  # seconds for one test file, which takes many times its usual time
 # The thread sanitizer cannot follow a process that forks while it has threads, nor libgomp's barriers.
-THREADED = ["test_threads.py", "test_pool_order.py", "test_thread_state.py", "test_cpu_engine.py"]
+THREADED = [
+    "engine/test_threads.py",
+    "ops/test_pool_order.py",
+    "engine/test_thread_state.py",
+    "engine/test_cpu_engine.py",
+]
 UNFORKED = "(thread or pool or order) and not fork and not another_library and not workers"
 
 
@@ -139,8 +144,8 @@ def _under(sanitizer: Sanitizer, slices: list[list[str]], count: int, record: Re
 
 def sanitizers(count: int, seed: int, record: Record) -> tuple[str, bool]:
     """The suite under the address and undefined sanitizers, `count` of its files at a time (0: all)."""
-    files = [f for f in sorted((ROOT / "tests").glob("test_*.py")) if f.name not in ELSEWHERE]
-    return _under(ADDRESS, [[f"tests/{f.name}"] for f in files], count, record)
+    files = [f for f in sorted((ROOT / "tests").glob("*/test_*.py")) if f.name not in ELSEWHERE]
+    return _under(ADDRESS, [[str(f.relative_to(ROOT))] for f in files], count, record)
 
 
 def threads(count: int, seed: int, record: Record) -> tuple[str, bool]:

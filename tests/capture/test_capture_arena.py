@@ -143,9 +143,9 @@ def test_steps_over_an_arena_on_the_emulated_gpu_equal_the_cpus():
 
 @pytest.mark.parametrize("name", ["gpt", "mobile"])
 def test_steps_on_a_gpu_need_no_more_memory_compiled(name):
-    """Counted without a GPU; tests/test_capture_cuda.py asks a real one."""
+    """Counted without a GPU; tests/capture/test_capture_cuda.py asks a real one."""
     pytest.importorskip("cupy")
-    tool = Path(__file__).parent.parent / "tools" / "peak_memory.py"
+    tool = Path(__file__).parents[2] / "tools" / "peak_memory.py"
     done = subprocess.run(
         [sys.executable, str(tool), name], capture_output=True, text=True, check=False
     )

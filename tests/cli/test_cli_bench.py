@@ -115,7 +115,7 @@ def test_plain_numbers_beside_the_axes() -> None:
 def test_the_gpu_benchmark_keeps_the_growth_it_draws(tmp_path, monkeypatch) -> None:
     """`benchmarks/gpu.py --growth` writes the numbers, and the picture is made from that file alone."""
     pytest.importorskip("matplotlib")
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "benchmarks"))
     import gpu
 
     places(["cpu", "cuda:0"], monkeypatch)

@@ -15,7 +15,7 @@ import rushlight as rl
 from rushlight.base import shared_blocks
 from rushlight.multiprocessing import reductions
 
-# What tests/processes_script.py prints with PyTorch 2.13 (its own warnings left out).
+# What tests/distributed/processes_script.py prints with PyTorch 2.13 (its own warnings left out).
 THEIRS = """\
 [0, 1] 2.0 [((1, 3), True, True), ((1, 3), True, True)]
 [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]

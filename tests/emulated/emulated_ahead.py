@@ -1,6 +1,6 @@
 """Programs whose beginning is started before Python has come to its end leave what eager calls leave; run by test_loops_ahead.py.
 
-On a machine with a GPU: PYTHONPATH=src python tests/emulated_ahead.py
+On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_ahead.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Batches of a traced loop arrive in arrays that stand ready on the (emulated) GPU; run by test_loops_emulated.py.
 
-On a machine with a GPU: PYTHONPATH=src python tests/emulated_arrivals.py
+On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_arrivals.py
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import numpy as np
 

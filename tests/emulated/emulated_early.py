@@ -1,6 +1,6 @@
 """Values that a traced loop's program sends to the host early are those of eager calls; run by test_loops_early.py.
 
-On a machine with a GPU: PYTHONPATH=src python tests/emulated_early.py
+On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_early.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What loops and traced functions keep and update on the (emulated) GPU; run by test_loops_emulated.py.
 
-On a machine with a GPU: PYTHONPATH=src:tools python tests/emulated_loops.py
+On a machine with a GPU: PYTHONPATH=src:tools python tests/emulated/emulated_loops.py
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "capture"))
 
 import numpy as np
 
@@ -89,7 +90,7 @@ def draws_behind_joined(loops: bool) -> list[Any]:
 
 
 def strided_arguments(wrap: Callable[[Any], Any]) -> list[Any]:
-    """Arguments that begin elsewhere in their memory, seen by `as_strided` (tests/test_compile_strided.py)."""
+    """Arguments that begin elsewhere in their memory, seen by `as_strided` (tests/capture/test_compile_strided.py)."""
     told = []
     for way in WAYS.values():
         step, x = wrap(way), rl.ones(3, 4).to("cuda")

@@ -1,6 +1,6 @@
 """Batches of a traced loop on the (emulated) GPU go through page-locked buffers and arrive; run by test_staging.py.
 
-On a machine with a GPU: PYTHONPATH=src python tests/emulated_staging.py
+On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_staging.py
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from cuda_on_host import KERNELS as FOLDER
 from rushlight.capture.joined import parts
 from rushlight.runtime.door import KERNELS, Kernel
 
-HERE = Path(__file__).resolve().parent
 KERNEL = r'extern "C" __global__ void .*?(\w+)\([^()]*\) {'
 FILES = [
     p.name

@@ -89,7 +89,7 @@ def test_a_lost_device_says_that_the_process_must_go() -> None:
 def test_two_processes_on_one_gpu() -> None:
     case = Case("cuda", "Adam")
     wanted = str([case.step(i % 4).hex() for i in range(200)])
-    command = [sys.executable, "-c", TRAINS, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", TRAINS, str(Path(__file__).parents[1] / "support")]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     for one in both:
         assert one.communicate(timeout=100)[0].strip() == wanted

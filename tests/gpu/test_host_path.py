@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("cupy")
 
-TOOL = Path(__file__).resolve().parents[1] / "tools" / "host_path.py"
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "host_path.py"
 MOST_LAUNCHES = {"lab4": 26, "mlp": 10, "dezero": 10}
 
 

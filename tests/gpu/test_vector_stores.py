@@ -14,7 +14,7 @@ import pytest
 from rushlight.capture.joined import attention  # noqa: F401 - makes the kernel
 from rushlight.capture.joined.parts import agrees
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 
 

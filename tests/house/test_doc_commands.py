@@ -14,7 +14,7 @@ import pytest
 from rushlight.cli.errors import UsageError
 from rushlight.cli.options import parser
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "examples/README.md"])
 FENCED = re.compile(r"^ *```(?!python)[a-z]*\n(.*?)^ *```$", re.S | re.M)
 INDENTED = re.compile(r"(?:\A|\n\n)((?:    .*\n|\n(?=    ))+)")
@@ -115,10 +115,10 @@ def test_commands_are_found_and_refused() -> None:
 
 
 def test_every_page_with_code_is_run() -> None:
-    """`tests/test_site.py` runs the Python blocks of all pages; the lab's other languages have the English code."""
+    """`tests/house/test_site.py` runs the Python blocks of all pages; the lab's other languages have the English code."""
     listed = subprocess.run(
         [sys.executable, "-c", "import test_site; print(*test_site.PAGES, sep='\\n')"],
-        cwd=ROOT / "tests", capture_output=True, text=True, check=True,
+        cwd=ROOT / "tests" / "house", capture_output=True, text=True, check=True,
     )  # fmt: skip
     run = {Path(line) for line in listed.stdout.split("\n") if line}
     translated = {ROOT / f"docs/lab/{language}.md" for language in ("ko", "ja", "es")}
@@ -130,7 +130,7 @@ def test_the_op_of_the_contributing_page() -> None:
     """Its block shows lines of two files, which import what they need; it adds an op, so it has its own process."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
-    code, _, row = block.partition("# tests/rows/unary.py\n")
+    code, _, row = block.partition("# tests/support/rows/unary.py\n")
     script = f"""
 from rushlight.core.op import Op
 from rushlight.core.public import public
@@ -146,7 +146,7 @@ assert torch.autograd.gradcheck(lambda x: x.softplus_like(2.0), (x,))
 assert torch.allclose(softplus_like(x, 2.0), torch.nn.functional.softplus(x, 2.0))
 print(rows[0].op if hasattr(rows[0], "op") else rows[0])
 """
-    path = [str(ROOT / "src"), str(ROOT / "tests")]
+    path = [str(ROOT / "src"), str(ROOT / "tests" / "support")]
     script = f"import sys; sys.path[:0] = {path!r}\n{script}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.md")])
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")

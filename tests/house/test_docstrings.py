@@ -17,7 +17,7 @@ import pytest
 import rushlight
 from rushlight.core.shown.printing import get_printoptions
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import docstrings
 

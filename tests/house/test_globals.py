@@ -8,7 +8,7 @@ from pathlib import Path
 from imports import modules
 from module_state import mutable_globals
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "globals.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "globals.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (.+) \|$", re.M)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {
     "rushlight": ROOT / "src" / "rushlight",
     "rushlight.quasirandom": ROOT / "src" / "torch_names" / "rushlight" / "quasirandom",

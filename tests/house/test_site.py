@@ -17,7 +17,7 @@ import pytest
 
 import rushlight
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 LAB = ["en", "ko", "ja", "es"]
 PAGES = sorted(
@@ -96,7 +96,7 @@ def test_the_op_of_the_contributors_page_works(tmp_path: Path):
     """In a process of its own: an op without a row would be missed by the op table's test."""
     ((_, text),) = blocks(ROOT / "CONTRIBUTING.md")
     (tmp_path / "block.py").write_text(text)
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "support")])
     done = subprocess.run(
         [sys.executable, "-c", ADDED, tmp_path / "block.py"],
         env={**os.environ, "PYTHONPATH": path},

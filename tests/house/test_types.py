@@ -11,8 +11,8 @@ from shutil import which
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-TYPED = ROOT / "tests" / "typed"
+ROOT = Path(__file__).resolve().parents[2]
+TYPED = ROOT / "tests" / "house" / "typed"
 RIGHT, WRONG = sorted((TYPED / "right").glob("*.py")), sorted((TYPED / "wrong").glob("*.py"))
 
 

@@ -785,7 +785,7 @@ def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_random_loops() -> None:
     """A few of tools/fuzz_loops.py; it says by hand what thousands do."""
-    tools = Path(__file__).resolve().parent.parent / "tools"
+    tools = Path(__file__).resolve().parents[2] / "tools"
     done = subprocess.run(
         [sys.executable, str(tools / "fuzz_loops.py"), "25"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tools), *sys.path])},

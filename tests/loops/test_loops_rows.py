@@ -1,6 +1,6 @@
 """Every row of the op table in a loop that is traced, its operands still waiting: what it answers is what eager answers.
 
-    python tests/test_loops_rows.py       all rows, forward and backward; the suite takes every eighth
+    python tests/loops/test_loops_rows.py       all rows, forward and backward; the suite takes every eighth
 
 A function that reads memory past the door, where the comparison stands, would see values that were not computed yet:
 operands have other values in each iteration, so that those of the last one do not pass for them.

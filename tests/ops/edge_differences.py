@@ -4,7 +4,7 @@ A difference is known by the op's name and what the run is about: `nan`, `inf`, 
 values among the inputs, `g` for an incoming gradient that is NaN or infinite. With `d:` before it only the
 gradients may differ, and the values must agree. Everything else must agree.
 
-    PYTHONPATH=tests python tests/edge_differences.py     # entries that excuse nothing on this machine
+    PYTHONPATH=tests python tests/ops/edge_differences.py     # entries that excuse nothing on this machine
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Odd arguments for optimisers, schedules, layers, loaders and samplers, beside PyTorch; `python tests/odd_arguments.py` searches."""
+"""Odd arguments for optimisers, schedules, layers, loaders and samplers, beside PyTorch; `python tests/ops/odd_arguments.py` searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs of views, writes in place, `out=`, modes and gradients; `python tests/random_programs.py FIRST COUNT` searches."""
+"""Random programs of views, writes in place, `out=`, modes and gradients; `python tests/ops/random_programs.py FIRST COUNT` searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd arguments are taken or refused as PyTorch takes or refuses them; `tests/odd_arguments.py` asks for all of them."""
+"""Odd arguments are taken or refused as PyTorch takes or refuses them; `tests/ops/odd_arguments.py` asks for all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""150 random programs leave what PyTorch leaves, line by line; `tests/random_programs.py` searches further."""
+"""150 random programs leave what PyTorch leaves, line by line; `tests/ops/random_programs.py` searches further."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Random lives of an optimiser, led through rushlight and PyTorch side by side and compared after each step.
 
-python tests/optim_scripts.py --count 5000 --first 100000     # more by hand than the tests run
+python tests/optim/optim_scripts.py --count 5000 --first 100000     # more by hand than the tests run
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def count(stats: dict[str, list[Any]], for_gpu: int) -> dict[str, int]:
     """What happened to the tests of a run, from pytest's own lists of reports."""
     skipped = {(r.nodeid, isinstance(r, pytest.CollectReport)): r for r in stats.get("skipped", [])}
     reasons = [(whole, _reason(r)) for (_, whole), r in skipped.items()]
-    # the last is what rows of the op table say where PyTorch is too old for them (tests/optable.py)
+    # the last is what rows of the op table say where PyTorch is too old for them (tests/support/optable.py)
     torch = [whole for whole, why in reasons if "'torch'" in why or " on; here is " in why]
     gpu = [why for _, why in reasons if "GPU" in why or "cuda" in why.lower() or "cupy" in why]
     return {

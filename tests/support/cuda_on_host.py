@@ -39,10 +39,14 @@ def compiled(folder: Path, name: str, text: str) -> Any:
 
 
 def runs_on_the_emulated_gpu(script: str) -> None:
-    """Run a script of this folder, which ends by printing "equal", on an emulated GPU; skip where there is none."""
+    """Run a script of tests/emulated, which ends by printing "equal", on an emulated GPU; skip where there is none."""
     pytest.importorskip("cupy")
-    here = Path(__file__).parent
-    command = [sys.executable, str(here.parent / "tools" / "emulated_gpu.py"), str(here / script)]
+    root = Path(__file__).parents[2]
+    command = [
+        sys.executable,
+        str(root / "tools/emulated_gpu.py"),
+        str(root / "tests/emulated" / script),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     trapped = done.returncode in (-signal.SIGILL, -signal.SIGTRAP)
     assert not trapped, f"a kernel used an address that is not aligned\n{done.stdout[-1000:]}"

@@ -20,7 +20,7 @@ import rushlight as rl
 
 torch = pytest.importorskip("torch")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def alias(code: str) -> str:

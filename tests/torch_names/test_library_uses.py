@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 USES = ROOT / "tools" / "library_uses"
 SMALL = [
     "einops", "entmax", "jaxtyping", "opt_einsum", "safetensors", "torch_ema", "torchinfo", "torchmetrics",

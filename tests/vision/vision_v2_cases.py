@@ -1,6 +1,6 @@
 """Small uses of `tv_tensors` and `transforms.v2`, told in numbers, and those that torchvision 0.28.0 gave.
 
-    python tests/vision_v2_cases.py FOLDER      # store them anew; FOLDER holds torchvision beside an installed torch
+    python tests/vision/vision_v2_cases.py FOLDER      # store them anew; FOLDER holds torchvision beside an installed torch
 
 A use gets the two packages, so the same lines run on torchvision and on rushlight.
 """

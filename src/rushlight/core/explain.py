@@ -20,7 +20,7 @@ from ..runtime.thread import here
 from .overriding import SPECIAL, notice
 from .tensor import Tensor
 
-# Interpreters whose code is known to be laid out as below, each tried by `tests/test_wrong_arguments.py`; on others wrong
+# Interpreters whose code is known to be laid out as below, each tried by `tests/ops/test_wrong_arguments.py`; on others wrong
 # arguments are reported in the words of the line that fails.
 _KNOWN = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 15)
 

@@ -1,7 +1,7 @@
 """Families few programs use, imported when one of their names is first asked for.
 
 They cost a tenth of the whole import. Names outside a namespace of their own (`linalg.*`, `fft.*`) have
-to be listed here; tests/test_late_ops.py keeps the list true.
+to be listed here; tests/ops/test_late_ops.py keeps the list true.
 """
 
 from __future__ import annotations

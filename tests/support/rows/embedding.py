@@ -7,7 +7,7 @@ _BAGS = T(3, dtype="int", value=[0, 2, 2])
 
 ROWS = [
     Row("F.embedding", T(2, 3, dtype="index:5"), T(5, 2), _dtypes=ALL),
-    # padding and scaling only concern the gradient: tests/test_functional.py
+    # padding and scaling only concern the gradient: tests/ops/test_functional.py
     Row("F.embedding", T(4, dtype="int", value=[3, 4, 0, 2]), T(5, 2), -4, scale_grad_by_freq=True),
     Row("F.embedding", T(dtype="index:5"), T(5, 2)),
     Row("F.embedding", T(0, dtype="index:5"), T(5, 2)),

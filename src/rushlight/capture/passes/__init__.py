@@ -24,7 +24,7 @@ from .small.pool import pool_before_relu, sum_before_spreading
 
 # Name, function, and whether it keeps every bit, on all devices or on the CPU; the others may round in another order.
 # Chains and row groups of the CPU's engine call what its single kernels call, some numbers or rows at a time
-# (tests/test_joined_bits.py). A GPU's chains round after each step where bits must be the same.
+# (tests/loops/test_joined_bits.py). A GPU's chains round after each step where bits must be the same.
 PASSES: list[tuple[str, Callable[[Program], Program], bool | str]] = [
     ("in-place writes", name_new_values, True),
     ("fold constants", fold_constants, True),

@@ -17,7 +17,7 @@ def plan(spans: Spans, sizes: dict[int, int], align: int = ALIGN) -> tuple[dict[
     `spans` are (first, last) moments; two buffers may share memory when their spans are disjoint.
     Each is put at the lowest place free during its whole life, in several orders (the largest first,
     the longest lived first, by time), of which the one that needs least is taken: on the
-    programs of tests/test_capture_arena.py within a few percent of the lower bound.
+    programs of tests/capture/test_capture_arena.py within a few percent of the lower bound.
     """
     best: tuple[dict[int, int], int] = ({}, 0)
     bound = least(spans, {n: _rounded(sizes[n], align) for n in spans})

@@ -9,7 +9,7 @@ from .. import config
 from ..suggest import did_you_mean
 
 # The fewest pixels of a side with which every layer still has something to look at, by the beginning of
-# the name; tests/test_cli_zoo.py tries each of them.
+# the name; tests/cli/test_cli_zoo.py tries each of them.
 _SMALLEST = {
     "alexnet": 63, "convnext": 32, "densenet": 29, "googlenet": 15, "inception": 75, "lenet": 16, "mlp": 1,
     "resnet18": 1, "resnet34": 1, "resnet50": 1, "squeezenet1_0": 21, "squeezenet1_1": 17, "vgg": 32,
