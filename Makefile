@@ -23,6 +23,7 @@ $(VENV)/.run: pyproject.toml
 	$(BIN)/python -c '$(BUILD)' > $(VENV)/build.txt
 	$(BIN)/python -c '$(EXTRA)' cli > $(VENV)/cli.txt
 	$(PIP) -r $(VENV)/build.txt
+	@echo "Compiling the C engine for this machine's processor, on all cores, and fetching packages: about a minute"
 	$(PIP) --no-warn-conflicts -r $(VENV)/cli.txt & rest=$$!; \
 		$(PIP) --no-build-isolation --no-deps -e .; built=$$?; wait $$rest && exit $$built
 	@touch $@

@@ -1,6 +1,7 @@
 """The parts of the build that pyproject.toml cannot say: two folders that become one package, optional C extensions."""
 
 import os
+import platform
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,9 +25,40 @@ PIECES = {
 NO_DEBUGGER = [] if "-g" in os.environ.get("CFLAGS", "").split() else ["-g0"]
 
 
-def last_to_be_done(source: Path) -> tuple[bool, str]:
-    """An order: the loops of an instruction set, of which each file has all, before the bindings."""
-    return not source.name.startswith("isa_"), source.name
+LOOPS = (
+    "loops.c"  # compiled for each instruction set and part; a set is whole with all of its parts
+)
+SETS = {
+    "BASE": "",
+    "AVX2": "avx2 fma",
+    "AVX512": "avx512f avx512dq",
+}  # and the flags of a processor that has it
+PARTS = ("IMAGES", "PRODUCTS", "NUMBERS")
+
+
+def sets_of(machine: str, flags: set[str]) -> list[str]:
+    """The instruction sets, narrowest first, of a machine of this kind with these flags."""
+    every = list(SETS) if machine.lower() in ("x86_64", "amd64") else ["BASE"]
+    return [name for name in every if flags >= set(SETS[name].split())]
+
+
+def built_sets(own: bool, machine: str, flags: set[str]) -> tuple[list[str], int]:
+    """The sets to compile, and which of them is the first whole one: the last, in an engine for this machine alone.
+
+    Narrow images take narrower vectors: of a set that is not whole the images' loops are there."""
+    if own and flags:
+        found = sets_of(machine, flags)
+        return found, len(found) - 1
+    return sets_of(machine, set(" ".join(SETS.values()).split())), 0
+
+
+def flags_here() -> set[str]:
+    """What the processor says of itself; empty where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return set()
+    return {flag for line in lines if line.startswith("flags") for flag in line.split()}
 
 
 def native() -> list[Extension]:
@@ -38,8 +70,7 @@ def native() -> list[Extension]:
     return [
         Extension(
             "rushlight.runtime.cpu._native",
-            # Those that take long to compile come first, so that no core waits for the last of them.
-            sources=[str(path) for path in sorted(NATIVE.glob("*.c"), key=last_to_be_done)],
+            sources=[str(path) for path in sorted(NATIVE.glob("*.c"))],
             depends=[str(path) for path in sorted(NATIVE.glob("*.h"))],
             include_dirs=[numpy.get_include()],
             # -fno-math-errno lets sqrtf be one instruction; NaN and inf keep their meaning.
@@ -83,18 +114,56 @@ def pieces() -> list[Extension]:
 
 
 class AllCores(build_ext):
-    """Compiles the files of an extension side by side: the engine has many, and users wait for them."""
+    """Compiles all files side by side, and in a checkout for this machine alone: users wait for it.
+
+    RUSHLIGHT_ALL_SETS=1 has all instruction sets in a checkout too, as a wheel and an install from the sdist do."""
+
+    def run(self) -> None:
+        every = bool(os.environ.get("RUSHLIGHT_ALL_SETS"))
+        self.own = bool(self.inplace or self.editable_mode) and not every
+        self.force = self.force or not self.own  # what is there may have been compiled for fewer
+        super().run()
 
     def build_extensions(self) -> None:
+        sets, whole = built_sets(self.own, platform.machine(), flags_here())
+        print(f"compiling rushlight's C for {', '.join(sets[whole:])} on {os.cpu_count()} cores")
+        told = [("INSTRUCTION_SETS", str(len(sets))), ("FIRST_WHOLE_SET", str(whole))]
+        loops = [
+            (name, part)
+            for i, name in reversed(list(enumerate(sets)))
+            for part in (PARTS if i >= whole else PARTS[:1])
+        ]
         one_by_one = self.compiler.compile
 
-        def compile(sources: list[str], **options: object) -> list[str]:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                objects = pool.map(lambda source: one_by_one([source], **options), sources)
-                return [name for names in objects for name in names]
+        def compile(
+            sources: list[str], output_dir: str, macros: list[tuple], **options: object
+        ) -> list[str]:
+            def one(source: str, folder: str, more: list[tuple]) -> list[str]:
+                return one_by_one([source], output_dir=folder, macros=[*macros, *more], **options)
+
+            # The loops take long: they come first, so that no core waits for the last of them.
+            work = [
+                pool.submit(
+                    one,
+                    source,
+                    f"{output_dir}/{name}_{part}",
+                    [(f"LOOPS_{name}", None), (f"LOOPS_{part}", None)],
+                )
+                for source in sources
+                if Path(source).name == LOOPS
+                for name, part in loops
+            ]
+            work += [
+                pool.submit(one, source, output_dir, told)
+                for source in sources
+                if Path(source).name != LOOPS
+            ]
+            return [name for each in work for name in each.result()]
 
         self.compiler.compile = compile
-        super().build_extensions()
+        self.parallel = len(self.extensions)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            super().build_extensions()
 
 
 class OnePackage(build_py):

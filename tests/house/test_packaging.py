@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from setuptools import Distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {
@@ -69,3 +73,58 @@ def test_what_ci_runs_is_there() -> None:
     ]
     names = {re.split(r"[\[<>=~; ]", one)[0].lower().replace("_", "-") for one in wanted}
     assert names <= pinned
+
+
+@pytest.fixture(scope="module")
+def setup_py() -> Any:
+    """The functions of setup.py, without running it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("setuptools.setup", lambda **options: None)
+        return SimpleNamespace(**runpy.run_path(str(ROOT / "setup.py")))
+
+
+def test_a_checkout_is_compiled_for_its_machine_and_a_wheel_for_all(setup_py: Any) -> None:
+    skylake, haswell = {"avx2", "fma", "avx512f", "avx512dq"}, {"avx2", "fma"}
+    every = ["BASE", "AVX2", "AVX512"]
+    for flags in (skylake, haswell, {"sse2"}, set()):
+        assert setup_py.built_sets(False, "x86_64", flags) == (every, 0)
+    assert setup_py.built_sets(True, "x86_64", skylake) == (every, 2)
+    assert setup_py.built_sets(True, "x86_64", haswell) == (every[:2], 1)
+    assert setup_py.built_sets(True, "x86_64", {"sse2"}) == (every[:1], 0)
+    assert setup_py.built_sets(True, "x86_64", set()) == (every, 0)  # the system does not tell
+    for own in (False, True):
+        assert setup_py.built_sets(own, "aarch64", {"asimd"}) == (["BASE"], 0)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_loops_are_compiled_in_parts(setup_py: Any, own: bool) -> None:
+    """Each part of a whole set once, images' loops of every set, and the other files know what there is."""
+    calls = []
+
+    class Compiler:
+        def compile(self, sources: list[str], **options: Any) -> list[str]:
+            calls.append((*sources, dict(options["macros"])))
+            return [f"{options['output_dir']}/{source}.o" for source in sources]
+
+    command = setup_py.AllCores(Distribution())
+    command.own, command.extensions, command.compiler = own, [], Compiler()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(setup_py.AllCores.build_extensions.__globals__, "flags_here",
+                      lambda: {"avx2", "fma", "avx512f", "avx512dq"})  # fmt: skip
+        patch.setattr("platform.machine", lambda: "x86_64")
+        patch.setattr(setup_py.build_ext, "build_extensions", lambda self: made.extend(
+            self.compiler.compile(["a.c", "native/loops.c"], output_dir="out", macros=[("M", "1")])))  # fmt: skip
+        made: list[str] = []
+        command.build_extensions()
+    assert len(set(made)) == len(made) == len(calls) == (6 if own else 10)
+    told = next(macros for source, macros in calls if source == "a.c")
+    assert told == {
+        "M": "1",
+        "INSTRUCTION_SETS": "3",
+        "FIRST_WHOLE_SET": "2" if own else "0",
+    }
+    compiled = {" ".join(macros) for source, macros in calls if source == "native/loops.c"}
+    expected = {f"M LOOPS_{s} LOOPS_IMAGES" for s in ("BASE", "AVX2", "AVX512")}
+    whole = ("AVX512",) if own else ("BASE", "AVX2", "AVX512")
+    expected |= {f"M LOOPS_{s} LOOPS_{part}" for s in whole for part in ("PRODUCTS", "NUMBERS")}
+    assert compiled == expected

@@ -62,11 +62,11 @@ def _rounds(name: str) -> str | None:
 
 
 def load() -> NativeEngine:
-    """The engine; ImportError where the extension was not built."""
+    """The engine; ImportError where the extension was not built, or not for this machine."""
     try:
         from . import _native  # type: ignore[attr-defined]
     except ImportError as error:
         raise ImportError(
-            f"the extension was not built; install rushlight where a C compiler is ({error})"
+            f"the extension was not built for this machine; install rushlight where a C compiler is ({error})"
         ) from None
     return NativeEngine(_native)

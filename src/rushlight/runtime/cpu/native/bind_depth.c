@@ -187,7 +187,7 @@ static void depth_behind(void *what, ptrdiff_t part, ptrdiff_t parts) {
     const Around *a = what;
     const Depths *v = &a->v;
     const idx floats = a->rows * v->taps;
-    for (idx n = 1; n < v->sums_of; n++) v->loops->add_into(v->sums, v->sums + n * floats, floats);
+    for (idx n = 1; n < v->sums_of; n++) RL->add_into(v->sums, v->sums + n * floats, floats);
     depth_unpack(v, v->sums, a->gw);
 }
 

@@ -11,24 +11,62 @@
 
 /* -- choosing the instruction set ---------------------------------------------------------------- */
 
-const Loops *RL = &loops_base;
+/* setup.py says how many sets there are, and which is the first that is whole: of those before it only images' loops are there. */
+typedef void LoopsPart(Loops *);
+#define IMAGES(set) (LoopsPart *const[]){images_##set, NULL}
+#define WHOLE(set) (LoopsPart *const[]){images_##set, products_##set, numbers_##set, NULL}
 
-static void choose_loops(void) {
-#if defined(__x86_64__)
-    const char *most = getenv("RUSHLIGHT_CPU_ISA"); /* AVX2 or SSE2: what older machines run, for tests */
-    const int base = most && strcmp(most, "SSE2") == 0, narrow = base || (most && strcmp(most, "AVX2") == 0);
-    __builtin_cpu_init();
-    if (!narrow && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) RL = &loops_avx512;
-    else if (!base && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) RL = &loops_avx2;
+LoopsPart images_base, products_base, numbers_base, images_avx2, products_avx2, numbers_avx2, images_avx512, products_avx512, numbers_avx512;
+static LoopsPart *const *const parts_of[] = {
+#if FIRST_WHOLE_SET > 0
+    IMAGES(base),
+#else
+    WHOLE(base),
 #endif
+#if INSTRUCTION_SETS > 1 && FIRST_WHOLE_SET > 1
+    IMAGES(avx2),
+#elif INSTRUCTION_SETS > 1
+    WHOLE(avx2),
+#endif
+#if INSTRUCTION_SETS > 2
+    WHOLE(avx512),
+#endif
+};
+static Loops sets[INSTRUCTION_SETS];
+const Loops *RL;
+
+/* How many of the sets the processor has, and RUSHLIGHT_CPU_ISA (AVX2 or SSE2: what older machines run, for tests) allows. */
+static int usable_sets(void) {
+    int usable = 1;
+#if defined(__x86_64__)
+    const char *most = getenv("RUSHLIGHT_CPU_ISA");
+    const int asked = most && strcmp(most, "SSE2") == 0 ? 1 : most && strcmp(most, "AVX2") == 0 ? 2 : 3;
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) usable = 2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) usable = 3;
+    if (usable > asked) usable = asked;
+#endif
+    return usable < INSTRUCTION_SETS ? usable : INSTRUCTION_SETS;
+}
+
+/* The best set; -1 with an error where the only whole one is not for this machine. */
+static int choose_loops(void) {
+    for (int i = 0; i < INSTRUCTION_SETS; i++)
+        for (LoopsPart *const *part = parts_of[i]; *part; part++) (*part)(&sets[i]);
+    const int usable = usable_sets();
+    RL = &sets[usable - 1];
+    if (usable > FIRST_WHOLE_SET) return 0;
+    const char *words = "the engine was built for %s, which shall not or cannot run here: RUSHLIGHT_ALL_SETS=1 pip install -e . builds it for %s too";
+    char message[200];
+    snprintf(message, sizeof message, words, sets[FIRST_WHOLE_SET].name, RL->name);
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, message, 1) == 0) PyErr_SetString(PyExc_ImportError, message);
+    return -1;
 }
 
 const Loops *loops_for_width(idx width) {
-    if (width >= RL->lanes) return RL;
-#if defined(__x86_64__)
-    if (width >= 8 && RL != &loops_base) return &loops_avx2; /* whoever has AVX-512 has AVX2 */
-#endif
-    return width >= loops_base.lanes ? &loops_base : NULL;
+    for (ptrdiff_t i = RL - sets; i >= 0; i--)
+        if (width >= sets[i].lanes) return &sets[i];
+    return NULL;
 }
 
 /* -- a kernel -------------------------------------------------------------------------------------- */
@@ -254,6 +292,18 @@ static PyObject *m_set_team(PyObject *module, PyObject *address) {
 
 static PyObject *m_get_threads(PyObject *module, PyObject *unused) { return PyLong_FromLong(threads_get()); }
 static PyObject *m_isa(PyObject *module, PyObject *unused) { return PyUnicode_FromString(RL->name); }
+
+/* Those that were built and that this machine has. */
+static PyObject *m_sets(PyObject *module, PyObject *unused) {
+    PyObject *list = PyList_New(0);
+    for (int i = FIRST_WHOLE_SET; list && &sets[i] <= RL; i++) {
+        PyObject *s = PyUnicode_FromString(sets[i].name);
+        if (!s || PyList_Append(list, s) < 0) Py_CLEAR(list);
+        Py_XDECREF(s);
+    }
+    return list;
+}
+
 static PyObject *m_kept(PyObject *module, PyObject *unused) { return PyLong_FromSize_t(memory_kept()); }
 
 static PyObject *m_drop(PyObject *module, PyObject *unused) {
@@ -301,6 +351,7 @@ static PyMethodDef methods[] = {
     {"get_threads", m_get_threads, METH_NOARGS, "How many threads the kernels use."},
     {"set_wake_cost", m_wake_cost, METH_O, "Nanoseconds to start a thread; 0 shares out any work (tests)."},
     {"instruction_set", m_isa, METH_NOARGS, "The vector instructions in use."},
+    {"instruction_sets", m_sets, METH_NOARGS, "The vector instructions that could be in use, the best ones last."},
     {"watch", m_watch, METH_O, "Whether to count conversions of layout."},
     {"conversions", m_conversions, METH_NOARGS,
      "(what, count, seconds, bytes) of the conversions since the last call."},
@@ -339,7 +390,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (!direct || PyDict_SetItemString(NativeType.tp_dict, "direct", direct) < 0) return NULL;
     Py_DECREF(direct);
     if (arrays_init() < 0) return NULL;
-    choose_loops();
+    if (choose_loops() < 0) return NULL;
     threads_init();
     memory_init();
     ahead_init();

@@ -1,7 +1,7 @@
 /* Vectors of floats by the compiler's vector extensions: one spelling for NEON, SSE, AVX2, AVX-512.
  *
- * A loops file (k_*.h) is compiled once per instruction set by an isa_*.c file, which sets VL (floats
- * in a vector) and ISA (a suffix for the names) before it includes this. */
+ * A loops file (k_*.h) is compiled once per instruction set by loops.c, which sets VL (floats in a vector)
+ * and ISA (a suffix for the names) before it includes this. */
 #ifndef RL_SIMD_H
 #define RL_SIMD_H
 

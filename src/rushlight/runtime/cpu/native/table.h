@@ -49,44 +49,44 @@ typedef struct {
 typedef struct {
     const char *name;
     int lanes;
-    /* gemm.h */
+    /* k_gemm.h */
     void (*gemm)(const Gemm *, float *scratch);
     size_t (*gemm_scratch)(const Gemm *);
-    /* move.h: dst[c * dst_ld + r] = src[r * src_ld + c] */
+    /* k_move.h: dst[c * dst_ld + r] = src[r * src_ld + c] */
     void (*transpose)(const float *src, idx rows, idx cols, idx src_ld, float *dst, idx dst_ld);
     /* rows of n floats, each so many floats behind the one before */
     void (*copy_rows)(const float *from, idx from_step, float *to, idx to_step, idx rows, idx n);
     void (*reverse)(const float *src, float *dst, idx rows, idx n); /* of each row the last one first */
-    /* half.h: bits of float16 or bfloat16 (codes.h) */
+    /* k_half.h: bits of float16 or bfloat16 (codes.h) */
     void (*widen)(int half, const uint16_t *x, float *y, idx n);
     void (*narrow)(int half, const float *x, uint16_t *y, idx n);
-    /* conv.h */
+    /* k_conv.h */
     idx (*conv_block)(idx outs);
     idx (*conv_places)(idx outs);
     void (*conv_pack)(const float *w, idx outs, idx o_stride, idx taps, const idx *place, float *packed);
     void (*conv_run)(const Taps *, const float *buf, const float *packed, const float *bias, float *out,
                      idx out_stride);
-    /* weight.h */
+    /* k_weight.h */
     int whole_rows; /* whether rows may end within a vector */
     void (*corr_run)(const Corr *, const float *buf, const float *g, float *gw, int first);
     idx (*outer_width)(idx outs); /* channels of a panel */
     void (*outer_run)(const Corr *, const float *buf, const float *g, float *sums, int first);
-    /* depth.h: one image of as many channels as there are lanes */
+    /* k_depth.h: one image of as many channels as there are lanes */
     void (*depth)(const Depth *, const float *x, const float *w, const float *bias, float *y);
     void (*depth_spread)(const Depth *, const float *g, const float *w, float *x);
     void (*depth_weight)(const Depth *, const float *x, const float *g, float *sums);
-    /* pool.h */
+    /* k_pool.h */
     void (*max_2x2)(const float *x, idx h, idx w, idx row, float *y, int64_t *index);
     int (*spread_2x2)(const float *g, const int64_t *index, idx h, idx w, float *to); /* or NULL */
     void (*max_row)(const float *x, idx n, idx step, int32_t at, float *best, int32_t *index);
     void (*add_row)(const float *x, idx n, idx step, float *sums);
-    /* point.h: f over n floats; y may be x */
+    /* k_point.h: f over n floats; y may be x */
     void (*relu)(const float *x, float *y, idx n);
     void (*relu_grad)(const float *g, const float *y, float *out, idx n);
     void (*unary)(int which, const float *x, float *y, idx n);
     void (*binary)(int which, const float *x, const float *y, float *out, idx n);
     void (*binary_scalar)(int which, const float *x, float y, float *out, idx n);
-    /* modulo.h, gamma.h: whole numbers, a step of 0 for one again and again; numbers above 0 */
+    /* k_modulo.h, k_gamma.h: whole numbers, a step of 0 for one again and again; numbers above 0 */
     void (*whole_divide)(int which, const int64_t *x, idx x_step, const int64_t *y, idx y_step, int64_t *out, idx n);
     void (*log_gamma)(const float *x, float *out, idx n);
     void (*unary_grad)(int which, const float *g, const float *x, float *out, idx n);
@@ -95,20 +95,20 @@ typedef struct {
     float (*sum)(const float *x, idx n);
     float (*extreme)(int low, const float *x, idx n); /* n > 0 */
     void (*add_into)(float *y, const float *x, idx n);
-    /* loss.h: `by`: what slopes are multiplied with */
+    /* k_loss.h: `by`: what slopes are multiplied with */
     void (*loss)(int which, float beta, const float *x, const float *y, float *out, idx n);
     void (*loss_grad)(int which, float beta, float by, const float *x, const float *y, float *out, idx n);
-    /* three.h */
+    /* k_three.h */
     void (*three)(int which, const float *x, const float *y, const float *z, float value, float *out, idx n);
     void (*lerp_by)(const float *x, const float *y, float weight, int from_end, float *out, idx n);
     void (*mix_rows)(const float *x, const idx *row, const float *weight, idx taps, int skip, float *out, idx n);
     void (*mix_places)(const float *x, const int32_t *at, const float *weight, idx taps, int skip, float *out, idx n);
-    /* sample.h */
+    /* k_sample.h */
     void (*sample_axis)(int mode, int padding, int align, const float *grid, idx step, idx size, idx n, int32_t *at, float *w,
                         float *dw);
     void (*sample_join)(const int32_t *a, const float *wa, const int32_t *b, const float *wb, idx size, idx n, int drop,
                         int32_t *at, float *w);
-    /* softmax.h: rows of n */
+    /* k_softmax.h: rows of n */
     void (*softmax)(const float *x, float *y, idx rows, idx n, int log, float *tops, float *sums);
     void (*softmax_sums)(const float *x, idx n, float *both);
     void (*softmax_again)(const float *x, float *out, idx n, const float *both, float g);
@@ -116,7 +116,7 @@ typedef struct {
     /* over the rows of [n][step], for some columns */
     void (*softmax_columns)(const float *x, float *y, idx n, idx step, idx columns, int log);
     void (*softmax_columns_grad)(const float *g, const float *y, float *out, idx n, idx step, idx columns, int log);
-    /* norm.h */
+    /* k_norm.h */
     void (*moments)(const float *x, idx n, double *sum, double *square, float shift);
     void (*affine)(const float *x, float *y, idx n, float scale, float shift);
     /* over the rows of [rows][step], for some columns; the first row is subtracted before squares are taken */
@@ -135,24 +135,24 @@ typedef struct {
     void (*rms_norm)(const float *x, const float *w, float *y, float *rstd, idx rows, idx n, float eps);
     void (*rms_norm_grad)(const float *g, const float *x, const float *w, const float *rstd, float *gx, float *gw,
                           idx rows, idx n);
-    /* update.h */
+    /* k_update.h */
     void (*sgd)(float *p, const float *g, float *buf, idx n, const float *h, int flags);
     void (*adam)(float *p, const float *g, float *m, float *v, float *top, idx n, const float *h, int flags);
     void (*rmsprop)(float *p, const float *g, float *v, float *mean, float *b, idx n, const float *h, int flags);
     void (*adagrad)(float *p, const float *g, float *v, idx n, const float *h, int flags);
-    /* random.h */
+    /* k_random.h */
     void (*twist)(uint32_t *key);
     void (*temper)(const uint32_t *key, uint32_t *out, idx n);
     void (*fractions)(const uint32_t *words, float *out, idx n);
     void (*below)(const uint32_t *words, float *out, idx n, uint32_t high, uint32_t low);
-    /* recurrent.h: gates of `rows` rows */
+    /* k_recurrent.h: gates of `rows` rows */
     void (*lstm_cell)(const float *z, const float *c_before, float *gates, float *c, float *h, idx hidden);
     void (*lstm_cell_grad)(const float *gates, const float *c_before, const float *to_h, float *to_c,
                            float *d, idx hidden);
     void (*gru_cell)(const float *xw, const float *z, float *gates, float *inner, float *h, idx hidden);
     void (*gru_cell_grad)(const float *gates, const float *h_before, const float *inner, float *to_h,
                           float *d, float *e, idx hidden);
-    /* linear.h: rows of a panel are `across` vectors, columns lie for themselves */
+    /* k_linear.h: rows of a panel are `across` vectors, columns lie for themselves */
     void (*solve_panel_f)(idx n, const float *a, idx a_row, idx a_col, int unit, float *x, idx x_row, int across);
     void (*solve_panel_d)(idx n, const double *a, idx a_row, idx a_col, int unit, double *x, idx x_row, int across);
     void (*solve_column_f)(idx n, const float *a, idx step, int by_rows, int upper, int unit, float *x);
@@ -161,10 +161,6 @@ typedef struct {
     int (*cholesky_d)(idx n, double *u, idx step);
 } Loops;
 
-extern const Loops loops_base;
-#if defined(__x86_64__)
-extern const Loops loops_avx2, loops_avx512;
-#endif
 extern const Loops *RL; /* the best for this machine */
 #define FLOPS_PER_NS (7.5 * RL->lanes) /* of one thread, about */
 const Loops *loops_for_width(idx width); /* the widest whose vectors fit into `width` floats, or NULL */
