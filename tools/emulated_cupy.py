@@ -315,7 +315,7 @@ def _products() -> None:
     def make(self: Any, what: Any, bias: int, accumulate: bool = False) -> Any:
         if what.epilogue not in ("", "bias", "bgrad", "relu", "bias_relu"):
             raise RuntimeError(f"{what.epilogue} behind a product is not emulated")
-        plan = lt.Plan()
+        plan = lt.ProductPlan()
         plan.a = plan.b = plan.c = plan.alpha = plan.beta = plan.algo = 0
         plan.desc, plan.bias, plan.room = len(made), bias, len(made) % 2 * ROOM
         made.append((what, [bias], accumulate))
@@ -328,8 +328,8 @@ def _products() -> None:
         self._bias = ctypes.c_uint64()
         self._bias_at = ctypes.addressof(self._bias)
 
-    lt.Library.__init__, lt.Library.make = opened, make
-    lt.Library.tune = lambda *args: None
+    lt.CublasLt.__init__, lt.CublasLt.make = opened, make
+    lt.CublasLt.tune = lambda *args: None
 
 
 def install() -> None:

@@ -191,20 +191,22 @@ def no_libraries(in_c: bool = True) -> None:
         self._bias, self._bias_at = SimpleNamespace(value=0), 0
 
     def make(self: Any, what: Any, bias: int, accumulate: bool = False) -> Any:
-        plan = lt.Plan()
+        plan = lt.ProductPlan()
         plan.desc = plan.a = plan.b = plan.c = plan.algo = plan.alpha = plan.beta = 0
         return plan
 
-    lt.Library.__init__, lt.Library.make = library, make
-    lt.Library.tune = lambda *args: None
-    conv.plan_for = lambda what: cudnn_graph.Plan(Graph(), (0, 1, 2, 3)[: 4 if what.bias else 3])
+    lt.CublasLt.__init__, lt.CublasLt.make = library, make
+    lt.CublasLt.tune = lambda *args: None
+    conv.plan_for = lambda what: cudnn_graph.CudnnPlan(
+        Graph(), (0, 1, 2, 3)[: 4 if what.bias else 3]
+    )
     cudnn_graph.handle = lambda: 0
     attention.frontend = lambda: True
     plans: dict[tuple, Any] = {}
 
     def attention_plan(key: tuple, describe: Any) -> Any:
         if key not in plans:
-            plans[key] = cudnn_graph.Plan(Graph(), tuple(range(9 if "grad" in key[0] else 5)))
+            plans[key] = cudnn_graph.CudnnPlan(Graph(), tuple(range(9 if "grad" in key[0] else 5)))
         return plans[key]
 
     attention._plan = attention_plan
@@ -220,7 +222,7 @@ def no_generic() -> None:
     from rushlight.runtime.cuda import backend
     from rushlight.runtime.cuda.bodies import stream
 
-    stream.Stream._write = lambda *args: None
+    stream.DrawStream._write = lambda *args: None
 
     def stand_in(kernel: Any) -> Callable[..., Any]:
         if kernel.is_view:

@@ -22,7 +22,7 @@ from engine_cases import Draw, conv, differs, matmul, numpy_body  # noqa: E402
 from rushlight.base.dtypes import bfloat16  # noqa: E402
 from rushlight.runtime.cpu import threads  # noqa: E402
 from rushlight.runtime.cpu.onednn import kernels  # noqa: E402
-from rushlight.runtime.cpu.onednn.library import Library, find  # noqa: E402
+from rushlight.runtime.cpu.onednn.library import OneDnn, find  # noqa: E402
 
 # The convolutions and products of the lab's network at batch 64 and of the wide CNN.
 LARGE = (
@@ -33,7 +33,7 @@ LARGE = (
 PRODUCTS = ((100, 784, 1000), (64, 400, 120), (64, 8192, 256))
 
 
-def compare(lib: Library, seconds: float) -> bool:
+def compare(lib: OneDnn, seconds: float) -> bool:
     """Random calls until the time is over; whether all agreed."""
     kernels._SMALLEST = 0  # small problems too: this is about being right
     ran: dict[str, int] = {}
@@ -90,7 +90,7 @@ def calls() -> Any:
         yield f"{m}x{k}x{n}", "mm_tn", (d.floats(m, n), d.floats(m, k)), {}
 
 
-def times(lib: Library) -> None:
+def times(lib: OneDnn) -> None:
     kernels._SMALLEST = 1 << 18
     kernels._plans.clear()
     try:
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--no-times", action="store_true")
     args = parser.parse_args()
     try:
-        lib = Library(find())
+        lib = OneDnn(find())
     except OSError as error:
         sys.exit(f"oneDNN cannot be loaded: {error}")
     print(f"oneDNN {lib.version()}, {lib.instruction_set()}, NumPy {np.__version__}")

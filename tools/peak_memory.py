@@ -100,7 +100,7 @@ def install() -> None:
     attention._takes = lambda *args, **kwargs: True
     attention._plan = lambda key, describe: lambda *args: None
     update._Live.refresh = lambda self: None  # type: ignore[method-assign]
-    stream.Stream._write = lambda self, seed, counter: None  # type: ignore[method-assign]
+    stream.DrawStream._write = lambda self, seed, counter: None  # type: ignore[method-assign]
 
 
 class Device:

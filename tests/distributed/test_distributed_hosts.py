@@ -12,7 +12,7 @@ import pytest
 from rushlight.distributed import frames, meeting
 from rushlight.distributed.groups import World
 from rushlight.distributed.launcher.hosts import read_hosts, written_for
-from rushlight.distributed.launcher.job import Report, launch
+from rushlight.distributed.launcher.job import JobReport, launch
 from rushlight.distributed.launcher.options import parse
 from rushlight.distributed.launcher.streams import Streams, connect_streams
 from rushlight.distributed.store import TCPStore
@@ -74,7 +74,7 @@ def test_an_agent_that_goes_without_a_word_is_reported() -> None:
     assert heard.wait(30)
     streams.close()
     ((rank, message),) = reports
-    assert "the line to it was lost" in Report(rank, 1, 0, *message[3:]).sentence()
+    assert "the line to it was lost" in JobReport(rank, 1, 0, *message[3:]).sentence()
 
 
 def test_a_rank_whose_host_does_not_answer_is_gone(monkeypatch) -> None:

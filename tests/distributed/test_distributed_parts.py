@@ -205,7 +205,7 @@ def test_options_that_make_no_sense_are_refused(words: list[str], monkeypatch, c
 
 
 def test_scripts_of_the_older_launcher_are_told_their_local_rank() -> None:
-    place = mpiexec.Place(3, 4, 1, 2)
+    place = mpiexec.RankPlace(3, 4, 1, 2)
     for more, told in (([], ["--local-rank=1"]), (["--use_env"], [])):
         command = _script(parse(["--tell-local-rank", *more, "s.py", "x"]))
         assert with_local_rank(command, place)[-len(told) - 2 :] == ["s.py", *told, "x"]
@@ -213,7 +213,7 @@ def test_scripts_of_the_older_launcher_are_told_their_local_rank() -> None:
 
 def test_a_ranks_environment_is_torchruns() -> None:
     job = {"host": "h", "store": 5, "restarts": 1, "max_restarts": 3, "id": "x"}
-    made = variables(job, mpiexec.Place(rank=5, size=8, local_rank=1, local_size=4))
+    made = variables(job, mpiexec.RankPlace(rank=5, size=8, local_rank=1, local_size=4))
     expected = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "1",
                 "MASTER_ADDR": "h", "MASTER_PORT": "5", "TORCHELASTIC_RESTART_COUNT": "1"}  # fmt: skip
     assert expected.items() <= made.items()
@@ -545,7 +545,7 @@ def test_nccl_runs_beside_the_current_stream(pretended_gpu: list) -> None:
         world=SimpleNamespace(detail=False), worker=None,
     )  # fmt: skip
     a = _GpuArray(np.ones(4, np.float32))
-    work = calls._launch(group, calls.Call("g", "all_reduce", ReduceOp.SUM), [a])
+    work = calls._launch(group, calls.CollectiveCall("g", "all_reduce", ReduceOp.SUM), [a])
     assert fake.calls == [("allReduce", a.data.ptr, a.data.ptr, 4, 7, 0, "side")]
     # the side waits for what made the array; whoever waits for the work waits for the side
     assert pretended_gpu == [("record", "current"), ("wait", "side", "current"), ("record", "side")]

@@ -42,9 +42,9 @@ def on_host(t: rl.Tensor) -> np.ndarray:
 
 def main() -> None:
     emulated_capture.install()
-    from rushlight.runtime.cuda.bodies.stream import Stream
+    from rushlight.runtime.cuda.bodies.stream import DrawStream
 
-    cupy.cuda.Device, Stream._write = Device, write_state
+    cupy.cuda.Device, DrawStream._write = Device, write_state
     rl.manual_seed(3)
     for shape, p in (((7, 301), 0.25), ((5,), 0.5), ((64, 64), 0.1)):
         x = (rl.arange(int(np.prod(shape))).float() + 1).view(shape).to("cuda").requires_grad_()

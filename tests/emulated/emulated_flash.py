@@ -72,10 +72,10 @@ def main() -> None:
     from rushlight.runtime.cuda.bodies import products as plain
     from rushlight.runtime.cuda.bodies.layers import attention, flash
     from rushlight.runtime.cuda.bodies.layers import attention_products as products
-    from rushlight.runtime.cuda.bodies.stream import Stream
+    from rushlight.runtime.cuda.bodies.stream import DrawStream
 
     products.product = plain.product = product
-    cupy.cuda.Device, Stream._write = Device, write_state
+    cupy.cuda.Device, DrawStream._write = Device, write_state
     rl.manual_seed(3)
     rng = np.random.default_rng(0)
     for precision, close, processors, forms in WAYS:

@@ -156,10 +156,10 @@ def main() -> None:
     emulated_capture.install()
     from rushlight.runtime.cuda.bodies import products
     from rushlight.runtime.cuda.bodies.layers import attention_products
-    from rushlight.runtime.cuda.bodies.stream import Stream
+    from rushlight.runtime.cuda.bodies.stream import DrawStream
 
     attention_products.product = products.product = product
-    cupy.cuda.Device, Stream._write = Device, write_state
+    cupy.cuda.Device, DrawStream._write = Device, write_state
     rl.manual_seed(3)
     rng = np.random.default_rng(0)
     check_forms(rng)

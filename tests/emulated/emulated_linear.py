@@ -36,7 +36,7 @@ calls = [0, 0]  # of the library: from Python, from C
 
 def make(self: Any, what: Any, bias: int, accumulate: bool = False) -> Any:
     assert what.batch == 1 and not accumulate and what.epilogue in ("", "bias", "bgrad")
-    plan = lt.Plan()
+    plan = lt.ProductPlan()
     plan.a = plan.b = plan.c = plan.alpha = plan.beta = plan.algo = 0
     plan.desc, plan.bias = len(made), bias
     plan.room = (0, 3000, 3 << 20)[len(made) % 3]
@@ -119,7 +119,7 @@ def compare(shape: tuple, n: int, bias: bool, how: str, dtype: Any, tolerance: f
         assert worst <= tolerance, (shape, n, bias, how, dtype, worst)
 
 
-lt.Library.__init__, lt.Library.make = opened, make
+lt.CublasLt.__init__, lt.CublasLt.make = opened, make
 for in_c, n in ((True, 20), (False, 28)):
     launch._in_c = in_c
     for dtype, tolerance in ((rl.float32, 1e-5), (rl.bfloat16, 2e-2)):

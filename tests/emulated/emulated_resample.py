@@ -12,17 +12,17 @@ import emulated_capture
 import numpy as np
 
 import rushlight as rl
-from rushlight.operators.image.resample_kernels import Plan
+from rushlight.operators.image.resample_kernels import ResamplePlan
 from rushlight.runtime.cuda.bodies.layers import resample
 from rushlight.runtime.devices import overrides
 from rushlight.runtime.door import KERNELS
 
 random = np.random.default_rng(0)
 PLANS = (
-    Plan("nearest", 5, 9, 5 / 9), Plan("nearest-exact", 9, 4, 9 / 4), Plan("linear", 5, 10, 0.5),
-    Plan("linear", 9, 4, 9 / 4), Plan("linear", 5, 8, 4 / 7, True), Plan("cubic", 6, 11, 6 / 11),
-    Plan("mean", 7, 3), Plan("smooth-linear", 12, 5, 12 / 5), Plan("smooth-cubic", 12, 5, 12 / 5),
-    Plan("reflect", 6, 10, shift=2), Plan("replicate", 4, 9, shift=3), Plan("circular", 5, 9, shift=2),
+    ResamplePlan("nearest", 5, 9, 5 / 9), ResamplePlan("nearest-exact", 9, 4, 9 / 4), ResamplePlan("linear", 5, 10, 0.5),
+    ResamplePlan("linear", 9, 4, 9 / 4), ResamplePlan("linear", 5, 8, 4 / 7, True), ResamplePlan("cubic", 6, 11, 6 / 11),
+    ResamplePlan("mean", 7, 3), ResamplePlan("smooth-linear", 12, 5, 12 / 5), ResamplePlan("smooth-cubic", 12, 5, 12 / 5),
+    ResamplePlan("reflect", 6, 10, shift=2), ResamplePlan("replicate", 4, 9, shift=3), ResamplePlan("circular", 5, 9, shift=2),
 )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ near(
 )
 x = random.standard_normal((2, 5, 9, 4)).astype(np.float32)  # channels last
 for name, how in (
-    ("resample_axis", {"axis": 2, "plan": PLANS[2]}), ("resample_axis", {"axis": 1, "plan": Plan("mean", 4, 3)}),
+    ("resample_axis", {"axis": 2, "plan": PLANS[2]}), ("resample_axis", {"axis": 1, "plan": ResamplePlan("mean", 4, 3)}),
     ("resample_plane", {"plans": (PLANS[2], PLANS[3])}), ("resample_plane", {"plans": (PLANS[0], PLANS[1])}),
 ):  # fmt: skip
     turned = x.transpose(0, 3, 1, 2)

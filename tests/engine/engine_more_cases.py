@@ -9,7 +9,7 @@ import numpy as np
 
 import rushlight as rl
 from rushlight.capture.joined.fused import Step
-from rushlight.operators.image.resample_kernels import Plan
+from rushlight.operators.image.resample_kernels import ResamplePlan
 from rushlight.runtime.cpu.rows import packed_rows
 from rushlight.runtime.door import KERNELS
 
@@ -213,9 +213,9 @@ def resample(d: Draw) -> Iterator[Case]:
     kind = d.one(
         "nearest", "nearest-exact", "linear", "cubic", "mean", "smooth-linear", "replicate"
     )
-    plan = Plan(kind, n, m, n / m, d.one(False, True), d.one(0, 1))
+    plan = ResamplePlan(kind, n, m, n / m, d.one(False, True), d.one(0, 1))
     if kind == "replicate":
-        plan = Plan(kind, n, n + 3, shift=2)
+        plan = ResamplePlan(kind, n, n + 3, shift=2)
     if kind == "linear" and plan.align:
         plan = plan._replace(step=(n - 1) / max(m - 1, 1))
     attrs = {"axis": axis, "plan": plan}

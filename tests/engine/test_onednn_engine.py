@@ -16,7 +16,7 @@ import pytest
 
 from rushlight.runtime.cpu import engine_native, engine_onednn
 from rushlight.runtime.cpu.onednn import kernels
-from rushlight.runtime.cpu.onednn.library import Library
+from rushlight.runtime.cpu.onednn.library import OneDnn
 
 try:
     ctypes.CDLL("libgomp.so.1")
@@ -26,7 +26,7 @@ except (OSError, ImportError):
 
 
 class FakeLibrary:
-    """As much of `Library` as the engine and the checks of its kernels touch."""
+    """As much of `OneDnn` as the engine and the checks of its kernels touch."""
 
     def __init__(self) -> None:
         self.usable, self.picky, self.has_bfloat16, self.watching = True, False, False, False
@@ -142,7 +142,7 @@ def test_only_what_it_does_better() -> None:
         x, w = np.ones((8, c, 32, 32), dtype), np.ones((32, c, 3, 3), dtype)
         try:
             kernels._check_work(lib, x, (8, 32, 30, 30), w.shape, how)
-        except kernels.Refused:
+        except kernels.OneDnnRefused:
             return False
         return True
 
@@ -155,7 +155,7 @@ def test_only_what_it_does_better() -> None:
 
 
 def test_lending_is_for_one_call() -> None:
-    lib = Library.__new__(Library)
+    lib = OneDnn.__new__(OneDnn)
     lib._lent = threading.local()
     a = np.zeros((2, 3), "f")
     with lib.lending(a):

@@ -310,11 +310,11 @@ def orders(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def resamples(rng: np.random.Generator) -> Iterator[Case]:
-    from rushlight.operators.image.resample_kernels import Plan
+    from rushlight.operators.image.resample_kernels import ResamplePlan
 
-    plans = [Plan("linear", 16, 32, 0.5), Plan("linear", 33, 10, 3.3), Plan("nearest", 16, 32, 0.5),
-             Plan("cubic", 12, 30, 0.4), Plan("mean", 20, 7), Plan("smooth-linear", 40, 9, 40 / 9),
-             Plan("reflect", 16, 20, shift=2)]  # fmt: skip
+    plans = [ResamplePlan("linear", 16, 32, 0.5), ResamplePlan("linear", 33, 10, 3.3), ResamplePlan("nearest", 16, 32, 0.5),
+             ResamplePlan("cubic", 12, 30, 0.4), ResamplePlan("mean", 20, 7), ResamplePlan("smooth-linear", 40, 9, 40 / 9),
+             ResamplePlan("reflect", 16, 20, shift=2)]  # fmt: skip
     for dtype in (F32, F64, F16, BF16):
         for flip in (False, True):
             for i, plan in enumerate(plans):

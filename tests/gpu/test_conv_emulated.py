@@ -9,7 +9,7 @@ import pytest
 
 import rushlight  # noqa: F401 - defines the kernels whose bodies are compared with
 from cuda_on_host import KERNELS, compiled, needs_compiler
-from rushlight.runtime.cuda.small.conv_sizes import Shape
+from rushlight.runtime.cuda.small.conv_sizes import ConvShape
 from rushlight.runtime.cuda.small.conv_tiling import Job, cuts, taps_tile, weight_tile
 from rushlight.runtime.door import KERNELS as BODIES
 from test_cuda_emulated import blank, near, random
@@ -66,9 +66,9 @@ class Layer:
             np, self.g, self.places, self.x, w_shape=self.w.shape, **rest
         )
         whole = tuple([m // k * k for m, k in zip(self.y.shape[2:], window)])
-        self.shape = Shape(n, c, o, kernel, size, whole, stride, padding, (1, 1), False)
+        self.shape = ConvShape(n, c, o, kernel, size, whole, stride, padding, (1, 1), False)
         front = tuple([k - 1 - p for k, p in zip(kernel, padding)])
-        self.back = Shape(n, o, c, kernel, whole, size, (1, 1), front, stride, True)
+        self.back = ConvShape(n, o, c, kernel, whole, size, (1, 1), front, stride, True)
 
 
 LAYERS = {

@@ -9,7 +9,7 @@ import pytest
 
 from cuda_on_host import KERNELS, compiled, needs_compiler
 from rushlight.runtime.cuda.small.head_sizes import (
-    Cut,
+    HeadCut,
     is_joined_head,
     is_whole_head,
     step_cut,
@@ -127,14 +127,14 @@ def test_steps_equal_numpy(run, m, n, k):
 
 @pytest.mark.parametrize("m", [33, 45])
 def test_blocks_of_several_rows(run, m):
-    """Cut as for thousands of rows; the last block is not full."""
+    """HeadCut as for thousands of rows; the last block is not full."""
     check(run, "head_step", numbers(m, 10, 84, ignored=[3, 32]), cut=step_cut(4096, 84))
     check(run, "head_step", numbers(m, 7, 84, mask="other"), cut=step_cut(4096, 84))
 
 
 def test_many_blocks_leave_their_losses(run):
     """More than one warp reads at once."""
-    check(run, "head_step", numbers(270, 3, 4, ignored=[5, 268]), cut=Cut(32, 1, 1))
+    check(run, "head_step", numbers(270, 3, 4, ignored=[5, 268]), cut=HeadCut(32, 1, 1))
 
 
 @pytest.mark.parametrize(

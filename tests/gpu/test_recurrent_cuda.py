@@ -130,7 +130,7 @@ def test_every_algorithm_gives_the_same(
             0, cudnn_rnn.Recurrence("lstm", hidden, hidden, 0, 2, 1, True), "f", False, algorithm,
             (8,) * 9, True,
         )  # fmt: skip
-    except cudnn_rnn.Refused as error:
+    except cudnn_rnn.CudnnRefused as error:
         pytest.skip(str(error))
     assert "rnn_stack" in both(net, x, 1e-4)
 

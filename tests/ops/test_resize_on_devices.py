@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from rushlight.operators.image.resample_kernels import Plan, resample_axis, resample_plane
+from rushlight.operators.image.resample_kernels import ResamplePlan, resample_axis, resample_plane
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle")
 
@@ -80,7 +80,7 @@ def test_views_and_bytes(device: str) -> None:
 
 def test_two_axes_at_once_are_one_after_the_other(device: str) -> None:
     x = rl.randn(1, 2, 5, 9, device=device, dtype=rl.float64)
-    plans = (Plan("linear", 5, 10, 0.5), Plan("cubic", 9, 4, 9 / 4))
+    plans = (ResamplePlan("linear", 5, 10, 0.5), ResamplePlan("cubic", 9, 4, 9 / 4))
     both_at_once = resample_plane(x, plans=plans, flip=False)
     after = resample_axis(x, axis=2, plan=plans[0], flip=False)
     after = resample_axis(after, axis=3, plan=plans[1], flip=False)

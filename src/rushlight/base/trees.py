@@ -15,7 +15,7 @@ __all__ = [
 PyTree = Any
 
 
-class _Kind(NamedTuple):
+class _Container(NamedTuple):
     """How one kind of container is taken apart and put together."""
 
     flatten: Callable[[Any], tuple[list, Any]]
@@ -36,22 +36,22 @@ class _Kind(NamedTuple):
         return self.unflatten
 
 
-def _from_dict(make: Callable) -> _Kind:
-    return _Kind(lambda d: (list(d.values()), list(d)), lambda vs, ks: make(zip(ks, vs)))
+def _from_dict(make: Callable) -> _Container:
+    return _Container(lambda d: (list(d.values()), list(d)), lambda vs, ks: make(zip(ks, vs)))
 
 
-_KINDS: dict[type, _Kind] = {
-    list: _Kind(lambda x: (list(x), None), lambda vs, _: list(vs)),
-    tuple: _Kind(lambda x: (list(x), None), lambda vs, _: tuple(vs)),
+_KINDS: dict[type, _Container] = {
+    list: _Container(lambda x: (list(x), None), lambda vs, _: list(vs)),
+    tuple: _Container(lambda x: (list(x), None), lambda vs, _: tuple(vs)),
     dict: _from_dict(dict),
     OrderedDict: _from_dict(OrderedDict),
-    defaultdict: _Kind(
+    defaultdict: _Container(
         lambda d: (list(d.values()), [d.default_factory, list(d)]),
         lambda vs, context: defaultdict(context[0], zip(context[1], vs)),
     ),
-    deque: _Kind(lambda d: (list(d), d.maxlen), lambda vs, maxlen: deque(vs, maxlen=maxlen)),
+    deque: _Container(lambda d: (list(d), d.maxlen), lambda vs, maxlen: deque(vs, maxlen=maxlen)),
 }
-_NAMED = _Kind(lambda x: (list(x), type(x)), lambda vs, cls: cls(*vs))
+_NAMED = _Container(lambda x: (list(x), type(x)), lambda vs, cls: cls(*vs))
 
 
 def register_pytree_node(
@@ -60,7 +60,7 @@ def register_pytree_node(
     """Let objects of a class count as containers."""
     if cls in _KINDS:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _KINDS[cls] = _Kind(
+    _KINDS[cls] = _Container(
         lambda x: _listed(flatten_fn(x)),
         unflatten_fn,
         described.get("flatten_with_keys_fn"),
@@ -75,7 +75,7 @@ def _listed(flat: tuple) -> tuple[list, Any]:
     return list(flat[0]), flat[1]
 
 
-def _kind(value: Any) -> _Kind | None:
+def _kind(value: Any) -> _Container | None:
     found = _KINDS.get(type(value))
     if found is None and isinstance(value, tuple) and hasattr(type(value), "_fields"):
         return _NAMED

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Meeting:
+class CompileLinks:
     """Functions that one of two neighbours has and the other calls."""
 
     compile: Callable[..., Any]  # from capture, which the top package loads at the first call
     around: Callable[[Any, Any], Any]  # from nn: a module around a module, whose calls are compiled
 
 
-meeting = Meeting()
+meeting = CompileLinks()
 
 
 def again(model: Any, options: dict[str, Any]) -> Any:

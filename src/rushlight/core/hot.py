@@ -27,7 +27,7 @@ _MOST = 4096  # places that are remembered
 _LONGEST = 60.0  # seconds at most between two glances at a program that does not repeat
 
 
-class Meeting:
+class LoopLinks:
     """What `capture` fills in when it is first needed."""
 
     tracer: Callable[[Watch], Any]
@@ -36,7 +36,7 @@ class Meeting:
     timed = True  # whether each path is left out a few times, and let alone where eager is quicker
 
 
-meeting = Meeting()
+meeting = LoopLinks()
 
 
 class Watch:

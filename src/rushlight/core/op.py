@@ -24,8 +24,8 @@ from .gradients.mapped import note_shared
 from .gradients.node import (  # noqa: F401 - FREED is asked for here
     FREED,
     Derivative,
+    KeptPlan,
     OpNode,
-    Plan,
     code_of,
 )
 from .gradients.tape import AccumulateGrad, Node, Pass, both, numbers
@@ -94,7 +94,7 @@ class Op:
         self.shared: list[tuple[tuple[int, ...], Derivative]] = []
         self.joint: Derivative | None = None
         self.differentiable = False
-        self.plans: dict[Any, Plan] = Bounded(1024)  # by which inputs want a gradient
+        self.plans: dict[Any, KeptPlan] = Bounded(1024)  # by which inputs want a gradient
         self.whole: dict[type, Whole] = {}  # what devices say about computing it in parts
         self.__doc__ = fn.__doc__
         OPS[self.name] = self
@@ -238,7 +238,7 @@ class Op:
         key = (mask, len(inputs)) if self.variadic else mask
         plan = self.plans.get(key)
         if plan is None:
-            plan = self.plans[key] = Plan(self, mask, len(inputs))
+            plan = self.plans[key] = KeptPlan(self, mask, len(inputs))
         if not plan.calls:
             return
         node = _new(OpNode)  # filled in here: a constructor's call is a tenth of a small op
@@ -362,7 +362,7 @@ def _quicken() -> Any:
         return None
     native.know_views(views.Extra, views.refresh_view)
     methods = native.quicken(
-        Tensor, Op, OpNode, Plan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
+        Tensor, Op, OpNode, KeptPlan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
     )  # fmt: skip
     run_pass = native.walk(
         Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, devices.keepers, WrappedArray

@@ -18,10 +18,10 @@ from .groups import GroupMember, ProcessGroup
 from .reduce_op import ReduceOp
 from .works import StreamWork, Work
 
-__all__ = ["Call", "begin", "collective", "end"]
+__all__ = ["CollectiveCall", "begin", "collective", "end"]
 
 
-class Call(NamedTuple):
+class CollectiveCall(NamedTuple):
     """A collective as the door sees it: equal calls of two steps are equal."""
 
     group: str
@@ -44,14 +44,14 @@ class Call(NamedTuple):
         return more
 
 
-def _group(call: Call) -> ProcessGroup:
+def _group(call: CollectiveCall) -> ProcessGroup:
     world = GroupMember.WORLD
     if world is None or call.group not in world.world.groups:
         raise ValueError(f"process group {call.group!r} of this {call.name} was destroyed")
     return world.world.groups[call.group]
 
 
-def _on_host(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
+def _on_host(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any]) -> None:
     """The collective over NumPy arrays in the calling thread."""
     engine = group.engine("cpu")
     rows: list[Any] = [None if a is None else np.ascontiguousarray(a) for a in arrays]
@@ -62,7 +62,7 @@ def _on_host(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
         np.copyto(arrays[0], rows[0])
 
 
-def _on_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
+def _on_gpu(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any]) -> None:
     """The collective over CuPy arrays: NCCL in the current stream, or through the host."""
     some = next(a for a in arrays if a is not None)
     engine = _gpu_engine(group, some)
@@ -86,12 +86,12 @@ def _gpu_engine(group: ProcessGroup, a: Any) -> Any:
         return group.engine("cuda")
 
 
-def _perform(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> None:
+def _perform(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any]) -> None:
     some = next(a for a in arrays if a is not None)
     (_on_host if isinstance(some, np.ndarray) else _on_gpu)(group, call, arrays)
 
 
-def _whole(xp: Any, *arrays: Any, call: Call) -> Any:
+def _whole(xp: Any, *arrays: Any, call: CollectiveCall) -> Any:
     """The body of a collective that is done when it returns."""
     group = _group(call)
     group.begin(call.name)
@@ -116,19 +116,19 @@ _under_way: dict[int, Work] = {}  # works whose end is another instruction, by t
 _tokens = itertools.count(1)
 
 
-def _start(xp: Any, *arrays: Any, call: Call) -> Any:
+def _start(xp: Any, *arrays: Any, call: CollectiveCall) -> Any:
     """The body of a collective that goes on beside what follows."""
     _under_way[call.token] = _launch(_group(call), call, arrays)
     return arrays[0]
 
 
-def _finish(xp: Any, a: Any, *, call: Call) -> Any:
+def _finish(xp: Any, a: Any, *, call: CollectiveCall) -> Any:
     """The body of its end."""
     _under_way.pop(call.token).wait()
     return a
 
 
-def _launch(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> Work:
+def _launch(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any]) -> Work:
     group.begin(call.name)
     if group.world.detail:
         compare.same_everywhere(group, call, arrays)
@@ -140,7 +140,7 @@ def _launch(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> Work:
     return _launch_gpu(group, call, arrays)
 
 
-def _launch_gpu(group: ProcessGroup, call: Call, arrays: Sequence[Any]) -> Work:
+def _launch_gpu(group: ProcessGroup, call: CollectiveCall, arrays: Sequence[Any]) -> Work:
     """In a stream beside the current one: NCCL's work, or the group's thread with the copies."""
     import cupy
 
@@ -180,7 +180,10 @@ _END = Kernel("collective_end", _finish, mutates=(0,))
 
 
 def collective(
-    group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None], async_op: bool = False
+    group: ProcessGroup,
+    call: CollectiveCall,
+    tensors: Sequence[Tensor | None],
+    async_op: bool = False,
 ) -> Work | None:
     """Do a collective over tensors; the first is written. With `async_op` a work to wait for."""
     if _between_parts(group, call, tensors):
@@ -202,7 +205,9 @@ def collective(
     return work
 
 
-def _between_parts(group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None]) -> bool:
+def _between_parts(
+    group: ProcessGroup, call: CollectiveCall, tensors: Sequence[Tensor | None]
+) -> bool:
     """Whether a compiled step must stop for this: MPI works on the host, a CUDA graph cannot wait for it."""
     if not here.listeners or group.size() == 1:
         return False
@@ -214,7 +219,7 @@ def _between_parts(group: ProcessGroup, call: Call, tensors: Sequence[Tensor | N
 
 
 def _by_host_reads(
-    group: ProcessGroup, call: Call, tensors: Sequence[Tensor | None], async_op: bool
+    group: ProcessGroup, call: CollectiveCall, tensors: Sequence[Tensor | None], async_op: bool
 ) -> Work | None:
     """The collective over copies on the host: reading them ends one part of the step, and the next follows."""
     hosts = [None if t is None else t.detach().cpu() for t in tensors]
@@ -227,7 +232,7 @@ def _by_host_reads(
     return work if async_op else None
 
 
-def begin(group: ProcessGroup, call: Call, tensor: Tensor) -> Call:
+def begin(group: ProcessGroup, call: CollectiveCall, tensor: Tensor) -> CollectiveCall:
     """Start a collective whose `end` is called later; both can be recorded."""
     if _between_parts(group, call, [tensor]):
         _by_host_reads(group, call, [tensor], False)
@@ -238,7 +243,7 @@ def begin(group: ProcessGroup, call: Call, tensor: Tensor) -> Call:
     return call
 
 
-def end(call: Call, tensor: Tensor) -> None:
+def end(call: CollectiveCall, tensor: Tensor) -> None:
     """Wait for what `begin` started."""
     if call.token == -1:
         return  # it was done at once

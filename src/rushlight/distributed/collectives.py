@@ -8,7 +8,7 @@ from typing import Any
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.create.filled import empty
-from .calls import Call, collective
+from .calls import CollectiveCall, collective
 from .groups import ProcessGroup, group_of, not_in, rank_in
 from .lists import into_list, rows_for, stacked
 from .reduce_op import ReduceOp, check, reduce_op
@@ -88,7 +88,7 @@ def all_reduce(
     if _outside(group, "all_reduce"):
         return None
     of = group_of(group)
-    call = Call(of.group_name, "all_reduce", _reduction(op, tensor))
+    call = CollectiveCall(of.group_name, "all_reduce", _reduction(op, tensor))
     return collective(of, call, [tensor], async_op)
 
 
@@ -149,7 +149,7 @@ def broadcast(
         return None
     of = group_of(group)
     root = rank_in(of, src, group_src, "broadcast")
-    return collective(of, Call(of.group_name, "broadcast", root=root), [tensor], async_op)
+    return collective(of, CollectiveCall(of.group_name, "broadcast", root=root), [tensor], async_op)
 
 
 def reduce(
@@ -184,7 +184,7 @@ def reduce(
         return None
     of = group_of(group)
     root = rank_in(of, dst, group_dst, "reduce")
-    call = Call(of.group_name, "reduce", _reduction(op, tensor), root)
+    call = CollectiveCall(of.group_name, "reduce", _reduction(op, tensor), root)
     return collective(of, call, [tensor], async_op)
 
 
@@ -228,7 +228,9 @@ def all_gather(
     if any(t.shape != tensor.shape for t in targets):
         return _uneven(of, targets, tensor, async_op)
     rows = rows_for(of.size(), tensor)
-    work = collective(of, Call(of.group_name, "all_gather"), [rows, tensor.detach()], async_op)
+    work = collective(
+        of, CollectiveCall(of.group_name, "all_gather"), [rows, tensor.detach()], async_op
+    )
     return into_list(work, targets, rows, async_op)
 
 
@@ -244,7 +246,9 @@ def _uneven(
     sizes = tuple(t.numel() for t in targets)
     sent = stacked([tensor.detach().reshape(-1)] * of.size()).reshape(-1)
     out = empty((sum(sizes),), dtype=tensor.dtype, device=tensor.device)
-    call = Call(of.group_name, "all_to_all", received=sizes, sent=(tensor.numel(),) * of.size())
+    call = CollectiveCall(
+        of.group_name, "all_to_all", received=sizes, sent=(tensor.numel(),) * of.size()
+    )
     work = collective(of, call, [out, sent], async_op)
     rows: Any = out.split(list(sizes))
     return into_list(work, targets, rows, async_op)
@@ -310,7 +314,7 @@ def all_gather_into_tensor(
     _same_dtype(output_tensor, input_tensor)
     if output_tensor.numel() != of.size() * input_tensor.numel():
         raise RuntimeError("output tensor size must be equal to world_size times input tensor size")
-    call = Call(of.group_name, "all_gather")
+    call = CollectiveCall(of.group_name, "all_gather")
     return collective(of, call, [output_tensor, input_tensor.detach()], async_op)
 
 
@@ -360,7 +364,7 @@ def gather(
         _length(targets, of, "gather")
         _same_dtype(*targets, tensor)
         rows = rows_for(of.size(), tensor)
-    call = Call(of.group_name, "gather", root=root)
+    call = CollectiveCall(of.group_name, "gather", root=root)
     work = collective(of, call, [rows, tensor.detach()], async_op)
     return work if rows is None else into_list(work, targets, rows, async_op)
 
@@ -409,7 +413,9 @@ def scatter(
     elif sources:
         raise ValueError("Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     rows = stacked(sources) if sources else None
-    return collective(of, Call(of.group_name, "scatter", root=root), [tensor, rows], async_op)
+    return collective(
+        of, CollectiveCall(of.group_name, "scatter", root=root), [tensor, rows], async_op
+    )
 
 
 def reduce_scatter(
@@ -444,7 +450,7 @@ def reduce_scatter(
     of = group_of(group)
     _same_dtype(output, *sources)
     _length(sources, of, "reduce_scatter")
-    call = Call(of.group_name, "reduce_scatter", _reduction(op, output))
+    call = CollectiveCall(of.group_name, "reduce_scatter", _reduction(op, output))
     if any(t.shape != output.shape for t in sources):
         raise ValueError(
             f"reduce_scatter: tensors of shapes {[tuple(t.shape) for t in sources]} for an output of "
@@ -489,7 +495,7 @@ def reduce_scatter_tensor(
     _same_dtype(output, input)
     if input.numel() != of.size() * output.numel():
         raise RuntimeError("input tensor must be the same size as output size times world size")
-    call = Call(of.group_name, "reduce_scatter", _reduction(op, output))
+    call = CollectiveCall(of.group_name, "reduce_scatter", _reduction(op, output))
     return collective(of, call, [output, input.detach()], async_op)
 
 
@@ -528,7 +534,7 @@ def all_to_all_single(
         return None
     of = group_of(group)
     _same_dtype(output, input)
-    call = Call(
+    call = CollectiveCall(
         of.group_name, "all_to_all", received=_split(output, output_split_sizes, of.size()),
         sent=_split(input, input_split_sizes, of.size()),
     )  # fmt: skip
@@ -587,7 +593,7 @@ def all_to_all(
         sent = empty((sum(t.numel() for t in sources),), dtype=out.dtype, device=out.device)
         for row, t in zip(sent.split([t.numel() for t in sources]), sources):
             row.copy_(t.reshape(-1))
-    call = Call(
+    call = CollectiveCall(
         of.group_name, "all_to_all", received=received, sent=tuple(t.numel() for t in sources)
     )
     work = collective(of, call, [out, sent], async_op)

@@ -96,7 +96,7 @@ def find() -> Mpiexec | None:
     return None
 
 
-class Place(NamedTuple):
+class RankPlace(NamedTuple):
     """Which rank an MPI launcher made this process."""
 
     rank: int
@@ -105,7 +105,7 @@ class Place(NamedTuple):
     local_size: int
 
 
-def place() -> Place | None:
+def place() -> RankPlace | None:
     """The place that mpiexec or srun gave this process, or None when it was started alone."""
     for rank, size, local, local_size in (
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
@@ -116,5 +116,5 @@ def place() -> Place | None:
         if values[0] is not None and values[1] is not None:
             first, whole = int(values[0]), int(values[1])
             near = (values[3] or values[1]).partition("(")[0].partition(",")[0]
-            return Place(first, whole, int(values[2] or first), int(near))
+            return RankPlace(first, whole, int(values[2] or first), int(near))
     return None

@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["ReduceOp", "combine", "finish", "named", "prepare", "reduce_op"]
 
 
-class _Kind(enum.IntEnum):
+class _ReduceKind(enum.IntEnum):
     """PyTorch's reductions, with its numbers."""
 
     SUM = 0
@@ -38,8 +38,8 @@ class ReduceOp:
     """
 
     __slots__ = ("factor", "kind")
-    RedOpType = _Kind
-    kind: _Kind
+    RedOpType = _ReduceKind
+    kind: _ReduceKind
 
     SUM: ReduceOp
     AVG: ReduceOp
@@ -51,12 +51,12 @@ class ReduceOp:
     BXOR: ReduceOp
     PREMUL_SUM: ReduceOp
 
-    def __init__(self, kind: Any = _Kind.SUM, factor: Any = None) -> None:
-        self.kind = kind.kind if isinstance(kind, ReduceOp) else _Kind(kind)
+    def __init__(self, kind: Any = _ReduceKind.SUM, factor: Any = None) -> None:
+        self.kind = kind.kind if isinstance(kind, ReduceOp) else _ReduceKind(kind)
         self.factor = factor
 
     @property
-    def op(self) -> _Kind:
+    def op(self) -> _ReduceKind:
         """The kind alone."""
         return self.kind
 
@@ -93,11 +93,22 @@ class ReduceOp:
         return (ReduceOp, (int(self.kind), self.factor))
 
 
-for _kind in _Kind:
+for _kind in _ReduceKind:
     setattr(ReduceOp, _kind.name, ReduceOp(_kind))
 
-SUM, AVG, PRODUCT, MIN, MAX = _Kind.SUM, _Kind.AVG, _Kind.PRODUCT, _Kind.MIN, _Kind.MAX
-BAND, BOR, BXOR, PREMUL_SUM = _Kind.BAND, _Kind.BOR, _Kind.BXOR, _Kind.PREMUL_SUM
+SUM, AVG, PRODUCT, MIN, MAX = (
+    _ReduceKind.SUM,
+    _ReduceKind.AVG,
+    _ReduceKind.PRODUCT,
+    _ReduceKind.MIN,
+    _ReduceKind.MAX,
+)
+BAND, BOR, BXOR, PREMUL_SUM = (
+    _ReduceKind.BAND,
+    _ReduceKind.BOR,
+    _ReduceKind.BXOR,
+    _ReduceKind.PREMUL_SUM,
+)
 
 _BY_NAME = {
     "sum": SUM, "avg": AVG, "mean": AVG, "product": PRODUCT, "min": MIN, "max": MAX,
@@ -105,11 +116,11 @@ _BY_NAME = {
 }  # fmt: skip
 
 # What the truth of several ranks comes to: PyTorch's NCCL reduces bools as one byte, by max and min.
-_OF_BOOLS: dict[_Kind, Callable[..., Any]] = {
+_OF_BOOLS: dict[_ReduceKind, Callable[..., Any]] = {
     SUM: np.logical_or, MAX: np.logical_or, BOR: np.logical_or, BXOR: np.logical_xor,
     PRODUCT: np.logical_and, MIN: np.logical_and, BAND: np.logical_and,
 }  # fmt: skip
-_OF_NUMBERS: dict[_Kind, Callable[..., Any]] = {
+_OF_NUMBERS: dict[_ReduceKind, Callable[..., Any]] = {
     SUM: np.add, AVG: np.add, PREMUL_SUM: np.add, PRODUCT: np.multiply, MIN: np.minimum, MAX: np.maximum,
     BAND: np.bitwise_and, BOR: np.bitwise_or, BXOR: np.bitwise_xor,
 }  # fmt: skip

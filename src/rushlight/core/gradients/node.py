@@ -20,7 +20,7 @@ _G, _GS, _INPUT, _OUTPUT, _SHAPE, _ATTR, _NEEDS, _REST, _REST_SHAPES = range(9)
 FREED = object()
 
 
-class Plan:
+class KeptPlan:
     """What a call keeps when certain inputs want gradients, and the derivatives it will need."""
 
     __slots__ = ("calls", "keep", "needs", "outputs", "shapes", "sums")
@@ -116,7 +116,7 @@ class OpNode(Node):
     __slots__ = ("op", "plan", "attrs", "shapes", "saved", "outputs", "n_outputs")
 
     op: Op
-    plan: Plan
+    plan: KeptPlan
     attrs: dict
     shapes: Any
     saved: Any

@@ -25,13 +25,13 @@ __all__ = ["main"]
 LOCAL_RANK_WORD = "--local-rank=?"  # what scripts of torch.distributed.launch are given
 
 
-def with_local_rank(command: list[str], place: mpiexec.Place) -> list[str]:
+def with_local_rank(command: list[str], place: mpiexec.RankPlace) -> list[str]:
     """A command with this rank's number where the launcher left a question mark for it."""
     known = f"--local-rank={place.local_rank}"
     return [known if word == LOCAL_RANK_WORD else word for word in command]
 
 
-def variables(job: dict[str, Any], place: mpiexec.Place) -> dict[str, str]:
+def variables(job: dict[str, Any], place: mpiexec.RankPlace) -> dict[str, str]:
     """The environment of one rank, as torchrun sets it."""
     host = place.rank // max(place.local_size, 1)
     made = {
@@ -64,7 +64,7 @@ def main() -> None:
 def run_rank(argv: list[str]) -> int:
     """Run one rank; the answer is its exit code."""
     job = json.loads(argv[0])
-    place = mpiexec.place() or mpiexec.Place(0, 1, 0, 1)
+    place = mpiexec.place() or mpiexec.RankPlace(0, 1, 0, 1)
     command = with_local_rank(argv[argv.index("--") + 1 :], place)
     lines = connect_streams(job["host"], job["streams"], job["key"], place.rank)
     agent = lines["agent"]

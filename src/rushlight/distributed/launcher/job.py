@@ -28,7 +28,7 @@ _LAST_WORDS_S = 1.0  # for the other ranks to say what they noticed
 _AGENT = "from rushlight.distributed.launcher.agent import main; main()"
 
 
-class Report(NamedTuple):
+class JobReport(NamedTuple):
     """How one rank ended."""
 
     rank: int
@@ -76,7 +76,7 @@ class _Attempt:
 
     def __init__(self, chosen: Any, count: int, number: int, program: str) -> None:
         self.chosen, self.count, self.number, self.program = chosen, count, number, program
-        self.reports: list[Report] = []
+        self.reports: list[JobReport] = []
         self._failed = False
         one_host = not chosen.hosts
         self.host = chosen.master_addr or ("localhost" if one_host else socket.gethostname())
@@ -86,7 +86,7 @@ class _Attempt:
 
     def _report(self, rank: int, message: list[str]) -> None:
         _, code, pid, host, why = message
-        report = Report(rank, int(code), int(pid), host, why)
+        report = JobReport(rank, int(code), int(pid), host, why)
         self.reports.append(report)
         if report.code != 0:
             lost = "its host is not reached any more" if why == LOST else "it failed"
@@ -263,7 +263,7 @@ def _as_task(chosen: Any, program: str) -> int:
             print(f"{program}: {wrong}", file=sys.stderr)
         return 2
     near = (launcher("SLURM_TASKS_PER_NODE") or str(size)).partition("(")[0].partition(",")[0]
-    place = mpiexec.Place(rank, size, int(launcher("SLURM_LOCALID") or 0), int(near))
+    place = mpiexec.RankPlace(rank, size, int(launcher("SLURM_LOCALID") or 0), int(near))
     job = {
         "host": chosen.master_addr or launcher("SLURM_LAUNCH_NODE_IPADDR") or "localhost",
         "store": chosen.master_port or 29500, "restarts": 0, "max_restarts": 0, "id": chosen.rdzv_id,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...distributed.calls import Call
+from ...distributed.calls import CollectiveCall
 from ...operators.create.filled import zeros
 
 __all__ = ["Bucket", "divide"]
@@ -53,7 +53,7 @@ class Bucket:
                 self.views.append(self.flat[at : at + p.numel()].view(p.shape))
                 at += p.numel()
         self.token = next(_tokens)
-        self.call: Call | None = None  # the exchange, once it has started
+        self.call: CollectiveCall | None = None  # the exchange, once it has started
         self.future: Any = None  # the result of a communication hook
         self.missing = len(params)
         self.filled: set[int] = set()

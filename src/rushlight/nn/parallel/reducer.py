@@ -17,7 +17,7 @@ from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...core.views import current_edge
 from ...distributed.algorithms.ddp_comm_hooks.bucket import GradBucket
-from ...distributed.calls import Call, begin, end
+from ...distributed.calls import CollectiveCall, begin, end
 from ...distributed.groups import ProcessGroup
 from ...distributed.reduce_op import ReduceOp
 from .buckets import Bucket, divide
@@ -164,7 +164,7 @@ class Reducer:
         if self.factor is not None:
             with no_grad():
                 bucket.flat.div_(self.factor)
-        call = Call(self.group.group_name, "all_reduce", op, token=bucket.token)
+        call = CollectiveCall(self.group.group_name, "all_reduce", op, token=bucket.token)
         bucket.call = begin(self.group, call, bucket.flat)
 
     # -- its end ----------------------------------------------------------------------------------

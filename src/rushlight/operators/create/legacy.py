@@ -19,7 +19,7 @@ from .filled import EMPTY, create, sizes
 from .from_data import _from_object, array_of
 
 
-class _Kind(type):
+class _LegacyType(type):
     """The type of the old types: an instance is any tensor of the dtype and the device type."""
 
     dtype: dtype
@@ -45,10 +45,10 @@ class _Kind(type):
         return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def _kind(d: dtype, on: str) -> _Kind:
+def _kind(d: dtype, on: str) -> _LegacyType:
     space = {"dtype": d, "on": on, "is_cuda": on == "cuda", "__module__": _module(on)}
     space["__doc__"] = _type_text(d, on)
-    return _Kind(title(d) + "Tensor", (), space)
+    return _LegacyType(title(d) + "Tensor", (), space)
 
 
 def _type_text(d: dtype, on: str) -> str:
@@ -72,8 +72,8 @@ def _module(on: str) -> str:
     return "rushlight" if on == "cpu" else f"rushlight.{on}"
 
 
-TYPES: dict[str, _Kind] = {}
-CUDA_TYPES: dict[str, _Kind] = {}
+TYPES: dict[str, _LegacyType] = {}
+CUDA_TYPES: dict[str, _LegacyType] = {}
 for _name in dtypes.TITLES:
     _cpu = _kind(dtypes.by_name(_name), "cpu")
     TYPES[_cpu.__name__] = _cpu
@@ -183,7 +183,7 @@ def type_name(t: Tensor) -> str:
 
 def legacy_dtype(value: Any) -> tuple[dtype, device | None]:
     """The dtype and device behind a dtype, an old type or its name."""
-    if isinstance(value, _Kind):
+    if isinstance(value, _LegacyType):
         return value.dtype, device(value.on)
     if not isinstance(value, str):
         return as_dtype(value), None

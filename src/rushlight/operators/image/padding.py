@@ -10,7 +10,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..made_of.guards import unsupported
-from .resample_kernels import Plan, resample_axis
+from .resample_kernels import ResamplePlan, resample_axis
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -139,7 +139,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             continue
         shape = input._a.shape
         _check_side(shape, axis, mode, before, after)
-        plan = Plan(mode, shape[axis], shape[axis] + before + after, shift=before)
+        plan = ResamplePlan(mode, shape[axis], shape[axis] + before + after, shift=before)
         out = resample_axis(out, axis=axis, plan=plan, flip=False)
     return out.clone() if out is input else out
 

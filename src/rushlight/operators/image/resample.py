@@ -12,7 +12,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.pool_adaptive import averaged
-from .resample_kernels import Plan, resample_axis, resample_bytes, resample_plane
+from .resample_kernels import ResamplePlan, resample_axis, resample_bytes, resample_plane
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
@@ -174,14 +174,16 @@ def _resized(
     resample: Op = resample_axis,
 ) -> Tensor:
     kind = _KINDS.get(mode, mode)
-    steps: list[tuple[int, Plan]] = []
+    steps: list[tuple[int, ResamplePlan]] = []
     for i, m in enumerate(out):
         n = x._a.shape[2 + i]
         step = _step(n, m, None if scales is None else scales[i], align)
         # PyTorch's trilinear mode ignores the scale of an axis whose size stays the same.
         if n == m and (step == 1.0 or mode == "trilinear"):
             continue
-        steps.append((2 + i, Plan("smooth-" + kind if antialias else kind, n, m, step, align)))
+        steps.append(
+            (2 + i, ResamplePlan("smooth-" + kind if antialias else kind, n, m, step, align))
+        )
     result = x
     if resample is resample_bytes:
         steps.reverse()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...base.protocols import Array, Shaped
 
 
-class Plan(NamedTuple):
+class ResamplePlan(NamedTuple):
     """How one axis of length `size` becomes one of length `out`."""
 
     kind: str  # a key of _MAKERS
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def taps(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None]:
+def taps(plan: ResamplePlan, flip: bool) -> tuple[np.ndarray, np.ndarray | None]:
     """Input indices and weights, both (taps, length); no weights if elements are only copied."""
     index, weight = _MAKERS[plan.kind](plan)
     if not flip:
@@ -46,7 +46,7 @@ def taps(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 @lru_cache(maxsize=256)
-def _narrow(plan: Plan, flip: bool) -> tuple[np.ndarray, np.ndarray | None, bool]:
+def _narrow(plan: ResamplePlan, flip: bool) -> tuple[np.ndarray, np.ndarray | None, bool]:
     index, weight = taps(plan, flip)
     narrow = None if weight is None else np.ascontiguousarray(weight, np.float32)
     return np.ascontiguousarray(index, np.int32), narrow, plan.kind not in _WEIGHED
@@ -79,24 +79,24 @@ def _transposed(
 # -- tables -------------------------------------------------------------------------------------
 
 
-def _nearest(p: Plan) -> tuple[np.ndarray, None]:
+def _nearest(p: ResamplePlan) -> tuple[np.ndarray, None]:
     # PyTorch computes the scale in float32, and the floor of a product can depend on it.
     at = np.arange(p.out, dtype=np.float32) * np.float32(p.step)
     return np.minimum(np.floor(at).astype(np.int64), p.size - 1)[None], None
 
 
-def _nearest_exact(p: Plan) -> tuple[np.ndarray, None]:
+def _nearest_exact(p: ResamplePlan) -> tuple[np.ndarray, None]:
     at = (np.arange(p.out, dtype=np.float32) + np.float32(0.5)) * np.float32(p.step)
     return np.minimum(np.floor(at).astype(np.int64), p.size - 1)[None], None
 
 
-def _positions(p: Plan) -> np.ndarray:
+def _positions(p: ResamplePlan) -> np.ndarray:
     if p.align:
         return np.arange(p.out) * p.step
     return (np.arange(p.out) + 0.5) * p.step - 0.5
 
 
-def _linear(p: Plan) -> tuple[np.ndarray, np.ndarray]:
+def _linear(p: ResamplePlan) -> tuple[np.ndarray, np.ndarray]:
     at = np.maximum(_positions(p), 0)
     low = np.minimum(np.floor(at).astype(np.int64), p.size - 1)
     high = np.minimum(low + 1, p.size - 1)
@@ -117,14 +117,14 @@ def _lanczos_weight(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0.0)
 
 
-def _cubic(p: Plan) -> tuple[np.ndarray, np.ndarray]:
+def _cubic(p: ResamplePlan) -> tuple[np.ndarray, np.ndarray]:
     at = _positions(p)
     low = np.floor(at).astype(np.int64)
     index = np.stack([low + k for k in (-1, 0, 1, 2)])
     return np.clip(index, 0, p.size - 1), cubic_weight(at - index, -0.75)
 
 
-def _mean(p: Plan) -> tuple[np.ndarray, np.ndarray]:
+def _mean(p: ResamplePlan) -> tuple[np.ndarray, np.ndarray]:
     """Windows from floor(i n / m) to ceil((i + 1) n / m), averaged."""
     i = np.arange(p.out)
     start = i * p.size // max(p.out, 1)
@@ -135,7 +135,7 @@ def _mean(p: Plan) -> tuple[np.ndarray, np.ndarray]:
     return index, np.where(start + steps < end, 1.0 / np.maximum(end - start, 1), 0.0)
 
 
-def _smooth(p: Plan, reach: float, weigh: Any) -> tuple[np.ndarray, np.ndarray]:
+def _smooth(p: ResamplePlan, reach: float, weigh: Any) -> tuple[np.ndarray, np.ndarray]:
     """Taps with antialiasing: while shrinking, the kernel is as many times wider as the step."""
     scale = max(p.step, 1.0)
     support = reach * scale
@@ -149,16 +149,16 @@ def _smooth(p: Plan, reach: float, weigh: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(low + steps, high - 1), weight / weight.sum(0)
 
 
-def _reflect(p: Plan) -> tuple[np.ndarray, None]:
+def _reflect(p: ResamplePlan) -> tuple[np.ndarray, None]:
     at = np.abs(np.arange(p.out) - p.shift)
     return np.where(at >= p.size, 2 * (p.size - 1) - at, at)[None], None
 
 
-def _replicate(p: Plan) -> tuple[np.ndarray, None]:
+def _replicate(p: ResamplePlan) -> tuple[np.ndarray, None]:
     return np.clip(np.arange(p.out) - p.shift, 0, p.size - 1)[None], None
 
 
-def _circular(p: Plan) -> tuple[np.ndarray, None]:
+def _circular(p: ResamplePlan) -> tuple[np.ndarray, None]:
     """Circular padding; what a negative width cuts off is not repeated."""
     after = p.out - p.size - p.shift
     start = max(-p.shift, 0)
@@ -188,7 +188,7 @@ _WEIGHED = ("linear", "cubic", "smooth-linear", "smooth-cubic", "smooth-lanczos"
 # -- the op -------------------------------------------------------------------------------------
 
 
-def _resample_axis(xp: ArrayModule, x: Array, *, axis: int, plan: Plan, flip: bool) -> Any:
+def _resample_axis(xp: ArrayModule, x: Array, *, axis: int, plan: ResamplePlan, flip: bool) -> Any:
     """Every output position is a weighted sum of a few input positions along `axis`."""
     index, weight = taps(plan, flip)
     if weight is None:
@@ -210,7 +210,7 @@ def _resample_axis(xp: ArrayModule, x: Array, *, axis: int, plan: Plan, flip: bo
     return total.astype(x.dtype, copy=False)
 
 
-def _meta(x: Shaped, *, axis: int, plan: Plan, flip: bool) -> tuple:
+def _meta(x: Shaped, *, axis: int, plan: ResamplePlan, flip: bool) -> tuple:
     n = plan.size if flip else plan.out
     return (*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype
 
@@ -240,14 +240,16 @@ resample_axis.derivative(
 )
 
 
-def _resample_plane(xp: ArrayModule, x: Array, *, plans: tuple[Plan, Plan], flip: bool) -> Any:
+def _resample_plane(
+    xp: ArrayModule, x: Array, *, plans: tuple[ResamplePlan, ResamplePlan], flip: bool
+) -> Any:
     """The last two axes, each by its plan."""
     rows, columns = plans
     made = _resample_axis(xp, x, axis=x.ndim - 2, plan=rows, flip=flip)
     return _resample_axis(xp, made, axis=x.ndim - 1, plan=columns, flip=flip)
 
 
-def _plane_meta(x: Shaped, *, plans: tuple[Plan, Plan], flip: bool) -> tuple:
+def _plane_meta(x: Shaped, *, plans: tuple[ResamplePlan, ResamplePlan], flip: bool) -> tuple:
     return (*x.shape[:-2], *[p.size if flip else p.out for p in plans]), x.dtype
 
 
@@ -265,7 +267,7 @@ resample_plane.derivative(x=lambda g, plans, flip: resample_plane(g, plans=plans
 
 
 @lru_cache(maxsize=256)
-def _whole_taps(plan: Plan) -> tuple[np.ndarray, np.ndarray, int]:
+def _whole_taps(plan: ResamplePlan) -> tuple[np.ndarray, np.ndarray, int]:
     """Indices, 16-bit weights, and how many bits of a weight are behind the point."""
     index, weight = taps(plan, False)
     assert weight is not None
@@ -281,7 +283,7 @@ def _whole_taps(plan: Plan) -> tuple[np.ndarray, np.ndarray, int]:
     return index, np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int32), bits
 
 
-def _resample_bytes(xp: ArrayModule, x: Array, *, axis: int, plan: Plan, flip: bool) -> Any:
+def _resample_bytes(xp: ArrayModule, x: Array, *, axis: int, plan: ResamplePlan, flip: bool) -> Any:
     """As `resample_axis`, in whole numbers, rounded to bytes after every axis: PyTorch's and Pillow's arithmetic."""
     index, weight, bits = _whole_taps(plan)
     shape = (-1,) + (1,) * (x.ndim - 1 - axis)
@@ -301,4 +303,4 @@ def mean_windows(x: Tensor, axis: int, out: int) -> Tensor:
     n = x._a.shape[axis]
     if n == out:
         return x
-    return resample_axis(x, axis=axis, plan=Plan("mean", n, out), flip=False)
+    return resample_axis(x, axis=axis, plan=ResamplePlan("mean", n, out), flip=False)

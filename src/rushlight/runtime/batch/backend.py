@@ -14,7 +14,7 @@ from ..joins import declare_whole
 from ..thread import here
 from . import layers, rules  # noqa: F401 - rules of layers register themselves
 from .arrays import BatchedArray, Level, SharedWrite, ValuesWanted, compute, highest, make, samples
-from .calls import Call
+from .calls import MappedCall
 
 if TYPE_CHECKING:
     from ...base.protocols import KernelBody, KernelLike
@@ -73,7 +73,7 @@ def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> A
         raise ValuesWanted(
             f"vmap: {kernel.name} reads memory as it lies, which is that of all samples"
         )
-    call = Call(kernel, level, arrays, attrs)
+    call = MappedCall(kernel, level, arrays, attrs)
     if (kernel.random and kernel.name != "check") or "stream" in attrs:
         return _drawn(call)
     if kernel.mutates:
@@ -89,7 +89,7 @@ def _made(level: Level, out: Any) -> Any:
     return make(level, out)
 
 
-def one_by_one(call: Call, before_each: Callable[[], None] | None = None) -> Any:
+def one_by_one(call: MappedCall, before_each: Callable[[], None] | None = None) -> Any:
     """A kernel that no rule is known for: each sample, and the results stacked."""
     results = []
     for i in range(call.level.size):
@@ -113,7 +113,7 @@ def _joined(level: Level, column: Sequence[Any]) -> Any:
     return make(level, compute("stack", *column, dim=0))
 
 
-def _changed(call: Call) -> Any:
+def _changed(call: MappedCall) -> Any:
     """A kernel that writes into its first array."""
     target = call.arrays[0]
     level = call.level
@@ -143,7 +143,7 @@ def refuse_draws(level: Level) -> None:
         )
 
 
-def _drawn(call: Call) -> Any:
+def _drawn(call: MappedCall) -> Any:
     """A kernel that draws beside arrays: the same numbers for all samples, or others for each."""
     refuse_draws(call.level)
     streams = [devices.backend_of(CPU).stream(CPU), *devices.open_streams("cuda")]

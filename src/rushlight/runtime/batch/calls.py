@@ -9,7 +9,7 @@ from .. import devices
 from .arrays import BatchedArray, Level, compute, spread
 
 
-class Call:
+class MappedCall:
     """A kernel, its arrays, and those of all samples behind the ones that are mapped over."""
 
     __slots__ = ("arrays", "attrs", "held", "kernel", "level", "mapped", "size")

@@ -6,13 +6,13 @@ from math import prod
 from typing import Any
 
 from .arrays import compute
-from .calls import Call, merged, parted, reshaped
+from .calls import MappedCall, merged, parted, reshaped
 from .rules import ALL, rule
 
 # -- products -----------------------------------------------------------------------------------
 
 
-def _matrices(call: Call, x: Any, y: Any, many: str, one: str, at: tuple[int, int]) -> Any:
+def _matrices(call: MappedCall, x: Any, y: Any, many: str, one: str, at: tuple[int, int]) -> Any:
     """A product of two matrices of each sample; where only the rows differ, one of more rows."""
     left, right = at
     if not call.mapped[left] and not call.mapped[right]:
@@ -27,32 +27,32 @@ def _matrices(call: Call, x: Any, y: Any, many: str, one: str, at: tuple[int, in
 
 
 @rule("mm", "mm_nt", "mm_tn")
-def _mm(call: Call) -> Any:
+def _mm(call: MappedCall) -> Any:
     name = call.kernel.name
     x, y = call.held
     return _matrices(call, x, y, name.replace("mm", "bmm"), name, (0, 1))
 
 
 @rule("bmm", "bmm_nt", "bmm_tn")
-def _bmm(call: Call) -> Any:
+def _bmm(call: MappedCall) -> Any:
     return call.run(*call.aligned())
 
 
 @rule("mv")
-def _mv(call: Call) -> Any:
+def _mv(call: MappedCall) -> Any:
     x, y = call.whole(0), compute("unsqueeze", call.whole(1), dim=2)
     out = compute("bmm", x, y)
     return reshaped(out, out.shape[:2])
 
 
 @rule("dot")
-def _dot(call: Call) -> Any:
+def _dot(call: MappedCall) -> Any:
     x, y = compute("unsqueeze", call.whole(0), dim=1), compute("unsqueeze", call.whole(1), dim=2)
     return reshaped(compute("bmm", x, y), (call.size,))
 
 
 @rule("addmm", "baddbmm")
-def _add_product(call: Call) -> Any:
+def _add_product(call: MappedCall) -> Any:
     b, x, y = call.aligned()
     if call.kernel.name == "addmm":
         product = _matrices(call, call.held[1], call.held[2], "bmm", "mm", (1, 2))
@@ -67,7 +67,7 @@ def _add_product(call: Call) -> Any:
 
 
 @rule("linear")
-def _linear(call: Call) -> Any:
+def _linear(call: MappedCall) -> Any:
     x, w, b = call.held
     if not call.mapped[1] and not call.mapped[2] and call.arrays[0].ndim:
         return call.run(x, w, b)
@@ -85,7 +85,7 @@ def _linear(call: Call) -> Any:
 
 
 @rule("linear_grads", "linear_two_grads", "linear_all_grads")
-def _linear_grads(call: Call) -> Any:
+def _linear_grads(call: MappedCall) -> Any:
     if call.arrays[0].dtype.kind == "c":
         return NotImplemented
     g, x = (_rows(a) for a in (call.whole(0), call.whole(1)))
@@ -116,7 +116,7 @@ def _apart(a: Any, size: int) -> Any:
 
 
 @rule("conv")
-def _conv(call: Call) -> Any:
+def _conv(call: MappedCall) -> Any:
     x, w, b = call.held
     if not call.mapped[1] and not call.mapped[2]:
         return parted(call.run(merged(x), w, b), call.size)
@@ -129,7 +129,7 @@ def _conv(call: Call) -> Any:
 
 
 @rule("conv_grad_input")
-def _conv_grad_input(call: Call) -> Any:
+def _conv_grad_input(call: MappedCall) -> Any:
     n, c, *rest = call.attrs["x_shape"]
     if not call.mapped[1]:
         gx = call.run(merged(call.held[0]), call.held[1], x_shape=(call.size * n, c, *rest))
@@ -139,7 +139,7 @@ def _conv_grad_input(call: Call) -> Any:
 
 
 @rule("conv_grad_weight", "conv_grads")
-def _conv_grad_weight(call: Call) -> Any:
+def _conv_grad_weight(call: MappedCall) -> Any:
     o, *rest = call.attrs["w_shape"]
     gy, x = _beside(call.whole(0)), _beside(call.whole(1))
     groups = call.attrs["groups"] * call.size
@@ -155,7 +155,7 @@ def _conv_grad_weight(call: Call) -> Any:
 @rule("max_pool", "avg_pool", "adaptive_max_pool", "im2col", "col2im", "resample_axis", "resample_bytes", "resample_plane",
       "pool_take",
       "grid_sample")  # fmt: skip
-def _more_rows(call: Call) -> Any:
+def _more_rows(call: MappedCall) -> Any:
     if call.attrs.get("axis", 1) == 0:
         return NotImplemented
     out = call.run(*[merged(a) for a in call.all_whole()])
@@ -165,14 +165,14 @@ def _more_rows(call: Call) -> Any:
 
 
 @rule("max_pool_grad", "avg_pool_grad")
-def _pool_grad(call: Call) -> Any:
+def _pool_grad(call: MappedCall) -> Any:
     n, *rest = call.attrs["x_shape"]
     out = call.run(*[merged(a) for a in call.all_whole()], x_shape=(call.size * n, *rest))
     return parted(out, call.size)
 
 
 @rule("layer_norm", "rms_norm")
-def _norm_of_rows(call: Call) -> Any:
+def _norm_of_rows(call: MappedCall) -> Any:
     if not call.mapped[0] or any(call.mapped[1:]) or call.arrays[0].ndim < call.attrs["dims"]:
         return NotImplemented
     return call.run(*call.held)
@@ -181,7 +181,7 @@ def _norm_of_rows(call: Call) -> Any:
 # -- losses -------------------------------------------------------------------------------------
 
 
-def _reduced(call: Call, losses: Any) -> Any:
+def _reduced(call: MappedCall, losses: Any) -> Any:
     reduction = call.attrs["reduction"]
     if reduction == "none" or losses.ndim == 1:
         return losses
@@ -192,14 +192,14 @@ _LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_
 
 
 @rule(*_LOSSES)
-def _loss(call: Call) -> Any:
+def _loss(call: MappedCall) -> Any:
     if call.arrays[0].shape != call.arrays[1].shape or not call.arrays[0].size:
         return NotImplemented
     return _reduced(call, call.run(*call.aligned(), reduction="none"))
 
 
 @rule(*[name + "_grad" for name in _LOSSES])
-def _loss_grad(call: Call) -> Any:
+def _loss_grad(call: MappedCall) -> Any:
     gy, x, y = call.arrays
     if x.shape != y.shape or not x.size:
         return NotImplemented
@@ -218,7 +218,7 @@ def _loss_grad(call: Call) -> Any:
 
 
 @rule("nll_loss")
-def _nll(call: Call) -> Any:
+def _nll(call: MappedCall) -> Any:
     if call.held[2] is not None or not call.arrays[0].shape[0]:
         return NotImplemented
     x, target = merged(call.whole(0)), merged(call.whole(1))
@@ -231,7 +231,7 @@ def _nll(call: Call) -> Any:
     return (compute("div", total, counts) if call.attrs["reduction"] == "mean" else total), counts
 
 
-def _counted(call: Call, target: Any, losses: Any) -> Any:
+def _counted(call: MappedCall, target: Any, losses: Any) -> Any:
     """How many targets of each sample count, in the dtype of the losses."""
     kept = compute("ne", target, call.attrs["ignore_index"])
     zeros = compute("zeros_of", losses)
@@ -240,7 +240,7 @@ def _counted(call: Call, target: Any, losses: Any) -> Any:
 
 
 @rule("nll_loss_grad")
-def _nll_grad(call: Call) -> Any:
+def _nll_grad(call: MappedCall) -> Any:
     n, *rest = call.attrs["shape"]
     if call.held[2] is not None or not n:
         return NotImplemented
@@ -259,7 +259,7 @@ def _nll_grad(call: Call) -> Any:
 
 
 @rule("cross_entropy_fused")
-def _cross_entropy(call: Call) -> Any:
+def _cross_entropy(call: MappedCall) -> Any:
     if not call.arrays[0].shape[0]:
         return NotImplemented
     target = call.whole(1)
@@ -275,7 +275,7 @@ def _cross_entropy(call: Call) -> Any:
 
 
 @rule("cross_entropy_grad")
-def _cross_entropy_grad(call: Call) -> Any:
+def _cross_entropy_grad(call: MappedCall) -> Any:
     if not call.arrays[1].shape[0]:
         return NotImplemented
     g, x, stats, target = call.all_whole()

@@ -13,9 +13,9 @@ from ...base.dtypes import int64
 from .. import devices
 from ..door import KERNELS, run
 from .arrays import compute
-from .calls import Call, reshaped
+from .calls import MappedCall, reshaped
 
-Rule = Callable[[Call], Any]
+Rule = Callable[[MappedCall], Any]
 RULES: dict[str, Rule] = {}
 CHANGING: dict[str, Rule] = {}  # for kernels that write into their first array
 
@@ -49,12 +49,12 @@ _POINTWISE = """
 
 
 @rule(*[name for name in _POINTWISE.split() if not name.endswith(("_grad", "_backward"))])
-def _pointwise(call: Call) -> Any:
+def _pointwise(call: MappedCall) -> Any:
     return call.run(*call.aligned())
 
 
 @rule(*[name for name in _POINTWISE.split() if name.endswith(("_grad", "_backward"))])
-def _alike(call: Call) -> Any:
+def _alike(call: MappedCall) -> Any:
     """Derivatives, which are given arrays of one shape, and bounds of fewer dims."""
     ndim = call.arrays[0].ndim
     arrays = [
@@ -65,7 +65,7 @@ def _alike(call: Call) -> Any:
 
 
 @rule("clone")
-def _clone(call: Call) -> Any:
+def _clone(call: MappedCall) -> Any:
     order = call.attrs["order"]
     if not isinstance(order, str):
         order = (0, *[d + 1 for d in order])
@@ -73,12 +73,12 @@ def _clone(call: Call) -> Any:
 
 
 @rule("copied", "filled", "zeroed")
-def _copied(call: Call) -> Any:
+def _copied(call: MappedCall) -> Any:
     """What an in-place operation will write: of the shape of the first array."""
     return call.run(*call.aligned()) if call.mapped[0] else NotImplemented
 
 
-def _copy_into(call: Call) -> Any:
+def _copy_into(call: MappedCall) -> Any:
     if call.arrays[1].ndim > call.arrays[0].ndim:
         for i in range(call.size):
             compute(call.kernel, *call.sample(i), **call.attrs)
@@ -99,7 +99,7 @@ def _shifted(dim: int, ndim: int) -> int:
 
 @rule("sum", "mean", "prod", "amax", "amin", "all", "any", "nansum", "logsumexp", "std", "var", "vector_norm", "max",
       "min", "count_nonzero")  # fmt: skip
-def _reduction(call: Call) -> Any:
+def _reduction(call: MappedCall) -> Any:
     x, held, dim = call.arrays[0], call.held[0], call.attrs["dim"]
     if not x.ndim:  # over no dim, which is not over all
         attrs = {"dim": (1,)} if "keepdim" not in call.attrs else {"dim": (1,), "keepdim": False}
@@ -112,7 +112,7 @@ def _reduction(call: Call) -> Any:
 
 
 @rule("argmax", "argmin")
-def _position(call: Call) -> Any:
+def _position(call: MappedCall) -> Any:
     x, held, dim = call.arrays[0], call.held[0], call.attrs["dim"]
     if not x.ndim or (dim is None and call.attrs["keepdim"]):
         return NotImplemented
@@ -124,7 +124,7 @@ def _position(call: Call) -> Any:
 @rule("softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "topk", "glu", "unfold",
       "unbind", "split", "split_with_sizes", "max_dim", "min_dim", "median_dim", "mode", "kthvalue", "softmax_grad",
       "log_softmax_grad", "glu_grad", "linear_scan", "shift")  # fmt: skip
-def _along(call: Call) -> Any:
+def _along(call: MappedCall) -> Any:
     ndim = call.arrays[0].ndim
     if not ndim:
         return NotImplemented
@@ -132,14 +132,14 @@ def _along(call: Call) -> Any:
 
 
 @rule("flip", "fft_backward", "fft_forward", "fft_real", "fft_to_real")
-def _several(call: Call) -> Any:
+def _several(call: MappedCall) -> Any:
     name = "dims"
     ndim = call.arrays[0].ndim
     return call.run(call.held[0], **{name: tuple([_shifted(d, ndim) for d in call.attrs[name]])})
 
 
 @rule("roll")
-def _roll(call: Call) -> Any:
+def _roll(call: MappedCall) -> Any:
     dims = call.attrs["dims"]
     if not isinstance(dims, tuple) or not dims:
         return NotImplemented
@@ -150,12 +150,12 @@ def _roll(call: Call) -> Any:
 
 
 @rule("view", "reshape_copy")
-def _view(call: Call) -> Any:
+def _view(call: MappedCall) -> Any:
     return call.run(call.held[0], shape=(call.size, *call.attrs["shape"]))
 
 
 @rule("expand")
-def _expand(call: Call) -> Any:
+def _expand(call: MappedCall) -> Any:
     held, shape = call.held[0], call.attrs["shape"]
     for _ in range(len(shape) - call.arrays[0].ndim):
         held = compute("unsqueeze", held, dim=1)
@@ -163,20 +163,20 @@ def _expand(call: Call) -> Any:
 
 
 @rule("sum_to_size")
-def _sum_to_size(call: Call) -> Any:
+def _sum_to_size(call: MappedCall) -> Any:
     x, shape = call.arrays[0], tuple(call.attrs["shape"])
     even = (1,) * (x.ndim - len(shape)) + shape
     return reshaped(call.run(call.held[0], shape=(call.size, *even)), (call.size, *shape))
 
 
 @rule("permute")
-def _permute(call: Call) -> Any:
+def _permute(call: MappedCall) -> Any:
     ndim = call.arrays[0].ndim
     return call.run(call.held[0], dims=(0, *[_shifted(d, ndim) for d in call.attrs["dims"]]))
 
 
 @rule("transpose")
-def _transpose(call: Call) -> Any:
+def _transpose(call: MappedCall) -> Any:
     ndim = call.arrays[0].ndim
     if not ndim:
         return call.held[0]
@@ -185,19 +185,19 @@ def _transpose(call: Call) -> Any:
 
 
 @rule("t")
-def _t(call: Call) -> Any:
+def _t(call: MappedCall) -> Any:
     if call.arrays[0].ndim < 2:
         return call.held[0]
     return compute("transpose", call.held[0], dim0=1, dim1=2)
 
 
 @rule("unsqueeze")
-def _unsqueeze(call: Call) -> Any:
+def _unsqueeze(call: MappedCall) -> Any:
     return call.run(call.held[0], dim=_shifted(call.attrs["dim"], call.arrays[0].ndim + 1))
 
 
 @rule("squeeze")
-def _squeeze(call: Call) -> Any:
+def _squeeze(call: MappedCall) -> Any:
     ndim = call.arrays[0].ndim
     return call.run(call.held[0], dims=tuple([_shifted(d, ndim) for d in call.attrs["dims"]]))
 
@@ -206,18 +206,18 @@ ALL = (None, None, None)  # a window over a whole dim
 
 
 @rule("select", "slice", "window")
-def _window(call: Call) -> Any:
+def _window(call: MappedCall) -> Any:
     return call.run(call.held[0], index=(ALL, *call.attrs["index"]))
 
 
 @rule("unwindow")
-def _unwindow(call: Call) -> Any:
+def _unwindow(call: MappedCall) -> Any:
     index, shape = call.attrs["index"], call.attrs["shape"]
     return call.run(call.held[0], index=(ALL, *index), shape=(call.size, *shape))
 
 
 @rule("cat")
-def _cat(call: Call) -> Any:
+def _cat(call: MappedCall) -> Any:
     ndim = max(a.ndim for a in call.arrays)
     if any(a.ndim != ndim for a in call.arrays):  # an empty one of one dim counts for nothing
         return NotImplemented
@@ -225,29 +225,29 @@ def _cat(call: Call) -> Any:
 
 
 @rule("stack")
-def _stack(call: Call) -> Any:
+def _stack(call: MappedCall) -> Any:
     return call.run(*call.all_whole(), dim=_shifted(call.attrs["dim"], call.arrays[0].ndim + 1))
 
 
 @rule("diagonal")
-def _diagonal(call: Call) -> Any:
+def _diagonal(call: MappedCall) -> Any:
     ndim = call.arrays[0].ndim
     dims = [_shifted(call.attrs[name], ndim) for name in ("dim1", "dim2")]
     return call.run(call.held[0], dim1=dims[0], dim2=dims[1])
 
 
 @rule("tril", "triu")
-def _triangle(call: Call) -> Any:
+def _triangle(call: MappedCall) -> Any:
     return call.run(call.held[0]) if call.arrays[0].ndim > 1 else NotImplemented
 
 
 @rule("pad_constant")
-def _pad(call: Call) -> Any:
+def _pad(call: MappedCall) -> Any:
     return call.run(call.held[0], widths=((0, 0), *call.attrs["widths"]))
 
 
 @rule("repeat")
-def _repeat(call: Call) -> Any:
+def _repeat(call: MappedCall) -> Any:
     held, repeats = call.held[0], tuple(call.attrs["repeats"])
     for _ in range(len(repeats) - call.arrays[0].ndim):
         held = compute("unsqueeze", held, dim=1)
@@ -256,13 +256,13 @@ def _repeat(call: Call) -> Any:
 
 @rule("view_as_complex", "view_as_real", "one_hot", "linalg_cholesky", "linalg_inv", "linalg_det", "linalg_slogdet",
       "linalg_qr", "linalg_eigh", "linalg_eig", "linalg_svd", "linalg_svdvals", "linalg_lu_factor", "linalg_matrix_exp", "linalg_pinv")  # fmt: skip
-def _as_it_is(call: Call) -> Any:
+def _as_it_is(call: MappedCall) -> Any:
     """Kernels that count dims from the last, and let the others be."""
     return call.run(*call.held)
 
 
 @rule("linalg_solve", "linalg_solve_triangular", "linalg_cholesky_solve")
-def _solve(call: Call) -> Any:
+def _solve(call: MappedCall) -> Any:
     return call.run(*call.aligned()) if min(a.ndim for a in call.arrays) > 1 else NotImplemented
 
 
@@ -270,7 +270,7 @@ def _solve(call: Call) -> Any:
 
 
 @rule("gather", "scatter_add", "scatter", "scatter_reduce")
-def _gather(call: Call) -> Any:
+def _gather(call: MappedCall) -> Any:
     ndim = call.arrays[0].ndim
     if any(devices.is_array(a) and a.ndim != ndim for a in call.arrays) or not ndim:
         return NotImplemented
@@ -278,7 +278,7 @@ def _gather(call: Call) -> Any:
 
 
 @rule("gather_grad")
-def _gather_grad(call: Call) -> Any:
+def _gather_grad(call: MappedCall) -> Any:
     shape = call.attrs["shape"]
     if not shape or any(a.ndim != len(shape) for a in call.arrays):
         return NotImplemented
@@ -287,13 +287,13 @@ def _gather_grad(call: Call) -> Any:
 
 
 @rule("index_select")
-def _index_select(call: Call) -> Any:
+def _index_select(call: MappedCall) -> Any:
     if call.mapped[1] or not call.arrays[0].ndim:
         return NotImplemented
     return call.run(*call.held, dim=_shifted(call.attrs["dim"], call.arrays[0].ndim))
 
 
-def _first_places(call: Call, ndim: int) -> Any:
+def _first_places(call: MappedCall, ndim: int) -> Any:
     """The number of each sample, in a shape that broadcasts with indices of `ndim` dims."""
     place = devices.device_of(call.arrays[0])
     attrs = {"start": 0, "step": 1, "size": (call.size,), "dtype": int64, "device": place}
@@ -302,7 +302,7 @@ def _first_places(call: Call, ndim: int) -> Any:
 
 
 @rule("index", "index_grad")
-def _index(call: Call) -> Any:
+def _index(call: MappedCall) -> Any:
     """`x[..., i, :, j]` with a tensor of sample numbers in front, where one mask or index is another's for each sample."""
     picks, slots = call.arrays[1:], call.attrs["slots"]
     if any(p.dtype.kind == "b" for p in picks):
@@ -317,7 +317,7 @@ def _index(call: Call) -> Any:
     return call.run(call.whole(0), _first_places(call, ndim), *held, slots=(1, *slots), **extra)
 
 
-def _index_shared(call: Call, slots: tuple, extra: dict[str, Any]) -> Any:
+def _index_shared(call: MappedCall, slots: tuple, extra: dict[str, Any]) -> Any:
     at = [d for d, taken in enumerate(slots) if taken]
     if at[-1] - at[0] != len(at) - 1:
         return NotImplemented  # apart, the picked dims go to the front, before the samples
@@ -325,12 +325,12 @@ def _index_shared(call: Call, slots: tuple, extra: dict[str, Any]) -> Any:
 
 
 @rule("embedding")
-def _embedding(call: Call) -> Any:
+def _embedding(call: MappedCall) -> Any:
     return NotImplemented if call.mapped[0] else call.run(*call.held)
 
 
 @rule("searchsorted")
-def _searchsorted(call: Call) -> Any:
+def _searchsorted(call: MappedCall) -> Any:
     seq, values = call.arrays[:2]
     if not call.mapped[0]:
         return call.run(*call.held) if seq.ndim == 1 else NotImplemented
@@ -345,7 +345,7 @@ _OF_ELEMENTS = frozenset(("_within", "below", "between_zero_and_one"))
 
 
 @rule("check")
-def _check(call: Call) -> Any:
+def _check(call: MappedCall) -> Any:
     if call.attrs["test"].__name__ in _OF_ELEMENTS:
         call.run(*call.held)
     else:

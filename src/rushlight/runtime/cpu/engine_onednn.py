@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .onednn.kernels import FLOAT, KERNELS, PRODUCTS
-from .onednn.library import Library, find
+from .onednn.library import OneDnn, find
 
 
 class OnednnEngine:
@@ -23,7 +23,7 @@ class OnednnEngine:
 
     name = "onednn"
 
-    def __init__(self, library: Library, behind: Any) -> None:
+    def __init__(self, library: OneDnn, behind: Any) -> None:
         self.library = library
         self.behind = behind
         self.sequences = behind is not None and behind.sequences
@@ -86,7 +86,7 @@ class OnednnEngine:
         own = KERNELS.get(name)
         if own is None or (native is not None and name in PRODUCTS and outs[0].dtype == FLOAT):
             return native
-        return Into(self, own, native, otherwise, outs)
+        return OneDnnInto(self, own, native, otherwise, outs)
 
     def sequence(self, calls: list[tuple]) -> Callable[[], None]:
         """One callable for calls that are made one after the other; only where `sequences`."""
@@ -119,10 +119,10 @@ def load() -> OnednnEngine:
         behind: Any = engine_native.load()
     except ImportError:
         behind = None
-    return OnednnEngine(Library(find()), behind)
+    return OnednnEngine(OneDnn(find()), behind)
 
 
-class Into:
+class OneDnnInto:
     """oneDNN's kernel with its result in given memory; what it refuses once, the native engine does from then on."""
 
     def __init__(

@@ -120,9 +120,9 @@ class CudaBackend:
         index = d.index or 0
         found = self._streams.get(index)
         if found is None:
-            from .bodies.stream import Stream
+            from .bodies.stream import DrawStream
 
-            found = self._streams[index] = Stream(index=index)
+            found = self._streams[index] = DrawStream(index=index)
             if settings.seed is None:
                 found.seed()
             else:

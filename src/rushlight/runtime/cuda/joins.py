@@ -155,7 +155,7 @@ declare("cuda", "head_step", "head_whole", fits=_head_fits)
 # -- convolutions ---------------------------------------------------------------------------------
 
 
-def _conv_shape(made: InstructionLike) -> conv_sizes.Shape | None:
+def _conv_shape(made: InstructionLike) -> conv_sizes.ConvShape | None:
     """The convolution in an instruction, forward or one of its gradients; None where our kernels cannot compute it."""
     how = made.attrs
     if not _one_type(made):

@@ -11,7 +11,7 @@ from cupy.cuda import runtime
 from ....base.dtypes import float32, from_np
 from ....runtime.cuda.arrays import CUPY
 from ....runtime.cuda.bodies.fills import row_major
-from ....runtime.cuda.code.compile import NotYet, compiling_ahead
+from ....runtime.cuda.code.compile import NotCompiled, compiling_ahead
 from ....runtime.cuda.memory.host_copies import to_host
 from ....runtime.cuda.memory.streams import current
 from ....runtime.door import KERNELS, run
@@ -83,7 +83,7 @@ def _tried(ins: Instruction) -> bool:
     """Try an instruction; False when one of its kernels is still being compiled."""
     try:
         _try(ins)
-    except NotYet:
+    except NotCompiled:
         return False
     except WrongKernel:
         raise
@@ -119,7 +119,7 @@ def _try(ins: Instruction) -> None:
         try:
             right = agrees(ins.name, arrays, ins.attrs)
         except (
-            NotYet
+            NotCompiled
         ):  # perhaps only its parts are missing: start the compilation of its own kernels, too
             run(ins.kernel, cupy.ndarray, arrays, ins.attrs)
             raise

@@ -16,7 +16,7 @@ import numpy as np
 from ....base import dtypes
 from ....base.bounded import Bounded
 from . import library as dnn
-from .library import Library, Plan, Refused, dims
+from .library import OneDnn, OneDnnPlan, OneDnnRefused, dims
 
 # Below so many multiplications a call through ctypes costs more than it gains.
 _SMALLEST = 1 << 18
@@ -34,7 +34,7 @@ def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Register `fn`; what oneDNN refuses is left to the body behind."""
 
     @wraps(fn)
-    def body(lib: Library, *arrays: Any, **attrs: Any) -> Any:
+    def body(lib: OneDnn, *arrays: Any, **attrs: Any) -> Any:
         kind = arrays[0].dtype
         if not lib.usable or (kind != FLOAT and not (kind == _BFLOAT and lib.has_bfloat16)):
             return NotImplemented
@@ -43,7 +43,7 @@ def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
                 return NotImplemented
         try:
             return fn(lib, *arrays, **attrs)
-        except Refused:
+        except OneDnnRefused:
             return NotImplemented
 
     KERNELS[fn.__name__] = body
@@ -52,19 +52,19 @@ def _kernel(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 # -- plans ----------------------------------------------------------------------------------------
 
-_plans: dict[Hashable, Plan | None] = Bounded(_MOST_PLANS)
+_plans: dict[Hashable, OneDnnPlan | None] = Bounded(_MOST_PLANS)
 
 
-def _plan(key: Hashable, make: Callable[[], Plan]) -> Plan:
-    """The plan for a key; Refused again without asking where it was refused before."""
+def _plan(key: Hashable, make: Callable[[], OneDnnPlan]) -> OneDnnPlan:
+    """The plan for a key; OneDnnRefused again without asking where it was refused before."""
     if key not in _plans:
         try:
             _plans[key] = make()
-        except Refused:
+        except OneDnnRefused:
             _plans[key] = None
     found = _plans[key]
     if found is None:
-        raise Refused
+        raise OneDnnRefused
     return found
 
 
@@ -73,15 +73,15 @@ def _address(a: np.ndarray) -> int:
 
 
 def _steps(a: np.ndarray) -> tuple[int, ...]:
-    """Strides in elements; Refused for arrays whose elements overlap or lie backwards."""
+    """Strides in elements; OneDnnRefused for arrays whose elements overlap or lie backwards."""
     size = a.itemsize
     steps = tuple([s // size for s in a.strides])
     if any(s % size or s < size for s, n in zip(a.strides, a.shape) if n > 1):
-        raise Refused
+        raise OneDnnRefused
     return tuple([max(s, 1) for s in steps])
 
 
-def _described(lib: Library, a: np.ndarray) -> Any:
+def _described(lib: OneDnn, a: np.ndarray) -> Any:
     """The descriptor of an array as it lies."""
     return lib.strided(a.shape, _steps(a), _kind(a))
 
@@ -106,7 +106,7 @@ def _is_last(a: np.ndarray) -> bool:
     return a.ndim > 3 and not a.flags.c_contiguous and steps == _last_steps(a.shape)
 
 
-def _empty(lib: Library, shape: tuple[int, ...], last: bool, dtype: Any) -> np.ndarray:
+def _empty(lib: OneDnn, shape: tuple[int, ...], last: bool, dtype: Any) -> np.ndarray:
     """Memory for a result: what the caller lends, if it lies as it must, or new."""
     lent = lib.lent(shape, dtype)
     if lent is not None and (_is_last(lent) if last else lent.flags.c_contiguous):
@@ -123,7 +123,7 @@ class _Geometry:
     """What the three convolutions share: shapes, descriptors, and the forward description."""
 
     def __init__(
-        self, lib: Library, kind: int, x_shape: tuple, w_shape: tuple, y_shape: tuple, how: dict
+        self, lib: OneDnn, kind: int, x_shape: tuple, w_shape: tuple, y_shape: tuple, how: dict
     ) -> None:
         self.lib = lib
         self.kind = kind
@@ -165,21 +165,21 @@ def _out_shape(x: tuple, w: tuple, how: dict) -> tuple[int, ...]:
 
 
 def _check_work(
-    lib: Library, like: np.ndarray, out: tuple, w_shape: tuple, how: dict, forward: bool = False
+    lib: OneDnn, like: np.ndarray, out: tuple, w_shape: tuple, how: dict, forward: bool = False
 ) -> None:
     """Refuse convolutions that are too small, or that the native engine behind does as well."""
     if prod(out) * prod(w_shape[1:]) < _SMALLEST:
-        raise Refused
+        raise OneDnnRefused
     if not lib.picky or like.dtype != FLOAT:
         return
     groups = how["groups"]
     if min(w_shape[0] // groups, w_shape[1]) < _CHANNELS:
-        raise Refused
+        raise OneDnnRefused
     places = prod(out) // out[1]  # the native engine computes few without turning the weights
     if forward and places <= lib.few_places and groups == 1:
-        raise Refused
+        raise OneDnnRefused
     if groups == 1 and max(w_shape[2:]) == 1 and not any(how["padding"]):
-        raise Refused  # one matrix product, which the native engine does without turning the images
+        raise OneDnnRefused  # one matrix product, which the native engine does without turning the images
 
 
 def _key(name: str, arrays: tuple, how: dict) -> Hashable:
@@ -188,12 +188,12 @@ def _key(name: str, arrays: tuple, how: dict) -> Hashable:
 
 
 @_kernel
-def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
+def conv(lib: OneDnn, x: Any, w: Any, b: Any, **how: Any) -> Any:
     shape = _out_shape(x.shape, w.shape, how)
     _check_work(lib, x, shape, w.shape, how, forward=True)
     out = _empty(lib, shape, _is_last(x) or _is_last(w), x.dtype)
 
-    def make() -> Plan:
+    def make() -> OneDnnPlan:
         g = _Geometry(lib, _kind(x), x.shape, w.shape, shape, how)
         bias = None if b is None else _described(lib, b)
         given = {
@@ -203,26 +203,26 @@ def conv(lib: Library, x: Any, w: Any, b: Any, **how: Any) -> Any:
         }
         if b is not None:
             given[dnn.BIAS] = bias
-        return Plan(lib, g.forward(bias), given, dnn.DST)
+        return OneDnnPlan(lib, g.forward(bias), given, dnn.DST)
 
     plan = _plan(_key("conv", (x, w, b), how), make)
     addresses = {dnn.SRC: _address(x), dnn.WEIGHTS: _address(w), dnn.DST: _address(out)}
     if b is not None:
         if b.strides != (b.itemsize,):
-            raise Refused
+            raise OneDnnRefused
         addresses[dnn.BIAS] = _address(b)
     plan.run(addresses)
     return out
 
 
 @_kernel
-def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any) -> Any:
+def conv_grad_input(lib: OneDnn, gy: Any, w: Any, *, x_shape: tuple, **how: Any) -> Any:
     if _out_shape(x_shape, w.shape, how) != gy.shape or 0 in x_shape:
-        raise Refused  # a transposed convolution with more room than outputs
+        raise OneDnnRefused  # a transposed convolution with more room than outputs
     _check_work(lib, gy, gy.shape, w.shape, how)
     gx = _empty(lib, x_shape, _is_last(gy), gy.dtype)
 
-    def make() -> Plan:
+    def make() -> OneDnnPlan:
         g = _Geometry(lib, _kind(gy), x_shape, w.shape, gy.shape, how)
         function = "dnnl_convolution_backward_data_primitive_desc_create"
         given = {
@@ -230,7 +230,7 @@ def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any
             dnn.WEIGHTS: g.weight(_steps(w)),
             dnn.DIFF_SRC: _described(lib, gx),
         }
-        return Plan(lib, g.backward(function, g.x, g.w, g.y), given, dnn.DIFF_SRC)
+        return OneDnnPlan(lib, g.backward(function, g.x, g.w, g.y), given, dnn.DIFF_SRC)
 
     plan = _plan(_key("conv_grad_input", (gy, w), {**how, "x_shape": x_shape}), make)
     plan.run({dnn.DIFF_DST: _address(gy), dnn.WEIGHTS: _address(w), dnn.DIFF_SRC: _address(gx)})
@@ -238,13 +238,13 @@ def conv_grad_input(lib: Library, gy: Any, w: Any, *, x_shape: tuple, **how: Any
 
 
 @_kernel
-def conv_grad_weight(lib: Library, gy: Any, x: Any, *, w_shape: tuple, **how: Any) -> Any:
+def conv_grad_weight(lib: OneDnn, gy: Any, x: Any, *, w_shape: tuple, **how: Any) -> Any:
     if _out_shape(x.shape, w_shape, how) != gy.shape or 0 in w_shape:
-        raise Refused
+        raise OneDnnRefused
     _check_work(lib, gy, gy.shape, w_shape, how)
     gw = _empty(lib, w_shape, False, gy.dtype)
 
-    def make() -> Plan:
+    def make() -> OneDnnPlan:
         g = _Geometry(lib, _kind(x), x.shape, w_shape, gy.shape, how)
         function = "dnnl_convolution_backward_weights_primitive_desc_create"
         given = {
@@ -252,7 +252,7 @@ def conv_grad_weight(lib: Library, gy: Any, x: Any, *, w_shape: tuple, **how: An
             dnn.DIFF_DST: _described(lib, gy),
             dnn.DIFF_WEIGHTS: g.weight(_steps(gw)),
         }
-        return Plan(lib, g.backward(function, g.x, g.w, None, g.y), given, dnn.DIFF_WEIGHTS)
+        return OneDnnPlan(lib, g.backward(function, g.x, g.w, None, g.y), given, dnn.DIFF_WEIGHTS)
 
     plan = _plan(_key("conv_grad_weight", (gy, x), {**how, "w_shape": w_shape}), make)
     plan.run({dnn.SRC: _address(x), dnn.DIFF_DST: _address(gy), dnn.DIFF_WEIGHTS: _address(gw)})
@@ -262,17 +262,17 @@ def conv_grad_weight(lib: Library, gy: Any, x: Any, *, w_shape: tuple, **how: An
 # -- matrix products ------------------------------------------------------------------------------
 
 
-def _product(lib: Library, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _product(lib: OneDnn, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np.ndarray:
     """x (..., m, k) times y (..., k, n) of equal leading dims, plus a row b."""
     if prod(shape) * x.shape[-1] < _SMALLEST or x.shape[:-2] != y.shape[:-2] or x.ndim > 3:
-        raise Refused
+        raise OneDnnRefused
     if lib.picky and x.dtype == FLOAT:  # no quicker than the native engine's, which comes first
-        raise Refused
+        raise OneDnnRefused
     if b is not None and b.strides != (b.itemsize,):
-        raise Refused
+        raise OneDnnRefused
     out = _empty(lib, shape, False, x.dtype)
 
-    def make() -> Plan:
+    def make() -> OneDnnPlan:
         given = {
             dnn.SRC: _described(lib, x),
             dnn.WEIGHTS: _described(lib, y),
@@ -288,7 +288,7 @@ def _product(lib: Library, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np
             "dnnl_matmul_primitive_desc_create", lib.engine, given[dnn.SRC], given[dnn.WEIGHTS],
             bias, given[dnn.DST], None,
         )  # fmt: skip
-        return Plan(lib, made, given, dnn.DST)
+        return OneDnnPlan(lib, made, given, dnn.DST)
 
     plan = _plan(_key("product", (x, y, b), {}), make)
     addresses = {dnn.SRC: _address(x), dnn.WEIGHTS: _address(y), dnn.DST: _address(out)}
@@ -300,18 +300,18 @@ def _product(lib: Library, x: Any, y: Any, b: Any, shape: tuple[int, ...]) -> np
 
 def _shape(x: Any, y: Any) -> tuple[int, ...]:
     if x.ndim != y.ndim or x.ndim < 2 or x.shape[-1] != y.shape[-2]:
-        raise Refused
+        raise OneDnnRefused
     return (*x.shape[:-1], y.shape[-1])
 
 
 def _products(name: str) -> None:
-    def nn(lib: Library, x: Any, y: Any) -> Any:
+    def nn(lib: OneDnn, x: Any, y: Any) -> Any:
         return _product(lib, x, y, None, _shape(x, y))
 
-    def nt(lib: Library, x: Any, y: Any) -> Any:
+    def nt(lib: OneDnn, x: Any, y: Any) -> Any:
         return nn(lib, x, y.swapaxes(-1, -2))
 
-    def tn(lib: Library, x: Any, y: Any) -> Any:
+    def tn(lib: OneDnn, x: Any, y: Any) -> Any:
         return nn(lib, x.swapaxes(-1, -2), y)
 
     for fn, suffix in ((nn, ""), (nt, "_nt"), (tn, "_tn")):
@@ -324,9 +324,9 @@ _products("bmm")
 
 
 @_kernel
-def linear(lib: Library, x: Any, w: Any, b: Any) -> Any:
+def linear(lib: OneDnn, x: Any, w: Any, b: Any) -> Any:
     if x.ndim < 2 or (x.ndim > 2 and not x.flags.c_contiguous):
-        raise Refused
+        raise OneDnnRefused
     flat = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
     out = _product(lib, flat, w.T, b, (flat.shape[0], w.shape[0]))
     return out if x.ndim == 2 else out.reshape(*x.shape[:-1], w.shape[0])

@@ -30,7 +30,7 @@ _ANY, _CPU, _IMPL_NAME = 1, 1, 8
 FORWARD_TRAINING, DIRECT = 64, 1
 
 
-class Refused(Exception):
+class OneDnnRefused(Exception):
     """oneDNN has no good kernel for this problem."""
 
 
@@ -59,7 +59,7 @@ def find() -> str:
     raise OSError("onednn-cpu-gomp is installed without libdnnl.so.3")
 
 
-class Library:
+class OneDnn:
     """libdnnl with one engine, one stream, and one buffer for data in other layouts."""
 
     def __init__(self, path: str) -> None:
@@ -92,7 +92,7 @@ class Library:
     @staticmethod
     def check(status: int) -> None:
         if status:
-            raise Refused(f"oneDNN answers status {status}")
+            raise OneDnnRefused(f"oneDNN answers status {status}")
 
     def version(self) -> str:
         v = self.c.dnnl_version().contents
@@ -163,13 +163,13 @@ class Library:
         return made
 
     def describe(self, function: str, *arguments: Any) -> Any:
-        """A primitive descriptor; Refused if oneDNN only has its reference code, 20-260x slower."""
+        """A primitive descriptor; OneDnnRefused if oneDNN only has its reference code, 20-260x slower."""
         made = Pointer()
         self.check(getattr(self.c, function)(ctypes.byref(made), *arguments))
         name = ctypes.c_char_p()
         self.c.dnnl_primitive_desc_query(made, _IMPL_NAME, 0, ctypes.byref(name))
         if name.value is None or b"ref" in name.value:
-            raise Refused(f"only {name.value!r}")
+            raise OneDnnRefused(f"only {name.value!r}")
         return made
 
     def primitive(self, description: Any) -> Any:
@@ -193,7 +193,7 @@ def dims(values: Sequence[int]) -> Any:
 class _Reorder:
     """A copy from one layout to another."""
 
-    def __init__(self, library: Library, source: Any, target: Any, what: str) -> None:
+    def __init__(self, library: OneDnn, source: Any, target: Any, what: str) -> None:
         self.what = what
         self.bytes = library.c.dnnl_memory_desc_get_size(target)
         e = library.engine
@@ -210,7 +210,7 @@ def _arguments(memories: dict[int, Any]) -> Any:
     return (_Argument * len(pairs))(*pairs)
 
 
-class Plan:
+class OneDnnPlan:
     """A primitive ready to run on arrays whose layouts are `given` (argument -> descriptor).
 
     Where the primitive wants another layout, its data passes through the library's buffer; counts
@@ -218,7 +218,7 @@ class Plan:
     """
 
     def __init__(
-        self, library: Library, description: Any, given: dict[int, Any], result: int
+        self, library: OneDnn, description: Any, given: dict[int, Any], result: int
     ) -> None:
         self.library = library
         self.result = result

@@ -27,7 +27,7 @@ _PLACES = {"l": "i64", "q": "i64", "i": "int"}
 _MANY = "qqqq"  # rows, picks, extent, width
 
 
-class Rows(NamedTuple):
+class IndexRows(NamedTuple):
     """An array as (outer, extent, width), of which an index picks along the middle."""
 
     outer: int
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     after: tuple[int, ...]
 
 
-def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Rows | None:
+def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> IndexRows | None:
     """One index of numbers along one dim; None for everything else."""
     if len(indices) != 1 or sum(slots) != 1 or indices[0].dtype.char not in _PLACES:
         return None
@@ -46,7 +46,7 @@ def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Rows | None
     if dim >= len(shape) or 0 in shape or not indices[0].size:
         return None
     before, after = shape[:dim], shape[dim + 1 :]
-    return Rows(prod(before), shape[dim], prod(after), indices[0].size, before, after)
+    return IndexRows(prod(before), shape[dim], prod(after), indices[0].size, before, after)
 
 
 def _dense(a: DeviceArray) -> Any:
@@ -61,7 +61,7 @@ def _lanes(words: int) -> int:
 _takes: dict[tuple, Any] = Bounded(1024)
 
 
-def take(x: DeviceArray, index: DeviceArray, rows: Rows) -> Any:
+def take(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
     """The rows of contiguous `x` at `index`, whose dims stand in the place of the one it picks from."""
     index = _dense(index)
     bits = rows.width * x.itemsize | x.data.ptr
@@ -72,7 +72,7 @@ def take(x: DeviceArray, index: DeviceArray, rows: Rows) -> Any:
     return call(x, index)
 
 
-def _take_call(x: DeviceArray, index: DeviceArray, rows: Rows, bits: int) -> Any:
+def _take_call(x: DeviceArray, index: DeviceArray, rows: IndexRows, bits: int) -> Any:
     shape = (*rows.before, *index.shape, *rows.after)
     row, count = rows.width * x.itemsize, rows.outer * rows.picks
     unit, name = next((u, t) for u, t in _UNITS if bits % u == 0)
@@ -88,7 +88,7 @@ def _take_call(x: DeviceArray, index: DeviceArray, rows: Rows, bits: int) -> Any
     )  # fmt: skip
 
 
-def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> bool:
+def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> bool:
     """`out[., index, .] += g` into contiguous `out` of g's dtype; False where there is no kernel."""
     if not _adds(out.dtype, g):
         return False
@@ -103,7 +103,7 @@ def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> boo
     return True
 
 
-def index_grad(g: DeviceArray, index: DeviceArray, rows: Rows, shape: tuple[int, ...]) -> Any:
+def index_grad(g: DeviceArray, index: DeviceArray, rows: IndexRows, shape: tuple[int, ...]) -> Any:
     """The gradient of `take`; None where there is no kernel."""
     if not _adds(g.dtype, g):
         return None
@@ -124,13 +124,13 @@ def _wide(dtype: np.dtype) -> Any:
     return np.dtype(np.float64 if dtype.char == "d" else np.float32)
 
 
-def _spread(g: DeviceArray, index: DeviceArray, rows: Rows) -> Any:
+def _spread(g: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
     """The gradient, one number for every element that was picked, in contiguous memory."""
     shape = (*rows.before, *index.shape, *rows.after)
     return _dense(g if g.shape == shape else cupy.broadcast_to(g, shape))
 
 
-def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> None:
+def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> None:
     """By atomic additions, in whichever order they come."""
     g, index = _spread(g, index, rows), _dense(index)
     four = not (rows.width % 4 or g.data.ptr % (4 * g.itemsize) or total.data.ptr & 15)
@@ -144,7 +144,7 @@ def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: R
     )  # fmt: skip
 
 
-def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: Rows) -> None:
+def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> None:
     """The same bits every time: equal places are added in the order they come."""
     g, index = _spread(g, index, rows), _dense(index)
     # Places counted from the start, so that equal rows stand beside each other in a stable order.

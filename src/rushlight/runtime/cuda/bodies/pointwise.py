@@ -13,7 +13,7 @@ from ...thread import here
 from ..code.expressions import printed
 from ..code.generate import ARRAY, NUMBER
 from ..code.keyed import keyed
-from ..code.variants import MANY, THREADS, Plan, compute, number, plan_for, prepared
+from ..code.variants import MANY, THREADS, VariantPlan, compute, number, plan_for, prepared
 
 if TYPE_CHECKING:
     from ....base.dtypes import dtype
@@ -37,7 +37,7 @@ def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
 
 def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
     """A body for two operands without attributes, with the short way beside a number inlined."""
-    left: dict[Any, Plan] = {}
+    left: dict[Any, VariantPlan] = {}
 
     def body(x: Any, y: Any) -> Any:
         if x.__class__ is ndarray and y.__class__ is not ndarray and x._c_contiguous:

@@ -13,7 +13,7 @@ from ....base.config import settings
 from ....base.shapes import broadcast_shapes
 from ...door import kernel_for
 from ..code.variants import compute
-from ..library.cublaslt import TF32, TYPES, Matrix, Plan, Product, is_capturing, library
+from ..library.cublaslt import TF32, TYPES, Matrix, Product, ProductPlan, is_capturing, library
 from ..library.measuring import are_measured
 from ..small import dense
 from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
@@ -55,7 +55,7 @@ class _Recipe:
     copy_x: bool
     copy_y: bool
     fill_bias: bool  # the bias is written to the result first, and the product added
-    plan: Plan | None  # None where the library cannot give the sums that "bgrad" asks for
+    plan: ProductPlan | None  # None where the library cannot give the sums that "bgrad" asks for
     shape: tuple[int, ...]
     untuned: bool
 
@@ -113,7 +113,7 @@ class _Flat:
         self.strides = (down, steps[-1]) if follow else (0, 0)
 
 
-def _plan(what: Product, bias: DeviceArray | None) -> tuple[Plan | None, bool]:
+def _plan(what: Product, bias: DeviceArray | None) -> tuple[ProductPlan | None, bool]:
     lib = library()
     plan = lib.make(what, 0 if bias is None else bias.data.ptr)
     if plan is not None:

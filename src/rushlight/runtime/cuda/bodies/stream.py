@@ -57,7 +57,7 @@ def _check_weights(weights: DeviceArray) -> None:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
-class Stream:
+class DrawStream:
     """A seedable stream of random device arrays; its state never has to visit the host."""
 
     def __init__(self, seed: int = DEFAULT_SEED, index: int = 0) -> None:
@@ -71,7 +71,7 @@ class Stream:
         """Where kernels find seed and counter."""
         return int(self._state.data.ptr)
 
-    def manual_seed(self, seed: int) -> Stream:
+    def manual_seed(self, seed: int) -> DrawStream:
         """Restart from `seed`; a negative seed means the unsigned number of the same 64 bits."""
         settle()  # kernels of a traced loop that wait have not drawn yet
         seed = int(seed)
@@ -109,14 +109,14 @@ class Stream:
         self._initial = seed
         self._write(seed, counter)
 
-    def clone(self) -> Stream:
+    def clone(self) -> DrawStream:
         """A second stream that will draw the same numbers."""
-        twin = Stream(index=self.index)
+        twin = DrawStream(index=self.index)
         twin.set_state(self.get_state())
         return twin
 
     def __reduce__(self) -> Any:
-        return Stream, (self._initial, self.index), self.get_state()
+        return DrawStream, (self._initial, self.index), self.get_state()
 
     __setstate__ = set_state
 

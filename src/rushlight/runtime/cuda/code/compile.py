@@ -86,7 +86,7 @@ def _keep(path: Path, code: bytes) -> None:
 # -- not waiting for the compiler -------------------------------------------------------------------
 
 
-class NotYet(BaseException):
+class NotCompiled(BaseException):
     """A kernel is being compiled in the background; no `except Exception` takes this for a failure."""
 
 
@@ -100,7 +100,7 @@ _mine = _Mine()
 
 
 class compiling_ahead:  # noqa: N801
-    """Inside the block this thread does not wait for NVRTC: what needs a kernel raises NotYet instead.
+    """Inside the block this thread does not wait for NVRTC: what needs a kernel raises NotCompiled instead.
 
     The kernel is compiled in the background, beside others (NVRTC runs in parallel: 5.0 s became 2.5 s with
     two threads), and is there when it is asked for after `wait`.
@@ -129,9 +129,9 @@ class compiling_ahead:  # noqa: N801
             if _path(text, flags).exists():
                 return cubin(text, flags)
             self.codes[text, flags] = self.pool.submit(cubin, text, flags)
-            raise NotYet
+            raise NotCompiled
         if not found.done():
-            raise NotYet
+            raise NotCompiled
         return found.result()
 
 

@@ -26,7 +26,7 @@ MANY = 2**31 - 2**12  # beyond, indices need 64 bits
 _MOST_BLOCKS = 2**22
 
 
-class Plan:
+class VariantPlan:
     """An expression for operands of given dtypes and ways; its kernels are made when needed."""
 
     __slots__ = ("dtypes", "flats", "go", "name", "numbers", "out", "out_name", "per_block",
@@ -72,12 +72,12 @@ class Plan:
         return codegen.formats(self.name, self.dtypes, self.ways)
 
 
-_plans: dict[tuple, Plan | None] = Bounded(4096)
+_plans: dict[tuple, VariantPlan | None] = Bounded(4096)
 
 
 def plan_for(
     name: str | Expression, dtypes: tuple, ways: tuple[str, ...], out: str | None = None
-) -> Plan | None:
+) -> VariantPlan | None:
     """The plan for NumPy dtypes, or None where the table has no text for them."""
     key = (name, dtypes, ways, out)
     try:
@@ -89,7 +89,7 @@ def plan_for(
     main = names[e.main]
     stored = out or codegen.stored(name, main)
     known = codegen.TYPES[main][1] in e.text and stored is not None
-    found = Plan(name, names, ways, stored) if known and stored else None
+    found = VariantPlan(name, names, ways, stored) if known and stored else None
     _plans[key] = found
     return found
 
@@ -110,7 +110,7 @@ class _Ready:
     __slots__ = ("aligned", "arrays", "blocks", "call", "form", "ints", "launch", "n", "numbers", "order",
                  "out", "plan", "shape", "slow", "tail", "units")  # fmt: skip
 
-    plan: Plan
+    plan: VariantPlan
     shape: tuple[int, ...]
     out: np.dtype
     order: tuple[int, ...] | None

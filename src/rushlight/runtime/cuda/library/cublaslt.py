@@ -64,7 +64,7 @@ class Product(NamedTuple):
     wide: bool = False  # halves whose product is float32
 
 
-class Plan:
+class ProductPlan:
     """Descriptors and the chosen algorithm of one product; the addresses are kept as numbers."""
 
     __slots__ = (
@@ -114,7 +114,7 @@ def _open() -> Any:
     raise OSError("libcublasLt.so was not found; `pip install 'rushlight[cuda]'` brings it")
 
 
-class Library:
+class CublasLt:
     """One handle on one GPU, its plans, and a workspace per stream, as large as a product ever needed there."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Library:
         return found.ptr if found is known else found
 
     def launch(
-        self, plan: Plan, a: int, b: int, out: int, bias: int = 0, memory: Any = None
+        self, plan: ProductPlan, a: int, b: int, out: int, bias: int = 0, memory: Any = None
     ) -> None:
         """Run a plan, in its stream's workspace or another memory."""
         if bias != plan.bias:
@@ -178,7 +178,7 @@ class Library:
         if status:
             self.check(status, "cublasLtMatmul")
 
-    def prepared(self, plan: Plan, alignment: int, results: tuple[Result, ...]) -> Any:
+    def prepared(self, plan: ProductPlan, alignment: int, results: tuple[Result, ...]) -> Any:
         """A call of (x, y, bias) that makes its results, in C: the product, and sums in the bias's place.
 
         None where that cannot be. The plan must belong to nobody else: a bias's address is written into it.
@@ -191,10 +191,10 @@ class Library:
 
     # -- making plans -------------------------------------------------------------------------
 
-    def make(self, what: Product, bias: int, accumulate: bool = False) -> Plan | None:
+    def make(self, what: Product, bias: int, accumulate: bool = False) -> ProductPlan | None:
         """A plan with the first heuristic; None when cuBLASLt has nothing for this product."""
         data, _, scale = TYPES[what.char]
-        plan = Plan()
+        plan = ProductPlan()
         keep: list[Any] = []
         desc = c_void_p()
         self.check(
@@ -226,7 +226,7 @@ class Library:
         plan.keep = keep
         return plan
 
-    def _attribute(self, plan: Plan, which: int, value: Any) -> None:
+    def _attribute(self, plan: ProductPlan, which: int, value: Any) -> None:
         size = ctypes.sizeof(value)
         self.check(self.set(plan.desc, which, ctypes.addressof(value), size), "DescSetAttribute")
 
@@ -247,7 +247,7 @@ class Library:
                 self.lib.cublasLtMatrixLayoutSetAttribute(made, which, ctypes.byref(value), size)
         return made.value or 0
 
-    def _heuristics(self, plan: Plan, alignment: int) -> tuple[Any, int]:
+    def _heuristics(self, plan: ProductPlan, alignment: int) -> tuple[Any, int]:
         preference = c_void_p()
         self.lib.cublasLtMatmulPreferenceCreate(ctypes.byref(preference))
         settings: list[tuple[int, Any]] = [(_PREF_WORKSPACE, c_size_t(WORKSPACE))]
@@ -266,7 +266,7 @@ class Library:
         self.lib.cublasLtMatmulPreferenceDestroy(preference)
         return results, 0 if status else count.value
 
-    def tune(self, plan: Plan, a: int, b: int, out: int, bias: int) -> None:
+    def tune(self, plan: ProductPlan, a: int, b: int, out: int, bias: int) -> None:
         """Keep the quickest of the candidates, measured on the operands at hand."""
         milliseconds = stopwatch()
         times = []
@@ -287,16 +287,16 @@ def _rounded(room: int) -> int:
     return min(WORKSPACE, max(1 << 20, 1 << (room - 1).bit_length())) if room < WORKSPACE else room
 
 
-_libraries: dict[int, Library] = {}
+_libraries: dict[int, CublasLt] = {}
 _single = runtime.getDeviceCount() == 1
 
 
-def library() -> Library:
+def library() -> CublasLt:
     """The library on the current GPU."""
     index = 0 if _single else runtime.getDevice()
     found = _libraries.get(index)
     if found is None:
-        found = _libraries[index] = Library()
+        found = _libraries[index] = CublasLt()
     return found
 
 

@@ -50,7 +50,7 @@ class Chosen(NamedTuple):
     workspace: int
 
 
-class Plan:
+class CudnnPlan:
     """A built graph with the plan to run: `plan(a, b, out)` takes device addresses."""
 
     __slots__ = ("__weakref__", "chosen", "graph", "handles", "uids", "untuned")
@@ -94,7 +94,7 @@ class Plan:
 _single = runtime.getDeviceCount() == 1
 _module: Any = None
 _handles: dict[tuple[int, int], Any] = {}  # by GPU and stream
-_plans: dict[Convolution, Plan | None] = Bounded(4096)
+_plans: dict[Convolution, CudnnPlan | None] = Bounded(4096)
 _lock = new_lock()
 
 
@@ -139,14 +139,14 @@ def handle() -> Any:
     return found
 
 
-def build_first(graph: Any, tensors: tuple) -> Plan | None:
+def build_first(graph: Any, tensors: tuple) -> CudnnPlan | None:
     """The first plan of a described graph that can be built; None when there is none."""
     cudnn = frontend()
     graph.validate()
     graph.build_operation_graph()
     graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
     graph.check_support()
-    plan = Plan(graph, tuple([t.get_uid() for t in tensors]))
+    plan = CudnnPlan(graph, tuple([t.get_uid() for t in tensors]))
     for index in range(graph.get_execution_plan_count()):
         if _build(plan, index):
             plan.choose(index)
@@ -154,7 +154,7 @@ def build_first(graph: Any, tensors: tuple) -> Plan | None:
     return None
 
 
-def plan_for(what: Convolution) -> Plan | None:
+def plan_for(what: Convolution) -> CudnnPlan | None:
     """The plan of a convolution; None when cuDNN has none for it, is not here, or would be told wrong numbers."""
     try:
         return _plans[what]
@@ -172,7 +172,7 @@ def plan_for(what: Convolution) -> Plan | None:
     return made
 
 
-def _make(what: Convolution) -> Plan | None:
+def _make(what: Convolution) -> CudnnPlan | None:
     """The first plan of cuDNN's list that can be built; the others are measured by `tune`."""
     try:
         plan = _describe(what)
@@ -185,7 +185,7 @@ def _make(what: Convolution) -> Plan | None:
     return None
 
 
-def tune(plan: Plan, pointers: tuple[int, ...]) -> None:
+def tune(plan: CudnnPlan, pointers: tuple[int, ...]) -> None:
     """Keep the quickest of the plans from now on, measured on the arrays at hand; the last one is written."""
     milliseconds = stopwatch()
     with _lock:
@@ -215,7 +215,7 @@ def tune(plan: Plan, pointers: tuple[int, ...]) -> None:
         _store(what, best.number)
 
 
-def _build(plan: Plan, index: int) -> bool:
+def _build(plan: CudnnPlan, index: int) -> bool:
     """Whether one plan of the list can be built, with a workspace that is not too large."""
     try:
         plan.graph.build_plan_at_index(index)
@@ -224,7 +224,7 @@ def _build(plan: Plan, index: int) -> bool:
         return False
 
 
-def _describe(what: Convolution) -> Plan:
+def _describe(what: Convolution) -> CudnnPlan:
     """The graph of a convolution with its list of plans, none of them built yet."""
     cudnn = frontend()
     kinds = {"f": cudnn.data_type.FLOAT, "e": cudnn.data_type.HALF, "E": cudnn.data_type.BFLOAT16,
@@ -267,7 +267,7 @@ def _describe(what: Convolution) -> Plan:
     _filter(graph, what)
     graph.check_support()
     uids = tuple([t.get_uid() for t in (*inputs, out)])
-    return Plan(graph, uids, what if what.measured else None)
+    return CudnnPlan(graph, uids, what if what.measured else None)
 
 
 def _filter(graph: Any, what: Convolution) -> None:

@@ -33,7 +33,7 @@ _OLDEST = 8901  # from this version on, lengths need no copy on the device
 KEPT = 512  # shapes whose descriptors are kept
 
 
-class Refused(Exception):
+class CudnnRefused(Exception):
     """cuDNN does not take these layers."""
 
 
@@ -73,7 +73,7 @@ _ARGUMENTS = {
 }
 
 
-class Library:
+class CudnnLibrary:
     """The library, and one handle on each GPU.
 
     A handle keeps streams and memory of its own, which it makes at its first use: a second one for the
@@ -94,7 +94,7 @@ class Library:
         status = getattr(self.lib, name)(*arguments)
         if status:
             told = (self.lib.cudnnGetErrorString(status) or b"").decode()
-            raise Refused(f"{name}: {told}")
+            raise CudnnRefused(f"{name}: {told}")
 
     def made(self, kind: str) -> int:
         """A new descriptor."""
@@ -119,14 +119,14 @@ class Library:
 _library: Any = None
 
 
-def library() -> Library | None:
+def library() -> CudnnLibrary | None:
     """cuDNN, or None where it is not installed or too old; opened on first use."""
     global _library
     if _library is None:
         lib = _open()
         made = None
         if lib is not None and hasattr(lib, "cudnnRNNBackwardData_v8"):
-            made = Library(lib)
+            made = CudnnLibrary(lib)
             if lib.cudnnGetVersion() < _OLDEST:
                 made = None
         _library = made or False
@@ -136,7 +136,7 @@ def library() -> Library | None:
 class _Descriptors:
     """Descriptors that are destroyed when their owner is."""
 
-    def __init__(self, lib: Library) -> None:
+    def __init__(self, lib: CudnnLibrary) -> None:
         self.lib = lib
         self.held: list[tuple[str, int]] = []
 
@@ -166,7 +166,13 @@ class Stack(_Descriptors):
     """A stack of layers under one algorithm: its descriptor and the place of each weight."""
 
     def __init__(
-        self, lib: Library, what: Recurrence, char: str, tf32: bool, algorithm: int, packed: bool
+        self,
+        lib: CudnnLibrary,
+        what: Recurrence,
+        char: str,
+        tf32: bool,
+        algorithm: int,
+        packed: bool,
     ) -> None:
         super().__init__(lib)
         self.what, self.char = what, char
@@ -188,7 +194,7 @@ class Stack(_Descriptors):
         self.weight_bytes = size.value
         itemsize = 8 if char == "d" else 4 if char == "f" else 2
         if size.value % itemsize:
-            raise Refused(f"weights take {size.value} bytes")
+            raise CudnnRefused(f"weights take {size.value} bytes")
         self.way = Way(algorithm, tf32, self._places(itemsize), size.value // itemsize)
 
     def _places(self, itemsize: int) -> tuple[int, ...]:
@@ -205,11 +211,11 @@ class Stack(_Descriptors):
             for k in range(count):
                 at, size = self._part(space, cell, first + k, (matrix, bias), which)
                 if size != prod(shape) // count or at % itemsize:
-                    raise Refused(f"weight {first + k} of cell {cell} has {size} numbers")
+                    raise CudnnRefused(f"weight {first + k} of cell {cell} has {size} numbers")
                 begins.append(at // itemsize)
             step = prod(shape) // count
             if begins != [begins[0] + k * step for k in range(count)]:
-                raise Refused("the gates of a weight do not lie side by side")
+                raise CudnnRefused("the gates of a weight do not lie side by side")
             found.append(begins[0])
 
         for cell in range(what.layers * what.directions):
@@ -232,7 +238,7 @@ class Stack(_Descriptors):
         )  # fmt: skip
         place = places[which].value
         if place is None:
-            raise Refused(f"cell {cell} has no weight {number}")
+            raise CudnnRefused(f"cell {cell} has no weight {number}")
         kind, count, box = c_int(), c_int(), c_int * 3
         dims, steps = box(), box()
         self.lib.call(
@@ -242,7 +248,7 @@ class Stack(_Descriptors):
         return place - start, prod(dims)
 
 
-class Call(_Descriptors):
+class RnnCall(_Descriptors):
     """A stack over sequences of given lengths: descriptors of its arrays, and the memory it works in."""
 
     def __init__(self, stack: Stack, sizes: tuple[int, ...], training: bool) -> None:
@@ -323,11 +329,11 @@ def _at(a: DeviceArray | None) -> int | None:
     return None if a is None or not a.size else a.data.ptr
 
 
-def _go(lib: Library, name: str, *arguments: Any) -> None:
+def _go(lib: CudnnLibrary, name: str, *arguments: Any) -> None:
     """A call that must succeed: cuDNN accepted these layers when they were described."""
     try:
         lib.call(name, *arguments)
-    except Refused as error:
+    except CudnnRefused as error:
         raise RuntimeError(f"cuDNN error in recurrent layers: {error}") from None
 
 
@@ -348,12 +354,12 @@ def _stack(
 def call_of(
     device: int, what: Recurrence, char: str, tf32: bool, algorithm: int, sizes: tuple,
     training: bool,
-) -> Call:  # fmt: skip
+) -> RnnCall:  # fmt: skip
     stack = _stack(device, what, char, tf32, algorithm, sizes[-1] != sizes[0])
     with stack.lib.lock:
-        return runnable(Call(stack, sizes, training))
+        return runnable(RnnCall(stack, sizes, training))
 
 
-def call_for(what: Recurrence, char: str, way: Way, sizes: tuple, training: bool) -> Call:
+def call_for(what: Recurrence, char: str, way: Way, sizes: tuple, training: bool) -> RnnCall:
     """What runs a stack in a way that was chosen."""
     return call_of(runtime.getDevice(), what, char, way.tf32, way.algorithm, sizes, training)

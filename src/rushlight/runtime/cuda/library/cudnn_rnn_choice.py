@@ -20,8 +20,8 @@ from .cudnn_rnn import (
     PERSIST_STATIC,
     STANDARD,
     TYPES,
-    Call,
-    Refused,
+    CudnnRefused,
+    RnnCall,
     call_of,
     library,
 )
@@ -48,7 +48,7 @@ def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> 
         return None
     try:
         return call_of(device, what, char, tf32, chosen, sizes, training).stack.way
-    except Refused:
+    except CudnnRefused:
         return None
 
 
@@ -80,7 +80,7 @@ def _choose(
     for algorithm in (STANDARD, PERSIST_SMALL, PERSIST_STATIC):
         try:
             calls.append(call_of(device, what, char, tf32, algorithm, example.sizes, training))
-        except Refused:
+        except CudnnRefused:
             continue
         if deterministic or is_capturing():
             break
@@ -99,7 +99,7 @@ def _choose(
     return best if standard is None or measured[best] < _AHEAD * standard else STANDARD
 
 
-def _milliseconds(call: Call, sizes: tuple[int, ...]) -> float:
+def _milliseconds(call: RnnCall, sizes: tuple[int, ...]) -> float:
     """The GPU's time of forward and, for training, backward on arrays of their own, full of random numbers.
 
     Launches are queued while the GPU is kept busy, so that how quick the host is today makes no difference.

@@ -13,10 +13,10 @@ from ..code.launch import Launch, Result
 from ..code.sources import COUNTERS, NUMBERS, PARTIALS, counter, load, partials
 from ..costs import is_few_images
 from ..processors import multiprocessors
-from .conv_sizes import Shape, fits
+from .conv_sizes import ConvShape, fits
 from .conv_sizes import forward_shape as forward_shape
 from .conv_sizes import input_shape as input_shape
-from .conv_tiling import Cut, Job, best_cut, taps_tile, weight_tile
+from .conv_tiling import ConvCut, Job, best_cut, taps_tile, weight_tile
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -59,12 +59,12 @@ class Forward:
 
     def __init__(
         self,
-        shape: Shape,
+        shape: ConvShape,
         x: DeviceArray,
         pool: tuple[int, int] | None = None,
         relu: bool = False,
         spread: tuple[int, int] | None = None,
-        cut: Cut | None = None,
+        cut: ConvCut | None = None,
     ) -> None:
         char = x.dtype.char
         plain = x._c_contiguous and shape.spread == (1, 1)
@@ -109,7 +109,7 @@ class Weight:
 
     def __init__(
         self,
-        shape: Shape,
+        shape: ConvShape,
         dtype: np.dtype,
         spread: tuple[int, int] | None = None,
         taps: bool | None = None,

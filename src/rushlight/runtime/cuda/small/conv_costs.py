@@ -12,7 +12,7 @@ from ..costs import (
     of_library_conv,
     of_library_conv_weight,
 )
-from .conv_sizes import Shape
+from .conv_sizes import ConvShape
 from .conv_tiling import Job, best_cut, taps_tile, weight_tile
 
 DENSE = 1  # how the input of a plain convolution lies: FROM in conv_small.cu
@@ -20,7 +20,7 @@ DENSE = 1  # how the input of a plain convolution lies: FROM in conv_small.cu
 
 @lru_cache(4096)
 def forward_pays(
-    shape: Shape, pool: tuple[int, int] = (1, 1), source: int = DENSE, beside: float = 0.0
+    shape: ConvShape, pool: tuple[int, int] = (1, 1), source: int = DENSE, beside: float = 0.0
 ) -> bool:
     """Whether to compute a convolution, or the gradient of its input, by our kernel.
 
@@ -34,7 +34,7 @@ def forward_pays(
 
 
 @lru_cache(4096)
-def weight_pays(shape: Shape, spread: tuple[int, int] = (1, 1), beside: float = 0.0) -> bool:
+def weight_pays(shape: ConvShape, spread: tuple[int, int] = (1, 1), beside: float = 0.0) -> bool:
     """Whether to compute the gradients of weight and bias by our kernel; the shape is the forward one's."""
     few = is_few_images(shape.images, spread) and taps_tile(shape, spread) is not None
     if not few and weight_tile(shape) is None:

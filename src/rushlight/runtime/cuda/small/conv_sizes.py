@@ -10,7 +10,7 @@ import numpy as np
 _LEAST_WINDOW, _MOST_WINDOW = 4, 49
 
 
-class Shape(NamedTuple):
+class ConvShape(NamedTuple):
     """The 2-d convolution that runs; for a gradient this is not the convolution that the user asked for."""
 
     images: int
@@ -38,13 +38,13 @@ def fits(dtype: np.dtype, size: int, w_shape: tuple, dilation: tuple, groups: in
     return dilation == (1, 1) and _LEAST_WINDOW <= window <= _MOST_WINDOW and size > 0
 
 
-def forward_shape(x: tuple, w: tuple, out: tuple, stride: tuple, padding: tuple) -> Shape:
-    return Shape(x[0], x[1], w[0], w[2:], x[2:], out, stride, padding, (1, 1), False)
+def forward_shape(x: tuple, w: tuple, out: tuple, stride: tuple, padding: tuple) -> ConvShape:
+    return ConvShape(x[0], x[1], w[0], w[2:], x[2:], out, stride, padding, (1, 1), False)
 
 
-def input_shape(x: tuple, w: tuple, gy: tuple, stride: tuple, padding: tuple) -> Shape | None:
+def input_shape(x: tuple, w: tuple, gy: tuple, stride: tuple, padding: tuple) -> ConvShape | None:
     """The gradient of the input is a convolution of gy, spread by the stride, with the kernel turned."""
     front = tuple([k - 1 - p for k, p in zip(w[2:], padding)])
     if min(front) < 0:
         return None
-    return Shape(gy[0], w[0], w[1], w[2:], gy[2:], x[2:], (1, 1), front, stride, True)
+    return ConvShape(gy[0], w[0], w[1], w[2:], gy[2:], x[2:], (1, 1), front, stride, True)

@@ -82,7 +82,7 @@ def _even(n: int, most: int) -> int:
     return ceil(n / ceil(n / max(1, min(n, most))))
 
 
-class Cut:
+class ConvCut:
     """A share of a thread and the blocks made of such threads, with what they cost."""
 
     def __init__(self, job: Job, share: _Thread, room: int = 0) -> None:
@@ -241,23 +241,23 @@ class Cut:
         return images, rows, channels
 
 
-def best_cut(job: Job) -> Cut | None:
+def best_cut(job: Job) -> ConvCut | None:
     """The cheapest way to cut a convolution; None when it is too large."""
     found = cuts(job, 1)
     return found[0] if found else None
 
 
-def cuts(job: Job, most: int, tried: int = 8) -> list[Cut]:
+def cuts(job: Job, most: int, tried: int = 8) -> list[ConvCut]:
     """The cheapest ways to cut a convolution, best first, of the most promising ones."""
-    every = [cut for share in _threads(job) if (cut := Cut(job, share)).threads <= 512]
-    every.sort(key=Cut.least)
-    found: list[Cut] = []
+    every = [cut for share in _threads(job) if (cut := ConvCut(job, share)).threads <= 512]
+    every.sort(key=ConvCut.least)
+    found: list[ConvCut] = []
     for cut in every:
         if len(found) == tried:
             break
         if cut.place():
             found.append(cut)
-    return sorted(found, key=Cut.cost)[:most]
+    return sorted(found, key=ConvCut.cost)[:most]
 
 
 # -- weight gradients -----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ _MOST_BLOCKS = 1024  # each leaves 8 bytes where sources.counter() has room
 _TYPES = frozenset("feE")
 
 
-class Cut(NamedTuple):
+class HeadCut(NamedTuple):
     """Threads that share a row, such teams in a block, and rows of a team."""
 
     team: int
@@ -52,7 +52,7 @@ def _team(k: int) -> int:
     return team
 
 
-def step_cut(m: int, k: int) -> Cut:
+def step_cut(m: int, k: int) -> HeadCut:
     """Blocks of at most 256 threads: first one for each multiprocessor, then more rows in each."""
     team = _team(k)
     teams = max(1, 256 // team)
@@ -61,10 +61,10 @@ def step_cut(m: int, k: int) -> Cut:
     rows = 1
     while rows < (4 if team < 512 else 2) and m > multiprocessors() * teams * rows:
         rows *= 2
-    return Cut(team, teams, rows)
+    return HeadCut(team, teams, rows)
 
 
-def whole_cut(m: int, k: int) -> Cut:
+def whole_cut(m: int, k: int) -> HeadCut:
     """One block of 512 threads: teams without rows have a share of the weight's gradient."""
     team = _team(k)
-    return Cut(team, 512 // team, -(-m // (512 // team)))
+    return HeadCut(team, 512 // team, -(-m // (512 // team)))

@@ -17,7 +17,7 @@ from .....base.bounded import Bounded
 from .....base.config import settings
 from ....door import kernel_for
 from ...code.keyed import keyed
-from ...library.cudnn import Plan, build_first, frontend, refusals
+from ...library.cudnn import CudnnPlan, build_first, frontend, refusals
 from ..draws import draw_key
 from ..fills import copied, row_major
 from . import attention_graphs as graphs
@@ -31,7 +31,7 @@ _WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot com
 _KEY, _F32 = np.dtype(np.int64), np.dtype(np.float32)
 ndarray, alloc = cupy.ndarray, cupy.cuda.alloc
 
-_plans: dict[tuple, Plan | None] = Bounded(1024)
+_plans: dict[tuple, CudnnPlan | None] = Bounded(1024)
 
 
 def _rows_dense(a: DeviceArray) -> Any:
@@ -76,7 +76,7 @@ def _takes(q: DeviceArray, k: DeviceArray, v: DeviceArray) -> bool:
     )  # fmt: skip
 
 
-def _plan(key: tuple, describe: Callable[[], Any]) -> Plan | None:
+def _plan(key: tuple, describe: Callable[[], Any]) -> CudnnPlan | None:
     try:
         return _plans[key]
     except KeyError:
@@ -95,7 +95,9 @@ def _key(name: str, arrays: tuple, *rest: float) -> tuple:
     return (name, *lie, *rest, settings.deterministic or settings.cudnn_deterministic)
 
 
-def _forward_plan(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Plan | None:
+def _forward_plan(
+    arrays: tuple, made: tuple, causal: bool, scale: float, p: float
+) -> CudnnPlan | None:
     return _plan(
         _key("attention", arrays, causal, scale, p),
         lambda: graphs.forward(arrays, made, causal, scale, p),
@@ -104,7 +106,7 @@ def _forward_plan(arrays: tuple, made: tuple, causal: bool, scale: float, p: flo
 
 def _backward_plan(
     arrays: tuple, grads: tuple, causal: bool, scale: float, p: float
-) -> Plan | None:
+) -> CudnnPlan | None:
     return _plan(
         _key("attention_grad", (*arrays, *grads), causal, scale, p),
         lambda: graphs.backward(arrays, grads, causal, scale, p),
@@ -335,7 +337,9 @@ def _drawn(kept: Any, p: float) -> list[int]:
     return [kept.data.ptr, kept.data.ptr + _KEY.itemsize] if p else []
 
 
-def _both_ways(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Plan | None:
+def _both_ways(
+    arrays: tuple, made: tuple, causal: bool, scale: float, p: float
+) -> CudnnPlan | None:
     """The forward plan, but only where backward has a plan, too: both must drop the same numbers."""
     forward = _forward_plan(arrays, made, causal, scale, p)
     if forward is None or not p:

@@ -12,7 +12,7 @@ from .....base.config import settings
 from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, device, load
 from ...library.cublaslt import is_capturing
-from ...library.cudnn import Convolution, Plan, plan_for, tune
+from ...library.cudnn import Convolution, CudnnPlan, plan_for, tune
 from ...library.measuring import are_measured
 from ...small import conv as small
 from ...small.conv_costs import forward_pays, weight_pays
@@ -107,7 +107,7 @@ class _Library:
         if made is None and bias:
             self.fused = False
             made = self._plan(kind, a, b, attrs, False)
-        self.plan: Plan | None = made
+        self.plan: CudnnPlan | None = made
         self.relu_after = relu and not self.relu
 
     def _is_ready(self, a: DeviceArray) -> bool:
@@ -123,7 +123,7 @@ class _Library:
         attrs: dict[str, Any],
         bias: bool,
         relu: bool = False,
-    ) -> Plan | None:
+    ) -> CudnnPlan | None:
         flat = a.ndim == 3  # cuDNN has no 1-d convolution: a second dim of size 1 goes in front
 
         def side(shape: tuple) -> tuple[tuple, tuple]:

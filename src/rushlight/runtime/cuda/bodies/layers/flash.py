@@ -21,7 +21,7 @@ from ...processors import multiprocessors
 from ..draws import draw_key
 from ..fills import copied
 from ..stream import text_for
-from .flash_cuts import ALL_WIDEST, CUTS, Cut, fits, padded, shared_bytes
+from .flash_cuts import ALL_WIDEST, CUTS, FlashCut, fits, padded, shared_bytes
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -39,7 +39,7 @@ _BUSY = 0.8  # part of the GPU that has work while blocks of the same length run
 _OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 
 
-def _cut(kind: str, precision: int, wide: int, rows: int, heads: int) -> Cut:
+def _cut(kind: str, precision: int, wide: int, rows: int, heads: int) -> FlashCut:
     """The largest blocks of which every multiprocessor has one, else the smallest."""
     cuts, shared = CUTS[kind, precision, wide], _gpu().shared
     for cut in cuts[:-1]:
@@ -115,7 +115,7 @@ def _precision() -> int:
     return int(settings.float32_matmul_precision != "highest" and _gpu().has_tf32)
 
 
-def _launch(name: str, cut: Cut, widths: tuple[int, int], drops: bool, biased: bool, **more: int) -> Launch:  # fmt: skip
+def _launch(name: str, cut: FlashCut, widths: tuple[int, int], drops: bool, biased: bool, **more: int) -> Launch:  # fmt: skip
     constants = {
         "WIDTH": widths[0], "VALUES": widths[1], "TILES": cut.tiles, "WARPS": cut.warps, "STEP": cut.step,
         "BLOCKS": cut.blocks, "TF32": _precision(), "DROP": int(drops), "BIAS": int(biased), **more,

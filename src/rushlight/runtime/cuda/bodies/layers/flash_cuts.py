@@ -14,7 +14,7 @@ def fits(width: int, values: int) -> bool:
     return ENABLED and all(w % 4 == 0 and 0 < w <= WIDEST for w in (width, values))
 
 
-class Cut(NamedTuple):
+class FlashCut(NamedTuple):
     """How a kernel shares its work: tiles of 16 rows of a warp, warps, columns of a step, blocks a multiprocessor has at once."""
 
     tiles: int
@@ -33,7 +33,9 @@ def padded(width: int) -> int:
     return 32 if width <= 32 else 64 if width <= 64 else 128
 
 
-def shared_bytes(name: str, cut: Cut, width: int, values: int, everything: bool = False) -> int:
+def shared_bytes(
+    name: str, cut: FlashCut, width: int, values: int, everything: bool = False
+) -> int:
     """Bytes of shared memory of a block."""
     both, steps = width + values, 2 * cut.step
     numbers = {
@@ -48,27 +50,35 @@ def shared_bytes(name: str, cut: Cut, width: int, values: int, everything: bool 
 
 # By kernel, precision (tensor cores or not) and the wider head: from large blocks, which read less, to small ones, for
 # few heads of few queries. Backward, "all" is `flash_keys` where one block has all the keys.
-CUTS: dict[tuple[str, int, int], tuple[Cut, ...]] = {
-    ("flash_forward", 1, 32): (Cut(2, 4, 32, 4), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_forward", 0, 32): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_forward", 1, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_forward", 0, 64): (Cut(2, 4, 64, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
-    ("flash_forward", 1, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
-    ("flash_forward", 0, 128): (Cut(1, 8, 32, 1), Cut(1, 4, 32, 2), Cut(1, 2, 32, 2)),
-    ("flash_queries", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 4), Cut(1, 2, 32, 4)),
-    ("flash_queries", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_queries", 1, 64): (Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
-    ("flash_queries", 0, 64): (Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_queries", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("flash_queries", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("flash_keys", 1, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 3), Cut(1, 2, 32, 4)),
-    ("flash_keys", 0, 32): (Cut(2, 4, 32, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_keys", 1, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 32, 2), Cut(1, 2, 32, 4)),
-    ("flash_keys", 0, 64): (Cut(2, 4, 16, 2), Cut(1, 4, 16, 2), Cut(1, 2, 16, 4)),
-    ("flash_keys", 1, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("flash_keys", 0, 128): (Cut(1, 4, 16, 2), Cut(1, 2, 16, 3)),
-    ("all", 1, 32): (Cut(2, 4, 32, 2),),
-    ("all", 0, 32): (Cut(2, 4, 32, 2),),
-    ("all", 1, 64): (Cut(2, 4, 32, 2),),
-    ("all", 0, 64): (Cut(2, 4, 32, 2),),
+CUTS: dict[tuple[str, int, int], tuple[FlashCut, ...]] = {
+    ("flash_forward", 1, 32): (FlashCut(2, 4, 32, 4), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
+    ("flash_forward", 0, 32): (FlashCut(2, 4, 64, 2), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
+    ("flash_forward", 1, 64): (FlashCut(2, 4, 64, 2), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
+    ("flash_forward", 0, 64): (FlashCut(2, 4, 64, 2), FlashCut(1, 4, 32, 3), FlashCut(1, 2, 32, 4)),
+    ("flash_forward", 1, 128): (
+        FlashCut(1, 8, 32, 1),
+        FlashCut(1, 4, 32, 2),
+        FlashCut(1, 2, 32, 2),
+    ),
+    ("flash_forward", 0, 128): (
+        FlashCut(1, 8, 32, 1),
+        FlashCut(1, 4, 32, 2),
+        FlashCut(1, 2, 32, 2),
+    ),
+    ("flash_queries", 1, 32): (FlashCut(2, 4, 32, 2), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
+    ("flash_queries", 0, 32): (FlashCut(2, 4, 32, 2), FlashCut(1, 4, 32, 2), FlashCut(1, 2, 32, 4)),
+    ("flash_queries", 1, 64): (FlashCut(1, 4, 32, 3), FlashCut(1, 2, 32, 4)),
+    ("flash_queries", 0, 64): (FlashCut(1, 4, 32, 2), FlashCut(1, 2, 32, 4)),
+    ("flash_queries", 1, 128): (FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 3)),
+    ("flash_queries", 0, 128): (FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 3)),
+    ("flash_keys", 1, 32): (FlashCut(2, 4, 32, 2), FlashCut(1, 4, 32, 3), FlashCut(1, 2, 32, 4)),
+    ("flash_keys", 0, 32): (FlashCut(2, 4, 32, 2), FlashCut(1, 4, 32, 2), FlashCut(1, 2, 32, 4)),
+    ("flash_keys", 1, 64): (FlashCut(2, 4, 16, 2), FlashCut(1, 4, 32, 2), FlashCut(1, 2, 32, 4)),
+    ("flash_keys", 0, 64): (FlashCut(2, 4, 16, 2), FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 4)),
+    ("flash_keys", 1, 128): (FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 3)),
+    ("flash_keys", 0, 128): (FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 3)),
+    ("all", 1, 32): (FlashCut(2, 4, 32, 2),),
+    ("all", 0, 32): (FlashCut(2, 4, 32, 2),),
+    ("all", 1, 64): (FlashCut(2, 4, 32, 2),),
+    ("all", 0, 64): (FlashCut(2, 4, 32, 2),),
 }
