@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import rushlight as rl
 from rushlight.base.config import settings
 from rushlight.nn import functional as F
+from traced import both
 
 # name: (function, arguments that are fine, arguments that are refused, the error)
 CASES: dict[str, tuple[Callable, tuple, tuple, type, str]] = {
@@ -143,3 +145,93 @@ def test_matrices_of_a_batch_that_are_not_positive_definite() -> None:
     batch = rl.stack([rl.eye(2), -rl.eye(2), rl.tensor([[1.0, 2.0], [0.0, 1.0]]), nan])
     assert check(batch).tolist() == [True, False, False, False]
     assert not check(rl.ones(2, 3)).any()
+
+
+# -- errors stay inside the `try` that stands around them -------------------------------------------
+
+# name: the call; `n` is whole numbers [4, 1] that are 1, and somewhere 99; `x` is [4, 3]
+CAUGHT: dict[str, Callable[[Any, Any], Any]] = {
+    "embedding_bag": lambda x, n: F.embedding_bag(n, x, mode="sum"),
+    "embedding_bag's offsets": lambda x, n: F.embedding_bag(
+        rl.tensor([0, 1, 2, 1]), x, (n.view(-1)[:2] - 1), mode="sum"
+    ),
+    "multi_margin_loss": lambda x, n: F.multi_margin_loss(x, n.view(-1)),
+    "multilabel_margin_loss": lambda x, n: F.multilabel_margin_loss(x, n.expand(4, 3)),
+    "max_unpool1d": lambda x, n: F.max_unpool1d(x[:, None], n[:, None].expand(4, 1, 3), 2),
+    "max_unpool3d": lambda x, n: F.max_unpool3d(
+        x.view(4, 1, 3, 1, 1), n.view(4, 1, 1, 1, 1).expand(4, 1, 3, 1, 1), 2
+    ),
+    "index_put": lambda x, n: x.index_put((n.view(-1),), rl.zeros(())),
+    "poisson": lambda x, n: rl.poisson(50.0 - n.float()),
+    "multinomial": lambda x, n: rl.multinomial(50.0 - n.float(), 1).float(),
+}
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["given", "made"])
+@pytest.mark.parametrize("name", CAUGHT)
+def test_errors_of_a_traced_loop_stay_in_their_try(name: str, made: bool) -> None:
+    def program() -> Any:
+        net = rl.nn.Linear(3, 3)
+        opt = rl.optim.SGD(net.parameters(), 0.1)
+        skipped = []
+        for i in range(20):
+            h = net(rl.randn(4, 3))
+            n = rl.tensor([[99 if i == 16 else 1]] * 4)  # no kernel, whose attribute would tell
+            if made:
+                n = h.detach().argmax(1, keepdim=True) * 0 + n
+            try:
+                loss = CAUGHT[name](h, n).sum() * 1e-3
+            except (RuntimeError, IndexError):
+                loss = h.sum() * 0
+                skipped.append(i)
+            opt.zero_grad()
+            (h.pow(2).mean() + loss).backward()
+            opt.step()
+        assert skipped == [16]
+        return list(net.parameters())
+
+    both(program)
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["given", "made"])
+@pytest.mark.parametrize("name", CAUGHT)
+def test_errors_of_a_compiled_function_stay_in_their_try(name: str, made: bool) -> None:
+    count = rl.zeros(())
+
+    def fn(x: Any, n: Any) -> Any:
+        count.add_(1)  # from here on the call cannot be run anew
+        if made:
+            n = n * 1
+        try:
+            return CAUGHT[name](x, n).sum() * 0 + 1
+        except (RuntimeError, IndexError):
+            return x.sum() * 0 - 1
+
+    compiled = rl.compile(fn)
+    x, fine, bad = rl.rand(4, 3), rl.full((4, 1), 1), rl.full((4, 1), 99)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it cannot be one program
+        got = [float(compiled(x, n)) for n in (fine, fine, fine, bad, fine)]
+    assert got == [1, 1, 1, -1, 1] and count.item() == 5
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_places_outside_of_the_image(n: int) -> None:
+    unpool = getattr(F, f"max_unpool{n}d")
+    shape, volume = (1, 2, *[2] * n), "x".join(["4"] * n) if n > 1 else "4x1"
+    for wrong in (-1, 4**n):  # an image of the batch must not be written at another one's place
+        with pytest.raises(RuntimeError, match=f"max index: {wrong} .*size {volume}"):
+            unpool(rl.randn(shape), rl.full(shape, wrong), 2)
+
+
+def test_columns_are_no_view_of_the_image() -> None:
+    for x, kernel in ((rl.ones(1, 2, 3, 3), 1), (rl.ones(1, 2, 3, 3), 3)):
+        y = F.unfold(x, kernel)
+        y.mul_(10)
+        assert x.unique().tolist() == [1.0]
+
+
+def test_a_degree_that_is_no_number() -> None:
+    x = rl.tensor([0.5, 0.5, 0.5, 0.5])
+    degree = rl.tensor([float("nan"), float("inf"), -1.0, 2.0])
+    assert rl.special.hermite_polynomial_h(x, degree).tolist() == [0.0, 0.0, 0.0, -1.0]

@@ -9,6 +9,7 @@ from ..base import dtypes
 from ..runtime import devices
 from ..runtime.batch.arrays import BatchedArray
 from ..runtime.door import KERNELS, Kernel, run
+from ..runtime.facts import Facts
 from ..runtime.sparse_array import sparse
 from ..runtime.thread import CASTING, GRAD, PARTS, TAPE, here, swap
 from ..runtime.wrapped import WrappedArray, answer
@@ -27,7 +28,7 @@ def _copy_into(xp: ArrayModule, dst: Array, src: Array) -> Any:
     return dst
 
 
-SNAPSHOT = Kernel("snapshot", lambda xp, x: x.copy(), moves_only=True)
+SNAPSHOT = Kernel("snapshot", lambda xp, x: x.copy(), moves_only=True, facts=Facts(range="kept"))
 # On "meta" nothing is copied: a network of any size can be made there to see its shapes.
 COPY_INTO = Kernel("copy_into", _copy_into, mutates=(0,), meta=lambda dst, src: dst)
 
@@ -252,7 +253,7 @@ def _copy_slices(xp: ArrayModule, base: Any, part: Any, *, steps: Any, layout: A
     raise RuntimeError("copy_slices only exists on the tape")
 
 
-COPY_SLICES = Op(_copy_slices, "copy_slices", grad_name="CopySlices")
+COPY_SLICES = Op(_copy_slices, "copy_slices", grad_name="CopySlices", facts=Facts(refuses=True))
 
 
 @COPY_SLICES.backward

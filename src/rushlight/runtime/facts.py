@@ -22,6 +22,8 @@ class Rows(NamedTuple):
         """Operands that hold positions, and how many positions there are."""
         shape = _shape(self.of, operands, attrs)
         dim = attrs[self.dim] if isinstance(self.dim, str) else self.dim
+        if not isinstance(self.dim, str) and len(shape) <= self.dim:
+            return [(self.at, 0)]
         return [(self.at, shape[dim] if shape else 1)]
 
 
@@ -57,12 +59,14 @@ class Facts(NamedTuple):
 
     # How each element is computed from those at its place; None where that is not all that the kernel does.
     point: Any = None
-    # Whether it raises on the CPU because of values: never, by some, by zeros among whole numbers ("integers"), or by
-    # what certain operands hold. One that takes positions refuses those that are none.
+    # Whether it raises on the CPU because of values: never, by some, by some whole numbers ("integers"), or by what
+    # certain operands hold. One that takes positions refuses those that are none. "checked": it would, but whoever calls
+    # it has looked at the values before, as the forward pass has for the kernels of the backward pass.
     refuses: bool | str | Values = False
     positions: Rows | Slots | None = None
-    # (attributes, shapes of the operands) -> the least and the largest whole number that it can answer, or None
-    range: Callable[[dict[str, Any], Sequence[Any]], tuple[int, int] | None] | None = None
+    # (attributes, shapes of the operands) -> the least and the largest whole number that it can answer, or None where
+    # nobody knows; "kept": those of the first operand.
+    range: Callable[[dict[str, Any], Sequence[Any]], tuple[int, int] | None] | str | None = None
     # Whether the shape of its result depends on values; a function of the operands where only some do that.
     shape_by_values: bool | Callable[[Sequence[Any]], bool] = False
 

@@ -5,6 +5,7 @@ from optable import Row, T
 ROWS = [
     Row("F.unfold", T(1, 2, 4, 5), 2),
     Row("F.unfold", T(2, 4, 5), (2, 3), dilation=(1, 2), padding=1, stride=(2, 1)),
+    Row("F.unfold", T(1, 2, 4, 5), 1),
     Row("F.unfold", T(0, 2, 4, 5), 2),
     Row("F.fold", T(1, 8, 9), 4, 2),
     Row("F.fold", T(12, 6), (4, 5), (2, 3), dilation=(1, 2), padding=(0, 1), stride=(2, 1),

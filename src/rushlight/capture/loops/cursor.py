@@ -18,7 +18,6 @@ from ...core.tensor import Tensor
 from ...runtime.devices import overrides
 from ...runtime.door import KERNELS, Kernel, run
 from ..record.recorder import same
-from .fragile import classes_inside, rows_inside
 from .path import Path
 from .piece import native
 from .pool import array_type
@@ -208,5 +207,5 @@ if native is not None:
     _one = [object()]
     native.setup(same, NOT_MET, _one, getrefcount(_one[0]))
     native.slots(Tensor, OpNode, AccumulateGrad, FREED)
-    native.outside(exposed, rows_inside, classes_inside, KERNELS["move"], np.ndarray)
+    native.outside(exposed, KERNELS["move"], np.ndarray)
     Cursor = type("Cursor", (Steps, native.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})

@@ -14,33 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.door import Kernel
+from ...runtime.facts import Facts, Rows, Slots, Values
 from ..program.instructions import Instruction
 from ..program.slots import MADE, Slot
 from .piece import native
-
-_NEVER = frozenset(
-    "_sample_dirichlet _standard_gamma bernoulli binomial check copy_slices scatter_reduce multinomial one_hot "
-    "poisson resize ctc_loss ctc_loss_grad histc histogram histogram_edges searchsorted".split()
-)
-# kernel -> the first operand that holds positions: all behind it do, or this one alone
-_AT_SLOTS = {"index": 1, "index_grad": 1, "index_put": 2, "index_put_into": 2}
-_AT_DIM = frozenset("index_select gather gather_grad scatter scatter_add".split())
-_INTEGERS = frozenset("floor_divide remainder fmod trunc_divide gcd lcm pow".split())
-
-
-def rows_inside(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
-    """Whether the positions are rows of the table (in C: `native/bind.c`)."""
-    weight, indices = arrays[0], arrays[1]
-    return within(indices, weight.shape[0])
-
-
-def classes_inside(arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
-    """Whether targets are classes, or ignored (in C, where none is ignored: `native/bind.c`)."""
-    x, target = arrays[0], arrays[1]
-    if x.ndim < 2 or within(target, x.shape[1]):
-        return x.ndim > 1
-    ignored = target == attrs.get("ignore_index", -100)
-    return within(target[~ignored], x.shape[1])
 
 
 def within(a: Any, size: int) -> bool:
@@ -52,52 +29,48 @@ def within(a: Any, size: int) -> bool:
 
 
 def positions(
-    name: str, operands: Sequence[Any], attrs: dict[str, Any]
+    kernel: Kernel, operands: Sequence[Any], attrs: dict[str, Any]
 ) -> list[tuple[int, int]] | None:
     """Operands of a kernel that hold positions, and how many there are; None where a mask is among them."""
-    if name == "embedding":
-        return [(1, operands[0].shape[0])]
-    shape = attrs["shape"] if name in ("index_grad", "gather_grad") else operands[0].shape
-    if name in _AT_DIM:
-        found = [(1, shape[attrs["dim"]] if shape else 1)]
-    else:
-        dims = [d for d, taken in enumerate(attrs["slots"]) if taken]
-        found = [(i, shape[d]) for i, d in enumerate(dims, _AT_SLOTS[name])]
+    held = kernel.facts.positions
+    found = [] if held is None else held.places(operands, attrs)
     return found if all(operands[i].dtype.kind in "iu" for i, _ in found) else None
 
 
 def _all_within(
-    places: tuple[tuple[int, int], ...], arrays: Sequence[Any], attrs: dict[str, Any]
+    places: tuple[tuple[int, int], ...],
+    ignored: str,
+    arrays: Sequence[Any],
+    attrs: dict[str, Any],
 ) -> bool:
-    """Whether operands lie below their sizes (in C: `native/bind.c`)."""
-    return all(within(arrays[i], size) for i, size in places)
-
-
-# kernel -> which operand holds the values, and whether they are harmless
-_CHECKS: dict[str, tuple[int, Callable[[Sequence[Any], dict[str, Any]], bool]]] = {
-    "embedding": (1, rows_inside),
-    "cross_entropy_fused": (1, classes_inside),
-    "nll_loss": (1, classes_inside),
-}
+    """Whether operands lie below their sizes, or are ignored (in C, where none is ignored: `native/bind.c`)."""
+    for i, size in places:
+        a = arrays[i]
+        if not within(a, size) and (
+            not ignored or not size or not within(a[a != attrs.get(ignored, -100)], size)
+        ):
+            return False
+    return True
 
 
 def look_of(
-    kernel: Kernel, arrays: Sequence[Any], call: tuple[Sequence[Any], dict[str, Any]] | None = None
+    kernel: Kernel, arrays: Sequence[Any], call: tuple[Sequence[Any], dict]
 ) -> tuple | None:
     """The check of values that a kernel on the CPU needs before it may wait, or None.
 
     It is an operand, a function of arrays and attributes, and maybe which operands have to lie below which numbers. What
     the stretch made is None among `arrays`; `call` has the operands' shapes, and the attributes.
     """
-    name = kernel.name
-    if name in _AT_DIM or name in _AT_SLOTS:
-        if call is None:
-            return None
-        found = positions(name, *call) or ()
-        seen = tuple([(i, size) for i, size in found if arrays[i].__class__ is np.ndarray])
-        return (seen[0][0], partial(_all_within, seen), seen) if seen else None
-    check = _CHECKS.get(name)
-    return check if check is not None and arrays[check[0]].__class__ is np.ndarray else None
+    refuses, held = kernel.facts.refuses, kernel.facts.positions
+    if isinstance(refuses, Values):
+        there = all(arrays[i].__class__ is np.ndarray for i in refuses.operands)
+        return (refuses.operands[0], refuses.harmless) if there else None
+    if held is None:
+        return None
+    found = positions(kernel, *call) or ()
+    seen = tuple([(i, size) for i, size in found if arrays[i].__class__ is np.ndarray])
+    ignored = getattr(held, "ignored", "")
+    return (seen[0][0], partial(_all_within, seen, ignored), seen) if seen else None
 
 
 def breaks(
@@ -112,32 +85,49 @@ def breaks(
     `fits` tells whether positions are known to lie below a number; without it, kernels that take positions other than
     rows of a table are run where they come.
     """
+    facts = kernel.facts
+    if facts.refuses in (False, "checked") and facts.positions is None:
+        return False
     hosts = [a for a in arrays if a.__class__ is np.ndarray]
     if not hosts:
         return False
-    name = kernel.name
-    if name in _NEVER or name.startswith("linalg_"):
+    if facts.refuses is True:
         return True
-    if name in _INTEGERS:
+    if facts.refuses == "integers":
         return all(a.dtype.kind in "iub" for a in hosts)
-    picks = name in _AT_SLOTS or name in _AT_DIM
-    if picks and (fits is None or attrs is None):
-        return True
-    if fits is not None and attrs is not None and (picks or name == "embedding"):
-        places = positions(name, arrays, attrs)
-        return places is None or not all(fits(arrays[i], size) for i, size in places)
-    found = look_of(kernel, arrays)
-    return found is not None and is_made(arrays[found[0]])
+    if isinstance(facts.refuses, Values):
+        return any(is_made(arrays[i]) for i in facts.refuses.operands)
+    held = facts.positions
+    if held is None:
+        return False
+    if getattr(held, "ignored", ""):
+        return is_made(arrays[held.at])
+    if fits is None or attrs is None:
+        return not is_table(held) or is_made(arrays[held.at])
+    places = positions(kernel, arrays, attrs)
+    return places is None or not all(fits(arrays[i], size) for i, size in places)
+
+
+def is_table(held: Rows | Slots | None) -> bool:
+    """Whether positions are the rows of one table, or classes: such are looked at before a program runs."""
+    return isinstance(held, Rows) and not isinstance(held.dim, str)
+
+
+def looked_at(facts: Facts) -> tuple[int, ...] | None:
+    """The operands that are looked at before a program runs (`replay/looks.py`), where a look at them is enough."""
+    if isinstance(facts.refuses, Values):
+        return facts.refuses.operands
+    return (facts.positions.at,) if is_table(facts.positions) else None  # type: ignore[union-attr]
 
 
 def may_refuse(kernel: Kernel, operands: Sequence[Any], device: str) -> bool:
     """Whether a kernel may raise because of values, so that it matters even where nobody needs its result."""
-    if device != "cpu":
+    facts = kernel.facts
+    if device != "cpu" or facts.refuses == "checked":
         return False  # a GPU does not raise
-    name = kernel.name
-    if name in _CHECKS or name == "embedding_bag" or name.startswith("linalg_"):
-        return True
-    return name in _INTEGERS and all(a.dtype.kind in "iub" for a in operands if hasattr(a, "dtype"))
+    if facts.refuses == "integers":
+        return all(a.dtype.kind in "iub" for a in operands if hasattr(a, "dtype"))
+    return bool(facts.refuses) or facts.positions is not None
 
 
 class Bounds:
@@ -158,24 +148,12 @@ class Bounds:
                 self.made.setdefault(ins.outputs[0].storage.number, found)
 
     def _of(self, ins: Instruction) -> tuple[int, int] | None:
-        """The least and the largest value that a kernel can answer, from its name, options and shapes alone."""
-        name, attrs = ins.name, ins.attrs
-        if name == "arange":
-            start, step, n = attrs["start"], attrs["step"], attrs["size"][0]
-            if start.__class__ is not int or step.__class__ is not int or not n:
-                return None
-            ends = start, start + (n - 1) * step
-            return min(ends), max(ends)
-        if name in ("argmax", "argmin"):
-            x, dim = ins.inputs[0], attrs["dim"]
-            return 0, (x.size if dim is None or not x.shape else x.shape[dim]) - 1
-        if name == "randint":
-            return attrs["low"], attrs["high"] - 1
-        if name == "randperm":
-            return 0, attrs["size"][0] - 1
-        if name in ("clone", "snapshot") and ins.inputs[0].dtype == ins.outputs[0].dtype:
-            return self.made.get(ins.inputs[0].storage.number)
-        return None
+        """The least and the largest value that a kernel can answer, from its options and shapes alone."""
+        known = ins.kernel.facts.range
+        if known == "kept":
+            kept = ins.inputs[0].dtype == ins.outputs[0].dtype
+            return self.made.get(ins.inputs[0].storage.number) if kept else None
+        return known and known(ins.attrs, [getattr(s, "shape", None) for s in ins.inputs])
 
     def fits(self, slot: Slot | None, a: Any, size: int, again: bool) -> bool:
         """Whether positions are known to lie in [0, size), also when the stretch is replayed.

@@ -17,16 +17,14 @@ from ...core.tensor import Tensor
 from ...core.values import HOST_READ
 from ...runtime import devices
 from ...runtime.door import Kernel
+from ...runtime.facts import NOTHING
+from ..loops.fragile import looked_at, may_refuse
 from ..program.instructions import Instruction, Program
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
 from .caught import is_caught
 from .flow import destination
 from .reads import Reading, watched
 
-# Kernels whose results have another shape when the values differ: a program has one shape each.
-VALUES_DECIDE = frozenset(
-    ("nonzero", "masked_select", "repeat_positions", "unique", "unique_consecutive", "bincount")
-)
 _HERE = __name__.split(".")[0] + "."
 
 
@@ -192,12 +190,24 @@ class Recorder:
         if kernel.name == "as_strided" and inputs[0].storage.kind == ARGUMENT:
             # Arguments are compared by how they lie, not by where in their memory they begin.
             self.complain("calls as_strided, which looks at the memory around an argument,")
-        if may_raise(kernel, arrays) and self._left_traces() and is_caught():
+        if self._may_raise(kernel, arrays, inputs) and self._left_traces() and is_caught():
             # A program that failed there could not be run anew, and nobody but Python knows what its handler does.
             self.complain(f"catches what {kernel.name} may raise behind a change that lasts")
         out = call() if self.watching is None else self.watching.unwatched(call)
         self.note(kernel, arrays, attrs, inputs, out, user_line())
         return out
+
+    def _may_raise(self, kernel: Kernel, arrays: Sequence[Any], inputs: tuple) -> bool:
+        """Whether a kernel of the CPU may refuse values that nobody can look at beforehand."""
+        facts = kernel.facts
+        if facts is NOTHING or not any(a.__class__ is np.ndarray for a in arrays):
+            return False
+        operands = looked_at(facts)
+        if operands is None:
+            return may_refuse(kernel, arrays, "cpu")
+        written = {s.storage.number for ins in self.instructions for s in ins.writes}
+        seen = [inputs[i].storage for i in operands]
+        return any(s.kind == MADE or s.number in written for s in seen)
 
     def _left_traces(self) -> bool:
         """Whether the call has changed what outlives it: memory from outside, a random stream."""
@@ -358,18 +368,10 @@ def user_line() -> str:
     return "?"
 
 
-def may_raise(kernel: Kernel, arrays: Sequence[Any]) -> bool:
-    """Whether a kernel of the CPU may refuse values that nobody can look at beforehand."""
-    if kernel.name != "check" and not kernel.name.startswith("linalg_"):
-        return False
-    return any(a.__class__ is np.ndarray for a in arrays)
-
-
 def values_decide(kernel: Kernel, arrays: Sequence[Any]) -> bool:
     """Whether the shape of the result depends on values: masks pick as many as they are true."""
-    if kernel.name == "index":
-        return any(is_array(a) and a.dtype.kind == "b" for a in arrays[1:])
-    return kernel.name in VALUES_DECIDE
+    decide = kernel.facts.shape_by_values
+    return decide(arrays) if callable(decide) else decide
 
 
 def _asking() -> FrameType | None:

@@ -12,49 +12,65 @@ from typing import Any
 
 import numpy as np
 
-from ..loops.fragile import within
+from ...runtime.facts import Rows, Values
+from ..loops.fragile import looked_at, within
 from ..program.instructions import Instruction, Program
-from ..program.slots import ARGUMENT, STATE
-
-_TABLES = frozenset(("embedding", "embedding_bag"))
-_CLASSES = frozenset(("cross_entropy_fused", "nll_loss"))
+from ..program.slots import ARGUMENT, CONSTANT, STATE
 
 
 class Looks:
-    """The operands of a recorded program that have to be positions, and of how many rows or classes."""
+    """The operands of a recorded program that have to be positions, or to hold what their kernel does not refuse."""
 
     def __init__(self, program: Program) -> None:
         # an argument or an array, how many positions there are, what else may stand there
         self.rows: list[tuple[int | None, Any, int, int | None]] = []
+        # operands with (argument or None, array) in the place of those that are looked at; what looks; attributes
+        self.values: list[tuple[list[Any], dict[int, tuple[int | None, Any]], Values, dict]] = []
         if program.device != "cpu":
             return  # a GPU does not raise
         given = {s.storage.number: i for i, s in enumerate(program.arguments)}
         written: set[int] = set()
         for ins in program.instructions:
-            if ins.name in _TABLES or ins.name in _CLASSES:
-                self._note(ins, given, written)
+            operands = looked_at(ins.kernel.facts)
+            if operands is not None:
+                self._note(ins, operands, given, written)
             written.update([s.storage.number for s in ins.writes])
 
-    def _note(self, ins: Instruction, given: dict[int, int], written: set[int]) -> None:
-        table, where = ins.inputs[0], ins.inputs[1]
-        kind = getattr(getattr(where, "storage", None), "kind", None)
-        if kind not in (ARGUMENT, STATE) or where.storage.number in written:
+    def _note(
+        self, ins: Instruction, operands: tuple[int, ...], given: dict[int, int], written: set[int]
+    ) -> None:
+        found: dict[int, tuple[int | None, Any]] = {}
+        for i in operands:
+            where = ins.inputs[i]
+            kind = getattr(getattr(where, "storage", None), "kind", None)
+            if kind not in (ARGUMENT, STATE, CONSTANT) or where.storage.number in written:
+                return
+            at = given.get(where.storage.number) if kind == ARGUMENT else None
+            if (kind == ARGUMENT and at is None) or (kind != ARGUMENT and where.array is None):
+                return
+            found[i] = (at, where.array)
+        facts = ins.kernel.facts
+        if isinstance(facts.refuses, Values):
+            self.values.append((list(ins.inputs), found, facts.refuses, ins.attrs))
             return
-        at = given.get(where.storage.number) if kind == ARGUMENT else None
-        if (kind == ARGUMENT and at is None) or (kind == STATE and where.array is None):
-            return
-        if ins.name in _TABLES:
-            self.rows.append((at, where.array, table.shape[0], None))
-        elif len(table.shape) > 1:
-            ignored = ins.attrs.get("ignore_index", -100)
-            self.rows.append((at, where.array, table.shape[1], ignored))
+        held: Rows = facts.positions
+        size = held.places(ins.inputs, ins.attrs)[0][1]
+        ignored = ins.attrs.get(held.ignored, -100) if held.ignored else None
+        if size or ignored is None:
+            self.rows.append((*found[held.at], size, ignored))
 
     def fit(self, tensors: Sequence[Any]) -> bool:
-        """Whether no position will be refused. An argument is looked at as a whole, whatever part of it is used."""
+        """Whether no value will be refused. An argument is looked at as a whole, whatever part of it is used."""
         for at, array, size, ignored in self.rows:
             a = array if at is None else tensors[at]._a
             if a.__class__ is not np.ndarray or a.dtype.kind not in "iu" or within(a, size):
                 continue
             if ignored is None or not within(a[a != ignored], size):
+                return False
+        for operands, found, values, attrs in self.values:
+            now = list(operands)
+            for i, (at, array) in found.items():
+                now[i] = array if at is None else tensors[at]._a
+            if not values.harmless(now, attrs):
                 return False
         return True

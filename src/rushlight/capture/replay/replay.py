@@ -52,7 +52,8 @@ class Replay:
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
-        self.looks = Looks(r.program)
+        looks = Looks(r.program)
+        self.looks = looks if looks.rows or looks.values else None
         lone = self.shape is None and [m[0] for m in self.makers[1:]] in ([], ["tensor"])
         first: tuple = self.makers[0] if lone else ("",)
         self.alone = first[0] == "tensor" and r.backward is None and first[5] is None
@@ -324,7 +325,7 @@ class Replay:
             return self._run(tensors, args, kwargs)
 
     def _run(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict) -> Any:
-        if self.looks.rows and not self.looks.fit(tensors):
+        if self.looks and not self.looks.fit(tensors):
             raise Unfinished
         self.runs += 1
         if self.lent_grads and not self.lent.take_back():

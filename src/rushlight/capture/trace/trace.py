@@ -376,7 +376,7 @@ class Trace:
 
 def _harmless(kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> bool:
     """Whether a kernel will not raise because of values that come from outside."""
-    look = look_of(kernel, arrays)
+    look = look_of(kernel, arrays, (arrays, attrs))
     return look is None or look[1](arrays, attrs)
 
 

@@ -13,6 +13,7 @@ from ...base.dtypes import as_dtype, dtype
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
+from ...runtime.facts import Facts
 from .filled import create, float_dtype, number
 
 if TYPE_CHECKING:
@@ -37,7 +38,15 @@ def _arange(
     return wide.astype(dtype.np, copy=False)
 
 
-ARANGE = Kernel("arange", _arange, meta=_size_meta)
+def _ends(attrs: dict[str, Any], shapes: Any) -> tuple[int, int] | None:
+    start, step, n = attrs["start"], attrs["step"], attrs["size"][0]
+    if start.__class__ is not int or step.__class__ is not int or not n:
+        return None
+    ends = start, start + (n - 1) * step
+    return min(ends), max(ends)
+
+
+ARANGE = Kernel("arange", _arange, meta=_size_meta, facts=Facts(range=_ends))
 
 
 def _arange_dtype(values: tuple, given: Any) -> dtype:

@@ -25,7 +25,8 @@ def _unfold_windows(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, pa
     view = windows(xp, pad_zeros(xp, x, padding), kernel, stride, dilation)
     n = len(kernel)
     view = xp.moveaxis(view, n + 1, 0)
-    return view.reshape(x.shape[0], x.shape[1] * prod(kernel), prod(view.shape[n + 2 :]))
+    columns = view.reshape(x.shape[0], x.shape[1] * prod(kernel), prod(view.shape[n + 2 :]))
+    return columns.copy() if xp.may_share_memory(columns, x) else columns
 
 
 def _fold_windows(xp: ArrayModule, x: Array, *, size: Dims, kernel: Dims, stride: Dims, padding: Dims,

@@ -14,6 +14,7 @@ from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.cpu.places import within
+from ...runtime.facts import Facts, Rows
 from ...runtime.thread import PARTS, WATCHED, here, settle
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
@@ -71,16 +72,32 @@ def _gather_grad_body(xp: ArrayModule, g: Array, index: Array, *, dim: int, shap
 
 
 _gather = Op(
-    _gather_body, "gather", moves_only=True, meta=lambda x, index, *, dim: (index.shape, x.dtype)
+    _gather_body,
+    "gather",
+    moves_only=True,
+    meta=lambda x, index, *, dim: (index.shape, x.dtype),
+    facts=Facts(positions=Rows(dim="dim")),
 )
 _gather_grad = Op(
     _gather_grad_body,
     "gather_grad",
     grad_name="GatherBackward0",
     meta=lambda g, index, *, dim, shape: (shape, g.dtype),
+    facts=Facts(positions=Rows(of="shape", dim="dim")),
 )
-_scatter_add = Op(_scatter_add_body, "scatter_add", meta=lambda x, *r, dim: (x.shape, x.dtype))
-_scatter = Op(_scatter_body, "scatter", moves_only=True, meta=lambda x, *r, dim: (x.shape, x.dtype))
+_scatter_add = Op(
+    _scatter_add_body,
+    "scatter_add",
+    meta=lambda x, *r, dim: (x.shape, x.dtype),
+    facts=Facts(positions=Rows(dim="dim")),
+)
+_scatter = Op(
+    _scatter_body,
+    "scatter",
+    moves_only=True,
+    meta=lambda x, *r, dim: (x.shape, x.dtype),
+    facts=Facts(positions=Rows(dim="dim")),
+)
 
 _gather.derivative(x=lambda g, index, x_shape, dim: _gather_grad(g, index, dim=dim, shape=x_shape))
 _gather_grad.derivative(g=lambda g, index, dim: _gather(g, index, dim=dim))

@@ -17,6 +17,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.batch.arrays import BatchedArray, class_of
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts, Slots
 from ...runtime.thread import here, settle
 from ..memory.casting import cast_to, move_to
 from ..memory.copies import fitting
@@ -50,11 +51,17 @@ def _index_meta(x: Shaped, *indices: Shaped, slots: tuple) -> tuple:
     return (*kept[:lead], *picked, *kept[lead:]), x.dtype
 
 
+def _has_mask(arrays: Sequence[Any]) -> bool:
+    """A mask picks as many elements as are true in it."""
+    return any(getattr(a, "dtype", None) is not None and a.dtype.kind == "b" for a in arrays[1:])
+
+
 index_op = Op(
     lambda xp, x, *indices, slots: x[_place(slots, indices)],
     "index",
     moves_only=True,
     meta=_index_meta,
+    facts=Facts(positions=Slots(), shape_by_values=_has_mask),
 )
 
 
@@ -72,6 +79,7 @@ index_grad = Op(
     "index_grad",
     grad_name="IndexBackward0",
     meta=lambda g, *indices, slots, shape: (shape, g.dtype),
+    facts=Facts(positions=Slots(of="shape")),
 )
 index_op.derivative(
     x=lambda g, x_shape, indices, slots: index_grad(g, *indices, slots=slots, shape=x_shape)
@@ -154,6 +162,7 @@ _PUT_INTO = Kernel(
         xp, dst, values, indices, slots, accumulate
     ),
     meta=lambda dst, *rest, **attrs: (dst.shape, dst.dtype),
+    facts=Facts(positions=Slots(at=2)),
 )
 
 _index_put = Op(
@@ -162,6 +171,7 @@ _index_put = Op(
     ),
     "index_put",
     meta=lambda x, *rest, **attrs: (x.shape, x.dtype),
+    facts=Facts(positions=Slots(at=2)),
 )
 
 

@@ -13,6 +13,7 @@ from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.checks import check_values
 from .indexing import index_op
 from .indexing import put as _put_at
@@ -162,13 +163,16 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:  #
     return into_same(out, _masked_select(x, where))
 
 
-_masked_select = Op(lambda xp, x, mask: x[mask], "masked_select", moves_only=True)
+_masked_select = Op(
+    lambda xp, x, mask: x[mask], "masked_select", moves_only=True, facts=Facts(shape_by_values=True)
+)
 _masked_select_grad = Op(
     lambda xp, g, mask: _fill_mask(xp, g, mask),
     "masked_select_grad",
     moves_only=True,
     grad_name="MaskedSelectBackward0",
     meta=lambda g, mask: (mask.shape, g.dtype),
+    facts=Facts(refuses="checked"),
 )
 _masked_select.derivative(x=lambda g, mask: _masked_select_grad(g, mask))
 _masked_select_grad.derivative(g=lambda g, mask: _masked_select(g, mask))
@@ -215,7 +219,10 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:  # no
 # -- where it is not zero -----------------------------------------------------------------------
 
 _nonzero = Op(
-    lambda xp, x: xp.stack(xp.nonzero(x), axis=1).astype("int64"), "nonzero", moves_only=True
+    lambda xp, x: xp.stack(xp.nonzero(x), axis=1).astype("int64"),
+    "nonzero",
+    moves_only=True,
+    facts=Facts(shape_by_values=True),
 )
 
 
@@ -277,6 +284,7 @@ _one_hot = Op(
     "one_hot",
     moves_only=True,
     meta=lambda x, *, classes: ((*x.shape, classes), np.dtype("int64")),
+    facts=Facts(refuses=True),
 )
 
 

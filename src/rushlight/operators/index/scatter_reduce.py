@@ -11,6 +11,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from .gather import along, as_vectors, check_scatter, corner, has_number
 from .scatter_kernels import flat_places
@@ -53,6 +54,7 @@ _scatter_fold = Op(
     _scatter_fold_body,
     "scatter_reduce",
     meta=lambda x, index, src, *, dim, kind, include_self: (x.shape, x.dtype),
+    facts=Facts(refuses=True),
 )
 
 

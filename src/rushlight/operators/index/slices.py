@@ -9,6 +9,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts, Rows
 from ..made_of.spelling import axis_for_dim
 from .brackets import is_position
 from .gather import check_bounds, size_along
@@ -19,6 +20,7 @@ _index_select = Op(
     "index_select",
     moves_only=True,
     meta=lambda x, index, *, dim: (x.shape[:dim] + index.shape + x.shape[dim + 1 :], x.dtype),
+    facts=Facts(positions=Rows(dim="dim")),
 )
 _index_select.derivative(
     x=lambda g, index, x_shape, dim: index_grad(g, index, slots=slots_at(dim), shape=x_shape)

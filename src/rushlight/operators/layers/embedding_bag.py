@@ -11,6 +11,7 @@ from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, wrap
+from ...runtime.facts import Facts, Rows, Values
 from ...runtime.thread import here
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
@@ -64,11 +65,15 @@ _bags_op = Op(_bag_numbers, "bag_numbers", meta=lambda starts, *, total: ((total
 # -- sums and means in one kernel, on the CPU --------------------------------------------------------
 
 
+def _are_rows(indices: Any, rows: int) -> bool:
+    return not indices.size or (int(indices.min()) >= 0 and int(indices.max()) < rows)
+
+
 def _bags_body(
     xp: Any, weight: Any, indices: Any, starts: Any, *, mean: bool, by_freq: bool
 ) -> Any:
     _in_order(starts, indices.size)
-    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= weight.shape[0]):
+    if not _are_rows(indices, weight.shape[0]):
         raise IndexError("index out of range in self")
     out = xp.zeros((starts.size, *weight.shape[1:]), weight.dtype)
     if not starts.size:
@@ -81,11 +86,22 @@ def _bags_body(
     return out
 
 
+def _fits(arrays: Any, attrs: dict[str, Any]) -> bool:
+    """Whether `_bags_body` will not raise."""
+    weight, indices, starts = arrays
+    try:
+        _in_order(starts, indices.size)
+    except RuntimeError:
+        return False
+    return _are_rows(indices, weight.shape[0])
+
+
 _sums_op = Op(
     _bags_body,
     "embedding_bag",
     grad_name="EmbeddingBagBackward0",
     meta=lambda weight, indices, starts, **_: ((*starts.shape, *weight.shape[1:]), weight.dtype),
+    facts=Facts(positions=Rows(), refuses=Values((1, 2), _fits)),
 )
 
 

@@ -13,6 +13,7 @@ from ...core.inplace import change
 from ...core.modes import no_grad
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts, Rows
 from ..made_of.precision import in_float32
 
 if TYPE_CHECKING:
@@ -57,11 +58,13 @@ embedding_op = Op(
     _embedding_body,
     "embedding",
     meta=lambda weight, indices, **_: (indices.shape + weight.shape[1:], weight.dtype),
+    facts=Facts(positions=Rows()),
 )
 embedding_grad = Op(
     _embedding_grad_body,
     "embedding_grad",
     meta=lambda gy, indices, *, rows, **_: ((rows, *gy.shape[indices.ndim :]), gy.dtype),
+    facts=Facts(refuses="checked"),
 )
 embedding_op.derivative(
     weight=lambda g, indices, weight_shape, padding_idx, scale_by_freq: embedding_grad(

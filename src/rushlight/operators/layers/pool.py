@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...base.dtypes import title
 from ...base.shapes import several_whole, whole
 from ...core.public import publish
 from ...core.tensor import Tensor
+from ..made_of.checks import check_values
 from ..made_of.guards import check_kind, remember
 from .conv_kernels import Dims
 from .pool_adaptive import adaptive_max, averaged
@@ -193,6 +195,16 @@ def _unpooled_size(
     return wanted
 
 
+def _inside(index: Any, size: Dims) -> None:
+    """A check: every position lies in the image that is made."""
+    if index.size and not (0 <= int(index.min()) and int(index.max()) < prod(size)):
+        wrong = int(index.flat[((index < 0) | (index >= prod(size))).argmax()])
+        volume = "x".join(map(str, size if len(size) > 1 else (*size, 1)))
+        raise RuntimeError(
+            f"Found an invalid max index: {wrong} (output volumes are of size {volume})"
+        )
+
+
 def _make_unpool(n: int) -> None:
     fn = f"max_unpool{n}d"
 
@@ -220,6 +232,7 @@ def _make_unpool(n: int) -> None:
         kernel = _spread(kernel_size, n, fn, "kernel_size")
         step = kernel if stride is None else _spread(stride, n, fn, "stride")
         size = _unpooled_size(x, n, kernel, step, _spread(padding, n, fn, "padding"), output_size)
+        check_values(_inside, index, size)
         out = max_pool_grad(x, index, x_shape=(*x._a.shape[:2], *size), overlap=False)
         return out.squeeze(0) if alone else out
 

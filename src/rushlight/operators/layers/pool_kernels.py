@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.constants import table
 from ..made_of.precision import rounds
 from .conv_kernels import Dims, places
@@ -163,10 +164,14 @@ def _pool_take(xp: ArrayModule, x: Array, index: Array) -> Any:
 
 max_pool_grad = Op(
     _max_pool_grad, "max_pool_grad", moves_only=True,
-    meta=lambda gy, index, *, x_shape, overlap: (x_shape, gy.dtype),
+    meta=lambda gy, index, *, x_shape, overlap: (x_shape, gy.dtype), facts=Facts(refuses="checked"),
 )  # fmt: skip
 pool_take = Op(
-    _pool_take, "pool_take", moves_only=True, meta=lambda x, index: (index.shape, x.dtype)
+    _pool_take,
+    "pool_take",
+    moves_only=True,
+    meta=lambda x, index: (index.shape, x.dtype),
+    facts=Facts(refuses="checked"),
 )
 max_pool_grad.derivative(gy=lambda g, index: pool_take(g, index))
 pool_take.derivative(

@@ -12,6 +12,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts, Rows
 from ...runtime.thread import CASTING, here
 from ..layers.softmax import log_softmax, softmax
 from ..made_of.guards import one_dtype, only_for, refuse_grad, title
@@ -108,8 +109,18 @@ def _nll_meta(
     return [(shape, x.dtype), ((), total)]
 
 
-_nll = Op(_nll_body, "nll_loss", meta=_nll_meta)
-_nll_grad = Op(_nll_grad_body, "nll_loss_grad", meta=lambda gy, *_, shape, **__: (shape, gy.dtype))
+_nll = Op(
+    _nll_body,
+    "nll_loss",
+    meta=_nll_meta,
+    facts=Facts(positions=Rows(dim=1, ignored="ignore_index")),
+)
+_nll_grad = Op(
+    _nll_grad_body,
+    "nll_loss_grad",
+    meta=lambda gy, *_, shape, **__: (shape, gy.dtype),
+    facts=Facts(refuses="checked"),
+)
 
 
 @_nll.backward
@@ -266,7 +277,7 @@ def _cross_entropy_meta(
 
 cross_entropy_fused = Op(
     _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
-    grad_name="NllLossBackward0", new_gradients=True, widens_itself=True,
+    grad_name="NllLossBackward0", new_gradients=True, widens_itself=True, facts=Facts(positions=Rows(dim=1, ignored="ignore_index")),
 )  # fmt: skip
 cross_entropy_grad = Op(
     _cross_entropy_grad_body, "cross_entropy_grad",

@@ -10,6 +10,7 @@ from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.thread import PARTS, WATCHED, here
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
@@ -144,11 +145,12 @@ def _ctc_meta(log_probs: Shaped, targets: Shaped, *_: Shaped, blank: int) -> lis
     return [((n,), log_probs.dtype), ((t, n, 2 * targets.shape[1] + 1), log_probs.dtype)]
 
 
-_ctc = Op(_ctc_body, "ctc_loss", meta=_ctc_meta)
+_ctc = Op(_ctc_body, "ctc_loss", meta=_ctc_meta, facts=Facts(refuses=True))
 _ctc_grad = Op(
     _ctc_grad_body,
     "ctc_loss_grad",
     meta=lambda gy, log_probs, *_, **__: (log_probs.shape, log_probs.dtype),
+    facts=Facts(refuses=True),
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts, Rows, Values
 from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference
 
@@ -59,11 +60,13 @@ margins = Op(
     "multi_margin_loss",
     grad_name="MultiMarginLossBackward0",
     meta=lambda x, target, weight, **how: (x.shape[:1], x.dtype),
+    facts=Facts(positions=Rows(dim=1)),
 )
 _margins_grad = Op(
     _grad,
     "multi_margin_loss_grad",
     meta=lambda gy, x, target, weight, **how: (x.shape, x.dtype),
+    facts=Facts(refuses="checked"),
 )
 margins.derivative(
     x=lambda g, x, target, weight, p, margin: _margins_grad(
@@ -92,10 +95,16 @@ by_reference(_margins_grad, _formula)
 # -- several right classes ------------------------------------------------------------------------
 
 
+def _is_listed(arrays: Any, attrs: dict[str, Any]) -> bool:
+    """Whether targets are classes, or the -1 behind the last of them."""
+    x, target = arrays
+    return bool(((target >= -1) & (target < x.shape[1])).all())
+
+
 def _pairs(xp: ArrayModule, x: Array, target: Array) -> tuple[Any, Any, Any]:
     """For each listed class and each other one: the gap [N, L, C], where it counts, and where the class is."""
     classes = x.shape[1]
-    if xp is np and not ((target >= -1) & (target < classes)).all():
+    if xp is np and not _is_listed((x, target), {}):
         raise RuntimeError("argument #2 'target' is out of range")
     listed = xp.cumprod(target >= 0, axis=1) != 0  # the first -1 ends a row's list
     safe = xp.where(listed, target, 0)
@@ -125,9 +134,13 @@ label_margins = Op(
     "multilabel_margin_loss",
     grad_name="MultilabelMarginLossBackward0",
     meta=lambda x, target: (x.shape[:1], x.dtype),
+    facts=Facts(refuses=Values((1,), _is_listed)),
 )
 _label_margins_grad = Op(
-    _label_grad, "multilabel_margin_loss_grad", meta=lambda gy, x, target: (x.shape, x.dtype)
+    _label_grad,
+    "multilabel_margin_loss_grad",
+    meta=lambda gy, x, target: (x.shape, x.dtype),
+    facts=Facts(refuses="checked"),
 )
 label_margins.derivative(x=lambda g, x, target: _label_margins_grad(g, x, target))
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -26,7 +27,9 @@ def _body(xp: ArrayModule, *arrays: Array, test: Callable[..., None], limits: tu
 
 
 # No pass may leave it out or move it away, as if it drew random numbers.
-CHECK = Kernel("check", _body, random=True, meta=lambda *arrays, **attrs: [])
+CHECK = Kernel(
+    "check", _body, random=True, meta=lambda *arrays, **attrs: [], facts=Facts(refuses=True)
+)
 
 
 def check_values(test: Callable[..., None], t: Tensor, *limits: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from ..pointwise.select import where
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 det_op = Op(
     lambda xp, x: xp.linalg.det(x), "linalg_det", grad_name="LinalgDetBackward0",
-    meta=lambda x: (x.shape[:-2], x.dtype),
+    meta=lambda x: (x.shape[:-2], x.dtype), facts=Facts(refuses=True),
 )  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def _real_dtype(dtype: Any) -> Any:
 
 slogdet_op = Op(
     _slogdet, "linalg_slogdet", grad_name="LinalgSlogdetBackward0",
-    meta=lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], _real_dtype(x.dtype))],
+    meta=lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], _real_dtype(x.dtype))], facts=Facts(refuses=True),
 )  # fmt: skip
 
 

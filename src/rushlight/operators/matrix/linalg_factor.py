@@ -11,6 +11,7 @@ from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor, wrap
+from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
@@ -57,7 +58,7 @@ def _first_bad_minor(x: np.ndarray) -> tuple[int, int]:
 
 cholesky_op = Op(
     _cholesky, "linalg_cholesky", grad_name="LinalgCholeskyExBackward0",
-    meta=lambda x: (x.shape, x.dtype),
+    meta=lambda x: (x.shape, x.dtype), facts=Facts(refuses=True),
 )  # fmt: skip
 
 
@@ -154,7 +155,9 @@ def _qr_meta(x: Shaped, *, mode: str) -> list:
     return [((*batch, m, k), x.dtype), ((*batch, k, n), x.dtype)]
 
 
-qr_op = Op(_qr, "linalg_qr", grad_name="LinalgQrBackward0", meta=_qr_meta)
+qr_op = Op(
+    _qr, "linalg_qr", grad_name="LinalgQrBackward0", meta=_qr_meta, facts=Facts(refuses=True)
+)
 
 
 @qr_op.backward
@@ -269,7 +272,7 @@ lu_op = Op(
         (x.shape, x.dtype),
         ((*x.shape[:-2], min(x.shape[-2:])), np.dtype(np.int32)),
         ((*x.shape[:-2], x.shape[-2]), np.dtype(np.int64)),
-    ],
+    ], facts=Facts(refuses=True),
 )  # fmt: skip
 
 
@@ -359,7 +362,7 @@ def _swap_order(xp: ArrayModule, swaps: Array, *, m: int) -> Any:
 
 swap_order_op = Op(
     _swap_order, "lu_swap_order",
-    meta=lambda swaps, *, m: ((*swaps.shape[:-1], m), np.dtype(np.int64)),
+    meta=lambda swaps, *, m: ((*swaps.shape[:-1], m), np.dtype(np.int64)), facts=Facts(refuses=True),
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..shape.diagonal import diagonal
 from .linalg_rules import adjoint, check_floating, check_square, eye_like
 from .linalg_solve import inv
@@ -84,7 +85,7 @@ def _matrix_exp(xp: ArrayModule, x: Array) -> Any:
 
 matrix_exp_op = Op(
     _matrix_exp, "linalg_matrix_exp", grad_name="LinalgMatrixExpBackward0",
-    meta=lambda x: (x.shape, x.dtype),
+    meta=lambda x: (x.shape, x.dtype), facts=Facts(refuses=True),
 )  # fmt: skip
 
 

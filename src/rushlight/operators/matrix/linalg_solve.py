@@ -12,6 +12,7 @@ from ...base.shapes import broadcast_shapes, whole
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
+from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
@@ -68,7 +69,13 @@ def _substituted(xp: ArrayModule, x: Any, y: Any) -> Any:
     return out
 
 
-inv_op = Op(_inv, "linalg_inv", grad_name="LinalgInvExBackward0", meta=lambda x: (x.shape, x.dtype))
+inv_op = Op(
+    _inv,
+    "linalg_inv",
+    grad_name="LinalgInvExBackward0",
+    meta=lambda x: (x.shape, x.dtype),
+    facts=Facts(refuses=True),
+)
 inv_op.derivative(x=lambda g, out: -(adjoint(out) @ g @ adjoint(out)))
 
 
@@ -144,7 +151,7 @@ def _solve(xp: ArrayModule, x: Array, y: Array) -> Any:
 solve_op = Op(
     _solve, "linalg_solve", broadcasts=True, grad_name="LinalgSolveExBackward0",
     meta=lambda x, y: (
-        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype),
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True),
 )  # fmt: skip
 solve_op.derivative(
     x=lambda g, x, out: -(solve_op(adjoint(x), g) @ adjoint(out)),
@@ -236,7 +243,7 @@ triangular_op = Op(
     _solve_triangular, "linalg_solve_triangular", broadcasts=True,
     grad_name="LinalgSolveTriangularBackward0",
     meta=lambda x, y, **_: (
-        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype),
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True),
 )  # fmt: skip
 
 
@@ -368,7 +375,7 @@ def _cholesky_solve(xp: ArrayModule, y: Array, x: Array, *, upper: bool) -> Any:
 factored_op = Op(
     _cholesky_solve, "linalg_cholesky_solve", broadcasts=True, grad_name="CholeskySolveBackward0",
     meta=lambda y, x, **_: (
-        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype),
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True),
 )  # fmt: skip
 
 

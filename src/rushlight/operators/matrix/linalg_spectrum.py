@@ -10,6 +10,7 @@ from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
 from ...core.views import current_edge
+from ...runtime.facts import Facts
 from ...runtime.thread import GRAD, TAPE, here
 from ..made_of.return_types import named
 from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, eye_like
@@ -58,7 +59,9 @@ def _svd_meta(x: Shaped, *, full: bool) -> list:
     ]
 
 
-svd_op = Op(_svd, "linalg_svd", grad_name="LinalgSvdBackward0", meta=_svd_meta)
+svd_op = Op(
+    _svd, "linalg_svd", grad_name="LinalgSvdBackward0", meta=_svd_meta, facts=Facts(refuses=True)
+)
 
 
 @svd_op.backward
@@ -153,6 +156,7 @@ _values_op = Op(
     "linalg_svdvals",
     grad_name="LinalgSvdBackward0",
     meta=lambda x: ((*x.shape[:-2], min(x.shape[-2:])), _real_dtype(x.dtype)),
+    facts=Facts(refuses=True),
 )
 
 
@@ -189,7 +193,7 @@ def _eigh(xp: ArrayModule, x: Array, *, uplo: str) -> Any:
 
 eigh_op = Op(
     _eigh, "linalg_eigh", grad_name="LinalgEighBackward0",
-    meta=lambda x, *, uplo: [(x.shape[:-1], _real_dtype(x.dtype)), (x.shape, x.dtype)],
+    meta=lambda x, *, uplo: [(x.shape[:-1], _real_dtype(x.dtype)), (x.shape, x.dtype)], facts=Facts(refuses=True),
 )  # fmt: skip
 
 
@@ -261,7 +265,9 @@ def _eig_meta(x: Shaped) -> list:
     return [(x.shape[:-1], dtype), (x.shape, dtype)]
 
 
-eig_op = Op(_eig, "linalg_eig", grad_name="LinalgEigBackward0", meta=_eig_meta)
+eig_op = Op(
+    _eig, "linalg_eig", grad_name="LinalgEigBackward0", meta=_eig_meta, facts=Facts(refuses=True)
+)
 
 
 @eig_op.backward
@@ -337,7 +343,7 @@ def _pinv(xp: ArrayModule, x: Array, *, atol: float, rtol: float, hermitian: boo
 
 pinv_op = Op(
     _pinv, "linalg_pinv", grad_name="LinalgPinvBackward0",
-    meta=lambda x, **attrs: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
+    meta=lambda x, **attrs: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype), facts=Facts(refuses=True),
 )  # fmt: skip
 
 

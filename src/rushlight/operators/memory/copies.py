@@ -15,6 +15,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, mark_detached
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts
 from ...runtime.sparse_array import sparse
 from ...runtime.thread import GRAD, TAPE, here
 from ...runtime.wrapped import WrappedArray, answer
@@ -37,7 +38,13 @@ def _clone_body(xp: ArrayModule, x: Array, *, order: Any) -> Any:
     return x.transpose(order).copy("C").transpose(back)
 
 
-_clone = Op(_clone_body, "clone", moves_only=True, meta=lambda x, *, order: (x.shape, x.dtype))
+_clone = Op(
+    _clone_body,
+    "clone",
+    moves_only=True,
+    meta=lambda x, *, order: (x.shape, x.dtype),
+    facts=Facts(range="kept"),
+)
 _clone.derivative(x=lambda g: g)
 
 

@@ -21,6 +21,7 @@ from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts
 from ...runtime.thread import settle
 from ..shape.strided import geometry, strided_over
 
@@ -304,7 +305,11 @@ def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...], strides: Any
 
 
 RESIZE = Kernel(
-    "resize", _resize_body, moves_only=True, meta=lambda x, *, size, strides: (size, x.dtype)
+    "resize",
+    _resize_body,
+    moves_only=True,
+    meta=lambda x, *, size, strides: (size, x.dtype),
+    facts=Facts(refuses=True),
 )
 
 

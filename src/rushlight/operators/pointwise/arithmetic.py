@@ -13,6 +13,7 @@ from ...core.inplace import DIRECT
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, tensor_over
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.checks import check_values
 from ..made_of.guards import only
@@ -308,6 +309,7 @@ _floor_divide = binary(
     places=(),
     dx=flat,
     dy=flat,
+    facts=Facts(refuses="integers"),
 ).op
 _trunc_divide = binary(
     "trunc_divide",
@@ -317,6 +319,7 @@ _trunc_divide = binary(
     places=(),
     dx=flat,
     dy=flat,
+    facts=Facts(refuses="integers"),
 ).op
 
 
@@ -340,14 +343,14 @@ remainder = binary(
     rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _floor_divide(x, y),
     doc="What `input // other` leaves over, with the sign of `other`, as Python's `%`.",
-    example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"),
+    example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"), facts=Facts(refuses="integers"),
 )  # fmt: skip
 fmod = binary(
     "fmod", ufunc2("fmod"), point=Point("x y", "fmod(x, y)", iu="ifmod(x, y)"),
     rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _trunc_divide(x, y),
     doc="What division leaves over, with the sign of `input`, as C's `fmod`.",
-    example=("torch.tensor([7, -7]).fmod(3)", "tensor([ 1, -1])"),
+    example=("torch.tensor([7, -7]).fmod(3)", "tensor([ 1, -1])"), facts=Facts(refuses="integers"),
 )  # fmt: skip
 
 
@@ -414,7 +417,7 @@ def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
 
 
 _pow = binary("pow", _pow_body, point=Point("x y", "pow(x, y)", iu="ipow(x, y)", c="cpow(x, y)"),
-    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(),
+    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(), facts=Facts(refuses="integers"),
               ).op  # fmt: skip
 
 

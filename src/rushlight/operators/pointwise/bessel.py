@@ -228,7 +228,8 @@ def _polynomial(
     def body(xp: ArrayModule, x: Array, y: Array) -> Any:
         if shifted:
             x = 2 * x - 1
-        x, degree = xp.broadcast_arrays(x, xp.trunc(y))
+        known = abs(y) < 2.0**63  # as PyTorch's degrees, which are whole numbers; others give 0
+        x, degree = xp.broadcast_arrays(x, xp.trunc(xp.where(known, y, -1.0)))
         before, here = xp.ones_like(x), first(x)
         out = xp.where(degree < 0, 0.0, before)
         top = int(degree.max()) if degree.size else 0

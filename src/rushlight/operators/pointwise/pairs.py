@@ -11,6 +11,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.guards import (
     FLOATS,
@@ -280,6 +281,7 @@ gcd = binary(
     rule=_integers("gcd"),
     doc="The greatest common divisor of integers.",
     example=("torch.tensor([12, 9]).gcd(torch.tensor([8, 6]))", "tensor([4, 3])"),
+    facts=Facts(refuses="integers"),
 )
 lcm = binary(
     "lcm",
@@ -287,4 +289,5 @@ lcm = binary(
     rule=_integers("lcm"),
     doc="The least common multiple of integers.",
     example=("torch.tensor([4, 3]).lcm(torch.tensor([6, 5]))", "tensor([12, 15])"),
+    facts=Facts(refuses="integers"),
 )

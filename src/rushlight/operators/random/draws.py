@@ -12,6 +12,7 @@ from ...core.public import into, public
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.door import Kernel
+from ...runtime.facts import Facts
 from ..create.filled import create, dim_order, float_dtype, number, only_size, sizes
 from ..made_of.checks import check_values
 from .generator import stream_for
@@ -52,8 +53,20 @@ def _draw_coins(xp: ArrayModule, *, p: float, size: tuple, dtype: dtype, stream:
 
 
 RANDOM = Kernel("random", _draw, meta=_size_meta, random=True)
-RANDINT = Kernel("randint", _draw_integers, meta=_size_meta, random=True)
-RANDPERM = Kernel("randperm", _draw_permutation, meta=_size_meta, random=True)
+RANDINT = Kernel(
+    "randint",
+    _draw_integers,
+    meta=_size_meta,
+    random=True,
+    facts=Facts(range=lambda attrs, shapes: (attrs["low"], attrs["high"] - 1)),
+)
+RANDPERM = Kernel(
+    "randperm",
+    _draw_permutation,
+    meta=_size_meta,
+    random=True,
+    facts=Facts(range=lambda attrs, shapes: (0, attrs["size"][0] - 1)),
+)
 COINS = Kernel("bernoulli_scalar", _draw_coins, meta=_size_meta, random=True)
 
 

@@ -16,6 +16,7 @@ from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..pointwise.special_kernels import digamma, double
 from .draws import floating
 from .generator import stream_for
@@ -163,9 +164,15 @@ def _like_alpha(alpha: Array, *, stream: RandomStream) -> tuple:
     return alpha.shape, alpha.dtype
 
 
-_gamma = Op(_gamma_body, "_standard_gamma", meta=_like_alpha, grad_name="StandardGammaBackward0")
+_gamma = Op(
+    _gamma_body,
+    "_standard_gamma",
+    meta=_like_alpha,
+    grad_name="StandardGammaBackward0",
+    facts=Facts(refuses=True),
+)
 _gamma.derivative(alpha=lambda g, alpha, out: g * standard_gamma_grad(alpha, out))
-_dirichlet = Op(_dirichlet_body, "_sample_dirichlet", meta=_like_alpha)
+_dirichlet = Op(_dirichlet_body, "_sample_dirichlet", meta=_like_alpha, facts=Facts(refuses=True))
 _dirichlet.derivative(alpha=_dirichlet_backward)
 
 
@@ -197,7 +204,7 @@ def _zero(g: Tensor) -> Tensor:
     return g.new_zeros(g.shape)
 
 
-_binomial = Op(_binomial_body, "binomial", broadcasts=True)
+_binomial = Op(_binomial_body, "binomial", broadcasts=True, facts=Facts(refuses=True))
 _binomial.derivative(count=_zero, prob=_zero)
 
 

@@ -13,6 +13,7 @@ from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts
 from ..create.filled import dim_order, number
 from ..made_of.checks import between_zero_and_one, check_values
 from ..memory.copies import _write_op, _written
@@ -30,7 +31,12 @@ def _bernoulli_body(xp: ArrayModule, p: Array, *, stream: RandomStream) -> Any:
     return stream.bernoulli(p, p.shape, p.dtype)
 
 
-_bernoulli = Op(_bernoulli_body, "bernoulli", meta=lambda p, *, stream: (p.shape, p.dtype))
+_bernoulli = Op(
+    _bernoulli_body,
+    "bernoulli",
+    meta=lambda p, *, stream: (p.shape, p.dtype),
+    facts=Facts(refuses=True),
+)
 _bernoulli.derivative(p=lambda g: g.new_zeros(g._a.shape))
 
 
@@ -82,6 +88,7 @@ MULTINOMIAL = Kernel(
     "multinomial",
     _multinomial,
     meta=lambda p, *, n, **_: ((*p.shape[:-1], n), np.dtype(np.int64)),
+    facts=Facts(refuses=True),
 )
 
 
@@ -130,7 +137,12 @@ def _poisson_body(xp: ArrayModule, rate: Array, *, stream: RandomStream) -> Any:
     return stream.poisson(rate)
 
 
-_poisson = Op(_poisson_body, "poisson", meta=lambda rate, *, stream: (rate.shape, rate.dtype))
+_poisson = Op(
+    _poisson_body,
+    "poisson",
+    meta=lambda rate, *, stream: (rate.shape, rate.dtype),
+    facts=Facts(refuses=True),
+)
 _poisson.derivative(rate=lambda g: g.new_zeros(g._a.shape))
 
 

@@ -12,6 +12,7 @@ from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import no_derivative, unsupported
 from ..made_of.precision import widen
 from ..made_of.promotion import result_dtype
@@ -47,7 +48,12 @@ def _histc_body(xp: ArrayModule, x: Array, *, bins: int, low: float, high: float
     return counts[:bins].astype(x.dtype)
 
 
-_histc = Op(_histc_body, "histc", meta=lambda x, *, bins, low, high: ((bins,), x.dtype))
+_histc = Op(
+    _histc_body,
+    "histc",
+    meta=lambda x, *, bins, low, high: ((bins,), x.dtype),
+    facts=Facts(refuses=True),
+)
 
 
 @public()
@@ -102,6 +108,7 @@ _histogram = Op(
     _histogram_body,
     "histogram",
     meta=lambda x, edges, weight, *, density: ((edges.shape[0] - 1,), x.dtype),
+    facts=Facts(refuses=True),
 )
 
 
@@ -121,6 +128,7 @@ histogram_edges = Op(
     _edges_body,
     "histogram_edges",
     meta=lambda x, *, bins, low, high: ((bins + 1,), x.dtype),
+    facts=Facts(refuses=True),
 )
 
 
@@ -172,7 +180,7 @@ def _bincount_body(xp: ArrayModule, x: Array, weights: Array | None, *, minlengt
     return out.astype(weights.dtype if weights.dtype == xp.float32 else xp.float64, copy=False)
 
 
-_bincount = Op(_bincount_body, "bincount")
+_bincount = Op(_bincount_body, "bincount", facts=Facts(shape_by_values=True))
 
 
 @public()
@@ -247,6 +255,7 @@ _searchsorted = Op(
         values.shape,
         np.dtype(np.int32 if narrow else np.int64),
     ),
+    facts=Facts(refuses=True),
 )
 
 
@@ -358,7 +367,9 @@ def _unique_body(xp: ArrayModule, x: Array, *, dim: Any) -> tuple:
     return values, inverse.reshape(shape), counts
 
 
-_unique = Op(_unique_body, "unique", grad_name="Unique2Backward0")
+_unique = Op(
+    _unique_body, "unique", grad_name="Unique2Backward0", facts=Facts(shape_by_values=True)
+)
 _unique.derivative(x=_no_gradient("_unique2"))
 
 
@@ -411,7 +422,9 @@ def _unique_consecutive_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
     return xp.take(x, starts, axis=dim), xp.cumsum(fresh) - 1, counts
 
 
-_unique_consecutive = Op(_unique_consecutive_body, "unique_consecutive")
+_unique_consecutive = Op(
+    _unique_consecutive_body, "unique_consecutive", facts=Facts(shape_by_values=True)
+)
 _unique_consecutive.derivative(x=_no_gradient("unique_consecutive"))
 
 

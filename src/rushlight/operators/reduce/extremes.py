@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...base.shapes import wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names, one_of
 from .sums import Dims, keep, result_shape, same_dtype_meta
@@ -264,7 +266,12 @@ def _where(method: str) -> Op:
         dims = None if dim is None else (dim,)
         return result_shape(x.shape, dims, keepdim), np.dtype(np.int64)
 
-    return Op(body, method, meta=meta)
+    return Op(body, method, meta=meta, facts=Facts(range=_place_range))
+
+
+def _place_range(attrs: dict[str, Any], shapes: Sequence[tuple]) -> tuple[int, int]:
+    shape, dim = shapes[0], attrs["dim"]
+    return 0, (prod(shape) if dim is None or not shape else shape[dim]) - 1
 
 
 _argmax, _argmin = _where("argmax"), _where("argmin")

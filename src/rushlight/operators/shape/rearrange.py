@@ -8,6 +8,7 @@ from ...base.shapes import as_size, by_name, check_size, whole, wrap_dim, wrap_d
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..index.brackets import is_position
 from ..made_of.checks import check_values
 from ..made_of.spelling import axis_for_dim
@@ -164,7 +165,9 @@ def _not_negative(counts: Array) -> None:
         raise RuntimeError("repeats can not be negative")
 
 
-_repeat_positions = Op(_count_body, "repeat_positions", moves_only=True)
+_repeat_positions = Op(
+    _count_body, "repeat_positions", moves_only=True, facts=Facts(shape_by_values=True)
+)
 
 
 def _interleaved_positions(repeats: Tensor, output_size: int | None) -> Tensor:

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static PyObject *s_bound, *s_shape, *s_dtype, *s_strides, *s_base, *s_roots, *s_to, *s_type, *s_impls;
-static PyObject *exposed, *rows_look, *classes_look, *move, *host_type;
+static PyObject *exposed, *move, *host_type;
 
 int name_bind(void)
 {
@@ -22,11 +22,11 @@ int name_bind(void)
     return 0;
 }
 
-/* outside(exposed, rows, classes, move, np.ndarray): memory that the user sees, the functions that look at indices, the
- * kernel that brings arrays to a device, and the type of the host's. */
+/* outside(exposed, move, np.ndarray): memory that the user sees, the kernel that brings arrays to a device, and the type of
+ * the host's. */
 PyObject *outside(PyObject *module, PyObject *args)
 {
-    if (!PyArg_ParseTuple(args, "OOOOO", &exposed, &rows_look, &classes_look, &move, &host_type))
+    if (!PyArg_ParseTuple(args, "OOO", &exposed, &move, &host_type))
         return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
         Py_INCREF(PyTuple_GET_ITEM(args, i)); /* for as long as the process lives */
@@ -190,25 +190,11 @@ static int all_within(PyObject *places, PyObject *arrays)
 /* 1 when indices are known to lie inside; 0 when Python has to be asked. `step` is (operand, function) or (operand, function, places). */
 int looks_harmless(PyObject *step, PyObject *arrays)
 {
-    if (PyTuple_GET_SIZE(step) == 3) {
-        const int inside = all_within(PyTuple_GET_ITEM(step, 2), arrays);
-        PyErr_Clear();
-        return inside;
-    }
-    PyObject *look = PyTuple_GET_ITEM(step, 1);
-    const int rows = look == rows_look, classes = look == classes_look;
-    if (!(rows || classes) || PyTuple_GET_SIZE(arrays) < 2)
+    if (PyTuple_GET_SIZE(step) != 3)
         return 0;
-    PyObject *shape = PyObject_GetAttr(PyTuple_GET_ITEM(arrays, 0), s_shape), *inside = NULL;
-    if (shape != NULL && PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) > 1) {
-        PyObject *given[] = {PyTuple_GET_ITEM(arrays, 1), PyTuple_GET_ITEM(shape, classes)};
-        inside = within(NULL, given, 2);
-    }
-    int harmless = inside == Py_True;
-    Py_XDECREF(shape);
-    Py_XDECREF(inside);
+    const int inside = all_within(PyTuple_GET_ITEM(step, 2), arrays);
     PyErr_Clear();
-    return harmless;
+    return inside;
 }
 
 /* Whether an array is the host's, of a dtype, in memory that NumPy took and that the path neither knows nor changes. */
