@@ -16,7 +16,7 @@ import rushlight.dezero.functions as F
 import rushlight.dezero.layers as L
 from rushlight.capture.loops.calls import told
 from rushlight.dezero import Parameter, Variable, optimizers
-from rushlight.dezero._quick import native, quick
+from rushlight.dezero._usual import native, usual
 from rushlight.dezero.models import MLP
 from traced import both
 
@@ -28,23 +28,36 @@ T = np.array([0, 2, 1, 1, 0, 2])
 @contextmanager
 def in_python() -> Iterator[None]:
     """Inside, nothing is called in C."""
-    quick.off()
+    usual.off()
     held, told.native = told.native, None
     try:
         yield
     finally:
         told.native = held
-        quick.on()
+        usual.on()
+
+
+def _public(f: Any) -> list[str]:
+    """What a Function has, apart from what it keeps for its gradient."""
+    return [name for name in vars(f) if not name.startswith("_")]
 
 
 def graph(v: Any) -> list[Any]:
     """Everything that can be seen of how a Variable was made."""
     f = v.creator
-    seen = [sorted(vars(v)), v.generation, v._constant, v.name, v.shape, v.dtype, v.data.tobytes()]
+    seen = [
+        sorted(vars(v).keys() - {"_turned"}),
+        v.generation,
+        v._constant,
+        v.name,
+        v.shape,
+        v.dtype,
+        v.data.tobytes(),
+    ]
     if f is None:
         return seen
     outputs = [r() is v for r in f.outputs]
-    return [*seen, type(f), sorted(vars(f)), f.generation, outputs, [graph(x) for x in f.inputs]]
+    return [*seen, type(f), sorted(_public(f)), f.generation, outputs, [graph(x) for x in f.inputs]]
 
 
 def network(kind: str) -> Any:

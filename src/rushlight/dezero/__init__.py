@@ -46,9 +46,10 @@ else:
 
 setup_variable()
 if not is_simple_core:
-    from ._known import know_all as _know_all
+    from . import core as _core
+    from ._usual import usual as _usual
 
-    _know_all()
+    _usual.know_all(_core, functions, layers)
 __version__ = "0.0.13"  # of the DeZero whose API this is
 
 __all__ = [

@@ -92,12 +92,15 @@ def _clone(a: Any) -> Any:
     return run(KERNELS["clone"], a.__class__, (a,), {"order": "K"}, alone=True)
 
 
-def all_own(arrays: list[Any]) -> list[Any]:
-    """`own` for each of several arrays."""
+def each(copy: Callable[[Any], Any], arrays: Sequence[Any]) -> Sequence[Any]:
+    """`own` or `lent` for those of several arrays that the user may have; None stays None."""
     roots = exposed.roots
     if not roots or not here.state & _LISTENED:
         return arrays
-    return [own(a) if id(a if a.base is None else root_array(a)) in roots else a for a in arrays]
+    return [
+        copy(a) if a is not None and id(a if a.base is None else root_array(a)) in roots else a
+        for a in arrays
+    ]
 
 
 class _Buffers:
@@ -112,9 +115,8 @@ class _Buffers:
         self.nbytes = 0
         self.stretch: Any = None
         self.count = 0
-        self.log: list[tuple[Any, Any, bool]] | None = (
-            None  # copies: from, to, and whether it stays
-        )
+        # copies: from, to, and whether it stays
+        self.log: list[tuple[Any, Any, bool]] | None = None
 
     def so_far(self, tracer: Any) -> int:
         """How many copies were taken in this stretch."""
@@ -126,7 +128,7 @@ class _Buffers:
     def take(self, a: Any, stretch: Any) -> Any:
         """A copy of an array; no other is taken from the same memory before the stretch is over.
 
-        `taken` of native/bare.c is the same, for copies that were taken before.
+        `taken` of native/usual.c is the same, for copies that were taken before.
         """
         if stretch is not self.stretch:
             self.stretch, self.count = stretch, 0
@@ -203,16 +205,6 @@ def lent(a: Any) -> Any:
         tracer.interrupt("an array with gaps that the user has")
         return a
     return buffers_of(tracer).take(a, tracer.ear or tracer.began)
-
-
-def all_lent(arrays: tuple) -> tuple:
-    """`lent` for each operand of a kernel; None stays None."""
-    roots, found = exposed.roots, None
-    for i, a in enumerate(arrays):
-        if a is not None and id(a if a.base is None else root_array(a)) in roots:
-            found = found or list(arrays)
-            found[i] = lent(a)
-    return arrays if found is None else tuple(found)
 
 
 def aside(fn: Callable[[Any], Any], a: Any) -> Any:

@@ -19,10 +19,9 @@ from ..runtime.thread import GRAD, TAPE, here
 from . import cuda
 from ._arrays import floating, gpu_types, is_array, later
 from ._bare import outside
-from ._graph import Call, record, walk_back
-from ._traced import Traced
-from ._traced import operands as in_arrays
-from ._whole import described, known_leaf
+from ._graph import Call, Traced, record, walk_back
+from ._graph import operands as in_arrays
+from ._usual import described
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -105,7 +104,6 @@ def test_mode() -> Any:
 test_mode.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever pytest thinks
 
 
-@known_leaf
 class Variable(Traced):
     """An array that remembers how it was computed; its gradient is a Variable too.
 
@@ -125,7 +123,7 @@ class Variable(Traced):
         variable(7.0)
     """
 
-    if TYPE_CHECKING:  # `setup_variable` and `functions_basic` attach them
+    if TYPE_CHECKING:  # `setup_variable` and `functions` attach them
         __add__: Any
         __radd__: Any
         __mul__: Any
@@ -169,7 +167,7 @@ class Variable(Traced):
             walk_back(edge, seed, retain_grad, create_graph)
         else:
             go = partial(walk_back, edge, seed, False, False)
-            tracer.told(partial(described, edge, seed, over), go)
+            tracer.told(partial(described, edge, seed), go)
 
     def _accumulate(self, g: Variable) -> None:
         dtype = self._data.dtype
@@ -190,7 +188,6 @@ class Variable(Traced):
             self._data = outside(cuda.as_cupy, self._data)
 
 
-@known_leaf
 class Parameter(Variable):
     """A Variable that layers count among their weights.
 
@@ -555,7 +552,7 @@ def pow(x: Operand | float, c: float) -> Variable:
 
 
 def setup_variable() -> None:
-    """Give Variable its operators; the methods that are Functions come with `functions_basic`.
+    """Give Variable its operators; the methods that are Functions come with `functions`.
 
     Example:
         >>> from rushlight import dezero

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..core.hot import bar
 from ._arrays import compute, floating
-from ._graph import record, walk_back
-from ._traced import Traced, constant, operands
+from ._graph import Traced, constant, operands, record, walk_back
 
 # Gradients are bare arrays, which must be computed at once.
 bar("DeZero's simple core computes with bare arrays")

@@ -35,14 +35,14 @@ def _enabled() -> bool:
 
 
 def _data_of(x: Any) -> Any:
-    from ._traced import Traced
+    from ._graph import Traced
 
     return x.data if isinstance(x, Traced) else x
 
 
 def _kind_of(x: Any) -> Any:
     """The array whose kind is asked for; its values are not."""
-    from ._traced import Traced
+    from ._graph import Traced
 
     return x._data if isinstance(x, Traced) else x
 

@@ -10,8 +10,8 @@ from ..operators.layers.conv_kernels import conv_grad_input, conv_grad_weight
 from ..operators.layers.pool_kernels import max_pool_grad, pool_take
 from ._arrays import common, compute, floating, later
 from ._derived import Derived, real
+from ._linear import linear
 from .core import Function, Variable, as_variable
-from .functions_nn import linear
 from .utils import get_conv_outsize, get_deconv_outsize, pair
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from ..io.npz import read_npz, write_npz
 from . import cuda
 from . import functions as F
 from ._bare import outside
-from ._quick import quick
-from ._whole import known_leaf
+from ._usual import usual
 from .core import Parameter, Variable
 from .utils import pair
 
@@ -79,7 +78,7 @@ class Layer:
 
     def cleargrads(self) -> None:
         """Forget the gradients of all Parameters."""
-        if not quick.cleargrads(self):
+        if not usual.cleargrads(self):
             for param in self.params():
                 param.cleargrad()
 
@@ -142,7 +141,6 @@ def _made(a: np.ndarray, name: str) -> Parameter:
     return made
 
 
-@known_leaf
 class Weight(Parameter):
     """W of a linear layer, (in, out); on a GPU the numbers of one output lie together.
 

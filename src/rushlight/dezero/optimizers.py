@@ -18,8 +18,8 @@ from ..runtime.door import Kernel, run
 from ..runtime.thread import here
 from . import cuda
 from ._arrays import later
-from ._bare import all_own, outside, to_be_changed
-from ._quick import quick
+from ._bare import each, outside, own, to_be_changed
+from ._usual import usual
 from .core import Parameter, Variable, over
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Optimizer:
             tracer.step(_update, None, self, (), {})
 
     def _update(self) -> None:
-        params = quick.params(self.target, True)
+        params = usual.params(self.target)
         if params is None:
             params = [p for p in self.target.params() if p.grad is not None]
         if self.hooks:
@@ -112,7 +112,7 @@ class _Fused(Optimizer):
         cls, params = type(self), None
         if not self.hooks and cls.update_one is _Fused.update_one:
             if cls._update_all is _Fused._update_all:
-                params = quick.params(self.target, True)
+                params = usual.params(self.target)
         if params is None:
             super()._update()
         elif params:
@@ -130,7 +130,7 @@ class _Fused(Optimizer):
             held = self._held(params)
             states = [h[i] for i in range(self.states) for h in held]
         hyper, attrs = np.array(self.numbers()), {"n": len(params), **self.flags}
-        if quick.update(self.kernel, params, hyper, states, attrs) is None:
+        if usual.update(self.kernel, params, hyper, states, attrs) is None:
             arrays, grads = _columns(params)
             run(self.kernel, arrays[0].__class__, (hyper, *arrays, *grads, *states), attrs)
 
@@ -158,7 +158,7 @@ def _columns(params: list[Any]) -> tuple[list[Any], list[Any]]:
     """The arrays of Parameters, which are about to be changed, and of their gradients."""
     to_be_changed(params)
     arrays = [p._data for p in params]
-    grads = all_own([p.grad._data for p in params])
+    grads = each(own, [p.grad._data for p in params])
     return arrays, [g if g.dtype == a.dtype else _as(g, a) for g, a in zip(grads, arrays)]
 
 

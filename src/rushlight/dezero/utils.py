@@ -15,7 +15,7 @@ import rushlight as rl
 
 from . import cuda
 from ._arrays import compute
-from ._traced import Traced
+from ._graph import Traced
 from .core import as_variable
 
 if TYPE_CHECKING:

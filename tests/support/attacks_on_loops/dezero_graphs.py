@@ -12,7 +12,7 @@ import numpy as np
 
 import rushlight.dezero.functions as F
 import rushlight.dezero.layers as L
-from rushlight.dezero import Parameter, Variable, functions_nn, optimizers
+from rushlight.dezero import Parameter, Variable, optimizers
 from rushlight.dezero.models import MLP, Model, Sequential
 
 from .dezero_loops import N, batches, see
@@ -85,9 +85,9 @@ def doubled(method: Any) -> Any:
 
 
 Sigmoid, Linear, Entropy = (
-    functions_nn.Sigmoid,
-    functions_nn.Linear,
-    functions_nn.SoftmaxCrossEntropy,
+    F.Sigmoid,
+    F.Linear,
+    F.SoftmaxCrossEntropy,
 )
 attack("nothing")
 for cls in (Sigmoid, Linear, Entropy):
