@@ -7,13 +7,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
-from ...nn import Module
 from ...operators.create.filled import empty
 from ...operators.create.from_data import tensor
 from ...operators.create.ranges import arange, linspace
 from ...operators.random.draws import randint
 from . import functional as F
 from ._modes import InterpolationMode
+from ._shown import ShownModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def _drawn(n: int) -> int:
     return int(randint(n, (1,)).item())
 
 
-class _Drawn(Module):
+class _Drawn(ShownModule):
     """What all of these are made with: how pictures are interpolated, and what fills the gaps."""
 
     def __init__(
@@ -194,6 +194,8 @@ class AutoAugment(_Drawn):
         torch.Size([3, 32, 32])
     """
 
+    _shows = ("policy", "fill")
+
     def __init__(
         self, policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
         interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None,
@@ -226,9 +228,6 @@ class AutoAugment(_Drawn):
                 img = apply_op(img, name, much, self.interpolation, fill)
         return img
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(policy={self.policy}, fill={self.fill})"
-
 
 class RandAugment(_Drawn):
     """A few operations of one strength (Cubuk et al. 2019).
@@ -245,6 +244,8 @@ class RandAugment(_Drawn):
         >>> transforms.RandAugment()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
+
+    _shows = ("num_ops", "magnitude", "num_magnitude_bins", "interpolation", "fill")
 
     def __init__(
         self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
@@ -274,12 +275,6 @@ class RandAugment(_Drawn):
             img = apply_op(img, name, much, self.interpolation, fill)
         return img
 
-    def __repr__(self) -> str:
-        said = f"num_ops={self.num_ops}, magnitude={self.magnitude}, num_magnitude_bins={self.num_magnitude_bins}"
-        return (
-            f"{type(self).__name__}({said}, interpolation={self.interpolation}, fill={self.fill})"
-        )
-
 
 class TrivialAugmentWide(_Drawn):
     """One operation of any strength (Mueller and Hutter 2021).
@@ -294,6 +289,8 @@ class TrivialAugmentWide(_Drawn):
         >>> transforms.TrivialAugmentWide()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
+
+    _shows = ("num_magnitude_bins", "interpolation", "fill")
 
     def __init__(
         self, num_magnitude_bins: int = 31, interpolation: InterpolationMode | int = InterpolationMode.NEAREST, fill: float | Sequence[float] | None = None
@@ -313,10 +310,6 @@ class TrivialAugmentWide(_Drawn):
             much *= -1.0
         return apply_op(img, name, much, self.interpolation, fill)
 
-    def __repr__(self) -> str:
-        said = f"num_magnitude_bins={self.num_magnitude_bins}, interpolation={self.interpolation}"
-        return f"{type(self).__name__}({said}, fill={self.fill})"
-
 
 class AugMix(_Drawn):
     """Chains of operations mixed with the picture (Hendrycks et al. 2019).
@@ -335,6 +328,16 @@ class AugMix(_Drawn):
         >>> transforms.AugMix()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
+
+    _shows = (
+        "severity",
+        "mixture_width",
+        "chain_depth",
+        "alpha",
+        "all_ops",
+        "interpolation",
+        "fill",
+    )
 
     _LEVELS = 10
 
@@ -389,10 +392,3 @@ class AugMix(_Drawn):
             mixed.add_(weights[:, i].view([many[0], 1, 1, 1]) * chain)
         made = mixed.view(shape).to(dtype=picture.dtype)
         return made if isinstance(img, Tensor) else F.to_pil_image(made)
-
-    def __repr__(self) -> str:
-        said = f"severity={self.severity}, mixture_width={self.mixture_width}, chain_depth={self.chain_depth}"
-        return (
-            f"{type(self).__name__}({said}, alpha={self.alpha}, all_ops={self.all_ops}, "
-            f"interpolation={self.interpolation}, fill={self.fill})"
-        )

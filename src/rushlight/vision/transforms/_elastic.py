@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
 from ...core.tensor import Tensor
-from ...nn import Module
 from ...operators.create.filled import empty
 from ...operators.shape.join import cat
 from . import functional as F
 from ._modes import InterpolationMode
+from ._shown import ShownModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .._pillow import Picture
 
 
-class ElasticTransform(Module):
+class ElasticTransform(ShownModule):
     """Move pixels by smooth random shifts, as if the image lay under moving water.
 
     Args:
@@ -32,6 +32,8 @@ class ElasticTransform(Module):
         >>> transforms.ElasticTransform(alpha=0.0, sigma=0.25)(torch.ones(1, 3, 3)).sum()
         tensor(9.)
     """
+
+    _shows = ("alpha", "sigma", "interpolation", "fill")
 
     def __init__(
         self,
@@ -67,12 +69,6 @@ class ElasticTransform(Module):
         _, height, width = F.get_dimensions(tensor)
         shifts = self.get_params(self.alpha, self.sigma, [height, width])
         return F.elastic_transform(tensor, shifts, self.interpolation, self.fill)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(alpha={self.alpha}, sigma={self.sigma}, "
-            f"interpolation={self.interpolation}, fill={self.fill})"
-        )
 
 
 def _two(value: float | Sequence[float], name: str) -> list[float]:

@@ -19,13 +19,14 @@ from ._batch import Stage, Step
 from ._convert import largest
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
+from ._shown import Shown, ShownModule
 
 if TYPE_CHECKING:
     from ...base.protocols import Array
     from .._pillow import Picture
 
 
-class ToTensor:
+class ToTensor(Shown):
     """A PIL image or (H, W, C) array as a (C, H, W) tensor; bytes become floats of [0, 1].
 
     Raises:
@@ -48,9 +49,6 @@ class ToTensor:
             return None
         return _scaled(stage, get_default_dtype().np)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
 
 def _scaled(stage: Stage, kind: np.dtype) -> Step:
     """Integers divided by the largest of them, in the float dtype `kind`."""
@@ -64,7 +62,7 @@ def _scaled(stage: Stage, kind: np.dtype) -> Step:
     return Step(run, Stage(stage.shape, kind, False), pointwise=True)
 
 
-class PILToTensor:
+class PILToTensor(Shown):
     """A PIL image as a (C, H, W) tensor of its own numbers.
 
     Example:
@@ -82,9 +80,6 @@ class PILToTensor:
 
     def __batched__(self, stage: Stage) -> Step | None:
         return _batch.same(stage._replace(pil=False)) if stage.pil else None
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
 
 
 class ConvertImageDtype(Module):
@@ -145,7 +140,7 @@ class ToPILImage:
         return f"{type(self).__name__}({inside})"
 
 
-class Normalize(Module):
+class Normalize(ShownModule):
     """(image - mean) / std, channel by channel.
 
     Args:
@@ -160,6 +155,8 @@ class Normalize(Module):
         >>> transforms.Normalize([0.5], [0.5])(torch.tensor([[[0.0, 0.5, 1.0]]]))
         tensor([[[-1.,  0.,  1.]]])
     """
+
+    _shows = ("mean", "std")
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
         super().__init__()
@@ -187,16 +184,13 @@ class Normalize(Module):
         reads = tuple([a for values, a in given if type(values) not in (list, tuple)])
         return Step(run, stage, pointwise=True, reads=reads)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(mean={self.mean}, std={self.std})"
-
 
 def _per_channel(values: Any, stage: Stage) -> np.ndarray | None:
     a = as_tensor(values, dtype=from_np(stage.dtype)).detach().cpu().numpy()
     return a.reshape(-1, 1, 1) if a.ndim == 1 and len(a) in (1, stage.shape[0]) else None
 
 
-class Resize(Module):
+class Resize(ShownModule):
     """The image in another size: (height, width), or one number for the shorter edge.
 
     Args:
@@ -210,6 +204,8 @@ class Resize(Module):
         >>> transforms.Resize(8)(torch.zeros(3, 16, 32)).shape
         torch.Size([3, 8, 16])
     """
+
+    _shows = ("size", "interpolation.value", "max_size", "antialias")
 
     def __init__(
         self,
@@ -236,14 +232,8 @@ class Resize(Module):
         unchanged = F._resized(*stage.shape[1:], size, self.max_size) == list(stage.shape[1:])
         return _batch.same(stage) if unchanged else None
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(size={self.size}, interpolation={self.interpolation.value}, "
-            f"max_size={self.max_size}, antialias={self.antialias})"
-        )
 
-
-class CenterCrop(Module):
+class CenterCrop(ShownModule):
     """The middle of the image, with a black rim where the image is smaller.
 
     Args:
@@ -254,6 +244,8 @@ class CenterCrop(Module):
         >>> transforms.CenterCrop(8)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 8, 8])
     """
+
+    _shows = ("size",)
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
@@ -270,11 +262,8 @@ class CenterCrop(Module):
         inner = _batch.window(wider.after, top, left, *self.size)
         return Step(lambda x, w: inner.run(wider.run(x, w), w), inner.after)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(size={self.size})"
 
-
-class Pad(Module):
+class Pad(ShownModule):
     """A rim around the image: one number, (left/right, top/bottom), or (left, top, right, bottom).
 
     Args:
@@ -289,6 +278,8 @@ class Pad(Module):
                  [0., 1., 1., 0.],
                  [0., 0., 0., 0.]]])
     """
+
+    _shows = ("padding", "fill", "padding_mode")
 
     def __init__(
         self,
@@ -308,14 +299,8 @@ class Pad(Module):
     def __batched__(self, stage: Stage) -> Step | None:
         return _batch.rim(stage, ltrb(self.padding), self.fill, self.padding_mode)
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(padding={self.padding}, fill={self.fill}, "
-            f"padding_mode={self.padding_mode})"
-        )
 
-
-class FiveCrop(Module):
+class FiveCrop(ShownModule):
     """The four corners and the centre, as a tuple.
 
     Args:
@@ -330,6 +315,8 @@ class FiveCrop(Module):
         [8, 8, 8, 8, 8]
     """
 
+    _shows = ("size",)
+
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
         self.size = F.pair(size)
@@ -337,11 +324,8 @@ class FiveCrop(Module):
     def forward(self, img: Picture) -> tuple[Any, ...]:
         return F.five_crop(img, self.size)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(size={self.size})"
 
-
-class TenCrop(Module):
+class TenCrop(ShownModule):
     """The five crops of the image and of its mirror image, as a tuple.
 
     Args:
@@ -357,6 +341,8 @@ class TenCrop(Module):
         10
     """
 
+    _shows = ("size", "vertical_flip")
+
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         super().__init__()
         self.size = F.pair(size)
@@ -365,11 +351,8 @@ class TenCrop(Module):
     def forward(self, img: Picture) -> tuple[Any, ...]:
         return F.ten_crop(img, self.size, self.vertical_flip)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(size={self.size}, vertical_flip={self.vertical_flip})"
 
-
-class Grayscale(Module):
+class Grayscale(ShownModule):
     """The image without colour, in one channel or three.
 
     Args:
@@ -381,15 +364,14 @@ class Grayscale(Module):
         torch.Size([1, 32, 32])
     """
 
+    _shows = ("num_output_channels",)
+
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()
         self.num_output_channels = num_output_channels
 
     def forward(self, img: Picture) -> Any:
         return F.rgb_to_grayscale(img, num_output_channels=self.num_output_channels)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(num_output_channels={self.num_output_channels})"
 
 
 class LinearTransformation(Module):

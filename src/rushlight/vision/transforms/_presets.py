@@ -16,8 +16,32 @@ if TYPE_CHECKING:
 __all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation"]
 
 
-class ImageClassification(Module):
+class _Preset(Module):
+    """Shown with some of its attributes, one a line."""
+
+    _shows: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        body = "".join(f"\n    {name}={getattr(self, name)}" for name in self._shows)
+        return f"{type(self).__name__}({body}\n)" if body else f"{type(self).__name__}()"
+
+    def _described(self, done: str) -> str:
+        return (
+            "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image "
+            f"``torch.Tensor`` objects. The images are {done}"
+        )
+
+    def _normalised(self) -> str:
+        return (
+            "Finally the values are first rescaled to ``[0.0, 1.0]`` and then normalized using "
+            f"``mean={self.mean}`` and ``std={self.std}``."
+        )
+
+
+class ImageClassification(_Preset):
     """Resize the shorter edge, crop the middle, scale to [0, 1] and normalise."""
+
+    _shows = ("crop_size", "resize_size", "mean", "std", "interpolation")
 
     def __init__(
         self,
@@ -42,19 +66,11 @@ class ImageClassification(Module):
         img = F.center_crop(img, self.crop_size)
         return F.normalize(_as_floats(img), mean=self.mean, std=self.std)
 
-    def __repr__(self) -> str:
-        rows = ("crop_size", "resize_size", "mean", "std", "interpolation")
-        body = "".join(f"\n    {name}={getattr(self, name)}" for name in rows)
-        return f"{type(self).__name__}({body}\n)"
-
     def describe(self) -> str:
         """What is done to an image, in words."""
-        return (
-            "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image "
-            f"``torch.Tensor`` objects. The images are resized to ``resize_size={self.resize_size}`` "
-            f"using ``interpolation={self.interpolation}``, followed by a central crop of "
-            f"``crop_size={self.crop_size}``. Finally the values are first rescaled to ``[0.0, 1.0]`` "
-            f"and then normalized using ``mean={self.mean}`` and ``std={self.std}``."
+        return self._described(
+            f"resized to ``resize_size={self.resize_size}`` using ``interpolation={self.interpolation}``, followed by "
+            f"a central crop of ``crop_size={self.crop_size}``. {self._normalised()}"
         )
 
 
@@ -64,7 +80,7 @@ def _as_floats(img: Picture) -> Tensor:
     return F.convert_image_dtype(tensor, dtypes.float32)
 
 
-class ObjectDetection(Module):
+class ObjectDetection(_Preset):
     """Scale to [0, 1]; detectors resize and normalise themselves.
 
     Example:
@@ -76,18 +92,12 @@ class ObjectDetection(Module):
     def forward(self, img: Picture) -> Tensor:
         return _as_floats(img)
 
-    def __repr__(self) -> str:
-        return type(self).__name__ + "()"
-
     def describe(self) -> str:
         """What is done to an image, in words."""
-        return (
-            "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image "
-            "``torch.Tensor`` objects. The images are rescaled to ``[0.0, 1.0]``."
-        )
+        return self._described("rescaled to ``[0.0, 1.0]``.")
 
 
-class SemanticSegmentation(Module):
+class SemanticSegmentation(_Preset):
     """Resize the shorter edge, scale to [0, 1] and normalise.
 
     Args:
@@ -102,6 +112,8 @@ class SemanticSegmentation(Module):
         >>> SemanticSegmentation(resize_size=8)(torch.zeros(3, 16, 32)).shape
         torch.Size([3, 8, 16])
     """
+
+    _shows = ("resize_size", "mean", "std", "interpolation")
 
     def __init__(
         self,
@@ -124,16 +136,9 @@ class SemanticSegmentation(Module):
             img = F.resize(img, self.resize_size, self.interpolation, antialias=self.antialias)
         return F.normalize(_as_floats(img), mean=self.mean, std=self.std)
 
-    def __repr__(self) -> str:
-        rows = ("resize_size", "mean", "std", "interpolation")
-        body = "".join(f"\n    {name}={getattr(self, name)}" for name in rows)
-        return f"{type(self).__name__}({body}\n)"
-
     def describe(self) -> str:
         """What is done to an image, in words."""
-        return (
-            "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image "
-            f"``torch.Tensor`` objects. The images are resized to ``resize_size={self.resize_size}`` "
-            f"using ``interpolation={self.interpolation}``. Finally the values are first rescaled to "
-            f"``[0.0, 1.0]`` and then normalized using ``mean={self.mean}`` and ``std={self.std}``."
+        return self._described(
+            f"resized to ``resize_size={self.resize_size}`` using ``interpolation={self.interpolation}``. "
+            f"{self._normalised()}"
         )

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
-from ...nn import Module
 from ...operators.random.draws import randperm
 from . import functional as F
 from ._draw import rand, uniform
+from ._shown import ShownModule, Sometimes
 
 if TYPE_CHECKING:
     from .._pillow import Picture
 
 
-class ColorJitter(Module):
+class ColorJitter(ShownModule):
     """Brightness, contrast, saturation and hue changed at random, in a random order.
 
     Args:
@@ -28,6 +28,8 @@ class ColorJitter(Module):
         >>> transforms.ColorJitter(0.5, hue=0.1)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
         torch.Size([3, 32, 32])
     """
+
+    _shows = ("brightness", "contrast", "saturation", "hue")
 
     def __init__(
         self,
@@ -86,14 +88,8 @@ class ColorJitter(Module):
                 img = changes[k](img, factors[k])
         return img
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(brightness={self.brightness}, contrast={self.contrast}, "
-            f"saturation={self.saturation}, hue={self.hue})"
-        )
 
-
-class RandomGrayscale(Module):
+class RandomGrayscale(Sometimes):
     """Without colour, with probability p.
 
     Args:
@@ -106,8 +102,7 @@ class RandomGrayscale(Module):
     """
 
     def __init__(self, p: float = 0.1) -> None:
-        super().__init__()
-        self.p = p
+        super().__init__(p)
 
     def forward(self, img: Picture) -> Any:
         channels = F.get_dimensions(img)[0]
@@ -115,11 +110,8 @@ class RandomGrayscale(Module):
             return F.rgb_to_grayscale(img, num_output_channels=channels)
         return img
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p})"
 
-
-class GaussianBlur(Module):
+class GaussianBlur(ShownModule):
     """Blurred with a Gaussian of random width.
 
     Args:
@@ -132,6 +124,8 @@ class GaussianBlur(Module):
         tensor([[[1.0000, 1.0000],
                  [1.0000, 1.0000]]])
     """
+
+    _shows = ("kernel_size", "sigma")
 
     def __init__(self, kernel_size: int | Sequence[int], sigma: Any = (0.1, 2.0)) -> None:
         super().__init__()
@@ -160,28 +154,8 @@ class GaussianBlur(Module):
         sigma = self.get_params(self.sigma[0], self.sigma[1])
         return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(kernel_size={self.kernel_size}, sigma={self.sigma})"
 
-
-class _Sometimes(Module):
-    """One change of the image, with probability p."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
-    def change(self, img: Picture) -> Any:
-        raise NotImplementedError
-
-    def forward(self, img: Picture) -> Any:
-        return self.change(img) if rand().item() < self.p else img
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p})"
-
-
-class RandomInvert(_Sometimes):
+class RandomInvert(Sometimes):
     """The negative, with probability p.
 
     Args:
@@ -193,12 +167,10 @@ class RandomInvert(_Sometimes):
         tensor([[[1.0000, 0.7500]]])
     """
 
-    def change(self, img: Picture) -> Any:
-        """The changed picture."""
-        return F.invert(img)
+    _functional = F.invert
 
 
-class RandomAutocontrast(_Sometimes):
+class RandomAutocontrast(Sometimes):
     """Every channel stretched over the whole range, with probability p.
 
     Args:
@@ -210,12 +182,10 @@ class RandomAutocontrast(_Sometimes):
         tensor([[[0., 1.]]])
     """
 
-    def change(self, img: Picture) -> Any:
-        """The changed picture."""
-        return F.autocontrast(img)
+    _functional = F.autocontrast
 
 
-class RandomEqualize(_Sometimes):
+class RandomEqualize(Sometimes):
     """Every channel with an even histogram, with probability p.
 
     Args:
@@ -230,12 +200,10 @@ class RandomEqualize(_Sometimes):
         torch.Size([3, 32, 32])
     """
 
-    def change(self, img: Picture) -> Any:
-        """The changed picture."""
-        return F.equalize(img)
+    _functional = F.equalize
 
 
-class RandomPosterize(_Sometimes):
+class RandomPosterize(Sometimes):
     """Only the highest bits kept, with probability p.
 
     Args:
@@ -248,19 +216,14 @@ class RandomPosterize(_Sometimes):
         tensor([[[  0, 128]]], dtype=torch.uint8)
     """
 
+    _functional, _given = F.posterize, ("bits",)
+
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p)
         self.bits = bits
 
-    def change(self, img: Picture) -> Any:
-        """The changed picture."""
-        return F.posterize(img, self.bits)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(bits={self.bits},p={self.p})"
-
-
-class RandomSolarize(_Sometimes):
+class RandomSolarize(Sometimes):
     """The bright parts inverted, with probability p.
 
     Args:
@@ -273,19 +236,14 @@ class RandomSolarize(_Sometimes):
         tensor([[[0.2500, 0.2500]]])
     """
 
+    _functional, _given = F.solarize, ("threshold",)
+
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p)
         self.threshold = threshold
 
-    def change(self, img: Picture) -> Any:
-        """The changed picture."""
-        return F.solarize(img, self.threshold)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(threshold={self.threshold},p={self.p})"
-
-
-class RandomAdjustSharpness(_Sometimes):
+class RandomAdjustSharpness(Sometimes):
     """Sharper or softer, with probability p.
 
     Args:
@@ -298,13 +256,8 @@ class RandomAdjustSharpness(_Sometimes):
         torch.Size([3, 32, 32])
     """
 
+    _functional, _given = F.adjust_sharpness, ("sharpness_factor",)
+
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p)
         self.sharpness_factor = sharpness_factor
-
-    def change(self, img: Picture) -> Any:
-        """The changed picture."""
-        return F.adjust_sharpness(img, self.sharpness_factor)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(sharpness_factor={self.sharpness_factor},p={self.p})"

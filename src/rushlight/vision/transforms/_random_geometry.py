@@ -18,6 +18,7 @@ from ._batch import Stage, Step
 from ._draw import rand, uniform, whole
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
+from ._shown import ShownModule, Sometimes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,50 @@ def span(x: Any, name: str, sizes: tuple[int, ...] = (2,)) -> list[float]:
     return [float(d) for d in x]
 
 
-class RandomHorizontalFlip(Module):
+def _shapes(size: Sequence[int], scale: Sequence[float], ratio: Sequence[float]) -> Any:
+    """Ten random pairs of sides: the areas are within `scale` of a picture's, long / short within `ratio`."""
+    low, high = tensor(list(ratio)).log().tolist()
+    for _ in range(10):
+        area = size[0] * size[1] * uniform(scale[0], scale[1])
+        aspect = empty(1).uniform_(low, high).exp().item()
+        yield round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+
+
+def drawn_window(
+    height: int, width: int, scale: Sequence[float], ratio: Sequence[float]
+) -> tuple[int, int, int, int]:
+    """Top, left, height and width of a random window; the largest in the middle where none fitted."""
+    for w, h in _shapes((height, width), scale, ratio):
+        if 0 < w <= width and 0 < h <= height:
+            top = whole(height - h + 1)
+            return top, whole(width - w + 1), h, w
+    w, h = width, height
+    if width / height < min(ratio):
+        h = round(w / min(ratio))
+    elif width / height > max(ratio):
+        w = round(h * max(ratio))
+    return (height - h) // 2, (width - w) // 2, h, w
+
+
+def drawn_hole(
+    channels: int,
+    height: int,
+    width: int,
+    scale: Sequence[float],
+    ratio: Sequence[float],
+    value: Any,
+) -> tuple[int, int, int, int, Tensor] | None:
+    """Top, left, height, width and contents of a random rectangle; None where none fitted."""
+    for h, w in _shapes((height, width), scale, ratio):
+        if h < height and w < width:
+            noise = value is None
+            v = empty([channels, h, w]).normal_() if noise else tensor(value)[:, None, None]
+            top = whole(height - h + 1)
+            return top, whole(width - w + 1), h, w, v
+    return None
+
+
+class RandomHorizontalFlip(Sometimes):
     """Left and right exchanged with probability p.
 
     Args:
@@ -51,21 +95,14 @@ class RandomHorizontalFlip(Module):
         tensor([[[2, 1]]])
     """
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
     def forward(self, img: Picture) -> Any:
         return F.hflip(img) if rand() < self.p else img
 
     def __batched__(self, stage: Stage) -> Step | None:
         return Step(_batch.flip_some(-1, self.p), stage, 1)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p})"
 
-
-class RandomVerticalFlip(Module):
+class RandomVerticalFlip(Sometimes):
     """Top and bottom exchanged with probability p.
 
     Args:
@@ -78,21 +115,14 @@ class RandomVerticalFlip(Module):
                  [1]]])
     """
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
-
     def forward(self, img: Picture) -> Any:
         return F.vflip(img) if rand() < self.p else img
 
     def __batched__(self, stage: Stage) -> Step | None:
         return Step(_batch.flip_some(-2, self.p), stage, 1)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p})"
 
-
-class RandomCrop(Module):
+class RandomCrop(ShownModule):
     """A window at a random place, after padding.
 
     Args:
@@ -110,6 +140,8 @@ class RandomCrop(Module):
         >>> transforms.RandomCrop(32, padding=4)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """
+
+    _shows = ("size", "padding")
 
     def __init__(
         self,
@@ -181,9 +213,6 @@ class RandomCrop(Module):
 
         return Step(run, stage, steps[-1].words if steps else 0)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(size={self.size}, padding={self.padding})"
-
 
 class RandomResizedCrop(Module):
     """A window of random area, shape and place, resized.
@@ -228,21 +257,7 @@ class RandomResizedCrop(Module):
     ) -> tuple[int, int, int, int]:
         """Top, left, height and width of the window."""
         _, height, width = F.get_dimensions(img)
-        low, high = tensor(list(ratio)).log().tolist()
-        for _ in range(10):
-            area = height * width * uniform(scale[0], scale[1])
-            aspect = empty(1).uniform_(low, high).exp().item()
-            w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
-            if 0 < w <= width and 0 < h <= height:
-                top = whole(height - h + 1)
-                return top, whole(width - w + 1), h, w
-        # No window fitted: the largest one in the middle whose shape is allowed.
-        w, h = width, height
-        if width / height < min(ratio):
-            h = round(w / min(ratio))
-        elif width / height > max(ratio):
-            w = round(h * max(ratio))
-        return (height - h) // 2, (width - w) // 2, h, w
+        return drawn_window(height, width, scale, ratio)
 
     def forward(self, img: Picture) -> Any:
         window = self.get_params(img, self.scale, self.ratio)
@@ -319,13 +334,13 @@ def _fill_for(img: Picture, fill: Any) -> Any:
     return [float(f) for f in fill]
 
 
-class RandomErasing(Module):
+class RandomErasing(ShownModule):
     """A random rectangle of a tensor image replaced, with probability p.
 
     Args:
         p: the probability.
         scale: limits of the area, as parts of the picture's.
-        ratio: limits of width / height.
+        ratio: limits of height / width.
         value: a number, one for each channel, or "random".
         inplace: change the picture itself.
 
@@ -334,6 +349,8 @@ class RandomErasing(Module):
         >>> bool((transforms.RandomErasing(p=1.0)(torch.ones(3, 32, 32)) == 0).any())
         True
     """
+
+    _shows = ("p", "scale", "ratio", "value", "inplace")
 
     def __init__(
         self,
@@ -370,20 +387,7 @@ class RandomErasing(Module):
     ) -> tuple[int, int, int, int, Tensor]:
         """Top, left, height, width and contents of the rectangle."""
         c, height, width = img.shape[-3], img.shape[-2], img.shape[-1]
-        low, high = tensor(list(ratio)).log().tolist()
-        for _ in range(10):
-            area = height * width * uniform(scale[0], scale[1])
-            aspect = empty(1).uniform_(low, high).exp().item()
-            h, w = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
-            if not (h < height and w < width):
-                continue
-            if value is None:
-                v = empty([c, h, w]).normal_()
-            else:
-                v = tensor(value)[:, None, None]
-            top = whole(height - h + 1)
-            return top, whole(width - w + 1), h, w, v
-        return 0, 0, height, width, img
+        return drawn_hole(c, height, width, scale, ratio, value) or (0, 0, height, width, img)
 
     def forward(self, img: Tensor) -> Tensor:
         if not rand() < self.p:
@@ -397,9 +401,3 @@ class RandomErasing(Module):
             )
         x, y, h, w, v = self.get_params(img, self.scale, self.ratio, value)
         return F.erase(img, x, y, h, w, v, self.inplace)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(p={self.p}, scale={self.scale}, ratio={self.ratio}, "
-            f"value={self.value}, inplace={self.inplace})"
-        )

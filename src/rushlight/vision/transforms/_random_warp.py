@@ -11,6 +11,7 @@ from . import functional as F
 from ._draw import rand, uniform
 from ._modes import InterpolationMode, as_mode
 from ._random_geometry import _fill_for, span
+from ._shown import ShownModule
 
 if TYPE_CHECKING:
     from .._pillow import Picture
@@ -113,7 +114,7 @@ class RandomAffine(Module):
         return f"{type(self).__name__}({said})"
 
 
-class RandomPerspective(Module):
+class RandomPerspective(ShownModule):
     """Seen from a random side, with probability p.
 
     Args:
@@ -127,6 +128,8 @@ class RandomPerspective(Module):
         >>> transforms.RandomPerspective(p=1.0)(torch.zeros(3, 32, 32)).shape
         torch.Size([3, 32, 32])
     """
+
+    _shows = ("p",)
 
     def __init__(
         self,
@@ -168,6 +171,3 @@ class RandomPerspective(Module):
         _, height, width = F.get_dimensions(img)
         starts, ends = self.get_params(width, height, self.distortion_scale)
         return F.perspective(img, starts, ends, self.interpolation, fill)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p})"

@@ -137,18 +137,7 @@ class _Drawing(Transform):
 
 
 class AutoAugment(_Drawing):
-    """Two operations of a policy that was found by search (Cubuk et al. 2018).
-
-    Args:
-        policy: an `AutoAugmentPolicy`.
-        interpolation: an `InterpolationMode`, or its name.
-        fill: the colour of what was outside, or a dict from kinds of input to colours.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.AutoAugment()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
-        torch.Size([3, 32, 32])
-    """
+    """Two operations of a policy that was found by search (Cubuk et al. 2018)."""
 
     _v1_transform_cls = v1.AutoAugment
 
@@ -171,20 +160,7 @@ class AutoAugment(_Drawing):
 
 
 class RandAugment(_Drawing):
-    """A few operations of one strength (Cubuk et al. 2019).
-
-    Args:
-        num_ops: how many.
-        magnitude: the strength, below `num_magnitude_bins`.
-        num_magnitude_bins: steps of strength.
-        interpolation: an `InterpolationMode`, or its name.
-        fill: the colour of what was outside, or a dict from kinds of input to colours.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandAugment()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
-        torch.Size([3, 32, 32])
-    """
+    """A few operations of one strength (Cubuk et al. 2019)."""
 
     _v1_transform_cls = v1.RandAugment
 
@@ -210,18 +186,7 @@ class RandAugment(_Drawing):
 
 
 class TrivialAugmentWide(_Drawing):
-    """One operation of any strength (Mueller and Hutter 2021).
-
-    Args:
-        num_magnitude_bins: steps of strength.
-        interpolation: an `InterpolationMode`, or its name.
-        fill: the colour of what was outside, or a dict from kinds of input to colours.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.TrivialAugmentWide()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
-        torch.Size([3, 32, 32])
-    """
+    """One operation of any strength (Mueller and Hutter 2021)."""
 
     _v1_transform_cls = v1.TrivialAugmentWide
 
@@ -242,22 +207,7 @@ class TrivialAugmentWide(_Drawing):
 
 
 class AugMix(_Drawing):
-    """Chains of operations mixed with the picture (Hendrycks et al. 2019).
-
-    Args:
-        severity: 1 to 10.
-        mixture_width: how many chains.
-        chain_depth: operations in each; 1 to 3 at random if not positive.
-        alpha: of the distributions that mix them.
-        all_ops: use brightness, contrast, colour and sharpness, too.
-        interpolation: an `InterpolationMode`, or its name.
-        fill: the colour of what was outside, or a dict from kinds of input to colours.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.AugMix()(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
-        torch.Size([3, 32, 32])
-    """
+    """Chains of operations mixed with the picture (Hendrycks et al. 2019)."""
 
     _v1_transform_cls = v1.AugMix
 

@@ -17,39 +17,18 @@ if TYPE_CHECKING:
 
 
 class Grayscale(Transform):
-    """Without colour, in one channel or three.
-
-    Args:
-        num_output_channels: 1 or 3.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.Grayscale()(torch.zeros(3, 32, 32)).shape
-        torch.Size([1, 32, 32])
-    """
+    """Without colour, in one channel or three."""
 
     _v1_transform_cls = _fixed.Grayscale
+    _functional, _given = F.rgb_to_grayscale, ("num_output_channels",)
 
     def __init__(self, num_output_channels: int = 1) -> None:
         super().__init__()
         self.num_output_channels = num_output_channels
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part without colour."""
-        return self._call_kernel(F.rgb_to_grayscale, inpt, num_output_channels=self.num_output_channels)  # fmt: skip
-
 
 class RandomGrayscale(Sometimes):
-    """Without colour, with probability p.
-
-    Args:
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomGrayscale(p=1.0)(torch.zeros(3, 32, 32)).shape
-        torch.Size([3, 32, 32])
-    """
+    """Without colour, with probability p."""
 
     _v1_transform_cls = _random_colour.RandomGrayscale
 
@@ -74,9 +53,7 @@ class RGB(Transform):
         torch.Size([3, 2, 4])
     """
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part in three channels."""
-        return self._call_kernel(F.grayscale_to_rgb, inpt)
+    _functional = F.grayscale_to_rgb
 
 
 _CHANGES = (
@@ -86,17 +63,7 @@ _CHANGES = (
 
 
 class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue changed at random, in a random order.
-
-    Args:
-        brightness, contrast, saturation: a number x, for factors of [1 - x, 1 + x]; or the two limits.
-        hue: a number up to 0.5, or two limits of [-0.5, 0.5].
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.ColorJitter(0.5, hue=0.1)(torch.zeros(3, 32, 32, dtype=torch.uint8)).shape
-        torch.Size([3, 32, 32])
-    """
+    """Brightness, contrast, saturation and hue changed at random, in a random order."""
 
     _v1_transform_cls = _random_colour.ColorJitter
 
@@ -161,13 +128,11 @@ class RandomChannelPermutation(Transform):
         tensor(3)
     """
 
+    _functional = F.permute_channels
+
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The order."""
         return {"permutation": randperm(query_chw(flat_inputs)[0])}
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with its channels in that order."""
-        return self._call_kernel(F.permute_channels, inpt, params["permutation"])
 
 
 class RandomPhotometricDistort(Transform):
@@ -231,117 +196,51 @@ class RandomEqualize(Sometimes):
     """
 
     _v1_transform_cls = _random_colour.RandomEqualize
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with an even histogram."""
-        return self._call_kernel(F.equalize, inpt)
+    _functional = F.equalize
 
 
 class RandomInvert(Sometimes):
-    """The negative, with probability p.
-
-    Args:
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomInvert(p=1.0)(torch.tensor([[[0.0, 0.25]]]))
-        tensor([[[1.0000, 0.7500]]])
-    """
+    """The negative, with probability p."""
 
     _v1_transform_cls = _random_colour.RandomInvert
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The negative of the part."""
-        return self._call_kernel(F.invert, inpt)
+    _functional = F.invert
 
 
 class RandomPosterize(Sometimes):
-    """Only the highest bits kept, with probability p.
-
-    Args:
-        bits: 0 to 8.
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomPosterize(1, p=1.0)(torch.tensor([[[100, 200]]], dtype=torch.uint8))
-        tensor([[[  0, 128]]], dtype=torch.uint8)
-    """
+    """Only the highest bits kept, with probability p."""
 
     _v1_transform_cls = _random_colour.RandomPosterize
+    _functional, _given = F.posterize, ("bits",)
 
     def __init__(self, bits: int, p: float = 0.5) -> None:
         super().__init__(p=p)
         self.bits = bits
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with its highest bits."""
-        return self._call_kernel(F.posterize, inpt, bits=self.bits)
-
 
 class RandomSolarize(Sometimes):
-    """The bright parts inverted, with probability p.
-
-    Args:
-        threshold: what counts as bright.
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomSolarize(0.5, p=1.0)(torch.tensor([[[0.25, 0.75]]]))
-        tensor([[[0.2500, 0.2500]]])
-    """
+    """The bright parts inverted, with probability p."""
 
     _v1_transform_cls = _random_colour.RandomSolarize
+    _functional, _given = F.solarize, ("threshold",)
 
     def __init__(self, threshold: float, p: float = 0.5) -> None:
         super().__init__(p=p)
         self.threshold = threshold
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with what is bright inverted."""
-        return self._call_kernel(F.solarize, inpt, threshold=self.threshold)
-
 
 class RandomAutocontrast(Sometimes):
-    """Every channel stretched over the whole range, with probability p.
-
-    Args:
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.75]]]))
-        tensor([[[0., 1.]]])
-    """
+    """Every channel stretched over the whole range, with probability p."""
 
     _v1_transform_cls = _random_colour.RandomAutocontrast
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part over the whole range."""
-        return self._call_kernel(F.autocontrast, inpt)
+    _functional = F.autocontrast
 
 
 class RandomAdjustSharpness(Sometimes):
-    """Sharper or softer, with probability p.
-
-    Args:
-        sharpness_factor: 0 is blurred, 1 the picture, 2 sharper.
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomAdjustSharpness(2, p=1.0)(torch.zeros(3, 32, 32)).shape
-        torch.Size([3, 32, 32])
-    """
+    """Sharper or softer, with probability p."""
 
     _v1_transform_cls = _random_colour.RandomAdjustSharpness
+    _functional, _given = F.adjust_sharpness, ("sharpness_factor",)
 
     def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
         super().__init__(p=p)
         self.sharpness_factor = sharpness_factor
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part, sharper or softer."""
-        return self._call_kernel(F.adjust_sharpness, inpt, sharpness_factor=self.sharpness_factor)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....operators.create.filled import empty
-from ....operators.create.from_data import tensor
 from ....operators.random.draws import randint
 from .. import _random_geometry
-from .._draw import uniform, whole
 from . import functional as F
 from ._query import query_chw
 from ._transform import Sometimes, Transform, check_sequence
@@ -19,20 +15,7 @@ from ._windows import warn_of_passing
 
 
 class RandomErasing(Sometimes):
-    """A random rectangle replaced, with probability p.
-
-    Args:
-        p: the probability.
-        scale: limits of the area, as parts of the picture's.
-        ratio: limits of height / width.
-        value: a number, one for each channel, or "random".
-        inplace: change the picture itself.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> bool((v2.RandomErasing(p=1.0)(torch.ones(3, 32, 32)) == 0).any())
-        True
-    """
+    """A random rectangle replaced, with probability p."""
 
     _v1_transform_cls = _random_geometry.RandomErasing
 
@@ -63,16 +46,9 @@ class RandomErasing(Sometimes):
                 f"If value is a sequence, it should have either a single value or {channels} "
                 "(number of inpt channels)"
             )
-        low, high = tensor(list(self.ratio)).log().tolist()
-        for _ in range(10):
-            area = height * width * uniform(self.scale[0], self.scale[1])
-            aspect = empty(1).uniform_(low, high).exp().item()
-            h, w = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
-            if h < height and w < width:
-                v = empty(channels, h, w).normal_() if self.value is None else tensor(self.value)[:, None, None]  # fmt: skip
-                i = whole(height - h + 1)
-                return {"i": i, "j": whole(width - w + 1), "h": h, "w": w, "v": v}
-        return {"i": 0, "j": 0, "h": height, "w": width, "v": None}
+        sizes = (channels, height, width)
+        found = _random_geometry.drawn_hole(*sizes, self.scale, self.ratio, self.value)
+        return dict(zip("ijhwv", found or (0, 0, height, width, None)))
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The part with the rectangle."""
@@ -97,6 +73,8 @@ class JPEG(Transform):
         tensor(0)
     """
 
+    _functional = F.jpeg
+
     def __init__(self, quality: int | Sequence[int]) -> None:
         super().__init__()
         if isinstance(quality, bool):
@@ -112,7 +90,3 @@ class JPEG(Transform):
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The quality."""
         return {"quality": randint(self.quality[0], self.quality[1] + 1, ()).item()}
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part after JPEG."""
-        return self._call_kernel(F.jpeg, inpt, quality=params["quality"])

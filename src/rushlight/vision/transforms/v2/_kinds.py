@@ -245,12 +245,10 @@ class UniformTemporalSubsample(Transform):
         tensor([0, 2, 4])
     """
 
+    _functional, _given = F.uniform_temporal_subsample, ("num_samples",)
+
     _transformed_types = (Tensor,)
 
     def __init__(self, num_samples: int) -> None:
         super().__init__()
         self.num_samples = num_samples
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """Some pictures of the part."""
-        return self._call_kernel(F.uniform_temporal_subsample, inpt, self.num_samples)

@@ -142,51 +142,25 @@ class LinearTransformation(_NoPictures):
 
 
 class Normalize(_NoPictures):
-    """(picture - mean) / std, channel by channel.
-
-    Args:
-        mean, std: one number for each channel.
-        inplace: change the picture itself.
-
-    Raises:
-        TypeError: if the picture is not a tensor of floating point.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.Normalize([0.5], [0.5])(torch.tensor([[[0.0, 0.5, 1.0]]]))
-        tensor([[[-1.,  0.,  1.]]])
-    """
+    """(picture - mean) / std, channel by channel."""
 
     _v1_transform_cls = _fixed.Normalize
+    _functional, _given = F.normalize, ("mean", "std", "inplace")
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
         super().__init__()
         self.mean, self.std = list(mean), list(std)
         self.inplace = inplace
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part normalised."""
-        return self._call_kernel(F.normalize, inpt, mean=self.mean, std=self.std, inplace=self.inplace)  # fmt: skip
-
     def __batched__(self, stage: Stage) -> Step | None:
         return _fixed.Normalize(self.mean, self.std).__batched__(stage)
 
 
 class GaussianBlur(Transform):
-    """Blurred with a Gaussian of random width.
-
-    Args:
-        kernel_size: odd; (height, width), or one number for a square.
-        sigma: a number, or limits to draw it from.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.GaussianBlur(3)(torch.ones(1, 2, 2))
-        tensor([[[1.0000, 1.0000],
-                 [1.0000, 1.0000]]])
-    """
+    """Blurred with a Gaussian of random width."""
 
     _v1_transform_cls = _random_colour.GaussianBlur
+    _functional, _given = F.gaussian_blur, ("kernel_size",)
 
     def __init__(
         self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)
@@ -206,10 +180,6 @@ class GaussianBlur(Transform):
         sigma = uniform(self.sigma[0], self.sigma[1])
         return {"sigma": [sigma, sigma]}
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part blurred."""
-        return self._call_kernel(F.gaussian_blur, inpt, self.kernel_size, **params)
-
 
 class GaussianNoise(Transform):
     """Normal noise added to pictures and videos of floating point or of bytes.
@@ -227,13 +197,11 @@ class GaussianNoise(Transform):
         tensor([[[1., 1.]]])
     """
 
+    _functional, _given = F.gaussian_noise, ("mean", "sigma", "clip")
+
     def __init__(self, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> None:
         super().__init__()
         self.mean, self.sigma, self.clip = mean, sigma, clip
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with noise."""
-        return self._call_kernel(F.gaussian_noise, inpt, mean=self.mean, sigma=self.sigma, clip=self.clip)  # fmt: skip
 
 
 def _in_dtype(stage: Stage, dtype: dtype, scale: bool) -> Step | None:

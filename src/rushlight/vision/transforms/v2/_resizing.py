@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....operators.create.filled import empty
-from ....operators.create.from_data import tensor
 from ....operators.random.draws import randint
 from .. import _batch, _fixed, _random_geometry
 from .._batch import Stage, Step
-from .._draw import rand, uniform, whole
+from .._draw import rand
+from .._random_geometry import drawn_window
 from . import functional as F
 from ._query import query_size
 from ._transform import Transform, two_sizes
@@ -27,14 +25,10 @@ if TYPE_CHECKING:
 class _Resizing(Transform):
     """A transform that draws a size."""
 
+    _functional, _given = F.resize, ("interpolation", "antialias")
+
     interpolation: Any
     antialias: bool | None
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part in its new size."""
-        return self._call_kernel(
-            F.resize, inpt, params["size"], interpolation=self.interpolation, antialias=self.antialias
-        )  # fmt: skip
 
 
 class Resize(Transform):
@@ -53,6 +47,7 @@ class Resize(Transform):
     """
 
     _v1_transform_cls = _fixed.Resize
+    _functional, _given = F.resize, ("size", "interpolation", "max_size", "antialias")
 
     def __init__(
         self,
@@ -75,13 +70,6 @@ class Resize(Transform):
         self.interpolation = interpolation
         self.max_size = max_size
         self.antialias = antialias
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part in its new size."""
-        return self._call_kernel(
-            F.resize, inpt, self.size, interpolation=self.interpolation, max_size=self.max_size,
-            antialias=self.antialias,
-        )  # fmt: skip
 
     def __batched__(self, stage: Stage) -> Step | None:
         unchanged = resized(stage.shape[1:], self.size, self.max_size) == stage.shape[1:]
@@ -191,22 +179,10 @@ class ScaleJitter(_Resizing):
 
 
 class RandomResizedCrop(Transform):
-    """A random window, resized.
-
-    Args:
-        size: (height, width), or one number for a square.
-        scale: limits of the window's area, as parts of the picture's.
-        ratio: limits of width / height.
-        interpolation: an `InterpolationMode`, or its name.
-        antialias: average over the pixels that become one.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomResizedCrop(8)(torch.zeros(3, 16, 32)).shape
-        torch.Size([3, 8, 8])
-    """
+    """A random window, resized."""
 
     _v1_transform_cls = _random_geometry.RandomResizedCrop
+    _functional, _given = F.resized_crop, ("size", "interpolation", "antialias")
 
     def __init__(
         self,
@@ -229,25 +205,5 @@ class RandomResizedCrop(Transform):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The window; the middle of the picture where none was found in ten trials."""
-        height, width = query_size(flat_inputs)
-        low, high = tensor(list(self.ratio)).log().tolist()
-        for _ in range(10):
-            area = height * width * uniform(self.scale[0], self.scale[1])
-            aspect = empty(1).uniform_(low, high).exp().item()
-            w, h = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
-            if 0 < w <= width and 0 < h <= height:
-                top = whole(height - h + 1)
-                return {"top": top, "left": whole(width - w + 1), "height": h, "width": w}
-        w, h = width, height
-        if width / height < min(self.ratio):
-            h = round(w / min(self.ratio))
-        elif width / height > max(self.ratio):
-            w = round(h * max(self.ratio))
-        return {"top": (height - h) // 2, "left": (width - w) // 2, "height": h, "width": w}
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The window of the part, resized."""
-        return self._call_kernel(
-            F.resized_crop, inpt, **params, size=self.size, interpolation=self.interpolation,
-            antialias=self.antialias,
-        )  # fmt: skip
+        found = drawn_window(*query_size(flat_inputs), self.scale, self.ratio)
+        return dict(zip(("top", "left", "height", "width"), found))

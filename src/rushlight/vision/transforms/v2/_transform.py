@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Callable, Sequence
 from enum import Enum
+from inspect import cleandoc
 from typing import Any
 
 from ....base.trees import tree_flatten, tree_unflatten
@@ -15,6 +17,17 @@ from ...tv_tensors import Image, Video
 from .._draw import rand
 from ._query import check_type, has_any
 from .functional._registry import is_pure_tensor, kernel_of
+
+
+def _as_of_the_second(doc: str) -> str:
+    """The sections of a docstring of the first generation, for its twin here."""
+    said = cleandoc(doc).partition("\n\n")[2]
+    said = said.replace("from rushlight.vision import transforms", "from rushlight.vision.transforms import v2")  # fmt: skip
+    said = re.sub(r"(?<!vision\.)transforms\.", "v2.", said)
+    said = said.replace("an `InterpolationMode`.", "an `InterpolationMode`, or its name.")
+    return re.sub(
+        r"(\n\s+fill: [^;.\n]*).*", r"\1, or a dict from kinds of input to colours.", said
+    )
 
 
 class Transform(Module):
@@ -35,11 +48,18 @@ class Transform(Module):
     _transformed_types: tuple[Any, ...] = (Tensor, is_pil_image)
     _v1_transform_cls: type | None = None
 
+    _functional: Any = None  # what `transform` calls
+    _given: tuple[str, ...] = ()  # attributes that are options of it
+
     def __init_subclass__(cls) -> None:
+        """Take what is the same as in the first generation: draws, and all of the docstring but its first line."""
         super().__init_subclass__()
-        draws = getattr(cls._v1_transform_cls, "get_params", None)
-        if draws is not None and "_v1_transform_cls" in vars(cls):
-            cls.get_params = staticmethod(draws)  # type: ignore[attr-defined]
+        first = vars(cls).get("_v1_transform_cls")
+        if hasattr(first, "get_params"):
+            cls.get_params = staticmethod(first.get_params)  # type: ignore[attr-defined]
+        said = vars(cls).get("__doc__")
+        if said and "Example:" not in said and first is not None and first.__doc__:
+            cls.__doc__ = f"{said}\n\n{_as_of_the_second(first.__doc__)}"
 
     def check_inputs(self, flat_inputs: list[Any]) -> None:
         """Refuse a sample that the transform is not for.
@@ -63,7 +83,13 @@ class Transform(Module):
             inpt: the part.
             params: what `make_params` gave.
         """
-        raise NotImplementedError
+        functional = type(self)._functional
+        if functional is None:
+            raise NotImplementedError
+        options = {name: getattr(self, name) for name in self._given}
+        if hasattr(self, "_fill"):
+            options["fill"] = fill_for(self._fill, inpt)
+        return self._call_kernel(functional, inpt, **params, **options)
 
     def _call_kernel(self, functional: Callable, inpt: Any, *args: Any, **kwargs: Any) -> Any:
         return kernel_of(functional, type(inpt), passes=True)(inpt, *args, **kwargs)

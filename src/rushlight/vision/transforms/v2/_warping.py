@@ -23,68 +23,30 @@ if TYPE_CHECKING:
 
 
 class RandomHorizontalFlip(Sometimes):
-    """Left and right exchanged with probability p.
-
-    Args:
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomHorizontalFlip(p=1.0)(torch.tensor([[[1, 2]]]))
-        tensor([[[2, 1]]])
-    """
+    """Left and right exchanged with probability p."""
 
     _v1_transform_cls = _random_geometry.RandomHorizontalFlip
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part mirrored."""
-        return self._call_kernel(F.horizontal_flip, inpt)
+    _functional = F.horizontal_flip
 
     def __batched__(self, stage: Stage) -> Step | None:
         return Step(_batch.flip_some(-1, self.p), stage, 1)
 
 
 class RandomVerticalFlip(Sometimes):
-    """Top and bottom exchanged with probability p.
-
-    Args:
-        p: the probability.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomVerticalFlip(p=1.0)(torch.tensor([[[1], [2]]]))
-        tensor([[[2],
-                 [1]]])
-    """
+    """Top and bottom exchanged with probability p."""
 
     _v1_transform_cls = _random_geometry.RandomVerticalFlip
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part upside down."""
-        return self._call_kernel(F.vertical_flip, inpt)
+    _functional = F.vertical_flip
 
     def __batched__(self, stage: Stage) -> Step | None:
         return Step(_batch.flip_some(-2, self.p), stage, 1)
 
 
 class RandomRotation(Transform):
-    """Turned by a random angle.
-
-    Args:
-        degrees: a number, for angles of [-degrees, degrees]; or the two limits.
-        interpolation: an `InterpolationMode`, or its name.
-        expand: make the picture as large as needed.
-        center: (x, y) that stays in its place; the middle if not given.
-        fill: the colour of the corners, or a dict from kinds of input to colours.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomRotation((90, 90))(torch.tensor([[[1, 2], [3, 4]]]))
-        tensor([[[2, 4],
-                 [1, 3]]])
-    """
+    """Turned by a random angle."""
 
     _v1_transform_cls = _random_geometry.RandomRotation
+    _functional, _given = F.rotate, ("interpolation", "expand", "center")
 
     def __init__(
         self,
@@ -108,33 +70,12 @@ class RandomRotation(Transform):
         """The angle."""
         return {"angle": uniform(self.degrees[0], self.degrees[1])}
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part turned."""
-        return self._call_kernel(
-            F.rotate, inpt, **params, interpolation=self.interpolation, expand=self.expand, center=self.center,
-            fill=fill_for(self._fill, inpt),
-        )  # fmt: skip
-
 
 class RandomAffine(Transform):
-    """Turned, shifted, scaled and sheared at random, the centre kept in its place.
-
-    Args:
-        degrees: a number, for angles of [-degrees, degrees]; or the two limits.
-        translate: the largest shift, as parts of (width, height).
-        scale: limits of the factor.
-        shear: limits of the angle, or two and two for x and y.
-        interpolation: an `InterpolationMode`, or its name.
-        fill: the colour of what was outside, or a dict from kinds of input to colours.
-        center: (x, y) that stays in its place; the middle if not given.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomAffine(10, translate=(0.1, 0.1))(torch.zeros(3, 32, 32)).shape
-        torch.Size([3, 32, 32])
-    """
+    """Turned, shifted, scaled and sheared at random, the centre kept in its place."""
 
     _v1_transform_cls = _random_warp.RandomAffine
+    _functional, _given = F.affine, ("interpolation", "center")
 
     def __init__(
         self,
@@ -169,28 +110,9 @@ class RandomAffine(Transform):
         found = _random_warp.RandomAffine.get_params(*ranges, [width, height])
         return dict(zip(("angle", "translate", "scale", "shear"), found))
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part turned, shifted, scaled and sheared."""
-        fill = fill_for(self._fill, inpt)
-        return self._call_kernel(
-            F.affine, inpt, **params, interpolation=self.interpolation, fill=fill, center=self.center
-        )  # fmt: skip
-
 
 class RandomPerspective(Sometimes):
-    """Seen from a random side, with probability p.
-
-    Args:
-        distortion_scale: 0 to 1: how far the corners move.
-        p: the probability.
-        interpolation: an `InterpolationMode`, or its name.
-        fill: the colour of what was outside, or a dict from kinds of input to colours.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomPerspective(p=1.0)(torch.zeros(3, 32, 32)).shape
-        torch.Size([3, 32, 32])
-    """
+    """Seen from a random side, with probability p."""
 
     _v1_transform_cls = _random_warp.RandomPerspective
 
@@ -224,21 +146,10 @@ class RandomPerspective(Sometimes):
 
 
 class ElasticTransform(Transform):
-    """Pixels moved by smooth random shifts, as if the picture lay under moving water.
-
-    Args:
-        alpha: how far pixels move, to the right and down, in pixels, about; one number or two.
-        sigma: how smooth the shifts are; one number or two.
-        interpolation: an `InterpolationMode`, or its name.
-        fill: the colour of places outside, or a dict from kinds of input to colours.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.ElasticTransform(alpha=0.0, sigma=0.25)(torch.ones(1, 3, 3)).sum()
-        tensor(9.)
-    """
+    """Pixels moved by smooth random shifts, as if the picture lay under moving water."""
 
     _v1_transform_cls = _elastic.ElasticTransform
+    _functional, _given = F.elastic, ("interpolation",)
 
     def __init__(
         self,
@@ -266,8 +177,3 @@ class ElasticTransform(Transform):
                 )
             parts.append(drawn * strength / length)
         return {"displacement": cat(parts, 1).permute(0, 2, 3, 1)}
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with its pixels moved."""
-        fill = fill_for(self._fill, inpt)
-        return self._call_kernel(F.elastic, inpt, **params, fill=fill, interpolation=self.interpolation)  # fmt: skip

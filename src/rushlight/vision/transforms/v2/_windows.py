@@ -32,16 +32,7 @@ from .functional._options import sides
 
 
 class CenterCrop(Transform):
-    """The middle, with a black rim where the picture is smaller.
-
-    Args:
-        size: (height, width), or one number for a square.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.CenterCrop(8)(torch.zeros(3, 32, 32)).shape
-        torch.Size([3, 8, 8])
-    """
+    """The middle, with a black rim where the picture is smaller."""
 
     _v1_transform_cls = _fixed.CenterCrop
 
@@ -81,76 +72,33 @@ class _Crops(Transform):
 
 
 class FiveCrop(_Crops):
-    """The four corners and the middle, as a tuple.
-
-    Args:
-        size: (height, width), or one number for a square.
-
-    Raises:
-        ValueError: if the picture is smaller.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> [crop.shape[-1] for crop in v2.FiveCrop(8)(torch.zeros(3, 32, 32))]
-        [8, 8, 8, 8, 8]
-    """
+    """The four corners and the middle, as a tuple."""
 
     _v1_transform_cls = _fixed.FiveCrop
+    _functional, _given = F.five_crop, ("size",)
 
     def __init__(self, size: int | Sequence[int]) -> None:
         super().__init__()
         self.size = two_sizes(size)
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The crops of the part."""
-        return self._call_kernel(F.five_crop, inpt, self.size)
-
 
 class TenCrop(_Crops):
-    """The five crops of the picture and of its mirror image, as a tuple.
-
-    Args:
-        size: (height, width), or one number for a square.
-        vertical_flip: the mirror image is upside down.
-
-    Raises:
-        ValueError: if the picture is smaller.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> len(v2.TenCrop(8)(torch.zeros(3, 32, 32)))
-        10
-    """
+    """The five crops of the picture and of its mirror image, as a tuple."""
 
     _v1_transform_cls = _fixed.TenCrop
+    _functional, _given = F.ten_crop, ("size", "vertical_flip")
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         super().__init__()
         self.size = two_sizes(size)
         self.vertical_flip = vertical_flip
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The crops of the part."""
-        return self._call_kernel(F.ten_crop, inpt, self.size, vertical_flip=self.vertical_flip)
-
 
 class Pad(Transform):
-    """A rim: one number, (left/right, top/bottom), or (left, top, right, bottom).
-
-    Args:
-        padding: how wide.
-        fill: the colour, or a dict from kinds of input to colours.
-        padding_mode: "constant", "edge", "reflect" or "symmetric".
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.Pad(1)(torch.ones(1, 1, 2))
-        tensor([[[0., 0., 0., 0.],
-                 [0., 1., 1., 0.],
-                 [0., 0., 0., 0.]]])
-    """
+    """A rim: one number, (left/right, top/bottom), or (left, top, right, bottom)."""
 
     _v1_transform_cls = _fixed.Pad
+    _functional, _given = F.pad, ("padding", "padding_mode")
 
     def __init__(
         self,
@@ -165,11 +113,6 @@ class Pad(Transform):
         self.fill = fill
         self._fill = fills(fill)
         self.padding_mode = padding_mode
-
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with a rim."""
-        fill = fill_for(self._fill, inpt)
-        return self._call_kernel(F.pad, inpt, padding=self.padding, fill=fill, padding_mode=self.padding_mode)  # fmt: skip
 
     def __batched__(self, stage: Stage) -> Step | None:
         if isinstance(self.fill, dict):
@@ -190,6 +133,8 @@ class RandomZoomOut(Sometimes):
         >>> v2.RandomZoomOut(side_range=(2.0, 2.0), p=1.0)(torch.zeros(3, 8, 8)).shape
         torch.Size([3, 16, 16])
     """
+
+    _functional = F.pad
 
     def __init__(
         self,
@@ -215,29 +160,9 @@ class RandomZoomOut(Sometimes):
         left, top = int(((wide - width) * across).item()), int(((tall - height) * down).item())
         return {"padding": [left, top, wide - left - width, tall - top - height]}
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        """The part with a rim."""
-        return self._call_kernel(F.pad, inpt, **params, fill=fill_for(self._fill, inpt))
-
 
 class RandomCrop(Transform):
-    """A window at a random place, after padding.
-
-    Args:
-        size: (height, width), or one number for a square.
-        padding: a rim around the picture first, as in `Pad`.
-        pad_if_needed: widen pictures that are too small.
-        fill: the colour of the rim, or a dict from kinds of input to colours.
-        padding_mode: as in `Pad`.
-
-    Raises:
-        ValueError: if the picture is smaller.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.RandomCrop(32, padding=4)(torch.zeros(3, 32, 32)).shape
-        torch.Size([3, 32, 32])
-    """
+    """A window at a random place, after padding."""
 
     _v1_transform_cls = _random_geometry.RandomCrop
 

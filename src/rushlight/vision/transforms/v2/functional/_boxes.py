@@ -12,6 +12,8 @@ from ....ops._box_formats import from_first_corner, to_first_corner
 from ....tv_tensors import BoundingBoxes, BoundingBoxFormat, is_rotated_bounding_format
 from ._registry import is_pure_tensor
 
+__all__ = ["convert_bounding_box_format"]
+
 Format = BoundingBoxFormat
 
 

@@ -16,6 +16,8 @@ from ._registry import is_pure_tensor
 if TYPE_CHECKING:
     from ....tv_tensors._places import BoundingBoxFormat
 
+__all__ = ["clamp_bounding_boxes", "clamp_keypoints"]
+
 Size = tuple[int, int]  # height, width
 
 

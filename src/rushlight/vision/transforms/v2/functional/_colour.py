@@ -13,6 +13,12 @@ from ._registry import call, serve
 if TYPE_CHECKING:
     from ...._pillow import Picture, PILImage
 
+__all__ = [
+    "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
+    "adjust_sharpness", "autocontrast", "equalize", "grayscale_to_rgb", "invert",
+    "permute_channels", "posterize", "rgb_to_grayscale", "solarize", "to_grayscale",
+]  # fmt: skip
+
 
 def rgb_to_grayscale(inpt: Picture, num_output_channels: int = 1) -> Any:
     """As `vision.transforms.functional.rgb_to_grayscale`, for pictures of `tv_tensors`, too."""

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from .....core.tensor import Tensor
     from ...._pillow import Picture, PILImage
 
+__all__ = [
+    "affine", "center_crop", "crop", "elastic", "elastic_transform", "five_crop", "hflip",
+    "horizontal_flip", "pad", "perspective", "resize", "resized_crop", "rotate", "ten_crop",
+    "vertical_flip", "vflip",
+]  # fmt: skip
+
 BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
 
 

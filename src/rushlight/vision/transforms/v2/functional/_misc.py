@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from .....base.dtypes import dtype
     from ...._pillow import Picture, PILImage
 
+__all__ = [
+    "convert_image_dtype", "erase", "erase_image", "erase_video", "gaussian_blur",
+    "gaussian_blur_image", "gaussian_blur_video", "gaussian_noise", "gaussian_noise_image",
+    "gaussian_noise_video", "get_image_size", "jpeg", "jpeg_image", "jpeg_video", "normalize",
+    "normalize_image", "normalize_video", "to_dtype", "to_dtype_video", "to_image", "to_tensor",
+    "uniform_temporal_subsample", "uniform_temporal_subsample_video",
+]  # fmt: skip
+
 
 def normalize(
     inpt: Picture, mean: Sequence[float], std: Sequence[float], inplace: bool = False

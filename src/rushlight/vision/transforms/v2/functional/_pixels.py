@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     from .....base.device import device
     from .....base.dtypes import dtype
 
+__all__ = [
+    "affine_image", "affine_mask", "affine_video", "center_crop_image", "center_crop_mask",
+    "center_crop_video", "crop_image", "crop_mask", "crop_video", "elastic_image", "elastic_mask",
+    "elastic_video", "five_crop_image", "five_crop_video", "horizontal_flip_image",
+    "horizontal_flip_mask", "horizontal_flip_video", "pad_image", "pad_mask", "pad_video",
+    "perspective_image", "perspective_mask", "perspective_video", "resize_image", "resize_mask",
+    "resize_video", "resized_crop_image", "resized_crop_mask", "resized_crop_video", "rotate_image",
+    "rotate_mask", "rotate_video", "ten_crop_image", "ten_crop_video", "vertical_flip_image",
+    "vertical_flip_mask", "vertical_flip_video",
+]  # fmt: skip
+
 BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
 _SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.LANCZOS)
 

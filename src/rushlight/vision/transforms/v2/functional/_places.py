@@ -18,6 +18,13 @@ from ._options import Size, pair_of, resized, sides
 if TYPE_CHECKING:
     from ....tv_tensors._places import BoundingBoxFormat
 
+__all__ = [
+    "center_crop_bounding_boxes", "center_crop_keypoints", "crop_bounding_boxes", "crop_keypoints",
+    "horizontal_flip_bounding_boxes", "horizontal_flip_keypoints", "pad_bounding_boxes",
+    "pad_keypoints", "resize_bounding_boxes", "resize_keypoints", "resized_crop_bounding_boxes",
+    "resized_crop_keypoints", "vertical_flip_bounding_boxes", "vertical_flip_keypoints",
+]  # fmt: skip
+
 _DEGREES = 3.141592653589793 / 180
 
 

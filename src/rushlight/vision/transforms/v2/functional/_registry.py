@@ -13,6 +13,8 @@ from .... import tv_tensors
 from ...._pillow import is_pil_image, need
 from ....tv_tensors import BoundingBoxes, Image, KeyPoints, Mask, TVTensor, Video
 
+__all__ = ["is_pure_tensor", "register_kernel"]
+
 Kernel = Callable[..., Any]
 
 PIL = "PIL.Image.Image"  # stands for the class, which is not imported before somebody has a picture

@@ -11,6 +11,13 @@ from ._registry import call, tell
 if TYPE_CHECKING:
     from ...._pillow import Picture, PILImage
 
+__all__ = [
+    "get_dimensions", "get_dimensions_image", "get_dimensions_video", "get_image_num_channels",
+    "get_num_channels", "get_num_channels_image", "get_num_channels_video", "get_num_frames",
+    "get_num_frames_video", "get_size", "get_size_bounding_boxes", "get_size_image",
+    "get_size_keypoints", "get_size_mask", "get_size_video",
+]  # fmt: skip
+
 
 def _of(inpt: Tensor, last: int) -> list[int]:
     sizes = list(inpt.shape[-last:])

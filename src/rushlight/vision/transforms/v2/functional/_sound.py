@@ -14,6 +14,8 @@ from ._registry import is_pure_tensor
 if TYPE_CHECKING:
     from ....tv_tensors._places import BoundingBoxFormat
 
+__all__ = ["sanitize_bounding_boxes", "sanitize_keypoints"]
+
 
 def sound_boxes(
     boxes: Tensor,

@@ -17,6 +17,16 @@ from ..._convert import largest
 if TYPE_CHECKING:
     from .....base.dtypes import dtype
 
+__all__ = [
+    "adjust_brightness_image", "adjust_brightness_video", "adjust_contrast_image",
+    "adjust_contrast_video", "adjust_gamma_image", "adjust_gamma_video", "adjust_hue_image",
+    "adjust_hue_video", "adjust_saturation_image", "adjust_saturation_video",
+    "adjust_sharpness_image", "adjust_sharpness_video", "autocontrast_image", "autocontrast_video",
+    "equalize_image", "equalize_video", "grayscale_to_rgb_image", "invert_image", "invert_video",
+    "permute_channels_image", "permute_channels_video", "posterize_image", "posterize_video",
+    "rgb_to_grayscale_image", "solarize_image", "solarize_video", "to_dtype_image",
+]  # fmt: skip
+
 _BITS = {"uint8": 8, "int8": 7, "uint16": 16, "int16": 15, "int32": 31, "int64": 63}
 
 

@@ -18,6 +18,12 @@ from ._places import like, rectangles
 if TYPE_CHECKING:
     from ....tv_tensors._places import BoundingBoxFormat
 
+__all__ = [
+    "affine_bounding_boxes", "affine_keypoints", "elastic_bounding_boxes", "elastic_keypoints",
+    "perspective_bounding_boxes", "perspective_keypoints", "rotate_bounding_boxes",
+    "rotate_keypoints",
+]  # fmt: skip
+
 # Places of the four corners in (x1, y1, x2, y2), clockwise from the top left one.
 CORNERS = [[0, 1], [2, 1], [2, 3], [0, 3]]
 
