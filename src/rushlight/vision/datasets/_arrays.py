@@ -17,7 +17,8 @@ from ...runtime.door import Kernel, run
 from .. import _pillow
 from ..transforms._batch import Stage, Step, plan, xp_of
 from ..transforms._tables import Gathering, gathered, gathering
-from .vision import VisionDataset
+from .utils import not_found
+from .vision import Published, VisionDataset
 
 if TYPE_CHECKING:
     from ...base.device import device
@@ -31,6 +32,17 @@ def _transformed(xp: Any, x: Any, *, step: Step) -> Any:
 _TRANSFORMED = Kernel("transformed", _transformed, mutates=(0,))
 
 
+class PlanesDataset(Published):
+    """Pictures in `data`, uint8 (N, C, H, W); class numbers in `labels`."""
+
+    data: np.ndarray
+    labels: np.ndarray
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        planes = np.ascontiguousarray(self.data[index].transpose(1, 2, 0))
+        return self._sample(_pillow.need().fromarray(planes), int(self.labels[index]))
+
+
 class ArrayDataset(VisionDataset):
     """Pictures in `data`, uint8 (N, H, W, C) or (N, H, W); class numbers in `targets`."""
 
@@ -39,8 +51,31 @@ class ArrayDataset(VisionDataset):
     _resident: tuple[Any, Any] | None = None  # pictures and class numbers on another device
     _gathers: tuple[Any, Resident] | None = None
 
+    train: bool
+
     def __len__(self) -> int:
         return len(self.data)
+
+    def extra_repr(self) -> str:
+        return f"Split: {'Train' if self.train is True else 'Test'}"
+
+    def _find(self) -> Any:
+        """What the files hold, or what is wrong with them."""
+        raise NotImplementedError
+
+    def download(self) -> None:
+        """Fetch the files, unless they are there."""
+        raise NotImplementedError
+
+    def _found(self, download: bool, folder: str, files: list[str]) -> Any:
+        """What the files in `folder` hold, which are fetched if they are not there."""
+        found = self._find()
+        if isinstance(found, str) and download:
+            self.download()
+            found = self._find()
+        if isinstance(found, str):
+            raise not_found(folder, files, found)
+        return found
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """(picture, class number), transformed."""

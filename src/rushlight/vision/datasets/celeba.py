@@ -11,12 +11,12 @@ import numpy as np
 from ...core.tensor import Tensor
 from ...io.errors import CorruptFileError
 from ...operators.create.from_data import from_numpy
-from .._pillow import need
+from .folder import load_as_it_is
 from .utils import (
-    by_hand,
     check_integrity,
     download_file_from_google_drive,
     extract_archive,
+    not_found,
     verify_str_arg,
 )
 from .vision import VisionDataset
@@ -84,11 +84,7 @@ class CelebA(VisionDataset):
         if download:
             self.download()
         if not self._check_integrity():
-            files = [name for _, _, name in self.file_list]
-            raise RuntimeError(
-                "Dataset not found or corrupted. You can use download=True to download it. "
-                + str(by_hand("", None, self._path(), files))
-            )
+            raise not_found(self._path(), [name for _, _, name in self.file_list])
         wanted = split.lower() if isinstance(split, str) else split
         self._load(_SPLITS[verify_str_arg(wanted, "split", tuple(_SPLITS))])
 
@@ -150,9 +146,7 @@ class CelebA(VisionDataset):
         extract_archive(self._path("img_align_celeba.zip"))
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        with open(self._path("img_align_celeba", self.filename[index]), "rb") as f:
-            picture: Any = need().open(f)
-            picture.load()
+        picture = load_as_it_is(self._path("img_align_celeba", self.filename[index]))
         parts: list[Any] = []
         for kind in self.target_type:
             if kind not in _TARGETS:

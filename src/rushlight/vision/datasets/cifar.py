@@ -75,15 +75,7 @@ class CIFAR10(ArrayDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
-        found = self._find()
-        if isinstance(found, str) and download:
-            self.download()
-            found = self._find()
-        if isinstance(found, str):
-            raise RuntimeError(
-                "Dataset not found or corrupted. You can use download=True to download it "
-                f"({found}). {by_hand('', None, self._folder(), self._names())}"
-            )
+        found = self._found(download, self._folder(), self._names())
         self.data, self.targets, self.classes = found
         self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
 
@@ -163,9 +155,6 @@ class CIFAR10(ArrayDataset):
             raise by_hand(type(self).__name__, error, self.root, files) from None
         members = [f"{self.base_folder}/{name}" for name in self._names()]
         unpack_members(archive, str(self.root), members, _MOST)
-
-    def extra_repr(self) -> str:
-        return f"Split: {'Train' if self.train is True else 'Test'}"
 
 
 def _right_rows(rows: Any) -> bool:

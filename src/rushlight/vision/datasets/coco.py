@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...io.errors import CorruptFileError
-from .._pillow import need
+from .folder import pil_loader
 from .vision import VisionDataset
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ class CocoDetection(VisionDataset):
         self.ids = sorted(self.coco.imgs)
 
     def _load_image(self, id: int) -> Any:
-        path = os.path.join(self.root, self.coco.loadImgs(id)[0]["file_name"])
-        with open(path, "rb") as f:
-            return need().open(f).convert("RGB")
+        return pil_loader(os.path.join(self.root, self.coco.loadImgs(id)[0]["file_name"]))
 
     def _load_target(self, id: int) -> Any:
         return self.coco.loadAnns(self.coco.getAnnIds(id))

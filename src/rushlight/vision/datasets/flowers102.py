@@ -12,21 +12,19 @@ from ...io.errors import CorruptFileError
 from ._matlab import read_matlab
 from .folder import default_loader
 from .utils import (
-    by_hand,
     check_integrity,
     download_and_extract_archive,
     download_url,
+    not_found,
     verify_str_arg,
 )
-from .vision import VisionDataset
+from .vision import Published
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    pass
 
-
-class Flowers102(VisionDataset):
+class Flowers102(Published):
     """Pictures of flowers of the United Kingdom.
 
     Args:
@@ -47,6 +45,7 @@ class Flowers102(VisionDataset):
         RuntimeError: Dataset not found or corrupted. You can use download=True to download it...
     """
 
+    _counted = "_image_files"
     _download_url_prefix = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/"
     _file_dict = {
         "image": ("102flowers.tgz", "52808999861908f626f3c1f4e79d11fa"),
@@ -90,10 +89,7 @@ class Flowers102(VisionDataset):
             self.download()
         if not self._check_integrity():
             files = [name for name, _ in self._file_dict.values()]
-            raise RuntimeError(
-                "Dataset not found or corrupted. You can use download=True to download it. "
-                + str(by_hand("", None, str(self._base_folder), files))
-            )
+            raise not_found(str(self._base_folder), files)
         numbers = self._row("setid", self._splits_map[split])
         labels = self._row("label", "labels")
         if numbers.size and not 1 <= numbers.min() <= numbers.max() <= len(labels):
@@ -125,12 +121,8 @@ class Flowers102(VisionDataset):
             name, md5 = self._file_dict[kind]
             download_url(server + name, base, md5=md5)
 
-    def __len__(self) -> int:
-        return len(self._image_files)
-
     def __getitem__(self, idx: int) -> tuple[Any, Any]:
-        picture, label = self.loader(self._image_files[idx]), self._labels[idx]
-        return (picture, label) if self.transforms is None else self.transforms(picture, label)
+        return self._sample(self.loader(self._image_files[idx]), self._labels[idx])
 
     def extra_repr(self) -> str:
         """The split."""

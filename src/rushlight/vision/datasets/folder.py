@@ -165,6 +165,14 @@ def pil_loader(path: str) -> Any:
         return need().open(f).convert("RGB")
 
 
+def load_as_it_is(path: str) -> Any:
+    """The picture of a file, in its own mode."""
+    with open(path, "rb") as f:
+        picture = need().open(f)
+        picture.load()
+        return picture
+
+
 def default_loader(path: str) -> Any:
     """What ImageFolder reads pictures with."""
     return pil_loader(path)

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...io.errors import CorruptFileError
 from .folder import default_loader
-from .utils import by_hand, download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from .utils import download_and_extract_archive, not_found, verify_str_arg
+from .vision import Published
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    pass
 
-
-class Food101(VisionDataset):
+class Food101(Published):
     """Pictures of 101 dishes.
 
     Args:
@@ -39,6 +37,7 @@ class Food101(VisionDataset):
         RuntimeError: Dataset not found. You can use download=True to download it. ...
     """
 
+    _counted = "_image_files"
     _URL = "http://data.vision.ee.ethz.ch/cvl/food-101.tar.gz"
     _MD5 = "85eeb15f3717b99a5da872d97d918f87"
 
@@ -59,10 +58,7 @@ class Food101(VisionDataset):
         base = os.path.join(self.root, "food-101")
         listed = os.path.join(base, "meta", split + ".json")
         if not os.path.isfile(listed) or not os.path.isdir(os.path.join(base, "images")):
-            raise RuntimeError(
-                "Dataset not found. You can use download=True to download it. "
-                + str(by_hand("", None, self.root, ["food-101.tar.gz"]))
-            )
+            raise not_found(self.root, ["food-101.tar.gz"], state="not found")
         try:
             with open(listed, encoding="utf-8") as f:
                 found = {str(k): list(v) for k, v in json.load(f).items()}
@@ -77,12 +73,8 @@ class Food101(VisionDataset):
             for file in files
         ]
 
-    def __len__(self) -> int:
-        return len(self._image_files)
-
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        picture, label = self.loader(self._image_files[index]), self._labels[index]
-        return (picture, label) if self.transforms is None else self.transforms(picture, label)
+        return self._sample(self.loader(self._image_files[index]), self._labels[index])
 
     def extra_repr(self) -> str:
         """The split."""

@@ -63,6 +63,3 @@ class FashionMini(ArrayDataset):
     @property
     def class_to_idx(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.classes)}
-
-    def extra_repr(self) -> str:
-        return f"Split: {'Train' if self.train is True else 'Test'}"

@@ -95,15 +95,7 @@ class MNIST(ArrayDataset):
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.train = train
-        found = self._find()
-        if isinstance(found, str) and download:
-            self.download()
-            found = self._find()
-        if isinstance(found, str):
-            raise RuntimeError(
-                "Dataset not found or corrupted. You can use download=True to download it "
-                f"({found}). {by_hand('', None, self.raw_folder, self._names())}"
-            )
+        found = self._found(download, self.raw_folder, self._names())
         self.data, self.targets = found
 
     @property
@@ -184,9 +176,6 @@ class MNIST(ArrayDataset):
                 kind = type(self).__name__
                 raise by_hand(kind, error, self.raw_folder, self._names()) from None
             extract_archive(os.path.join(self.raw_folder, name), self.raw_folder)
-
-    def extra_repr(self) -> str:
-        return f"Split: {'Train' if self.train is True else 'Test'}"
 
 
 class FashionMNIST(MNIST):

@@ -6,14 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._pillow import need
-from .utils import by_hand, download_and_extract_archive, verify_str_arg
+from .folder import load_as_it_is, pil_loader
+from .utils import download_and_extract_archive, not_found, verify_str_arg
 from .vision import VisionDataset
 
 if TYPE_CHECKING:
     from os import PathLike
-
-    pass
 
 _SERVER = "https://www.robots.ox.ac.uk/~vgg/data/pets/data/"
 _FILES = (
@@ -65,10 +63,7 @@ class OxfordIIITPet(VisionDataset):
                 download_and_extract_archive(_SERVER + file, base, filename=file, md5=md5)
         listed = os.path.join(base, "annotations", split + ".txt")
         if not os.path.isfile(listed) or not os.path.isdir(os.path.join(base, "images")):
-            raise RuntimeError(
-                "Dataset not found. You can use download=True to download it. "
-                + str(by_hand("", None, base, [file for file, _ in _FILES]))
-            )
+            raise not_found(base, [file for file, _ in _FILES], state="not found")
         with open(listed, encoding="utf-8") as f:
             rows = [line.split() for line in f if line.strip()]
         names = [row[0] for row in rows]
@@ -92,14 +87,10 @@ class OxfordIIITPet(VisionDataset):
             return self._labels[index]
         if kind == "binary-category":
             return self._bin_labels[index]
-        with open(self._segs[index], "rb") as f:
-            mask = need().open(f)
-            mask.load()
-            return mask
+        return load_as_it_is(self._segs[index])
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        with open(self._images[index], "rb") as f:
-            picture: Any = need().open(f).convert("RGB")
+        picture = pil_loader(self._images[index])
         parts = [self._target(index, kind) for kind in self._target_types]
         target: Any = None if not parts else parts[0] if len(parts) == 1 else tuple(parts)
         return (picture, target) if self.transforms is None else self.transforms(picture, target)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...io.errors import CorruptFileError
-from .._pillow import need
-from .utils import by_hand, download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from ._arrays import PlanesDataset
+from .utils import download_and_extract_archive, not_found, verify_str_arg
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    pass
-
 _PICTURE = 3 * 96 * 96
 
 
-class STL10(VisionDataset):
+class STL10(PlanesDataset):
     """Pictures of 96 x 96 in ten classes; those without a class have -1.
 
     Args:
@@ -81,10 +78,7 @@ class STL10(VisionDataset):
     def _read(self, name: str) -> np.ndarray:
         path = self._path(name)
         if not os.path.isfile(path):
-            raise RuntimeError(
-                "Dataset not found or corrupted. You can use download=True to download it "
-                f"({path} is missing). {by_hand('', None, self.root, [self.filename])}"
-            )
+            raise not_found(self.root, [self.filename], f"{path} is missing")
         return np.fromfile(path, np.uint8)
 
     def _pictures(self, name: str) -> np.ndarray:
@@ -120,15 +114,3 @@ class STL10(VisionDataset):
         if chosen.size and not 0 <= chosen.min() <= chosen.max() < count:
             raise CorruptFileError(f"{path} names pictures that are not there")
         return chosen
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        picture: Any = need().fromarray(np.ascontiguousarray(self.data[index].transpose(1, 2, 0)))
-        target: Any = int(self.labels[index])
-        return (picture, target) if self.transforms is None else self.transforms(picture, target)
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def extra_repr(self) -> str:
-        """The split."""
-        return f"Split: {self.split}"

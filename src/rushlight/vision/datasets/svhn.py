@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...io.errors import CorruptFileError
-from .._pillow import need
+from ._arrays import PlanesDataset
 from ._matlab import read_matlab
-from .utils import by_hand, check_integrity, download_url, verify_str_arg
-from .vision import VisionDataset
+from .utils import check_integrity, download_url, not_found, verify_str_arg
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    pass
-
 _SERVER = "http://ufldl.stanford.edu/housenumbers/"
 
 
-class SVHN(VisionDataset):
+class SVHN(PlanesDataset):
     """Digits of house numbers, 32 x 32 in colour; the digit 0 has class 0.
 
     Args:
@@ -62,10 +59,7 @@ class SVHN(VisionDataset):
         if download:
             self.download()
         if not self._check_integrity():
-            raise RuntimeError(
-                "Dataset not found or corrupted. You can use download=True to download it. "
-                + str(by_hand("", None, self.root, [self.filename]))
-            )
+            raise not_found(self.root, [self.filename])
         self.data, self.labels = self._load()
 
     def _load(self) -> tuple[np.ndarray, np.ndarray]:
@@ -87,15 +81,3 @@ class SVHN(VisionDataset):
     def download(self) -> None:
         """Fetch the file of this split."""
         download_url(self.url, self.root, self.filename, self.split_list[self.split][2])
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        picture: Any = need().fromarray(np.ascontiguousarray(self.data[index].transpose(1, 2, 0)))
-        target: Any = int(self.labels[index])
-        return (picture, target) if self.transforms is None else self.transforms(picture, target)
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def extra_repr(self) -> str:
-        """The split."""
-        return f"Split: {self.split}"

@@ -11,13 +11,11 @@ import numpy as np
 
 from ...io.errors import CorruptFileError
 from .._pillow import need
-from .utils import by_hand, download_url
+from .utils import download_url, not_found
 from .vision import VisionDataset
 
 if TYPE_CHECKING:
     from os import PathLike
-
-    pass
 
 _MOST = 1 << 26  # the larger file unpacks to about 20 MB
 
@@ -63,10 +61,7 @@ class USPS(VisionDataset):
         if download:
             download_url(url, self.root, file, md5)
         if not os.path.isfile(path):
-            raise RuntimeError(
-                "Dataset not found. You can use download=True to download it. "
-                + str(by_hand("", None, self.root, [file]))
-            )
+            raise not_found(self.root, [file], state="not found")
         try:
             with bz2.open(path) as f:
                 rows = f.read(_MOST).decode("ascii").split("\n")

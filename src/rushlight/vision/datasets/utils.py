@@ -212,6 +212,15 @@ def by_hand(name: str, error: Exception | None, folder: str, files: Iterable[str
     )
 
 
+def not_found(
+    folder: str, files: Iterable[str], why: str = "", state: str = "not found or corrupted"
+) -> RuntimeError:
+    """The error of a dataset whose files are not there, or damaged."""
+    reason = f" ({why}). " if why else ". "
+    said = f"Dataset {state}. You can use download=True to download it{reason}"
+    return RuntimeError(said + str(by_hand("", None, folder, files)))
+
+
 def verify_str_arg(
     value: object,
     arg: str | None = None,

@@ -77,6 +77,23 @@ class VisionDataset(Dataset):
         return ""
 
 
+class Published(VisionDataset):
+    """What published datasets share: how many samples, the transforms of one, the split in the printed form."""
+
+    _counted = "data"  # the attribute that has an entry for each sample
+    split: str
+
+    def __len__(self) -> int:
+        return len(getattr(self, self._counted))
+
+    def _sample(self, picture: Any, target: Any) -> tuple[Any, Any]:
+        return (picture, target) if self.transforms is None else self.transforms(picture, target)
+
+    def extra_repr(self) -> str:
+        """The split."""
+        return f"Split: {self.split}"
+
+
 class StandardTransform:
     """One transform for the picture, one for the target."""
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from ...io.errors import CorruptFileError
-from .._pillow import need
-from .utils import by_hand, download_and_extract_archive, verify_str_arg
+from .folder import load_as_it_is, pil_loader
+from .utils import download_and_extract_archive, not_found, verify_str_arg
 from .vision import VisionDataset
 
 if TYPE_CHECKING:
@@ -57,10 +57,7 @@ class _VOC(VisionDataset):
         base = os.path.join(self.root, *folder.split("/"))
         listed = os.path.join(base, "ImageSets", self._splits, image_set + ".txt")
         if not os.path.isfile(listed):
-            raise RuntimeError(
-                "Dataset not found or corrupted. You can use download=True to download it "
-                f"({listed} is missing). {by_hand('', None, self.root, [file])}"
-            )
+            raise not_found(self.root, [file], f"{listed} is missing")
         with open(listed, encoding="utf-8") as f:
             names = [line.strip() for line in f if line.strip()]
         kind, ending = self._targets
@@ -74,9 +71,7 @@ class _VOC(VisionDataset):
         raise NotImplementedError
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        with open(self.images[index], "rb") as f:
-            picture: Any = need().open(f).convert("RGB")
-        target = self._target(self.targets[index])
+        picture, target = pil_loader(self.images[index]), self._target(self.targets[index])
         return (picture, target) if self.transforms is None else self.transforms(picture, target)
 
 
@@ -111,10 +106,7 @@ class VOCSegmentation(_VOC):
         return self.targets
 
     def _target(self, path: str) -> Any:
-        with open(path, "rb") as f:
-            mask = need().open(f)
-            mask.load()
-            return mask
+        return load_as_it_is(path)
 
 
 class VOCDetection(_VOC):
