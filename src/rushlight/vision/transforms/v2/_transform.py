@@ -54,7 +54,7 @@ class Transform(Module):
     def __init_subclass__(cls) -> None:
         """Take what is the same as in the first generation: draws, and all of the docstring but its first line."""
         super().__init_subclass__()
-        first = vars(cls).get("_v1_transform_cls")
+        first: Any = vars(cls).get("_v1_transform_cls")
         if hasattr(first, "get_params"):
             cls.get_params = staticmethod(first.get_params)  # type: ignore[attr-defined]
         said = vars(cls).get("__doc__")
