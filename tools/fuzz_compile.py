@@ -379,9 +379,9 @@ def differs(a: Any, b: Any, at: str = "") -> str | None:
 
 def traced(fn: Any) -> Any:
     """The function with Python in every call, its kernels matched and run as programs."""
-    from rushlight.capture.trace.tracer import Tracer
+    from rushlight.capture.loops.in_calls import TracedCalls
 
-    tracer = Tracer(fn, "fuzzing")
+    tracer = TracedCalls(fn, "fuzzing")
     return lambda *args: tracer(args, {})
 
 

@@ -12,6 +12,7 @@ import pytest
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
+from traced import Calls
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 
@@ -392,16 +393,14 @@ def test_checkpoints_save_memory_on_the_gpu():
 
 
 def test_a_split_step_that_goes_another_way_brings_values_to_the_gpu_from_where_they_are():
-    from rushlight.capture.trace.tracer import Tracer
-
     def fn(x):
         return x[:, [0, 1, 3, 2]] * 2, torch.tensor([1.5], device="cuda") + x.sum()
 
-    tracer = Tracer(fn, "a test")
+    tracer = Calls(fn)
     for i in range(9):
         x = torch.arange(12.0, device="cuda").reshape(3, 4) + i
         x = x.double() if i == 5 else x.t().contiguous().t() if i == 7 else x
-        for found, expected in zip(tracer((x,), {}), fn(x)):
+        for found, expected in zip(tracer(x), fn(x)):
             np.testing.assert_array_equal(found.cpu().numpy(), expected.cpu().numpy())
 
 

@@ -12,6 +12,7 @@ import rushlight as torch
 from rushlight import nn
 from rushlight.base.config import settings
 from rushlight.base.errors import HostReadError
+from traced import Calls, as_if_alone
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is split, because")
 
@@ -20,7 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*is split, because")
 def _split_everywhere(monkeypatch):
     """On the CPU too, where it does not pay."""
     monkeypatch.setattr(settings, "split_on_cpu", True)
-    monkeypatch.setattr(settings, "split_timed", False)
+    with as_if_alone():
+        yield
 
 
 def test_on_the_cpu_nothing_is_split(monkeypatch):
@@ -43,7 +45,7 @@ def test_on_the_cpu_nothing_is_split(monkeypatch):
 
 def values(tree):
     if isinstance(tree, torch.Tensor):
-        return tree.detach().cpu().numpy().copy()
+        return tree.detach().clone().cpu().numpy()  # of a copy: what is seen by NumPy may change
     if isinstance(tree, (list, tuple)):
         return [values(t) for t in tree]
     return tree
@@ -81,7 +83,7 @@ class Side:
 
 
 def compare(make_step, calls=16, device="cpu", between=None, replayed=True, **options):
-    """Both sides over the same batches; the tracer of the compiled one."""
+    """Both sides over the same batches; how many kernels ran as parts of programs."""
     eager, other = Side(make_step, device, **options), Side(make_step, device, **options)
     compiled = torch.compile(other.step)
     torch.manual_seed(3)
@@ -102,9 +104,8 @@ def compare(make_step, calls=16, device="cpu", between=None, replayed=True, **op
         held.append((got, values(expected)))
         for result, was in held:  # nobody's result is written again
             equal(was, values(result), exact=device == "cpu")
-    tracer = next(iter(compiled.entries.values())).split
-    assert replayed == bool(compiled.parts), compiled.why()
-    return tracer
+    assert not replayed or compiled.parts, compiled.why()
+    return sum(path.launches * path.kernels for path in compiled.parts)
 
 
 def loss_of(side, x, y):
@@ -274,20 +275,20 @@ STEPS = {
     )
 }  # fmt: skip
 
+SELDOM = ("selecting", "looping")  # which kernels come differs from call to call
+
 
 @pytest.mark.parametrize("name", STEPS)
 def test_equals_eager(name, capsys):
-    tracer = compare(STEPS[name])
-    if name not in ("selecting", "looping"):
-        ran, replayed = tracer.ran, tracer.replayed
+    replayed = compare(STEPS[name], replayed=name not in SELDOM)
+    if name not in SELDOM:
         assert replayed > 20
-        again = compare(STEPS[name], calls=24)
-        assert again.ran <= ran * 1.5 and again.replayed > replayed  # in the end all is replayed
+        assert compare(STEPS[name], calls=24) > replayed
 
 
 @pytest.mark.parametrize("name", ["branching", "averaging", "accumulating", "norm_clipping"])
 def test_equals_eager_on_every_device(name, device):
-    assert compare(STEPS[name], device=device).replayed > 20
+    assert compare(STEPS[name], device=device) > 20
 
 
 def test_networks_with_state_and_random_numbers():
@@ -296,7 +297,7 @@ def test_networks_with_state_and_random_numbers():
             nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.4), nn.Linear(16, 3)
         )
 
-    assert compare(branching, net=net, calls=20).replayed > 100
+    assert compare(branching, net=net, calls=20) > 100
 
 
 @pytest.mark.parametrize("opt", ["SGD", "AdamW", "RMSprop", "NAdam"])
@@ -304,7 +305,7 @@ def test_optimizers(opt):
     def make(p):
         return getattr(torch.optim, opt)(p, lr=0.01)
 
-    assert compare(branching, opt=make, calls=20).replayed > 100
+    assert compare(branching, opt=make, calls=20) > 100
 
 
 def test_after_learning_no_kernel_is_run_by_python():
@@ -313,15 +314,17 @@ def test_after_learning_no_kernel_is_run_by_python():
     x, y = torch.randn(5, 4), torch.randint(0, 3, (5,))
     for _ in range(8):
         compiled(x, y)
-    tracer = next(iter(compiled.entries.values())).split
-    ran, replayed, launched = tracer.ran, tracer.replayed, tracer.launched
+    before = sum(path.launches for path in compiled.parts)
+    fallen = [path.misses for path in compiled.parts]
     for _ in range(5):
         compiled(x, y)
-    assert tracer.ran == ran
-    assert tracer.replayed - replayed >= 5 * 15
-    assert tracer.launched - launched == 5 * 3  # up to the branch, up to item(), and the end
+    launched = sum(path.launches for path in compiled.parts) - before
+    assert (
+        launched == 5 * 2
+    )  # up to the branch, and up to the step: less is behind it than is worth a program
+    assert [path.misses for path in compiled.parts] == fallen
     assert compiled.why() and "test_capture_split.py" in compiled.why()
-    assert "cross_entropy" in str(compiled.parts[0].program)
+    assert any("cross_entropy" in str(path.program) for path in compiled.parts)
 
 
 def test_fullgraph_still_raises_with_the_line_and_the_mend():
@@ -625,13 +628,6 @@ def test_module_whose_backward_comes_later():
     assert compiled._compiled.parts
 
 
-def traced(fn):
-    from rushlight.capture.trace.tracer import Tracer
-
-    tracer = Tracer(fn, "a test")
-    return lambda *args: tracer(args, {})
-
-
 def test_errors_because_of_values_come_from_their_lines():
     """Fuzz seed 7000429: what may raise is not put off until `try` is left."""
     mat = torch.eye(3) * 2
@@ -649,7 +645,7 @@ def test_errors_because_of_values_come_from_their_lines():
             rows = table * 0
         return y, rows.sum(), y * 2
 
-    step = traced(fn)
+    step = Calls(fn)
     for i in range(14):
         x = torch.ones(3, 3) * (-1 if i in (6, 9) else 1 + i)
         at = torch.tensor([0, 9 if i in (7, 9) else 1])
@@ -679,7 +675,7 @@ def test_an_argument_over_memory_that_another_segment_changes():
             found.append(values(step(x, y)))
         return found
 
-    equal(run(lambda fn: fn), run(traced))
+    equal(run(lambda fn: fn), run(Calls))
 
 
 def test_a_view_of_a_result_that_is_a_view_itself_stays_as_it_is():
@@ -691,4 +687,4 @@ def test_a_view_of_a_result_that_is_a_view_itself_stays_as_it_is():
             kept.append(step(torch.full((2, 2), float(i)))[1:].detach())
         return kept
 
-    equal(values(run(lambda fn: fn)), values(run(traced)))
+    equal(values(run(lambda fn: fn)), values(run(Calls)))

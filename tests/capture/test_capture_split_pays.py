@@ -1,11 +1,9 @@
-"""Split functions that do not pay run eagerly and say so; learning is bounded; clocks are the tests' own."""
+"""Split functions that do not pay run eagerly and say so; what is told, and what is recorded, is bounded."""
 
 from __future__ import annotations
 
-import gc
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,181 +11,80 @@ import pytest
 
 import rushlight as torch
 import test_capture_split
+import traced
 from rushlight import nn
 from rushlight.base.config import settings
 from rushlight.capture.compiled import PROGRAMS
 from rushlight.capture.loops import tracer
-from rushlight.capture.record.inside import is_recording
-from rushlight.capture.trace import paying
-from rushlight.capture.trace.books import Books, references
-from rushlight.capture.trace.nodes import Node
-from rushlight.capture.trace.paying import LEARN, MATCH, PLAIN, Paying
-from rushlight.capture.trace.tracer import Tracer
+from rushlight.capture.loops.paying import Trial
 from rushlight.core import hot
-from rushlight.runtime.thread import here
-
-
-class World:
-    """A clock that goes on when the test says so, and how calls ran."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.ran: list[str] = []
-
-    def call(self, split: float, plain: float) -> None:
-        """A call takes its time, by how it runs."""
-        self.ran.append("split" if is_recording() else "plain")
-        self.now += split if is_recording() else plain
+from rushlight.runtime.thread import here, tracers
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    found = World()
+def timed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Functions are split on the CPU, too, and their programs are compared with eager calls."""
     monkeypatch.setattr(settings, "split_on_cpu", True)
-    monkeypatch.setattr(Paying, "clock", lambda self: found.now)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*is split, because")
-        yield found
+    monkeypatch.setattr(traced, "TIMED", [True])
+    with traced.as_if_alone():
+        yield
 
 
-def branching(world: World, split: float, plain: float) -> Callable[[Any], Any]:
-    def step(x: Any) -> Any:
-        world.call(split, plain)
-        y = x * 2
-        if y.sum() > 0:
-            y = y + 1
-        return y * 3
-
-    return step
+def _always(monkeypatch: pytest.MonkeyPatch, *, pays: bool) -> None:
+    """What trials find, whatever the machine does."""
+    monkeypatch.setattr(Trial, "is_loss", lambda self: len(self.eager) >= 6 and not pays)
 
 
-def test_slower_than_eager_is_given_up_and_told_once(world: World) -> None:
-    step = torch.compile(branching(world, 3.0, 1.0))
-    x = torch.ones(3)
+def branching(x: Any) -> Any:
+    y = (x * 2).tanh() + 1
+    if y.sum() > 0:
+        y = (y + 1).exp() - 1
+    return (y * 3).tanh() * 2
+
+
+@pytest.mark.filterwarnings("ignore:.*is split, because")
+def test_slower_than_eager_is_given_up_and_told_once(
+    timed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _always(monkeypatch, pays=False)
+    step, x = torch.compile(branching), torch.ones(3)
     with pytest.warns(UserWarning) as said:
-        for _ in range(80):
-            assert step(x).tolist() == [9, 9, 9]
+        for _ in range(200):
+            assert step(x).tolist() == branching(x).tolist()
     told = [str(w.message) for w in said if "runs eagerly, because" in str(w.message)]
-    assert len(told) == 1
-    assert "reads" in told[0] and "3e+03 ms" in told[0] and "eagerly 1e+03 ms" in told[0]
+    assert len(told) == 1 and "reads" in told[0] and "it does not pay" in told[0]
     assert told[0].partition("because ")[2] == step.why()
-    assert not step.parts and world.ran[-20:] == ["plain"] * 20
+    assert not step.parts and next(iter(step.entries.values())).split is None
     with pytest.raises(
         RuntimeError, match="there is no program: calls run eagerly, because it reads"
     ):
         step.program()
 
 
-def test_quicker_than_eager_stays_split(world: World) -> None:
-    step = torch.compile(branching(world, 1.0, 1.5))
-    for _ in range(400):
-        assert step(torch.ones(3)).tolist() == [9, 9, 9]
+@pytest.mark.filterwarnings("ignore:.*is split, because")
+def test_quicker_than_eager_stays_split(timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    _always(monkeypatch, pays=True)
+    step, x = torch.compile(branching), torch.ones(3)
+    for _ in range(100):
+        assert step(x).tolist() == branching(x).tolist()
     assert len(step.parts) == 2 and step.program() is not None
-    assert world.ran.count("plain") <= 3 * 12  # trials become ever more seldom
-    tracer = next(iter(step.entries.values())).split
-    assert tracer.built == 2 and tracer.paying.saved > 100
+    assert min(path.launches for path in step.parts) > 60
 
 
 @pytest.mark.filterwarnings("ignore:compile")
-def test_what_becomes_slower_later_is_given_up(world: World) -> None:
-    cost = [1.0]
-
-    def step(x: Any) -> Any:
-        world.call(cost[0], 2.0)
-        return x + 1 if x.sum() > 0 else x - 1
-
-    compiled = torch.compile(step)
-    for i in range(400):
-        cost[0] = 1.0 if i < 100 else 3.0
-        compiled(torch.ones(2))
-    assert "eagerly" in compiled.why() and not compiled.parts
-
-
-def test_ties_go_to_eager(world: World) -> None:
-    step = torch.compile(branching(world, 1.0, 1.0))
-    with pytest.warns(UserWarning, match="runs eagerly, because"):
-        for _ in range(60):
-            step(torch.ones(3))
-
-
-@pytest.mark.filterwarnings("ignore:compile")
-def test_a_function_that_keeps_changing_is_given_up(world: World) -> None:
+def test_a_function_that_keeps_changing_is_given_up(timed: None) -> None:
     """Its stretches differ each time: nothing is built, and soon nothing is heard."""
     size = iter(range(1, 1000))
 
     def step(x: Any) -> Any:
-        world.call(1.0, 2.0)
-        made = torch.ones(next(size))
-        return (made * x).sum().item()
+        made = torch.ones(next(size)) * 3
+        return (made * x / 3).sum().item()
 
     compiled = torch.compile(step)
-    for i in range(1, 40):
+    for i in range(1, 60):
         assert compiled(torch.ones(())) == i
     assert compiled.why() is not None and not compiled.parts
     assert next(iter(compiled.entries.values())).split is None
-    assert world.ran[-10:] == ["plain"] * 10
-
-
-@pytest.mark.filterwarnings("ignore:compile")
-def test_building_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hundreds of paths, each of which comes again: building stops when it has cost more than it saved."""
-    monkeypatch.setattr(torch.capture.trace.nodes, "_SEGMENTS", 1000)
-    consider = Node.consider
-
-    def slow(self: Node, stretch: Any) -> bool:
-        world.now += 0.3
-        return consider(self, stretch)
-
-    monkeypatch.setattr(Node, "consider", slow)
-    kind = [0]
-
-    def step(x: Any) -> Any:
-        world.call(1.0, 1.0 + 1e-3 + 0.05)
-        y = x + kind[0] if x.sum() > 0 else x
-        return y * 2
-
-    compiled = torch.compile(step)
-    for i in range(600):
-        kind[0] = i // 3
-        assert compiled(torch.ones(2)).tolist() == [2 + 2 * kind[0]] * 2
-        tracer = next(iter(compiled.entries.values())).split
-        if tracer is not None:
-            assert (
-                tracer.paying.spent
-                <= paying._GRANT + tracer.paying.saved / 2 + 0.3 * 2 * paying._FREE
-            )
-
-
-def test_deep_functions_are_tried_before_everything_is_built(world: World) -> None:
-    """Twenty reads: after some programs it is seen whether they pay, and the others are never made."""
-
-    def step(x: Any) -> Any:
-        world.call(2.0, 1.0)
-        for _ in range(20):
-            x = x + 1 if x.sum() > 0 else x - 1
-        return x
-
-    compiled = torch.compile(step)
-    built = 0
-    with pytest.warns(UserWarning, match="runs eagerly, because"):
-        for _ in range(100):
-            assert compiled(torch.ones(2)).tolist() == [21, 21]
-            tracer = next(iter(compiled.entries.values())).split
-            built = built if tracer is None else tracer.built
-    assert built == paying._BUILDS and not compiled.parts
-
-
-def test_deep_functions_that_pay_are_built_whole(world: World) -> None:
-    def step(x: Any) -> Any:
-        world.call(1.0, 2.0)
-        for _ in range(20):
-            x = x + 1 if x.sum() > 0 else x - 1
-        return x
-
-    compiled = torch.compile(step)
-    for _ in range(200):
-        assert compiled(torch.ones(2)).tolist() == [21, 21]
-    assert len(compiled.parts) == 21
 
 
 STEPS = (
@@ -197,118 +94,62 @@ STEPS = (
 
 
 @pytest.mark.parametrize("name", STEPS)
+@pytest.mark.filterwarnings("ignore:.*is split, because")
 def test_trials_in_between_change_nothing(
-    name: str, world: World, monkeypatch: pytest.MonkeyPatch
+    name: str, timed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Calls as they are, calls that learn and calls that match take turns: values stay those of eager calls."""
-    monkeypatch.setattr(paying, "_BLOCK", 2)
-    monkeypatch.setattr(paying, "_SOON", 4)
-    for kind, seconds in (("_split", 1.0), ("_plain", 2.0)):
-        own = getattr(Tracer, kind)
-
-        def timed(self: Any, *args: Any, own: Any = own, seconds: float = seconds) -> Any:
-            world.now += seconds
-            world.ran.append(own.__name__)
-            return own(self, *args)
-
-        monkeypatch.setattr(Tracer, kind, timed)
-    tracer = test_capture_split.compare(getattr(test_capture_split, name), calls=36)
-    assert world.ran.count("_plain") >= 4 and tracer.launched > 10
+    """Stretches that are left to eager and stretches that are replayed take turns: values stay those of eager calls."""
+    _always(monkeypatch, pays=True)
+    test_capture_split.compare(getattr(test_capture_split, name), calls=36, replayed=False)
 
 
-def test_a_trial_by_itself() -> None:
-    now = [0.0]
-    found = Paying(clock=lambda: now[0])
-    how = []
-    for _ in range(2 + paying._BLOCK * paying._BLOCKS):
-        how.append(found.begin())
-        now[0] += {LEARN: 5.0, MATCH: 3.0, PLAIN: 2.0}[how[-1]]
-        found.end(0, 0, 0)
-    assert how == [LEARN] * 2 + ([MATCH] * 4 + [PLAIN] * 4) * 3
-    assert found.why is not None and "3e+03 ms, eagerly 2e+03" in found.why
-
-
-def test_calls_that_raise_count(world: World) -> None:
+@pytest.mark.filterwarnings("ignore:compile")
+def test_calls_that_raise_leave_nothing_behind(timed: None) -> None:
     def step(x: Any) -> Any:
-        world.call(2.0, 1.0)
+        y = (x * 2).tanh() + 1
         if x.sum() > 0:
-            raise KeyError("no")
-        return x
+            z = (y + 1).exp() * y
+            raise KeyError(z)
+        return y
 
     compiled = torch.compile(step)
-    compiled(-torch.ones(2))
-    with pytest.warns(UserWarning, match="runs eagerly, because"):
-        for _ in range(60):
-            with pytest.raises(KeyError):
-                compiled(torch.ones(2))
-            compiled(-torch.ones(2))
-    assert not here.listeners and here.recorder is None
+    outer = here.tracer
+    for i in range(40):
+        with pytest.raises(KeyError) as error:
+            compiled(torch.ones(2) + i)
+        x = torch.ones(2) + i
+        assert (
+            error.value.args[0].tolist()
+            == (((x * 2).tanh() + 2).exp() * ((x * 2).tanh() + 1)).tolist()
+        )
+        compiled(-torch.ones(2))
+    assert not here.listeners and here.recorder is None and here.tracer is outer
+    assert not [t for t in tracers if t is not outer]
 
 
-def test_nobody_listens_behind_a_miss(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not expected, and all that comes behind it, is run at the speed of an eager call."""
-    monkeypatch.setattr(settings, "split_timed", False)
-    seen: list[bool] = []
-    other = [False]
+@pytest.mark.filterwarnings("ignore:.*is split, because")
+def test_nobody_listens_behind_a_miss(timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not expected, and all that comes behind it until the next read, is run at the speed of an eager call."""
+    monkeypatch.setattr(hot.meeting, "timed", False)
+    other, modes = [False], []
 
     def step(x: Any) -> Any:
-        y = x * 2
+        y = (x * 2).tanh() + 1
         if y.sum() > 0:
-            y = y + 1
+            y = (y + 1).tanh() * 2
         if other[0]:
             y = y - 1
-        seen.append(bool(here.listeners))
-        return y * 3
+        modes.append(getattr(getattr(here.tracer, "cursor", None), "path", None) is not None)
+        return y * 3 + 1
 
     compiled = torch.compile(step)
     for _ in range(10):
-        assert compiled(torch.ones(2)).tolist() == [9, 9]
-    assert seen[-1]
+        assert len(compiled(torch.ones(2)).tolist()) == 2
+    assert modes[-1]
     other[0] = True
-    assert compiled(torch.ones(2)).tolist() == [6, 6]
-    assert not seen[-1] and not here.listeners
-
-
-def test_a_place_whose_paths_change_asks_for_more_repetitions(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(settings, "split_on_cpu", True)
-    monkeypatch.setattr(settings, "split_timed", False)
-    kind = [0]
-
-    def step(x: Any) -> Any:
-        return [(x + kind[0]).sum().item(), x * kind[0]][1]
-
-    compiled = torch.compile(step)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for i in range(160):
-            kind[0] = i // 4
-            assert compiled(torch.ones(2)).tolist() == [kind[0]] * 2
-    tracer = next(iter(compiled.entries.values())).split
-    assert tracer is None or (tracer.root.needed > 2 and tracer.built < 20)
-
-
-def test_a_program_that_fails_to_be_made_leaves_the_books_right() -> None:
-    """Counts are of what stays: not of frames that an error has left behind, nor of cycles."""
-    books = Books()
-    with books.balance() as new:
-        new.append(np.ones(3))
-
-    def half_made() -> None:
-        held, cycle = [books.arrays[0]] * 3, []
-        cycle.append((cycle, held))
-        raise ValueError
-
-    with pytest.raises(ValueError), books.balance():
-        half_made()
-    assert references(books.arrays) == [books.plain[id(books.arrays[0])]]
-    with books.balance():
-        cycle: list[Any] = [books.arrays[0]]
-        cycle.append(cycle)
-        del cycle
-    assert references(books.arrays) == [books.plain[id(books.arrays[0])]]
-    assert gc.isenabled()
+    modes.clear()
+    compiled(torch.ones(2))
+    assert modes == [False] and not here.listeners
 
 
 def test_loops_are_traced_around_what_runs_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:

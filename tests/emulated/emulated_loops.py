@@ -21,7 +21,7 @@ import numpy as np
 import rushlight as rl
 from rushlight import nn
 from rushlight.capture.loops import ahead
-from rushlight.capture.trace.tracer import Tracer
+from rushlight.capture.loops.in_calls import TracedCalls
 from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
 from test_compile_strided import PICKS, WAYS
@@ -29,7 +29,7 @@ from test_compile_strided import PICKS, WAYS
 
 def traced(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function with Python in every call, its kernels matched and run as programs."""
-    tracer = Tracer(fn, "testing")
+    tracer = TracedCalls(fn, "testing")
     return lambda *args: tracer(args, {})
 
 

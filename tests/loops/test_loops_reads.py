@@ -180,7 +180,6 @@ def test_a_foreign_kernel_in_a_compiled_function(
     way: str, split: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rl.base.config.settings, "split_on_cpu", split)
-    monkeypatch.setattr(rl.base.config.settings, "split_timed", False)
 
     def step(x: Any) -> Any:
         h = x * 3 + 1

@@ -84,7 +84,6 @@ def test_values_are_looked_at_when_they_are_there(monkeypatch: pytest.MonkeyPatc
         return (x + 1) // divisor
 
     monkeypatch.setattr(settings, "split_on_cpu", True)
-    monkeypatch.setattr(settings, "split_timed", False)
     with pytest.warns(UserWarning, match="is split"):
         compiled = rl.compile(fn)
         for _ in range(6):

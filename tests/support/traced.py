@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import rushlight as rl
 from rushlight.capture.loops import tracer
+from rushlight.capture.loops.in_calls import TracedCalls
 from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
 
@@ -31,19 +33,44 @@ class Seen:
 
 def run_traced(program: Callable[..., Any], *args: Any) -> tuple[Any, Seen]:
     """The program's answer with tracing on, and what tracing did."""
+    with as_if_alone():
+        before = rl.tracing(False)
+        rl.tracing(True)
+        try:
+            out = program(*args)
+            return out, Seen(here.tracer)
+        finally:
+            rl.tracing(False)
+            rl.tracing(before)
+
+
+class Calls:
+    """A function whose calls are traced by themselves, as `compile` does where one reads values in the middle."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.traced = TracedCalls(fn, "a test")
+
+    def __call__(self, *args: Any) -> Any:
+        with as_if_alone():
+            return self.traced(args, {})
+
+    @property
+    def launched(self) -> int:
+        """How many stretches ran as programs."""
+        return sum(path.launches for path in self.traced.paths)
+
+
+@contextmanager
+def as_if_alone() -> Iterator[None]:
+    """Nothing bars loops, times decide nothing, and threads that are there already count as harmless."""
     barred, meeting.barred = meeting.barred, None
     timed, meeting.timed = meeting.timed, TIMED[0]
     elders = frozenset(threading.enumerate())  # left by other tests: they do not know the program
     alone = tracer.alone
     tracer.alone = lambda: alone() or elders.issuperset(threading.enumerate())
-    before = rl.tracing(False)
-    rl.tracing(True)
     try:
-        out = program(*args)
-        return out, Seen(here.tracer)
+        yield
     finally:
-        rl.tracing(False)
-        rl.tracing(before)
         meeting.barred, meeting.timed, tracer.alone = barred, timed, alone
 
 

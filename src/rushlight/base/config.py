@@ -60,8 +60,6 @@ class Settings:
         self.trace = _env("RUSHLIGHT_TRACE", "")
         # Whether `compile` splits what it cannot replay as a whole on the CPU, too: for tests of splitting.
         self.split_on_cpu = False
-        # Whether split functions are measured, and run eagerly where that is quicker; tests of splitting say no.
-        self.split_timed = True
         # The last `manual_seed`: the random streams of devices opened later start from it.
         self.seed: int | None = None
         # "high" and "medium" allow TF32 in float32 matrix products on the GPU.

@@ -9,11 +9,12 @@ import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..base.config import settings
 from ..base.errors import HostReadError
 from ..core.compiling import again, meeting
+from ..core.hot import uses_gpu
 from ..core.modes import switches
 from ..core.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Tensor
@@ -28,9 +29,10 @@ from .replay.replay import Replay, SharedArguments, Unfinished
 from .state import tree
 from .state.keys import arguments_overlap, like_these, mode, signature
 from .state.watch import NotReady
-from .trace.paying import Paying
-from .trace.segment import Segment
-from .trace.tracer import Tracer
+
+if TYPE_CHECKING:
+    from .loops.in_calls import TracedCalls
+    from .loops.path import Path
 
 PROGRAMS = 16  # kept per function; the oldest goes
 _TRIES = 5  # recordings in a row that may disagree before the function stays eager
@@ -179,9 +181,9 @@ class Compiled:
         return [r for e in self.entries.values() for r in reversed(e.programs)]
 
     @property
-    def parts(self) -> list[Segment]:
+    def parts(self) -> list[Path]:
         """The programs of a function that is split at host reads."""
-        return [s for e in self.entries.values() if e.split for s in e.split.segments]
+        return [p for e in self.entries.values() if e.split for p in reversed(e.split.paths)]
 
     def program(self) -> Any:
         """The newest program; print it for a table of its instructions."""
@@ -267,7 +269,7 @@ class Entry:
         self.tries = 0
         self.churn = 0
         self.eager: str | None = None
-        self.split: Tracer | None = None  # runs it when Python has to
+        self.split: TracedCalls | None = None  # runs it when Python has to
         self.seen = Seen()  # what calls have run
         self.used: frozenset[int] | None = None  # results that callers differentiate, if not all
         self.adapted = False  # whether it was another one when there was a program already
@@ -353,7 +355,7 @@ class Entry:
         except NotReady:
             return self.owner.fn(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - a state we cannot read is run as it is
-            self._give_up(error)
+            self._give_up(error, _why_whole(uses_gpu()))
             return self.owner.fn(*args, **kwargs)
         recording.call(self.owner.fullgraph)
         try:
@@ -366,7 +368,8 @@ class Entry:
             self.owner.tell(f"calls like this one run eagerly, because {error}")
         except Exception as error:  # noqa: BLE001 - whatever fails here, the call itself is done
             seeds = bool(recording.watch.mentioned & RANDOM_STATE)
-            self._give_up(error, "" if seeds else _why_whole(recording))
+            on_gpu = any(s.device == "cuda" for s in recording.recorder.storages)
+            self._give_up(error, "" if seeds else _why_whole(on_gpu))
         result = recording.plain_result()
         recording.forget()
         return result
@@ -428,8 +431,9 @@ class Entry:
             what = reason.partition(". A replay")[0].rpartition("one program: ")[2]
             self.eager = what
             if whole is None:
-                paying = Paying() if settings.split_timed else None
-                self.eager, self.split = None, Tracer(self.owner.fn, what, paying)
+                from .loops.in_calls import TracedCalls
+
+                self.eager, self.split = None, TracedCalls(self.owner.fn, what)
                 whole = "Python runs every call, and its kernels run as programs between host reads"
             how = "runs eagerly" if self.eager else "is split"
             self.owner.tell(
@@ -439,13 +443,9 @@ class Entry:
         self.owner.tell(f"runs eagerly, because {reason}")
 
 
-def _why_whole(recording: Recording) -> str | None:
-    """Why a function is not split at host reads, or None where that pays: where launches cost.
-
-    On a CPU comparing a kernel with the expected one takes 11 to 24 microseconds of a 2.5 GHz Neoverse N1, and programs
-    gave back less at every size that was measured (benchmarks/results/neoverse-n1.md).
-    """
-    if settings.split_on_cpu or any(s.device == "cuda" for s in recording.recorder.storages):
+def _why_whole(on_gpu: bool) -> str | None:
+    """Why a function is not split at host reads, or None where that pays: where launches cost."""
+    if settings.split_on_cpu or on_gpu:
         return None
     return "On the CPU programs for its parts would save less than finding them takes"
 

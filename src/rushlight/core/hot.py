@@ -228,7 +228,7 @@ def _is_script() -> bool:
 def _watch(patience: float) -> None:
     if settings.trace != "0":
         here.tracer = Watch(patience)
-        _settle_before_forks()
+        settle_before_forks()
 
 
 def bar(why: str) -> None:
@@ -248,7 +248,7 @@ def bar(why: str) -> None:
     _interrupt(why)
 
 
-def _settle_before_forks() -> None:
+def settle_before_forks() -> None:
     """Compute what is waiting before a fork, so that the child process finds the values, and before settings change."""
     if not meeting.forks and hasattr(os, "register_at_fork"):
         meeting.forks = True

@@ -67,6 +67,8 @@ class Place:
 
 def name_of(key: Any) -> str:
     """A place as reports name it: the line, or what was called."""
+    if key.__class__ is str:
+        return key
     if key.__class__ is tuple:
         code = key[-2]
         lines = [line for start, end, line in code.co_lines() if start <= key[-1] < end]
