@@ -10,8 +10,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import fuzz_compile  # noqa: E402
+from traced import as_if_alone  # noqa: E402
 
 BLOCK = 20
+
+
+@pytest.fixture(autouse=True)
+def alone():
+    """Threads of the test runner do not keep kernels from waiting."""
+    with as_if_alone():
+        yield
 
 
 @pytest.mark.parametrize("first", range(0, 300, BLOCK))

@@ -382,3 +382,25 @@ def test_positions_that_a_split_function_changes_before_it_looks(kind, names):
         return told
 
     assert make(lambda f: f) == make(Calls)
+
+
+def test_what_runs_at_once_reads_nothing_that_is_about_to_change():
+    """Fuzz seed 9100225: one argument is a window of memory that the path changes under the other's name."""
+
+    def make(wrap):
+        def step(x, y, scale):
+            y.mul_(2)
+            t = x * scale  # another number each time: run at once
+            return (t + 1).tanh(), y.tanh() + 1
+
+        run, told = wrap(step), []
+        for i in range(16):
+            whole = (rl.arange(24.0).reshape(6, 4) + i) / 16
+            y = whole[1:4] if i in (9, 12) else whole[3:]
+            x = whole[:3] if i in (9, 12) else rl.ones(3, 4) + i
+            told.append([t.tolist() for t in run(x, y, 1.0 + i / 8)] + [whole.tolist()])
+        return told
+
+    calls = []
+    assert make(lambda f: f) == make(lambda f: calls.append(Calls(f)) or calls[0])
+    assert calls[0].launched > 4

@@ -43,9 +43,11 @@ class Matching:
                 return False
         path, at = self.cursor.path, self.cursor.at
         changed, ahead = path.changed, path.ahead
-        if not changed:
+        if not changed and not path.returned:
             return True
         roots = [id(root_array(a)) for a in arrays if is_array(a)]
+        if any(id(root_array(b)) in roots for v, b in self.bound.items() if v in path.returned):
+            return False
         if ahead is not None and ahead.started and not ahead.roots.isdisjoint(roots):
             return False
         return all(changed.get(root, at) >= at for root in roots)
