@@ -10,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import fuzz_compile  # noqa: E402
+
 from traced import as_if_alone  # noqa: E402
 
 BLOCK = 20
