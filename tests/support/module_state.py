@@ -1,7 +1,8 @@
 """Which names of modules change while a program runs: dicts that are filled, names that are bound again.
 
 Found are values of modules that a function changes, containers that begin empty (somebody will fill them),
-counters, objects of a thread, and caches of functions.
+counters, objects of a thread, and caches of functions that nothing bounds. A memo is none of them: what it has
+forgotten is made again, so that nobody sees whether it was there (`memos`).
 """
 
 from __future__ import annotations
@@ -78,9 +79,19 @@ def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _top(getattr(node, part, []))
 
 
-def _is_cache(decorator: ast.expr) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return getattr(called, "attr", getattr(called, "id", "")) in ("cache", "lru_cache")
+def _called(node: ast.expr) -> str:
+    """The last part of the name of what a call or a decorator calls."""
+    called = node.func if isinstance(node, ast.Call) else node
+    return getattr(called, "attr", getattr(called, "id", ""))
+
+
+def _has_bound(fn: ast.FunctionDef, decorator: ast.expr) -> bool:
+    """Whether a cache has a size, or a function without parameters, which has one answer."""
+    if isinstance(decorator, ast.Call) and (decorator.args or decorator.keywords):
+        size = decorator.args[0] if decorator.args else decorator.keywords[0].value
+        return not (isinstance(size, ast.Constant) and size.value is None)
+    a = fn.args
+    return not (a.posonlyargs or a.args or a.kwonlyargs or a.vararg or a.kwarg)
 
 
 def _locals(fn: ast.FunctionDef | ast.Lambda) -> set[str]:
@@ -113,7 +124,7 @@ def _bases(node: ast.AST) -> Iterator[ast.expr]:
 
 
 EMPTY = {
-    "Bounded", "Counter", "OrderedDict", "WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "count",
+    "Counter", "OrderedDict", "WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "count",
     "defaultdict", "deque", "dict", "list", "local", "set",
 }  # fmt: skip
 
@@ -124,8 +135,8 @@ def _begins_empty(value: ast.expr | None, threads: set[str]) -> bool:
         return not (value.keys if isinstance(value, ast.Dict) else value.elts)
     if not isinstance(value, ast.Call):
         return False
-    called = getattr(value.func, "attr", getattr(value.func, "id", ""))
-    return called in threads or (called in EMPTY and not (value.args and called != "Bounded"))
+    called = _called(value)
+    return called in threads or (called in EMPTY and not value.args)
 
 
 def _states(module: Module) -> Iterator[str]:
@@ -141,19 +152,40 @@ def _states(module: Module) -> Iterator[str]:
             yield from (t.id for t in targets if isinstance(t, ast.Name))
 
 
-def _caches(module: Module) -> Iterator[str]:
+def _caches(module: Module) -> Iterator[tuple[str, bool]]:
+    """Functions with a cache, and whether it has a bound."""
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.FunctionDef) and any(map(_is_cache, node.decorator_list)):
-            yield node.name
+        for decorator in getattr(node, "decorator_list", ()):
+            if isinstance(node, ast.FunctionDef) and _called(decorator) in ("cache", "lru_cache"):
+                yield node.name, _has_bound(node, decorator)
+
+
+def _bounded(module: Module) -> Iterator[str]:
+    for node in _top(module.tree.body):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Call):
+            if _called(node.value) == "Bounded":
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                yield from (t.id for t in targets if isinstance(t, ast.Name))
+
+
+def memos(known: dict[str, Path]) -> set[str]:
+    """`module.name` of every `Bounded`, and of every function whose cache has a bound."""
+    found = set()
+    for name, path in known.items():
+        module = Module(name, path)
+        found.update(f"{name}.{memo}" for memo in _bounded(module))
+        found.update(f"{name}.{cache}" for cache, bound in _caches(module) if bound)
+    return found
 
 
 def mutable_globals(known: dict[str, Path]) -> set[str]:
-    """`module.name` of every module-level value that changes, and of every cache."""
+    """`module.name` of every module-level value that changes and is no memo, and of every cache without a bound."""
     modules = {name: Module(name, path) for name, path in known.items()}
     found = set()
     for module in modules.values():
-        found.update(f"{module.name}.{name}" for name in (*_states(module), *_caches(module)))
+        endless = (name for name, bound in _caches(module) if not bound)
+        found.update(f"{module.name}.{name}" for name in (*_states(module), *endless))
         for home, name in module.changed():
             if home in modules and name in modules[home].values:
                 found.add(f"{home}.{name}")
-    return found
+    return found - memos(known)
