@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python writes the bytecode of what is imported; pip would write that of every file, half its time.
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check nightly release clean
+.PHONY: help train test test-rest test-all test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check nightly release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -46,11 +46,18 @@ $(VENV)/.oracle: $(VENV)/.dev
 train: $(VENV)/.run ## train on the embedded images, save, reload, test
 	$(BIN)/rushlight train $(ARGS)
 
-test: $(VENV)/.dev ## the whole suite on all cores (parity tests run where torch is installed)
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+TEST = $(BIN)/python -m pytest -n auto --dist worksteal
+test: $(VENV)/.dev ## the suite on all cores, of its long and large parts a sample (parity tests run where torch is installed)
+	$(TEST) --part quick $(ARGS)
+
+test-rest: $(VENV)/.dev ## what `make test` leaves out (tests/support/parts.py)
+	$(TEST) --part rest $(ARGS)
+
+test-all: $(VENV)/.dev ## both, in one run
+	$(TEST) $(ARGS)
 
 test-numpy: $(VENV)/.dev ## ops and layers without the native CPU engine: the NumPy bodies behind it
-	RUSHLIGHT_CPU_ENGINE=numpy $(BIN)/python -m pytest -n auto --dist worksteal -k "not derivative_is_numeric and not meta_rule" tests/ops/test_ops.py \
+	RUSHLIGHT_CPU_ENGINE=numpy $(TEST) -k "not derivative_is_numeric and not meta_rule" tests/ops/test_ops.py \
 		tests/nn/test_layers.py tests/ops/test_conv.py tests/ops/test_matmul.py tests/optim/test_optim.py tests/nn/test_nn_sequences.py $(ARGS)
 
 bench: $(VENV)/.run ## images per second over width and batch size, on every device

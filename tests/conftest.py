@@ -17,6 +17,7 @@ if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
 
 import counting
 import order
+import parts
 import rushlight
 
 # Tests are about eager calls unless they ask for more; RUSHLIGHT_TRACE=1 has all of them traced.
@@ -34,11 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     counting.pytest_addoption(parser)
+    parts.pytest_addoption(parser)
     parser.addoption("--shard", help="I/N: only every N-th test, starting with the I-th (from 0)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`--shard 2/8` lets eight processes share the suite on a machine with many cores."""
+    parts.choose(config, items)
     order.longest_first(items)
     shard = config.getoption("--shard")
     if shard:

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VERSION_FILE, CHANGES = "src/rushlight/base/version.py", "CHANGES.md"
 # What must succeed before a release, in this order; `make` knows how.
-CHECKS = ("lint", "types", "test", "test-numpy", "docs", "wheel")
+CHECKS = ("lint", "types", "test-all", "test-numpy", "docs", "wheel")
 # Addresses that a package must show, by their labels in `[project.urls]`.
 URLS = ("Source", "Documentation", "Issues", "Changelog")
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:(a|b|rc)(\d+))?")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import order
+import parts
 from counting import count, sentences
 
 ONE = "tests/house/test_doc_links.py::test_a_good_link_is_let_through"
@@ -46,6 +47,7 @@ def test_reasons_are_told_apart():
         "42 tests did not run for want of a GPU.",
     ]
     assert sentences(counts, 4)[-1].startswith("FEWER tests ran than the 4")
+    assert sentences(counts, whole=False) == ["3 tests ran."]  # nobody asked for the others
 
 
 # The fourth case, enough tests by several workers, is every run of CI.
@@ -67,6 +69,29 @@ def test_a_run_fails_when_too_few_ran(options: list[str], least: int, status: in
     assert done.returncode == status, done.stdout + done.stderr
     assert "1 tests ran." in done.stdout
     assert ("FEWER" in done.stdout) == bool(status)
+
+
+def test_parts_of_the_suite_have_every_kind():
+    rows = [
+        f"t.py::test_row[cpu-{op}([{n}])-float32]" for op in ("add", "F.relu") for n in range(9)
+    ]
+    scenes = [f"t.py::test_scene[{word}_{n}]" for word in ("class", "name") for n in range(5)]
+    few, alone = [f"t.py::test_few[{n}]" for n in range(6)], ["t.py::test_alone"]
+    costly = [f"test_loop_scripts.py::test_the_labs_script[{n}]" for n in (0, 2)]
+    tests = [(name, name.split("::")[0]) for name in rows + scenes + few + alone + costly]
+    quick = parts.quick_ones(tests)
+    assert quick == parts.quick_ones(tests[::-1])
+    assert {*few, *alone} <= quick and len(quick.intersection(costly)) == 1
+    for word, number in (("cpu-add(", 3), ("cpu-F.relu(", 3), ("class_", 2), ("name_", 2)):
+        assert sum(word in name for name in quick) == number, word
+
+
+def test_parts_name_tests_that_are_there():
+    folder = Path(__file__).resolve().parents[1]
+    for name in parts.REST:
+        file, _, function = name.partition("::")
+        (path,) = folder.glob(f"*/{file}")
+        assert f"def {function}(" in path.read_text() if function else True, name
 
 
 def test_files_that_run_first_are_there():

@@ -1,4 +1,4 @@
-"""How many tests ran, and how many did not for want of PyTorch or a GPU: said at the end of every run.
+"""How many tests ran, said at the end of every run; how many did not for want of PyTorch or a GPU, where all were asked for.
 
 `--least N` makes a run fail in which fewer ran, so that CI notices when a part of the suite falls away.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+import parts
 
 RAN = ("passed", "failed", "xfailed", "xpassed")
 _waiting = "rushlight_tests_for_a_gpu"  # what a worker tells the process that reports
@@ -52,7 +54,7 @@ class Counter:
         if not hasattr(self, "counts"):
             return
         least = self.config.getoption("--least")
-        for line in sentences(self.counts, least):
+        for line in sentences(self.counts, least, parts.is_whole(self.config)):
             terminalreporter.write_line(line, red=line.startswith("FEWER"))
 
 
@@ -86,16 +88,16 @@ def _reason(report: Any) -> str:
     return str(found[2] if isinstance(found, tuple) else found)
 
 
-def sentences(counts: dict[str, int], least: int = 0) -> list[str]:
+def sentences(counts: dict[str, int], least: int = 0, whole: bool = True) -> list[str]:
     """The lines at the end of a run."""
     lines = [f"{counts['ran']} tests ran."]
-    if counts["torch_tests"] or counts["torch_files"]:
+    if whole and (counts["torch_tests"] or counts["torch_files"]):
         files = f" and {counts['torch_files']} whole files" if counts["torch_files"] else ""
         lines.append(
             f"{counts['torch_tests']} tests{files} did not run for want of PyTorch, or of a newer one "
             "(`make parity` installs it)."
         )
-    if counts["gpu"]:
+    if whole and counts["gpu"]:
         lines.append(f"{counts['gpu']} tests did not run for want of a GPU.")
     if counts["ran"] < least:
         lines.append(f"FEWER tests ran than the {least} that are asked for with --least.")

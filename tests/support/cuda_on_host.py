@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import shutil
 import signal
@@ -25,16 +26,18 @@ needs_compiler = pytest.mark.skipif(
 
 
 def compiled(folder: Path, name: str, text: str) -> Any:
-    """The library of a text, which stands behind the emulator's header."""
-    source, made = folder / f"{name}.cpp", folder / f"{name}.so"
+    """The library of a text, which stands behind the emulator's header; the workers of a run share it."""
+    folder = Path(os.environ.get("EMULATED_GPU_FOLDER", folder))
     command = [str(COMPILER), *FLAGS]
-    shared = os.environ.get("EMULATED_GPU_FOLDER")
-    first = precompiled(EMULATOR, Path(shared), command) if shared else EMULATOR
-    header = (KERNELS / "kernel.cuh").read_text()
-    source.write_text(f'#include "{first}"\n{header}{text}')
-    command += ["-shared", "-o", str(made), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:3000]
+    text = f'#include "{precompiled(EMULATOR, folder, command)}"\n{(KERNELS / "kernel.cuh").read_text()}{text}'
+    made = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.so"
+    if not made.exists():
+        source, new = (made.with_suffix(f".{os.getpid()}.{end}") for end in ("cpp", "new"))
+        source.write_text(text)
+        command += ["-shared", "-o", str(new), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:3000]
+        new.replace(made)  # in one piece: other processes may be looking
     return ctypes.CDLL(str(made))
 
 
