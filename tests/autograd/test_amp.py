@@ -12,7 +12,7 @@ import pytest
 import rushlight as rl
 from rushlight import nn
 from rushlight.amp import GradScaler, autocast, custom_bwd, custom_fwd
-from rushlight.amp.lists import FLOAT32, policies
+from rushlight.amp.lists import FLOAT32, POLICIES
 from rushlight.core.gradients import tape
 from rushlight.core.op import Op
 from rushlight.runtime.thread import here
@@ -97,7 +97,7 @@ def test_the_same_dtype_on_every_call(name: str, monkeypatch: pytest.MonkeyPatch
     The policy is the GPU's for `pow`; here every operator has it, and the CPU is the device.
     """
     module = sys.modules["rushlight.amp.autocast"]
-    monkeypatch.setitem(module._policies, name, {"cpu": module.FLOAT32})
+    monkeypatch.setitem(module.POLICIES, name, {"cpu": module.FLOAT32})
     x, y = rl.rand(4).half() + 1, rl.rand(4).half() + 1
     plain = OPERATORS[name]
     assert plain(x, y).dtype is rl.float16
@@ -110,7 +110,7 @@ def test_the_same_dtype_on_every_call(name: str, monkeypatch: pytest.MonkeyPatch
 
 def test_half_to_the_power_of_half_is_float32_on_the_gpu() -> None:
     """The lists say so, and every call asks them."""
-    assert policies()["pow"]["cuda"] == FLOAT32
+    assert POLICIES["pow"]["cuda"] == FLOAT32
 
 
 def test_backward_computes_in_the_dtypes_of_the_forward_pass() -> None:

@@ -18,11 +18,10 @@ from ..operators.memory.casting import cast_to
 from ..runtime import devices
 from ..runtime.thread import CASTING, here, swap
 from . import functions
-from .lists import FLOAT32, LOW_PRECISION, REFUSED, UNSAFE, policies
+from .lists import FLOAT32, LOW_PRECISION, POLICIES, REFUSED, UNSAFE
 
 _HALVES = (dtypes.float16, dtypes.bfloat16)
 _DEVICES = ("cuda", "cpu")
-_policies = policies()
 _places: dict[type, str] = {}  # device types by the arrays' types, as many as there are backends
 
 
@@ -44,7 +43,7 @@ class _Casts:
         if policy is None or place is None:
             return inputs
         if policy == REFUSED:
-            raise RuntimeError(UNSAFE[op.name])
+            raise RuntimeError(UNSAFE)
         if policy == LOW_PRECISION:
             d = self.dtype[place]
             return tuple([self.low(t, d) if _is_float(t) else t for t in inputs])
@@ -61,7 +60,7 @@ class _Casts:
 
     def _policy(self, op: Op, inputs: tuple) -> tuple[int | None, str | None]:
         """What is to be done with the inputs of `op`, and the device type they are on."""
-        found = _policies.get(op.name)
+        found = POLICIES.get(op.name)
         place = None if found is None else self._place(inputs)
         return (None if found is None or place is None else found.get(place)), place
 
@@ -92,7 +91,7 @@ class _Casts:
 
 
 if native is not None:  # `low`, and the decision for products, in C: core/native/cast.c
-    native.know_policies(_Casts, AccumulateGrad, _policies, _places, dtypes.float32, dtypes.float64)
+    native.know_policies(_Casts, AccumulateGrad, POLICIES, _places, dtypes.float32, dtypes.float64)
 
 
 def _casts() -> _Casts:

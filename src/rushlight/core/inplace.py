@@ -28,9 +28,20 @@ def _copy_into(xp: ArrayModule, dst: Array, src: Array) -> Any:
     return dst
 
 
-SNAPSHOT = Kernel("snapshot", lambda xp, x: x.copy(), moves_only=True, facts=Facts(range="kept"))
+SNAPSHOT = Kernel(
+    "snapshot",
+    lambda xp, x: x.copy(),
+    moves_only=True,
+    facts=Facts(range="kept", vmap="pointwise", aten="clone", onnx="unary Identity"),
+)
 # On "meta" nothing is copied: a network of any size can be made there to see its shapes.
-COPY_INTO = Kernel("copy_into", _copy_into, mutates=(0,), meta=lambda dst, src: dst)
+COPY_INTO = Kernel(
+    "copy_into",
+    _copy_into,
+    mutates=(0,),
+    meta=lambda dst, src: dst,
+    facts=Facts(aten="copy_", onnx="write"),
+)
 
 
 _NUMBERS = frozenset((int, float, bool, complex))

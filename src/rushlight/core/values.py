@@ -8,6 +8,7 @@ import numpy as np
 
 from ..runtime import devices
 from ..runtime.door import Kernel, run
+from ..runtime.facts import Facts as KernelFacts
 from ..runtime.thread import FOREIGN, TRACED, WATCHED, here
 from ..runtime.wrapped import MADE_OF_OTHERS
 from .exposed import exposed
@@ -23,7 +24,9 @@ def _host_read(xp: ArrayModule, x: Array) -> np.ndarray:
 
 
 # Every read of values by the host passes the door, so that a recorder can see it.
-HOST_READ = Kernel("host_read", _host_read, moves_only=True)
+HOST_READ = Kernel(
+    "host_read", _host_read, moves_only=True, facts=KernelFacts(aten="_local_scalar_dense")
+)
 
 
 _SEEN = WATCHED | TRACED | FOREIGN  # whoever may want to know of it

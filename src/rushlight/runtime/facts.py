@@ -69,6 +69,16 @@ class Facts(NamedTuple):
     range: Callable[[dict[str, Any], Sequence[Any]], tuple[int, int] | None] | str | None = None
     # Whether the shape of its result depends on values; a function of the operands where only some do that.
     shape_by_values: bool | Callable[[Sequence[Any]], bool] = False
+    # How vmap computes all samples at once: a way of `runtime/batch`, by its name; None: as `point` says, or one by one.
+    vmap: str | None = None
+    # In which order the result of the NumPy body lies in memory (`runtime/cpu/layouts.py`); None: as NumPy's.
+    layout: str | None = None
+    # What autocast does with the inputs: "low", "float32", "widest" or "refused"; a dict where devices differ.
+    autocast: str | dict[str, str] | None = None
+    # PyTorch's inner operator; "": it has none, though it has one of that name; None: the one of that name, or none.
+    aten: str | None = None
+    # How it is written as ONNX: a way of the exporter, by its name, and maybe the node; None: it cannot be.
+    onnx: str | None = None
 
 
 NOTHING = Facts()

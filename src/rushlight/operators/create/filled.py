@@ -18,6 +18,7 @@ from ...core.views import extra
 from ...runtime import devices
 from ...runtime.batch.arrays import samples
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts
 from ...runtime.thread import here
 
 if TYPE_CHECKING:
@@ -159,8 +160,8 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-FULL = Kernel("full", _full, moves_only=True, meta=_size_meta)
-EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta)
+FULL = Kernel("full", _full, moves_only=True, meta=_size_meta, facts=Facts(onnx="full"))
+EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta, facts=Facts(onnx="full"))
 
 
 def dim_order(a: Array, memory_format: memory_format | None) -> tuple[int, ...] | None:

@@ -46,7 +46,7 @@ def _ends(attrs: dict[str, Any], shapes: Any) -> tuple[int, int] | None:
     return min(ends), max(ends)
 
 
-ARANGE = Kernel("arange", _arange, meta=_size_meta, facts=Facts(range=_ends))
+ARANGE = Kernel("arange", _arange, meta=_size_meta, facts=Facts(range=_ends, onnx="arange"))
 
 
 def _arange_dtype(values: tuple, given: Any) -> dtype:

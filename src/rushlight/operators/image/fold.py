@@ -9,6 +9,7 @@ from ...base.shapes import several_whole, whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..layers.conv_kernels import Dims, out_size, pad_zeros, places, windows
 from ..made_of.guards import check_kind
 
@@ -48,12 +49,17 @@ def _unfold_meta(x: Shaped, *, kernel: Dims, stride: Dims, padding: Dims, dilati
 
 
 _unfold_op = Op(
-    _unfold_windows, "im2col", moves_only=True, grad_name="Im2ColBackward0", meta=_unfold_meta
+    _unfold_windows,
+    "im2col",
+    moves_only=True,
+    grad_name="Im2ColBackward0",
+    meta=_unfold_meta,
+    facts=Facts(vmap="more_rows"),
 )
 _fold_op = Op(
     _fold_windows, "col2im", grad_name="Col2ImBackward0",
     meta=lambda x, *, size, kernel, **attrs: (
-        (x.shape[0], x.shape[1] // prod(kernel), *size), x.dtype),
+        (x.shape[0], x.shape[1] // prod(kernel), *size), x.dtype), facts=Facts(vmap="more_rows"),
 )  # fmt: skip
 _unfold_op.derivative(
     x=lambda g, x_shape, kernel, stride, padding, dilation: _fold_op(

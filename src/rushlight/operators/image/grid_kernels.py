@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.precision import in_float32
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ sample = Op(
     "grid_sample",
     meta=_meta,
     grad_name="GridSampler2DBackward0",
+    facts=Facts(vmap="more_rows"),
 )
 sample_grad_input = Op(
     _grad_input, "grid_sample_grad_input", meta=lambda gy, x, grid, **how: (x.shape, x.dtype)

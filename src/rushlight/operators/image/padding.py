@@ -9,6 +9,7 @@ from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from .resample_kernels import ResamplePlan, resample_axis
 
@@ -38,6 +39,7 @@ pad_constant = Op(
         tuple([n + a + b for n, (a, b) in zip(x.shape, widths)]),
         x.dtype,
     ),
+    facts=Facts(vmap="pad", layout="image", aten="constant_pad_nd", onnx="pad"),
 )
 # The gradient is cut where padding was added, and gets zeros where a negative width cut.
 pad_constant.derivative(

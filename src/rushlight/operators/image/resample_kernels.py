@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.constants import table
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ resample_axis = Op(
     "resample_axis",
     grad_name=lambda attrs: _NODE_NAMES[attrs["plan"].kind],
     meta=_meta,
+    facts=Facts(vmap="more_rows", layout="image", onnx="resample"),
 )
 resample_axis.derivative(
     x=lambda g, axis, plan, flip: resample_axis(g, axis=axis, plan=plan, flip=not flip)
@@ -259,6 +261,7 @@ resample_plane = Op(
     "resample_plane",
     grad_name=lambda attrs: _NODE_NAMES[attrs["plans"][1].kind],
     meta=_plane_meta,
+    facts=Facts(vmap="more_rows", onnx="resample_plane"),
 )
 resample_plane.derivative(x=lambda g, plans, flip: resample_plane(g, plans=plans, flip=not flip))
 
@@ -295,7 +298,7 @@ def _resample_bytes(xp: ArrayModule, x: Array, *, axis: int, plan: ResamplePlan,
     return xp.clip(total >> bits, 0, 255).astype(np.uint8)
 
 
-resample_bytes = Op(_resample_bytes, "resample_bytes", meta=_meta)
+resample_bytes = Op(_resample_bytes, "resample_bytes", meta=_meta, facts=Facts(vmap="more_rows"))
 
 
 def mean_windows(x: Tensor, axis: int, out: int) -> Tensor:

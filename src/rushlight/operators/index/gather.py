@@ -76,27 +76,29 @@ _gather = Op(
     "gather",
     moves_only=True,
     meta=lambda x, index, *, dim: (index.shape, x.dtype),
-    facts=Facts(positions=Rows(dim="dim")),
+    facts=Facts(positions=Rows(dim="dim"), vmap="gather", layout="plain", onnx="gather"),
 )
 _gather_grad = Op(
     _gather_grad_body,
     "gather_grad",
     grad_name="GatherBackward0",
     meta=lambda g, index, *, dim, shape: (shape, g.dtype),
-    facts=Facts(positions=Rows(of="shape", dim="dim")),
+    facts=Facts(positions=Rows(of="shape", dim="dim"), vmap="gather_grad"),
 )
 _scatter_add = Op(
     _scatter_add_body,
     "scatter_add",
     meta=lambda x, *r, dim: (x.shape, x.dtype),
-    facts=Facts(positions=Rows(dim="dim")),
+    facts=Facts(
+        positions=Rows(dim="dim"), vmap="gather", autocast={"cuda": "widest"}, onnx="scatter"
+    ),
 )
 _scatter = Op(
     _scatter_body,
     "scatter",
     moves_only=True,
     meta=lambda x, *r, dim: (x.shape, x.dtype),
-    facts=Facts(positions=Rows(dim="dim")),
+    facts=Facts(positions=Rows(dim="dim"), vmap="gather", onnx="scatter"),
 )
 
 _gather.derivative(x=lambda g, index, x_shape, dim: _gather_grad(g, index, dim=dim, shape=x_shape))

@@ -61,7 +61,9 @@ index_op = Op(
     "index",
     moves_only=True,
     meta=_index_meta,
-    facts=Facts(positions=Slots(), shape_by_values=_has_mask),
+    facts=Facts(
+        positions=Slots(), shape_by_values=_has_mask, vmap="index", layout="plain", onnx="index"
+    ),
 )
 
 
@@ -79,7 +81,7 @@ index_grad = Op(
     "index_grad",
     grad_name="IndexBackward0",
     meta=lambda g, *indices, slots, shape: (shape, g.dtype),
-    facts=Facts(positions=Slots(of="shape")),
+    facts=Facts(positions=Slots(of="shape"), vmap="index"),
 )
 index_op.derivative(
     x=lambda g, x_shape, indices, slots: index_grad(g, *indices, slots=slots, shape=x_shape)
@@ -135,7 +137,9 @@ def _windowed(x: Tensor, split: Split) -> Tensor:
     return split.last(x, index=tuple(split.window))
 
 
-_alias = Op(lambda xp, x: x[...], "alias", view=True)
+_alias = Op(
+    lambda xp, x: x[...], "alias", view=True, facts=Facts(vmap="pointwise", onnx="unary Identity")
+)
 _alias.derivative(x=lambda g: g)
 
 
@@ -171,7 +175,7 @@ _index_put = Op(
     ),
     "index_put",
     meta=lambda x, *rest, **attrs: (x.shape, x.dtype),
-    facts=Facts(positions=Slots(at=2)),
+    facts=Facts(positions=Slots(at=2), autocast={"cuda": "widest"}),
 )
 
 

@@ -222,7 +222,7 @@ _nonzero = Op(
     lambda xp, x: xp.stack(xp.nonzero(x), axis=1).astype("int64"),
     "nonzero",
     moves_only=True,
-    facts=Facts(shape_by_values=True),
+    facts=Facts(shape_by_values=True, layout="columns"),
 )
 
 
@@ -284,7 +284,7 @@ _one_hot = Op(
     "one_hot",
     moves_only=True,
     meta=lambda x, *, classes: ((*x.shape, classes), np.dtype("int64")),
-    facts=Facts(refuses=True),
+    facts=Facts(refuses=True, vmap="as_it_is", layout="plain", onnx="one_hot"),
 )
 
 

@@ -54,7 +54,7 @@ _scatter_fold = Op(
     _scatter_fold_body,
     "scatter_reduce",
     meta=lambda x, index, src, *, dim, kind, include_self: (x.shape, x.dtype),
-    facts=Facts(refuses=True),
+    facts=Facts(refuses=True, vmap="gather"),
 )
 
 

@@ -12,6 +12,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts
 from ..made_of.guards import norm_dtypes, only_for, refuse_grad
 from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference, vjp
@@ -101,9 +102,14 @@ def _batch_norm_grad_meta(
 
 batch_norm_train = Op(
     _batch_norm_train_body, "batch_norm_train", meta=_batch_norm_meta,
-    grad_name="NativeBatchNormBackward0",
+    grad_name="NativeBatchNormBackward0", facts=Facts(layout="image", aten="native_batch_norm", onnx="batch_norm_train"),
 )  # fmt: skip
-batch_norm_grad = Op(_batch_norm_grad_body, "batch_norm_grad", meta=_batch_norm_grad_meta)
+batch_norm_grad = Op(
+    _batch_norm_grad_body,
+    "batch_norm_grad",
+    meta=_batch_norm_grad_meta,
+    facts=Facts(aten="native_batch_norm_backward"),
+)
 
 
 @batch_norm_train.backward
@@ -132,7 +138,7 @@ def _batch_norm_learn_body(
 # Used only if the device has a body of its own; the recorder of `compile` sees the parts.
 batch_norm_learn = Op(
     _batch_norm_learn_body, "batch_norm_learn", grad_name="NativeBatchNormBackward0",
-    meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps),
+    meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps), facts=Facts(aten="native_batch_norm"),
 )  # fmt: skip
 batch_norm_learn.kernel.mutates = lambda arrays, attrs: [
     i for i in (3, 4, 5) if arrays[i] is not None
@@ -221,7 +227,7 @@ def _batch_norm_eval_body(
 
 batch_norm_eval = Op(
     _batch_norm_eval_body, "batch_norm_eval", grad_name="NativeBatchNormBackward0",
-    meta=lambda x, *_, **__: (x.shape, x.dtype),
+    meta=lambda x, *_, **__: (x.shape, x.dtype), facts=Facts(layout="image", aten="native_batch_norm", onnx="batch_norm"),
 )  # fmt: skip
 
 

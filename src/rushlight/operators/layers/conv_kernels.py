@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.precision import rounds
 from ..pointwise.arithmetic import conj
 
@@ -167,6 +168,7 @@ conv_op = Op(
         (x.shape[0], w.shape[0], *out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)),
         x.dtype,
     ),
+    facts=Facts(vmap="conv", layout="of_either", autocast="low", aten="convolution", onnx="conv"),
 )
 
 
@@ -216,6 +218,13 @@ conv_grad_input = Op(
     "conv_grad_input",
     grad_name="ConvolutionBackward0",
     meta=lambda gy, w, *, x_shape, **attrs: (x_shape, gy.dtype),
+    facts=Facts(
+        vmap="conv_grad_input",
+        layout="of_either",
+        autocast="low",
+        aten="convolution_backward",
+        onnx="conv_transpose",
+    ),
 )
 
 
@@ -279,6 +288,7 @@ conv_grad_weight = Op(
     "conv_grad_weight",
     grad_name="ConvolutionBackward0",
     meta=lambda gy, x, *, w_shape, **attrs: (w_shape, gy.dtype),
+    facts=Facts(vmap="conv_grad_weight", autocast="low", aten="convolution_backward"),
 )
 
 
@@ -296,6 +306,7 @@ conv_grads = Op(
     "conv_grads",
     grad_name="ConvolutionBackward0",
     meta=lambda gy, x, *, w_shape, **how: [(w_shape, gy.dtype), (w_shape[:1], gy.dtype)],
+    facts=Facts(vmap="conv_grad_weight", aten="convolution_backward"),
 )
 
 

@@ -11,6 +11,7 @@ from ...core.op import Op
 from ...core.public import public, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ...runtime.facts import Facts
 from ..create.filled import dim_order
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ _dropout = Op(
 )  # fmt: skip
 _dropout.kernel.random = True
 _dropout_grad = Op(
-    _dropout_grad_body, "dropout_grad", meta=lambda gy, kept, *, p: (gy.shape, gy.dtype)
+    _dropout_grad_body,
+    "dropout_grad",
+    meta=lambda gy, kept, *, p: (gy.shape, gy.dtype),
+    facts=Facts(vmap="alike"),
 )
 _dropout.derivative(x=lambda g, out1, p: _dropout_grad(g, out1, p=p))
 _dropout_grad.derivative(gy=lambda g, kept, p: _dropout_grad(g, kept, p=p))

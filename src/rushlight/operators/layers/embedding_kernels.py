@@ -58,13 +58,13 @@ embedding_op = Op(
     _embedding_body,
     "embedding",
     meta=lambda weight, indices, **_: (indices.shape + weight.shape[1:], weight.dtype),
-    facts=Facts(positions=Rows()),
+    facts=Facts(positions=Rows(), vmap="embedding", onnx="embedding"),
 )
 embedding_grad = Op(
     _embedding_grad_body,
     "embedding_grad",
     meta=lambda gy, indices, *, rows, **_: ((rows, *gy.shape[indices.ndim :]), gy.dtype),
-    facts=Facts(refuses="checked"),
+    facts=Facts(refuses="checked", aten="embedding_dense_backward"),
 )
 embedding_op.derivative(
     weight=lambda g, indices, weight_shape, padding_idx, scale_by_freq: embedding_grad(

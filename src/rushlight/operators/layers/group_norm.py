@@ -9,6 +9,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import norm_dtypes, only_for
 from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference
@@ -90,9 +91,18 @@ def _group_norm_grad_meta(
 
 
 group_norm_op = Op(
-    _group_norm_body, "group_norm", meta=_group_norm_meta, grad_name="NativeGroupNormBackward0"
+    _group_norm_body,
+    "group_norm",
+    meta=_group_norm_meta,
+    grad_name="NativeGroupNormBackward0",
+    facts=Facts(layout="image", aten="native_group_norm", onnx="group_norm"),
 )
-group_norm_grad = Op(_group_norm_grad_body, "group_norm_grad", meta=_group_norm_grad_meta)
+group_norm_grad = Op(
+    _group_norm_grad_body,
+    "group_norm_grad",
+    meta=_group_norm_grad_meta,
+    facts=Facts(aten="native_group_norm_backward"),
+)
 
 
 @group_norm_op.backward

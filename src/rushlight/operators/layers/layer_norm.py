@@ -10,6 +10,7 @@ from ...base.dtypes import finfo
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import check_kind, norm_dtypes, only_for
 from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference
@@ -97,9 +98,24 @@ def _layer_norm_grad_meta(
 
 
 layer_norm_op = Op(
-    _layer_norm_body, "layer_norm", meta=_layer_norm_meta, grad_name="NativeLayerNormBackward0"
+    _layer_norm_body,
+    "layer_norm",
+    meta=_layer_norm_meta,
+    grad_name="NativeLayerNormBackward0",
+    facts=Facts(
+        vmap="norm_of_rows",
+        layout="plain",
+        autocast={"cuda": "float32"},
+        aten="native_layer_norm",
+        onnx="layer_norm",
+    ),
 )
-layer_norm_grad = Op(_layer_norm_grad_body, "layer_norm_grad", meta=_layer_norm_grad_meta)
+layer_norm_grad = Op(
+    _layer_norm_grad_body,
+    "layer_norm_grad",
+    meta=_layer_norm_grad_meta,
+    facts=Facts(aten="native_layer_norm_backward"),
+)
 
 
 @layer_norm_op.backward
@@ -255,7 +271,12 @@ def _rms_norm_grad_meta(gy: Any, x: Any, weight: Any, rstd: Any, *, dims: int, e
     return [(x.shape, x.dtype), (x.shape[x.ndim - dims :], kind)]
 
 
-rms_norm_op = Op(_rms_norm_body, "rms_norm", meta=_rms_norm_meta)
+rms_norm_op = Op(
+    _rms_norm_body,
+    "rms_norm",
+    meta=_rms_norm_meta,
+    facts=Facts(vmap="norm_of_rows", layout="image", onnx="rms_norm"),
+)
 rms_norm_grad = Op(_rms_norm_grad_body, "rms_norm_grad", meta=_rms_norm_grad_meta)
 
 

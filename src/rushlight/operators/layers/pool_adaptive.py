@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..image.resample_kernels import mean_windows
 from ..made_of.constants import table
 from ..made_of.guards import check_kind, only_for
@@ -85,7 +86,7 @@ def _adaptive_max_meta(x: Shaped, *, size: Dims) -> list:
 
 _adaptive_max_op = Op(
     _adaptive_max, "adaptive_max_pool", grad_name=lambda attrs: f"AdaptiveMaxPool{len(attrs['size'])}DBackward0",
-    meta=_adaptive_max_meta,
+    meta=_adaptive_max_meta, facts=Facts(vmap="more_rows", onnx="adaptive_max_pool"),
 )  # fmt: skip
 
 

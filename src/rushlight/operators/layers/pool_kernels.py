@@ -132,6 +132,7 @@ max_pool = Op(
     "max_pool",
     grad_name=lambda attrs: f"MaxPool{len(attrs['kernel'])}DWithIndicesBackward0",
     meta=_max_pool_meta,
+    facts=Facts(vmap="more_rows", layout="image", aten="max_pool2d_with_indices", onnx="max_pool"),
 )
 
 
@@ -164,14 +165,14 @@ def _pool_take(xp: ArrayModule, x: Array, index: Array) -> Any:
 
 max_pool_grad = Op(
     _max_pool_grad, "max_pool_grad", moves_only=True,
-    meta=lambda gy, index, *, x_shape, overlap: (x_shape, gy.dtype), facts=Facts(refuses="checked"),
+    meta=lambda gy, index, *, x_shape, overlap: (x_shape, gy.dtype), facts=Facts(refuses="checked", vmap="pool_grad", aten="max_pool2d_with_indices_backward"),
 )  # fmt: skip
 pool_take = Op(
     _pool_take,
     "pool_take",
     moves_only=True,
     meta=lambda x, index: (index.shape, x.dtype),
-    facts=Facts(refuses="checked"),
+    facts=Facts(refuses="checked", vmap="more_rows"),
 )
 max_pool_grad.derivative(gy=lambda g, index: pool_take(g, index))
 pool_take.derivative(
@@ -272,9 +273,13 @@ avg_pool = Op(
     "avg_pool",
     grad_name=lambda attrs: f"AvgPool{len(attrs['kernel'])}DBackward0",
     meta=_avg_pool_meta,
+    facts=Facts(vmap="more_rows", layout="image", aten="avg_pool2d", onnx="avg_pool"),
 )
 avg_pool_grad = Op(
-    _avg_pool_grad, "avg_pool_grad", meta=lambda gy, *, x_shape, **attrs: (x_shape, gy.dtype)
+    _avg_pool_grad,
+    "avg_pool_grad",
+    meta=lambda gy, *, x_shape, **attrs: (x_shape, gy.dtype),
+    facts=Facts(vmap="pool_grad", aten="avg_pool2d_backward"),
 )
 
 

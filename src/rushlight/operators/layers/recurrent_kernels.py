@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.op import Op
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference, vjp
 
@@ -96,7 +97,9 @@ def _lstm_grad_body(
     return gxw, gh, gc, xp.matmul(gxw.T, h_before)
 
 
-lstm_sequence = Op(_lstm_body, "lstm_sequence", grad_name="LstmBackward0")
+lstm_sequence = Op(
+    _lstm_body, "lstm_sequence", grad_name="LstmBackward0", facts=Facts(autocast="low", onnx="lstm")
+)
 lstm_sequence_grad = Op(_lstm_grad_body, "lstm_sequence_grad")
 
 
@@ -171,7 +174,9 @@ def _gru_grad_body(
     return gxw, gh, xp.matmul(ghw.T, h_before), ghw.sum(axis=0)
 
 
-gru_sequence = Op(_gru_body, "gru_sequence", grad_name="GruBackward0")
+gru_sequence = Op(
+    _gru_body, "gru_sequence", grad_name="GruBackward0", facts=Facts(autocast="low", onnx="gru")
+)
 gru_sequence_grad = Op(_gru_grad_body, "gru_sequence_grad")
 
 
@@ -224,7 +229,9 @@ def _rnn_grad_body(
     return gxw, gh, xp.matmul(gxw.T, h_before)
 
 
-rnn_sequence = Op(_rnn_body, "rnn_sequence", grad_name="RnnBackward0")
+rnn_sequence = Op(
+    _rnn_body, "rnn_sequence", grad_name="RnnBackward0", facts=Facts(autocast="low", onnx="rnn")
+)
 rnn_sequence_grad = Op(_rnn_grad_body, "rnn_sequence_grad")
 
 

@@ -10,6 +10,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import FLOATS, unsupported
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
@@ -56,16 +57,42 @@ def _log_softmax_grad_body(xp: ArrayModule, gy: Array, y: Array, *, dim: int) ->
     return out
 
 
-softmax_grad = Op(_softmax_grad_body, "softmax_grad", meta=lambda gy, y, **_: (y.shape, y.dtype))
+softmax_grad = Op(
+    _softmax_grad_body,
+    "softmax_grad",
+    meta=lambda gy, y, **_: (y.shape, y.dtype),
+    facts=Facts(vmap="along", aten="_softmax_backward_data"),
+)
 by_reference(softmax_grad, lambda gy, y, dim: y * (gy - (gy * y).sum(dim, keepdim=True)))
 log_softmax_grad = Op(
-    _log_softmax_grad_body, "log_softmax_grad", meta=lambda gy, y, **_: (y.shape, y.dtype)
+    _log_softmax_grad_body,
+    "log_softmax_grad",
+    meta=lambda gy, y, **_: (y.shape, y.dtype),
+    facts=Facts(vmap="along", aten="_log_softmax_backward_data"),
 )
 by_reference(log_softmax_grad, lambda gy, y, dim: gy - y.exp() * gy.sum(dim, keepdim=True))
 
-softmax_op = Op(_softmax_body, "softmax", meta=same_meta)
+softmax_op = Op(
+    _softmax_body,
+    "softmax",
+    meta=same_meta,
+    facts=Facts(
+        vmap="along", layout="plain", autocast={"cuda": "float32"}, aten="_softmax", onnx="softmax"
+    ),
+)
 softmax_op.derivative(x=lambda g, out, dim: softmax_grad(g, out, dim=dim))
-log_softmax_op = Op(_log_softmax_body, "log_softmax", meta=same_meta)
+log_softmax_op = Op(
+    _log_softmax_body,
+    "log_softmax",
+    meta=same_meta,
+    facts=Facts(
+        vmap="along",
+        layout="plain",
+        autocast={"cuda": "float32"},
+        aten="_log_softmax",
+        onnx="softmax",
+    ),
+)
 log_softmax_op.derivative(x=lambda g, out, dim: log_softmax_grad(g, out, dim=dim))
 
 

@@ -113,13 +113,19 @@ _nll = Op(
     _nll_body,
     "nll_loss",
     meta=_nll_meta,
-    facts=Facts(positions=Rows(dim=1, ignored="ignore_index")),
+    facts=Facts(
+        positions=Rows(dim=1, ignored="ignore_index"),
+        vmap="nll",
+        layout="plain",
+        autocast="float32",
+        aten="nll_loss_forward",
+    ),
 )
 _nll_grad = Op(
     _nll_grad_body,
     "nll_loss_grad",
     meta=lambda gy, *_, shape, **__: (shape, gy.dtype),
-    facts=Facts(refuses="checked"),
+    facts=Facts(refuses="checked", vmap="nll_grad", aten="nll_loss_backward"),
 )
 
 
@@ -277,11 +283,11 @@ def _cross_entropy_meta(
 
 cross_entropy_fused = Op(
     _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
-    grad_name="NllLossBackward0", new_gradients=True, widens_itself=True, facts=Facts(positions=Rows(dim=1, ignored="ignore_index")),
+    grad_name="NllLossBackward0", new_gradients=True, widens_itself=True, facts=Facts(positions=Rows(dim=1, ignored="ignore_index"), vmap="cross_entropy", autocast="float32", aten="cross_entropy_loss"),
 )  # fmt: skip
 cross_entropy_grad = Op(
     _cross_entropy_grad_body, "cross_entropy_grad",
-    meta=lambda gy, x, stats, target, **_: (x.shape, x.dtype),
+    meta=lambda gy, x, stats, target, **_: (x.shape, x.dtype), facts=Facts(vmap="cross_entropy_grad"),
 )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def _ctc_meta(log_probs: Shaped, targets: Shaped, *_: Shaped, blank: int) -> lis
     return [((n,), log_probs.dtype), ((t, n, 2 * targets.shape[1] + 1), log_probs.dtype)]
 
 
-_ctc = Op(_ctc_body, "ctc_loss", meta=_ctc_meta, facts=Facts(refuses=True))
+_ctc = Op(_ctc_body, "ctc_loss", meta=_ctc_meta, facts=Facts(refuses=True, autocast="float32"))
 _ctc_grad = Op(
     _ctc_grad_body,
     "ctc_loss_grad",

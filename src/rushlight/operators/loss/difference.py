@@ -9,6 +9,7 @@ from ...base.shapes import Size, broadcast_shapes
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.checks import between_zero_and_one, check_values
 from ..made_of.guards import FLOATS, check_kind, only, refuse_grad, title
 from ..made_of.precision import in_float32
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 # -- losses of the difference -------------------------------------------------------------------
 
 
-def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> Op:
+def _difference_loss(
+    name: str,
+    value: Any,
+    slope: Any,
+    slope_formula: Any,
+    autocast: Any = "float32",
+    slope_aten: Any = None,
+) -> Op:
     """A loss value(x - y) as one op; its derivative slope(x - y) as another."""
 
     @in_float32
@@ -45,8 +53,14 @@ def _difference_loss(name: str, value: Any, slope: Any, slope_formula: Any) -> O
         return slope_formula(x - y, beta) * scale
 
     label = name.removesuffix("_loss") + "_cpu"
-    forward = Op(body, name, rule=only(FLOATS, label), meta=loss_meta)
-    backward = Op(grad_body, name + "_grad", meta=lambda gy, x, y, **_: (x.shape, x.dtype))
+    facts = Facts(vmap="loss", autocast=autocast)
+    forward = Op(body, name, rule=only(FLOATS, label), meta=loss_meta, facts=facts)
+    backward = Op(
+        grad_body,
+        name + "_grad",
+        meta=lambda gy, x, y, **_: (x.shape, x.dtype),
+        facts=Facts(vmap="loss_grad", aten=slope_aten),
+    )
     by_reference(backward, formula)
 
     def both(g: Tensor, x: Tensor, y: Tensor, needs: list, reduction: str, beta: float) -> tuple:
@@ -82,7 +96,13 @@ def _huber(xp: ArrayModule, d: Array, beta: float) -> Any:
     return xp.where(a <= beta, 0.5 * a * a, beta * (a - 0.5 * beta))
 
 
-_mse = _difference_loss("mse_loss", _square, lambda xp, d, beta: d * 2, lambda d, beta: d * 2)
+_mse = _difference_loss(
+    "mse_loss",
+    _square,
+    lambda xp, d, beta: d * 2,
+    lambda d, beta: d * 2,
+    slope_aten="mse_loss_backward",
+)
 _l1 = _difference_loss(
     "l1_loss", lambda xp, d, beta: xp.abs(d), _sign,
     lambda d, beta: d.sign(),
@@ -90,10 +110,11 @@ _l1 = _difference_loss(
 _smooth_l1 = _difference_loss(
     "smooth_l1_loss", _smooth, _smooth_slope,
     lambda d, beta: d.sign() if beta == 0 else (d / beta).clamp(-1, 1),
+    slope_aten="smooth_l1_loss_backward",
 )  # fmt: skip
 _huber_op = _difference_loss(
     "huber_loss", _huber, lambda xp, d, beta: xp.clip(d, -beta, beta),
-    lambda d, beta: d.clamp(-beta, beta),
+    lambda d, beta: d.clamp(-beta, beta), {"cpu": "float32"},
 )  # fmt: skip
 
 
@@ -291,8 +312,18 @@ def _grad_meta(gy: Any, x: Any, t: Any, **attrs: Any) -> tuple:
     return x.shape, x.dtype
 
 
-_bce = Op(_bce_body, "binary_cross_entropy", meta=loss_meta)
-_bce_grad = Op(_bce_grad_body, "binary_cross_entropy_grad", meta=_grad_meta)
+_bce = Op(
+    _bce_body,
+    "binary_cross_entropy",
+    meta=loss_meta,
+    facts=Facts(vmap="loss", autocast={"cpu": "float32", "cuda": "refused"}),
+)
+_bce_grad = Op(
+    _bce_grad_body,
+    "binary_cross_entropy_grad",
+    meta=_grad_meta,
+    facts=Facts(vmap="loss_grad", aten="binary_cross_entropy_backward"),
+)
 by_reference(
     _bce_grad,
     lambda gy, x, t, reduction: (
@@ -303,9 +334,17 @@ _bce.derivative(
     x=lambda g, x, t, reduction: _bce_grad(g, x, t, reduction=reduction),
     t=lambda g, x, reduction: (((1 - x).log() - x.log()) * _tensor_scaled(g, x, reduction)),
 )
-_bce_logits = Op(_bce_logits_body, "binary_cross_entropy_with_logits", meta=loss_meta)
+_bce_logits = Op(
+    _bce_logits_body,
+    "binary_cross_entropy_with_logits",
+    meta=loss_meta,
+    facts=Facts(vmap="loss", autocast="float32"),
+)
 _bce_logits_grad = Op(
-    _bce_logits_grad_body, "binary_cross_entropy_with_logits_grad", meta=_grad_meta
+    _bce_logits_grad_body,
+    "binary_cross_entropy_with_logits_grad",
+    meta=_grad_meta,
+    facts=Facts(vmap="loss_grad"),
 )
 by_reference(
     _bce_logits_grad,

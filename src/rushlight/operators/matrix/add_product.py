@@ -8,6 +8,7 @@ from ...base.dtypes import promote_types
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.precision import in_float32, is_half
 from ..pointwise.arithmetic import conj
 from .matmul import add_product, bmm, mm, mm_nt, mm_tn, mv, product
@@ -27,7 +28,12 @@ def _addmm(xp: ArrayModule, b: Array, x: Array, y: Array, *, beta: Any, alpha: A
     return out
 
 
-addmm_op = Op(_addmm, "addmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype))
+addmm_op = Op(
+    _addmm,
+    "addmm",
+    meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype),
+    facts=Facts(vmap="add_product", autocast="low", onnx="addmm"),
+)
 addmm_op.derivative(
     b=lambda g, beta: _times(g, beta),
     x=lambda g, y, alpha: _times(mm_nt(g, y), alpha),
@@ -36,7 +42,7 @@ addmm_op.derivative(
 
 
 _baddbmm_op = Op(
-    _addmm, "baddbmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype)
+    _addmm, "baddbmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype), facts=Facts(vmap="add_product")
 )  # fmt: skip
 _baddbmm_op.derivative(
     b=lambda g, beta: _times(g, beta),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 det_op = Op(
     lambda xp, x: xp.linalg.det(x), "linalg_det", grad_name="LinalgDetBackward0",
-    meta=lambda x: (x.shape[:-2], x.dtype), facts=Facts(refuses=True),
+    meta=lambda x: (x.shape[:-2], x.dtype), facts=Facts(refuses=True, vmap="as_it_is", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _real_dtype(dtype: Any) -> Any:
 
 slogdet_op = Op(
     _slogdet, "linalg_slogdet", grad_name="LinalgSlogdetBackward0",
-    meta=lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], _real_dtype(x.dtype))], facts=Facts(refuses=True),
+    meta=lambda x: [(x.shape[:-2], x.dtype), (x.shape[:-2], _real_dtype(x.dtype))], facts=Facts(refuses=True, vmap="as_it_is", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def _first_bad_minor(x: np.ndarray) -> tuple[int, int]:
 
 cholesky_op = Op(
     _cholesky, "linalg_cholesky", grad_name="LinalgCholeskyExBackward0",
-    meta=lambda x: (x.shape, x.dtype), facts=Facts(refuses=True),
+    meta=lambda x: (x.shape, x.dtype), facts=Facts(refuses=True, vmap="as_it_is", layout="columns", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 
@@ -156,7 +156,11 @@ def _qr_meta(x: Shaped, *, mode: str) -> list:
 
 
 qr_op = Op(
-    _qr, "linalg_qr", grad_name="LinalgQrBackward0", meta=_qr_meta, facts=Facts(refuses=True)
+    _qr,
+    "linalg_qr",
+    grad_name="LinalgQrBackward0",
+    meta=_qr_meta,
+    facts=Facts(refuses=True, vmap="as_it_is", layout="columns", autocast={"cpu": "float32"}),
 )
 
 
@@ -272,7 +276,7 @@ lu_op = Op(
         (x.shape, x.dtype),
         ((*x.shape[:-2], min(x.shape[-2:])), np.dtype(np.int32)),
         ((*x.shape[:-2], x.shape[-2]), np.dtype(np.int64)),
-    ], facts=Facts(refuses=True),
+    ], facts=Facts(refuses=True, vmap="as_it_is", layout="columns", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 

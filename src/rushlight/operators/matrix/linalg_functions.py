@@ -85,7 +85,7 @@ def _matrix_exp(xp: ArrayModule, x: Array) -> Any:
 
 matrix_exp_op = Op(
     _matrix_exp, "linalg_matrix_exp", grad_name="LinalgMatrixExpBackward0",
-    meta=lambda x: (x.shape, x.dtype), facts=Facts(refuses=True),
+    meta=lambda x: (x.shape, x.dtype), facts=Facts(refuses=True, vmap="as_it_is"),
 )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ inv_op = Op(
     "linalg_inv",
     grad_name="LinalgInvExBackward0",
     meta=lambda x: (x.shape, x.dtype),
-    facts=Facts(refuses=True),
+    facts=Facts(refuses=True, vmap="as_it_is", layout="columns", autocast={"cpu": "float32"}),
 )
 inv_op.derivative(x=lambda g, out: -(adjoint(out) @ g @ adjoint(out)))
 
@@ -151,7 +151,7 @@ def _solve(xp: ArrayModule, x: Array, y: Array) -> Any:
 solve_op = Op(
     _solve, "linalg_solve", broadcasts=True, grad_name="LinalgSolveExBackward0",
     meta=lambda x, y: (
-        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True),
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True, vmap="solve", layout="columns", autocast={"cpu": "float32"}),
 )  # fmt: skip
 solve_op.derivative(
     x=lambda g, x, out: -(solve_op(adjoint(x), g) @ adjoint(out)),
@@ -243,7 +243,7 @@ triangular_op = Op(
     _solve_triangular, "linalg_solve_triangular", broadcasts=True,
     grad_name="LinalgSolveTriangularBackward0",
     meta=lambda x, y, **_: (
-        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True),
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True, vmap="solve", layout="columns"),
 )  # fmt: skip
 
 
@@ -375,7 +375,7 @@ def _cholesky_solve(xp: ArrayModule, y: Array, x: Array, *, upper: bool) -> Any:
 factored_op = Op(
     _cholesky_solve, "linalg_cholesky_solve", broadcasts=True, grad_name="CholeskySolveBackward0",
     meta=lambda y, x, **_: (
-        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True),
+        (*broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:]), y.dtype), facts=Facts(refuses=True, vmap="solve", layout="columns", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 

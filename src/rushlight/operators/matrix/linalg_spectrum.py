@@ -60,7 +60,11 @@ def _svd_meta(x: Shaped, *, full: bool) -> list:
 
 
 svd_op = Op(
-    _svd, "linalg_svd", grad_name="LinalgSvdBackward0", meta=_svd_meta, facts=Facts(refuses=True)
+    _svd,
+    "linalg_svd",
+    grad_name="LinalgSvdBackward0",
+    meta=_svd_meta,
+    facts=Facts(refuses=True, vmap="as_it_is", layout="columns", autocast={"cpu": "float32"}),
 )
 
 
@@ -156,7 +160,7 @@ _values_op = Op(
     "linalg_svdvals",
     grad_name="LinalgSvdBackward0",
     meta=lambda x: ((*x.shape[:-2], min(x.shape[-2:])), _real_dtype(x.dtype)),
-    facts=Facts(refuses=True),
+    facts=Facts(refuses=True, vmap="as_it_is", autocast={"cpu": "float32"}),
 )
 
 
@@ -193,7 +197,7 @@ def _eigh(xp: ArrayModule, x: Array, *, uplo: str) -> Any:
 
 eigh_op = Op(
     _eigh, "linalg_eigh", grad_name="LinalgEighBackward0",
-    meta=lambda x, *, uplo: [(x.shape[:-1], _real_dtype(x.dtype)), (x.shape, x.dtype)], facts=Facts(refuses=True),
+    meta=lambda x, *, uplo: [(x.shape[:-1], _real_dtype(x.dtype)), (x.shape, x.dtype)], facts=Facts(refuses=True, vmap="as_it_is", layout="columns", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 
@@ -266,7 +270,11 @@ def _eig_meta(x: Shaped) -> list:
 
 
 eig_op = Op(
-    _eig, "linalg_eig", grad_name="LinalgEigBackward0", meta=_eig_meta, facts=Facts(refuses=True)
+    _eig,
+    "linalg_eig",
+    grad_name="LinalgEigBackward0",
+    meta=_eig_meta,
+    facts=Facts(refuses=True, vmap="as_it_is", layout="columns", autocast={"cpu": "float32"}),
 )
 
 
@@ -343,7 +351,7 @@ def _pinv(xp: ArrayModule, x: Array, *, atol: float, rtol: float, hermitian: boo
 
 pinv_op = Op(
     _pinv, "linalg_pinv", grad_name="LinalgPinvBackward0",
-    meta=lambda x, **attrs: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype), facts=Facts(refuses=True),
+    meta=lambda x, **attrs: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype), facts=Facts(refuses=True, vmap="as_it_is", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 

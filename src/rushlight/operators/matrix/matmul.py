@@ -13,6 +13,7 @@ from ...core.op import Op
 from ...core.overriding import foreign
 from ...core.public import into_same, public, publish
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.thread import here
 from ..pointwise.arithmetic import conj
 
@@ -72,7 +73,9 @@ def _family(name: str, grad_name: str, batched: bool) -> tuple[Op, Op, Op]:
         "grad_name": grad_name,
         "moves_only": not batched,
     }
-    nn = Op(_matmul, name, meta=_matmul_meta(False, False), **options)
+    facts = Facts(vmap=name, autocast="low", aten=name, onnx="matmul")
+    nn = Op(_matmul, name, meta=_matmul_meta(False, False), facts=facts, **options)
+    options["facts"] = facts._replace(onnx="matmul_turned")
     nt = Op(_matmul_nt, name + "_nt", meta=_matmul_meta(False, True), **options)
     tn = Op(_matmul_tn, name + "_tn", meta=_matmul_meta(True, False), **options)
     nn.derivative(x=lambda g, y: nt(g, y), y=lambda g, x: tn(x, g))
@@ -84,11 +87,23 @@ def _family(name: str, grad_name: str, batched: bool) -> tuple[Op, Op, Op]:
 mm_nn, mm_nt, mm_tn = _family("mm", "MmBackward0", batched=False)
 bmm_nn, bmm_nt, bmm_tn = _family("bmm", "BmmBackward0", batched=True)
 
-mv_op = Op(_matmul, "mv", moves_only=True, meta=lambda x, y: (x.shape[:1], x.dtype))
+mv_op = Op(
+    _matmul,
+    "mv",
+    moves_only=True,
+    meta=lambda x, y: (x.shape[:1], x.dtype),
+    facts=Facts(vmap="mv", autocast={"cuda": "low"}, onnx="matmul"),
+)
 mv_op.derivative(
     x=lambda g, y: g.unsqueeze(1) * conj(y), y=lambda g, x: mv_op(conj(x).transpose(0, 1), g)
 )
-dot_op = Op(_matmul, "dot", moves_only=True, meta=lambda x, y: ((), x.dtype))
+dot_op = Op(
+    _matmul,
+    "dot",
+    moves_only=True,
+    meta=lambda x, y: ((), x.dtype),
+    facts=Facts(vmap="dot", autocast={"cuda": "widest"}, onnx="matmul"),
+)
 dot_op.derivative(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x))
 
 

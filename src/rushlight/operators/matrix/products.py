@@ -10,6 +10,7 @@ from ...base.shapes import broadcast_shapes, wrap_dim
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.promotion import promote
 from ..made_of.spelling import axis_for_dim
 from ..pointwise.arithmetic import conj
@@ -227,7 +228,7 @@ def _cross(xp: ArrayModule, x: Array, y: Array, *, dim: int) -> Any:
 
 _cross_op = Op(
     _cross, "cross", rule=promote, broadcasts=True, grad_name="LinalgCrossBackward0",
-    meta=lambda x, y, *, dim: (broadcast_shapes(x.shape, y.shape), x.dtype),
+    meta=lambda x, y, *, dim: (broadcast_shapes(x.shape, y.shape), x.dtype), facts=Facts(autocast={"cuda": "widest"}),
 )  # fmt: skip
 _cross_op.derivative(
     x=lambda g, y, dim: _cross_op(conj(y), g, dim=dim),

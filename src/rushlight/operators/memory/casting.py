@@ -14,6 +14,7 @@ from ...core.op import Op, native
 from ...core.public import check_no_grad, public
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ...runtime.thread import INFERENCE, WATCHED, here
 
@@ -40,6 +41,7 @@ _cast_op = Op(
     point=Point("x", fiubc="x"),
     grad_name="ToCopyBackward0",
     meta=lambda x, *, to, source: (x.shape, to.np),
+    facts=Facts(aten="_to_copy", onnx="cast"),
 )
 _cast_op.derivative(x=lambda g, source: cast_to(g, source))
 
@@ -64,7 +66,13 @@ def _move(xp: ArrayModule, x: Any, *, to: device, source: device, non_blocking: 
 
 
 # The one op whose result lives on another device than its input.
-_move_op = Op(_move, "move", moves_only=True, grad_name="ToCopyBackward0")
+_move_op = Op(
+    _move,
+    "move",
+    moves_only=True,
+    grad_name="ToCopyBackward0",
+    facts=Facts(vmap="pointwise", aten="_to_copy", onnx="unary Identity"),
+)
 _move_op.derivative(x=lambda g, source: move_to(g, source))
 
 

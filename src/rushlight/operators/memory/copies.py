@@ -43,7 +43,7 @@ _clone = Op(
     "clone",
     moves_only=True,
     meta=lambda x, *, order: (x.shape, x.dtype),
-    facts=Facts(range="kept"),
+    facts=Facts(range="kept", vmap="clone", onnx="unary Identity"),
 )
 _clone.derivative(x=lambda g: g)
 
@@ -180,6 +180,7 @@ FILL_INTO = Kernel(
     _fill_into,
     mutates=(0,),
     meta=lambda dst, *, value: (dst.shape, dst.dtype),
+    facts=Facts(aten="fill_", onnx="write"),
 )
 
 
@@ -187,16 +188,16 @@ def _tape_only(xp: ArrayModule, x: Any, src: Any) -> Any:
     raise RuntimeError("a write only exists on the tape")
 
 
-def _write_op(name: str, grad_name: str) -> Op:
+def _write_op(name: str, grad_name: str, vmap: str | None = "copied", aten: str | None = "") -> Op:
     """What the tape keeps of a write that replaces every value: the target's gradient is zero."""
-    op = Op(_tape_only, name, grad_name=grad_name)
+    op = Op(_tape_only, name, grad_name=grad_name, facts=Facts(vmap=vmap, aten=aten, onnx="write"))
     op.derivative(x=lambda g: g.new_zeros(g._a.shape), src=lambda g: g)
     return op
 
 
-_copied = _write_op("copied", "CopyBackwards")
+_copied = _write_op("copied", "CopyBackwards", aten="clone")
 _filled = _write_op("filled", "FillBackward0")
-_zeroed = _write_op("zeroed", "ZeroBackward0")
+_zeroed = _write_op("zeroed", "ZeroBackward0", aten="zeros_like")
 
 
 def _written(op: Op, t: Tensor, src: Tensor | None) -> Tensor:

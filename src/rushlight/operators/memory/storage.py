@@ -309,7 +309,7 @@ RESIZE = Kernel(
     _resize_body,
     moves_only=True,
     meta=lambda x, *, size, strides: (size, x.dtype),
-    facts=Facts(refuses=True),
+    facts=Facts(refuses=True, aten="", onnx="reshape"),
 )
 
 

@@ -12,6 +12,7 @@ from ...core.op import OPS, Op
 from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ...runtime.thread import here
 from ..made_of.guards import only_for, title
@@ -31,6 +32,7 @@ relu_op = Op(
     "relu",
     point=Point("x", all="max(x, 0)"),
     meta=same_meta,
+    facts=Facts(onnx="unary Relu"),
 )
 # Not `gy * (y > 0)`: the gradient passes where y is NaN, and NaN * 0 must not become NaN.
 relu_grad = Op(
@@ -38,6 +40,7 @@ relu_grad = Op(
     "relu_grad",
     point=Point("gy y", "0 if y <= 0 else gy"),
     meta=lambda gy, y: (y.shape, y.dtype),
+    facts=Facts(aten="threshold_backward"),
 )
 relu_op.derivative(x=lambda g, out: relu_grad(g, out))
 relu_grad.derivative(gy=lambda g, y: relu_grad(g, y))
@@ -107,6 +110,8 @@ _hardtanh = activation(
     slope=Point("gy x | low high", "gy if x > low and x < high else 0", cost="CHEAP"),
     keeps="out",
     kinds="iufV",
+    facts=Facts(onnx="hardtanh"),
+    grad_facts=Facts(aten="hardtanh_backward"),
 )
 
 
@@ -163,6 +168,8 @@ _leaky = activation(
     point=Point("x | slope", "x if x > 0 else x * slope", cost="CHEAP"),
     slope=Point("gy x | slope", "gy if x > 0 else gy * slope", cost="CHEAP"),
     keeps="out",
+    facts=Facts(onnx="leaky"),
+    grad_facts=Facts(aten="leaky_relu_backward"),
 )
 _leaky_turned = Op(
     in_float32(_leaky_body), "leaky_relu_turned", rule=_leaky.rule, kernel=_leaky.kernel,
@@ -196,7 +203,7 @@ def _prelu_body(xp: ArrayModule, x: Array, weight: Array) -> Any:
 _prelu_grad = Op(
     lambda xp, gy, x, weight: xp.where(x > 0, gy, gy * weight), "prelu_grad", point=Point("gy x weight", "gy if x > 0 else gy * weight"),
     broadcasts=True,
-    meta=lambda gy, x, weight: (x.shape, x.dtype),
+    meta=lambda gy, x, weight: (x.shape, x.dtype), facts=Facts(vmap="one_by_one"),
 )  # fmt: skip
 _prelu_grad.derivative(
     gy=lambda g, x, weight: _prelu_grad(g, x, weight),
@@ -205,7 +212,7 @@ _prelu_grad.derivative(
 _prelu = Op(
     _prelu_body, "prelu", point=Point("x weight", "x if x > 0 else x * weight"),
     broadcasts=True, meta=lambda x, weight: (x.shape, x.dtype),
-    grad_name="PreluKernelBackward0",
+    grad_name="PreluKernelBackward0", facts=Facts(vmap="one_by_one", autocast={"cuda": "low"}, onnx="prelu"),
 )  # fmt: skip
 _prelu.derivative(
     x=lambda g, x, weight: _prelu_grad(g, x, weight),
@@ -305,6 +312,7 @@ _hardshrink = activation(
     lambda xp, gy, x, *, lambd: xp.where((x < -lambd) | (x > lambd), gy, 0),
     point=Point("x | lambd", "0 if x >= -lambd and x <= lambd else x", cost="CHEAP"),
     slope=Point("gy x | lambd", "gy if x < -lambd or x > lambd else 0", cost="CHEAP"),
+    facts=Facts(onnx="shrink"),
 )
 _softshrink = activation(
     "softshrink",
@@ -314,6 +322,7 @@ _softshrink = activation(
         "x | lambd", "x - lambd if x > lambd else x + lambd if x < -lambd else x * 0", cost="CHEAP"
     ),
     slope=Point("gy x | lambd", "gy if x < -lambd or x > lambd else 0", cost="CHEAP"),
+    facts=Facts(onnx="shrink"),
 )
 
 
@@ -357,6 +366,7 @@ _hardsigmoid = activation(
     lambda xp, gy, x: xp.where((x > -3) & (x < 3), gy / 6, 0),
     point=Point("x", "min(max(x + 3, 0), 6) / 6", cost="CHEAP"),
     slope=Point("gy x", "gy / 6 if x > -3 and x < 3 else 0", cost="CHEAP"),
+    facts=Facts(onnx="hard"),
 )
 _hardswish = activation(
     "hardswish",
@@ -365,6 +375,8 @@ _hardswish = activation(
     lambda gy, x: gy.where(x >= 3, gy * (x / 3 + 0.5)).masked_fill(x <= -3, 0.0),
     point=Point("x", "x * min(max(x + 3, 0), 6) / 6", cost="CHEAP"),
     slope=Point("gy x", "0 if x <= -3 else gy if x >= 3 else gy * (x / 3 + 0.5)", cost="CHEAP"),
+    facts=Facts(onnx="hard"),
+    grad_facts=Facts(aten="hardswish_backward"),
 )
 
 

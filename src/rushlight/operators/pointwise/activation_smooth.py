@@ -11,6 +11,7 @@ from ...core.op import Op
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ...runtime.door import KERNELS
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.guards import check_kind
 from ..made_of.precision import in_float32
@@ -59,6 +60,8 @@ _elu = activation(
         engine="gy * (scale if x > 0 else exp(min(x, 0) * inner) * (inner * alpha * scale))",
         cost="DEAR",
     ),
+    facts=Facts(onnx="elu"),
+    grad_facts=Facts(aten="elu_backward"),
 )
 
 # Chosen so that mean 0 and variance 1 stay as they are (Klambauer et al. 2017).
@@ -178,6 +181,8 @@ _gelu = activation(
         by_hand=True,
     ),
     label="GeluKernelImpl",
+    facts=Facts(onnx="gelu"),
+    grad_facts=Facts(aten="gelu_backward"),
 )
 
 
@@ -229,6 +234,8 @@ _silu = activation(
         engine="gy * sigmoid(x) * (1 + x * (1 - sigmoid(x)))",
         cost="DEAR",
     ),
+    facts=Facts(onnx="silu"),
+    grad_facts=Facts(aten="silu_backward"),
 )
 
 
@@ -254,6 +261,8 @@ _mish = activation(
         engine="gy * mish_slope(x)",
         cost="3 * DEAR",
     ),
+    facts=Facts(onnx="soft"),
+    grad_facts=Facts(aten="mish_backward"),
 )
 
 
@@ -280,6 +289,8 @@ _softplus_op = activation(
     slope=Point(
         "gy x | beta limit", "gy if x * beta > limit else gy * sigmoid(x * beta)", cost="2 * DEAR"
     ),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="soft"),
+    grad_facts=Facts(aten="softplus_backward"),
 )
 _softsign = activation(
     "softsign",
@@ -288,6 +299,7 @@ _softsign = activation(
     lambda gy, x: gy / (1 + x.abs()) ** 2,
     point=Point("x", "x / (1 + abs(x))"),
     slope=Point("gy x", "gy / ((1 + abs(x)) * (1 + abs(x)))"),
+    facts=Facts(onnx="unary Softsign"),
 )
 _tanhshrink = activation(
     "tanhshrink",
@@ -296,6 +308,7 @@ _tanhshrink = activation(
     lambda gy, x: gy * x.tanh() ** 2,
     point=Point("x", "x - tanh(x)"),
     slope=Point("gy x", "gy * (tanh(x) * tanh(x))"),
+    facts=Facts(onnx="shrink"),
 )
 _logsigmoid = activation(
     "logsigmoid",
@@ -311,6 +324,8 @@ _logsigmoid = activation(
     ),
     slope=Point("gy x", "gy * sigmoid(-x)", cost="DEAR"),
     label="log_sigmoid_cpu",
+    facts=Facts(layout="plain", aten="log_sigmoid_forward", onnx="soft"),
+    grad_facts=Facts(aten="log_sigmoid_backward"),
 )
 
 
@@ -417,10 +432,17 @@ def _glu_meta(x: Shaped, *, dim: int) -> tuple:
 
 
 _glu_grad = by_reference(
-    Op(_glu_grad_body, "glu_grad", meta=lambda gy, x, *, dim: (x.shape, x.dtype)),
+    Op(
+        _glu_grad_body,
+        "glu_grad",
+        meta=lambda gy, x, *, dim: (x.shape, x.dtype),
+        facts=Facts(vmap="along"),
+    ),
     _glu_grad_formula,
 )
-_glu = Op(_glu_body, "glu", meta=_glu_meta).derivative(x=lambda g, x, dim: _glu_grad(g, x, dim=dim))
+_glu = Op(_glu_body, "glu", meta=_glu_meta, facts=Facts(vmap="along")).derivative(
+    x=lambda g, x, dim: _glu_grad(g, x, dim=dim)
+)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

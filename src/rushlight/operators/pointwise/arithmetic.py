@@ -47,6 +47,7 @@ _zeros = Op(
     point=Point("x", fiubc="0"),
     moves_only=True,
     meta=same_meta,
+    facts=Facts(aten="zeros_like", onnx="full"),
 )
 
 
@@ -79,17 +80,17 @@ def _bool_subtraction(inputs: tuple) -> RuntimeError:
 
 _add = binary("add", ufunc2("add"), point=Point("x y", fiuc="x + y", b="x or y", cost="CHEAP"),
     dx=lambda g: g, dy=lambda g: g, rule=promote_sum,
-              places=()).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Add")).op  # fmt: skip
 _sub = binary("sub", ufunc2("subtract"), point=Point("x y", fiuc="x - y", b="x != y", cost="CHEAP"),
     dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
-              places=()).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Sub")).op  # fmt: skip
 _mul: Any = binary("mul", wide2("multiply"), point=Point("x y", fiuc="x * y", b="x and y", cost="CHEAP"),
     dx=lambda g, y: g * conj(y),
-              dy=lambda g, x: g * conj(x), rule=promote_wide, places=()).op  # fmt: skip
+              dy=lambda g, x: g * conj(x), rule=promote_wide, places=(), facts=Facts(onnx="binary Mul")).op  # fmt: skip
 _div: Any = binary("div", wide2("true_divide"), point=Point("x y", fc="x / y", cost="CHEAP"),
     dx=lambda g, y: g / conj(y),
               dy=lambda g, x, y: -g * conj(x / y / y), rule=promote_float_wide,
-              places=()).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Div")).op  # fmt: skip
 
 
 _NUMBERS = frozenset((int, float, bool, complex))
@@ -309,7 +310,7 @@ _floor_divide = binary(
     places=(),
     dx=flat,
     dy=flat,
-    facts=Facts(refuses="integers"),
+    facts=Facts(refuses="integers", onnx="divide"),
 ).op
 _trunc_divide = binary(
     "trunc_divide",
@@ -319,7 +320,7 @@ _trunc_divide = binary(
     places=(),
     dx=flat,
     dy=flat,
-    facts=Facts(refuses="integers"),
+    facts=Facts(refuses="integers", onnx="divide"),
 ).op
 
 
@@ -343,14 +344,14 @@ remainder = binary(
     rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _floor_divide(x, y),
     doc="What `input // other` leaves over, with the sign of `other`, as Python's `%`.",
-    example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"), facts=Facts(refuses="integers"),
+    example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"), facts=Facts(refuses="integers", onnx="divide"),
 )  # fmt: skip
 fmod = binary(
     "fmod", ufunc2("fmod"), point=Point("x y", "fmod(x, y)", iu="ifmod(x, y)"),
     rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _trunc_divide(x, y),
     doc="What division leaves over, with the sign of `input`, as C's `fmod`.",
-    example=("torch.tensor([7, -7]).fmod(3)", "tensor([ 1, -1])"), facts=Facts(refuses="integers"),
+    example=("torch.tensor([7, -7]).fmod(3)", "tensor([ 1, -1])"), facts=Facts(refuses="integers", onnx="divide"),
 )  # fmt: skip
 
 
@@ -417,7 +418,7 @@ def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
 
 
 _pow = binary("pow", _pow_body, point=Point("x y", "pow(x, y)", iu="ipow(x, y)", c="cpow(x, y)"),
-    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(), facts=Facts(refuses="integers"),
+    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(), facts=Facts(refuses="integers", autocast={"cuda": "float32"}, onnx="pow"),
               ).op  # fmt: skip
 
 

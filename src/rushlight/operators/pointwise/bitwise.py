@@ -6,6 +6,7 @@ from typing import Any
 
 from ...core.public import publish
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.guards import INTEGERS, only
 from ..made_of.pointwise import binary, dunder, ufunc1, ufunc2, unary
@@ -29,6 +30,7 @@ bitwise_and = _bitwise(
     "`input & other`: the bits that both have.",
     point=Point("x y", iu="x & y", b="x and y"),
     example=("torch.tensor([6, 3]).bitwise_and(2)", "tensor([2, 2])"),
+    facts=Facts(onnx="bits And"),
 )
 bitwise_or = _bitwise(
     "bitwise_or",
@@ -39,6 +41,7 @@ bitwise_or = _bitwise(
     "`input | other`: the bits that either has.",
     point=Point("x y", iu="x | y", b="x or y"),
     example=("torch.tensor([4, 1]).bitwise_or(2)", "tensor([6, 3])"),
+    facts=Facts(onnx="bits Or"),
 )
 bitwise_xor = _bitwise(
     "bitwise_xor",
@@ -49,6 +52,7 @@ bitwise_xor = _bitwise(
     "`input ^ other`: the bits that exactly one has.",
     point=Point("x y", iu="x ^ y", b="x != y"),
     example=("torch.tensor([6, 3]).bitwise_xor(2)", "tensor([4, 1])"),
+    facts=Facts(onnx="bits Xor"),
 )
 bitwise_left_shift = _bitwise(
     "bitwise_left_shift",
@@ -78,6 +82,7 @@ bitwise_not = unary(
     same_out=True,
     doc="`~input`: every bit turned over; for truth values the opposite.",
     example=("torch.tensor([True, False]).bitwise_not()", "tensor([False,  True])"),
+    facts=Facts(onnx="bitwise_not"),
 )
 
 

@@ -13,6 +13,7 @@ from ...core.overriding import foreign
 from ...core.public import into_same, public, publish
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ...runtime.thread import FOREIGN, PARTS, TRACED, here
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
@@ -68,6 +69,7 @@ eq = _comparison(
     "Where `input == other`.",
     point=Point("x y", fiubc="x == y", out="bool"),
     example=("torch.tensor([1, 2]).eq(2)", "tensor([False,  True])"),
+    facts=Facts(onnx="compare Equal"),
 )
 ne = _comparison(
     "ne",
@@ -77,6 +79,7 @@ ne = _comparison(
     "Where `input != other`.",
     point=Point("x y", fiubc="x != y", out="bool"),
     example=("torch.tensor([1, 2]).ne(2)", "tensor([ True, False])"),
+    facts=Facts(onnx="compare NotEqual"),
 )
 lt = _comparison(
     "lt",
@@ -86,6 +89,7 @@ lt = _comparison(
     "Where `input < other`.",
     point=Point("x y", all="x < y", out="bool"),
     example=("torch.tensor([1, 2, 3]).lt(2)", "tensor([ True, False, False])"),
+    facts=Facts(onnx="compare Less"),
 )
 le = _comparison(
     "le",
@@ -95,6 +99,7 @@ le = _comparison(
     "Where `input <= other`.",
     point=Point("x y", all="x <= y", out="bool"),
     example=("torch.tensor([1, 2, 3]).le(2)", "tensor([ True,  True, False])"),
+    facts=Facts(onnx="compare LessOrEqual"),
 )
 gt = _comparison(
     "gt",
@@ -104,6 +109,7 @@ gt = _comparison(
     "Where `input > other`.",
     point=Point("x y", all="x > y", out="bool"),
     example=("torch.tensor([1, 2, 3]).gt(2)", "tensor([False, False,  True])"),
+    facts=Facts(onnx="compare Greater"),
 )
 ge = _comparison(
     "ge",
@@ -113,6 +119,7 @@ ge = _comparison(
     "Where `input >= other`.",
     point=Point("x y", all="x >= y", out="bool"),
     example=("torch.tensor([1, 2, 3]).ge(2)", "tensor([False,  True,  True])"),
+    facts=Facts(onnx="compare GreaterOrEqual"),
 )
 
 
@@ -137,6 +144,7 @@ logical_and = _logical(
         "torch.tensor([True, True]).logical_and(torch.tensor([True, False]))",
         "tensor([ True, False])",
     ),
+    facts=Facts(onnx="logical And"),
 )
 logical_or = _logical(
     "logical_or",
@@ -146,6 +154,7 @@ logical_or = _logical(
         "torch.tensor([True, False]).logical_or(torch.tensor([False, False]))",
         "tensor([ True, False])",
     ),
+    facts=Facts(onnx="logical Or"),
 )
 logical_xor = _logical(
     "logical_xor",
@@ -155,6 +164,7 @@ logical_xor = _logical(
         "torch.tensor([True, True]).logical_xor(torch.tensor([True, False]))",
         "tensor([False,  True])",
     ),
+    facts=Facts(onnx="logical Xor"),
 )
 logical_not = unary(
     "logical_not",
@@ -164,6 +174,7 @@ logical_not = unary(
     meta=bool_meta,
     doc="Where the element is false (zero).",
     example=("torch.tensor([0, 1, 5]).logical_not()", "tensor([ True, False, False])"),
+    facts=Facts(onnx="unary Not"),
 )
 
 
@@ -203,6 +214,7 @@ isnan = _ask(
     "Where the element is nan.",
     point=Point("x", "x != x", iub="False", c="x.re != x.re or x.im != x.im", out="bool"),
     example=("torch.tensor([1.0, torch.nan]).isnan()", "tensor([False,  True])"),
+    facts=Facts(onnx="unary IsNaN"),
 )
 isinf = _ask(
     "isinf",
@@ -210,6 +222,7 @@ isinf = _ask(
     "Where the element is infinite, of either sign.",
     point=Point("x", "isinf(x)", iub="False", c="isinf(x.re) or isinf(x.im)", out="bool"),
     example=("torch.tensor([1.0, -torch.inf]).isinf()", "tensor([False,  True])"),
+    facts=Facts(onnx="unary IsInf"),
 )
 isfinite = _ask(
     "isfinite",
@@ -220,6 +233,7 @@ isfinite = _ask(
         "torch.tensor([1.0, torch.inf, torch.nan]).isfinite()",
         "tensor([ True, False, False])",
     ),
+    facts=Facts(onnx="isfinite"),
 )
 isposinf = _one_infinity(
     "isposinf",

@@ -10,6 +10,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.guards import title
 from ..made_of.pointwise import pair_meta, same_meta
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 # -- parts, as views ----------------------------------------------------------------------------
 
-_real = Op(lambda xp, x: x.real, "real", view=True)
+_real = Op(lambda xp, x: x.real, "real", view=True, facts=Facts(vmap="pointwise"))
 _real.derivative(x=lambda g: cast_to(g, g.dtype.to_complex()))
-_imag = Op(lambda xp, x: x.imag, "imag", view=True)
+_imag = Op(lambda xp, x: x.imag, "imag", view=True, facts=Facts(vmap="pointwise"))
 _imag.derivative(x=lambda g: g * 1j)
 
 
@@ -77,9 +78,14 @@ def _as_complex_body(xp: ArrayModule, x: Array) -> Any:
     return x.view(xp.complex64 if x.dtype == xp.float32 else xp.complex128)[..., 0]
 
 
-_view_as_real = Op(_as_real_body, "view_as_real", view=True)
+_view_as_real = Op(_as_real_body, "view_as_real", view=True, facts=Facts(vmap="as_it_is"))
 _view_as_real.derivative(x=lambda g: _view_as_complex(g.contiguous()))
-_view_as_complex: Any = Op(_as_complex_body, "view_as_complex", view=True)
+_view_as_complex: Any = Op(
+    _as_complex_body,
+    "view_as_complex",
+    view=True,
+    facts=Facts(vmap="as_it_is", autocast={"cpu": "float32"}),
+)
 _view_as_complex.derivative(x=lambda g: _view_as_real(g))
 
 
@@ -162,6 +168,7 @@ _complex = Op(
     broadcasts=True,
     moves_only=True,
     meta=_complex_meta,
+    facts=Facts(layout="first"),
 )
 _complex.derivative(x=lambda g: real(g), y=lambda g: imag(g))
 

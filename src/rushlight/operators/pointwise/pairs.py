@@ -57,27 +57,27 @@ maximum = binary(
     "maximum", point=Point("x y", all="max(x, y)", b="x or y", cost="CHEAP"),
     dx=lambda g, x, y: _shared(g, x == y, x < y), dy=lambda g, x, y: _shared(g, x == y, y < x),
     rule=_real_pair("maximum"), inplace=False, doc="The larger of two, element by element; nan if one of them is.",
-    example=("torch.tensor([1, 5]).maximum(torch.tensor([3, 2]))", "tensor([3, 5])"),
+    example=("torch.tensor([1, 5]).maximum(torch.tensor([3, 2]))", "tensor([3, 5])"), facts=Facts(onnx="binary Max"),
 )  # fmt: skip
 minimum = binary(
     "minimum", point=Point("x y", all="min(x, y)", b="x and y", cost="CHEAP"),
     dx=lambda g, x, y: _shared(g, x == y, x > y), dy=lambda g, x, y: _shared(g, x == y, y > x),
     rule=_real_pair("minimum"), inplace=False, doc="The smaller of two, element by element; nan if one of them is.",
-    example=("torch.tensor([1, 5]).minimum(torch.tensor([3, 2]))", "tensor([1, 2])"),
+    example=("torch.tensor([1, 5]).minimum(torch.tensor([3, 2]))", "tensor([1, 2])"), facts=Facts(onnx="binary Min"),
 )  # fmt: skip
 fmax = binary(
     "fmax", point=Point("x y", "fmax(x, y)", iu="max(x, y)", b="x or y"),
     dx=lambda g, x, y: _nan_to_other(g, ~((x >= y) | y.isnan())),
     dy=lambda g, x, y: _nan_to_other(g, (x >= y) | y.isnan()),
     rule=_real_pair("fmax"), inplace=False, doc="The larger of two, element by element; where one is nan, the other.",
-    example=("torch.tensor([1.0, torch.nan]).fmax(torch.tensor([3.0, 2.0]))", "tensor([3., 2.])"),
+    example=("torch.tensor([1.0, torch.nan]).fmax(torch.tensor([3.0, 2.0]))", "tensor([3., 2.])"), facts=Facts(onnx="binary Max"),
 )  # fmt: skip
 fmin = binary(
     "fmin", point=Point("x y", "fmin(x, y)", iu="min(x, y)", b="x and y"),
     dx=lambda g, x, y: _nan_to_other(g, ~((x <= y) | y.isnan())),
     dy=lambda g, x, y: _nan_to_other(g, (x <= y) | y.isnan()),
     rule=_real_pair("fmin"), inplace=False, doc="The smaller of two, element by element; where one is nan, the other.",
-    example=("torch.tensor([1.0, torch.nan]).fmin(torch.tensor([3.0, 2.0]))", "tensor([1., 2.])"),
+    example=("torch.tensor([1.0, torch.nan]).fmin(torch.tensor([3.0, 2.0]))", "tensor([1., 2.])"), facts=Facts(onnx="binary Min"),
 )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ atan2 = binary(
     aliases=("arctan2",),
     dx=lambda g, x, y: _over_square(g * y, x, y), dy=lambda g, x, y: _over_square(-(g * x), x, y),
     rule=_floats("atan2", "atan2_cpu", promote_float), doc="The angle of the point (x=other, y=input) in radians, from -pi to pi.",
-    example=("torch.tensor([1.0, 0.0]).atan2(torch.tensor([1.0, -1.0]))", "tensor([0.7854, 3.1416])"),
+    example=("torch.tensor([1.0, 0.0]).atan2(torch.tensor([1.0, -1.0]))", "tensor([0.7854, 3.1416])"), facts=Facts(autocast={"cuda": "widest"}),
 )  # fmt: skip
 copysign = binary(
     "copysign", point=Point("x y", "copysign(x, y)"),
@@ -139,7 +139,7 @@ def _ldexp_body(xp: ArrayModule, x: Array, y: Array) -> Any:
 
 _ldexp = Op(
     in_float32(_ldexp_body), "ldexp", broadcasts=True, grad_name="LdexpBackward0",
-    meta=lambda x, y: (np.broadcast_shapes(x.shape, y.shape), x.dtype),
+    meta=lambda x, y: (np.broadcast_shapes(x.shape, y.shape), x.dtype), facts=Facts(vmap="pointwise"),
 )  # fmt: skip
 _ldexp.derivative(x=lambda g, y: _ldexp(g, y))
 

@@ -12,6 +12,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of import precision
 from ..made_of.guards import FLOATS, INTEGERS, only, unsupported
@@ -49,6 +50,7 @@ floor = _rounding(
     "The nearest whole number that is not larger.",
     point=Point("x", "floor(x)", iub="x"),
     example=("torch.tensor([1.7, -1.2]).floor()", "tensor([ 1., -2.])"),
+    facts=Facts(onnx="unary Floor"),
 )
 ceil = _rounding(
     "ceil",
@@ -57,6 +59,7 @@ ceil = _rounding(
     "The nearest whole number that is not smaller.",
     point=Point("x", "ceil(x)", iub="x"),
     example=("torch.tensor([1.2, -1.7]).ceil()", "tensor([ 2., -1.])"),
+    facts=Facts(onnx="unary Ceil"),
 )
 trunc = _rounding(
     "trunc",
@@ -66,6 +69,7 @@ trunc = _rounding(
     point=Point("x", "trunc(x)", iub="x"),
     example=("torch.tensor([1.7, -1.7]).trunc()", "tensor([ 1., -1.])"),
     aliases=("fix",),
+    facts=Facts(onnx="trunc"),
 )
 _round = _rounding(
     "round",
@@ -74,12 +78,13 @@ _round = _rounding(
     "The nearest integer.",
     point=Point("x", "rint(x)", iub="x"),
     places=(),
+    facts=Facts(onnx="unary Round"),
 ).op
 frac = unary(
     "frac", lambda xp, x: x - xp.trunc(x), point=Point("x", "x - trunc(x)", engine="frac(x)", cost="CHEAP"),
     dx=lambda g: g, rule=only(FLOATS, "frac_cpu"), same_out=True,
     doc="The fraction that `trunc` cuts off, with its sign.",
-    example=("torch.tensor([1.5, -1.25]).frac()", "tensor([ 0.5000, -0.2500])"),
+    example=("torch.tensor([1.5, -1.25]).frac()", "tensor([ 0.5000, -0.2500])"), facts=Facts(onnx="trunc"),
 )  # fmt: skip
 
 
@@ -182,7 +187,7 @@ def _frexp_body(xp: ArrayModule, x: Array) -> tuple:
 
 _frexp = Op(
     _frexp_body, "frexp", rule=only("fV", "", message="torch.frexp() only supports floating-point dtypes"),
-    meta=lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))],
+    meta=lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))], facts=Facts(vmap="pointwise"),
 )  # fmt: skip
 _frexp.derivative(x=lambda g, out1: g * 2.0 ** -out1.to(g.dtype))
 

@@ -12,6 +12,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.guards import (
     FLOATS,
@@ -57,6 +58,7 @@ _where = Op(
     broadcasts=True,
     moves_only=True,
     meta=_where_meta,
+    facts=Facts(onnx="where"),
 )
 _where.derivative(
     x=lambda g, condition: _where(condition, g, 0.0, to=g.dtype),
@@ -135,7 +137,7 @@ def _masked_fill_body(xp: ArrayModule, x: Array, mask: Array, value: Any) -> Any
 _masked_fill = Op(
     _masked_fill_body, "masked_fill", point=Point("x mask value", fiubc="value if mask else x"),
     broadcasts=True, moves_only=True,
-    meta=lambda x, mask, value: (_joint_shape(x, mask), x.dtype),
+    meta=lambda x, mask, value: (_joint_shape(x, mask), x.dtype), facts=Facts(layout="plain", onnx="masked_fill"),
 )  # fmt: skip
 _masked_fill.derivative(
     x=lambda g, mask: _masked_fill(g, mask, 0),
@@ -254,12 +256,12 @@ def _clamp_rule(inputs: tuple) -> tuple:
 _clamp = Op(
     _clamp_body, "clamp", point=Point("x low? high?", all="min(max(x, low), high)"),
     rule=_clamp_rule, broadcasts=True,
-    meta=lambda x, low, high: (_joint_shape(x, low, high), x.dtype),
+    meta=lambda x, low, high: (_joint_shape(x, low, high), x.dtype), facts=Facts(onnx="clamp"),
 )  # fmt: skip
 _inside = Op(
     _inside_body, "clamp_backward",
     point=Point("dy x low? high?", "dy if x >= low and x <= high else 0", cost="CHEAP", by_hand=True),
-    meta=lambda dy, x, low, high: (dy.shape, dy.dtype),
+    meta=lambda dy, x, low, high: (dy.shape, dy.dtype), facts=Facts(aten="clamp_backward"),
 )  # fmt: skip
 _inside.derivative(dy=lambda g, x, low, high: _inside(g, x, low, high))
 _clamp.derivative(
@@ -334,6 +336,7 @@ _threshold = Op(
         "x | threshold value", all="value if x <= threshold else x", cost="CHEAP", by_hand=True
     ),
     meta=same_meta,
+    facts=Facts(onnx="threshold"),
 )
 _threshold.derivative(x=_threshold_dx)
 
@@ -400,7 +403,7 @@ def _lerp_body(xp: ArrayModule, start: Array, end: Array, weight: Any) -> Any:
 _lerp = Op(
     _lerp_body, "lerp", point=Point("start end weight", "start + weight * (end - start) if abs(weight) < 0.5 else end - (end - start) * (1 - weight)"),
     broadcasts=True,
-    meta=lambda start, end, weight: (_joint_shape(start, end, weight), start.dtype),
+    meta=lambda start, end, weight: (_joint_shape(start, end, weight), start.dtype), facts=Facts(onnx="lerp"),
 )  # fmt: skip
 _lerp.derivative(
     start=lambda g, weight: g * conj(1 - weight),
@@ -477,6 +480,7 @@ _addcmul = Op(
     rule=_three_rule,
     broadcasts=True,
     meta=_three_meta,
+    facts=Facts(layout="first", autocast={"cuda": "widest"}, onnx="addc"),
 )
 _addcmul.derivative(
     x=lambda g: g,
@@ -490,6 +494,7 @@ _addcdiv = Op(
     rule=_three_rule,
     broadcasts=True,
     meta=_three_meta,
+    facts=Facts(layout="first", autocast={"cuda": "widest"}, onnx="addc"),
 )
 _addcdiv.derivative(x=lambda g: g, a=lambda g, b, value: g * conj(value / b), b=_addcdiv_b)
 

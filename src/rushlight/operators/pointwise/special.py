@@ -10,6 +10,7 @@ from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.guards import FLOATS, no_derivative, only
 from ..made_of.pointwise import binary, same_meta, unary
@@ -41,7 +42,7 @@ erf = _special(
     "erf", "erf_vml_cpu", "The error function.",
     point=Point("x", "erf(x)", cost="2 * DEAR"),
     example=("torch.tensor([0.0, 0.5]).erf()", "tensor([0.0000, 0.5205])"), places=_EVERYWHERE,
-    dx=lambda g, x: g * _bell(x) * (2 / bodies.SQRT_PI),
+    dx=lambda g, x: g * _bell(x) * (2 / bodies.SQRT_PI), facts=Facts(onnx="unary Erf"),
 )  # fmt: skip
 erfc = _special(
     "erfc", "erfc_vml_cpu", "`1 - erf(input)`, exact for large numbers too.",
@@ -53,7 +54,7 @@ erfinv = _special(
     "erfinv", "erfinv_vml_cpu", "The number whose error function every element is.",
     point=Point("x", "erfinv(x)", cost="3 * DEAR", by_hand=True),
     example=("torch.tensor([0.0, 0.5]).erfinv()", "tensor([0.0000, 0.4769])"), places=_EVERYWHERE,
-    dx=lambda g, out: g * (out * out).exp() * (bodies.SQRT_PI / 2),
+    dx=lambda g, out: g * (out * out).exp() * (bodies.SQRT_PI / 2), facts=Facts(autocast={"cuda": "float32"}),
 )  # fmt: skip
 erfcx = _special(
     "erfcx", "erfcx", "`exp(input ** 2) * erfc(input)`, without overflow.",
@@ -98,7 +99,7 @@ publish("special", "psi", digamma)
 
 _polygamma: Any = Op(
     bodies.polygamma, "polygamma", rule=only(FLOATS, "polygamma", promote_unary_float),
-    meta=same_meta,
+    meta=same_meta, facts=Facts(vmap="pointwise"),
 )  # fmt: skip
 _polygamma.derivative(x=lambda g, x, n: g * _polygamma(x, n=n + 1))
 
@@ -188,7 +189,7 @@ def _incomplete(name: str, sign: float, doc: str, example: tuple[str, str]) -> A
     return binary(
         name, getattr(bodies, name), places=("special",), inplace=False, dx=no_derivative(name),
         dy=dy, doc=doc, example=example,
-        rule=only(FLOATS, name, promote_float),
+        rule=only(FLOATS, name, promote_float), facts=Facts(layout="first"),
     )  # fmt: skip
 
 

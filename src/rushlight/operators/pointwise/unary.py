@@ -9,6 +9,7 @@ from ...base import dtypes
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of import precision
 from ..made_of.guards import FLOATS, in_float32, only
@@ -63,13 +64,13 @@ neg: Any = unary(
     rule=_refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead."),
     doc="The negative of every element.",
-    example=("torch.tensor([1, -2]).neg()", "tensor([-1,  2])"),
+    example=("torch.tensor([1, -2]).neg()", "tensor([-1,  2])"), facts=Facts(onnx="unary Neg"),
 )  # fmt: skip
 abs = unary(  # noqa: A001
     "abs", ufunc1("absolute"), point=Point("x", "abs(x)", i="magnitude(x)", ub="x", c="cabs(x)", out="real", cost="CHEAP"),
     dx=lambda g, x: g * x.sgn(), aliases=("absolute",), meta=_real_meta,
     rule=only("iufVc", "abs_cpu"), same_out=True, doc="The distance of every element from zero.",
-    example=("torch.tensor([-1.5, 2.0]).abs()", "tensor([1.5000, 2.0000])"),
+    example=("torch.tensor([-1.5, 2.0]).abs()", "tensor([1.5000, 2.0000])"), facts=Facts(onnx="unary Abs"),
 )  # fmt: skip
 sign = unary(
     "sign", _sign_body, point=Point("x", fiu="T(x > 0) - T(x < 0)", b="x", engine="1 if x > 0 else -1 if x < 0 else 0", cost="CHEAP"),
@@ -77,13 +78,13 @@ sign = unary(
     rule=only("biufV", "sign", message="Unlike NumPy, torch.sign is not intended to support complex "
                                        "numbers. Please use torch.sgn instead."),
     doc="-1, 0 or 1, by the sign of every element.",
-    example=("torch.tensor([-3.0, 0.0, 2.0]).sign()", "tensor([-1.,  0.,  1.])"),
+    example=("torch.tensor([-3.0, 0.0, 2.0]).sign()", "tensor([-1.,  0.,  1.])"), facts=Facts(onnx="unary Sign"),
 )  # fmt: skip
 sgn = unary(
     "sgn", _sign_body, point=Point("x", fiu="T(x > 0) - T(x < 0)", b="x", c="0 if x == 0 else cscale(x, R(1) / cabs(x))"),
     dx=_sgn_dx, floats=False, same_out=True,
     doc="As `sign`; for complex numbers the number of length 1 in the same direction.",
-    example=("torch.tensor([3 + 4j]).sgn()", "tensor([0.6000+0.8000j])"),
+    example=("torch.tensor([3 + 4j]).sgn()", "tensor([0.6000+0.8000j])"), facts=Facts(onnx="unary Sign"),
 )  # fmt: skip
 signbit = unary(
     "signbit", lambda xp, x: xp.zeros(x.shape, bool) if x.dtype.kind in "bu" else
@@ -135,7 +136,7 @@ square = unary(
     "square", point=Point("x", fiuc="x * x", cost="CHEAP"),
     dx=lambda g, x: g * conj(x) * 2, rule=_square_rule, grad_name="PowBackward0",
     doc="The square of every element.",
-    example=("torch.tensor([1.0, -3.0]).square()", "tensor([1., 9.])"),
+    example=("torch.tensor([1.0, -3.0]).square()", "tensor([1., 9.])"), facts=Facts(onnx="square"),
 )  # fmt: skip
 sqrt = unary(
     "sqrt",
@@ -143,6 +144,7 @@ sqrt = unary(
     dx=lambda g, out: g / conj(out * 2),
     doc="The square root of every element; nan for negative ones.",
     example=("torch.tensor([4.0, 9.0]).sqrt()", "tensor([2., 3.])"),
+    facts=Facts(onnx="unary Sqrt"),
 )
 rsqrt = unary(
     "rsqrt",
@@ -151,6 +153,7 @@ rsqrt = unary(
     dx=lambda g, out: g * conj(out * out * out) * -0.5,
     doc="One divided by the square root of every element.",
     example=("torch.tensor([4.0, 0.25]).rsqrt()", "tensor([0.5000, 2.0000])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="rsqrt"),
 )
 reciprocal = unary(
     "reciprocal",
@@ -158,6 +161,7 @@ reciprocal = unary(
     dx=lambda g, out: -(g * conj(out * out)),
     doc="One divided by every element.",
     example=("torch.tensor([2.0, 4.0]).reciprocal()", "tensor([0.5000, 0.2500])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Reciprocal"),
 )
 
 
@@ -178,18 +182,19 @@ exp = unary(
     dx=lambda g, out: g * conj(out),
     doc="e to the power of every element.",
     example=("torch.tensor([0.0, 1.0]).exp()", "tensor([1.0000, 2.7183])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Exp"),
 )
 exp2 = unary(
     "exp2", _exp2_body, point=Point("x", "exp2(x)", c="cexp(cscale(x, R(0.69314718055994530942)))"),
     dx=lambda g, out: g * conj(out) * LN2, places=("torch", "Tensor", "special"),
     doc="2 to the power of every element.",
-    example=("torch.tensor([1.0, 3.0]).exp2()", "tensor([2., 8.])"),
+    example=("torch.tensor([1.0, 3.0]).exp2()", "tensor([2., 8.])"), facts=Facts(onnx="exp2"),
 )  # fmt: skip
 expm1 = unary(
     "expm1", point=Point("x", "expm1(x)", cost="2 * DEAR"),
     dx=lambda g, out: g * conj(out + 1), places=("torch", "Tensor", "special"),
     doc="`exp(input) - 1`, exact for numbers near zero too.",
-    example=("torch.tensor([0.0, 1.0]).expm1()", "tensor([0.0000, 1.7183])"),
+    example=("torch.tensor([0.0, 1.0]).expm1()", "tensor([0.0000, 1.7183])"), facts=Facts(autocast={"cuda": "float32"}, onnx="expm1"),
 )  # fmt: skip
 log = unary(
     "log",
@@ -197,6 +202,7 @@ log = unary(
     dx=lambda g, x: g / conj(x),
     doc="The natural logarithm of every element; nan for negative ones.",
     example=("torch.tensor([1.0, 10.0]).log()", "tensor([0.0000, 2.3026])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Log"),
 )
 log2 = unary(
     "log2",
@@ -205,6 +211,7 @@ log2 = unary(
     dx=lambda g, x: g / conj(x * LN2),
     doc="The logarithm of every element to base 2.",
     example=("torch.tensor([1.0, 8.0]).log2()", "tensor([0., 3.])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="log_base"),
 )
 log10 = unary(
     "log10",
@@ -212,12 +219,13 @@ log10 = unary(
     dx=lambda g, x: g / conj(x * LN10),
     doc="The logarithm of every element to base 10; nan for negative ones.",
     example=("torch.tensor([2.0, 5.0]).log10()", "tensor([0.3010, 0.6990])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="log_base"),
 )
 log1p = unary(
     "log1p", point=Point("x", "log1p(x)", cost="2 * DEAR"),
     dx=lambda g, x: g / conj(x + 1), places=("torch", "Tensor", "special"),
     doc="`log(1 + input)`, exact for numbers near zero too.",
-    example=("torch.tensor([0.0, 1e-7]).log1p()", "tensor([0.0000e+00, 1.0000e-07])"),
+    example=("torch.tensor([0.0, 1e-7]).log1p()", "tensor([0.0000e+00, 1.0000e-07])"), facts=Facts(autocast={"cuda": "float32"}, onnx="log1p"),
 )  # fmt: skip
 
 
@@ -249,6 +257,7 @@ sin = unary(
     dx=lambda g, x: g * conj(x.cos()),
     doc="The sine of angles in radians.",
     example=("torch.tensor([0.0, torch.pi / 2]).sin()", "tensor([0., 1.])"),
+    facts=Facts(onnx="unary Sin"),
 )
 cos = unary(
     "cos",
@@ -256,6 +265,7 @@ cos = unary(
     dx=lambda g, x: -(g * conj(x.sin())),
     doc="The cosine of angles in radians.",
     example=("torch.tensor([0.0, torch.pi]).cos()", "tensor([ 1., -1.])"),
+    facts=Facts(onnx="unary Cos"),
 )
 tan = unary(
     "tan",
@@ -263,24 +273,25 @@ tan = unary(
     dx=lambda g, out: g * conj(out * out + 1),
     doc="The tangent of angles in radians.",
     example=("torch.tensor([0.0, 0.5]).tan()", "tensor([0.0000, 0.5463])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Tan"),
 )
 asin = unary(
     "asin", ufunc1("arcsin"), point=Point("x", "asin(x)"),
     dx=lambda g, x: g * conj((1 - x * x).rsqrt()), aliases=("arcsin",),
     doc="The angle, in radians, whose sine every element is.",
-    example=("torch.tensor([0.0, 1.0]).asin()", "tensor([0.0000, 1.5708])"),
+    example=("torch.tensor([0.0, 1.0]).asin()", "tensor([0.0000, 1.5708])"), facts=Facts(autocast={"cuda": "float32"}, onnx="unary Asin"),
 )  # fmt: skip
 acos = unary(
     "acos", ufunc1("arccos"), point=Point("x", "acos(x)"),
     dx=lambda g, x: -(g * conj((1 - x * x).rsqrt())),
     aliases=("arccos",), doc="The angle, in radians, whose cosine every element is.",
-    example=("torch.tensor([1.0, 0.0]).acos()", "tensor([0.0000, 1.5708])"),
+    example=("torch.tensor([1.0, 0.0]).acos()", "tensor([0.0000, 1.5708])"), facts=Facts(autocast={"cuda": "float32"}, onnx="unary Acos"),
 )  # fmt: skip
 atan = unary(
     "atan", ufunc1("arctan"), point=Point("x", "atan(x)"),
     dx=lambda g, x: g / conj(x * x + 1), aliases=("arctan",),
     doc="The angle, in radians, whose tangent every element is.",
-    example=("torch.tensor([0.0, 1.0]).atan()", "tensor([0.0000, 0.7854])"),
+    example=("torch.tensor([0.0, 1.0]).atan()", "tensor([0.0000, 0.7854])"), facts=Facts(onnx="unary Atan"),
 )  # fmt: skip
 sinh = unary(
     "sinh",
@@ -288,6 +299,7 @@ sinh = unary(
     dx=lambda g, x: g * conj(x.cosh()),
     doc="The hyperbolic sine.",
     example=("torch.tensor([0.0, 1.0]).sinh()", "tensor([0.0000, 1.1752])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Sinh"),
 )
 cosh = unary(
     "cosh",
@@ -295,24 +307,25 @@ cosh = unary(
     dx=lambda g, x: g * conj(x.sinh()),
     doc="The hyperbolic cosine.",
     example=("torch.tensor([0.0, 1.0]).cosh()", "tensor([1.0000, 1.5431])"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Cosh"),
 )
 asinh = unary(
     "asinh", ufunc1("arcsinh"), point=Point("x", "asinh(x)"),
     dx=lambda g, x: g * conj((x * x + 1).rsqrt()),
     aliases=("arcsinh",), doc="The number whose hyperbolic sine every element is.",
-    example=("torch.tensor([0.0, 1.0]).asinh()", "tensor([0.0000, 0.8814])"),
+    example=("torch.tensor([0.0, 1.0]).asinh()", "tensor([0.0000, 0.8814])"), facts=Facts(onnx="unary Asinh"),
 )  # fmt: skip
 acosh = unary(
     "acosh", ufunc1("arccosh"), point=Point("x", "acosh(x)"),
     dx=_acosh_dx, aliases=("arccosh",),
     doc="The number whose hyperbolic cosine every element is; nan below 1.",
-    example=("torch.tensor([1.0, 2.0]).acosh()", "tensor([0.0000, 1.3170])"),
+    example=("torch.tensor([1.0, 2.0]).acosh()", "tensor([0.0000, 1.3170])"), facts=Facts(onnx="unary Acosh"),
 )  # fmt: skip
 atanh = unary(
     "atanh", ufunc1("arctanh"), point=Point("x", "atanh(x)"),
     dx=lambda g, x: g / conj(1 - x * x), aliases=("arctanh",),
     doc="The number whose hyperbolic tangent every element is; nan outside of [-1, 1].",
-    example=("torch.tensor([0.0, 0.5]).atanh()", "tensor([0.0000, 0.5493])"),
+    example=("torch.tensor([0.0, 0.5]).atanh()", "tensor([0.0000, 0.5493])"), facts=Facts(onnx="unary Atanh"),
 )  # fmt: skip
 sinc = unary(
     "sinc", _sinc_body, point=Point("x", "sinc(x)"),
@@ -403,7 +416,7 @@ sigmoid = unary(
     "sigmoid", _sigmoid_body, point=Point("x", "sigmoid(x)", c="1 / (1 + cexp(-x))", cost="DEAR"),
     dx=lambda g, out: sigmoid_backward(g, conj(out)),
     doc="`1 / (1 + exp(-input))`: every number moved into (0, 1).",
-    example=("torch.tensor([-100.0, 0.0, 2.0]).sigmoid()", "tensor([0.0000, 0.5000, 0.8808])"),
+    example=("torch.tensor([-100.0, 0.0, 2.0]).sigmoid()", "tensor([0.0000, 0.5000, 0.8808])"), facts=Facts(onnx="unary Sigmoid"),
 )  # fmt: skip
 tanh = unary(
     "tanh",
@@ -411,6 +424,7 @@ tanh = unary(
     dx=lambda g, out: tanh_backward(g, conj(out)),
     doc="The hyperbolic tangent: every number moved into (-1, 1).",
     example=("torch.tensor([-100.0, 0.0, 0.5]).tanh()", "tensor([-1.0000,  0.0000,  0.4621])"),
+    facts=Facts(onnx="unary Tanh"),
 )
 
 
@@ -467,7 +481,13 @@ _logit = Op(
     meta=same_meta,
 )
 _logit_grad = by_reference(
-    Op(_logit_slope, "logit_grad", meta=lambda gy, x, eps: (x.shape, x.dtype)), _logit_dx
+    Op(
+        _logit_slope,
+        "logit_grad",
+        meta=lambda gy, x, eps: (x.shape, x.dtype),
+        facts=Facts(vmap="alike"),
+    ),
+    _logit_dx,
 )
 _logit.derivative(  # half precision rounds the ends, too
     x=lambda g, x, eps: (_logit_dx if precision.is_half(x._a) else _logit_grad)(g, x, eps=eps)

@@ -88,7 +88,7 @@ MULTINOMIAL = Kernel(
     "multinomial",
     _multinomial,
     meta=lambda p, *, n, **_: ((*p.shape[:-1], n), np.dtype(np.int64)),
-    facts=Facts(refuses=True),
+    facts=Facts(refuses=True, layout="plain"),
 )
 
 
@@ -164,7 +164,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 
 # -- written into a tensor -------------------------------------------------------------------------
 
-_drawn = _write_op("drawn", "UniformBackward0")
+_drawn = _write_op("drawn", "UniformBackward0", vmap=None)
 
 
 def _store(t: Tensor, fresh: Tensor) -> Tensor:

@@ -255,7 +255,7 @@ _searchsorted = Op(
         values.shape,
         np.dtype(np.int32 if narrow else np.int64),
     ),
-    facts=Facts(refuses=True),
+    facts=Facts(refuses=True, vmap="searchsorted"),
 )
 
 
@@ -423,7 +423,9 @@ def _unique_consecutive_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
 
 
 _unique_consecutive = Op(
-    _unique_consecutive_body, "unique_consecutive", facts=Facts(shape_by_values=True)
+    _unique_consecutive_body,
+    "unique_consecutive",
+    facts=Facts(shape_by_values=True, layout="columns"),
 )
 _unique_consecutive.derivative(x=_no_gradient("unique_consecutive"))
 

@@ -39,16 +39,20 @@ def share_evenly(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) ->
     return part.masked_fill(~mask, 0)
 
 
-def _extreme(method: str, name: str, grad_name: str, dx: Callable = _share) -> Op:
+def _extreme(
+    method: str, name: str, grad_name: str, dx: Callable = _share, layout: str | None = None
+) -> Op:
     def body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
-    made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name)
+    facts = Facts(vmap="reduction", layout=layout, onnx=f"reduce Reduce{method.capitalize()}")
+    made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name, facts=facts)
     made.derivative(x=lambda g, x, out, dim, keepdim: dx(g, x, out, dim, keepdim))
     return made
 
 
-_amax, _amin = _extreme("max", "amax", "AmaxBackward0"), _extreme("min", "amin", "AminBackward0")
+_amax = _extreme("max", "amax", "AmaxBackward0", layout="plain")
+_amin = _extreme("min", "amin", "AminBackward0", layout="plain")
 _max = _extreme("max", "max", "MaxBackward1", share_evenly)
 _min = _extreme("min", "min", "MinBackward1", share_evenly)
 
@@ -168,7 +172,9 @@ def _pick(method: str) -> Op:
         values = xp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    made = Op(body, method + "_dim", meta=pick_meta, grad_name=method.capitalize() + "Backward0")
+    facts = Facts(vmap="along", aten=method, onnx="extreme")
+    grad_name = method.capitalize() + "Backward0"
+    made = Op(body, method + "_dim", meta=pick_meta, grad_name=grad_name, facts=facts)
     made.backward(send_to_index)
     return made
 
@@ -266,7 +272,7 @@ def _where(method: str) -> Op:
         dims = None if dim is None else (dim,)
         return result_shape(x.shape, dims, keepdim), np.dtype(np.int64)
 
-    return Op(body, method, meta=meta, facts=Facts(range=_place_range))
+    return Op(body, method, meta=meta, facts=Facts(range=_place_range, vmap="position", onnx="arg"))
 
 
 def _place_range(attrs: dict[str, Any], shapes: Sequence[tuple]) -> tuple[int, int]:

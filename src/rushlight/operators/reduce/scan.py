@@ -12,6 +12,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import check_kind, unsupported
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
@@ -76,7 +77,12 @@ def _running_meta(x: Shaped, *, dim: int, reverse: bool) -> tuple:
     return x.shape, np.dtype(np.int64) if x.dtype.kind in "biu" else x.dtype
 
 
-_cumsum = Op(_cumsum_body, "cumsum", meta=_running_meta)
+_cumsum = Op(
+    _cumsum_body,
+    "cumsum",
+    meta=_running_meta,
+    facts=Facts(vmap="along", layout="plain", autocast={"cuda": "float32"}, onnx="cumsum"),
+)
 _cumsum.derivative(x=lambda g, dim, reverse: _cumsum(g, dim=dim, reverse=not reverse))
 
 
@@ -117,7 +123,12 @@ def _cumprod_body(xp: ArrayModule, x: Array, *, dim: int, reverse: bool) -> Any:
     return out.astype(x.dtype, copy=False) if kind in "fV" else out
 
 
-_cumprod = Op(_cumprod_body, "cumprod", meta=_running_meta)
+_cumprod = Op(
+    _cumprod_body,
+    "cumprod",
+    meta=_running_meta,
+    facts=Facts(vmap="along", layout="plain", autocast={"cuda": "float32"}),
+)
 
 
 def _cumprod_dx(g: Tensor, x: Tensor, out: Tensor, dim: int, reverse: bool) -> Tensor:
@@ -139,7 +150,9 @@ def _shift_body(xp: ArrayModule, x: Array, *, dim: int, by: int, fill: Any) -> A
     return out
 
 
-_shift = Op(_shift_body, "shift", moves_only=True, meta=same_meta)
+_shift = Op(
+    _shift_body, "shift", moves_only=True, meta=same_meta, facts=Facts(vmap="along", aten="")
+)
 _shift.derivative(x=lambda g, dim, by: _shift(g, dim=dim, by=-by, fill=0))
 
 
@@ -162,7 +175,10 @@ def _linear_scan_body(xp: ArrayModule, a: Array, b: Array, *, dim: int, reverse:
 
 # h[k] = a[k] * h[k-1] + b[k], from 0 on; with `reverse` from the end. Its derivative is one again.
 linear_scan = Op(
-    _linear_scan_body, "linear_scan", meta=lambda a, b, *, dim, reverse: (b.shape, b.dtype)
+    _linear_scan_body,
+    "linear_scan",
+    meta=lambda a, b, *, dim, reverse: (b.shape, b.dtype),
+    facts=Facts(vmap="along"),
 )
 
 
@@ -213,7 +229,7 @@ def _extreme_scan(name: str, ufunc: str) -> Op:
         g = gs[0]
         return (None if g is None else g.new_zeros(x_shape).scatter_add(dim, out1, g),)
 
-    op = Op(body, name, meta=meta)
+    op = Op(body, name, meta=meta, facts=Facts(vmap="along"))
     op.backward(backward)
     return op
 
@@ -265,7 +281,7 @@ def _logcumsumexp_body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
     return doubling(x, dim, xp.logaddexp)
 
 
-_logcumsumexp = Op(_logcumsumexp_body, "logcumsumexp", meta=same_meta)
+_logcumsumexp = Op(_logcumsumexp_body, "logcumsumexp", meta=same_meta, facts=Facts(vmap="along"))
 
 
 def _logcumsumexp_dx(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:

@@ -10,6 +10,7 @@ from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.precision import widen
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
@@ -53,7 +54,9 @@ def _pair_meta(x: Shaped, **attrs: Any) -> list:
     return [(x.shape, x.dtype), (x.shape, np.dtype(np.int64))]
 
 
-_sort = Op(_sort_body, "sort", meta=_pair_meta)
+_sort = Op(
+    _sort_body, "sort", meta=_pair_meta, facts=Facts(vmap="along", layout="first", onnx="topk")
+)
 _sort.backward(_send_back)
 _SORT = named("sort", "values", "indices")
 
@@ -154,7 +157,7 @@ def _topk_meta(x: Shaped, *, k: int, dim: int, largest: bool) -> list:
     return [(shape, x.dtype), (shape, np.dtype(np.int64))]
 
 
-_topk = Op(_topk_body, "topk", meta=_topk_meta)
+_topk = Op(_topk_body, "topk", meta=_topk_meta, facts=Facts(vmap="along", onnx="topk"))
 _topk.backward(_send_back)
 _TOPK = named("topk", "values", "indices")
 
@@ -207,7 +210,7 @@ def _kthvalue_body(xp: ArrayModule, x: Array, *, k: int, dim: int, keepdim: bool
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 
-_kthvalue = Op(_kthvalue_body, "kthvalue", meta=pick_meta)
+_kthvalue = Op(_kthvalue_body, "kthvalue", meta=pick_meta, facts=Facts(vmap="along"))
 _kthvalue.backward(send_to_index)
 _KTHVALUE = named("kthvalue", "values", "indices")
 

@@ -13,6 +13,7 @@ from ...base.shapes import whole, wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from ..made_of.precision import in_float32, widen
 from ..made_of.return_types import named
@@ -70,8 +71,12 @@ def _std_dx(
     return _var_dx(to_var, x, correction, dim, keepdim)
 
 
-_var = Op(_var_body, "var", meta=_var_meta).derivative(x=_var_dx)
-_std = Op(_std_body, "std", meta=_var_meta).derivative(x=_std_dx)
+_var = Op(
+    _var_body, "var", meta=_var_meta, facts=Facts(vmap="reduction", layout="plain", onnx="var")
+).derivative(x=_var_dx)
+_std = Op(
+    _std_body, "std", meta=_var_meta, facts=Facts(vmap="reduction", layout="plain", onnx="var")
+).derivative(x=_std_dx)
 
 
 def _spread_of(
@@ -252,7 +257,13 @@ def _median_dim_body(
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 
-_median_dim = Op(_median_dim_body, "median_dim", meta=pick_meta, grad_name=_median_name(1))
+_median_dim = Op(
+    _median_dim_body,
+    "median_dim",
+    meta=pick_meta,
+    grad_name=_median_name(1),
+    facts=Facts(vmap="along", layout="plain", aten="median"),
+)
 _median_dim.backward(send_to_index)
 _MEDIANS = {name: named(name, "values", "indices") for name in ("median", "nanmedian")}
 
@@ -322,7 +333,7 @@ def _mode_body(xp: ArrayModule, x: Array, *, dim: int, keepdim: bool) -> tuple:
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 
-_mode = Op(_mode_body, "mode", meta=pick_meta)
+_mode = Op(_mode_body, "mode", meta=pick_meta, facts=Facts(vmap="along"))
 _mode.backward(send_to_index)
 _MODE = named("mode", "values", "indices")
 

@@ -12,6 +12,7 @@ from ...base.shapes import as_size, by_name, reduced_shape, wrap_dims
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.precision import in_float32, rounds
 from ..made_of.promotion import promote_unary_float
 from ..made_of.spelling import numpy_names, one_of
@@ -117,7 +118,15 @@ def _sum_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
     return result_shape(x.shape, dim, keepdim), dtype
 
 
-_sum = Op(_sum_body, "sum", meta=_sum_meta, grad_name=numbered("Sum"))
+_sum = Op(
+    _sum_body,
+    "sum",
+    meta=_sum_meta,
+    grad_name=numbered("Sum"),
+    facts=Facts(
+        vmap="reduction", layout="plain", autocast={"cuda": "float32"}, onnx="reduce ReduceSum"
+    ),
+)
 _sum.derivative(x=lambda g, x_shape, dim, keepdim: spread(g, x_shape, dim, keepdim))
 
 
@@ -166,7 +175,11 @@ def _sum_to_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
 
 
 _sum_to = Op(
-    _sum_to_body, "sum_to_size", grad_name="SumBackward1", meta=lambda x, *, shape: (shape, x.dtype)
+    _sum_to_body,
+    "sum_to_size",
+    grad_name="SumBackward1",
+    meta=lambda x, *, shape: (shape, x.dtype),
+    facts=Facts(vmap="sum_to_size", layout="plain"),
 )
 _sum_to.derivative(x=lambda g, x_shape: _expand(g, shape=x_shape))
 
@@ -209,7 +222,13 @@ def _mean_dx(g: Tensor, x_shape: tuple, dim: Dims, keepdim: bool) -> Tensor:
     return spread(g / count(x_shape, dim), x_shape, dim, keepdim)
 
 
-_mean = Op(_mean_body, "mean", meta=same_dtype_meta, grad_name=numbered("Mean"))
+_mean = Op(
+    _mean_body,
+    "mean",
+    meta=same_dtype_meta,
+    grad_name=numbered("Mean"),
+    facts=Facts(vmap="reduction", layout="plain", onnx="reduce ReduceMean"),
+)
 _mean.derivative(x=_mean_dx)
 
 
@@ -263,7 +282,7 @@ def _nansum_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     return _sum_body(xp, held, dim=dim, keepdim=keepdim)
 
 
-_nansum = Op(_nansum_body, "nansum", meta=_sum_meta)
+_nansum = Op(_nansum_body, "nansum", meta=_sum_meta, facts=Facts(vmap="reduction", layout="plain"))
 _nansum.derivative(
     x=lambda g, x, dim, keepdim: keep(g, x._a.shape, dim, keepdim) * (x == x)  # nan: 0
 )
@@ -334,7 +353,13 @@ def _prod_dx(g: Tensor, x: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     return keep(g, shape, dim, keepdim) * conj(product_of_others(x, dim[0]))
 
 
-_prod = Op(_prod_body, "prod", meta=_sum_meta, grad_name=numbered("Prod"))
+_prod = Op(
+    _prod_body,
+    "prod",
+    meta=_sum_meta,
+    grad_name=numbered("Prod"),
+    facts=Facts(vmap="reduction", layout="plain", autocast="float32", onnx="reduce ReduceProd"),
+)
 _prod.derivative(x=_prod_dx)
 
 
@@ -386,7 +411,18 @@ def _logsumexp_dx(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) -
     return keep(g, shape, dim, keepdim) * (x - keep(out, shape, dim, keepdim)).exp().conj()
 
 
-_logsumexp = Op(_logsumexp_body, "logsumexp", rule=promote_unary_float, meta=same_dtype_meta)
+_logsumexp = Op(
+    _logsumexp_body,
+    "logsumexp",
+    rule=promote_unary_float,
+    meta=same_dtype_meta,
+    facts=Facts(
+        vmap="reduction",
+        layout="plain",
+        autocast={"cuda": "float32"},
+        onnx="reduce ReduceLogSumExp",
+    ),
+)
 _logsumexp.derivative(x=_logsumexp_dx)
 
 

@@ -10,6 +10,7 @@ from ...base.shapes import wrap_dims
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.spelling import numpy_names
 from .sums import Dims, result_shape
 
@@ -39,8 +40,12 @@ def _all_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
     return out.astype(x.dtype) if x.dtype == xp.uint8 else out
 
 
-_any = Op(_any_body, "any", meta=_bool_meta)
-_all = Op(_all_body, "all", meta=_bool_meta)
+_any = Op(
+    _any_body, "any", meta=_bool_meta, facts=Facts(vmap="reduction", layout="plain", onnx="truth")
+)
+_all = Op(
+    _all_body, "all", meta=_bool_meta, facts=Facts(vmap="reduction", layout="plain", onnx="truth")
+)
 
 
 def _truth_dims(x: Tensor, dim: Any) -> Dims:
@@ -99,6 +104,7 @@ _count_nonzero = Op(
     _count_nonzero_body,
     "count_nonzero",
     meta=lambda x, *, dim: (result_shape(x.shape, dim, False), np.dtype(np.int64)),
+    facts=Facts(vmap="reduction", layout="plain"),
 )
 
 

@@ -11,6 +11,7 @@ from ...base.shapes import wrap_dims
 from ...core.op import Op
 from ...core.public import NAMESPACES, into_same, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.precision import in_float32
 from ..made_of.spelling import numpy_names
 from ..memory.casting import cast_to
@@ -51,6 +52,13 @@ _vector_norm = Op(
     "vector_norm",
     meta=_vector_norm_meta,
     grad_name="LinalgVectorNormBackward0",
+    facts=Facts(
+        vmap="reduction",
+        layout="plain",
+        autocast={"cuda": "float32"},
+        aten="linalg_vector_norm",
+        onnx="vector_norm",
+    ),
 )
 
 

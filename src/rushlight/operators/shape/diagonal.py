@@ -12,6 +12,7 @@ from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor, wrap
+from ...runtime.facts import Facts
 from ..memory.casting import cast_to, move_to
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _embed_body(
     return out
 
 
-_diagonal = Op(_diagonal_body, "diagonal", view=True)
+_diagonal = Op(_diagonal_body, "diagonal", view=True, facts=Facts(vmap="diagonal"))
 _diag_embed = Op(
     _embed_body,
     "diag_embed",
@@ -191,6 +192,7 @@ def _triangle(name: str, doc: str) -> None:
         name,
         moves_only=True,
         meta=lambda x, *, diagonal: (x.shape, x.dtype),
+        facts=Facts(vmap="triangle", layout="plain", onnx="triangle"),
     )
     op.derivative(x=lambda g, diagonal: op(g, diagonal=diagonal))
 

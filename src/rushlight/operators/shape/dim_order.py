@@ -8,13 +8,24 @@ from ...base.shapes import as_size, by_name, wrap_dim
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from .reshape import _view
 
-_permute = Op(lambda xp, x, *, dims: x.transpose(dims), "permute", view=True)
+_permute = Op(
+    lambda xp, x, *, dims: x.transpose(dims),
+    "permute",
+    view=True,
+    facts=Facts(vmap="permute", onnx="permute"),
+)
 _permute.derivative(x=lambda g, dims: _permute(g, dims=_inverse(dims)))
-_transpose = Op(lambda xp, x, *, dim0, dim1: x.swapaxes(dim0, dim1), "transpose", view=True)
+_transpose = Op(
+    lambda xp, x, *, dim0, dim1: x.swapaxes(dim0, dim1),
+    "transpose",
+    view=True,
+    facts=Facts(vmap="transpose", onnx="transpose"),
+)
 _transpose.derivative(x=lambda g, dim0, dim1: _transpose(g, dim0=dim0, dim1=dim1))
-_t = Op(lambda xp, x: x.T, "t", view=True)
+_t = Op(lambda xp, x: x.T, "t", view=True, facts=Facts(vmap="t", onnx="transpose"))
 _t.derivative(x=lambda g: _t(g))
 
 

@@ -8,6 +8,7 @@ from ...base.shapes import Size, as_size, broadcast_shapes, by_name, wrap_dim, w
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.guards import invalid_arguments
 from ..made_of.spelling import needed, one_of
 from .reshape import reshape
@@ -21,7 +22,7 @@ def _squeeze_body(xp: ArrayModule, x: Array, *, dims: tuple[int, ...]) -> Any:
     return x.squeeze(axis=dims)
 
 
-_squeeze = Op(_squeeze_body, "squeeze", view=True)
+_squeeze = Op(_squeeze_body, "squeeze", view=True, facts=Facts(vmap="squeeze", onnx="squeeze"))
 _squeeze.derivative(x=lambda g, x_shape: reshape(g, x_shape))
 
 
@@ -47,7 +48,7 @@ _unsqueeze = Op(
     lambda xp, x, *, dim: x.reshape(x.shape[:dim] + (1,) + x.shape[dim:]) if x.size and x.flags.c_contiguous
     else x[(slice(None),) * dim + (None, ...)],
     "unsqueeze",
-    view=True,
+    view=True, facts=Facts(vmap="unsqueeze", onnx="unsqueeze"),
 )  # fmt: skip
 _unsqueeze.derivative(x=lambda g, dim: _squeeze(g, dims=(dim,)))
 
@@ -98,7 +99,7 @@ def _expand_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
     return out
 
 
-_expand = Op(_expand_body, "expand", view=True)
+_expand = Op(_expand_body, "expand", view=True, facts=Facts(vmap="expand", onnx="expand"))
 _expand.derivative(x=lambda g, x_shape: g.sum_to_size(x_shape))
 
 

@@ -10,6 +10,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.spelling import FIRST, dim_or_axis
 from ..memory.casting import cast_to
 from .windows import narrow_index, select_op, slice_op
@@ -21,7 +22,13 @@ def _cat_meta(*xs: Any, dim: int) -> tuple:
     return first.shape[:dim] + (total,) + first.shape[dim + 1 :], first.dtype
 
 
-_cat = Op(lambda xp, *xs, dim: xp.concatenate(xs, axis=dim), "cat", moves_only=True, meta=_cat_meta)
+_cat = Op(
+    lambda xp, *xs, dim: xp.concatenate(xs, axis=dim),
+    "cat",
+    moves_only=True,
+    meta=_cat_meta,
+    facts=Facts(vmap="cat", layout="images", autocast="widest", onnx="cat"),
+)
 
 
 @_cat.backward
@@ -133,7 +140,13 @@ def _stack_meta(*xs: Any, dim: int) -> tuple:
     return shape[:dim] + (len(xs),) + shape[dim:], xs[0].dtype
 
 
-_stack = Op(lambda xp, *xs, dim: xp.stack(xs, axis=dim), "stack", moves_only=True, meta=_stack_meta)
+_stack = Op(
+    lambda xp, *xs, dim: xp.stack(xs, axis=dim),
+    "stack",
+    moves_only=True,
+    meta=_stack_meta,
+    facts=Facts(vmap="stack", layout="plain", autocast="widest", onnx="stack"),
+)
 
 
 @_stack.backward

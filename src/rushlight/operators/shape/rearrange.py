@@ -27,7 +27,11 @@ def _repeat_meta(x: Shaped, *, repeats: tuple[int, ...]) -> tuple:
 
 
 _repeat = Op(
-    lambda xp, x, *, repeats: xp.tile(x, repeats), "repeat", moves_only=True, meta=_repeat_meta
+    lambda xp, x, *, repeats: xp.tile(x, repeats),
+    "repeat",
+    moves_only=True,
+    meta=_repeat_meta,
+    facts=Facts(vmap="repeat", onnx="repeat"),
 )
 
 
@@ -191,6 +195,7 @@ _flip = Op(
     "flip",
     moves_only=True,
     meta=lambda x, *, dims: (x.shape, x.dtype),
+    facts=Facts(vmap="several", layout="first", onnx="flip"),
 )
 _flip.derivative(x=lambda g, dims: _flip(g, dims=dims))
 
@@ -266,6 +271,7 @@ _roll = Op(
     "roll",
     moves_only=True,
     meta=lambda x, *, shifts, dims: (x.shape, x.dtype),
+    facts=Facts(vmap="roll", layout="image", onnx="roll"),
 )
 _roll.derivative(x=lambda g, shifts, dims: _roll(g, shifts=tuple([-s for s in shifts]), dims=dims))
 

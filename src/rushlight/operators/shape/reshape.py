@@ -11,6 +11,7 @@ from ...base.shapes import as_size, by_name, infer_view, view_size, wrap_dim
 from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
+from ...runtime.facts import Facts
 from ...runtime.thread import GRAD, PARTS, here
 from ..made_of.spelling import axis_for_dim
 
@@ -48,7 +49,12 @@ def view_strides(
     return tuple(out) if all(n == 1 for n in new[: i + 1]) else None
 
 
-_view = Op(lambda xp, x, *, shape: x.reshape(shape), "view", view=True)
+_view = Op(
+    lambda xp, x, *, shape: x.reshape(shape),
+    "view",
+    view=True,
+    facts=Facts(vmap="view", onnx="reshape"),
+)
 
 
 def _same_layout(base: Tensor) -> Any:
@@ -76,6 +82,7 @@ _copy_reshape = Op(
     moves_only=True,
     grad_name="UnsafeViewBackward0",
     meta=lambda x, *, shape: (shape, x.dtype),
+    facts=Facts(vmap="view", aten="_unsafe_view", onnx="reshape"),
 )
 _copy_reshape.derivative(x=lambda g, x_shape: reshape(g, x_shape))
 

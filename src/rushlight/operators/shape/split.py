@@ -11,6 +11,7 @@ from ...core import views
 from ...core.op import Op, native
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.spelling import FIRST, axis_for_dim, dim_or_axis
 from .join import cat, stack
 from .windows import narrow_index, select_op, slice_op
@@ -31,7 +32,7 @@ def _unbind_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
     return tuple([x[(*lead, i, ...)] for i in range(x.shape[dim])])
 
 
-_unbind = Op(_unbind_body, "unbind", view=True)
+_unbind = Op(_unbind_body, "unbind", view=True, facts=Facts(vmap="along", onnx="unbind"))
 
 
 @_unbind.backward
@@ -82,7 +83,9 @@ def _split_body(
 
 def _split_op(name: str, grad_name: str) -> Op:
     """The parts of `x` at `ranges` of (start, length), which follow one another without gaps."""
-    op = Op(_split_body, name, view=True, grad_name=grad_name)
+    op = Op(
+        _split_body, name, view=True, grad_name=grad_name, facts=Facts(vmap="along", onnx="split")
+    )
 
     def backward(gs: list, x_shape: tuple, ranges: tuple, dim: int) -> tuple:
         shapes = [x_shape[:dim] + (n,) + x_shape[dim + 1 :] for _, n in ranges]

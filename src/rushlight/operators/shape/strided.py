@@ -10,6 +10,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.batch.arrays import BatchedArray
+from ...runtime.facts import Facts
 from ..index.scatter_kernels import add_at
 
 if TYPE_CHECKING:
@@ -115,7 +116,13 @@ def _lay_body(xp: ArrayModule, x: Any, *, home: Geometry) -> Any:
     return _strided(xp, _laid(xp, x, home, 0), *home)
 
 
-_lay = Op(_lay_body, "lay_out", moves_only=True, grad_name="CloneBackward0")
+_lay = Op(
+    _lay_body,
+    "lay_out",
+    moves_only=True,
+    grad_name="CloneBackward0",
+    facts=Facts(onnx="unary Identity"),
+)
 _lay.derivative(x=lambda g: g)
 
 
@@ -196,7 +203,7 @@ def _unfold_grad_body(
     return out
 
 
-_unfold = Op(_unfold_body, "unfold", view=True)
+_unfold = Op(_unfold_body, "unfold", view=True, facts=Facts(vmap="along"))
 _unfold_grad = Op(
     _unfold_grad_body,
     "unfold_grad",

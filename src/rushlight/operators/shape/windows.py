@@ -8,6 +8,7 @@ from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ..made_of.spelling import axis_for_dim
 
 if TYPE_CHECKING:
@@ -28,15 +29,16 @@ def _window(xp: ArrayModule, x: Array, *, index: Window) -> Any:
     return x[_decode(index)]
 
 
-def _window_op(name: str, grad_name: str) -> Op:
-    op = Op(_window, name, view=True, grad_name=grad_name)
+def _window_op(name: str, grad_name: str, aten: str | None = None) -> Op:
+    facts = Facts(vmap="window", aten=aten, onnx="window")
+    op = Op(_window, name, view=True, grad_name=grad_name, facts=facts)
     op.derivative(x=lambda g, x_shape, index: unwindow(g, index=index, shape=x_shape))
     return op
 
 
 select_op = _window_op("select", "SelectBackward0")
 slice_op = _window_op("slice", "SliceBackward0")
-window_op = _window_op("window", "UnsqueezeBackward0")
+window_op = _window_op("window", "UnsqueezeBackward0", aten="")
 
 
 def _unwindow_body(xp: ArrayModule, g: Array, *, index: Window, shape: tuple[int, ...]) -> Any:
@@ -51,6 +53,7 @@ unwindow = Op(
     moves_only=True,
     grad_name="SliceBackward0",
     meta=lambda g, *, index, shape: (shape, g.dtype),
+    facts=Facts(vmap="unwindow"),
 )
 unwindow.derivative(g=lambda g, index: window_op(g, index=index))
 

@@ -13,6 +13,7 @@ from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
+from ...runtime.facts import Facts
 from ..made_of.spelling import axis_for_dim
 from . import fft_grid  # noqa: F401 - defines frequencies and shifts
 
@@ -70,17 +71,17 @@ def _with(shape: Dims, dim: int, n: int) -> Dims:
 
 
 _forward = Op(_fft_forward, "fft_forward", grad_name="FftC2CBackward0",
-              meta=lambda x, *, dims: (x.shape, _complex_of(x.dtype)))  # fmt: skip
+              meta=lambda x, *, dims: (x.shape, _complex_of(x.dtype)), facts=Facts(vmap="several", autocast={"cpu": "float32"}))  # fmt: skip
 _backward = Op(_fft_backward, "fft_backward", grad_name="FftC2CBackward0",
-               meta=lambda x, *, dims: (x.shape, _complex_of(x.dtype)))  # fmt: skip
+               meta=lambda x, *, dims: (x.shape, _complex_of(x.dtype)), facts=Facts(vmap="several", autocast={"cpu": "float32"}))  # fmt: skip
 _real = Op(
     _fft_real, "fft_real", grad_name="FftR2CBackward0",
     meta=lambda x, *, dims: (
-        _with(x.shape, dims[-1], x.shape[dims[-1]] // 2 + 1), _complex_of(x.dtype)),
+        _with(x.shape, dims[-1], x.shape[dims[-1]] // 2 + 1), _complex_of(x.dtype)), facts=Facts(vmap="several", autocast={"cpu": "float32"}),
 )  # fmt: skip
 _to_real = Op(
     _fft_to_real, "fft_to_real", grad_name="FftC2RBackward0",
-    meta=lambda x, *, dims, n: (_with(x.shape, dims[-1], n), _real_of(x.dtype)),
+    meta=lambda x, *, dims, n: (_with(x.shape, dims[-1], n), _real_of(x.dtype)), facts=Facts(vmap="several", layout="plain", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 _forward.derivative(x=lambda g, dims: _backward(g, dims=dims))

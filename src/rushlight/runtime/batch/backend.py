@@ -78,7 +78,7 @@ def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> A
         return _drawn(call)
     if kernel.mutates:
         return _changed(call)
-    rule = rules.RULES.get(kernel.name)
+    rule = rules.rule_of(kernel)
     out = NotImplemented if rule is None else rule(call)
     return one_by_one(call) if out is NotImplemented else _made(level, out)
 

@@ -26,33 +26,33 @@ def _matrices(call: MappedCall, x: Any, y: Any, many: str, one: str, at: tuple[i
     return compute(many, x, y)
 
 
-@rule("mm", "mm_nt", "mm_tn")
-def _mm(call: MappedCall) -> Any:
+@rule
+def mm(call: MappedCall) -> Any:
     name = call.kernel.name
     x, y = call.held
     return _matrices(call, x, y, name.replace("mm", "bmm"), name, (0, 1))
 
 
-@rule("bmm", "bmm_nt", "bmm_tn")
-def _bmm(call: MappedCall) -> Any:
+@rule
+def bmm(call: MappedCall) -> Any:
     return call.run(*call.aligned())
 
 
-@rule("mv")
-def _mv(call: MappedCall) -> Any:
+@rule
+def mv(call: MappedCall) -> Any:
     x, y = call.whole(0), compute("unsqueeze", call.whole(1), dim=2)
     out = compute("bmm", x, y)
     return reshaped(out, out.shape[:2])
 
 
-@rule("dot")
-def _dot(call: MappedCall) -> Any:
+@rule
+def dot(call: MappedCall) -> Any:
     x, y = compute("unsqueeze", call.whole(0), dim=1), compute("unsqueeze", call.whole(1), dim=2)
     return reshaped(compute("bmm", x, y), (call.size,))
 
 
-@rule("addmm", "baddbmm")
-def _add_product(call: MappedCall) -> Any:
+@rule
+def add_product(call: MappedCall) -> Any:
     b, x, y = call.aligned()
     if call.kernel.name == "addmm":
         product = _matrices(call, call.held[1], call.held[2], "bmm", "mm", (1, 2))
@@ -66,8 +66,8 @@ def _add_product(call: MappedCall) -> Any:
     return compute("add", product, b if beta == 1 else compute("mul", b, beta))
 
 
-@rule("linear")
-def _linear(call: MappedCall) -> Any:
+@rule
+def linear(call: MappedCall) -> Any:
     x, w, b = call.held
     if not call.mapped[1] and not call.mapped[2] and call.arrays[0].ndim:
         return call.run(x, w, b)
@@ -84,8 +84,8 @@ def _linear(call: MappedCall) -> Any:
     return reshaped(out, (out.shape[0], *shape[:-1], out.shape[-1]))
 
 
-@rule("linear_grads", "linear_two_grads", "linear_all_grads")
-def _linear_grads(call: MappedCall) -> Any:
+@rule
+def linear_grads(call: MappedCall) -> Any:
     if call.arrays[0].dtype.kind == "c":
         return NotImplemented
     g, x = (_rows(a) for a in (call.whole(0), call.whole(1)))
@@ -115,8 +115,8 @@ def _apart(a: Any, size: int) -> Any:
     return compute("transpose", a, dim0=0, dim1=1)
 
 
-@rule("conv")
-def _conv(call: MappedCall) -> Any:
+@rule
+def conv(call: MappedCall) -> Any:
     x, w, b = call.held
     if not call.mapped[1] and not call.mapped[2]:
         return parted(call.run(merged(x), w, b), call.size)
@@ -128,8 +128,8 @@ def _conv(call: MappedCall) -> Any:
     )
 
 
-@rule("conv_grad_input")
-def _conv_grad_input(call: MappedCall) -> Any:
+@rule
+def conv_grad_input(call: MappedCall) -> Any:
     n, c, *rest = call.attrs["x_shape"]
     if not call.mapped[1]:
         gx = call.run(merged(call.held[0]), call.held[1], x_shape=(call.size * n, c, *rest))
@@ -138,8 +138,8 @@ def _conv_grad_input(call: MappedCall) -> Any:
     return _apart(call.run(gy, w, x_shape=(n, call.size * c, *rest), groups=groups), call.size)
 
 
-@rule("conv_grad_weight", "conv_grads")
-def _conv_grad_weight(call: MappedCall) -> Any:
+@rule
+def conv_grad_weight(call: MappedCall) -> Any:
     o, *rest = call.attrs["w_shape"]
     gy, x = _beside(call.whole(0)), _beside(call.whole(1))
     groups = call.attrs["groups"] * call.size
@@ -152,10 +152,8 @@ def _conv_grad_weight(call: MappedCall) -> Any:
 # -- what takes rows: the samples are more of them ------------------------------------------------
 
 
-@rule("max_pool", "avg_pool", "adaptive_max_pool", "im2col", "col2im", "resample_axis", "resample_bytes", "resample_plane",
-      "pool_take",
-      "grid_sample")  # fmt: skip
-def _more_rows(call: MappedCall) -> Any:
+@rule
+def more_rows(call: MappedCall) -> Any:
     if call.attrs.get("axis", 1) == 0:
         return NotImplemented
     out = call.run(*[merged(a) for a in call.all_whole()])
@@ -164,15 +162,15 @@ def _more_rows(call: MappedCall) -> Any:
     return parted(out, call.size)
 
 
-@rule("max_pool_grad", "avg_pool_grad")
-def _pool_grad(call: MappedCall) -> Any:
+@rule
+def pool_grad(call: MappedCall) -> Any:
     n, *rest = call.attrs["x_shape"]
     out = call.run(*[merged(a) for a in call.all_whole()], x_shape=(call.size * n, *rest))
     return parted(out, call.size)
 
 
-@rule("layer_norm", "rms_norm")
-def _norm_of_rows(call: MappedCall) -> Any:
+@rule
+def norm_of_rows(call: MappedCall) -> Any:
     if not call.mapped[0] or any(call.mapped[1:]) or call.arrays[0].ndim < call.attrs["dims"]:
         return NotImplemented
     return call.run(*call.held)
@@ -188,18 +186,15 @@ def _reduced(call: MappedCall, losses: Any) -> Any:
     return compute(reduction, losses, dim=tuple(range(1, losses.ndim)), keepdim=False)
 
 
-_LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")  # fmt: skip
-
-
-@rule(*_LOSSES)
-def _loss(call: MappedCall) -> Any:
+@rule
+def loss(call: MappedCall) -> Any:
     if call.arrays[0].shape != call.arrays[1].shape or not call.arrays[0].size:
         return NotImplemented
     return _reduced(call, call.run(*call.aligned(), reduction="none"))
 
 
-@rule(*[name + "_grad" for name in _LOSSES])
-def _loss_grad(call: MappedCall) -> Any:
+@rule
+def loss_grad(call: MappedCall) -> Any:
     gy, x, y = call.arrays
     if x.shape != y.shape or not x.size:
         return NotImplemented
@@ -217,8 +212,8 @@ def _loss_grad(call: MappedCall) -> Any:
     )
 
 
-@rule("nll_loss")
-def _nll(call: MappedCall) -> Any:
+@rule
+def nll(call: MappedCall) -> Any:
     if call.held[2] is not None or not call.arrays[0].shape[0]:
         return NotImplemented
     x, target = merged(call.whole(0)), merged(call.whole(1))
@@ -239,8 +234,8 @@ def _counted(call: MappedCall, target: Any, losses: Any) -> Any:
     return compute("sum", ones, dim=tuple(range(1, ones.ndim)), keepdim=False)
 
 
-@rule("nll_loss_grad")
-def _nll_grad(call: MappedCall) -> Any:
+@rule
+def nll_grad(call: MappedCall) -> Any:
     n, *rest = call.attrs["shape"]
     if call.held[2] is not None or not n:
         return NotImplemented
@@ -258,8 +253,8 @@ def _nll_grad(call: MappedCall) -> Any:
     )
 
 
-@rule("cross_entropy_fused")
-def _cross_entropy(call: MappedCall) -> Any:
+@rule
+def cross_entropy(call: MappedCall) -> Any:
     if not call.arrays[0].shape[0]:
         return NotImplemented
     target = call.whole(1)
@@ -274,8 +269,8 @@ def _cross_entropy(call: MappedCall) -> Any:
     return total, stats
 
 
-@rule("cross_entropy_grad")
-def _cross_entropy_grad(call: MappedCall) -> Any:
+@rule
+def cross_entropy_grad(call: MappedCall) -> Any:
     if not call.arrays[1].shape[0]:
         return NotImplemented
     g, x, stats, target = call.all_whole()

@@ -80,27 +80,16 @@ def _columns(out: np.ndarray, inputs: tuple) -> Sequence[int]:
     return (*range(out.ndim - 2), out.ndim - 1, out.ndim - 2)
 
 
-_KERNELS: dict[Rule, str] = {
-    _plain: """
-        all amax amin any count_nonzero cumprod cumsum fft_to_real gather index layer_norm log_softmax
-        logsigmoid logsumexp masked_fill mean median_dim multinomial nansum nll_loss one_hot prod softmax stack
-        std sum sum_to_size tril triu var vector_norm""",
-    _images: "cat",
-    _image: "avg_pool batch_norm_eval batch_norm_train group_norm max_pool pad_constant resample_axis rms_norm roll",
-    _of_either: "conv conv_grad_input",
-    _as_first: "addcdiv addcmul complex flip gammainc gammaincc sort",
-    _columns: """
-        linalg_cholesky linalg_eig linalg_eigh linalg_inv linalg_lu_factor linalg_qr linalg_solve linalg_svd
-        linalg_solve_triangular linalg_cholesky_solve nonzero unique_consecutive""",
-}
-RULES = {name: rule for rule, names in _KERNELS.items() for name in names.split()}
+RULES: dict[str, Rule] = {
+    "plain": _plain, "images": _images, "image": _image, "of_either": _of_either, "first": _as_first, "columns": _columns,
+}  # fmt: skip
 
 
-def laid_out(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
-    """`body`, its results in the order that PyTorch gives them."""
-    rule = RULES.get(name)
-    if rule is None:
+def laid_out(layout: str | None, body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body`, its results in the order that PyTorch gives them, which the kernel's facts name."""
+    if layout is None:
         return body
+    rule = RULES[layout]
 
     def call(*arrays: Any, **attrs: Any) -> Any:
         out = body(*arrays, **attrs)

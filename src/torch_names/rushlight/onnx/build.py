@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.door import KERNELS
 from . import (  # noqa: F401 - they fill the table
     layers,
     patterns,
@@ -19,7 +20,7 @@ from .errors import OnnxExporterError, UnsupportedOperatorError
 from .graph import Graph, onnx_type
 from .recording import PUT_BACK, Call, Recording, Value, same_content
 from .sizes import Expr, Symbols, merge
-from .table import TABLE, Site
+from .table import WAYS, Site, way_of
 
 _RECURRENT = ("lstm_sequence", "gru_sequence", "rnn_sequence")
 
@@ -115,11 +116,12 @@ class Builder:
             self._one(call, [h.calls[place] for h in self.heard])
 
     def _one(self, call: Call, same: list[Call]) -> None:
-        translate = TABLE.get(call.kernel)
-        if translate is None:
-            raise UnsupportedOperatorError(f"{call.kernel} cannot be written as ONNX yet; the exporter knows {len(TABLE)} kernels")  # fmt: skip
+        way = way_of(call.kernel)[0]
+        if not way:
+            known = sum(kernel.facts.onnx is not None for kernel in KERNELS.values())
+            raise UnsupportedOperatorError(f"{call.kernel} cannot be written as ONNX yet; the exporter knows {known} kernels")  # fmt: skip
         site = self._site(call, same)
-        made = translate(site)
+        made = WAYS[way](site)
         names = [made] if isinstance(made, str) else list(made)
         for number, name in zip(call.outputs, names):
             self.names[number] = name

@@ -15,8 +15,8 @@ def _window(s: Site) -> dict[str, Any]:
     return {"strides": list(s.fixed("stride")), "pads": pads + pads}
 
 
-@writes("conv")
-def _conv(s: Site) -> str:
+@writes
+def conv(s: Site) -> str:
     names = [s.x(0), s.x(1)]
     if s.inputs[2] is not None:
         names.append(s.x(2))
@@ -25,8 +25,8 @@ def _conv(s: Site) -> str:
     )
 
 
-@writes("conv_grad_input")
-def _conv_transpose(s: Site) -> str:
+@writes
+def conv_transpose(s: Site) -> str:
     """A transposed convolution: the gradient of one, with the bias added by what follows."""
     stride, pad, dilation = (list(s.fixed(n)) for n in ("stride", "padding", "dilation"))
     kernel, given = s.shapes[1][2:], s.shapes[0][2:]
@@ -38,14 +38,14 @@ def _conv_transpose(s: Site) -> str:
                   group=s.fixed("groups"), output_padding=more)  # fmt: skip
 
 
-@writes("max_pool")
-def _max_pool(s: Site) -> list[str]:
+@writes
+def max_pool(s: Site) -> list[str]:
     return [s.node("MaxPool", s.x(), kernel_shape=list(s.fixed("kernel")), **_window(s),
                    dilations=list(s.fixed("dilation")), ceil_mode=int(s.fixed("ceil_mode")))]  # fmt: skip
 
 
-@writes("avg_pool")
-def _avg_pool(s: Site) -> str:
+@writes
+def avg_pool(s: Site) -> str:
     kernel, divisor = list(s.fixed("kernel")), s.fixed("divisor")
     include = 1 if divisor else int(s.fixed("include_pad"))
     out = s.node("AveragePool", s.x(), kernel_shape=kernel, **_window(s), count_include_pad=include,
@@ -53,8 +53,8 @@ def _avg_pool(s: Site) -> str:
     return s.node("Mul", out, s.number(float(np.prod(kernel)) / divisor)) if divisor else out
 
 
-@writes("adaptive_max_pool")
-def _adaptive_max_pool(s: Site) -> list[str]:
+@writes
+def adaptive_max_pool(s: Site) -> list[str]:
     size, given = s.fixed("size"), fixed(s.shapes[0][2:], "the size of an adaptive pool")
     if all(n == 1 for n in size):
         return [s.node("GlobalMaxPool", s.x())]
@@ -64,13 +64,13 @@ def _adaptive_max_pool(s: Site) -> list[str]:
     return [s.node("MaxPool", s.x(), kernel_shape=kernel, strides=kernel)]
 
 
-@writes("resample_axis")
-def _resample(s: Site) -> str:
+@writes
+def resample(s: Site) -> str:
     return _resampled(s, s.x(), s.fixed("axis") % s.rank, s.fixed("plan"))
 
 
-@writes("resample_plane")
-def _resample_plane(s: Site) -> str:
+@writes
+def resample_plane(s: Site) -> str:
     rows, columns = s.fixed("plans")
     return _resampled(s, _resampled(s, s.x(), s.rank - 2, rows), s.rank - 1, columns)
 
@@ -104,8 +104,8 @@ def _channels(s: Site, i: int, value: float) -> str:
     return s.g.constant(np.full(count, value, s.dtypes[0]))
 
 
-@writes("batch_norm_eval")
-def _batch_norm(s: Site) -> str:
+@writes
+def batch_norm(s: Site) -> str:
     return s.node("BatchNormalization", s.x(0), _channels(s, 1, 1.0), _channels(s, 2, 0.0), s.x(3), s.x(4),
                   epsilon=float(s.fixed("eps")))  # fmt: skip
 
@@ -120,8 +120,8 @@ def _normalized(s: Site, axes: list[int], centre: bool, x: str | None = None) ->
     return [s.node("Mul", gap, scale), mean, scale]
 
 
-@writes("batch_norm_train")
-def _batch_norm_train(s: Site) -> list[str]:
+@writes
+def batch_norm_train(s: Site) -> list[str]:
     """Statistics of the batch itself: instance norm comes here, too."""
     out, mean, scale = _normalized(s, [d for d in range(s.rank) if d != 1], True)
     for i, op in ((1, "Mul"), (2, "Add")):
@@ -130,8 +130,8 @@ def _batch_norm_train(s: Site) -> list[str]:
     return [out, *[s.g.node("Reshape", v, s.g.ints(-1)) for v in (mean, scale)]]
 
 
-@writes("layer_norm")
-def _layer_norm(s: Site) -> list[str]:
+@writes
+def layer_norm(s: Site) -> list[str]:
     dims = s.fixed("dims")
     if s.g.opset >= 17 and s.inputs[1] is not None:
         rest = [s.x(2)] if s.inputs[2] is not None else []
@@ -143,8 +143,8 @@ def _layer_norm(s: Site) -> list[str]:
     return [out, mean, scale]
 
 
-@writes("group_norm")
-def _group_norm(s: Site) -> list[str]:
+@writes
+def group_norm(s: Site) -> list[str]:
     groups = s.fixed("groups")
     rows = s.node("Reshape", s.x(), s.g.ints(0, groups, -1))
     out, *statistics = _normalized(s, [2], True, rows)
@@ -155,8 +155,8 @@ def _group_norm(s: Site) -> list[str]:
     return [out, *[s.g.squeeze(v, 2) for v in statistics]]
 
 
-@writes("rms_norm")
-def _rms_norm(s: Site) -> list[str]:
+@writes
+def rms_norm(s: Site) -> list[str]:
     dims = s.fixed("dims")
     out, _, scale = _normalized(s, list(range(s.rank - dims, s.rank)), False)
     return [out if s.inputs[1] is None else s.node("Mul", out, s.x(1)), scale]

@@ -6,136 +6,114 @@ import math
 
 import numpy as np
 
-from .table import TABLE, Site, writes
-
-_UNARY = {
-    "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan",
-    "atanh": "Atanh", "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "erf": "Erf", "exp": "Exp",
-    "floor": "Floor", "isinf": "IsInf", "isnan": "IsNaN", "log": "Log", "logical_not": "Not", "neg": "Neg",
-    "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign",
-    "sgn": "Sign", "sin": "Sin", "sinh": "Sinh", "softsign": "Softsign", "sqrt": "Sqrt", "tan": "Tan",
-    "tanh": "Tanh", "alias": "Identity", "clone": "Identity", "lay_out": "Identity", "snapshot": "Identity",
-    "move": "Identity",
-}  # fmt: skip
-_BINARY = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "maximum": "Max", "minimum": "Min",
-           "fmax": "Max", "fmin": "Min"}  # fmt: skip
-_COMPARE = {
-    "eq": "Equal",
-    "lt": "Less",
-    "le": "LessOrEqual",
-    "gt": "Greater",
-    "ge": "GreaterOrEqual",
-}
-_LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
-_BITS = {"bitwise_and": ("And", "BitwiseAnd"), "bitwise_or": ("Or", "BitwiseOr"), "bitwise_xor": ("Xor", "BitwiseXor")}  # fmt: skip
+from .table import Site, writes
 
 
-def _unary(s: Site) -> str:
+@writes
+def unary(s: Site) -> str:
     x = s.x()
-    if s.kernel == "logical_not" and s.dtypes[0] != np.bool_:
+    if s.how == "Not" and s.dtypes[0] != np.bool_:
         x = s.g.cast(x, np.dtype(bool))
-    return s.node(_UNARY[s.kernel], x)
+    return s.node(s.how, x)
 
 
-def _binary(s: Site) -> str:
-    op, out = _BINARY[s.kernel], s.out_dtypes[0]
+@writes
+def binary(s: Site) -> str:
+    op, out = s.how, s.out_dtypes[0]
     if out == np.bool_:  # sums and products of booleans
         op = {"Add": "Or", "Mul": "And", "Max": "Or", "Min": "And"}[op]
     return s.node(op, s.x(0, out), s.x(1, out))
 
 
-def _compare(s: Site) -> str:
+@writes
+def compare(s: Site) -> str:
     kind = next(d for d in s.dtypes if d is not None)
     both = [d for d in s.dtypes if d is not None]
     wide = np.result_type(*both) if len(both) > 1 else kind
     number = next((v for v in s.inputs if isinstance(v, float)), None)
     if wide.kind in "iub" and number is not None:
         wide = np.dtype(np.float32)
-    op = _COMPARE.get(s.kernel, "Equal")
+    op = s.how.removeprefix("Not")
     if wide == np.bool_ and op != "Equal":
         wide = np.dtype(np.int32)
     out = s.node(op, s.x(0, wide), s.x(1, wide))
-    return s.node("Not", out) if s.kernel == "ne" else out
+    return out if op == s.how else s.node("Not", out)
 
 
-def _logical(s: Site) -> str:
-    return s.node(_LOGICAL[s.kernel], s.x(0, np.dtype(bool)), s.x(1, np.dtype(bool)))
+@writes
+def logical(s: Site) -> str:
+    return s.node(s.how, s.x(0, np.dtype(bool)), s.x(1, np.dtype(bool)))
 
 
-def _bits(s: Site) -> str:
+@writes
+def bits(s: Site) -> str:
     out = s.out_dtypes[0]
     if out != np.bool_ and s.g.opset < 18:
         raise s.fail("needs opset 18 or later")
-    return s.node(_BITS[s.kernel][out != np.bool_], s.x(0, out), s.x(1, out))
+    op = s.how if out == np.bool_ else f"Bitwise{s.how}"
+    return s.node(op, s.x(0, out), s.x(1, out))
 
 
-TABLE.update(dict.fromkeys(_UNARY, _unary))
-TABLE.update(dict.fromkeys(_BINARY, _binary))
-TABLE.update(dict.fromkeys([*_COMPARE, "ne"], _compare))
-TABLE.update(dict.fromkeys(_LOGICAL, _logical))
-TABLE.update(dict.fromkeys(_BITS, _bits))
-
-
-@writes("bitwise_not")
-def _bitwise_not(s: Site) -> str:
+@writes
+def bitwise_not(s: Site) -> str:
     if s.dtypes[0] == np.bool_:
         return s.node("Not", s.x())
     return s.node("Sub", s.node("Neg", s.x()), s.number(1))
 
 
-@writes("cast")
-def _cast(s: Site) -> str:
+@writes
+def cast(s: Site) -> str:
     return s.g.cast(s.x(), s.out_dtypes[0])
 
 
-@writes("pow")
-def _pow(s: Site) -> str:
+@writes
+def pow(s: Site) -> str:
     return s.node("Pow", s.x(0, s.out_dtypes[0]), s.x(1, s.out_dtypes[0]))
 
 
-@writes("square")
-def _square(s: Site) -> str:
+@writes
+def square(s: Site) -> str:
     return s.node("Mul", s.x(), s.x())
 
 
-@writes("rsqrt")
-def _rsqrt(s: Site) -> str:
+@writes
+def rsqrt(s: Site) -> str:
     return s.node("Reciprocal", s.node("Sqrt", s.x()))
 
 
-@writes("exp2")
-def _exp2(s: Site) -> str:
+@writes
+def exp2(s: Site) -> str:
     return s.node("Pow", s.number(2.0), s.x())
 
 
-@writes("expm1")
-def _expm1(s: Site) -> str:
+@writes
+def expm1(s: Site) -> str:
     return s.node("Sub", s.node("Exp", s.x()), s.number(1.0))
 
 
-@writes("log2", "log10")
-def _log_base(s: Site) -> str:
+@writes
+def log_base(s: Site) -> str:
     return s.node("Div", s.node("Log", s.x()), s.number(math.log(2 if s.kernel == "log2" else 10)))
 
 
-@writes("log1p")
-def _log1p(s: Site) -> str:
+@writes
+def log1p(s: Site) -> str:
     return s.node("Log", s.node("Add", s.x(), s.number(1.0)))
 
 
-@writes("trunc", "frac")
-def _trunc(s: Site) -> str:
+@writes
+def trunc(s: Site) -> str:
     whole = s.node("Mul", s.node("Sign", s.x()), s.node("Floor", s.node("Abs", s.x())))
     return whole if s.kernel == "trunc" else s.node("Sub", s.x(), whole)
 
 
-@writes("isfinite")
-def _isfinite(s: Site) -> str:
+@writes
+def isfinite(s: Site) -> str:
     return s.node("Not", s.node("Or", s.node("IsInf", s.x()), s.node("IsNaN", s.x())))
 
 
-@writes("floor_divide", "trunc_divide", "remainder", "fmod")
-def _divide(s: Site) -> str:
+@writes
+def divide(s: Site) -> str:
     out = s.out_dtypes[0]
     x, y = s.x(0, out), s.x(1, out)
     if s.kernel == "fmod":
@@ -152,8 +130,8 @@ def _divide(s: Site) -> str:
     return s.node("Div", s.node("Sub", x, rest), y)
 
 
-@writes("where")
-def _where(s: Site) -> str:
+@writes
+def where(s: Site) -> str:
     return _choice(s, 0, 1, 2)
 
 
@@ -166,13 +144,13 @@ def _choice(s: Site, condition: int, x: int, y: int) -> str:
     return s.node("Where", at, s.x(x, out), s.x(y, out))
 
 
-@writes("masked_fill")
-def _masked_fill(s: Site) -> str:
+@writes
+def masked_fill(s: Site) -> str:
     return _choice(s, 1, 2, 0)
 
 
-@writes("clamp")
-def _clamp(s: Site) -> str:
+@writes
+def clamp(s: Site) -> str:
     out = s.x(0, s.out_dtypes[0])
     if s.inputs[1] is not None:
         out = s.node("Max", out, s.x(1, s.out_dtypes[0]))
@@ -181,13 +159,13 @@ def _clamp(s: Site) -> str:
     return out
 
 
-@writes("lerp")
-def _lerp(s: Site) -> str:
+@writes
+def lerp(s: Site) -> str:
     return s.node("Add", s.x(0), s.node("Mul", s.x(2, s.dtypes[0]), s.node("Sub", s.x(1), s.x(0))))
 
 
-@writes("addcmul", "addcdiv")
-def _addc(s: Site) -> str:
+@writes
+def addc(s: Site) -> str:
     part = s.node("Mul" if s.kernel == "addcmul" else "Div", s.x(1), s.x(2))
     return s.node("Add", s.x(0), s.node("Mul", part, s.number(s.fixed("value"))))
 
@@ -195,18 +173,18 @@ def _addc(s: Site) -> str:
 # -- activations ---------------------------------------------------------------------------------
 
 
-@writes("hardtanh")
-def _hardtanh(s: Site) -> str:
+@writes
+def hardtanh(s: Site) -> str:
     return s.node("Clip", s.x(), s.number(s.fixed("low")), s.number(s.fixed("high")))
 
 
-@writes("silu")
-def _silu(s: Site) -> str:
+@writes
+def silu(s: Site) -> str:
     return s.node("Mul", s.x(), s.node("Sigmoid", s.x()))
 
 
-@writes("gelu")
-def _gelu(s: Site) -> str:
+@writes
+def gelu(s: Site) -> str:
     x, kind = s.x(), s.fixed("approximate")
     if s.g.opset >= 20:
         return s.node("Gelu", x, approximate=kind)
@@ -220,19 +198,19 @@ def _gelu(s: Site) -> str:
     return s.node("Mul", half, s.node("Add", inner, s.number(1.0)))
 
 
-@writes("hardsigmoid", "hardswish")
-def _hard(s: Site) -> str:
+@writes
+def hard(s: Site) -> str:
     gate = s.node("HardSigmoid", s.x(), alpha=1 / 6, beta=0.5)
     return gate if s.kernel == "hardsigmoid" else s.node("Mul", s.x(), gate)
 
 
-@writes("leaky_relu")
-def _leaky(s: Site) -> str:
+@writes
+def leaky(s: Site) -> str:
     return s.node("LeakyRelu", s.x(), alpha=float(s.fixed("slope")))
 
 
-@writes("elu")
-def _elu(s: Site) -> str:
+@writes
+def elu(s: Site) -> str:
     alpha, scale, inner = s.fixed("alpha"), s.fixed("scale"), s.fixed("inner")
     low = s.node("Min", s.x(), s.number(0.0))
     low = s.node("Sub", s.node("Exp", s.node("Mul", low, s.number(inner))), s.number(1.0))
@@ -240,8 +218,8 @@ def _elu(s: Site) -> str:
     return s.node("Where", s.node("Greater", s.x(), s.number(0.0)), s.node("Mul", s.x(), s.number(scale)), low)  # fmt: skip
 
 
-@writes("softplus", "mish", "logsigmoid")
-def _soft(s: Site) -> str:
+@writes
+def soft(s: Site) -> str:
     if s.kernel == "mish":
         return s.node("Mul", s.x(), s.node("Tanh", s.node("Softplus", s.x())))
     if s.kernel == "logsigmoid":
@@ -252,30 +230,30 @@ def _soft(s: Site) -> str:
     return s.node("Div", s.node("Softplus", s.node("Mul", s.x(), s.number(beta))), s.number(beta))
 
 
-@writes("prelu")
-def _prelu(s: Site) -> str:
+@writes
+def prelu(s: Site) -> str:
     slope = s.x(1)
     if s.rank > 2 and len(s.shapes[1]) == 1:
         slope = s.g.reshape(slope, (-1, *[1] * (s.rank - 2)))
     return s.node("PRelu", s.x(), slope)
 
 
-@writes("threshold")
-def _threshold(s: Site) -> str:
+@writes
+def threshold(s: Site) -> str:
     above = s.node("Greater", s.x(), s.number(s.fixed("threshold")))
     return s.node("Where", above, s.x(), s.number(s.fixed("value")))
 
 
-@writes("hardshrink", "softshrink", "tanhshrink")
-def _shrink(s: Site) -> str:
+@writes
+def shrink(s: Site) -> str:
     if s.kernel == "tanhshrink":
         return s.node("Sub", s.x(), s.node("Tanh", s.x()))
     size = float(s.fixed("lambd"))
     return s.node("Shrink", s.x(), lambd=size, bias=size if s.kernel == "softshrink" else 0.0)
 
 
-@writes("copy_into", "copied", "filled", "fill_into", "zeroed", "drawn")
-def _write(s: Site) -> str:
+@writes
+def write(s: Site) -> str:
     """What a tensor holds after it was written: the source, in its dtype and shape."""
     if s.kernel == "fill_into":
         return s.node("Expand", s.number(s.fixed("value")), s.g.shape(s.out_shapes[0]))

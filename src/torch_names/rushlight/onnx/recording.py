@@ -46,7 +46,7 @@ class _View(NamedTuple):
     attrs: dict[str, Any]
 
 
-PUT_BACK = "put_view_back"  # our own: a parent with one of its views replaced
+PUT_BACK = "put_back"  # our own: a parent with one of its views replaced
 
 
 class Recording:

@@ -68,18 +68,18 @@ def _recurrent(
     return [rows, *[g.squeeze(last, 0) for last in found[1:]]]
 
 
-@writes("lstm_sequence")
-def _lstm(s: Site) -> list[str]:
+@writes
+def lstm(s: Site) -> list[str]:
     return _recurrent(s, "LSTM", _LSTM, 3, None)
 
 
-@writes("gru_sequence")
-def _gru(s: Site) -> list[str]:
+@writes
+def gru(s: Site) -> list[str]:
     return _recurrent(s, "GRU", _GRU, 2, 3, linear_before_reset=1)
 
 
-@writes("rnn_sequence")
-def _rnn(s: Site) -> list[str]:
+@writes
+def rnn(s: Site) -> list[str]:
     act = {"tanh": "Tanh", "relu": "Relu"}[s.fixed("act")]
     return _recurrent(s, "RNN", _RNN, 2, None, activations=[act])
 

@@ -5,30 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from .sizes import Expr
-from .table import TABLE, Site, writes
-
-_REDUCE = {"sum": "ReduceSum", "mean": "ReduceMean", "amax": "ReduceMax", "amin": "ReduceMin", "max": "ReduceMax",
-           "min": "ReduceMin", "prod": "ReduceProd", "logsumexp": "ReduceLogSumExp"}  # fmt: skip
+from .table import Site, writes
 
 
-def _reduce(s: Site) -> str:
-    return s.g.reduce(
-        _REDUCE[s.kernel], s.x(0, s.out_dtypes[0]), s.axes(), bool(s.attrs["keepdim"])
-    )
+@writes
+def reduce(s: Site) -> str:
+    return s.g.reduce(s.how, s.x(0, s.out_dtypes[0]), s.axes(), bool(s.attrs["keepdim"]))
 
 
-TABLE.update(dict.fromkeys(_REDUCE, _reduce))
-
-
-@writes("any", "all")
-def _truth(s: Site) -> str:
+@writes
+def truth(s: Site) -> str:
     whole = s.g.cast(s.x(0, np.dtype(bool)), np.dtype(np.int32))
     op = "ReduceMax" if s.kernel == "any" else "ReduceMin"
     return s.g.cast(s.g.reduce(op, whole, s.axes(), bool(s.attrs["keepdim"])), np.dtype(bool))
 
 
-@writes("var", "std")
-def _var(s: Site) -> str:
+@writes
+def var(s: Site) -> str:
     axes, keep = s.axes(), bool(s.attrs["keepdim"])
     count = 1
     for axis in axes:
@@ -42,8 +35,8 @@ def _var(s: Site) -> str:
     return out if s.kernel == "var" else s.node("Sqrt", out)
 
 
-@writes("vector_norm")
-def _vector_norm(s: Site) -> str:
+@writes
+def vector_norm(s: Site) -> str:
     order, axes, keep = s.fixed("ord"), s.axes(), bool(s.attrs["keepdim"])
     if order in (1, 2):
         return s.g.reduce(f"ReduceL{int(order)}", s.x(), axes, keep)
@@ -56,8 +49,8 @@ def _vector_norm(s: Site) -> str:
     return s.node("Pow", total, s.number(1 / order))
 
 
-@writes("argmax", "argmin")
-def _arg(s: Site) -> str:
+@writes
+def arg(s: Site) -> str:
     op = "ArgMax" if s.kernel == "argmax" else "ArgMin"
     dim = s.attrs["dim"]
     if dim is None or dim == ():
@@ -68,16 +61,16 @@ def _arg(s: Site) -> str:
     return s.node(op, s.x(), axis=dim % s.rank, keepdims=int(s.attrs["keepdim"]))
 
 
-@writes("max_dim", "min_dim")
-def _extreme(s: Site) -> list[str]:
+@writes
+def extreme(s: Site) -> list[str]:
     dim, keep = s.fixed("dim") % s.rank, int(s.attrs["keepdim"])
     big = s.kernel == "max_dim"
     value = s.g.reduce("ReduceMax" if big else "ReduceMin", s.x(), [dim], bool(keep))
     return [value, s.node("ArgMax" if big else "ArgMin", s.x(), axis=dim, keepdims=keep)]
 
 
-@writes("topk", "sort")
-def _topk(s: Site) -> list[str]:
+@writes
+def topk(s: Site) -> list[str]:
     dim = s.fixed("dim") % s.rank
     count = s.attrs["k"] if s.kernel == "topk" else s.shapes[0][dim]
     largest = s.attrs["largest"] if s.kernel == "topk" else s.attrs["descending"]
@@ -86,20 +79,20 @@ def _topk(s: Site) -> list[str]:
     )
 
 
-@writes("cumsum")
-def _cumsum(s: Site) -> str:
+@writes
+def cumsum(s: Site) -> str:
     axis = s.number(s.fixed("dim") % s.rank, np.dtype(np.int64))
     return s.node("CumSum", s.x(0, s.out_dtypes[0]), axis, reverse=int(s.attrs["reverse"]))
 
 
-@writes("softmax", "log_softmax")
-def _softmax(s: Site) -> str:
+@writes
+def softmax(s: Site) -> str:
     op = "Softmax" if s.kernel == "softmax" else "LogSoftmax"
     return s.node(op, s.x(), axis=s.fixed("dim") % s.rank)
 
 
-@writes("attention_weights")
-def _weights(s: Site) -> str:
+@writes
+def weights(s: Site) -> str:
     """softmax in which a row that sees nothing (-inf everywhere) is 0; only a mask can make one."""
     out = s.node("Softmax", s.x(), axis=-1)
     before = s.source(s.inputs[0])
@@ -108,8 +101,8 @@ def _weights(s: Site) -> str:
     return s.node("Where", s.node("IsNaN", out), s.number(0.0), out)
 
 
-@writes("attention")
-def _attention(s: Site) -> list[str]:
+@writes
+def attention(s: Site) -> list[str]:
     turn = [*range(s.rank - 2), s.rank - 1, s.rank - 2]
     scores = s.node(
         "MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn)
@@ -120,8 +113,8 @@ def _attention(s: Site) -> list[str]:
     return [s.node("MatMul", s.node("Softmax", scores, axis=-1), s.x(2))]
 
 
-@writes("seen_attention")
-def _seen_attention(s: Site) -> list[str]:
+@writes
+def seen_attention(s: Site) -> list[str]:
     turn = [*range(s.rank - 2), s.rank - 1, s.rank - 2]
     scores = s.node(
         "MatMul", s.node("Mul", s.x(0), s.number(s.fixed("scale"))), s.g.transpose(s.x(1), turn)
@@ -138,13 +131,13 @@ def _seen_attention(s: Site) -> list[str]:
 # -- products ------------------------------------------------------------------------------------
 
 
-@writes("mm", "bmm", "mv", "dot")
-def _matmul(s: Site) -> str:
+@writes
+def matmul(s: Site) -> str:
     return s.node("MatMul", s.x(0), s.x(1))
 
 
-@writes("mm_nt", "bmm_nt", "mm_tn", "bmm_tn")
-def _matmul_turned(s: Site) -> str:
+@writes
+def matmul_turned(s: Site) -> str:
     which = 1 if s.kernel.endswith("nt") else 0
     rank = len(s.shapes[which])
     turn = [*range(rank - 2), rank - 1, rank - 2]
@@ -153,15 +146,15 @@ def _matmul_turned(s: Site) -> str:
     return s.node("MatMul", *names)
 
 
-@writes("addmm")
-def _addmm(s: Site) -> str:
+@writes
+def addmm(s: Site) -> str:
     return s.node(
         "Gemm", s.x(1), s.x(2), s.x(0), alpha=float(s.fixed("alpha")), beta=float(s.fixed("beta"))
     )
 
 
-@writes("linear")
-def _linear(s: Site) -> str:
+@writes
+def linear(s: Site) -> str:
     bias = s.inputs[2] if len(s.inputs) > 2 else None
     if s.rank == 2:
         rest = [s.x(2)] if bias is not None else []

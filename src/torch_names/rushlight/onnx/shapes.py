@@ -6,30 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from .recording import PUT_BACK
 from .sizes import Expr, fixed
 from .table import Site, put_view_back, writes
 
 END = 2**63 - 1  # the end of a dim, for Slice
 
 
-@writes("view", "reshape_copy", "resize")
-def _reshape(s: Site) -> str:
+@writes
+def reshape(s: Site) -> str:
     return s.g.reshape(s.x(), s.out_shapes[0])
 
 
-@writes("expand")
-def _expand(s: Site) -> str:
+@writes
+def expand(s: Site) -> str:
     return s.node("Expand", s.x(), s.g.shape(s.out_shapes[0]))
 
 
-@writes("permute")
-def _permute(s: Site) -> str:
+@writes
+def permute(s: Site) -> str:
     return s.g.transpose(s.x(), [d % s.rank for d in s.fixed("dims")])
 
 
-@writes("transpose", "t")
-def _transpose(s: Site) -> str:
+@writes
+def transpose(s: Site) -> str:
     order = list(range(s.rank))
     if s.kernel == "t":
         return s.g.transpose(s.x(), order[::-1])
@@ -38,19 +37,19 @@ def _transpose(s: Site) -> str:
     return s.g.transpose(s.x(), order)
 
 
-@writes("squeeze")
-def _squeeze(s: Site) -> str:
+@writes
+def squeeze(s: Site) -> str:
     axes = [d % s.rank for d in s.fixed("dims")]
     return s.g.squeeze(s.x(), *axes) if axes else s.node("Identity", s.x())
 
 
-@writes("unsqueeze")
-def _unsqueeze(s: Site) -> str:
+@writes
+def unsqueeze(s: Site) -> str:
     return s.g.unsqueeze(s.x(), s.fixed("dim") % (s.rank + 1))
 
 
-@writes("select", "slice", "window")
-def _window(s: Site) -> str:
+@writes
+def window(s: Site) -> str:
     """An int takes a position, (start, stop, step) a range, None makes a new dim."""
     out, axis = s.x(), 0
     gone, new, place = [], [], 0
@@ -85,8 +84,8 @@ def _range(s: Site, x: str, axis: int, entry: tuple) -> str:
     return s.g.slice(x, axis, start or 0, END if stop is None else stop, step)
 
 
-@writes("split", "split_with_sizes")
-def _split(s: Site) -> list[str]:
+@writes
+def split(s: Site) -> list[str]:
     dim = s.fixed("dim") % s.rank
     sizes = [length for _, length in s.attrs["ranges"]]
     if len(sizes) == 1:
@@ -94,35 +93,35 @@ def _split(s: Site) -> list[str]:
     return s.node("Split", s.x(), s.g.shape(sizes), outputs=len(sizes), axis=dim)
 
 
-@writes("unbind")
-def _unbind(s: Site) -> list[str]:
+@writes
+def unbind(s: Site) -> list[str]:
     dim = s.fixed("dim") % s.rank
     return [s.node("Gather", s.x(), s.number(i, np.dtype(np.int64)), axis=dim) for i in range(len(s.out_shapes))]  # fmt: skip
 
 
-@writes("cat")
-def _cat(s: Site) -> str:
+@writes
+def cat(s: Site) -> str:
     names = [s.x(i, s.out_dtypes[0]) for i in range(len(s.inputs)) if s.shapes[i] != (0,)]
     return s.node("Concat", *names, axis=s.fixed("dim") % len(s.out_shapes[0]))
 
 
-@writes("stack")
-def _stack(s: Site) -> str:
+@writes
+def stack(s: Site) -> str:
     dim = s.fixed("dim") % len(s.out_shapes[0])
     names = [s.g.unsqueeze(s.x(i, s.out_dtypes[0]), dim) for i in range(len(s.inputs))]
     return s.node("Concat", *names, axis=dim)
 
 
-@writes("flip")
-def _flip(s: Site) -> str:
+@writes
+def flip(s: Site) -> str:
     out = s.x()
     for d in s.fixed("dims"):
         out = s.node("Slice", out, s.g.ints(-1), s.g.ints(-END), s.g.ints(d % s.rank), s.g.ints(-1))
     return out
 
 
-@writes("roll")
-def _roll(s: Site) -> str:
+@writes
+def roll(s: Site) -> str:
     out = s.x()
     shifts, dims = s.fixed("shifts"), s.fixed("dims")
     if not dims:
@@ -137,8 +136,8 @@ def _rolled(s: Site, x: str, axis: int, by: int) -> str:
     return s.node("Concat", s.g.slice(x, axis, -by, END), s.g.slice(x, axis, 0, -by), axis=axis) if by else x  # fmt: skip
 
 
-@writes("repeat")
-def _repeat(s: Site) -> str:
+@writes
+def repeat(s: Site) -> str:
     counts = list(s.attrs["repeats"])
     x = s.x()
     more = len(counts) - s.rank
@@ -147,8 +146,8 @@ def _repeat(s: Site) -> str:
     return s.node("Tile", x, s.g.shape(counts))
 
 
-@writes("triu", "tril")
-def _triangle(s: Site) -> str:
+@writes
+def triangle(s: Site) -> str:
     diagonal, upper = s.fixed("diagonal"), s.kernel == "triu"
     if s.g.opset < 14:
         below = s.g.triangle(s.shapes[0], diagonal - upper)
@@ -163,8 +162,8 @@ def _triangle(s: Site) -> str:
     return s.node("Trilu", s.x(), k, upper=int(s.kernel == "triu"))
 
 
-@writes("pad_constant")
-def _pad(s: Site) -> str:
+@writes
+def pad(s: Site) -> str:
     widths = s.fixed("widths")
     out = s.x()
     for axis, (before, after) in enumerate(widths):
@@ -177,14 +176,14 @@ def _pad(s: Site) -> str:
 # -- making and looking up -----------------------------------------------------------------------
 
 
-@writes("full", "zeros_of", "empty")
-def _full(s: Site) -> str:
+@writes
+def full(s: Site) -> str:
     value = s.attrs.get("value", 0)
     return s.node("Expand", s.g.constant(np.asarray(value).astype(s.out_dtypes[0])), s.g.shape(s.out_shapes[0]))  # fmt: skip
 
 
-@writes("arange")
-def _arange(s: Site) -> str:
+@writes
+def arange(s: Site) -> str:
     start, step = s.attrs["start"], s.attrs["step"]
     (count,) = s.out_shapes[0]
     index = np.dtype(np.int64)
@@ -207,23 +206,23 @@ def _arange(s: Site) -> str:
     return out if kind == s.out_dtypes[0] else s.g.cast(out, s.out_dtypes[0])
 
 
-@writes("embedding")
-def _embedding(s: Site) -> str:
+@writes
+def embedding(s: Site) -> str:
     return s.node("Gather", s.x(0), s.x(1), axis=0)
 
 
-@writes("index_select")
-def _index_select(s: Site) -> str:
+@writes
+def index_select(s: Site) -> str:
     return s.node("Gather", s.x(0), s.x(1), axis=s.fixed("dim") % s.rank)
 
 
-@writes("gather")
-def _gather(s: Site) -> str:
+@writes
+def gather(s: Site) -> str:
     return s.node("GatherElements", s.x(0), s.x(1), axis=s.fixed("dim") % s.rank)
 
 
-@writes("index")
-def _index(s: Site) -> str:
+@writes
+def index(s: Site) -> str:
     """x[i], x[:, i] and x[i, j, :]: positions, not masks."""
     slots = s.fixed("slots")
     at = [d for d, taken in enumerate(slots) if taken]
@@ -245,15 +244,15 @@ def _common(s: Site) -> tuple[Any, ...]:
     return tuple(s.out_shapes[0][:rank])
 
 
-@writes("one_hot")
-def _one_hot(s: Site) -> str:
+@writes
+def one_hot(s: Site) -> str:
     depth = s.number(s.fixed("classes"), np.dtype(np.int64))
     values = s.g.constant(np.array([0, 1], s.out_dtypes[0]))
     return s.node("OneHot", s.x(), depth, values, axis=-1)
 
 
-@writes("scatter", "scatter_add")
-def _scatter(s: Site) -> str:
+@writes
+def scatter(s: Site) -> str:
     how = {"reduction": "add"} if s.kernel == "scatter_add" else {}
     source = s.x(2, s.dtypes[0])
     if not isinstance(s.inputs[2], str):
@@ -261,8 +260,8 @@ def _scatter(s: Site) -> str:
     return s.node("ScatterElements", s.x(0), s.x(1), source, axis=s.fixed("dim") % s.rank, **how)
 
 
-@writes(PUT_BACK)
-def _put_back(s: Site) -> str:
+@writes
+def put_back(s: Site) -> str:
     """A write through a view, put into what it is a view of."""
     from ..runtime.door import KERNELS
 

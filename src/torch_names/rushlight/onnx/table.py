@@ -7,24 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.door import KERNELS
 from .errors import UnsupportedOperatorError
 from .graph import Graph, onnx_type
 from .sizes import Expr, fixed
 
 Size = int | Expr
 Translator = Callable[["Site"], Any]
-TABLE: dict[str, Translator] = {}
+WAYS: dict[str, Translator] = {}  # by name; kernels say theirs in their facts
 
 
-def writes(*names: str) -> Callable[[Translator], Translator]:
-    """Decorator: this function writes these kernels."""
+def writes(fn: Translator) -> Translator:
+    """Decorator: a way to write kernels."""
+    WAYS[fn.__name__] = fn
+    return fn
 
-    def register(fn: Translator) -> Translator:
-        for name in names:
-            TABLE[name] = fn
-        return fn
 
-    return register
+def way_of(kernel: str) -> tuple[str, str]:
+    """The way in which a kernel is written, and the node that is told to it; "" where it cannot be."""
+    known = KERNELS.get(kernel)
+    way, _, how = ((known and known.facts.onnx) or ("" if known else kernel)).partition(" ")
+    return way if way in WAYS else "", how
 
 
 class Site:
@@ -41,6 +44,7 @@ class Site:
         self.g, self.kernel, self.inputs, self.attrs = graph, kernel, inputs, attrs
         self.shapes, self.dtypes = shapes, dtypes
         self.out_shapes, self.out_dtypes = out_shapes, out_dtypes
+        self.how = way_of(kernel)[1]  # the node that the kernel asks for
         self.source = source  # name -> the Site that wrote it, or None
 
     def x(self, i: int = 0, dtype: Any = None) -> str:
@@ -97,4 +101,4 @@ def put_view_back(
     return g.node("Reshape", put, g.ints(*shape))
 
 
-__all__ = ["TABLE", "Site", "Size", "onnx_type", "put_view_back", "writes"]
+__all__ = ["WAYS", "Site", "Size", "onnx_type", "put_view_back", "way_of", "writes"]

@@ -11,6 +11,7 @@ import numpy as np
 from ....base.device import device
 from ....core.op import Op
 from ....core.tensor import Tensor
+from ....runtime.facts import Facts
 from ...made_of.constants import on_device
 from ...made_of.pointwise import same_meta
 from ...made_of.precision import in_float32, widen
@@ -38,7 +39,11 @@ def _attention_weights_body(xp: ArrayModule, x: Array) -> Any:
 
 
 attention_weights = Op(
-    _attention_weights_body, "attention_weights", meta=same_meta, grad_name="SafeSoftmaxBackward0"
+    _attention_weights_body,
+    "attention_weights",
+    meta=same_meta,
+    grad_name="SafeSoftmaxBackward0",
+    facts=Facts(onnx="weights"),
 )
 attention_weights.derivative(x=lambda g, out: softmax_grad(g, out, dim=out._a.ndim - 1))
 
@@ -134,11 +139,15 @@ def _meta(q: Any, k: Any, v: Any, *, causal: bool, scale: float) -> list:
 
 
 attention = Op(
-    _attention_body, "attention", meta=_meta, grad_name="ScaledDotProductFusedAttentionBackward0"
+    _attention_body,
+    "attention",
+    meta=_meta,
+    grad_name="ScaledDotProductFusedAttentionBackward0",
+    facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu", onnx="attention"),
 )
 attention_grad = Op(
     _attention_grad_body, "attention_grad",
-    meta=lambda gy, q, k, v, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)],
+    meta=lambda gy, q, k, v, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu_backward"),
 )  # fmt: skip
 
 
