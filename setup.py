@@ -3,6 +3,7 @@
 import os
 import platform
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
@@ -12,7 +13,7 @@ from setuptools.command.build_py import build_py
 # PyTorch's names that are no engine: apart in the source, beside the others in a wheel.
 NAMES = Path("src/torch_names/rushlight")
 NAMED = {f"rushlight.{name}": NAMES / name.replace(".", "/") for name in find_packages(str(NAMES))}
-NATIVE = Path("src/rushlight/runtime/cpu/native")
+ENGINE, NATIVE = "rushlight.runtime.cpu._native", Path("src/rushlight/runtime/cpu/native")
 # Pieces in C of what is in Python too: extension -> folder of its sources
 PIECES = {
     "rushlight.runtime.cuda.code._launch": Path("src/rushlight/runtime/cuda/code/native"),
@@ -69,7 +70,7 @@ def native() -> list[Extension]:
         return []
     return [
         Extension(
-            "rushlight.runtime.cpu._native",
+            ENGINE,
             sources=[str(path) for path in sorted(NATIVE.glob("*.c"))],
             depends=[str(path) for path in sorted(NATIVE.glob("*.h"))],
             include_dirs=[numpy.get_include()],
@@ -113,6 +114,23 @@ def pieces() -> list[Extension]:
     ]
 
 
+def write_points(folder: Path) -> Path:
+    """What the engine's C takes from the records of pointwise ops: a header of codes, loops and entries."""
+    spec = spec_from_file_location("point", "src/rushlight/runtime/point.py")
+    printers = module_from_spec(spec)
+    spec.loader.exec_module(printers)
+    points = {}
+    for path in sorted(Path("src/rushlight/operators").rglob("*.py")):
+        text = path.read_text()
+        if "Point(" in text:
+            points |= printers.records(text)
+    made, text = folder / "point_made.h", printers.header(points)
+    if not made.exists() or made.read_text() != text:  # else nothing is compiled anew
+        folder.mkdir(parents=True, exist_ok=True)
+        made.write_text(text)
+    return made
+
+
 class AllCores(build_ext):
     """Compiles all files side by side, and in a checkout for this machine alone: users wait for it.
 
@@ -133,6 +151,11 @@ class AllCores(build_ext):
             for i, name in reversed(list(enumerate(sets)))
             for part in (PARTS if i >= whole else PARTS[:1])
         ]
+        made = write_points(Path(self.build_temp))
+        for extension in self.extensions:
+            if extension.name == ENGINE:
+                extension.include_dirs.append(str(made.parent))
+                extension.depends.append(str(made))
         one_by_one = self.compiler.compile
 
         def compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from optable import Row, all_rows, call, flat
 from rushlight.core.op import IN_PYTHON
 from rushlight.core.tensor import Tensor, wrap
 from rushlight.operators import load_all
-from rushlight.runtime.cpu import engine, fused, joins
+from rushlight.runtime.cpu import engine, joins
 from twins import in_python
 
 load_all()
@@ -144,43 +143,7 @@ def test_launches_in_c_and_in_python_give_kernels_the_same() -> None:
     runs_on_the_emulated_gpu("emulated_launches.py")
 
 
-def _enums(text: str) -> list[dict[str, int]]:
-    """Every enum of a C file, name to number."""
-    found = []
-    for body in re.findall(r"enum\s*\{([^}]*)\}", text):
-        numbers: dict[str, int] = {}
-        last = -1
-        for entry in body.split(","):
-            name, _, value = entry.partition("=")
-            last = int(value) if value.strip() else last + 1
-            numbers[name.strip()] = last
-        found.append(numbers)
-    return found
-
-
-_SPELT = {
-    "maximum": "max", "minimum": "min", "pow 2": "square", "pow 3": "cube", "pow 0.5": "sqrt",
-    "pow -0.5": "rsqrt", "pow -1": "reciprocal",
-}  # fmt: skip
-
-
-def _in_c_spelling(name: str) -> str:
-    """A kernel's name (and the option that chooses) as codes.h spells it."""
-    short = _SPELT.get(name, name)
-    for left_out in ("_backward", "_grad", " none"):
-        short = short.replace(left_out, "")
-    return short.replace(" ", "_").upper()
-
-
-def test_the_fused_kernels_codes_are_those_of_the_engine() -> None:
-    codes = {k: v for e in _enums((NATIVE / "codes.h").read_text()) for k, v in e.items()}
-    named = (("U_", fused.ONES), ("B_", fused.TWOS), ("B_R", fused._FLIPPED), ("G_", fused.GRADS))
-    for prefix, numbers in named:
-        for name, number in numbers.items():
-            assert codes[prefix + _in_c_spelling(name)] == number, name
+def test_chains_have_room_for_as_many_steps_as_passes_join() -> None:
     text = (NATIVE / "bind_fused.c").read_text()
     for name in ("MOST_STEPS", "MOST_INPUTS"):
         assert f"#define {name} {getattr(joins, name)}\n" in text
-    kinds = _enums(text)[0]
-    for name in ("RELU", "RELU_GRAD", "UNARY", "BINARY", "SCALAR", "GRAD"):
-        assert getattr(fused, "_" + name) == kinds[name]

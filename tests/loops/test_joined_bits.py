@@ -43,19 +43,20 @@ def _same_bits(a: np.ndarray, b: np.ndarray, what: str) -> None:
 
 def _steps() -> list[tuple[str, list[tuple[str, Any]], dict[str, Any]]]:
     found: list[tuple[str, list[tuple[str, Any]], dict[str, Any]]] = []
-    for name in (*fused.ONES, *fused.GRADS, *fused.RELUS):
+    for power in fused._POWERS:
+        found.append(("pow", [("in", 0), ("number", float(power))], {}))
+    for name in fused.CODES:
+        if "number" in name or name == "cube":
+            continue
         kernel, _, option = name.partition(" ")
-        two = name in fused.GRADS or name == "relu_grad"
-        operands: list[tuple[str, Any]] = [("in", 0), ("in", 1)][: 1 + two]
-        if kernel == "pow":
-            operands.append(("number", float(option)))
-        attrs = {"approximate": option} if option and kernel != "pow" else {}
-        found.append((kernel, operands, attrs))
-    for name in fused.TWOS:
-        found.append((name, [("in", 0), ("in", 1)], {}))
-        for number in () if name in fused.ORDERED else (0.1, 3, -2.5, 0.0):
-            found.append((name, [("in", 0), ("number", number)], {}))
-            found.append((name, [("number", number), ("in", 0)], {}))
+        two = len(KERNELS[kernel].facts.point.inputs) == 2
+        found.append(
+            (kernel, [("in", 0), ("in", 1)][: 1 + two], {"approximate": option} if option else {})
+        )
+        for number in (0.1, 3, -2.5, 0.0):
+            if f"{name} number" in fused.CODES and name not in fused.ORDERED:
+                found.append((name, [("in", 0), ("number", number)], {}))
+                found.append((name, [("number", number), ("in", 0)], {}))
     return found
 
 

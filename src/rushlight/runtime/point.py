@@ -253,7 +253,12 @@ def header(points: Mapping[str, Point]) -> str:
         cases = []
         for code, (name, text, p) in zip(own, kinds[kind]):
             cases.append(f"case {code}: {{ {_loop(kind, text, p)} break; }}")
-            codes.append(f"{{\"{name}\", '{kind}', {code}}},")
+            if kind in "UBG":
+                codes.append(f'{{"{name}", {kind}, {code}}},')
+            if kind == "B":
+                codes += [
+                    f'{{"{s}", SCALAR, {code}}},' for s in (f"{name} number", f"number {name}")
+                ]
             if not p.by_hand:
                 words = "".join(f', "{a}"' for a in p.attrs)
                 macros.append(f"{entry}({name}, {code}, {p.cost}{words})")
@@ -269,7 +274,7 @@ def header(points: Mapping[str, Point]) -> str:
 # One operand, two, a derivative of one; the same two with parameters: prefix of codes, arrays, what binds them.
 _LOOPS = {
     "U": ("U", "x", "ONE_OPERAND"), "B": ("B", "xy", "TWO_OPERANDS"), "G": ("G", "xy", "SLOPE"),
-    "A": ("A", "x", "ACTIVE"), "S": ("S", "xy", "ACTIVE_SLOPE"),
+    "A": ("A", "x", "ACTIVE_ONE"), "S": ("AG", "xy", "ACTIVE_SLOPE"),
 }  # fmt: skip
 
 

@@ -6,50 +6,47 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_RELU, _RELU_GRAD, _UNARY, _BINARY, _SCALAR, _GRAD = range(6)
-RELUS = ("relu", "relu_grad")
-# The numbers of native/codes.h.
-ONES = {
-    "exp": 0, "tanh": 1, "sigmoid": 2, "silu": 3, "sqrt": 4, "neg": 5, "abs": 6, "square": 7,
-    "log": 8, "gelu none": 9, "gelu tanh": 10, "erf": 11, "log1p": 12, "expm1": 13, "logsigmoid": 14,
-    "rsqrt": 15, "reciprocal": 16, "pow 2": 7, "pow 3": 17, "pow 0.5": 4, "pow -0.5": 15, "pow -1": 16,
-}  # fmt: skip
+try:
+    from ._native import codes
+except ImportError:  # not built: nothing is fused
+    CODES: dict[str, tuple[int, int]] = {}
+else:
+    CODES = (
+        codes()
+    )  # kind and number of each step that the interpreter knows, by the name that `named` gives it
 ORDERED = ("maximum", "minimum")  # which zero is answered depends on the order of operands
-TWOS = {"add": 0, "sub": 1, "mul": 2, "div": 3, "maximum": 4, "minimum": 5}
-_FLIPPED = {"sub": 6, "div": 7}  # the number comes first
-GRADS = {
-    "sigmoid_backward": 0, "tanh_backward": 1, "silu_grad": 2, "gelu_grad none": 3,
-    "gelu_grad tanh": 4, "logsigmoid_grad": 5,
-}  # fmt: skip
+_POWERS = {2: "square", 3: "cube", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+_NUMBERS = (int, float)
 
 
 def named(name: str, attrs: Mapping[str, Any], operands: Sequence[Any]) -> str:
-    """A kernel as the tables have it: with the one option that some have, or a power."""
-    if name == "pow" and operands[1].__class__ in (int, float):
-        return f"pow {operands[1]:g}"
-    return f"{name} {attrs['approximate']}" if set(attrs) == {"approximate"} else name
+    """A kernel as the engine names it, with the one option that some have and where a number stands; "" if it cannot."""
+    first, *rest = [v.__class__ in _NUMBERS for v in operands]
+    if name == "pow":
+        return _POWERS.get(operands[1], "") if rest[0] else ""
+    if attrs:
+        name = f"{name} {attrs['approximate']}" if set(attrs) == {"approximate"} else ""
+    return f"number {name}" if first else f"{name} number" if any(rest) else name
+
+
+def is_step(ins: Any) -> bool:
+    """Whether the interpreter knows an instruction, as far as shapes do not matter: of float32, and numbers."""
+    if len(ins.outputs) != 1 or ins.has_effect or ins.is_view or not ins.inputs:
+        return False
+    if named(ins.name, ins.attrs, ins.inputs) not in CODES:
+        return False
+    numbers = [i for i in ins.inputs if not hasattr(i, "strides")]
+    if any(n.__class__ not in _NUMBERS for n in numbers) or (numbers and ins.name in ORDERED):
+        return False
+    return all(s.dtype.char == "f" for s in (*ins.reads, *ins.outputs))
 
 
 def fuses(ins: Any) -> bool:
-    """Whether the interpreter knows an instruction: float32 of one dense layout, and numbers."""
-    name = named(ins.name, ins.attrs, ins.inputs)
-    if not (name in ONES or name in TWOS or name in GRADS or name in RELUS):
-        return False
-    if len(ins.outputs) != 1 or ins.has_effect or ins.is_view:
-        return False
-    if ins.attrs and name == ins.name:
-        return False
-    numbers = [i for i in ins.inputs if not hasattr(i, "strides")]
-    if ins.name != "pow" and numbers:
-        if ins.name not in TWOS or any(n.__class__ not in (int, float) for n in numbers):
-            return False
-    if numbers and ins.name in ORDERED:
+    """Whether an instruction can be a step of a chain: all its arrays have one dense layout."""
+    if not is_step(ins):
         return False
     out = ins.outputs[0]
-    return all(
-        s.dtype.char == "f" and s.shape == out.shape and s.strides == out.strides
-        for s in (*ins.reads, out)
-    )
+    return all(s.shape == out.shape and s.strides == out.strides for s in ins.reads)
 
 
 def pack(steps: Sequence[Any]) -> bytes:
@@ -63,23 +60,10 @@ def packed_step(
 ) -> tuple[int, int, int, int, float]:
     """One step: its kind, which of these, its operands, a number."""
     places = [_place(kind, value) for kind, value in operands if kind != "number"]
-    numbers = [float(value) for kind, value in operands if kind == "number"]
-    name = named(kernel, attrs, [value for _, value in operands])
-    a = places[0]
-    b = places[1] if len(places) > 1 else a
-    if name == "relu":
-        return _RELU, 0, a, a, 0.0
-    if name == "relu_grad":
-        return _RELU_GRAD, 0, a, b, 0.0
-    if name in ONES:
-        return _UNARY, ONES[name], a, a, 0.0
-    if name in GRADS:
-        return _GRAD, GRADS[name], a, b, 0.0
-    if not numbers:
-        return _BINARY, TWOS[name], a, b, 0.0
-    first = operands[0][0] == "number"
-    which = _FLIPPED.get(name, TWOS[name]) if first else TWOS[name]
-    return _SCALAR, which, a, a, numbers[0]
+    values = [value if kind == "number" else None for kind, value in operands]
+    kind, which = CODES[named(kernel, attrs, values)]
+    number = next((float(v) for v in values if v is not None and kernel != "pow"), 0.0)
+    return kind, which, places[0], places[-1], number
 
 
 def _place(kind: str, value: int) -> int:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .fused import GRADS, ONES, ORDERED, RELUS, TWOS, named, packed_step
+from .fused import ORDERED, is_step, packed_step
 
 MOST_ROW_INPUTS, MOST_ROW_STEPS = 24, 48  # as native/bind_row_group.c has room for
 _LEAST_COLUMNS, _MOST_COLUMNS = 4, 4096
@@ -18,18 +18,9 @@ _WHOLE_ROWS = {"softmax": 0, "log_softmax": 1, "softmax_grad": 2, "log_softmax_g
 
 def row_step(ins: Any) -> bool:
     """Whether an instruction can be a pointwise step of a row group: float32, whatever its operands' shapes."""
-    name = named(ins.name, ins.attrs, ins.inputs)
-    if not (name in ONES or name in TWOS or name in GRADS or name in RELUS):
+    if not is_step(ins):
         return False
-    if len(ins.outputs) != 1 or ins.has_effect or ins.is_view or (ins.attrs and name == ins.name):
-        return False
-    numbers = [i for i in ins.inputs if not hasattr(i, "strides")]
-    if ins.name != "pow" and numbers:
-        if name not in TWOS or any(n.__class__ not in (int, float) for n in numbers):
-            return False
-    if name in ORDERED and (numbers or any(s.shape != ins.outputs[0].shape for s in ins.reads)):
-        return False
-    return all(s.dtype.char == "f" for s in (*ins.reads, *ins.outputs))
+    return ins.name not in ORDERED or all(s.shape == ins.outputs[0].shape for s in ins.reads)
 
 
 def row_reduction(ins: Any) -> bool:

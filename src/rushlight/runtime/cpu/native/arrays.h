@@ -116,6 +116,7 @@ int neighbours(PyObject *attrs, int ndim, int *first, int *last);
 
 /* Two operands of any shapes that fit together, whose inner numbers lie beside each other or are one; or REFUSE. */
 PyObject *broadcast(int which, PyObject *a, PyObject *b);
+PyObject *m_codes(PyObject *module, PyObject *unused); /* of the module */
 PyObject *m_places_within(PyObject *module, PyObject *const *args, Py_ssize_t nargs); /* of the module */
 PyObject *whole_sum(PyObject *x, PyObject *attrs); /* of int64 */
 PyObject *whole_cumsum(PyObject *x, PyObject *attrs);

@@ -9,7 +9,7 @@
 
 enum { RELU, RELU_GRAD, UNARY, BINARY, SCALAR, GRAD };
 
-/* One step as `fused_cpu.py` packs it. Operands: 0, 1, ... inputs; -1, -2, ... values of earlier steps. */
+/* One step as runtime/cpu/fused.py packs it. Operands: 0, 1, ... inputs; -1, -2, ... values of earlier steps. */
 typedef struct {
     int32_t kind, which, a, b;
     float scalar;
@@ -89,3 +89,20 @@ static PyObject *fused(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
 }
 
 const Entry fused_entries[] = {{"fused", fused, .repeats = 1}, {NULL, NULL}};
+
+/* What a step may be, which is told to Python: (name, kind, which); names have their option behind them, and where a number stands. */
+PyObject *m_codes(PyObject *module, PyObject *unused) {
+    enum { U = UNARY, B = BINARY, G = GRAD };
+    static const struct { const char *name; int kind, which; } codes[] = {
+        POINT_CODES
+        {"relu", RELU, 0}, {"relu_grad", RELU_GRAD, 0}, {"cube", UNARY, U_CUBE},
+        {"number sub", SCALAR, B_RSUB}, {"number div", SCALAR, B_RDIV}, /* not as those above */
+    };
+    PyObject *found = PyDict_New();
+    for (size_t i = 0; found && i < sizeof codes / sizeof *codes; i++) {
+        PyObject *code = Py_BuildValue("ii", codes[i].kind, codes[i].which);
+        if (!code || PyDict_SetItemString(found, codes[i].name, code) < 0) Py_CLEAR(found);
+        Py_XDECREF(code);
+    }
+    return found;
+}

@@ -305,12 +305,12 @@ static int approximates(PyObject *attrs) {
 
 static PyObject *gelu(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     const int tanh_form = approximates(attrs);
-    return tanh_form < 0 ? NULL : unary(args, tanh_form ? U_GELU_TANH : U_GELU, 2 * DEAR);
+    return tanh_form < 0 ? NULL : unary(args, tanh_form ? U_GELU_TANH : U_GELU_NONE, 2 * DEAR);
 }
 
 static PyObject *gelu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     const int tanh_form = approximates(attrs);
-    return tanh_form < 0 ? NULL : slope(args, tanh_form ? G_GELU_TANH : G_GELU, 3 * DEAR);
+    return tanh_form < 0 ? NULL : slope(args, tanh_form ? G_GELU_GRAD_TANH : G_GELU_GRAD_NONE, 3 * DEAR);
 }
 
 /* PReLU: a slope for all, one per channel (x seen as [rows][period][n]), or one for each number of a row. */
@@ -320,8 +320,8 @@ static void prelu_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (idx r = share(all, i, parts); r < share(all, i + 1, parts); r++) {
         const float h[3] = {p->y[r % p->period]}, *x = p->x + r * p->n;
         if (p->period == 1) RL->three(T_PRELU, x, p->other + r * p->n, p->y, 0.0f, p->out + r * p->n, p->n);
-        else if (p->kind == ACTIVE) RL->active(A_LEAKY, h, x, p->out + r * p->n, p->n);
-        else RL->active_grad(A_LEAKY, h, x, p->other + r * p->n, p->out + r * p->n, p->n);
+        else if (p->kind == ACTIVE) RL->active(A_LEAKY_RELU, h, x, p->out + r * p->n, p->n);
+        else RL->active_grad(AG_LEAKY_RELU_GRAD, h, x, p->other + r * p->n, p->out + r * p->n, p->n);
     }
 }
 
@@ -330,7 +330,7 @@ static PyObject *prelu_of(PyObject *const *args, int grad) {
     PyObject *x = args[grad], *w = args[grad + 1];
     if (!is_dense(x) || !is_plain(w)) return REFUSE;
     if (grad && (!is_dense(args[0]) || !same_layout(ARRAY(args[0]), ARRAY(x)))) return REFUSE;
-    Point p = {.kind = grad ? ACTIVE_GRAD : ACTIVE, .which = A_LEAKY, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(w))};
+    Point p = {.kind = grad ? ACTIVE_GRAD : ACTIVE, .which = grad ? AG_LEAKY_RELU_GRAD : A_LEAKY_RELU, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(w))};
     p.other = DATA(ARRAY(x));
     if (PyArray_SIZE(ARRAY(w)) == 1) {
         repeat_cannot();
@@ -374,27 +374,6 @@ static PyObject *active_grad(PyObject *const *args, PyObject *attrs, int which, 
     return parameters(attrs, names, p.h) < 0 ? NULL : point_two(&p, args[0], args[1], ns);
 }
 
-#define ACTIVATION(name, code, cost, ...) \
-    static const char *const name##_names[] = {__VA_ARGS__, NULL}; \
-    static PyObject *name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { \
-        return active(a, attrs, code, name##_names, cost); \
-    } \
-    static PyObject *name##_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { \
-        return active_grad(a, attrs, code, name##_names, cost); \
-    }
-ACTIVATION(leaky_relu, A_LEAKY, CHEAP, "slope")
-ACTIVATION(hardtanh, A_CLIP, CHEAP, "low", "high")
-ACTIVATION(hardsigmoid, A_HARDSIGMOID, CHEAP, NULL)
-ACTIVATION(hardswish, A_HARDSWISH, CHEAP, NULL)
-ACTIVATION(elu, A_ELU, DEAR, "alpha", "scale", "inner")
-ACTIVATION(softplus, A_SOFTPLUS, 2 * DEAR, "beta", "limit")
-ACTIVATION(mish, A_MISH, 3 * DEAR, NULL)
-ACTIVATION(hardshrink, A_HARDSHRINK, CHEAP, "lambd")
-
-static PyObject *softshrink(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
-    return active(a, attrs, A_SOFTSHRINK, hardshrink_names, CHEAP);
-}
-
 static PyObject *threshold(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
     static const char *const names[] = {"threshold", "value", NULL};
     return is_float(a[0]) ? active(a, attrs, A_THRESHOLD, names, CHEAP) : REFUSE;
@@ -403,7 +382,7 @@ static PyObject *threshold(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
 /* nan_to_num: what stands for NaN and the infinities; None for the largest number. */
 static PyObject *nan_to_num(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     static const char *const names[] = {"nan", "posinf", "neginf"};
-    Point p = {.kind = ACTIVE, .which = A_NUMBERS, .h = {0.0f, FLT_MAX, -FLT_MAX}};
+    Point p = {.kind = ACTIVE, .which = A_NAN_TO_NUM, .h = {0.0f, FLT_MAX, -FLT_MAX}};
     for (int i = 0; i < 3; i++) {
         PyObject *value = attr(attrs, names[i]);
         if (!value) return NULL;
@@ -417,11 +396,11 @@ static PyObject *nan_to_num(PyObject *const *args, Py_ssize_t nargs, PyObject *a
 static PyObject *logit_of(PyObject *const *args, PyObject *attrs, int slope) {
     PyObject *eps = attr(attrs, "eps");
     if (!eps) return NULL;
-    Point p = {.kind = slope ? ACTIVE_GRAD : ACTIVE, .which = A_LOGIT, .h = {0.0f, 1.0f, NAN}};
+    Point p = {.kind = slope ? ACTIVE_GRAD : ACTIVE, .which = slope ? AG_LOGIT : A_LOGIT, .h = {0.0f, 1.0f, NAN}};
     if (eps != Py_None) {
         if (!PyFloat_CheckExact(eps)) return REFUSE;
         const double within = PyFloat_AS_DOUBLE(eps);
-        p.which = slope ? A_LOGIT : A_LOGIT_WITHIN;
+        p.which = slope ? AG_LOGIT : A_LOGIT_WITHIN;
         p.h[0] = (float)within, p.h[1] = (float)(1 - within), p.h[2] = 0.0f;
     }
     if (!slope) return point_one(&p, args[0], DEAR);
@@ -458,67 +437,38 @@ static int bounds(PyObject *low, PyObject *high, float *h) {
 
 static PyObject *clamp(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     if (nargs != 3 || !(is_dense(args[0]) || is_dense_half(args[0]))) return REFUSE;
-    Point p = {.kind = ACTIVE, .which = A_CLIP};
+    Point p = {.kind = ACTIVE, .which = A_HARDTANH};
     return bounds(args[1], args[2], p.h) ? point_one(&p, args[0], CHEAP) : REFUSE;
 }
 
 static PyObject *clamp_backward(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     if (nargs != 4) return REFUSE;
-    Point p = {.kind = ACTIVE_GRAD, .which = A_CLAMP};
+    Point p = {.kind = ACTIVE_GRAD, .which = AG_CLAMP_BACKWARD};
     return bounds(args[2], args[3], p.h) ? point_two(&p, args[0], args[1], CHEAP) : REFUSE;
 }
 
 /* -- the table --------------------------------------------------------------------------------------- */
 
-#define ONE_OPERAND(name, code, cost) \
-    static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return unary(a, code, cost); }
-#define TWO_OPERANDS(name, code) \
-    static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return binary(a, code); }
-#define SLOPE(name, code, cost) \
-    static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return slope(a, code, cost); }
+#define KERNEL(name, ...) \
+    static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return __VA_ARGS__; }
+#define ONE_OPERAND(name, code, cost) KERNEL(name, unary(a, code, cost))
+#define TWO_OPERANDS(name, code, cost) KERNEL(name, binary(a, code))
+#define SLOPE(name, code, cost) KERNEL(name, slope(a, code, cost))
+#define NAMES(...) (const char *const[]){__VA_ARGS__, NULL}
+#define ACTIVE_ONE(name, code, cost, ...) KERNEL(name, active(a, attrs, code, NAMES(__VA_ARGS__), cost))
+#define ACTIVE_SLOPE(name, code, cost, ...) KERNEL(name, active_grad(a, attrs, code, NAMES(__VA_ARGS__), cost))
 
-ONE_OPERAND(exp, U_EXP, DEAR)
-ONE_OPERAND(tanh, U_TANH, DEAR)
-ONE_OPERAND(sigmoid, U_SIGMOID, DEAR)
-ONE_OPERAND(silu, U_SILU, DEAR)
-ONE_OPERAND(sqrt, U_SQRT, CHEAP)
-ONE_OPERAND(neg, U_NEG, CHEAP)
-ONE_OPERAND(abs, U_ABS, CHEAP)
-ONE_OPERAND(square, U_SQUARE, CHEAP)
-ONE_OPERAND(log, U_LOG, DEAR)
-ONE_OPERAND(rsqrt, U_RSQRT, CHEAP)
-ONE_OPERAND(reciprocal, U_RECIPROCAL, CHEAP)
-ONE_OPERAND(erf, U_ERF, 2 * DEAR)
-ONE_OPERAND(sign, U_SIGN, CHEAP)
+POINT_KERNELS
 ONE_OPERAND(sin, U_SIN, DEAR)
 ONE_OPERAND(cos, U_COS, DEAR)
-ONE_OPERAND(frac, U_FRAC, CHEAP)
-ONE_OPERAND(log1p, U_LOG1P, 2 * DEAR)
-ONE_OPERAND(expm1, U_EXPM1, 2 * DEAR)
-
-static PyObject *point_erfinv(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { /* half precision is rounded from doubles */
-    return is_float(a[0]) ? unary(a, U_ERFINV, 3 * DEAR) : REFUSE;
-}
-
-static PyObject *point_logsigmoid(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { /* PyTorch's is always in C order */
-    return PyArray_CheckExact(a[0]) && PyArray_IS_C_CONTIGUOUS(ARRAY(a[0])) ? unary(a, U_LOGSIGMOID, 2 * DEAR) : REFUSE;
-}
-
-TWO_OPERANDS(add, B_ADD)
-TWO_OPERANDS(sub, B_SUB)
-TWO_OPERANDS(mul, B_MUL)
-TWO_OPERANDS(div, B_DIV)
-TWO_OPERANDS(maximum, B_MAX)
-TWO_OPERANDS(minimum, B_MIN)
-TWO_OPERANDS(fmod, B_FMOD)
-TWO_OPERANDS(remainder, B_REMAINDER)
-TWO_OPERANDS(floor_divide, B_FLOOR_DIV)
-TWO_OPERANDS(hypot, B_HYPOT)
-TWO_OPERANDS(copysign, B_COPYSIGN)
-SLOPE(sigmoid_backward, G_SIGMOID, CHEAP)
-SLOPE(tanh_backward, G_TANH, CHEAP)
-SLOPE(silu_grad, G_SILU, DEAR)
-SLOPE(logsigmoid_grad, G_LOGSIGMOID, DEAR)
+TWO_OPERANDS(fmod, B_FMOD, CHEAP)
+TWO_OPERANDS(remainder, B_REMAINDER, CHEAP)
+TWO_OPERANDS(floor_divide, B_FLOOR_DIV, CHEAP)
+TWO_OPERANDS(hypot, B_HYPOT, CHEAP)
+TWO_OPERANDS(copysign, B_COPYSIGN, CHEAP)
+KERNEL(erfinv, is_float(a[0]) ? unary(a, U_ERFINV, 3 * DEAR) : REFUSE) /* half precision is rounded from doubles */
+KERNEL(logsigmoid, PyArray_CheckExact(a[0]) && PyArray_IS_C_CONTIGUOUS(ARRAY(a[0])) ? /* PyTorch's is always in C order */
+       unary(a, U_LOGSIGMOID, 2 * DEAR) : REFUSE)
 
 /* The powers that need no logarithm. */
 static PyObject *power(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
@@ -532,22 +482,29 @@ static PyObject *power(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs)
 }
 
 const Entry point_entries[] = {
-    {"relu", relu, .repeats = 1}, {"relu_grad", relu_grad, 1, .repeats = 1}, {"exp", point_exp, .repeats = 1}, {"tanh", point_tanh, .repeats = 1},
-    {"sigmoid", point_sigmoid, .repeats = 1}, {"silu", point_silu, .repeats = 1}, {"sqrt", point_sqrt, .repeats = 1}, {"neg", point_neg, .repeats = 1},
-    {"abs", point_abs, .repeats = 1}, {"square", point_square, .repeats = 1}, {"add", point_add, 0, "0", .repeats = 1}, {"sub", point_sub, 0, "0", .repeats = 1},
-    {"mul", point_mul, 0, "0", .repeats = 1}, {"div", point_div, 0, "0", .repeats = 1}, {"maximum", point_maximum, 0, "0", .repeats = 1}, {"minimum", point_minimum, 0, "0", .repeats = 1},
-    {"sigmoid_backward", point_sigmoid_backward, 1, .repeats = 1}, {"tanh_backward", point_tanh_backward, 1, .repeats = 1},
-    {"silu_grad", point_silu_grad, 1, .repeats = 1}, {"log", point_log, .repeats = 1}, {"gelu", gelu, .repeats = 1}, {"gelu_grad", gelu_grad, 1, .repeats = 1},
-    {"leaky_relu", leaky_relu, .repeats = 1}, {"leaky_relu_grad", leaky_relu_grad, 1, .repeats = 1}, {"hardtanh", hardtanh, .repeats = 1},
-    {"hardtanh_grad", hardtanh_grad, 1, .repeats = 1}, {"hardsigmoid", hardsigmoid, .repeats = 1}, {"hardsigmoid_grad", hardsigmoid_grad, 1, .repeats = 1},
-    {"hardswish", hardswish, .repeats = 1}, {"hardswish_grad", hardswish_grad, 1, .repeats = 1}, {"elu", elu, .repeats = 1}, {"elu_grad", elu_grad, 1, .repeats = 1},
-    {"softplus", softplus, .repeats = 1}, {"softplus_grad", softplus_grad, 1, .repeats = 1}, {"mish", mish, .repeats = 1}, {"mish_grad", mish_grad, 1, .repeats = 1},
-    {"pow", power, .repeats = 1}, {"rsqrt", point_rsqrt, .repeats = 1}, {"reciprocal", point_reciprocal, .repeats = 1},
-    {"erf", point_erf, .repeats = 1}, {"log1p", point_log1p, .repeats = 1}, {"expm1", point_expm1, .repeats = 1}, {"logsigmoid", point_logsigmoid, .repeats = 1},
-    {"logsigmoid_grad", point_logsigmoid_grad, 1, .repeats = 1}, {"prelu", prelu, .repeats = 1}, {"prelu_grad", prelu_grad, 1, .repeats = 1},
-    {"hardshrink", hardshrink, .repeats = 1}, {"hardshrink_grad", hardshrink_grad, 1, .repeats = 1}, {"softshrink", softshrink, .repeats = 1},
-    {"softshrink_grad", hardshrink_grad, 1, .repeats = 1}, {"threshold", threshold, .repeats = 1}, {"fmod", point_fmod, 0, "0", .repeats = 1}, {"remainder", point_remainder, 0, "0", .repeats = 1},
-    {"floor_divide", point_floor_divide, 0, "0", .repeats = 1}, {"hypot", point_hypot, 0, "0", .repeats = 1}, {"sign", point_sign, .repeats = 1}, {"sin", point_sin, .repeats = 1}, {"cos", point_cos, .repeats = 1}, {"sgn", point_sign, .repeats = 1},
-    {"copysign", point_copysign, .repeats = 1}, {"frac", point_frac, .repeats = 1}, {"erfinv", point_erfinv, .repeats = 1}, {"nan_to_num", nan_to_num, .repeats = 1}, {"logit", logit, .repeats = 1}, {"logit_grad", logit_grad, COPIES, .repeats = 1},
-    {"clamp", clamp, 0, "0", .repeats = 1}, {"clamp_backward", clamp_backward, 0, "0", .repeats = 1}, {NULL, NULL},
+    POINT_ENTRIES
+    {"relu", relu, .repeats = 1},
+    {"relu_grad", relu_grad, 1, .repeats = 1},
+    {"gelu", gelu, .repeats = 1},
+    {"gelu_grad", gelu_grad, 1, .repeats = 1},
+    {"pow", power, .repeats = 1},
+    {"logsigmoid", point_logsigmoid, .repeats = 1},
+    {"prelu", prelu, .repeats = 1},
+    {"prelu_grad", prelu_grad, 1, .repeats = 1},
+    {"threshold", threshold, .repeats = 1},
+    {"fmod", point_fmod, 0, "0", .repeats = 1},
+    {"remainder", point_remainder, 0, "0", .repeats = 1},
+    {"floor_divide", point_floor_divide, 0, "0", .repeats = 1},
+    {"hypot", point_hypot, 0, "0", .repeats = 1},
+    {"sin", point_sin, .repeats = 1},
+    {"cos", point_cos, .repeats = 1},
+    {"sgn", point_sign, .repeats = 1},
+    {"copysign", point_copysign, .repeats = 1},
+    {"erfinv", point_erfinv, .repeats = 1},
+    {"nan_to_num", nan_to_num, .repeats = 1},
+    {"logit", logit, .repeats = 1},
+    {"logit_grad", logit_grad, COPIES, .repeats = 1},
+    {"clamp", clamp, 0, "0", .repeats = 1},
+    {"clamp_backward", clamp_backward, 0, "0", .repeats = 1},
+    {NULL, NULL},
 };

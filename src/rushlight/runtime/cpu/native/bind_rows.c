@@ -70,7 +70,7 @@ static double sum_of_numbers(const float *x, idx n) {
         const idx m = n - i < 1024 ? n - i : 1024;
         float sum = RL->sum(x + i, m);
         if (sum != sum) { /* there is one, or infinities of both signs */
-            RL->active(A_NUMBERS, instead, x + i, some, m);
+            RL->active(A_NAN_TO_NUM, instead, x + i, some, m);
             sum = RL->sum(some, m);
         }
         all += (double)sum;
@@ -148,7 +148,7 @@ static const float *of_row(const Rows *q, const float *x, const float *tops, flo
     case LENGTH: RL->binary(B_MUL, x, x, some, m); break;
     case SIZES:
     case LARGEST_SIZE: RL->unary(U_ABS, x, some, m); break;
-    case NO_NANS: RL->active(A_NUMBERS, instead, x, some, m); break;
+    case NO_NANS: RL->active(A_NAN_TO_NUM, instead, x, some, m); break;
     case LOG_SUM:
         RL->binary(B_SUB, x, tops, some, m);
         RL->unary(U_EXP, some, some, m);
@@ -165,7 +165,7 @@ static void extremes_of_columns(const Rows *q, const float *x, float *best, idx 
     float some[COLUMNS];
     memcpy(best, of_row(q, x, NULL, some, m), (size_t)m * 4);
     for (idx k = 1; k < q->n; k++)
-        RL->binary(q->which == SMALLEST ? B_MIN : B_MAX, best, of_row(q, x + k * q->inner, NULL, some, m), best, m);
+        RL->binary(q->which == SMALLEST ? B_MINIMUM : B_MAXIMUM, best, of_row(q, x + k * q->inner, NULL, some, m), best, m);
 }
 
 static void sums_of_columns(const Rows *q, const float *x, const float *tops, double *sums, idx m) {

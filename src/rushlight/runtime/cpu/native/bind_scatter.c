@@ -29,8 +29,8 @@ static void join_row(const Places *p, float *to, const float *v) {
         else
             for (idx k = 0; k < n; k++) to[k] += v[k];
         break;
-    case TOP: RL->binary(B_MAX, to, v, to, n); break;
-    case BOTTOM: RL->binary(B_MIN, to, v, to, n); break;
+    case TOP: RL->binary(B_MAXIMUM, to, v, to, n); break;
+    case BOTTOM: RL->binary(B_MINIMUM, to, v, to, n); break;
     case PROD: RL->binary(B_MUL, to, v, to, n); break;
     case WRITE: memcpy(to, v, (size_t)n * 4); break;
     case FILL:

@@ -2,16 +2,15 @@
 #ifndef RL_CODES_H
 #define RL_CODES_H
 
-enum { U_EXP, U_TANH, U_SIGMOID, U_SILU, U_SQRT, U_NEG, U_ABS, U_SQUARE, U_LOG,
-       U_GELU, U_GELU_TANH, U_ERF, U_LOG1P, U_EXPM1, U_LOGSIGMOID,
-       U_RSQRT, U_RECIPROCAL, U_CUBE, U_SIGN,
-       U_SIN, U_COS, U_FRAC, U_ERFINV,
+#include "point_made.h" /* by setup.py: codes of pointwise ops, U of one operand, B of two, G slopes; with parameters A, AG */
+
+/* Those whose loops, or codes, are written by hand follow. */
+enum { U_CUBE = U_MADE, U_SIN, U_COS,
        U_TAN, U_ASIN, U_ACOS, U_ATAN, U_SINH, U_COSH, U_ATANH, U_EXP2, U_LOG2, U_LOG10 }; /* these: k_angles.h */
-enum { B_ADD, B_SUB, B_MUL, B_DIV, B_MAX, B_MIN, B_RSUB, B_RDIV, /* R: the scalar first */
+enum { B_RSUB = B_MADE, B_RDIV, /* R: the scalar first */
        B_FMOD, B_REMAINDER, B_FLOOR_DIV, B_HYPOT, B_COPYSIGN, B_ATAN2, B_TURNED = 16 }; /* TURNED: added where these have it first */
-enum { G_SIGMOID, G_TANH, G_SILU, G_GELU, G_GELU_TANH, G_LOGSIGMOID };
-enum { A_LEAKY, A_CLIP, A_CLAMP, A_HARDSIGMOID, A_HARDSWISH, A_ELU, A_SOFTPLUS, A_MISH,
-       A_SOFTSHRINK, A_HARDSHRINK, A_THRESHOLD, A_NUMBERS, A_LOGIT, A_LOGIT_WITHIN };
+enum { A_LOGIT = A_MADE, A_LOGIT_WITHIN };
+enum { AG_LOGIT = AG_MADE };
 enum { L_SQUARE, L_ABS, L_SMOOTH, L_HUBER, L_LOGITS };
 enum { NESTEROV = 1, MAXIMIZE = 2, FIRST = 4, DECOUPLED = 8, DECAYS = 16 };
 

@@ -186,12 +186,12 @@ INLINE vf vlogsigmoid(vf x) {
 /* sqrt(2 / pi) (x + 0.044715 x^3), inside gelu's tanh form. */
 INLINE vf gelu_inner(vf x) { return spread(0.79788456080286536f) * (x + spread(0.044715f) * x * x * x); }
 
-INLINE vf gelu_grad(vf x) {
+INLINE vf vgelu_slope(vf x) {
     const vf bell = vbell(x);
     return normal_of(x, bell) + x * bell * spread(0.39894228040143268f);
 }
 
-INLINE vf gelu_tanh_grad(vf x) {
+INLINE vf vgelu_tanh_slope(vf x) {
     const vf one = spread(1.0f), half = spread(0.5f), t = vtanh(gelu_inner(x));
     const vf slope = spread(0.79788456080286536f) * (one + spread(3 * 0.044715f) * x * x);
     return half * (one + t) + half * x * (one - t * t) * slope;
@@ -287,6 +287,36 @@ static void K(relu_grad)(const float *xs, const float *ys, float *out, idx n) {
     EACH2(pick(y <= spread(0.0f), spread(0.0f), x))
 }
 
+/* e^x - 1 for x <= 0, exact near 0 where exp(x) - 1 would cancel: 2^n (e^r - 1) + (2^n - 1). */
+INLINE vf vexpm1_low(vf x) {
+    const vf inside = vmax(x, spread(-30.0f)); /* beyond: -1 all the same */
+    const vf n = vnearest(inside * spread(1.44269504088896341f));
+    const vf r = inside - n * spread(0.693359375f) - n * spread(-2.12194440e-4f);
+    vf p = spread(1.9875691500e-4f);
+    p = p * r + spread(1.3981999507e-3f);
+    p = p * r + spread(8.3334519073e-3f);
+    p = p * r + spread(4.1665795894e-2f);
+    p = p * r + spread(1.6666665459e-1f);
+    p = p * r + spread(5.0000001201e-1f);
+    const vf scale = (vf)((as_int(n) + 127) << 23);
+    return pick(x != x, x, (p * r * r + r) * scale + (scale - spread(1.0f)));
+}
+
+/* log(1 + e^x): the rounding of 1 + u is put right, so that tiny results keep their digits. */
+INLINE vf vsoftplus(vf x) {
+    const vf u = vexp(-vabs(x)), w = spread(1.0f) + u;
+    return nan_max(x, spread(0.0f)) + vlog(w) - ((w - spread(1.0f)) - u) / w;
+}
+
+INLINE vf vmish_slope(vf x) {
+    const vf t = vtanh(vsoftplus(x)), one = spread(1.0f);
+    return t + x * vsigmoid(x) * (one - t * t);
+}
+
+INLINE vf vlogit(vf x) { return vlog(x / (spread(1.0f) - x)); }
+
+INLINE vf clip(vf x, vf low, vf high) { return nan_min(nan_max(x, low), high); }
+
 static void K(few_turns)(int cosine, const float *xs, float *out, idx n) {
     if (cosine) { EACH1_LONG(vsin(x, 1)) }
     else { EACH1_LONG(vsin(x, 0)) }
@@ -311,27 +341,8 @@ static void K(atan2)(const float *ys, const float *xs, float *out, idx n);
 
 static void K(unary)(int which, const float *xs, float *out, idx n) {
     switch (which) {
-    case U_EXP: { EACH1_LONG(vexp(x)) break; }
-    case U_TANH: { EACH1_LONG(vtanh(x)) break; }
-    case U_SIGMOID: { EACH1_LONG(vsigmoid(x)) break; }
-    case U_SILU: { EACH1_LONG(x * vsigmoid(x)) break; }
-    case U_SQRT: { EACH1(vsqrt(x)) break; }
-    case U_NEG: { EACH1(-x) break; }
-    case U_ABS: { EACH1(vabs(x)) break; }
-    case U_SQUARE: { EACH1(x * x) break; }
-    case U_LOG: { EACH1_LONG(vlog(x)) break; }
-    case U_GELU: { EACH1_LONG(x * vnormal(x)) break; }
-    case U_GELU_TANH: { EACH1_LONG(spread(0.5f) * x * (spread(1.0f) + vtanh(gelu_inner(x)))) break; }
-    case U_ERF: { EACH1_LONG(verf(x)) break; }
-    case U_LOG1P: { EACH1_LONG(vlog1p(x)) break; }
-    case U_EXPM1: { EACH1_LONG(vexpm1(x)) break; }
-    case U_RSQRT: { EACH1(spread(1.0f) / vsqrt(x)) break; }
-    case U_RECIPROCAL: { EACH1(spread(1.0f) / x) break; }
+    CASES_U
     case U_CUBE: { EACH1(rounded(x * x) * x) break; }
-    case U_SIGN: { EACH1(pick(x > spread(0.0f), spread(1.0f), pick(x < spread(0.0f), spread(-1.0f), spread(0.0f)))) break; }
-    case U_LOGSIGMOID: { EACH1_LONG(vlogsigmoid(x)) break; }
-    case U_FRAC: { EACH1(vfrac(x)) break; }
-    case U_ERFINV: { EACH1_LONG(verfinv(x)) break; }
     case U_SIN: K(turns)(0, xs, out, n); break;
     case U_COS: K(turns)(1, xs, out, n); break;
 #if defined(__aarch64__)
@@ -342,12 +353,7 @@ static void K(unary)(int which, const float *xs, float *out, idx n) {
 
 static void K(binary)(int which, const float *xs, const float *ys, float *out, idx n) {
     switch (which) {
-    case B_ADD: { EACH2(x + y) break; }
-    case B_SUB: { EACH2(x - y) break; }
-    case B_MUL: { EACH2(x * y) break; }
-    case B_DIV: { EACH2(x / y) break; }
-    case B_MAX: { EACH2(nan_max(x, y)) break; }
-    case B_MIN: { EACH2(nan_min(x, y)) break; }
+    CASES_B
     case B_COPYSIGN: { EACH2(pick(spread_i(0x7fffffff), x, y)) break; }
 #if defined(__aarch64__)
     case B_ATAN2: K(atan2)(xs, ys, out, n); break;
@@ -359,12 +365,7 @@ static void K(binary)(int which, const float *xs, const float *ys, float *out, i
 static void K(binary_scalar)(int which, const float *xs, float value, float *out, idx n) {
     const vf y = spread(value);
     switch (which) {
-    case B_ADD: { EACH1(x + y) break; }
-    case B_SUB: { EACH1(x - y) break; }
-    case B_MUL: { EACH1(x * y) break; }
-    case B_DIV: { EACH1(x / y) break; }
-    case B_MAX: { EACH1(nan_max(x, y)) break; }
-    case B_MIN: { EACH1(nan_min(x, y)) break; }
+    CASES_NUMBER
     case B_RSUB: { EACH1(y - x) break; }
     case B_RDIV: { EACH1(y / x) break; }
     case B_COPYSIGN: { EACH1(pick(spread_i(0x7fffffff), x, y)) break; }
@@ -376,14 +377,25 @@ static void K(binary_scalar)(int which, const float *xs, float value, float *out
 
 /* xs: the gradient; ys: what the derivative is written in (the result of tanh and sigmoid). */
 static void K(unary_grad)(int which, const float *xs, const float *ys, float *out, idx n) {
-    const vf one = spread(1.0f);
+    switch (which) { CASES_G }
+}
+
+/* h: the parameters, in the order of the kernel's attributes. */
+static void K(active)(int which, const float *h, const float *xs, float *out, idx n) {
+    const vf a = spread(h[0]), b = spread(h[1]), c = spread(h[2]);
     switch (which) {
-    case G_SIGMOID: { EACH2(x * y * (one - y)) break; }
-    case G_TANH: { EACH2(x * (one - y * y)) break; }
-    case G_SILU: { EACH2_LONG(x * vsigmoid(y) * (one + y * (one - vsigmoid(y)))) break; }
-    case G_GELU: { EACH2_LONG(x * gelu_grad(y)) break; }
-    case G_GELU_TANH: { EACH2_LONG(x * gelu_tanh_grad(y)) break; }
-    case G_LOGSIGMOID: { EACH2_LONG(x * vsigmoid(-y)) break; }
+    CASES_A
+    case A_LOGIT: { EACH1_LONG(vlogit(x)) break; }
+    case A_LOGIT_WITHIN: { EACH1_LONG(vlogit(pick(x < a, a, nan_min(x, b)))) break; } /* the lower end is asked for first */
+    }
+}
+
+/* xs: the gradient; ys: the input (hardtanh: the result). */
+static void K(active_grad)(int which, const float *h, const float *xs, const float *ys, float *out, idx n) {
+    const vf a = spread(h[0]), b = spread(h[1]), c = spread(h[2]);
+    switch (which) {
+    CASES_S
+    case AG_LOGIT: { EACH2(pick((y >= a) & (y <= b), x / (y * (spread(1.0f) - y)), c)) break; }
     }
 }
 

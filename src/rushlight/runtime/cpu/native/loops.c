@@ -89,7 +89,6 @@ void K(products)(Loops *to) {
 #if defined(__aarch64__)
 #include "k_angles.h"
 #endif
-#include "k_active.h"
 #include "k_loss.h"
 #include "k_three.h"
 #include "k_softmax.h"

@@ -343,6 +343,7 @@ static PyMethodDef methods[] = {
     {"into", m_into, METH_VARARGS,
      "into(name, otherwise, arrays, rounds=None): the native kernel with its results in given memory, or None."},
     {"names", m_names, METH_NOARGS, "The names of all native kernels."},
+    {"codes", m_codes, METH_NOARGS, "(kind, which) of the steps that chains and row groups may have, by name."},
     {"set_threads", m_set_threads, METH_O, "Set how many threads the kernels use."},
     {"set_same_bits", m_same_bits, METH_O,
      "Whether results shall have the same bits for any number of threads."},
