@@ -208,4 +208,5 @@ if __name__ == "__main__":
     install()
     sys.argv = sys.argv[1:]
     sys.modules["emulated_gpu"] = sys.modules["__main__"]  # for scripts that import it
+    sys.path.append(str(Path(sys.argv[0]).resolve().parent))  # and for what lies beside them
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -6,10 +6,7 @@ import copy
 import gc
 import sys
 import weakref
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import emulated_capture
 

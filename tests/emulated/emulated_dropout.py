@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import cupy
 import emulated_capture

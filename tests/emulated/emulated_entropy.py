@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import emulated_capture
+import numpy as np
 
 import rushlight as rl
 from rushlight import nn

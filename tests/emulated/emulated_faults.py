@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import warnings
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import emulated_capture
 import emulated_gpu

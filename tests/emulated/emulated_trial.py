@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import copy
-import sys
 import threading
 import warnings
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import emulated_capture
 
