@@ -87,6 +87,45 @@ def steps(f, change=None, n=9, look=None, x=X):
         yield tell(f, x(i)), (see(look()) if look else None)
 
 
+def worlds(family, n=10):
+    """Scenes of a family from functions that give (what is compiled, what happens before each call, what is looked at)."""
+
+    def world(fn):
+        def make(c):
+            f, change, *look = fn()
+            yield from steps(c(f), change, n=n, look=look[0] if look else None)
+
+        make.__name__ = f"{family}_{fn.__name__}"
+        scene(make)
+        return fn
+
+    return world
+
+
+def settings(family, n):
+    """Scenes of a family: code that asks for a setting of the process, which is another one in some calls."""
+
+    def setting(name, ask, put, one, other):
+        def make(c):
+            f = c(lambda x: x * (2 if ask() == one else 3))
+            try:
+                for i in range(n):
+                    put(L(i, one, other))
+                    yield tell(f, X(i))
+            finally:
+                put(one)
+
+        make.__name__ = f"{family}_{name}"
+        scene(make)
+
+    return setting
+
+
+def linear(a=3, b=3):
+    torch.manual_seed(1)
+    return torch.nn.Linear(a, b)
+
+
 def run(make, wrap):
     """All that a scene tells, each with the state of the random stream."""
     torch.manual_seed(3)

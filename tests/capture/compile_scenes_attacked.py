@@ -8,15 +8,10 @@ import types
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from compile_scenes import L, X, scene, see, steps, tell
+from compile_scenes import L, X, linear, scene, see, steps, tell
 from rushlight import nn, optim
 
 NS = types.SimpleNamespace
-
-
-def linear():
-    torch.manual_seed(1)
-    return nn.Linear(3, 3)
 
 
 # -- all attributes of an object ------------------------------------------------------------------

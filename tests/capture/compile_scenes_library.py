@@ -10,28 +10,13 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from compile_scenes import L, X, scene, see, steps, tell
+from compile_scenes import L, X, linear, scene, see, settings, tell, worlds
 from rushlight import nn, optim
 from rushlight.nn.utils import parametrizations, parametrize, prune
 
 NS = types.SimpleNamespace
-
-
-def linear(a=3, b=3):
-    torch.manual_seed(1)
-    return nn.Linear(a, b)
-
-
-def world(fn):
-    """A scene from a function that gives (what is compiled, what happens before each call, what is looked at)."""
-
-    def make(c):
-        f, change, *look = fn()
-        yield from steps(c(f), change, n=10, look=look[0] if look else None)
-
-    make.__name__ = f"library_{fn.__name__}"
-    scene(make)
-    return fn
+world = worlds("library")
+setting = settings("library_setting", 10)
 
 
 # -- options of optimisers ------------------------------------------------------------------------
@@ -212,22 +197,6 @@ for _kind in SCHEDULES:
 
 
 # -- settings of the process ----------------------------------------------------------------------
-
-
-def setting(name, ask, put, one, other):
-    """Code that asks for a setting, and a setting that is another one in some calls."""
-
-    def make(c):
-        f = c(lambda x: x * (2 if ask() == one else 3))
-        try:
-            for i in range(10):
-                put(L(i, one, other))
-                yield tell(f, X(i))
-        finally:
-            put(one)
-
-    make.__name__ = f"library_setting_{name}"
-    scene(make)
 
 
 setting(

@@ -20,22 +20,11 @@ import weakref
 import numpy as np
 
 import rushlight as torch
-from compile_scenes import L, X, scene, see, steps, tell
+from compile_scenes import L, X, scene, see, steps, tell, worlds
 from rushlight import nn
 
 NS = types.SimpleNamespace
-
-
-def world(fn):
-    """A scene from a function that gives (what is compiled, what happens before each call)."""
-
-    def make(c):
-        f, change = fn()
-        yield from steps(c(f), change, n=9)
-
-    make.__name__ = f"machinery_{fn.__name__}"
-    scene(make)
-    return fn
+world = worlds("machinery", n=9)
 
 
 def of_class(name, members, use, change, make_object=None):

@@ -29,46 +29,15 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from compile_scenes import L, X, scene, see, steps, tell
+from compile_scenes import L, X, linear, scene, see, settings, steps, tell, worlds
 from rushlight import nn, optim
 
 NS = types.SimpleNamespace
-
-
-def linear(a=3, b=3):
-    torch.manual_seed(1)
-    return nn.Linear(a, b)
-
-
-def world(fn):
-    """A scene from a function that gives (what is compiled, what happens before each call, what is looked at)."""
-
-    def make(c):
-        f, change, *look = fn()
-        yield from steps(c(f), change, n=10, look=look[0] if look else None)
-
-    make.__name__ = f"outside_{fn.__name__}"
-    scene(make)
-    return fn
+world = worlds("outside")
+process = settings("outside_process", 9)
 
 
 # -- the process ----------------------------------------------------------------------------------
-
-
-def process(name, ask, put, one, other):
-    """Code that asks the process for something that is another thing in some calls."""
-
-    def make(c):
-        f = c(lambda x: x * (2 if ask() == one else 3))
-        try:
-            for i in range(9):
-                put(L(i, one, other))
-                yield tell(f, X(i))
-        finally:
-            put(one)
-
-    make.__name__ = f"outside_process_{name}"
-    scene(make)
 
 
 HERE, THERE = os.getcwd(), tempfile.gettempdir()

@@ -11,27 +11,11 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from compile_scenes import L, X, scene, see, steps, tell
+from compile_scenes import L, X, linear, scene, see, steps, tell, worlds
 from rushlight import nn, optim
 
 NS = types.SimpleNamespace
-
-
-def linear(a=3, b=3):
-    torch.manual_seed(1)
-    return nn.Linear(a, b)
-
-
-def world(fn):
-    """A scene from a function that gives (what is compiled, what happens before each call, what is looked at)."""
-
-    def make(c):
-        f, change, *look = fn()
-        yield from steps(c(f), change, n=10, look=look[0] if look else None)
-
-    make.__name__ = f"values_{fn.__name__}"
-    scene(make)
-    return fn
+world = worlds("values")
 
 
 class K:
