@@ -25,19 +25,37 @@
 
 typedef PyObject *(*Body)(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs);
 
+/* A call into given memory lends its arrays to whoever asks for a new one that looks like them. */
+#define MOST_GIVEN 4
+typedef struct {
+    PyArrayObject *arrays[MOST_GIVEN];
+    int count, taken; /* a bit per array */
+} Given;
+
+extern _Thread_local Given *given;
+
+#include "call.h"
+
 typedef struct {
     const char *name;
-    Body body;
+    Body body; /* or `bind` */
     int copies; /* where the body wants plain arrays: COPIES or TURNS */
     const char *rounds; /* half precision may be computed with in float32: see with_floats of module.c */
     int repeats; /* all that it computes is in parts and checks: see repeat.h */
+    void (*bind)(Call *c);
+    int which; /* what it is told */
 } Entry;
+
+#define KERNEL(name_, bind_, ...) {.name = name_, .bind = bind_, __VA_ARGS__}
+
+PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs); /* as a body answers */
 
 #define COPIES 1 /* it is worth to copy others for it */
 #define TURNS 2  /* channels-last ones too, whose results are turned back */
 
 #define DATA(a) ((float *)PyArray_DATA(a))
 #define ARRAY(o) ((PyArrayObject *)(o))
+#define DATA_OR_NULL(a) ({ PyArrayObject *a_ = (a); a_ ? DATA(a_) : NULL; })
 
 /* Whether `o` is an aligned float32 array in this machine's byte order. */
 static inline int is_type(PyObject *o, int type) {
@@ -48,15 +66,6 @@ static inline int is_float(PyObject *o) { return is_type(o, NPY_FLOAT32); }
 static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
     return is_float(o) && PyArray_IS_C_CONTIGUOUS(ARRAY(o));
 }
-
-/* A call into given memory lends its arrays to whoever asks for a new one that looks like them. */
-#define MOST_GIVEN 4
-typedef struct {
-    PyArrayObject *arrays[MOST_GIVEN];
-    int count, taken; /* a bit per array */
-} Given;
-
-extern _Thread_local Given *given;
 
 int arrays_init(void); /* once, at import; -1 with an exception */
 
@@ -102,6 +111,12 @@ static inline void run_parts_of(Part part, void *what, size_t size, ptrdiff_t pa
 /* The struct itself is known, so that it can be written down; sizes of 1 are those of `void`. */
 #define SIZE_OF_WHAT(what) (sizeof *(what) * sizeof(char[sizeof *(what) > 1 ? 1 : -1]))
 #define run_parts(part, what, parts, ns) run_parts_of(part, what, SIZE_OF_WHAT(what), parts, ns)
+/* Shared out to as many threads as are worth it, at most `most`. */
+#define run_shared(part, what, most, ns) \
+    do { \
+        const double ns_ = (ns); \
+        run_parts(part, what, threads_parts(ns_, most), ns_); \
+    } while (0)
 #define run_once(part, what, ns) run_parts_of(part, what, SIZE_OF_WHAT(what), 1, ns)
 
 /* Whether values ask for another way: a repeated call is then made anew. */
@@ -111,17 +126,14 @@ static inline int run_check_of(Check check, const void *what, size_t size) {
 }
 #define run_check(check, what) run_check_of(check, what, SIZE_OF_WHAT(what))
 
-/* The dims that `dim` names (None: all) where they are neighbours, the first and the last: 1, 0 where they are not, -1. */
-int neighbours(PyObject *attrs, int ndim, int *first, int *last);
-
 /* Two operands of any shapes that fit together, whose inner numbers lie beside each other or are one; or REFUSE. */
 PyObject *broadcast(int which, PyObject *a, PyObject *b);
 PyObject *m_codes(PyObject *module, PyObject *unused); /* of the module */
 PyObject *m_places_within(PyObject *module, PyObject *const *args, Py_ssize_t nargs); /* of the module */
-PyObject *whole_sum(PyObject *x, PyObject *attrs); /* of int64 */
-PyObject *whole_cumsum(PyObject *x, PyObject *attrs);
-PyObject *sort_rows(PyObject *x, PyObject *attrs, int descending); /* of float32 or int64, (values, places) */
-PyObject *whole_extreme(PyObject *x, PyObject *attrs, int low);
+void whole_sum(Call *c); /* of int64 */
+void whole_cumsum(Call *c);
+void sort_rows(Call *c, int descending); /* of float32 or int64, (values, places) */
+void whole_extreme(Call *c, int low);
 PyObject *whole_divide(PyObject *a, PyObject *b, int which); /* which: B_FMOD, B_REMAINDER or B_FLOOR_DIV */
 float log_sum(const float *x, idx n); /* of the exponentials of a row */
 int product_of(const Gemm *g); /* one matrix product on all threads; -1 when memory is short */

@@ -10,17 +10,12 @@ typedef struct {
     double eps;
 } Group;
 
-static const float *optional(PyObject *o) { return o == Py_None ? NULL : DATA(ARRAY(o)); }
-static int fits(PyObject *o, idx n) { return o == Py_None || (is_plain(o) && PyArray_SIZE(ARRAY(o)) == n); }
-
-static int group_array(Group *q, PyObject *o, PyObject *attrs) {
-    if (attr_idx(attrs, "groups", &q->groups) < 0 || attr_double(attrs, "eps", &q->eps) < 0) return -1;
-    if (!is_plain(o)) return 0;
-    PyArrayObject *x = ARRAY(o);
-    const int ndim = PyArray_NDIM(x);
-    if (ndim < 2 || PyArray_SIZE(x) == 0 || q->groups < 1 || PyArray_DIM(x, 1) % q->groups) return 0;
+static int group_array(Call *c, Group *q, int i) {
+    q->groups = idx_of(c, "groups"), q->eps = double_of(c, "eps");
+    PyArrayObject *x = floats(c, i);
+    if (!x || !need(c, PyArray_NDIM(x) >= 2 && PyArray_SIZE(x) > 0 && q->groups >= 1 && PyArray_DIM(x, 1) % q->groups == 0)) return 0;
     q->x = DATA(x), q->n = PyArray_DIM(x, 0), q->per = PyArray_DIM(x, 1) / q->groups, q->m = 1;
-    for (int i = 2; i < ndim; i++) q->m *= PyArray_DIM(x, i);
+    for (int d = 2; d < PyArray_NDIM(x); d++) q->m *= PyArray_DIM(x, d);
     return 1;
 }
 
@@ -50,25 +45,13 @@ static void forward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *group_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void group_norm(Call *c) {
     Group q = {0};
-    const int usual = group_array(&q, args[0], attrs);
-    if (usual < 0) return NULL;
-    if (!usual || !fits(args[1], q.groups * q.per) || !fits(args[2], q.groups * q.per)) return REFUSE;
+    if (!group_array(c, &q, 0)) return;
     const npy_intp shape[2] = {q.n, q.groups};
-    PyArrayObject *y = array_like(ARRAY(args[0]));
-    PyArrayObject *mean = array_new(2, shape, NPY_FLOAT32), *rstd = array_new(2, shape, NPY_FLOAT32);
-    if (!y || !mean || !rstd) {
-        Py_XDECREF(y);
-        Py_XDECREF(mean);
-        Py_XDECREF(rstd);
-        return NULL;
-    }
-    q.w = optional(args[1]), q.b = optional(args[2]);
-    q.y = DATA(y), q.mean = DATA(mean), q.rstd = DATA(rstd);
-    const double ns = (double)PyArray_SIZE(y) * 0.9;
-    run_parts(forward_part, &q, threads_parts(ns, q.n * q.groups), ns);
-    return Py_BuildValue("NNN", y, mean, rstd);
+    q.w = maybe_floats(c, 1, q.groups * q.per), q.b = maybe_floats(c, 2, q.groups * q.per);
+    q.y = new_like(c, ARRAY(c->args[0])), q.mean = new_floats(c, 2, shape), q.rstd = new_floats(c, 2, shape);
+    if (!c->ends) run_shared(forward_part, &q, q.n * q.groups, (double)(q.n * q.groups * q.per * q.m) * 0.9);
 }
 
 /* Channels of one place each: a group is a short row. */
@@ -127,60 +110,38 @@ static void add_images(void *what, ptrdiff_t part, ptrdiff_t parts) {
     }
 }
 
-static PyObject *group_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void group_norm_grad(Call *c) {
     Group q = {0};
-    const int usual = group_array(&q, args[1], attrs);
-    if (usual < 0) return NULL;
-    const idx channels = q.groups * q.per;
-    if (!usual || !fits(args[2], channels) || !is_plain(args[0]) || !is_plain(args[3]) || !is_plain(args[4]) ||
-        PyArray_SIZE(ARRAY(args[0])) != PyArray_SIZE(ARRAY(args[1])) ||
-        PyArray_SIZE(ARRAY(args[3])) != q.n * q.groups || PyArray_SIZE(ARRAY(args[4])) != q.n * q.groups)
-        return REFUSE;
-    const size_t bytes = (size_t)(2 * q.n * channels) * sizeof(double);
-    PyArrayObject *gx = array_like(ARRAY(args[1]));
-    PyArrayObject *gw = array_new(1, &channels, NPY_FLOAT32), *gb = array_new(1, &channels, NPY_FLOAT32);
-    q.sums = memory_take(bytes);
-    if (!gx || !gw || !gb || !q.sums) {
-        Py_XDECREF(gx);
-        Py_XDECREF(gw);
-        Py_XDECREF(gb);
-        if (q.sums) memory_give(q.sums, bytes);
-        return PyErr_NoMemory();
-    }
-    q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]), q.mean = DATA(ARRAY(args[3])), q.rstd = DATA(ARRAY(args[4]));
-    q.y = DATA(gx), q.gw = DATA(gw), q.gb = DATA(gb);
-    const double ns = (double)PyArray_SIZE(gx) * 1.2;
-    run_parts(backward_part, &q, threads_parts(ns, q.n * q.groups), ns);
+    if (!group_array(c, &q, 1)) return;
+    const idx channels = q.groups * q.per, all = q.n * channels * q.m;
+    q.g = some_floats(c, 0, all), q.w = maybe_floats(c, 2, channels);
+    q.mean = some_floats(c, 3, q.n * q.groups), q.rstd = some_floats(c, 4, q.n * q.groups);
+    q.y = new_like(c, ARRAY(c->args[1])), q.gw = new_floats(c, 1, &channels), q.gb = new_floats(c, 1, &channels);
+    q.sums = room(c, (size_t)(2 * q.n * channels) * sizeof(double));
+    if (c->ends) return;
+    run_shared(backward_part, &q, q.n * q.groups, (double)all * 1.2);
     run_once(add_images, &q, (double)(q.n * channels));
-    memory_give(q.sums, bytes);
-    return Py_BuildValue("NNN", gx, gw, gb);
 }
 
 /* means and variances, either of which may be None, moved towards those of a batch of n numbers per channel. */
-static PyObject *running_statistics(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    double by, eps;
-    idx n, count = -1;
-    if (attr_double(attrs, "momentum", &by) < 0 || attr_double(attrs, "eps", &eps) < 0) return NULL;
-    if (attr_idx(attrs, "n", &n) < 0) return NULL;
-    for (int i = 0; i < 4; i++) {
-        if (i < 2 && args[i] == Py_None) continue;
-        if (!is_plain(args[i]) || (count >= 0 && PyArray_SIZE(ARRAY(args[i])) != count)) return REFUSE;
-        if (i < 2 && !PyArray_ISWRITEABLE(ARRAY(args[i]))) return REFUSE;
-        count = PyArray_SIZE(ARRAY(args[i]));
-    }
-    float *means = args[0] == Py_None ? NULL : DATA(ARRAY(args[0]));
-    float *variances = args[1] == Py_None ? NULL : DATA(ARRAY(args[1]));
-    const float *mean = DATA(ARRAY(args[2])), *inverse = DATA(ARRAY(args[3]));
+static void running_statistics(Call *c) {
+    const double by = double_of(c, "momentum"), eps = double_of(c, "eps");
+    const idx n = idx_of(c, "n");
+    PyArrayObject *first = floats(c, 2);
+    if (!first) return;
+    const idx count = PyArray_SIZE(first);
+    float *means = maybe_floats(c, 0, count), *variances = maybe_floats(c, 1, count);
+    const float *mean = DATA(first), *inverse = some_floats(c, 3, count);
+    if (c->ends || !need(c, (!means || PyArray_ISWRITEABLE(ARRAY(c->args[0]))) && (!variances || PyArray_ISWRITEABLE(ARRAY(c->args[1]))))) return;
     const double unbiased = (double)n / (double)(n > 1 ? n - 1 : 1);
-    for (idx c = 0; means && c < count; c++) means[c] = (float)(means[c] * (1 - by) + mean[c] * by);
-    for (idx c = 0; variances && c < count; c++) {
-        const double s = inverse[c], var = (1.0 / (s * s) - eps) * unbiased;
-        variances[c] = (float)(variances[c] * (1 - by) + var * by);
+    for (idx i = 0; means && i < count; i++) means[i] = (float)(means[i] * (1 - by) + mean[i] * by);
+    for (idx i = 0; variances && i < count; i++) {
+        const double s = inverse[i], var = (1.0 / (s * s) - eps) * unbiased;
+        variances[i] = (float)(variances[i] * (1 - by) + var * by);
     }
-    return PyTuple_New(0);
 }
 
 const Entry group_entries[] = {
-    {"running_statistics", running_statistics},
-    {"group_norm", group_norm, TURNS, .repeats = 1}, {"group_norm_grad", group_norm_grad, TURNS, .repeats = 1}, {NULL, NULL},
+    KERNEL("running_statistics", running_statistics), KERNEL("group_norm", group_norm, .copies = TURNS, .repeats = 1),
+    KERNEL("group_norm_grad", group_norm_grad, .copies = TURNS, .repeats = 1), {NULL},
 };

@@ -58,67 +58,41 @@ static void backward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     if (!q->reduction) RL->binary(B_MUL, q->out + from, q->g + from, q->out + from, n);
 }
 
-/* Attributes and the two arrays: 1, 0 to refuse, -1 with an exception. */
-static int take(Loss *q, PyObject *a, PyObject *b, PyObject *attrs) {
-    PyObject *how = attr(attrs, "reduction");
-    double beta = 1.0;
-    if (!how || (q->which != L_LOGITS && attr_double(attrs, "beta", &beta) < 0)) return -1;
-    q->reduction = PyUnicode_CompareWithASCIIString(how, "mean") == 0 ? 2 : PyUnicode_CompareWithASCIIString(how, "sum") == 0;
-    q->beta = (float)beta;
-    if (q->which == L_SMOOTH && beta == 0.0) q->which = L_ABS;
-    if (!is_plain(a) || !is_plain(b) || !PyArray_SAMESHAPE(ARRAY(a), ARRAY(b))) return 0;
-    q->x = DATA(ARRAY(a)), q->y = DATA(ARRAY(b)), q->n = PyArray_SIZE(ARRAY(a));
-    return q->n > 0;
-}
-
 static double duration(const Loss *q) { return (double)q->n * (q->which == L_LOGITS ? 5.0 : 0.6); }
 
-static PyObject *forward(PyObject *const *args, PyObject *attrs, int which) {
-    Loss q = {.which = which};
-    const int usual = take(&q, args[0], args[1], attrs);
-    if (usual <= 0) return usual ? NULL : REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *out = array_new(q.reduction ? 0 : PyArray_NDIM(x), PyArray_DIMS(x), NPY_FLOAT32);
-    if (!out) return NULL;
+/* Attributes and the two arrays, arguments i and i + 1; 0 where it ends. */
+static int take(Call *c, Loss *q, int i) {
+    q->which = c->which, q->reduction = reduction_of(c);
+    const double beta = q->which == L_LOGITS ? 1.0 : double_of(c, "beta");
+    q->beta = (float)beta;
+    if (q->which == L_SMOOTH && beta == 0.0) q->which = L_ABS;
+    PyArrayObject *x = floats(c, i), *y = x ? floats_like(c, i + 1, x) : NULL;
+    if (!y || !need(c, PyArray_SIZE(x) > 0)) return 0;
+    q->x = DATA(x), q->y = DATA(y), q->n = PyArray_SIZE(x);
+    return 1;
+}
+
+static void loss(Call *c) {
+    Loss q = {0};
+    if (!take(c, &q, 0)) return;
     const idx pieces = (q.n + PIECE - 1) / PIECE;
-    if (!(q.sums = memory_take((size_t)pieces * 4))) {
-        Py_DECREF(out);
-        return PyErr_NoMemory();
-    }
-    q.out = DATA(out);
-    run_parts(forward_part, &q, threads_parts(duration(&q), pieces), duration(&q));
+    q.out = q.reduction ? new_number(c) : new_like(c, ARRAY(c->args[0])), q.sums = room(c, (size_t)pieces * 4);
+    if (c->ends) return;
+    run_shared(forward_part, &q, pieces, duration(&q));
     if (q.reduction) run_once(total_part, &q, (double)pieces);
-    memory_give(q.sums, (size_t)pieces * 4);
-    return (PyObject *)out;
 }
 
-static PyObject *backward(PyObject *const *args, PyObject *attrs, int which) {
-    Loss q = {.which = which};
-    const int usual = take(&q, args[1], args[2], attrs);
-    if (usual <= 0) return usual ? NULL : REFUSE;
-    if (!is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) != (q.reduction ? 1 : q.n)) return REFUSE;
-    q.g = DATA(ARRAY(args[0]));
-    PyArrayObject *out = array_like(ARRAY(args[1]));
-    if (!out) return NULL;
-    q.out = DATA(out);
-    run_parts(backward_part, &q, threads_parts(duration(&q), (q.n + PIECE - 1) / PIECE), duration(&q));
-    return (PyObject *)out;
+static void loss_grad(Call *c) {
+    Loss q = {0};
+    if (!take(c, &q, 1)) return;
+    q.g = some_floats(c, 0, q.reduction ? 1 : q.n), q.out = new_like(c, ARRAY(c->args[1]));
+    if (!c->ends) run_shared(backward_part, &q, (q.n + PIECE - 1) / PIECE, duration(&q));
 }
-
-#define LOSS(name, code) \
-    static PyObject *name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return forward(a, attrs, code); } \
-    static PyObject *name##_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return backward(a, attrs, code); }
-
-LOSS(mse, L_SQUARE)
-LOSS(l1, L_ABS)
-LOSS(smooth_l1, L_SMOOTH)
-LOSS(huber, L_HUBER)
-LOSS(logits, L_LOGITS)
 
 /* Without copies: losses of strided arrays keep their order of memory, which the generic bodies do. */
+#define LOSS(name, code, copies_) \
+    KERNEL(name, loss, .which = code, .copies = copies_, .repeats = 1), KERNEL(name "_grad", loss_grad, .which = code, .copies = COPIES, .repeats = 1)
 const Entry loss_entries[] = {
-    {"mse_loss", mse, 0, .repeats = 1}, {"mse_loss_grad", mse_grad, COPIES, .repeats = 1}, {"l1_loss", l1, 0, .repeats = 1}, {"l1_loss_grad", l1_grad, COPIES, .repeats = 1},
-    {"smooth_l1_loss", smooth_l1, 0, .repeats = 1}, {"smooth_l1_loss_grad", smooth_l1_grad, COPIES, .repeats = 1},
-    {"huber_loss", huber, 0, .repeats = 1}, {"huber_loss_grad", huber_grad, COPIES, .repeats = 1},
-    {"binary_cross_entropy_with_logits", logits, COPIES, .repeats = 1},
-    {"binary_cross_entropy_with_logits_grad", logits_grad, COPIES, .repeats = 1}, {NULL, NULL},
+    LOSS("mse_loss", L_SQUARE, 0), LOSS("l1_loss", L_ABS, 0), LOSS("smooth_l1_loss", L_SMOOTH, 0), LOSS("huber_loss", L_HUBER, 0),
+    LOSS("binary_cross_entropy_with_logits", L_LOGITS, COPIES), {NULL},
 };

@@ -8,27 +8,18 @@ typedef struct {
     int reduction; /* 0 none, 1 sum, 2 mean */
 } Likely;
 
-static int likely_attrs(Likely *q, PyObject *attrs) {
-    PyObject *s = attr(attrs, "reduction");
-    if (!s || attr_idx(attrs, "ignore_index", &q->ignore) < 0) return -1;
-    q->reduction = PyUnicode_CompareWithASCIIString(s, "mean") == 0  ? 2
-                   : PyUnicode_CompareWithASCIIString(s, "sum") == 0 ? 1
-                                                                     : 0;
-    return 0;
-}
-
-/* Whether targets and weights fit to [n][classes][places], and no target is out of bounds. */
-static int likely_fits(Likely *q, int ndim, const npy_intp *shape, PyObject *target, PyObject *weight) {
-    if (ndim < 2 || ndim > DIMS || !is_type(target, NPY_INT64) || !PyArray_IS_C_CONTIGUOUS(ARRAY(target))) return 0;
+/* Attributes, and arguments 1 and 2, targets and weights, which fit to [n][classes][places]; no target is out of bounds. */
+static int likely(Call *c, Likely *q, int ndim, const npy_intp *shape) {
+    q->ignore = idx_of(c, "ignore_index"), q->reduction = reduction_of(c);
+    PyArrayObject *target = typed(c, 1, NPY_INT64);
+    if (!target || !need(c, ndim >= 2 && ndim <= DIMS)) return 0;
     q->n = shape[0], q->classes = shape[1], q->places = 1;
     for (int i = 2; i < ndim; i++) q->places *= shape[i];
-    if (PyArray_SIZE(ARRAY(target)) != q->n * q->places || q->n * q->places == 0) return 0;
-    if (weight != Py_None && !(is_plain(weight) && PyArray_SIZE(ARRAY(weight)) == q->classes)) return 0;
-    q->w = weight == Py_None ? NULL : DATA(ARRAY(weight));
-    q->target = PyArray_DATA(ARRAY(target));
     const idx count = q->n * q->places;
+    q->w = maybe_floats(c, 2, q->classes), q->target = PyArray_DATA(target);
+    if (!need(c, PyArray_SIZE(target) == count && count > 0)) return 0;
     for (idx i = 0; i < count; i++)
-        if ((q->target[i] < 0 || q->target[i] >= q->classes) && q->target[i] != q->ignore) return 0;
+        if (q->target[i] != q->ignore && !need(c, q->target[i] >= 0 && q->target[i] < q->classes)) return 0;
     return 1;
 }
 
@@ -99,54 +90,37 @@ static float losses_each(const Likely *q, const float *x, float *losses) {
     return (float)total;
 }
 
-static PyObject *nll_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void nll_loss(Call *c) {
     Likely q = {0};
-    if (likely_attrs(&q, attrs) < 0) return NULL;
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    if (!likely_fits(&q, PyArray_NDIM(x), PyArray_DIMS(x), args[1], args[2])) return REFUSE;
-    PyArrayObject *target = ARRAY(args[1]);
-    /* In the order of the results: given memory is lent to whoever asks first for what looks like it. */
-    PyArrayObject *out = array_new(q.reduction ? 0 : PyArray_NDIM(target), PyArray_DIMS(target), NPY_FLOAT32);
-    PyArrayObject *counted = array_new(0, NULL, NPY_FLOAT32);
-    if (!counted || !out) {
-        Py_XDECREF(counted);
-        Py_XDECREF(out);
-        return NULL;
-    }
-    if (q.reduction) {
-        *DATA(out) = losses_added(&q, DATA(x), DATA(counted));
-        if (q.reduction == 2) *DATA(out) /= *DATA(counted);
-    } else {
-        *DATA(counted) = losses_each(&q, DATA(x), DATA(out));
-    }
-    return Py_BuildValue("NN", out, counted);
+    PyArrayObject *x = floats(c, 0);
+    if (!x || !likely(c, &q, PyArray_NDIM(x), PyArray_DIMS(x))) return;
+    float *out = q.reduction ? new_number(c) : new_like(c, ARRAY(c->args[1])), *counted = new_number(c);
+    if (c->ends) return;
+    if (!q.reduction) *counted = losses_each(&q, DATA(x), out);
+    else *out = losses_added(&q, DATA(x), counted);
+    if (q.reduction == 2) *out /= *counted;
 }
 
-static PyObject *nll_loss_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void nll_loss_grad(Call *c) {
     Likely q = {0};
-    PyObject *of = attr(attrs, "shape");
-    if (!of || likely_attrs(&q, attrs) < 0) return NULL;
-    if (!is_plain(args[0]) || !is_plain(args[3]) || !PyTuple_Check(of) || PyTuple_GET_SIZE(of) > DIMS) return REFUSE;
     npy_intp shape[DIMS];
+    PyObject *of = attr_of(c, "shape");
+    if (!of || !need(c, PyTuple_Check(of) && PyTuple_GET_SIZE(of) <= DIMS)) return;
     const int ndim = (int)PyTuple_GET_SIZE(of);
-    if (attr_dims(attrs, "shape", (idx *)shape, ndim) < 0) return NULL;
-    if (!likely_fits(&q, ndim, shape, args[1], args[2])) return REFUSE;
-    if (PyArray_SIZE(ARRAY(args[0])) != (q.reduction ? 1 : q.n * q.places)) return REFUSE;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    memset(DATA(out), 0, (size_t)PyArray_NBYTES(out));
-    const float *g = DATA(ARRAY(args[0])), total = *DATA(ARRAY(args[3]));
-    float *to = DATA(out);
+    PyArrayObject *total = floats(c, 3);
+    if (!dims_of(c, "shape", shape, ndim) || !likely(c, &q, ndim, shape)) return;
+    const float *g = some_floats(c, 0, q.reduction ? 1 : q.n * q.places);
+    float *to = new_floats(c, ndim, shape);
+    if (c->ends) return;
+    memset(to, 0, (size_t)(q.n * q.classes * q.places) * 4);
     idx i = 0;
     for (idx n = 0; n < q.n; n++, to += q.classes * q.places)
         for (idx p = 0; p < q.places; p++, i++) {
             const int64_t t = q.target[i];
             if (t == q.ignore) continue;
             const float each = -(q.w ? q.w[t] : 1.0f) * g[q.reduction ? 0 : i];
-            to[t * q.places + p] = q.reduction == 2 ? each / total : each;
+            to[t * q.places + p] = q.reduction == 2 ? each / *DATA(total) : each;
         }
-    return (PyObject *)out;
 }
 
-const Entry nll_entries[] = {{"nll_loss", nll_loss, COPIES}, {"nll_loss_grad", nll_loss_grad, COPIES}, {NULL, NULL}};
+const Entry nll_entries[] = {KERNEL("nll_loss", nll_loss, .copies = COPIES), KERNEL("nll_loss_grad", nll_loss_grad, .copies = COPIES), {NULL}};

@@ -18,43 +18,16 @@ typedef struct {
     int low, ignore_nan, failed;
 } Order;
 
-/* Fills in the shape for `dim` (an int, or None for all); 1, 0 where it is left to NumPy, -1 with an exception. */
-static int order_of(Order *o, PyObject *x_, PyObject *attrs) {
-    PyObject *dim = attr(attrs, "dim");
-    if (!dim) return -1;
-    if (!is_plain(x_) || PyArray_NDIM(ARRAY(x_)) == 0 || PyArray_NDIM(ARRAY(x_)) > DIMS || PyArray_SIZE(ARRAY(x_)) == 0) return 0;
-    PyArrayObject *x = ARRAY(x_);
-    o->x = DATA(x), o->outer = o->inner = 1, o->n = PyArray_SIZE(x), o->k = 1;
-    if (dim == Py_None) return 1;
-    const long at = PyLong_AsLong(dim);
-    if (at == -1 && PyErr_Occurred()) return -1;
-    if (at < 0 || at >= PyArray_NDIM(x)) return 0;
-    o->n = PyArray_DIM(x, at);
-    for (int d = 0; d < PyArray_NDIM(x); d++) {
-        if (d < at) o->outer *= PyArray_DIM(x, d);
-        if (d > at) o->inner *= PyArray_DIM(x, d);
-    }
-    return o->n < INT32_MAX;
-}
-
-/* Arrays for the answer: `dim` has k numbers, or is left out where k is 0. */
-static int answers(Order *o, PyArrayObject *x, PyObject *attrs, idx k, PyArrayObject **values, PyArrayObject **at) {
-    PyObject *dim = attr(attrs, "dim");
-    npy_intp shape[DIMS];
-    int ndim = 0;
-    const long where = dim == Py_None ? -1 : PyLong_AsLong(dim);
-    for (int d = 0; d < PyArray_NDIM(x); d++) {
-        const int gone = dim == Py_None || d == where;
-        if (!gone || k) shape[ndim++] = gone ? k : PyArray_DIM(x, d);
-    }
-    *at = array_new(ndim, shape, NPY_INT64);
-    if (*at && values) *values = array_new(ndim, shape, NPY_FLOAT32);
-    if (!*at || (values && !*values)) {
-        Py_CLEAR(*at);
-        return -1;
-    }
-    o->at = PyArray_DATA(*at), o->values = values ? DATA(*values) : NULL;
-    return 0;
+/* Argument 0 along its dim, with results that have `keep` numbers for it (0: none, the dim is left out); 0 where it ends. */
+static int order_of(Call *c, Order *o, idx keep, int with_values) {
+    Over over;
+    PyArrayObject *x = floats(c, 0);
+    if (!over_dims(c, x, keep, &over)) return 0;
+    if (!need(c, PyArray_NDIM(x) > 0 && o->k <= over.n && (over.n < INT32_MAX || attr_of(c, "dim") == Py_None))) return 0;
+    o->x = DATA(x), o->outer = over.outer, o->n = over.n, o->inner = over.inner;
+    o->values = with_values ? new_floats(c, over.ndim, over.shape) : NULL;
+    o->at = new_array(c, over.ndim, over.shape, NPY_INT64);
+    return !c->ends;
 }
 
 /* -- the largest ---------------------------------------------------------------------------------------- */
@@ -102,22 +75,14 @@ static void extreme_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *extreme_along(PyObject *const *args, PyObject *attrs, int low, int both) {
-    Order o = {.low = low};
-    const int fits = order_of(&o, args[0], attrs), keepdim = attr_flag(attrs, "keepdim");
-    if (fits < 0 || keepdim < 0) return NULL;
-    if (!fits) return REFUSE;
-    PyArrayObject *values = NULL, *at;
-    if (answers(&o, ARRAY(args[0]), attrs, keepdim, both ? &values : NULL, &at) < 0) return NULL;
-    const double ns = 0.5 * (double)(o.outer * o.inner) * (double)o.n;
-    run_parts(extreme_part, &o, threads_parts(ns, o.inner == 1 ? o.outer : o.outer * ((o.inner + COLUMNS - 1) / COLUMNS)), ns);
-    return both ? Py_BuildValue("NN", values, at) : (PyObject *)at;
-}
+enum { LARGEST, SMALLEST, PLACE_OF = 2 }; /* PLACE_OF: without the numbers */
 
-static PyObject *max_dim(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return extreme_along(a, attrs, 0, 1); }
-static PyObject *min_dim(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return extreme_along(a, attrs, 1, 1); }
-static PyObject *argmax(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return extreme_along(a, attrs, 0, 0); }
-static PyObject *argmin(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return extreme_along(a, attrs, 1, 0); }
+static void extreme_along(Call *c) {
+    Order o = {.low = c->which & SMALLEST};
+    if (!order_of(c, &o, flag_of(c, "keepdim"), !(c->which & PLACE_OF))) return;
+    const idx most = o.inner == 1 ? o.outer : o.outer * ((o.inner + COLUMNS - 1) / COLUMNS);
+    run_shared(extreme_part, &o, most, 0.5 * (double)(o.outer * o.inner) * (double)o.n);
+}
 
 /* -- the k largest, and sorts of short rows ------------------------------------------------------------------- */
 
@@ -148,31 +113,26 @@ static void kept_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *keep(PyObject *const *args, PyObject *attrs, Order *o) {
-    PyArrayObject *values, *at;
-    if (answers(o, ARRAY(args[0]), attrs, o->k, &values, &at) < 0) return NULL;
+static void keep(Call *c, Order *o) {
+    if (!order_of(c, o, o->k, 1)) return;
+    if (o->k == AS_IT_IS) o->k = o->n;
     const double ns = (double)(o->outer * o->inner) * (1.5 * (double)o->n + 4.0 * (double)(o->k * o->k));
-    run_parts(kept_part, o, threads_parts(ns, o->outer * o->inner), ns);
-    return Py_BuildValue("NN", values, at);
+    run_shared(kept_part, o, o->outer * o->inner, ns);
 }
 
-static PyObject *topk(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Order o = {0};
-    idx k;
-    const int fits = order_of(&o, args[0], attrs), largest = attr_flag(attrs, "largest");
-    if (fits < 0 || largest < 0 || attr_idx(attrs, "k", &k) < 0) return NULL;
-    if (!fits || k < 1 || k > o.n || k > MOST_KEPT) return REFUSE;
-    o.k = k, o.low = !largest;
-    return keep(args, attrs, &o);
+static void topk(Call *c) {
+    const idx k = idx_of(c, "k");
+    Order o = {.low = !flag_of(c, "largest"), .k = k};
+    if (need(c, k >= 1 && k <= MOST_KEPT)) keep(c, &o);
 }
 
-static PyObject *sort(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Order o = {0};
-    const int fits = order_of(&o, args[0], attrs), descending = attr_flag(attrs, "descending");
-    if (fits < 0 || descending < 0) return NULL;
-    if (!fits || o.n > SHORT_SORT) return sort_rows(args[0], attrs, descending);
-    o.k = o.n, o.low = !descending;
-    return keep(args, attrs, &o);
+static void sort(Call *c) {
+    Over over;
+    const int descending = flag_of(c, "descending");
+    Order o = {.low = !descending, .k = AS_IT_IS};
+    if (!is_plain(c->args[0]) || PyArray_NDIM(ARRAY(c->args[0])) == 0 || (over_dims(c, ARRAY(c->args[0]), AS_IT_IS, &over) && over.n > SHORT_SORT))
+        sort_rows(c, descending);
+    else keep(c, &o);
 }
 
 /* -- the middle ------------------------------------------------------------------------------------------------ */
@@ -221,45 +181,24 @@ static void middle_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     memory_give(keys, (size_t)o->n * 8);
 }
 
-static PyObject *middle(PyObject *const *args, PyObject *attrs, idx k, int ignore_nan) {
-    Order o = {.ignore_nan = ignore_nan};
-    const int fits = order_of(&o, args[0], attrs), keepdim = attr_flag(attrs, "keepdim");
-    if (fits < 0 || keepdim < 0) return NULL;
-    if (!fits || k > o.n) return REFUSE;
-    PyArrayObject *values, *at;
-    if (answers(&o, ARRAY(args[0]), attrs, keepdim, &values, &at) < 0) return NULL;
-    o.k = k;
-    const double ns = 12.0 * (double)(o.outer * o.inner) * (double)o.n;
-    run_parts(middle_part, &o, threads_parts(ns, o.outer * o.inner), ns);
-    if (!o.failed) return Py_BuildValue("NN", values, at);
-    Py_DECREF(values);
-    Py_DECREF(at);
-    return PyErr_NoMemory();
-}
+enum { MEDIAN, KTH };
 
-static PyObject *median_dim(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    const int ignore_nan = attr_flag(attrs, "ignore_nan");
-    return ignore_nan < 0 ? NULL : middle(args, attrs, -1, ignore_nan);
-}
-
-static PyObject *kthvalue(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    idx k;
-    return attr_idx(attrs, "k", &k) < 0 ? NULL : k < 1 ? REFUSE : middle(args, attrs, k, 0);
+static void middle(Call *c) {
+    Order o = {.ignore_nan = c->which == MEDIAN && flag_of(c, "ignore_nan"), .k = c->which == MEDIAN ? -1 : idx_of(c, "k")};
+    if (!need(c, c->which == MEDIAN || o.k >= 1) || !order_of(c, &o, flag_of(c, "keepdim"), 1)) return;
+    run_shared(middle_part, &o, o.outer * o.inner, 12.0 * (double)(o.outer * o.inner) * (double)o.n);
+    if (o.failed) fail(c);
 }
 
 /* The middle of all numbers, as a number of its own. */
-static PyObject *median(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    const int ignore_nan = attr_flag(attrs, "ignore_nan");
-    if (ignore_nan < 0) return NULL;
-    if (!is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) == 0 || PyArray_SIZE(ARRAY(args[0])) >= INT32_MAX) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *out = array_new(0, NULL, NPY_FLOAT32);
-    if (!out) return NULL;
+static void median(Call *c) {
     int64_t at;
-    Order o = {.x = DATA(x), .values = DATA(out), .at = &at, .outer = 1, .inner = 1, .n = PyArray_SIZE(x), .k = -1, .ignore_nan = ignore_nan};
-    run_parts(middle_part, &o, 1, 12.0 * (double)o.n);
-    if (!o.failed) return (PyObject *)out;
-    Py_DECREF(out);
-    return PyErr_NoMemory();
+    PyArrayObject *x = floats(c, 0);
+    const int ignore_nan = flag_of(c, "ignore_nan");
+    if (!x || !need(c, PyArray_SIZE(x) > 0 && PyArray_SIZE(x) < INT32_MAX)) return;
+    Order o = {.x = DATA(x), .values = new_number(c), .at = &at, .outer = 1, .inner = 1, .n = PyArray_SIZE(x), .k = -1, .ignore_nan = ignore_nan};
+    if (!c->ends) run_parts(middle_part, &o, 1, 12.0 * (double)o.n);
+    if (o.failed) fail(c);
 }
 
 /* -- places in sorted rows ---------------------------------------------------------------------------------------- */
@@ -303,32 +242,30 @@ static void search_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *searchsorted(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Search s = {.right = attr_flag(attrs, "right"), .narrow = attr_flag(attrs, "narrow")};
-    if (s.right < 0 || s.narrow < 0) return NULL;
-    if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) return REFUSE;
-    PyArrayObject *seq = ARRAY(args[0]), *values = ARRAY(args[1]);
-    s.type = PyArray_TYPE(seq) == NPY_LONG ? NPY_INT64 : PyArray_TYPE(seq);
-    if (s.type != NPY_FLOAT32 && s.type != NPY_FLOAT64 && s.type != NPY_INT32 && s.type != NPY_INT64) return REFUSE;
-    if (!is_type(args[0], PyArray_TYPE(seq)) || !is_type(args[1], PyArray_TYPE(seq))) return REFUSE;
-    if (!PyArray_IS_C_CONTIGUOUS(seq) || !PyArray_IS_C_CONTIGUOUS(values) || PyArray_SIZE(seq) == 0) return REFUSE;
+static void searchsorted(Call *c) {
+    Search s = {.right = flag_of(c, "right"), .narrow = flag_of(c, "narrow")};
+    if (!need(c, PyArray_CheckExact(c->args[0]))) return;
+    const int type = PyArray_TYPE(ARRAY(c->args[0]));
+    s.type = type == NPY_LONG ? NPY_INT64 : type;
+    if (!need(c, s.type == NPY_FLOAT32 || s.type == NPY_FLOAT64 || s.type == NPY_INT32 || s.type == NPY_INT64)) return;
+    PyArrayObject *seq = typed(c, 0, type), *values = typed(c, 1, type);
+    if (c->ends) return;
     const int ndim = PyArray_NDIM(seq);
-    if (ndim < 1 || PyArray_NDIM(values) > DIMS || (ndim > 1 && PyArray_NDIM(values) != ndim)) return REFUSE;
+    if (!need(c, PyArray_SIZE(seq) > 0 && ndim >= 1 && PyArray_NDIM(values) <= DIMS && (ndim == 1 || PyArray_NDIM(values) == ndim))) return;
     s.n = PyArray_DIM(seq, ndim - 1), s.count = PyArray_SIZE(values);
     s.each = ndim > 1 ? PyArray_DIM(values, ndim - 1) : 0;
-    for (int d = 0; d < ndim - 1; d++)
-        if (PyArray_DIM(seq, d) != PyArray_DIM(values, d)) return REFUSE;
-    PyArrayObject *out = array_new(PyArray_NDIM(values), PyArray_DIMS(values), s.narrow ? NPY_INT32 : NPY_INT64);
-    if (!out) return NULL;
-    s.seq = PyArray_DATA(seq), s.values = PyArray_DATA(values), s.out = PyArray_DATA(out);
-    const double ns = 40.0 * (double)s.count;
-    run_parts(search_part, &s, threads_parts(ns, s.count), ns);
-    return (PyObject *)out;
+    if (!need(c, ndim == 1 || PyArray_CompareLists(PyArray_DIMS(seq), PyArray_DIMS(values), ndim - 1))) return;
+    s.seq = PyArray_DATA(seq), s.values = PyArray_DATA(values), s.out = new_of(c, values, s.narrow ? NPY_INT32 : NPY_INT64);
+    if (!c->ends) run_shared(search_part, &s, s.count, 40.0 * (double)s.count);
 }
 
 const Entry order_entries[] = {
-    {"max_dim", max_dim, COPIES, "0-"}, {"min_dim", min_dim, COPIES, "0-"}, {"argmax", argmax, COPIES, "-"},
-    {"argmin", argmin, COPIES, "-"}, {"topk", topk, COPIES, "0-"}, {"sort", sort, 0, "0-"},
-    {"median_dim", median_dim, COPIES, "0-"}, {"kthvalue", kthvalue, COPIES, "0-"}, {"median", median, COPIES, "0"},
-    {"searchsorted", searchsorted}, {NULL, NULL},
+    KERNEL("max_dim", extreme_along, .which = LARGEST, .copies = COPIES, .rounds = "0-"),
+    KERNEL("min_dim", extreme_along, .which = SMALLEST, .copies = COPIES, .rounds = "0-"),
+    KERNEL("argmax", extreme_along, .which = LARGEST + PLACE_OF, .copies = COPIES, .rounds = "-"),
+    KERNEL("argmin", extreme_along, .which = SMALLEST + PLACE_OF, .copies = COPIES, .rounds = "-"),
+    KERNEL("topk", topk, .copies = COPIES, .rounds = "0-"), KERNEL("sort", sort, .rounds = "0-"),
+    KERNEL("median_dim", middle, .which = MEDIAN, .copies = COPIES, .rounds = "0-"),
+    KERNEL("kthvalue", middle, .which = KTH, .copies = COPIES, .rounds = "0-"),
+    KERNEL("median", median, .copies = COPIES, .rounds = "0"), KERNEL("searchsorted", searchsorted), {NULL},
 };

@@ -119,81 +119,61 @@ static void scale_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (idx j = 0; j < s->n; j++) s->out[j] /= s->by;
 }
 
-static PyObject *sum_over(PyArrayObject *x, const char *reduced, int ndim, const npy_intp *shape, float scale) {
+static void sum_over(Call *c, PyArrayObject *x, const char *reduced, int ndim, const npy_intp *shape, float scale) {
     Sum s = {.x = DATA(x)};
-    if (!sum_groups(&s, x, reduced)) return REFUSE;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    s.out = DATA(out);
-    if (sum_run(&s) < 0) {
-        Py_DECREF(out);
-        return PyErr_NoMemory();
-    }
-    Scale by = {s.out, PyArray_SIZE(out), scale};
-    if (scale != 1.0f) run_once(scale_part, &by, (double)by.n);
-    return (PyObject *)out;
+    if (!need(c, sum_groups(&s, x, reduced)) || !(s.out = new_floats(c, ndim, shape))) return;
+    if (sum_run(&s) < 0) fail(c);
+    Scale by = {s.out, PyArray_SIZE(c->result[0]), scale};
+    if (!c->ends && scale != 1.0f) run_once(scale_part, &by, (double)by.n);
 }
 
 /* `dim`: None, or a tuple of dims in ascending order (never negative). */
-static int marked(PyObject *attrs, int ndim, char *reduced) {
-    PyObject *dim = attr(attrs, "dim");
-    if (!dim) return -1;
+static int marked(Call *c, int ndim, char *reduced) {
+    PyObject *dim = attr_of(c, "dim");
+    if (!dim || !need(c, dim == Py_None || PyTuple_Check(dim))) return 0;
     memset(reduced, dim == Py_None, DIMS);
-    if (dim == Py_None) return 1;
-    if (!PyTuple_Check(dim)) return 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dim); i++) {
+    for (Py_ssize_t i = 0; dim != Py_None && i < PyTuple_GET_SIZE(dim); i++) {
         const long d = PyLong_AsLong(PyTuple_GET_ITEM(dim, i));
-        if (d == -1 && PyErr_Occurred()) return -1;
-        if (d < 0 || d >= ndim) return 0;
+        if (d == -1 && PyErr_Occurred()) fail(c);
+        if (!need(c, d >= 0 && d < ndim)) return 0;
         reduced[d] = 1;
     }
     return 1;
 }
 
-static PyObject *sum_or_mean(PyObject *const *args, PyObject *attrs, int mean) {
-    if (!mean && (is_type(args[0], NPY_INT64) || is_type(args[0], NPY_BOOL))) return repeat_cannot(), whole_sum(args[0], attrs);
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim");
-    if (keepdim < 0) return NULL;
-    if (ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
+/* sum; of `which` 1 mean */
+static void sum(Call *c) {
+    if (!c->which && (is_type(c->args[0], NPY_INT64) || is_type(c->args[0], NPY_BOOL))) {
+        repeat_cannot();
+        whole_sum(c);
+        return;
+    }
+    PyArrayObject *x = floats(c, 0);
     char reduced[DIMS];
-    const int known = marked(attrs, ndim, reduced);
-    if (known <= 0) return known < 0 ? NULL : REFUSE;
     npy_intp shape[DIMS];
+    const int keepdim = flag_of(c, "keepdim");
+    if (!x || !need(c, PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) > 0) || !marked(c, PyArray_NDIM(x), reduced)) return;
     int n = 0;
     idx count = 1;
-    for (int i = 0; i < ndim; i++) {
+    for (int i = 0; i < PyArray_NDIM(x); i++) {
         if (reduced[i]) count *= PyArray_DIM(x, i);
         if (!reduced[i] || keepdim) shape[n++] = reduced[i] ? 1 : PyArray_DIM(x, i);
     }
-    return sum_over(x, reduced, n, shape, mean ? (float)count : 1.0f);
+    sum_over(c, x, reduced, n, shape, c->which ? (float)count : 1.0f);
 }
 
-static PyObject *sum(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return sum_or_mean(a, attrs, 0); }
-static PyObject *mean(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return sum_or_mean(a, attrs, 1); }
-
-static PyObject *sum_to_size(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x);
-    PyObject *target = attr(attrs, "shape");
-    if (!target) return NULL;
-    if (!PyTuple_Check(target) || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
-    const int lead = ndim - (int)PyTuple_GET_SIZE(target);
+static void sum_to_size(Call *c) {
+    PyArrayObject *x = floats(c, 0);
+    PyObject *target = attr_of(c, "shape");
+    if (!x || !target || !need(c, PyTuple_Check(target) && PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) > 0)) return;
+    const int ndim = PyArray_NDIM(x), lead = ndim - (int)PyTuple_GET_SIZE(target);
     npy_intp shape[DIMS];
     char reduced[DIMS] = {0};
-    if (lead < 0) return REFUSE;
-    for (int i = 0; i < ndim; i++) {
-        if (i < lead) {
-            reduced[i] = 1;
-            continue;
-        }
-        shape[i - lead] = PyLong_AsSsize_t(PyTuple_GET_ITEM(target, i - lead));
-        if (shape[i - lead] == -1 && PyErr_Occurred()) return NULL;
-        reduced[i] = shape[i - lead] == 1 && PyArray_DIM(x, i) != 1;
-    }
-    return sum_over(x, reduced, ndim - lead, shape, 1.0f);
+    if (!need(c, lead >= 0) || !dims_of(c, "shape", shape, ndim - lead)) return;
+    for (int i = 0; i < ndim; i++) reduced[i] = i < lead || (shape[i - lead] == 1 && PyArray_DIM(x, i) != 1);
+    sum_over(c, x, reduced, ndim - lead, shape, 1.0f);
 }
 
-const Entry reduce_entries[] = {{"sum", sum, .repeats = 1}, {"mean", mean, .repeats = 1}, {"sum_to_size", sum_to_size, .repeats = 1}, {NULL, NULL}};
+const Entry reduce_entries[] = {
+    KERNEL("sum", sum, .repeats = 1), KERNEL("mean", sum, .which = 1, .repeats = 1), KERNEL("sum_to_size", sum_to_size, .repeats = 1), {NULL},
+};

@@ -121,21 +121,6 @@ static void rows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* The first of the trailing dims that are reduced; -1 with an exception, -2 where others are. `dim`: None or a tuple. */
-static int first_reduced(PyObject *attrs, int ndim) {
-    PyObject *dim = attr(attrs, "dim");
-    if (!dim) return -1;
-    if (dim == Py_None) return 0;
-    if (!PyTuple_Check(dim)) return -2;
-    const Py_ssize_t n = PyTuple_GET_SIZE(dim);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dim, i));
-        if (d == -1 && PyErr_Occurred()) return -1;
-        if (d != ndim - n + i) return -2;
-    }
-    return n ? ndim - (int)n : -2;
-}
-
 /* -- dims in front of others: neighbours are followed together ------------------------------------------------- */
 
 #define COLUMNS 256
@@ -219,96 +204,56 @@ static void columns_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *reduce_rows(PyObject *const *args, PyObject *attrs, int which, double ns_each) {
-    double correction = 0;
-    if ((which == VARIANCE || which == DEVIATION) && attr_double(attrs, "correction", &correction) < 0) return NULL;
-    if (which <= SMALLEST && is_type(args[0], NPY_INT64)) return whole_extreme(args[0], attrs, which == SMALLEST);
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    int first, last, found = 0;
-    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), fits = neighbours(attrs, ndim, &first, &last);
-    if (keepdim < 0 || fits < 0) return NULL;
-    if (!fits || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
-    Rows q = {.which = which, .x = DATA(x), .rows = 1, .n = 1, .inner = 1};
-    npy_intp shape[DIMS];
-    for (int d = 0; d < ndim; d++) {
-        const int gone = d >= first && d <= last;
-        *(gone ? &q.n : d < first ? &q.rows : &q.inner) *= PyArray_DIM(x, d);
-        if (!gone || keepdim) shape[found++] = gone ? 1 : PyArray_DIM(x, d);
+static void reduce_rows(Call *c) {
+    static const double ns_each[] = {[LARGEST] = 0.2, [SMALLEST] = 0.2, [LENGTH] = 0.3, [LOG_SUM] = 1.5, [VARIANCE] = 0.4, [DEVIATION] = 0.4,
+                                     [NO_NANS] = 0.4, [SIZES] = 0.3, [LARGEST_SIZE] = 0.4, [NOT_ZERO] = 0.5};
+    Over o;
+    Rows q = {.which = c->which};
+    const double correction = q.which == VARIANCE || q.which == DEVIATION ? double_of(c, "correction") : 0;
+    if (q.which <= SMALLEST && is_type(c->args[0], NPY_INT64)) {
+        whole_extreme(c, q.which == SMALLEST);
+        return;
     }
-    PyArrayObject *out = array_new(found, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    q.out = DATA(out), q.freedom = (double)q.n - correction;
-    const double ns = ns_each * (double)PyArray_SIZE(x) + 10.0 * (double)q.rows;
-    if (q.inner == 1) run_parts(rows_part, &q, threads_parts(ns, q.rows), ns);
-    else run_parts(columns_part, &q, threads_parts(ns, q.rows * ((q.inner + COLUMNS - 1) / COLUMNS)), ns);
-    if (!q.beyond) return (PyObject *)out;
-    Py_DECREF(out);
-    return REFUSE;
+    PyArrayObject *x = floats(c, 0);
+    if (!over_dims(c, x, flag_of(c, "keepdim"), &o) || !(q.out = new_floats(c, o.ndim, o.shape))) return;
+    q.x = DATA(x), q.rows = o.outer, q.n = o.n, q.inner = o.inner, q.freedom = (double)q.n - correction;
+    const double ns = ns_each[q.which] * (double)PyArray_SIZE(x) + 10.0 * (double)q.rows;
+    if (q.inner == 1) run_shared(rows_part, &q, q.rows, ns);
+    else run_shared(columns_part, &q, q.rows * ((q.inner + COLUMNS - 1) / COLUMNS), ns);
+    if (q.beyond) refuse(c);
 }
 
-static PyObject *amax(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, LARGEST, 0.2); }
-static PyObject *amin(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, SMALLEST, 0.2); }
-static PyObject *logsumexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
-    return reduce_rows(a, attrs, LOG_SUM, 1.5);
+static void vector_norm(Call *c) {
+    const double order = double_of(c, "ord");
+    c->which = order == 2.0 ? LENGTH : order == 1.0 ? SIZES : order == 0.0 ? NOT_ZERO : LARGEST_SIZE;
+    if (need(c, c->which != LARGEST_SIZE || order == INFINITY)) reduce_rows(c);
 }
 
-static PyObject *var(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, VARIANCE, 0.4); }
-static PyObject *std(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, DEVIATION, 0.4); }
-
-static PyObject *nansum(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return reduce_rows(a, attrs, NO_NANS, 0.4); }
-
-static PyObject *vector_norm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
-    double order;
-    if (attr_double(attrs, "ord", &order) < 0) return NULL;
-    if (order == 2.0) return reduce_rows(a, attrs, LENGTH, 0.3);
-    if (order == 1.0) return reduce_rows(a, attrs, SIZES, 0.3);
-    if (order == 0.0) return reduce_rows(a, attrs, NOT_ZERO, 0.5);
-    return order == INFINITY ? reduce_rows(a, attrs, LARGEST_SIZE, 0.4) : REFUSE;
-}
-
-/* Whether a row of truth values has one, or has no other: a byte that differs from the rule ends the search. */
-static PyObject *truth(PyObject *const *args, PyObject *attrs, int all) {
-    if (!is_type(args[0], NPY_BOOL) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0]))) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x), keepdim = attr_flag(attrs, "keepdim"), first = first_reduced(attrs, ndim);
-    if (keepdim < 0 || first == -1) return NULL;
-    if (first < 0 || ndim > DIMS || PyArray_SIZE(x) == 0) return REFUSE;
-    npy_intp shape[DIMS];
-    size_t rows = 1, n = 1;
-    for (int d = 0; d < ndim; d++) {
-        *(d < first ? &rows : &n) *= (size_t)PyArray_DIM(x, d);
-        shape[d] = d < first ? PyArray_DIM(x, d) : 1;
-    }
-    PyArrayObject *out = array_new(keepdim ? ndim : first, shape, NPY_BOOL);
-    if (!out) return NULL;
+/* Whether a row of truth values has one (`any`), or has no other (`all`): a byte that differs from the rule ends the search. */
+static void truth(Call *c) {
+    Over o;
+    PyArrayObject *x = typed(c, 0, NPY_BOOL);
+    uint8_t *to;
+    if (!over_dims(c, x, flag_of(c, "keepdim"), &o) || !need(c, o.inner == 1) || !(to = new_array(c, o.ndim, o.shape, NPY_BOOL))) return;
     const uint8_t *from = PyArray_DATA(x);
-    uint8_t *to = PyArray_DATA(out);
-    for (size_t r = 0; r < rows; r++, from += n) {
-        const int found = memchr(from, !all, n) != NULL;
-        to[r] = (uint8_t)(all ? !found : found);
-    }
-    return (PyObject *)out;
+    for (idx r = 0; r < o.outer; r++, from += o.n) to[r] = (memchr(from, !c->which, (size_t)o.n) != NULL) ^ c->which;
 }
-
-static PyObject *any(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return truth(a, attrs, 0); }
-static PyObject *all(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return truth(a, attrs, 1); }
 
 /* The length of all arrays together, as a number of its own. */
-static PyObject *total_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    double order, sum = 0, square = 0;
-    if (attr_double(attrs, "order", &order) < 0) return NULL;
-    if (order != 2.0 || nargs < 1) return REFUSE;
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        if (!is_plain(args[i])) return REFUSE;
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        RL->moments(DATA(ARRAY(args[i])), PyArray_SIZE(ARRAY(args[i])), &sum, &square, 0.0f);
-    PyArrayObject *out = array_new(0, NULL, NPY_FLOAT32);
-    if (out) *DATA(out) = (float)sqrt(square);
-    return (PyObject *)out;
+static void total_norm(Call *c) {
+    double sum = 0, square = 0;
+    if (!need(c, double_of(c, "order") == 2.0 && c->count >= 1)) return;
+    for (int i = 0; i < c->count; i++) floats(c, i);
+    for (int i = 0; i < c->count && !c->ends; i++)
+        RL->moments(DATA(ARRAY(c->args[i])), PyArray_SIZE(ARRAY(c->args[i])), &sum, &square, 0.0f);
+    float *out = new_number(c);
+    if (out) *out = (float)sqrt(square);
 }
 
+#define ROWS(name, code, ...) KERNEL(name, reduce_rows, .which = code, __VA_ARGS__)
 const Entry row_entries[] = {
-    {"amax", amax, 0, "0"}, {"amin", amin, 0, "0"}, {"max", amax, 0, "0"}, {"min", amin, 0, "0"}, {"nansum", nansum}, {"any", any}, {"all", all}, {"logsumexp", logsumexp},
-    {"var", var}, {"std", std}, {"vector_norm", vector_norm}, {"foreach_total_norm", total_norm}, {NULL, NULL},
+    ROWS("amax", LARGEST, .rounds = "0"), ROWS("amin", SMALLEST, .rounds = "0"), ROWS("max", LARGEST, .rounds = "0"),
+    ROWS("min", SMALLEST, .rounds = "0"), ROWS("nansum", NO_NANS), ROWS("logsumexp", LOG_SUM), ROWS("var", VARIANCE), ROWS("std", DEVIATION),
+    KERNEL("any", truth, .which = 0), KERNEL("all", truth, .which = 1), KERNEL("vector_norm", vector_norm),
+    KERNEL("foreach_total_norm", total_norm), {NULL},
 };

@@ -108,69 +108,26 @@ static void scan_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* Fills in the shape of a scan of x along `dim`: 1, 0 where it is left to NumPy, -1 with an exception. */
-static int scan_shape(Scan *s, PyObject *o, PyObject *attrs) {
-    idx dim;
-    if (attr_idx(attrs, "dim", &dim) < 0) return -1;
-    if (!is_plain(o) || PyArray_SIZE(ARRAY(o)) == 0 || dim < 0 || dim >= PyArray_NDIM(ARRAY(o))) return 0;
-    PyArrayObject *x = ARRAY(o);
-    s->x = DATA(x), s->outer = s->inner = 1, s->n = PyArray_DIM(x, dim);
-    for (int d = 0; d < PyArray_NDIM(x); d++) {
-        if (d < dim) s->outer *= PyArray_DIM(x, d);
-        if (d > dim) s->inner *= PyArray_DIM(x, d);
-    }
-    return 1;
-}
-
-static void scan_run(Scan *s) {
+static void scan_run(Call *c, Scan *s, PyArrayObject *x) {
+    if (!along(c, x, idx_of(c, "dim"), &s->outer, &s->n, &s->inner) || !need(c, PyArray_SIZE(x) > 0)) return;
+    s->x = DATA(x), s->out = new_like(c, x);
+    if (s->which == LARGEST || s->which == SMALLEST) s->at = new_of(c, x, NPY_INT64);
+    if (c->ends) return;
     const double ns = (double)(s->outer * s->inner) * (double)s->n * (s->which == LOGS ? 25.0 : 1.0);
-    const idx most = s->inner == 1 ? (s->outer + ROWS - 1) / ROWS : s->outer * ((s->inner + COLUMNS - 1) / COLUMNS);
-    run_parts(scan_part, s, threads_parts(ns, most), ns);
+    run_shared(scan_part, s, s->inner == 1 ? (s->outer + ROWS - 1) / ROWS : s->outer * ((s->inner + COLUMNS - 1) / COLUMNS), ns);
 }
 
-static PyObject *running(PyObject *const *args, PyObject *attrs, int which) {
-    Scan s = {.which = which};
-    PyObject *of = args[which == LINEAR];
-    if (which == SUM && is_type(of, NPY_INT64)) return whole_cumsum(of, attrs);
-    const int fits = scan_shape(&s, of, attrs);
-    if (which != LOGS && (s.back = attr_flag(attrs, "reverse")) < 0) return NULL;
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    if (which == LINEAR) {
-        if (!is_plain(args[0]) || PyArray_NDIM(ARRAY(args[0])) != PyArray_NDIM(ARRAY(of))) return REFUSE;
-        if (!PyArray_CompareLists(PyArray_DIMS(ARRAY(args[0])), PyArray_DIMS(ARRAY(of)), PyArray_NDIM(ARRAY(of))))
-            return REFUSE;
-        s.factor = DATA(ARRAY(args[0]));
+static void running(Call *c) {
+    Scan s = {.which = c->which};
+    if (s.which == SUM && is_type(c->args[0], NPY_INT64)) {
+        whole_cumsum(c);
+        return;
     }
-    PyArrayObject *out = array_like(ARRAY(of));
-    if (!out) return NULL;
-    s.out = DATA(out);
-    scan_run(&s);
-    return (PyObject *)out;
+    PyArrayObject *x = floats(c, s.which == LINEAR);
+    if (s.which == SUM || s.which == PRODUCT || s.which == LINEAR) s.back = flag_of(c, "reverse");
+    if (s.which == LINEAR && x) s.factor = DATA_OR_NULL(floats_like(c, 0, x));
+    scan_run(c, &s, x);
 }
-
-static PyObject *extremes(PyObject *const *args, PyObject *attrs, int which) {
-    Scan s = {.which = which};
-    const int fits = scan_shape(&s, args[0], attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *out = array_like(x), *at = array_new(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
-    if (!out || !at) {
-        Py_XDECREF(out);
-        Py_XDECREF(at);
-        return NULL;
-    }
-    s.out = DATA(out), s.at = PyArray_DATA(at);
-    scan_run(&s);
-    return Py_BuildValue("NN", out, at);
-}
-
-#define RUNNING(name, which, body) \
-    static PyObject *name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return body(a, attrs, which); }
-RUNNING(cumsum, SUM, running)
-RUNNING(cumprod, PRODUCT, running)
-RUNNING(logcumsumexp, LOGS, running)
-RUNNING(linear_scan, LINEAR, running)
-RUNNING(cummax, LARGEST, extremes)
-RUNNING(cummin, SMALLEST, extremes)
 
 /* -- products of a dim -------------------------------------------------------------------------------- */
 
@@ -202,40 +159,18 @@ static void prod_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 /* dim: None, or a tuple of one dim. */
-static PyObject *prod(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *dim = attr(attrs, "dim");
-    const int keepdim = attr_flag(attrs, "keepdim");
-    if (!dim || keepdim < 0) return NULL;
-    if (!is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) == 0 || PyArray_NDIM(ARRAY(args[0])) > DIMS) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    Scan s = {.x = DATA(x), .outer = 1, .inner = 1};
-    npy_intp shape[DIMS];
-    int ndim = 0;
-    if (dim != Py_None) {
-        if (!PyTuple_Check(dim) || PyTuple_GET_SIZE(dim) != 1) return REFUSE;
-        const long at = PyLong_AsLong(PyTuple_GET_ITEM(dim, 0));
-        if (at == -1 && PyErr_Occurred()) return NULL;
-        if (at < 0 || at >= PyArray_NDIM(x)) return REFUSE;
-        s.n = PyArray_DIM(x, at);
-        for (int d = 0; d < PyArray_NDIM(x); d++) {
-            if (d < at) s.outer *= PyArray_DIM(x, d);
-            if (d > at) s.inner *= PyArray_DIM(x, d);
-            if (d != at || keepdim) shape[ndim++] = d == at ? 1 : PyArray_DIM(x, d);
-        }
-    } else {
-        s.n = PyArray_SIZE(x);
-        for (int d = 0; keepdim && d < PyArray_NDIM(x); d++) shape[ndim++] = 1;
-    }
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    s.out = DATA(out);
-    const double ns = 0.4 * (double)PyArray_SIZE(x);
-    run_parts(prod_part, &s, threads_parts(ns, s.outer), ns);
-    return (PyObject *)out;
+static void prod(Call *c) {
+    Over o;
+    PyArrayObject *x = floats(c, 0);
+    PyObject *dim = attr_of(c, "dim");
+    if (!over_dims(c, x, flag_of(c, "keepdim"), &o) || !need(c, dim == Py_None || (PyTuple_Check(dim) && PyTuple_GET_SIZE(dim) == 1))) return;
+    Scan s = {.x = DATA(x), .out = new_floats(c, o.ndim, o.shape), .outer = o.outer, .n = o.n, .inner = o.inner};
+    if (!c->ends) run_shared(prod_part, &s, s.outer, 0.4 * (double)PyArray_SIZE(x));
 }
 
 const Entry scan_entries[] = {
-    {"cumsum", cumsum, COPIES, "0"}, {"cumprod", cumprod, COPIES}, {"logcumsumexp", logcumsumexp, COPIES},
-    {"linear_scan", linear_scan, COPIES}, {"cummax", cummax, COPIES}, {"cummin", cummin, COPIES},
-    {"prod", prod, COPIES}, {NULL, NULL},
+    KERNEL("cumsum", running, .which = SUM, .copies = COPIES, .rounds = "0"), KERNEL("cumprod", running, .which = PRODUCT, .copies = COPIES),
+    KERNEL("logcumsumexp", running, .which = LOGS, .copies = COPIES), KERNEL("linear_scan", running, .which = LINEAR, .copies = COPIES),
+    KERNEL("cummax", running, .which = LARGEST, .copies = COPIES), KERNEL("cummin", running, .which = SMALLEST, .copies = COPIES),
+    KERNEL("prod", prod, .copies = COPIES), {NULL},
 };

@@ -191,7 +191,7 @@ static idx counted(const Entropy *e) {
     return n;
 }
 
-static int reduction_of(PyObject *attrs) { /* 0 none, 1 sum, 2 mean */
+static int old_reduction(PyObject *attrs) { /* 0 none, 1 sum, 2 mean */
     PyObject *s = attr(attrs, "reduction");
     if (!s) return -1;
     if (PyUnicode_CompareWithASCIIString(s, "mean") == 0) return 2;
@@ -235,7 +235,7 @@ static PyObject *entropy_forward(Entropy *e, int type) {
 static PyObject *cross_entropy(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Entropy e = {0};
     const int wide = attr_flag(attrs, "wide");
-    if ((e.reduction = reduction_of(attrs)) < 0 || wide < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
+    if ((e.reduction = old_reduction(attrs)) < 0 || wide < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
     if (!PyArray_CheckExact(args[1]) || PyArray_NDIM(ARRAY(args[1])) != 1) return REFUSE;
     PyObject *out = REFUSE, *x = take_logits(&e, args[0]);
     if (!x || x == REFUSE) return x;
@@ -272,7 +272,7 @@ static PyObject *entropy_backward(Entropy *e, PyArrayObject *g, int type) {
 
 static PyObject *cross_entropy_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
     Entropy e = {0};
-    if ((e.reduction = reduction_of(attrs)) < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
+    if ((e.reduction = old_reduction(attrs)) < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
     if (!PyArray_CheckExact(args[0]) || !is_plain(args[2]) || !PyArray_CheckExact(args[3])) return REFUSE;
     PyObject *out = REFUSE, *x = take_logits(&e, args[1]);
     if (!x || x == REFUSE) return x;

@@ -127,45 +127,22 @@ static void mode_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     if (keys) memory_give(keys, (size_t)s->n * 16);
 }
 
-/* Results have `dim` as it is, of one number, or not: keep 2, 1 or 0. */
-static PyObject *order_rows(PyObject *o, PyObject *attrs, Sort *s, int keep, Part part) {
-    idx dim;
-    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    s->whole = is_type(o, NPY_INT64);
-    if (!(s->whole || is_float(o)) || !PyArray_IS_C_CONTIGUOUS(ARRAY(o)) || PyArray_SIZE(ARRAY(o)) == 0) return REFUSE;
-    PyArrayObject *x = ARRAY(o);
-    if (PyArray_NDIM(x) > DIMS || dim < 0 || dim >= PyArray_NDIM(x) || PyArray_DIM(x, dim) >= INT32_MAX) return REFUSE;
-    npy_intp shape[DIMS];
-    int found = 0;
-    s->x = PyArray_DATA(x), s->n = PyArray_DIM(x, dim), s->outer = s->inner = 1;
-    for (int d = 0; d < PyArray_NDIM(x); d++) {
-        if (d != dim) *(d < dim ? &s->outer : &s->inner) *= PyArray_DIM(x, d);
-        if (d != dim || keep) shape[found++] = d == dim && keep == 1 ? 1 : PyArray_DIM(x, d);
-    }
-    PyArrayObject *values = array_new(found, shape, PyArray_TYPE(x)), *at = values ? array_new(found, shape, NPY_INT64) : NULL;
-    if (!at) {
-        Py_XDECREF(values);
-        return NULL;
-    }
-    s->values = PyArray_DATA(values), s->at = PyArray_DATA(at);
-    const double ns = 12.0 * (double)PyArray_SIZE(x);
-    run_parts(part, s, threads_parts(ns, s->outer * s->inner), ns);
-    if (!s->failed) return Py_BuildValue("NN", values, at);
-    Py_DECREF(values);
-    Py_DECREF(at);
-    return s->failed == TOO_FAR ? REFUSE : PyErr_NoMemory();
+/* Results have `keep` numbers of a row: AS_IT_IS, 1, or 0 without its dim. */
+static void order_rows(Call *c, Sort s, idx keep, Part part) {
+    Over o;
+    s.whole = is_type(c->args[0], NPY_INT64);
+    PyArrayObject *x = typed(c, 0, s.whole ? NPY_INT64 : NPY_FLOAT32);
+    if (!over_dims(c, x, keep, &o) || !need(c, PyLong_Check(attr_of(c, "dim")) && o.n < INT32_MAX)) return;
+    s.x = PyArray_DATA(x), s.n = o.n, s.outer = o.outer, s.inner = o.inner;
+    s.values = new_array(c, o.ndim, o.shape, PyArray_TYPE(x)), s.at = new_array(c, o.ndim, o.shape, NPY_INT64);
+    if (c->ends) return;
+    run_shared(part, &s, s.outer * s.inner, 12.0 * (double)PyArray_SIZE(x));
+    if (s.failed == TOO_FAR) refuse(c);
+    else if (s.failed) fail(c);
 }
 
-PyObject *sort_rows(PyObject *x, PyObject *attrs, int descending) {
-    Sort s = {.descending = descending};
-    return order_rows(x, attrs, &s, 2, sort_part);
-}
-
-static PyObject *mode(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Sort s = {0};
-    const int keepdim = attr_flag(attrs, "keepdim");
-    return keepdim < 0 ? NULL : order_rows(args[0], attrs, &s, keepdim, mode_part);
-}
+void sort_rows(Call *c, int descending) { order_rows(c, (Sort){.descending = descending}, AS_IT_IS, sort_part); }
+static void mode(Call *c) { order_rows(c, (Sort){0}, flag_of(c, "keepdim"), mode_part); }
 
 /* -- different numbers ------------------------------------------------------------------------------------- */
 
@@ -184,61 +161,48 @@ static idx different(const Sort *s, const uint64_t *found, idx *first, int64_t *
 }
 
 /* (values, which of them each number is, how often each occurs) of all numbers. */
-static PyObject *unique(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *dim = attr(attrs, "dim");
-    if (!dim) return NULL;
-    Sort s = {.outer = 1, .inner = 1, .whole = is_type(args[0], NPY_INT64)};
-    if (dim != Py_None || !(s.whole || is_float(args[0]))) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    if (!PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0 || PyArray_SIZE(x) >= INT32_MAX || PyArray_NDIM(x) > DIMS) return REFUSE;
+static void unique(Call *c) {
+    Sort s = {.outer = 1, .inner = 1, .whole = is_type(c->args[0], NPY_INT64)};
+    PyArrayObject *x = typed(c, 0, s.whole ? NPY_INT64 : NPY_FLOAT32);
+    PyObject *dim = attr_of(c, "dim");
+    if (!x || !need(c, dim == Py_None && PyArray_SIZE(x) > 0 && PyArray_SIZE(x) < INT32_MAX && PyArray_NDIM(x) <= DIMS)) return;
     s.x = PyArray_DATA(x), s.n = PyArray_SIZE(x);
-    const size_t bytes = (size_t)s.n * 32;
-    uint64_t *keys = memory_take(bytes);
-    if (!keys) return PyErr_NoMemory();
-    const int bits = keys_of(&s, 0, 0, keys);
-    PyArrayObject *at = bits < 0 ? NULL : array_new(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64), *values = NULL, *counts = NULL;
-    if (at) {
-        s.at = PyArray_DATA(at);
-        idx *first = (idx *)(keys + 2 * s.n);
-        int64_t *each = (int64_t *)(first + s.n);
-        npy_intp many = different(&s, sorted(keys, keys + s.n, s.n, bits), first, each);
-        values = array_new(1, &many, PyArray_TYPE(x)), counts = values ? array_new(1, &many, NPY_INT64) : NULL;
-        if (counts) {
-            s.values = PyArray_DATA(values);
-            for (idx k = 0; k < many; k++) put_value(&s, k, first[k]);
-            memcpy(PyArray_DATA(counts), each, (size_t)many * 8);
-        }
+    uint64_t *keys = room(c, (size_t)s.n * 32);
+    const int bits = keys ? keys_of(&s, 0, 0, keys) : -1;
+    PyArrayObject *at = need(c, bits >= 0) ? array_new(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64) : NULL;
+    if (!at) {
+        if (!c->ends) fail(c);
+        return;
     }
-    memory_give(keys, bytes);
-    if (counts) return Py_BuildValue("NNN", values, at, counts);
-    Py_XDECREF(values);
-    Py_XDECREF(at);
-    return bits < 0 ? REFUSE : NULL;
+    s.at = PyArray_DATA(at);
+    idx *first = (idx *)(keys + 2 * s.n);
+    int64_t *each = (int64_t *)(first + s.n);
+    npy_intp many = different(&s, sorted(keys, keys + s.n, s.n, bits), first, each);
+    s.values = new_array(c, 1, &many, PyArray_TYPE(x));
+    new_made(c, at);
+    int64_t *counts = new_array(c, 1, &many, NPY_INT64);
+    if (c->ends) return;
+    for (idx k = 0; k < many; k++) put_value(&s, k, first[k]);
+    memcpy(counts, each, (size_t)many * 8);
 }
 
 /* Where the numbers of two lists go when always the smaller of their heads is taken, equal ones together. */
-static PyObject *meeting(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    const int64_t *from[2];
-    idx n[2], i[2] = {0, 0}, count = 0;
-    PyArrayObject *to[2] = {NULL, NULL};
-    for (int k = 0; k < 2; k++)
-        if (!is_type(args[k], NPY_INT64) || PyArray_NDIM(ARRAY(args[k])) != 1 || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[k]))) return REFUSE;
-    for (int k = 0; k < 2; k++) {
-        from[k] = PyArray_DATA(ARRAY(args[k])), n[k] = PyArray_SIZE(ARRAY(args[k]));
-        if (!(to[k] = array_new(1, PyArray_DIMS(ARRAY(args[k])), NPY_INT64))) {
-            Py_XDECREF(to[0]);
-            return NULL;
-        }
+static void meeting(Call *c) {
+    PyArrayObject *x = typed(c, 0, NPY_INT64), *y = typed(c, 1, NPY_INT64);
+    if (c->ends || !need(c, PyArray_NDIM(x) == 1 && PyArray_NDIM(y) == 1)) return;
+    int64_t *const a = new_of(c, x, NPY_INT64), *const b = new_of(c, y, NPY_INT64);
+    const int64_t *p = PyArray_DATA(x), *q = PyArray_DATA(y);
+    idx n = PyArray_SIZE(x), m = PyArray_SIZE(y), i = 0, j = 0, count = 0;
+    if (c->ends) return;
+    for (; i < n && j < m; count++) {
+        const int64_t one = p[i], other = q[j];
+        if (one <= other) a[i++] = count;
+        if (other <= one) b[j++] = count;
     }
-    int64_t *const a = PyArray_DATA(to[0]), *const b = PyArray_DATA(to[1]);
-    for (; i[0] < n[0] && i[1] < n[1]; count++) {
-        const int64_t p = from[0][i[0]], q = from[1][i[1]];
-        if (p <= q) a[i[0]++] = count;
-        if (q <= p) b[i[1]++] = count;
-    }
-    while (i[0] < n[0]) a[i[0]++] = count++;
-    while (i[1] < n[1]) b[i[1]++] = count++;
-    return Py_BuildValue("NN", to[0], to[1]);
+    while (i < n) a[i++] = count++;
+    while (j < m) b[j++] = count++;
 }
 
-const Entry sort_entries[] = {{"mode", mode, COPIES, "0-"}, {"unique", unique}, {"sparse_meeting", meeting}, {NULL, NULL}};
+const Entry sort_entries[] = {
+    KERNEL("mode", mode, .copies = COPIES, .rounds = "0-"), KERNEL("unique", unique), KERNEL("sparse_meeting", meeting), {NULL},
+};

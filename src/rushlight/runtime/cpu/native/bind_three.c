@@ -20,53 +20,38 @@ static void three_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     else RL->three(t->which, t->x + at, t->y + at, t->z + at, t->value, t->out + at, end - at);
 }
 
-static int alike(PyObject *a, PyObject *b) {
-    return is_plain(b) && PyArray_NDIM(ARRAY(a)) == PyArray_NDIM(ARRAY(b)) &&
-           PyArray_CompareLists(PyArray_DIMS(ARRAY(a)), PyArray_DIMS(ARRAY(b)), PyArray_NDIM(ARRAY(a)));
+static void three_run(Call *c, Three *t) {
+    PyArrayObject *x = floats(c, 0), *y = x ? floats_like(c, 1, x) : NULL;
+    if (!t->by && y) t->z = DATA_OR_NULL(floats_like(c, 2, x));
+    t->out = y ? new_like(c, x) : NULL;
+    if (c->ends) return;
+    t->x = DATA(x), t->y = DATA(y), t->n = PyArray_SIZE(x);
+    run_shared(three_part, t, (t->n + 15) / 16, (double)t->n * 0.5);
 }
 
-static PyObject *three_run(Three *t, PyObject *const *args) {
-    t->x = DATA(ARRAY(args[0])), t->y = DATA(ARRAY(args[1]));
-    PyArrayObject *out = array_like(ARRAY(args[0]));
-    if (!out) return NULL;
-    t->out = DATA(out), t->n = PyArray_SIZE(out);
-    const double ns = (double)t->n * 0.5;
-    run_parts(three_part, t, threads_parts(ns, (t->n + 15) / 16), ns);
-    return (PyObject *)out;
-}
-
-static PyObject *lerp(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void lerp(Call *c) {
     Three t = {.which = T_LERP};
-    if (!is_plain(args[0]) || !alike(args[0], args[1])) return REFUSE;
-    if (PyFloat_CheckExact(args[2]) || PyLong_CheckExact(args[2])) {
-        const double weight = PyFloat_AsDouble(args[2]);
-        if (weight == -1.0 && PyErr_Occurred()) return NULL;
+    if (!need(c, c->count == 3)) return;
+    if (PyFloat_CheckExact(c->args[2]) || PyLong_CheckExact(c->args[2])) {
+        const double weight = PyFloat_AsDouble(c->args[2]);
+        if (weight == -1.0 && PyErr_Occurred()) fail(c);
         t.by = 1, t.from_end = !(-0.5 < weight && weight < 0.5);
         t.value = (float)(t.from_end ? 1 - weight : weight);
-        return three_run(&t, args);
     }
-    if (!alike(args[0], args[2])) return REFUSE;
-    t.z = DATA(ARRAY(args[2]));
-    return three_run(&t, args);
+    three_run(c, &t);
 }
 
-static PyObject *added(int which, PyObject *const *args, PyObject *attrs) {
-    Three t = {.which = which};
-    PyObject *value = attr(attrs, "value");
-    if (!value) return NULL;
-    if (!is_plain(args[0]) || !alike(args[0], args[1]) || !alike(args[0], args[2])) return REFUSE;
-    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return REFUSE;
+/* addcmul, addcdiv */
+static void added(Call *c) {
+    PyObject *value = attr_of(c, "value");
+    if (!value || !need(c, PyFloat_CheckExact(value) || PyLong_CheckExact(value))) return;
     const double by = PyFloat_AsDouble(value);
     if (by == -1.0 && PyErr_Occurred()) {
         PyErr_Clear(); /* an int beyond all floats: NumPy says so */
-        return REFUSE;
+        refuse(c);
     }
-    t.value = (float)by, t.z = DATA(ARRAY(args[2]));
-    return three_run(&t, args);
+    three_run(c, &(Three){.which = c->which, .value = (float)by});
 }
-
-static PyObject *addcmul(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return added(T_ADDCMUL, a, attrs); }
-static PyObject *addcdiv(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return added(T_ADDCDIV, a, attrs); }
 
 /* -- cross products: [outer][3][inner] --------------------------------------------------------------------- */
 
@@ -89,20 +74,16 @@ static void cross_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *cross(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    idx dim;
-    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    if (!is_plain(args[0]) || !alike(args[0], args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    if (dim < 0 || dim >= PyArray_NDIM(x) || PyArray_DIM(x, dim) != 3) return REFUSE;
-    Cross c = {.x = DATA(x), .y = DATA(ARRAY(args[1])), .outer = 1, .inner = 1};
-    for (int d = 0; d < PyArray_NDIM(x); d++) *(d < dim ? &c.outer : &c.inner) *= d == dim ? 1 : PyArray_DIM(x, d);
-    PyArrayObject *out = array_like(x);
-    if (!out) return NULL;
-    c.out = DATA(out);
-    const double ns = (double)PyArray_SIZE(x);
-    run_parts(cross_part, &c, threads_parts(ns, c.outer), ns);
-    return (PyObject *)out;
+static void cross(Call *c) {
+    Cross q = {0};
+    idx n;
+    PyArrayObject *x = floats(c, 0), *y = x ? floats_like(c, 1, x) : NULL;
+    if (!along(c, x, idx_of(c, "dim"), &q.outer, &n, &q.inner) || !need(c, n == 3) || !(q.out = new_like(c, x))) return;
+    q.x = DATA(x), q.y = DATA(y);
+    run_shared(cross_part, &q, q.outer, (double)PyArray_SIZE(x));
 }
 
-const Entry three_entries[] = {{"lerp", lerp, .repeats = 1}, {"addcmul", addcmul, .repeats = 1}, {"addcdiv", addcdiv, .repeats = 1}, {"cross", cross, COPIES, .repeats = 1}, {NULL, NULL}};
+const Entry three_entries[] = {
+    KERNEL("lerp", lerp, .repeats = 1), KERNEL("addcmul", added, .which = T_ADDCMUL, .repeats = 1),
+    KERNEL("addcdiv", added, .which = T_ADDCDIV, .repeats = 1), KERNEL("cross", cross, .copies = COPIES, .repeats = 1), {NULL},
+};

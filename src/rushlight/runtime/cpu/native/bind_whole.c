@@ -4,8 +4,6 @@
 #include "arrays.h"
 #include "codes.h"
 
-static int is_whole(PyObject *o) { return is_type(o, NPY_INT64) && PyArray_IS_C_CONTIGUOUS(ARRAY(o)); }
-
 /* -- sums ------------------------------------------------------------------------------------------------ */
 
 /* x seen as [outer][n][inner]: along n. Sums wrap around, as PyTorch's do. */
@@ -38,54 +36,20 @@ static void sum_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-int neighbours(PyObject *attrs, int ndim, int *first, int *last) {
-    PyObject *dim = attr(attrs, "dim");
-    if (!dim) return -1;
-    *first = 0, *last = ndim - 1;
-    if (dim == Py_None) return 1;
-    if (!PyTuple_Check(dim) || PyTuple_GET_SIZE(dim) < 1) return 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dim); i++) {
-        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dim, i));
-        if (d == -1 && PyErr_Occurred()) return -1;
-        if (i == 0) *first = (int)d;
-        if (d != *first + i) return 0;
-        *last = (int)d;
-    }
-    return *first >= 0 && *last < ndim;
-}
-
-/* Reduce x, plain and not empty, over neighbouring dims; `keepdim` may be -1 with an exception. */
-static PyObject *over_dims(PyArrayObject *x, PyObject *attrs, int keepdim, Whole *w, Part part, double ns_each) {
-    const int ndim = PyArray_NDIM(x);
-    int first, last, found = 0;
-    const int fits = neighbours(attrs, ndim, &first, &last);
-    if (fits < 0 || keepdim < 0) return NULL;
-    if (!fits) return REFUSE;
-    npy_intp shape[DIMS];
-    w->x = PyArray_DATA(x), w->outer = w->n = w->inner = 1;
-    for (int d = 0; d < ndim; d++) {
-        const int gone = d >= first && d <= last;
-        *(gone ? &w->n : d < first ? &w->outer : &w->inner) *= PyArray_DIM(x, d);
-        if (!gone || keepdim) shape[found++] = gone ? 1 : PyArray_DIM(x, d);
-    }
-    PyArrayObject *out = array_new(found, shape, NPY_INT64);
-    if (!out) return NULL;
-    w->out = PyArray_DATA(out);
-    const double ns = ns_each * (double)PyArray_SIZE(x);
-    run_parts(part, w, threads_parts(ns, w->outer), ns);
-    return (PyObject *)out;
+/* Reduce x over neighbouring dims. */
+static void reduce(Call *c, PyArrayObject *x, int keepdim, Whole w, Part part, double ns_each) {
+    Over o;
+    if (!over_dims(c, x, keepdim, &o) || !(w.out = new_array(c, o.ndim, o.shape, NPY_INT64))) return;
+    w.x = PyArray_DATA(x), w.outer = o.outer, w.n = o.n, w.inner = o.inner;
+    run_shared(part, &w, w.outer, ns_each * (double)PyArray_SIZE(x));
 }
 
 static void count_part(void *what, ptrdiff_t i, ptrdiff_t parts);
 
-PyObject *whole_sum(PyObject *o, PyObject *attrs) {
-    if (is_type(o, NPY_BOOL) && PyArray_IS_C_CONTIGUOUS(ARRAY(o)) && PyArray_SIZE(ARRAY(o)) && PyArray_NDIM(ARRAY(o)) <= DIMS) {
-        Whole truths = {.bytes = 1, .mask = 0xff};
-        return over_dims(ARRAY(o), attrs, attr_flag(attrs, "keepdim"), &truths, count_part, 0.1);
-    }
-    if (!is_whole(o) || PyArray_SIZE(ARRAY(o)) == 0 || PyArray_NDIM(ARRAY(o)) > DIMS) return REFUSE;
-    Whole w = {0};
-    return over_dims(ARRAY(o), attrs, attr_flag(attrs, "keepdim"), &w, sum_part, 0.3);
+void whole_sum(Call *c) {
+    const int keepdim = flag_of(c, "keepdim");
+    if (is_type(c->args[0], NPY_BOOL)) reduce(c, typed(c, 0, NPY_BOOL), keepdim, (Whole){.bytes = 1, .mask = 0xff}, count_part, 0.1);
+    else reduce(c, typed(c, 0, NPY_INT64), keepdim, (Whole){0}, sum_part, 0.3);
 }
 
 /* -- the largest and the smallest ---------------------------------------------------------------------- */
@@ -123,10 +87,8 @@ static void extreme_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-PyObject *whole_extreme(PyObject *o, PyObject *attrs, int low) {
-    if (!is_whole(o) || PyArray_SIZE(ARRAY(o)) == 0 || PyArray_NDIM(ARRAY(o)) > DIMS) return REFUSE;
-    Whole w = {.back = low};
-    return over_dims(ARRAY(o), attrs, attr_flag(attrs, "keepdim"), &w, extreme_part, 0.5);
+void whole_extreme(Call *c, int low) {
+    reduce(c, typed(c, 0, NPY_INT64), flag_of(c, "keepdim"), (Whole){.back = low}, extreme_part, 0.5);
 }
 
 /* -- how many are not zero ------------------------------------------------------------------------------ */
@@ -166,15 +128,13 @@ static void count_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 /* By bits: of floats all but the sign. */
-static PyObject *count_nonzero(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!PyArray_CheckExact(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int type = PyArray_TYPE(x), floats = type == NPY_FLOAT32 || type == NPY_FLOAT64 || type == NPY_FLOAT16;
-    if (!(floats || PyTypeNum_ISINTEGER(type) || type == NPY_BOOL) || !PyArray_ISALIGNED(x) || !PyArray_IS_C_CONTIGUOUS(x)) return REFUSE;
-    if (!PyArray_ISNOTSWAPPED(x) || PyArray_SIZE(x) == 0 || PyArray_NDIM(x) > DIMS) return REFUSE;
-    const int bits = 8 * (int)PyArray_ITEMSIZE(x);
-    Whole w = {.bytes = bits / 8, .mask = UINT64_MAX >> (64 - bits + floats)};
-    return over_dims(x, attrs, 0, &w, count_part, 0.4);
+static void count_nonzero(Call *c) {
+    if (!need(c, PyArray_CheckExact(c->args[0]))) return;
+    const int type = PyArray_TYPE(ARRAY(c->args[0])), real = type == NPY_FLOAT32 || type == NPY_FLOAT64 || type == NPY_FLOAT16;
+    if (!need(c, real || PyTypeNum_ISINTEGER(type) || type == NPY_BOOL)) return;
+    PyArrayObject *x = typed(c, 0, type);
+    const int bits = 8 * (int)PyArray_ITEMSIZE(ARRAY(c->args[0]));
+    reduce(c, x, 0, (Whole){.bytes = bits / 8, .mask = UINT64_MAX >> (64 - bits + real)}, count_part, 0.4);
 }
 
 /* -- quotients and remainders --------------------------------------------------------------------------- */
@@ -200,7 +160,7 @@ static int whole_operand(PyObject *o, const int64_t **data, idx *step, int64_t *
         *data = number, *step = 0;
         return !over;
     }
-    if (!is_whole(o)) return 0;
+    if (!is_type(o, NPY_INT64) || !PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return 0;
     *data = PyArray_DATA(ARRAY(o)), *step = PyArray_NDIM(ARRAY(o)) > 0;
     return 1;
 }
@@ -250,44 +210,28 @@ static void running_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-PyObject *whole_cumsum(PyObject *o, PyObject *attrs) {
-    idx dim;
-    const int back = attr_flag(attrs, "reverse");
-    if (back < 0 || attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    if (!is_whole(o) || PyArray_SIZE(ARRAY(o)) == 0 || dim < 0 || dim >= PyArray_NDIM(ARRAY(o))) return REFUSE;
-    PyArrayObject *x = ARRAY(o);
-    Whole w = {.x = PyArray_DATA(x), .outer = 1, .inner = 1, .n = PyArray_DIM(x, dim), .back = back};
-    for (int d = 0; d < PyArray_NDIM(x); d++) {
-        if (d < dim) w.outer *= PyArray_DIM(x, d);
-        if (d > dim) w.inner *= PyArray_DIM(x, d);
-    }
-    PyArrayObject *out = array_new(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
-    if (!out) return NULL;
-    w.out = PyArray_DATA(out);
-    const double ns = 0.6 * (double)PyArray_SIZE(x);
-    run_parts(running_part, &w, threads_parts(ns, w.outer), ns);
-    return (PyObject *)out;
+void whole_cumsum(Call *c) {
+    PyArrayObject *x = typed(c, 0, NPY_INT64);
+    Whole w = {.back = flag_of(c, "reverse")};
+    if (!along(c, x, idx_of(c, "dim"), &w.outer, &w.n, &w.inner) || !need(c, PyArray_SIZE(x) > 0)) return;
+    w.x = PyArray_DATA(x), w.out = new_of(c, x, NPY_INT64);
+    if (!c->ends) run_shared(running_part, &w, w.outer, 0.6 * (double)PyArray_SIZE(x));
 }
 
 /* -- bags ------------------------------------------------------------------------------------------------ */
 
 /* Which bag each of `total` places lies in, by where bags begin. */
-static PyObject *bag_numbers(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    idx total;
-    if (attr_idx(attrs, "total", &total) < 0) return NULL;
-    if (!is_whole(args[0]) || PyArray_NDIM(ARRAY(args[0])) != 1) return REFUSE;
-    const int64_t *starts = PyArray_DATA(ARRAY(args[0]));
-    const idx count = PyArray_SIZE(ARRAY(args[0]));
-    if (count == 0 || starts[0] != 0 || starts[count - 1] > total) return REFUSE;
-    for (idx i = 1; i < count; i++)
-        if (starts[i] < starts[i - 1]) return REFUSE;
-    npy_intp n = total;
-    PyArrayObject *out = array_new(1, &n, NPY_INT64);
-    if (!out) return NULL;
-    int64_t *to = PyArray_DATA(out);
-    for (idx b = 0; b < count; b++)
+static void bag_numbers(Call *c) {
+    const npy_intp total = idx_of(c, "total");
+    PyArrayObject *x = typed(c, 0, NPY_INT64);
+    if (!x || !need(c, PyArray_NDIM(x) == 1 && PyArray_SIZE(x) > 0)) return;
+    const int64_t *starts = PyArray_DATA(x);
+    const idx count = PyArray_SIZE(x);
+    int rises = starts[0] == 0 && starts[count - 1] <= total;
+    for (idx i = 1; rises && i < count; i++) rises = starts[i] >= starts[i - 1];
+    int64_t *to = need(c, rises) ? new_array(c, 1, &total, NPY_INT64) : NULL;
+    for (idx b = 0; to && b < count; b++)
         for (idx i = starts[b], end = b + 1 < count ? starts[b + 1] : total; i < end; i++) to[i] = b;
-    return (PyObject *)out;
 }
 
 /* -- the same everywhere ---------------------------------------------------------------------------------- */
@@ -304,18 +248,17 @@ static int equal_floats(const float *x, const float *y, idx n) {
     return 1;
 }
 
-static PyObject *equal_everywhere(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *y = ARRAY(args[1]);
-    const int type = PyArray_TYPE(x), bits = PyTypeNum_ISINTEGER(type) || type == NPY_BOOL;
-    if (PyArray_TYPE(y) != type || !(bits || type == NPY_FLOAT32) || !PyArray_ISALIGNED(x) || !PyArray_ISALIGNED(y)) return REFUSE;
-    if (!PyArray_IS_C_CONTIGUOUS(x) || !PyArray_IS_C_CONTIGUOUS(y) || PyArray_SIZE(x) != PyArray_SIZE(y)) return REFUSE;
-    if (!PyArray_ISNOTSWAPPED(x) || !PyArray_ISNOTSWAPPED(y)) return REFUSE;
+static void equal_everywhere(Call *c) {
+    if (!need(c, PyArray_CheckExact(c->args[0]))) return;
+    const int type = PyArray_TYPE(ARRAY(c->args[0])), bits = PyTypeNum_ISINTEGER(type) || type == NPY_BOOL;
+    if (!need(c, bits || type == NPY_FLOAT32)) return;
+    PyArrayObject *x = typed(c, 0, type), *y = typed(c, 1, type);
+    if (c->ends || !need(c, PyArray_SIZE(x) == PyArray_SIZE(y))) return;
     const int same = bits ? memcmp(PyArray_DATA(x), PyArray_DATA(y), (size_t)PyArray_NBYTES(x)) == 0
                           : equal_floats(DATA(x), DATA(y), PyArray_SIZE(x));
-    return PyBool_FromLong(same);
+    c->value = PyBool_FromLong(same);
 }
 
 const Entry whole_entries[] = {
-    {"count_nonzero", count_nonzero}, {"bag_numbers", bag_numbers}, {"equal_everywhere", equal_everywhere}, {NULL, NULL},
+    KERNEL("count_nonzero", count_nonzero), KERNEL("bag_numbers", bag_numbers), KERNEL("equal_everywhere", equal_everywhere), {NULL},
 };

@@ -113,7 +113,7 @@ static PyObject *with_copies(const Entry *e, PyObject *const *args, Py_ssize_t n
         given_or_copied[i] = copy;
         copied = 1;
     }
-    if (copied) out = e->body(given_or_copied, n, attrs);
+    if (copied) out = call_bound(e, given_or_copied, n, attrs);
     for (Py_ssize_t i = 0; i < n; i++)
         if (given_or_copied[i] != args[i]) Py_DECREF(given_or_copied[i]);
     return last ? turned_results(out) : out;
@@ -152,7 +152,7 @@ static PyObject *with_floats(const Entry *e, const char *rounds, PyObject *const
     if (made == n) {
         Given *const lent = given; /* for what is rounded */
         given = NULL;
-        out = e->body(wide, n, attrs);
+        out = call_bound(e, wide, n, attrs);
         if (out == REFUSE && e->copies) out = with_copies(e, wide, n, attrs);
         given = lent;
     }
@@ -171,7 +171,7 @@ static PyObject *with_floats(const Entry *e, const char *rounds, PyObject *const
 }
 
 PyObject *call_body(const Entry *e, PyObject *rounds, PyObject *const *items, Py_ssize_t n, PyObject *attrs) {
-    PyObject *out = e->body(items, n, attrs);
+    PyObject *out = call_bound(e, items, n, attrs);
     if (out == REFUSE && e->copies) out = with_copies(e, items, n, attrs);
     if (out != REFUSE) return out;
     const char *how = rounds == Py_None ? e->rounds : PyUnicode_AsUTF8(rounds);

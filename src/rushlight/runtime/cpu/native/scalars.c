@@ -14,18 +14,18 @@ static double value_of(PyObject *o, int type) {
     return type == NPY_FLOAT32 ? (double)*(const float *)at : *(const double *)at;
 }
 
-static PyObject *refuse(void) { Py_RETURN_NOTIMPLEMENTED; }
+static PyObject *not_here(void) { Py_RETURN_NOTIMPLEMENTED; }
 
 /* scalars_read(list): the number they all hold, or a list of numbers where they differ. */
 PyObject *m_scalars_read(PyObject *module, PyObject *arrays) {
-    if (!PyList_CheckExact(arrays) || PyList_GET_SIZE(arrays) == 0) return refuse();
+    if (!PyList_CheckExact(arrays) || PyList_GET_SIZE(arrays) == 0) return not_here();
     const Py_ssize_t n = PyList_GET_SIZE(arrays);
     double first = 0;
     int alike = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = PyList_GET_ITEM(arrays, i);
         const int type = kind_of(o);
-        if (type < 0) return refuse();
+        if (type < 0) return not_here();
         const double v = value_of(o, type);
         if (i == 0) first = v;
         else if (v != first) alike = 0;
@@ -43,12 +43,12 @@ PyObject *m_scalars_read(PyObject *module, PyObject *arrays) {
 
 /* scalars_write(list, number or list of numbers) */
 PyObject *m_scalars_write(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 2 || !PyList_CheckExact(args[0])) return refuse();
+    if (nargs != 2 || !PyList_CheckExact(args[0])) return not_here();
     const Py_ssize_t n = PyList_GET_SIZE(args[0]);
     const int many = PyList_CheckExact(args[1]);
-    if (many && PyList_GET_SIZE(args[1]) != n) return refuse();
+    if (many && PyList_GET_SIZE(args[1]) != n) return not_here();
     for (Py_ssize_t i = 0; i < n; i++)
-        if (kind_of(PyList_GET_ITEM(args[0], i)) < 0) return refuse();
+        if (kind_of(PyList_GET_ITEM(args[0], i)) < 0) return not_here();
     double v = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         if (many || i == 0) {

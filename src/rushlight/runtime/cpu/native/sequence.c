@@ -14,12 +14,12 @@ typedef struct {
     int state;
     Repeat *repeat;
     void **data; /* where its arrays' numbers were */
-} Call;
+} Slot;
 
 typedef struct {
     PyObject_HEAD
     PyObject *calls; /* a tuple of (callable, its arguments, its attributes) */
-    Call *slots;
+    Slot *slots;
     const Repeat **list; /* of those that are made ahead */
     Scratch scratch;
     double settings[3]; /* under which they were written down */
@@ -40,14 +40,14 @@ static PyArrayObject *array_of(PyObject *call, Py_ssize_t i) {
 }
 
 /* Whether the arrays still have their numbers where they had them. */
-static int is_where_it_was(PyObject *call, const Call *c) {
+static int is_where_it_was(PyObject *call, const Slot *c) {
     PyArrayObject *a;
     for (Py_ssize_t i = 0; (a = array_of(call, i)); i++)
         if (PyArray_Check(a) && PyArray_DATA(a) != c->data[i]) return 0;
     return 1;
 }
 
-static int note_places(PyObject *call, Call *c) {
+static int note_places(PyObject *call, Slot *c) {
     Py_ssize_t n = 0;
     while (array_of(call, n)) n++;
     if (!(c->data = malloc((size_t)n * sizeof *c->data))) return 0;
@@ -58,10 +58,10 @@ static int note_places(PyObject *call, Call *c) {
     return 1;
 }
 
-static void forget(Call *c, int state) {
+static void forget(Slot *c, int state) {
     repeat_free(c->repeat);
     free(c->data);
-    *c = (Call){.state = state};
+    *c = (Slot){.state = state};
 }
 
 static int plainly(PyObject *call) {
@@ -71,7 +71,7 @@ static int plainly(PyObject *call) {
     return done ? 0 : -1;
 }
 
-static int __attribute__((noinline)) write_down(Sequence *s, PyObject *call, Call *c) {
+static int __attribute__((noinline)) write_down(Sequence *s, PyObject *call, Slot *c) {
     char frame = 0;
     Repeat *r = repeat_begin(&s->scratch, &frame);
     const int failed = plainly(call);
@@ -90,7 +90,7 @@ static int again(const Repeat *r) {
 }
 
 /* Make a call both ways; whether the bits are the same. */
-static int prove(PyObject *call, Call *c) {
+static int prove(PyObject *call, Slot *c) {
     PyObject *outs = ((Into *)PyTuple_GET_ITEM(call, 0))->outs;
     const Py_ssize_t n = PyTuple_GET_SIZE(outs);
     char *copies[MOST_GIVEN] = {NULL};
@@ -134,7 +134,7 @@ static int ask_function(Sequence *s, Py_ssize_t i) {
 
 static int make(Sequence *s, Py_ssize_t i) {
     PyObject *call = CALL(s, i);
-    Call *c = s->slots + i;
+    Slot *c = s->slots + i;
     if (c->state == LATER) return ask_function(s, i);
     if (c->state == NEVER || watching) return plainly(call); /* what is counted is counted by bindings */
     if (c->state == NEW) return write_down(s, call, c);

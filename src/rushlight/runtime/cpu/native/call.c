@@ -1,0 +1,135 @@
+/* The end of a call: what its binding made becomes the answer, or goes. */
+#include "arrays.h"
+
+void refuse(Call *c) { c->ends |= REFUSES; }
+void fail(Call *c) { c->ends |= FAILS; }
+
+int need(Call *c, int holds) {
+    if (!holds) refuse(c);
+    return !c->ends;
+}
+
+PyArrayObject *typed(Call *c, int i, int type) {
+    if (c->ends) return NULL;
+    if (i < c->count && is_type(c->args[i], type) && PyArray_IS_C_CONTIGUOUS(ARRAY(c->args[i]))) return ARRAY(c->args[i]);
+    refuse(c);
+    return NULL;
+}
+
+PyArrayObject *floats(Call *c, int i) { return typed(c, i, NPY_FLOAT32); }
+
+PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x) {
+    PyArrayObject *found = floats(c, i);
+    if (!found || PyArray_SAMESHAPE(found, x)) return found;
+    refuse(c);
+    return NULL;
+}
+
+float *some_floats(Call *c, int i, idx n) {
+    PyArrayObject *found = floats(c, i);
+    if (!found) return NULL;
+    if (PyArray_SIZE(found) != n) refuse(c);
+    return DATA(found);
+}
+
+float *maybe_floats(Call *c, int i, idx n) { return i < c->count && c->args[i] == Py_None ? NULL : some_floats(c, i, n); }
+
+PyObject *attr_of(Call *c, const char *name) {
+    PyObject *found = attr(c->attrs, name);
+    if (!found) fail(c);
+    return found;
+}
+
+int flag_of(Call *c, const char *name) {
+    const int found = attr_flag(c->attrs, name);
+    if (found < 0) fail(c);
+    return found > 0;
+}
+
+double double_of(Call *c, const char *name) {
+    double found = 0;
+    if (attr_double(c->attrs, name, &found) < 0) fail(c);
+    return found;
+}
+
+idx idx_of(Call *c, const char *name) {
+    idx found = 0;
+    if (attr_idx(c->attrs, name, &found) < 0) fail(c);
+    return found;
+}
+
+int dims_of(Call *c, const char *name, idx *out, int n) {
+    if (attr_dims(c->attrs, name, out, n) < 0) fail(c);
+    return !c->ends;
+}
+
+int reduction_of(Call *c) {
+    PyObject *how = attr_of(c, "reduction");
+    return !how ? 0 : PyUnicode_CompareWithASCIIString(how, "mean") == 0 ? 2 : PyUnicode_CompareWithASCIIString(how, "sum") == 0;
+}
+
+int along(Call *c, PyArrayObject *x, idx dim, idx *outer, idx *n, idx *inner) {
+    if (!x || !need(c, dim >= 0 && dim < PyArray_NDIM(x))) return 0;
+    *outer = *inner = 1, *n = PyArray_DIM(x, dim);
+    for (int d = 0; d < PyArray_NDIM(x); d++)
+        if (d != dim) *(d < dim ? outer : inner) *= PyArray_DIM(x, d);
+    return 1;
+}
+
+int over_dims(Call *c, PyArrayObject *x, idx keep, Over *o) {
+    PyObject *dim = attr_of(c, "dim");
+    if (!x || !dim || !need(c, PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) > 0)) return 0;
+    const int several = PyTuple_Check(dim), count = several ? (int)PyTuple_GET_SIZE(dim) : 1;
+    long first = 0, last = PyArray_NDIM(x) - 1;
+    if (!need(c, count > 0 && (several || dim == Py_None || PyLong_Check(dim)))) return 0;
+    for (int i = 0; dim != Py_None && i < count; i++) {
+        last = PyLong_AsLong(several ? PyTuple_GET_ITEM(dim, i) : dim);
+        if (last == -1 && PyErr_Occurred()) return fail(c), 0;
+        if (i == 0) first = last;
+        if (!need(c, last == first + i && first >= 0 && last < PyArray_NDIM(x))) return 0;
+    }
+    o->outer = o->n = o->inner = 1, o->ndim = 0;
+    for (int d = 0; d < PyArray_NDIM(x); d++) {
+        const int gone = d >= first && d <= last;
+        *(gone ? &o->n : d < first ? &o->outer : &o->inner) *= PyArray_DIM(x, d);
+        if (!gone || keep) o->shape[o->ndim++] = gone && keep != AS_IT_IS ? keep : PyArray_DIM(x, d);
+    }
+    return 1;
+}
+
+static void *kept(Call *c, PyArrayObject *a) {
+    if (!a) return fail(c), NULL;
+    c->result[c->results++] = a;
+    return PyArray_DATA(a);
+}
+
+void *new_array(Call *c, int ndim, const npy_intp *shape, int type) { return c->ends ? NULL : kept(c, array_new(ndim, shape, type)); }
+float *new_floats(Call *c, int ndim, const npy_intp *shape) { return new_array(c, ndim, shape, NPY_FLOAT32); }
+float *new_like(Call *c, PyArrayObject *x) { return c->ends ? NULL : new_floats(c, PyArray_NDIM(x), PyArray_DIMS(x)); }
+float *new_number(Call *c) { return new_floats(c, 0, NULL); }
+void *new_of(Call *c, PyArrayObject *x, int type) { return c->ends ? NULL : new_array(c, PyArray_NDIM(x), PyArray_DIMS(x), type); }
+void *new_made(Call *c, PyArrayObject *a) { return kept(c, a); }
+
+void *room(Call *c, size_t bytes) {
+    if (c->ends || !bytes) return NULL;
+    void *found = memory_take(bytes);
+    if (!found) return fail(c), NULL;
+    c->block[c->blocks].at = found, c->block[c->blocks++].bytes = bytes;
+    return found;
+}
+
+PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs) {
+    if (e->body) return e->body(args, count, attrs);
+    Call c;
+    c.args = args, c.count = count, c.attrs = attrs, c.which = e->which, c.ends = c.results = c.blocks = c.tuple = 0, c.value = NULL;
+    e->bind(&c);
+    for (int i = 0; i < c.blocks; i++) memory_give(c.block[i].at, c.block[i].bytes);
+    PyObject *out = c.value;
+    if (!c.ends && c.results == 1 && !c.tuple) return (PyObject *)c.result[0];
+    if (!c.ends && !out && (out = PyTuple_New(c.results)))
+        for (int i = 0; i < c.results; i++) PyTuple_SET_ITEM(out, i, Py_NewRef((PyObject *)c.result[i]));
+    for (int i = 0; i < c.results; i++) Py_DECREF(c.result[i]);
+    if (!c.ends) return out;
+    if (!(c.ends & FAILS)) return REFUSE;
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+}
