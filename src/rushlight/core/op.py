@@ -41,6 +41,20 @@ _new = object.__new__
 
 OPS: dict[str, Op] = {}
 when_defined: list[Callable[[Op], None]] = []  # they hear of each new op, once the others are known
+# Functions that are made of pointwise ops, or choose among them.
+_OF_POINTS = frozenset("""
+    celu clamp_max clamp_min clip conj_physical divide expit float_power ldexp log_sigmoid multiply mvlgamma polygamma
+    positive relu6 rsub selu subtract true_divide
+""".split())  # fmt: skip
+
+
+def is_pointwise(name: str) -> bool:
+    """Whether the public function of this name, or its in-place form, computes number by number."""
+    name = name.removesuffix("_")
+    op = OPS.get(name)
+    if op is None or op.kernel.facts.point is None:
+        return name in _OF_POINTS
+    return name != "prelu"  # whose slopes are of channels
 
 
 class Op:

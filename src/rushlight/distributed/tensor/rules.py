@@ -10,6 +10,7 @@ from typing import Any
 
 from ...base.trees import tree_leaves, tree_map
 from ...core.modes import no_grad
+from ...core.op import is_pointwise
 from ...core.overriding import DisableTorchFunctionSubclass
 from ...core.tensor import Tensor, properties
 from ...runtime.thread import here
@@ -28,17 +29,10 @@ PLAIN = frozenset("""
     is_inference retain_grad is_contiguous storage_offset __hash__ is_nonzero_ retains_grad_
     register_post_accumulate_grad_hook
 """.split())  # fmt: skip
-# Element by element, so each rank's part by itself; the form with an underscore behind works in place.
-POINTWISE = frozenset("""
-    abs absolute acos acosh add addcdiv addcmul angle asin asinh atan atan2 atanh bernoulli_like bitwise_and bitwise_not
-    bitwise_or bitwise_xor bool bfloat16 ceil celu clamp clamp_max clamp_min clip clone conj contiguous copysign cos
-    cosh cpu cuda deg2rad div divide double elu empty_like eq erf erfc erfinv exp exp2 expm1 fill float float_power
-    floor floor_divide fmax fmin fmod frac full_like ge gelu gt half hardshrink hardsigmoid hardswish hardtanh
-    heaviside hypot int isclose isfinite isinf isnan ldexp le leaky_relu lerp lgamma log log10 log1p log2 logaddexp
-    logical_and logical_not logical_or logical_xor logit logsigmoid long lt masked_fill maximum minimum mish mul
-    multiply nan_to_num ne neg negative ones_like pos positive pow rad2deg reciprocal relu relu6 remainder round rsqrt
-    rsub selu sgn sigmoid sign silu sin sinh softplus softshrink softsign sqrt square sub subtract tan tanh tanhshrink
-    threshold to true_divide trunc type_as where xlogy zero zeros_like copy
+# Element by element, so each rank's part by itself, as pointwise ops are; in place with an underscore behind.
+EACH = frozenset("""
+    bernoulli_like bool bfloat16 clone contiguous copy cpu cuda double empty_like fill float full_like half int long
+    ones_like pos to type_as zero zeros_like
     __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __rsub__ __rtruediv__ __rpow__
     __rmod__ __rfloordiv__ __floordiv__ __and__ __or__ __xor__
 """.split())  # fmt: skip
@@ -81,7 +75,7 @@ def answer(func: Any, args: tuple, kwargs: dict) -> Any:
         found = product(func, *args, **kwargs)
         if found is not NotImplemented:
             return found
-    if name in POINTWISE or (name[-1] == "_" and name[:-1] in POINTWISE):
+    if name in EACH or (name[-1] == "_" and name[:-1] in EACH) or is_pointwise(name):
         found = _each_part(name, func, args, kwargs)
         if found is not NotImplemented:
             return found

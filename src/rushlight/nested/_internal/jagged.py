@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...core.op import is_pointwise
 from ...core.tensor import Tensor
 from .gradients import grad_of_standing
 from .jagged_reduce import REDUCTIONS, reduced, softmax
 from .jagged_shape import SHAPES
-from .names import OF_VALUES, is_pointwise, plain_name
+from .names import OF_VALUES, plain_name
 from .nested_tensor import NestedTensor, jagged_from_list
 
 

@@ -1,21 +1,6 @@
-"""Names of functions that compute number by number, so that they can be asked of the values alone."""
+"""Names of functions that can be asked of the values alone, and of operators."""
 
 from __future__ import annotations
-
-# Of several tensors of one shape, which broadcast.
-POINTWISE = frozenset("""
-    abs absolute acos acosh add addcdiv addcmul angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin
-    asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
-    ceil celu clamp clamp_max clamp_min clip conj conj_physical copysign cos cosh deg2rad digamma div divide elu
-    eq erf erfc erfinv exp exp2 expm1 expit fix float_power floor floor_divide fmax fmin fmod frac ge gelu greater
-    greater_equal gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 isclose isfinite isinf isnan
-    isneginf isposinf isreal ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 log_sigmoid
-    logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit logsigmoid lt masked_fill maximum
-    minimum mish mul multiply mvlgamma nan_to_num ne neg negative nextafter not_equal polygamma positive pow
-    rad2deg reciprocal relu relu6 remainder round rsqrt rsub selu sgn sigmoid sign signbit silu sin sinc sinh
-    softplus softshrink softsign sqrt square sub subtract tan tanh tanhshrink threshold true_divide trunc where
-    xlogy
-""".split())  # fmt: skip
 
 # Of one tensor: copies, dtypes, devices, filling, and random numbers.
 OF_VALUES = frozenset("""
@@ -41,7 +26,3 @@ def plain_name(func: object) -> str:
     if name.startswith("__"):
         return _OPERATORS.get(name.strip("_"), name)
     return name
-
-
-def is_pointwise(name: str) -> bool:
-    return name in POINTWISE or (name.endswith("_") and name[:-1] in POINTWISE)

@@ -8,9 +8,10 @@ from math import prod
 from typing import Any
 
 from ...base.shapes import wrap_dim
+from ...core.op import is_pointwise
 from ...core.tensor import Tensor
 from .gradients import grad_of_standing
-from .names import OF_VALUES, is_pointwise, plain_name
+from .names import OF_VALUES, plain_name
 from .standing import Standing
 
 _NO_SIZES = "Internal error: NestedTensorImpl doesn't support sizes. Please file an issue."
