@@ -214,7 +214,7 @@ def cuda(text: str, names: Iterable[str] = (), missing: Iterable[str] = ()) -> s
 
 
 def records(source: str) -> dict[str, Point]:
-    """The records of a file, by the op's name: literal calls `point=Point(...)` inside of calls that have a name."""
+    """The engine's records of a file, by the op's name: literals `point=Point(..., cost=...)` of calls that have one."""
     found: dict[str, Point] = {}
 
     def look(node: ast.AST, name: str) -> None:
@@ -222,8 +222,10 @@ def records(source: str) -> dict[str, Point]:
             said = [a.value for a in node.args[:2] if isinstance(a, ast.Constant)]
             name = next((s for s in said if isinstance(s, str)), name)
             for word in node.keywords:
-                if word.arg in _WORDS and isinstance(word.value, ast.Call):
-                    made = word.value
+                made = word.value
+                if word.arg not in _WORDS or not isinstance(made, ast.Call):
+                    continue
+                if any(k.arg == "cost" for k in made.keywords):
                     args = [ast.literal_eval(a) for a in made.args]
                     options = {str(k.arg): ast.literal_eval(k.value) for k in made.keywords}
                     found[name + _WORDS[word.arg]] = Point(*args, **options)

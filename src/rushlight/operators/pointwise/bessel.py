@@ -96,110 +96,37 @@ def _airy(xp: ArrayModule, x: Array) -> Any:
     return xp.where(xp.abs(x) <= 4, near, xp.where(x > 0, right, left))
 
 
-def _define(name: str, body: Callable, doc: str, example: tuple[str, str]) -> Any:
+def _define(name: str, body: Callable, doc: str, x: str, y: str) -> None:
+    """`x` and `y` are the numbers of the example, and of its result."""
+
     @double
     def kernel(xp: ArrayModule, x: Array) -> Any:
         return body(xp, x)
 
-    return unary(
+    unary(
         name, kernel, rule=only(FLOATS, name, promote_unary_float), places=("special",), doc=doc,
-        example=example, inplace=False,
+        example=(f"torch.special.{name}(torch.tensor([{x}]))", f"tensor([{y}])"), inplace=False,
     )  # fmt: skip
 
 
-bessel_j0 = _define(
-    "bessel_j0",
-    lambda xp, x: _j(xp, x, 0),
-    "The Bessel function of the first kind of order 0.",
-    example=("torch.special.bessel_j0(torch.tensor([0.0, 1.0]))", "tensor([1.0000, 0.7652])"),
-)
-bessel_j1 = _define(
-    "bessel_j1",
-    lambda xp, x: _j(xp, x, 1),
-    "The Bessel function of the first kind of order 1.",
-    example=("torch.special.bessel_j1(torch.tensor([0.0, 1.0]))", "tensor([0.0000, 0.4401])"),
-)
-bessel_y0 = _define(
-    "bessel_y0",
-    lambda xp, x: _y(xp, x, 0),
-    "The Bessel function of the second kind of order 0.",
-    example=("torch.special.bessel_y0(torch.tensor([1.0, 2.0]))", "tensor([0.0883, 0.5104])"),
-)
-bessel_y1 = _define(
-    "bessel_y1",
-    lambda xp, x: _y(xp, x, 1),
-    "The Bessel function of the second kind of order 1.",
-    example=("torch.special.bessel_y1(torch.tensor([1.0, 2.0]))", "tensor([-0.7812, -0.1070])"),
-)
-modified_bessel_i0 = _define(
-    "modified_bessel_i0",
-    i0_double,
-    "The modified Bessel function of the first kind of order 0.",
-    example=(
-        "torch.special.modified_bessel_i0(torch.tensor([0.0, 1.0]))",
-        "tensor([1.0000, 1.2661])",
-    ),
-)
-modified_bessel_i1 = _define(
-    "modified_bessel_i1",
-    i1_double,
-    "The modified Bessel function of the first kind of order 1.",
-    example=(
-        "torch.special.modified_bessel_i1(torch.tensor([0.0, 1.0]))",
-        "tensor([0.0000, 0.5652])",
-    ),
-)
-modified_bessel_k0 = _define(
-    "modified_bessel_k0",
-    lambda xp, x: _k(xp, x, 0, False),
-    "The modified Bessel function of the second kind of order 0.",
-    example=(
-        "torch.special.modified_bessel_k0(torch.tensor([1.0, 2.0]))",
-        "tensor([0.4210, 0.1139])",
-    ),
-)
-modified_bessel_k1 = _define(
-    "modified_bessel_k1",
-    lambda xp, x: _k(xp, x, 1, False),
-    "The modified Bessel function of the second kind of order 1.",
-    example=(
-        "torch.special.modified_bessel_k1(torch.tensor([1.0, 2.0]))",
-        "tensor([0.6019, 0.1399])",
-    ),
-)
-scaled_modified_bessel_k0 = _define(
-    "scaled_modified_bessel_k0",
-    lambda xp, x: _k(xp, x, 0, True),
-    "`exp(input) * modified_bessel_k0(input)`, which does not vanish for large numbers.",
-    example=(
-        "torch.special.scaled_modified_bessel_k0(torch.tensor([1.0, 100.0]))",
-        "tensor([1.1445, 0.1252])",
-    ),
-)
-scaled_modified_bessel_k1 = _define(
-    "scaled_modified_bessel_k1",
-    lambda xp, x: _k(xp, x, 1, True),
-    "`exp(input) * modified_bessel_k1(input)`, which does not vanish for large numbers.",
-    example=(
-        "torch.special.scaled_modified_bessel_k1(torch.tensor([1.0, 100.0]))",
-        "tensor([1.6362, 0.1258])",
-    ),
-)
-spherical_bessel_j0 = _define(
-    "spherical_bessel_j0",
-    _spherical,
-    "`sin(input) / input`, which is 1 at zero.",
-    example=(
-        "torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0]))",
-        "tensor([1.0000, 0.8415])",
-    ),
-)
-airy_ai = _define(
-    "airy_ai",
-    _airy,
-    "The Airy function Ai.",
-    example=("torch.special.airy_ai(torch.tensor([0.0, 1.0]))", "tensor([0.3550, 0.1353])"),
-)
+_SCALED = "`exp(input) * modified_bessel_k{0}(input)`, which does not vanish for large numbers."
+for _name, _row in {
+    "bessel_j0": (lambda xp, x: _j(xp, x, 0), "The Bessel function of the first kind of order 0.", "0.0, 1.0", "1.0000, 0.7652"),
+    "bessel_j1": (lambda xp, x: _j(xp, x, 1), "The Bessel function of the first kind of order 1.", "0.0, 1.0", "0.0000, 0.4401"),
+    "bessel_y0": (lambda xp, x: _y(xp, x, 0), "The Bessel function of the second kind of order 0.", "1.0, 2.0", "0.0883, 0.5104"),
+    "bessel_y1": (lambda xp, x: _y(xp, x, 1), "The Bessel function of the second kind of order 1.", "1.0, 2.0", "-0.7812, -0.1070"),
+    "modified_bessel_i0": (i0_double, "The modified Bessel function of the first kind of order 0.", "0.0, 1.0", "1.0000, 1.2661"),
+    "modified_bessel_i1": (i1_double, "The modified Bessel function of the first kind of order 1.", "0.0, 1.0", "0.0000, 0.5652"),
+    "modified_bessel_k0": (lambda xp, x: _k(xp, x, 0, False), "The modified Bessel function of the second kind of order 0.",
+                           "1.0, 2.0", "0.4210, 0.1139"),
+    "modified_bessel_k1": (lambda xp, x: _k(xp, x, 1, False), "The modified Bessel function of the second kind of order 1.",
+                           "1.0, 2.0", "0.6019, 0.1399"),
+    "scaled_modified_bessel_k0": (lambda xp, x: _k(xp, x, 0, True), _SCALED.format(0), "1.0, 100.0", "1.1445, 0.1252"),
+    "scaled_modified_bessel_k1": (lambda xp, x: _k(xp, x, 1, True), _SCALED.format(1), "1.0, 100.0", "1.6362, 0.1258"),
+    "spherical_bessel_j0": (_spherical, "`sin(input) / input`, which is 1 at zero.", "0.0, 1.0", "1.0000, 0.8415"),
+    "airy_ai": (_airy, "The Airy function Ai.", "0.0, 1.0", "0.3550, 0.1353"),
+}.items():  # fmt: skip
+    _define(_name, *_row)
 
 
 # -- orthogonal polynomials ---------------------------------------------------------------------

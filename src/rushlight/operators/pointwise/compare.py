@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 # -- order --------------------------------------------------------------------------------------
 
 
-def _comparison(
-    name: str, ufunc: str, dunder: str, alias: str | None, doc: str, **options: Any
-) -> Any:
+def _comparison(name: str, ufunc: str, sign: str, of_123: str, onnx: str) -> Any:
+    """`of_123` is the example: 1, 2 and 3 compared with 2."""
     ordered = name not in ("eq", "ne")
 
     def rule(inputs: tuple) -> tuple:
@@ -41,86 +40,29 @@ def _comparison(
             raise unsupported(f"{name}_cpu", inputs[0].dtype)
         return inputs
 
+    kinds = {"fiub" if ordered else "fiubc": f"x {sign} y"}
     call = binary(
-        name,
-        ufunc2(ufunc),
-        rule=rule,
-        meta=bool_meta,
-        aliases=(alias,) if alias else (),
-        doc=doc,
-        **options,
-    )
+        name, ufunc2(ufunc), rule=rule, meta=bool_meta, aliases=() if name == "eq" else (ufunc,),
+        doc=f"Where `input {sign} other`.", point=Point("x y", out="bool", **kinds),
+        example=(f"torch.tensor([1, 2, 3]).{name}(2)", f"tensor({of_123})"), facts=Facts(onnx=f"compare {onnx}"),
+    )  # fmt: skip
     op = call.op
 
     def operator(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
-            return foreign(f"__{dunder}__", self, other)
+            return foreign(f"__{name}__", self, other)
         return op(self, operand(other))
 
-    publish("Tensor", f"__{dunder}__", operator)
+    publish("Tensor", f"__{name}__", operator)
     return call
 
 
-eq = _comparison(
-    "eq",
-    "equal",
-    "eq",
-    None,
-    "Where `input == other`.",
-    point=Point("x y", fiubc="x == y", out="bool"),
-    example=("torch.tensor([1, 2]).eq(2)", "tensor([False,  True])"),
-    facts=Facts(onnx="compare Equal"),
-)
-ne = _comparison(
-    "ne",
-    "not_equal",
-    "ne",
-    "not_equal",
-    "Where `input != other`.",
-    point=Point("x y", fiubc="x != y", out="bool"),
-    example=("torch.tensor([1, 2]).ne(2)", "tensor([ True, False])"),
-    facts=Facts(onnx="compare NotEqual"),
-)
-lt = _comparison(
-    "lt",
-    "less",
-    "lt",
-    "less",
-    "Where `input < other`.",
-    point=Point("x y", all="x < y", out="bool"),
-    example=("torch.tensor([1, 2, 3]).lt(2)", "tensor([ True, False, False])"),
-    facts=Facts(onnx="compare Less"),
-)
-le = _comparison(
-    "le",
-    "less_equal",
-    "le",
-    "less_equal",
-    "Where `input <= other`.",
-    point=Point("x y", all="x <= y", out="bool"),
-    example=("torch.tensor([1, 2, 3]).le(2)", "tensor([ True,  True, False])"),
-    facts=Facts(onnx="compare LessOrEqual"),
-)
-gt = _comparison(
-    "gt",
-    "greater",
-    "gt",
-    "greater",
-    "Where `input > other`.",
-    point=Point("x y", all="x > y", out="bool"),
-    example=("torch.tensor([1, 2, 3]).gt(2)", "tensor([False, False,  True])"),
-    facts=Facts(onnx="compare Greater"),
-)
-ge = _comparison(
-    "ge",
-    "greater_equal",
-    "ge",
-    "greater_equal",
-    "Where `input >= other`.",
-    point=Point("x y", all="x >= y", out="bool"),
-    example=("torch.tensor([1, 2, 3]).ge(2)", "tensor([False,  True,  True])"),
-    facts=Facts(onnx="compare GreaterOrEqual"),
-)
+eq = _comparison("eq", "equal", "==", "[False,  True, False]", "Equal")
+ne = _comparison("ne", "not_equal", "!=", "[ True, False,  True]", "NotEqual")
+lt = _comparison("lt", "less", "<", "[ True, False, False]", "Less")
+le = _comparison("le", "less_equal", "<=", "[ True,  True, False]", "LessOrEqual")
+gt = _comparison("gt", "greater", ">", "[False, False,  True]", "Greater")
+ge = _comparison("ge", "greater_equal", ">=", "[False,  True,  True]", "GreaterOrEqual")
 
 
 # -- logic --------------------------------------------------------------------------------------
@@ -131,41 +73,18 @@ def _shapes_fit(inputs: tuple) -> tuple:
     return inputs
 
 
-def _logical(name: str, doc: str, **options: Any) -> Any:
-    rule = tensors_only(name, "input", "other", then=_shapes_fit)
-    return binary(name, ufunc2(name), rule=rule, meta=bool_meta, doc=doc, **options)
+def _logical(name: str, text: str, which: str, onnx: str, example: tuple[str, str, str]) -> Any:
+    return binary(
+        name, ufunc2(name), rule=tensors_only(name, "input", "other", then=_shapes_fit), meta=bool_meta,
+        doc=f"Where {which} true (not zero).", point=Point("x y", fiubc=text, out="bool"), facts=Facts(onnx=f"logical {onnx}"),
+        example=(f"torch.tensor({example[0]}).{name}(torch.tensor({example[1]}))", f"tensor({example[2]})"),
+    )  # fmt: skip
 
 
-logical_and = _logical(
-    "logical_and",
-    "Where both are true (not zero).",
-    point=Point("x y", fiubc="truth(x) and truth(y)", out="bool"),
-    example=(
-        "torch.tensor([True, True]).logical_and(torch.tensor([True, False]))",
-        "tensor([ True, False])",
-    ),
-    facts=Facts(onnx="logical And"),
-)
-logical_or = _logical(
-    "logical_or",
-    "Where at least one is true (not zero).",
-    point=Point("x y", fiubc="truth(x) or truth(y)", out="bool"),
-    example=(
-        "torch.tensor([True, False]).logical_or(torch.tensor([False, False]))",
-        "tensor([ True, False])",
-    ),
-    facts=Facts(onnx="logical Or"),
-)
-logical_xor = _logical(
-    "logical_xor",
-    "Where exactly one is true (not zero).",
-    point=Point("x y", fiubc="truth(x) != truth(y)", out="bool"),
-    example=(
-        "torch.tensor([True, True]).logical_xor(torch.tensor([True, False]))",
-        "tensor([False,  True])",
-    ),
-    facts=Facts(onnx="logical Xor"),
-)
+_TRUE, _BOTH = "[True, True]", "[True, False]"
+logical_and = _logical("logical_and", "truth(x) and truth(y)", "both are", "And", (_TRUE, _BOTH, "[ True, False]"))  # fmt: skip
+logical_or = _logical("logical_or", "truth(x) or truth(y)", "at least one is", "Or", (_BOTH, "[False, False]", "[ True, False]"))  # fmt: skip
+logical_xor = _logical("logical_xor", "truth(x) != truth(y)", "exactly one is", "Xor", (_TRUE, _BOTH, "[False,  True]"))  # fmt: skip
 logical_not = unary(
     "logical_not",
     ufunc1("logical_not"),
