@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import rushlight as rl
-from cuda_on_host import runs_on_the_emulated_gpu
 from rushlight.core.hot import tracing
 from traced import both
 
@@ -987,7 +986,3 @@ def test_random_programs(start: int, device: str) -> None:
             compare(_program(seed), device)
         except AssertionError as error:
             raise AssertionError(f"program {seed}: {error}") from None
-
-
-def test_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_sparse.py")

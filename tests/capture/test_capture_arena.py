@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.program.arena import least, peak, plan
 from rushlight.capture.program.ledger import FOREVER, Ledger
 
@@ -134,11 +133,6 @@ def test_results_last_and_what_others_hold_is_not_planned():
     result, held, lent = ledger.ask(10), ledger.ask(10), ledger.ask(10)
     held.held = lent.lent = True
     assert ledger.spans() == {result.number: (result.first, FOREVER)}
-
-
-@needs_compiler
-def test_steps_over_an_arena_on_the_emulated_gpu_equal_the_cpus():
-    runs_on_the_emulated_gpu("emulated_arena.py")
 
 
 @pytest.mark.parametrize("name", ["gpt", "mobile"])

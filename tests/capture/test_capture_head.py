@@ -9,7 +9,6 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight import nn
 from rushlight.capture.passes import optimise
 from rushlight.capture.record.recording import Recording
@@ -176,11 +175,6 @@ def test_gradients_of_a_later_backward_wait_for_it():
     found = names(optimise(recording.program))
     assert found.index("cross_entropy_fused") < found.index("hand_over")
     assert found.index("hand_over") < found.index("cross_entropy_grad")
-
-
-@needs_compiler
-def test_steps_on_the_emulated_gpu_equal_the_cpus():
-    runs_on_the_emulated_gpu("emulated_head.py")
 
 
 # -- on a GPU ------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.joined import group_norm, lookup, residual, rotary  # noqa: F401
 from rushlight.capture.joined.parts import PARTS, agrees
 from rushlight.capture.passes import optimise
@@ -394,14 +393,3 @@ def _trial(name, dtype):
 def test_joined_kernels_equal_their_parts(name, dtype):
     arrays, attrs = _trial(name, dtype)
     assert agrees(name, arrays, attrs)
-
-
-@needs_compiler
-def test_kernels_of_the_gpu_equal_numpy():
-    runs_on_the_emulated_gpu("emulated_joins.py")
-
-
-@needs_compiler
-def test_chains_that_divide_by_anything_are_compared():
-    """Random numbers have roots that are none and quotients without end: both sides have them alike."""
-    runs_on_the_emulated_gpu("emulated_divisions.py")

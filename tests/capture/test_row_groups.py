@@ -7,7 +7,6 @@ import pytest
 
 import row_functions
 import rushlight as torch
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.joined.fused import rounded_to
 from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW, SOME
 from rushlight.capture.passes.row_kinds import kind_of, turn_of
@@ -175,11 +174,6 @@ def test_numbers_are_rounded_as_they_are_stored(dtype):
         stored = value.astype(getattr(torch, dtype).np).astype(np.float32)
         got = rounded_to(np, value, dtype)
     assert np.array_equal(got, stored, equal_nan=True)
-
-
-@needs_compiler
-def test_row_groups_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_rows.py")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "float64"])

@@ -7,17 +7,11 @@ import pytest
 
 import rushlight as rl
 import rushlight.nn.functional as F
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.core.op import OPS
 from rushlight.operators import load_all
 from rushlight.runtime import door, joins
 
 load_all()
-
-
-@needs_compiler
-def test_a_gpu_computes_the_same_in_one_kernel():
-    runs_on_the_emulated_gpu("emulated_sample.py")
 
 
 def test_every_declared_op_is_there():

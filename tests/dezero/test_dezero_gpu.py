@@ -8,15 +8,9 @@ import pytest
 import emulated_dezero
 import rushlight
 import rushlight.dezero.functions as F
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.dezero import Variable, cuda
 from rushlight.dezero.layers import Linear
 from rushlight.dezero.models import MLP
-
-
-@needs_compiler
-def test_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_dezero.py")
 
 
 @pytest.mark.skipif(not rushlight.cuda.is_available(), reason="no GPU")

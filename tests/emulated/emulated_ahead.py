@@ -1,4 +1,4 @@
-"""Programs whose beginning is started before Python has come to its end leave what eager calls leave; run by test_loops_ahead.py.
+"""Programs whose beginning is started before Python has come to its end leave what eager calls leave.
 
 On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_ahead.py
 """

@@ -1,4 +1,4 @@
-"""Compiled steps on the emulated GPU over one arena, and over memory of their own; run by test_capture_arena.py."""
+"""Compiled steps on the emulated GPU over one arena, and over memory of their own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Batches of a traced loop arrive in arrays that stand ready on the (emulated) GPU; run by test_loops_emulated.py.
+"""Batches of a traced loop arrive in arrays that stand ready on the (emulated) GPU.
 
+Kept, changed, of other kinds; and backward passes that are not the usual one.
 On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_arrivals.py
 """
 

@@ -1,4 +1,4 @@
-"""Recurrent cells and layers without cuDNN on the emulated GPU beside the CPU; run by test_recurrent_stack.py."""
+"""Recurrent cells and layers without cuDNN on the emulated GPU beside the CPU."""
 
 from __future__ import annotations
 

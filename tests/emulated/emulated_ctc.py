@@ -1,4 +1,7 @@
-"""CTC loss and its gradient on the emulated GPU, beside the CPU's; run by test_cuda_emulated_sorting.py."""
+"""CTC loss and its gradient on the emulated GPU, beside the CPU's.
+
+Lengths of all kinds, repeated labels, targets that are too long, several states for a thread.
+"""
 
 from __future__ import annotations
 

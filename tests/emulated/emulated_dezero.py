@@ -1,4 +1,4 @@
-"""DeZero's training on a GPU, or the emulated one, beside the CPU's; run by test_dezero_gpu.py."""
+"""DeZero's training on a GPU, or the emulated one, beside the CPU's."""
 
 from __future__ import annotations
 

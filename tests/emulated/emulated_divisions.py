@@ -1,4 +1,7 @@
-"""A step whose chains divide and take roots of random numbers, tried on the emulated GPU; run by test_cuda_compile.py."""
+"""A step whose chains divide and take roots of random numbers, tried on the emulated GPU.
+
+Random numbers have roots that are none and quotients without end: both sides have them alike.
+"""
 
 from __future__ import annotations
 

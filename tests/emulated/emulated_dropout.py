@@ -1,4 +1,4 @@
-"""Dropout on the emulated GPU: what is dropped, what is scaled, and the same again on the way back; run by test_emulated_gpu.py."""
+"""Dropout on the emulated GPU: what is dropped, what is scaled, and the same again on the way back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that a traced loop's program sends to the host early are those of eager calls; run by test_loops_early.py.
+"""Values that a traced loop's program sends to the host early are those of eager calls.
 
 On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_early.py
 """

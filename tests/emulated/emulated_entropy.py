@@ -1,4 +1,4 @@
-"""Compiled steps over long rows of bfloat16 logits, on the emulated GPU beside the CPU; run by test_cross_entropy.py."""
+"""Compiled steps over long rows of bfloat16 logits, on the emulated GPU beside the CPU."""
 
 from __future__ import annotations
 

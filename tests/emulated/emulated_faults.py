@@ -1,4 +1,4 @@
-"""Memory that runs out and launches that are refused, each in turn, on the emulated GPU; run by test_faults.py."""
+"""Memory that runs out and launches that are refused, each in turn, on the emulated GPU."""
 
 from __future__ import annotations
 

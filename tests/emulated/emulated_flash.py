@@ -1,4 +1,7 @@
-"""Attention's own kernels for float32 on the emulated GPU beside products; run by test_emulated_gpu.py."""
+"""Attention's own kernels for float32 on the emulated GPU beside products.
+
+Exact products and those of tensor cores: tiles, groups of heads, causal, bias, and dropout that draws the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled training steps whose head is joined, on the emulated GPU beside the CPU; run by test_capture_head.py."""
+"""Compiled training steps whose head is joined, on the emulated GPU beside the CPU."""
 
 from __future__ import annotations
 

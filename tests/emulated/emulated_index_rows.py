@@ -1,4 +1,4 @@
-"""Rows at computed places on the emulated GPU, beside NumPy; run by test_index_rows.py."""
+"""Rows at computed places on the emulated GPU, beside NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that passes make, on the emulated GPU beside their parts and NumPy; run by test_joined_layers.py."""
+"""Kernels that passes make, on the emulated GPU beside their parts and NumPy."""
 
 from __future__ import annotations
 

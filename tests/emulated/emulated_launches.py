@@ -1,4 +1,7 @@
-"""Prepared launches made in C and in Python on the emulated GPU, one beside the other; run by test_twins.py."""
+"""Prepared launches made in C and in Python on the emulated GPU, one beside the other.
+
+Grid, block and every parameter, as the kernel itself sees them on the emulated GPU.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layers on the emulated GPU beside the CPU's: attention by products, addmm, group norm; run by test_emulated_gpu.py."""
+"""Layers on the emulated GPU beside the CPU's: attention by products, addmm, group norm.
+
+Attention by products (masks, groups of heads, dropout drawn again on the way back), addmm, group norm.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What loops and traced functions keep and update on the (emulated) GPU; run by test_loops_emulated.py.
+"""What loops and traced functions keep and update on the (emulated) GPU.
 
+Kept views keep their values; states that lie in another way than their parameters are brought up to date.
 On a machine with a GPU: PYTHONPATH=src:tools python tests/emulated/emulated_loops.py
 """
 

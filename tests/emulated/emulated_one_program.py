@@ -1,4 +1,7 @@
-"""Order, CTC loss, resized images and maxima at places in one program of the emulated GPU; run by test_cuda_emulated_sorting.py."""
+"""Order, CTC loss, resized images and maxima at places in one program of the emulated GPU.
+
+Nothing is sent and nothing is asked while a graph is captured; maxima at places need no order.
+"""
 
 from __future__ import annotations
 

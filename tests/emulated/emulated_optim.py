@@ -1,4 +1,4 @@
-"""Optimisers, clipping and `_foreach_*` on the emulated GPU beside the CPU; run by test_emulated_gpu.py."""
+"""Optimisers, clipping and `_foreach_*` on the emulated GPU beside the CPU."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""cuDNN's recurrent calls on the emulated GPU, answered by PyTorch through the same ctypes signatures; run by
-test_recurrent_stack.py."""
+"""cuDNN's recurrent calls on the emulated GPU, answered by PyTorch through the same ctypes signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Resized and padded axes on the emulated GPU, beside NumPy; run by test_cuda_emulated_sorting.py."""
+"""Resized and padded axes on the emulated GPU, beside NumPy.
+
+Every kind of table and its transposed one, one axis and two at once, channels last, any alignment.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row groups on the emulated GPU: compiled functions beside the same on the CPU; run by test_row_groups.py."""
+"""Row groups on the emulated GPU: compiled functions beside the same on the CPU."""
 
 from __future__ import annotations
 

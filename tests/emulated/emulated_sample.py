@@ -1,4 +1,4 @@
-"""grid_sample, glu and group norm on the emulated GPU, beside the host; run by test_whole.py. `all`: every mode."""
+"""grid_sample, glu and group norm on the emulated GPU, beside the host. `all`: every mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sort, topk and kthvalue on the emulated GPU, beside NumPy; run by test_cuda_emulated_sorting.py."""
+"""Sort, topk and kthvalue on the emulated GPU, beside NumPy.
+
+All dtypes, NaN, equal elements, any dim, rows of one block and of several.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse gradients on the emulated GPU beside the CPU's; run by test_sparse_gradients.py."""
+"""Sparse gradients on the emulated GPU beside the CPU's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of a traced loop on the (emulated) GPU go through page-locked buffers and arrive; run by test_staging.py.
+"""Batches of a traced loop on the (emulated) GPU go through page-locked buffers and arrive.
 
 On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_staging.py
 """

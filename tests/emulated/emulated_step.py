@@ -1,4 +1,4 @@
-"""A training step on the emulated GPU beside one on the CPU; run by test_emulated_gpu.py."""
+"""A training step on the emulated GPU beside one on the CPU."""
 
 from __future__ import annotations
 

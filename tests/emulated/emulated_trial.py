@@ -1,4 +1,4 @@
-"""Joined kernels tried on the emulated GPU before a program uses them; run by test_cuda_compile.py."""
+"""Joined kernels tried on the emulated GPU before a program uses them."""
 
 from __future__ import annotations
 

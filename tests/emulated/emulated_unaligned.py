@@ -1,6 +1,6 @@
 """Arrays that begin in the middle of 16 bytes, on the emulated GPU, whose kernels stop at an address that is not aligned.
 
-Run by test_emulated_gpu.py.
+A window of something need not begin at a multiple of 16 bytes; a kernel that assumes it loses the GPU.
 """
 
 from __future__ import annotations

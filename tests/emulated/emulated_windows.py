@@ -1,4 +1,4 @@
-"""Gradients of slices, casts and rows side by side on the emulated GPU, beside NumPy; run by test_eager_ways.py."""
+"""Gradients of slices, casts and rows side by side on the emulated GPU, beside NumPy."""
 
 from __future__ import annotations
 

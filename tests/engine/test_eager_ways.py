@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.nn import functional as F
 from rushlight.runtime.door import listening
-
-
-@needs_compiler
-def test_slices_and_rows_on_the_emulated_gpu():
-    runs_on_the_emulated_gpu("emulated_windows.py")
 
 
 def kernels(call) -> Counter:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import rushlight as rl
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from faults import OPTIMISERS, Case, Injected, check_optimiser, check_training, kernel_fails, near
 from rushlight.capture.loops import path
 from rushlight.capture.lower.choose import lower
@@ -195,11 +194,6 @@ def test_a_loop_whose_program_fails_counts_no_step(monkeypatch: pytest.MonkeyPat
     assert failures == 1 and seen.replayed, (seen.fallbacks, seen.loops)
     wanted, _ = trained()
     assert near(case.everything(), wanted.everything())
-
-
-@needs_compiler
-def test_memory_runs_out_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_faults.py")
 
 
 def test_an_op_that_finds_no_memory_raises_both_kinds_of_error_with_sizes() -> None:

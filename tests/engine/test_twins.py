@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from optable import Row, all_rows, call, flat
 from rushlight.core.op import IN_PYTHON
 from rushlight.core.tensor import Tensor, wrap
@@ -134,13 +133,6 @@ def test_usual_calls_stay_in_c() -> None:
     with in_python(), _frames_of_python_calls() as seen:
         work()
     assert "add" in seen
-
-
-@needs_compiler
-def test_launches_in_c_and_in_python_give_kernels_the_same() -> None:
-    """Grid, block and every parameter, as the kernel itself sees them on the emulated GPU."""
-    pytest.importorskip("rushlight.runtime.cuda.code._launch", reason="not built here")
-    runs_on_the_emulated_gpu("emulated_launches.py")
 
 
 def test_chains_have_room_for_as_many_steps_as_passes_join() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rushlight as rl
-from cuda_on_host import COMPILER, needs_compiler, runs_on_the_emulated_gpu
+from cuda_on_host import COMPILER, needs_compiler
 from cuda_on_host import KERNELS as FOLDER
 from rushlight.capture.joined import parts
 from rushlight.runtime.door import KERNELS, Kernel
@@ -38,11 +38,6 @@ def test_only_the_kernel_that_is_asked_for_is_compiled(file: str) -> None:
     assert names
     for name in names:
         assert kernels_of(file, "-DONE_KERNEL", f"-DASKED_{name}=~,") == [name]
-
-
-@needs_compiler
-def test_joined_kernels_are_compiled_side_by_side_and_tried() -> None:
-    runs_on_the_emulated_gpu("emulated_trial.py")
 
 
 @pytest.fixture

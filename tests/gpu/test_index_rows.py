@@ -6,12 +6,6 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
-
-
-@needs_compiler
-def test_rows_are_taken_and_added_on_the_emulated_gpu():
-    runs_on_the_emulated_gpu("emulated_index_rows.py")
 
 
 @pytest.mark.parametrize("dtype", [rl.float32, rl.bfloat16])

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
-
 pytest.importorskip("cupy")
 
 
@@ -171,8 +169,3 @@ def test_large_batches_arrive_in_whatever_order_two_streams_do_their_work(seed: 
         end.synchronize()
     for i, out in enumerate(found):
         assert (memory[out.data.ptr] == i).all(), i
-
-
-@needs_compiler
-def test_batches_of_a_traced_loop_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_staging.py")

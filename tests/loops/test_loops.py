@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
+import pickle
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +19,9 @@ import pytest
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight.capture.loops.cursor import CursorInPython
-from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from rushlight.runtime.thread import here
+from rushlight.utils.checkpoint import checkpoint
 from traced import both, run_traced
 
 N = 10
@@ -27,12 +30,6 @@ N = 10
 def _net(device: Any = "cpu", dropout: float = 0.0) -> Any:
     layers = [nn.Linear(6, 8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, 3)]
     return nn.Sequential(*layers).to(device)
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _batches(
@@ -845,3 +842,110 @@ def test_a_read_inside_of_a_step_calls_the_tracer_once() -> None:
 
     both(program, replays=1, exact=True)
     assert not here.listeners
+
+
+# -- loops that a debugger looks at: a frame that was looked at keeps references, by which nobody may be misled
+
+
+WATCHED = 20
+
+
+def _look(frame: Any, event: str, what: Any) -> Any:
+    """A debugger that looks at the variables of every frame, at every line."""
+    frame.f_locals.get("t")
+    return _look
+
+
+WATCHERS: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
+    "trace": (sys.gettrace, sys.settrace),
+    "profile": (sys.getprofile, sys.setprofile),
+}
+
+
+@pytest.mark.parametrize("kind", WATCHERS)
+@pytest.mark.parametrize("whole", [False, True])
+def test_every_frame_is_looked_at(kind: str, whole: bool) -> None:
+    """Frames of one forward pass in each iteration, or of all iterations but the last ones."""
+    get, put = WATCHERS[kind]
+
+    def program() -> Any:
+        net, seen, before = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)), [], get()
+        opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        try:
+            for i, x in enumerate(rl.randn(WATCHED, 4, 6)):
+                if whole and i < 13:
+                    put(_look)
+                opt.zero_grad()
+                loss = F.cross_entropy(net(x), rl.tensor([0, 1, 2, 0]))
+                loss.backward()
+                opt.step()
+                put(before if whole else _look)
+                seen.append(net(x).detach())
+                put(before)
+                seen.append(loss.item())
+        finally:
+            put(before)
+        return seen, list(net.parameters())
+
+    both(program, replays=1)
+
+
+# -- random streams in traced loops: whoever looks at a stream's state finds what eager would have drawn so far
+
+
+DRAWS = 14
+
+
+def _forked(t: Any) -> Any:
+    with rl.random.fork_rng():
+        return F.dropout(t, 0.5) + rl.rand(6)
+
+
+def _checkpointed(t: Any) -> Any:
+    x = t.detach().requires_grad_()
+    out = checkpoint(lambda v: F.dropout(v.tanh(), 0.5), x, use_reentrant=False)
+    F.dropout(out, 0.5).sum().backward()
+    return x.grad
+
+
+def _mapped(randomness: str) -> Callable[[Any], Any]:
+    def call(t: Any) -> Any:
+        try:
+            return rl.vmap(lambda row: F.dropout(row, 0.5), randomness=randomness)(t)
+        except RuntimeError as error:
+            return str(error)
+
+    return call
+
+
+ACTIONS: dict[str, Callable[[Any], Any]] = {
+    "fork_rng": _forked,
+    "checkpoint": _checkpointed,
+    "vmap, nothing drawn": lambda t: rl.vmap(lambda row: row * 2)(t),
+    "vmap, error": _mapped("error"),
+    "vmap, same": _mapped("same"),
+    "vmap, different": _mapped("different"),
+    "deepcopy of a generator": lambda t: rl.rand(3, generator=copy.deepcopy(rl.default_generator)),
+    "pickle of a generator": lambda t: rl.rand(
+        3, generator=pickle.loads(pickle.dumps(rl.default_generator))
+    ),
+    "manual_seed": lambda t: str(rl.manual_seed(3)),
+    "seed": lambda t: rl.initial_seed(),
+}
+
+
+@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("name", ACTIONS)
+def test_streams_are_those_of_eager(name: str, always: bool) -> None:
+    """In the middle of a stretch in which dropout's numbers are still to be drawn; now and then, or each time."""
+
+    def program() -> Any:
+        told: list[Any] = []
+        for i, x in enumerate([rl.randn(4, 6) for _ in range(DRAWS)]):
+            out = F.dropout((x * 2).tanh(), 0.5) + x.mean()
+            if always or i in (8, 11):
+                told.append(ACTIONS[name](out.detach()))
+            told.append(F.dropout(out, 0.25).sum().item())
+        return told
+
+    both(program, replays=0 if always else 3)

@@ -10,17 +10,11 @@ from pathlib import Path
 import pytest
 
 import rushlight as rl
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 
 KINDS = (
     "nothing", "another_way", "two_ways", "look_at_means", "use_means", "count_batches", "seed_again", "draw_between",
     "state_of_draws", "give_up", "write_weights", "other_thread", "keep_it", "forget_means",
 )  # fmt: skip
-
-
-@needs_compiler
-def test_programs_started_ahead_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_ahead.py")
 
 
 @pytest.mark.skipif(not rl.cuda.is_available(), reason="no GPU")
@@ -42,3 +36,19 @@ def test_another_thread_begins_with_cpu_programs() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip().endswith("equal")
+
+
+# -- `.item()` of a traced loop waits for its own value, not for what the GPU does behind it
+
+
+READS = (
+    "plain", "twice", "written", "written_between", "now_and_then", "by_a_view", "other", "listed"
+)  # fmt: skip
+
+
+@pytest.mark.skipif(not rl.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("kind", READS)
+def test_early_values_on_cuda(kind: str) -> None:
+    from emulated_early import check
+
+    check(kind)

@@ -17,7 +17,6 @@ from rushlight import nn, optim
 from rushlight.capture.loops import cursor, hearing, matching, running
 from rushlight.capture.loops.beside import alone
 from rushlight.capture.loops.calls import graphs, updates
-from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from traced import compare, run_traced
 
@@ -34,12 +33,6 @@ pytestmark = [
 
 class Stop(Exception):
     """What a handler raises."""
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 @pytest.fixture

@@ -10,18 +10,11 @@ import pytest
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight.capture.loops.pool import Pool
-from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from traced import both
 
 N = 16
 ADAM, SGD = "Adam", "SGD"
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 class World:

@@ -9,17 +9,10 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from traced import both
 
 N = 12
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _words(n: int = N, size: int = 4, high: int = 9) -> list[Any]:

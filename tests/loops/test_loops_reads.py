@@ -12,18 +12,11 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from rushlight.core.hot import meeting
 from rushlight.nn import functional as F
 from rushlight.operators.shape.windows import slice_op
 from traced import both
 
 N = 12
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _shape_of_a_wrong_index(t: Any) -> str:

@@ -11,15 +11,8 @@ import traced
 from rushlight import nn, optim
 from rushlight.capture.loops.paying import Trial
 from rushlight.capture.loops.rest import Rest
-from rushlight.core.hot import meeting
 from rushlight.runtime.thread import here
 from traced import both
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _never(net: Any, opt: Any, n: int, seen: list[float]) -> None:

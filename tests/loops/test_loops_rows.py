@@ -16,7 +16,6 @@ import pytest
 
 import rushlight as rl
 from optable import Row, all_rows, call, flat
-from rushlight.core.hot import meeting
 from rushlight.core.tensor import wrap
 from rushlight.operators import load_all
 from traced import both
@@ -25,12 +24,6 @@ load_all()
 
 ROWS = [r for r in all_rows() if "empty" not in r.name]  # whose values nobody knows
 N = 9
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _waiting(a: np.ndarray, i: int) -> Any:

@@ -8,14 +8,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import optim
-from rushlight.core.hot import meeting
 from traced import both
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _change(x: Any, y: Any) -> Any:

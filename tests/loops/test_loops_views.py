@@ -8,16 +8,9 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.core.hot import meeting
 from traced import both
 
 N = 14
-
-
-@pytest.fixture(autouse=True)
-def without_dezero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DeZero, once imported by another test, bars loops of the whole process."""
-    monkeypatch.setattr(meeting, "barred", None)
 
 
 def _inputs(n: int = N) -> list[Any]:

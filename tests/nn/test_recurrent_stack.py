@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.state import known
 from rushlight.operators.layers import recurrent_stack
 from rushlight.runtime import devices
@@ -311,13 +310,3 @@ def test_a_device_without_a_library_is_told() -> None:
     what = Recurrence("lstm", 3, 4, 0, 1, 1, True)
     with pytest.raises(RuntimeError, match="no recurrent layers of its own"):
         recurrent_stack._stack_body(np, *[None] * 4, what=what, way=None, sizes=(), training=True)
-
-
-@needs_compiler
-def test_the_calls_of_cudnn_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_recurrent.py")
-
-
-@needs_compiler
-def test_cells_and_the_plain_way_on_the_emulated_gpu() -> None:
-    runs_on_the_emulated_gpu("emulated_cells.py")

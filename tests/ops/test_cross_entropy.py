@@ -7,7 +7,6 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from cuda_on_host import needs_compiler, runs_on_the_emulated_gpu
 from rushlight.capture.passes import optimise
 from rushlight.capture.passes.copies import write_over
 from rushlight.capture.passes.sequences import drop_entropy_casts
@@ -294,8 +293,3 @@ def test_arguments_and_results_are_not_written_over():
     for f in (fn, handed):
         program = record(f, *arrays(torch.float32))
         assert names(write_over(program, force=True)) == names(program)
-
-
-@needs_compiler
-def test_long_rows_on_the_emulated_gpu():
-    runs_on_the_emulated_gpu("emulated_entropy.py")

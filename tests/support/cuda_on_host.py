@@ -6,9 +6,7 @@ import ctypes
 import hashlib
 import os
 import shutil
-import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,19 +37,3 @@ def compiled(folder: Path, name: str, text: str) -> Any:
         assert done.returncode == 0, done.stderr[:3000]
         new.replace(made)  # in one piece: other processes may be looking
     return ctypes.CDLL(str(made))
-
-
-def runs_on_the_emulated_gpu(script: str) -> None:
-    """Run a script of tests/emulated, which ends by printing "equal", on an emulated GPU; skip where there is none."""
-    pytest.importorskip("cupy")
-    root = Path(__file__).parents[2]
-    command = [
-        sys.executable,
-        str(root / "tools/emulated_gpu.py"),
-        str(root / "tests/emulated" / script),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    trapped = done.returncode in (-signal.SIGILL, -signal.SIGTRAP)
-    assert not trapped, f"a kernel used an address that is not aligned\n{done.stdout[-1000:]}"
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.strip().endswith("equal")
