@@ -15,14 +15,18 @@ from .core import Function, Variable, as_variable
 from .utils import get_conv_outsize, get_deconv_outsize, pair
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ..base.protocols import Array
     from ..core.tensor import Tensor
     from .core import Operand
 
+    Pair: TypeAlias = int | tuple[int, int]  # a number, or (height, width)
+
 nn = rl.nn.functional
 
 
-def _how(stride: int | tuple[int, int], pad: int | tuple[int, int]) -> dict[str, Any]:
+def _how(stride: Pair, pad: Pair) -> dict[str, Any]:
     return {"stride": pair(stride), "padding": pair(pad), "dilation": (1, 1), "groups": 1}
 
 
@@ -33,7 +37,7 @@ def _how(stride: int | tuple[int, int], pad: int | tuple[int, int]) -> dict[str,
 class Conv2d(Function):
     """See `conv2d`: the Function that it calls."""
 
-    def __init__(self, stride: int | tuple[int, int] = 1, pad: int | tuple[int, int] = 0) -> None:
+    def __init__(self, stride: Pair = 1, pad: Pair = 0) -> None:
         self.stride = pair(stride)
         self.pad = pair(pad)
 
@@ -54,11 +58,7 @@ class Conv2d(Function):
 
 
 def conv2d(
-    x: Operand,
-    W: Operand,
-    b: Operand | None = None,
-    stride: int | tuple[int, int] = 1,
-    pad: int | tuple[int, int] = 0,
+    x: Operand, W: Operand, b: Operand | None = None, stride: Pair = 1, pad: Pair = 0
 ) -> Variable:
     """The cross-correlation of x with W (out, in, height, width).
 
@@ -81,10 +81,7 @@ class Deconv2d(Function):
     """See `deconv2d`: the Function that it calls."""
 
     def __init__(
-        self,
-        stride: int | tuple[int, int] = 1,
-        pad: int | tuple[int, int] = 0,
-        outsize: tuple[int, int] | None = None,
+        self, stride: Pair = 1, pad: Pair = 0, outsize: tuple[int, int] | None = None
     ) -> None:
         self.stride = pair(stride)
         self.pad = pair(pad)
@@ -118,8 +115,8 @@ def deconv2d(
     x: Operand,
     W: Operand,
     b: Operand | None = None,
-    stride: int | tuple[int, int] = 1,
-    pad: int | tuple[int, int] = 0,
+    stride: Pair = 1,
+    pad: Pair = 0,
     outsize: tuple[int, int] | None = None,
 ) -> Variable:
     """The transposed convolution of x with W (in, out, height, width).
@@ -165,11 +162,7 @@ class Conv2DGradW(Function):
 
 
 def conv2d_simple(
-    x: Any,
-    W: Any,
-    b: Operand | None = None,
-    stride: Any = 1,
-    pad: Any = 0,
+    x: Any, W: Any, b: Operand | None = None, stride: Any = 1, pad: Any = 0
 ) -> Variable:
     """As `conv2d`, by one matrix product of the windows."""
     x, W = as_variable(x), as_variable(W)
@@ -180,12 +173,7 @@ def conv2d_simple(
     return y.reshape(n, oh, ow, oc).transpose(0, 3, 1, 2)
 
 
-def _out(
-    size: Any,
-    kernel: Any,
-    stride: Any,
-    pad: Any,
-) -> list[int]:
+def _out(size: Any, kernel: Any, stride: Any, pad: Any) -> list[int]:
     return [get_conv_outsize(*numbers) for numbers in zip(size, kernel, stride, pad)]
 
 
@@ -201,12 +189,7 @@ def _padded(x: Tensor, pad: Any) -> Any:
 class Pooling(Function):
     """See `pooling`: the Function that it calls."""
 
-    def __init__(
-        self,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        pad: int | tuple[int, int] = 0,
-    ) -> None:
+    def __init__(self, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0) -> None:
         self.kernel_size = pair(kernel_size)
         self.stride = pair(stride)
         self.pad = pair(pad)
@@ -263,12 +246,7 @@ class Pooling2DWithIndexes(Function):
         return Pooling2DGrad(self.mpool2d)(ggy)
 
 
-def pooling(
-    x: Operand,
-    kernel_size: int | tuple[int, int],
-    stride: int | tuple[int, int] = 1,
-    pad: int | tuple[int, int] = 0,
-) -> Variable:
+def pooling(x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0) -> Variable:
     """The largest element of every window.
 
     Args:
@@ -286,12 +264,7 @@ def pooling(
     return Pooling(kernel_size, stride, pad)(x)
 
 
-def pooling_simple(
-    x: Operand,
-    kernel_size: int | tuple[int, int],
-    stride: int | tuple[int, int] = 1,
-    pad: int | tuple[int, int] = 0,
-) -> Variable:
+def pooling_simple(x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0) -> Variable:
     """As `pooling`, by the maximum over the windows laid out in rows."""
     x = as_variable(x)
     n, c = x.shape[:2]
@@ -304,12 +277,7 @@ def pooling_simple(
 class AveragePooling(Derived):
     """See `average_pooling`: the Function that it calls."""
 
-    def __init__(
-        self,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int] = 1,
-        pad: int | tuple[int, int] = 0,
-    ) -> None:
+    def __init__(self, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0) -> None:
         self.kernel_size = pair(kernel_size)
         self.stride = pair(stride)
         self.pad = pair(pad)
@@ -318,12 +286,7 @@ class AveragePooling(Derived):
         return nn.avg_pool2d(_padded(real(x), self.pad), self.kernel_size, self.stride)
 
 
-def average_pooling(
-    x: Operand,
-    kernel_size: int | tuple[int, int],
-    stride: int | tuple[int, int] = 1,
-    pad: int | tuple[int, int] = 0,
-) -> Variable:
+def average_pooling(x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0) -> Variable:
     """The mean of every window, zeros of the padding included.
 
     Args:
@@ -345,11 +308,7 @@ def average_pooling(
 
 
 def im2col_array(
-    img: Array,
-    kernel_size: int | tuple[int, int],
-    stride: int | tuple[int, int],
-    pad: int | tuple[int, int],
-    to_matrix: bool = True,
+    img: Array, kernel_size: Pair, stride: Pair, pad: Pair, to_matrix: bool = True
 ) -> Any:
     """The windows of pictures (N, C, H, W) as (N, C, KH, KW, OH, OW), or one window in each row."""
     kernel, step, border = pair(kernel_size), pair(stride), pair(pad)
@@ -363,9 +322,9 @@ def im2col_array(
 def col2im_array(
     col: Array,
     img_shape: tuple[int, ...],
-    kernel_size: int | tuple[int, int],
-    stride: int | tuple[int, int],
-    pad: int | tuple[int, int],
+    kernel_size: Pair,
+    stride: Pair,
+    pad: Pair,
     to_matrix: bool = True,
 ) -> Any:
     """Windows added up where they came from: the adjoint of `im2col_array`."""
@@ -381,13 +340,7 @@ def col2im_array(
 class Im2col(Function):
     """See `im2col`: the Function that it calls."""
 
-    def __init__(
-        self,
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int],
-        pad: int | tuple[int, int],
-        to_matrix: bool,
-    ) -> None:
+    def __init__(self, kernel_size: Pair, stride: Pair, pad: Pair, to_matrix: bool) -> None:
         self.kernel_size = kernel_size
         self.stride = stride
         self.pad = pad
@@ -407,9 +360,9 @@ class Col2im(Function):
     def __init__(
         self,
         input_shape: tuple[int, ...],
-        kernel_size: int | tuple[int, int],
-        stride: int | tuple[int, int],
-        pad: int | tuple[int, int],
+        kernel_size: Pair,
+        stride: Pair,
+        pad: Pair,
         to_matrix: bool,
     ) -> None:
         self.input_shape = input_shape
@@ -427,11 +380,7 @@ class Col2im(Function):
 
 
 def im2col(
-    x: Operand,
-    kernel_size: int | tuple[int, int],
-    stride: int | tuple[int, int] = 1,
-    pad: int | tuple[int, int] = 0,
-    to_matrix: bool = True,
+    x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0, to_matrix: bool = True
 ) -> Variable:
     """The windows of x, one in each row, or as (N, C, KH, KW, OH, OW).
 
@@ -456,9 +405,9 @@ def im2col(
 def col2im(
     x: Operand,
     input_shape: tuple[int, ...],
-    kernel_size: int | tuple[int, int],
-    stride: int | tuple[int, int] = 1,
-    pad: int | tuple[int, int] = 0,
+    kernel_size: Pair,
+    stride: Pair = 1,
+    pad: Pair = 0,
     to_matrix: bool = True,
 ) -> Variable:
     """Windows added up into pictures of `input_shape`.
