@@ -108,16 +108,6 @@ class _Fused(Optimizer):
     def update_one(self, param: Variable) -> None:
         self._step([param])
 
-    def _update(self) -> None:
-        cls, params = type(self), None
-        if not self.hooks and cls.update_one is _Fused.update_one:
-            if cls._update_all is _Fused._update_all:
-                params = usual.params(self.target)
-        if params is None:
-            super()._update()
-        elif params:
-            self._step(params)
-
     def _update_all(self, params: list[Any]) -> None:
         if type(self).update_one is not _Fused.update_one:  # a subclass has a rule of its own
             super()._update_all(params)
