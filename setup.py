@@ -6,13 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from setuptools import Extension, find_packages, setup
+from setuptools import Extension, find_namespace_packages, find_packages, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 # PyTorch's names that are no engine: apart in the source, beside the others in a wheel.
 NAMES = Path("src/torch_names/rushlight")
-NAMED = {f"rushlight.{name}": NAMES / name.replace(".", "/") for name in find_packages(str(NAMES))}
+_FOLDERS = {name: NAMES / name.replace(".", "/") for name in find_namespace_packages(str(NAMES))}
+NAMED = {
+    f"rushlight.{n}": folder for n, folder in _FOLDERS.items() if (folder / "__init__.py").exists()
+}
 ENGINE, NATIVE = "rushlight.runtime.cpu._native", Path("src/rushlight/runtime/cpu/native")
 # Pieces in C of what is in Python too: extension -> folder of its sources
 PIECES = {

@@ -14,6 +14,7 @@ from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dty
 from .base.errors import AcceleratorError, OutOfMemoryError
 from .base.formats import layout, memory_format, qscheme
 from .base.shapes import Size
+from .base.spelling import modules as _modules
 from .core.compiling import meeting as _meeting
 from .core.hot import meeting as _hot_loops
 from .core.hot import trace_scripts as _trace_scripts
@@ -66,6 +67,14 @@ def _tracer(watch: _Any) -> _Any:
     return Tracer(watch)
 
 
+def _load(path: str) -> _Any:
+    """A module of this package, for who reads and writes names in files."""
+    from pkgutil import resolve_name
+
+    return resolve_name(f"{__spec__.name}.{path}".rstrip("."))
+
+
+_modules.load = _load
 _hot_loops.tracer = _tracer
 _trace_scripts()
 _meeting.compile = _compile

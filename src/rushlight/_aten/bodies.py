@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .._names.refusal import refuser
+from ..base.refusal import refuser
 
 ROOT = __package__.rpartition(".")[0]
 

@@ -1,6 +1,6 @@
 """`torch.autograd.profiler`: the per-op profiler under its older name."""
 
-from .._names.refusal import refuser
+from ..base.refusal import refuser
 from ..profiler import EventList, FunctionEvent, FunctionEventAvg, profile, record_function
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -61,6 +62,17 @@ def mixed_devices(what: str, described: list[tuple[str, str, Any]]) -> RuntimeEr
         f"{devices[0]} and {devices[1]}! In {what}: {named}. "
         f"Move one of them first, for example with .to('{devices[0]}')."
     )
+
+
+def no_attribute(module: str, name: str, known: Iterable[str], note: str = "") -> str:
+    """What to say of a name that a module does not have: `note`, and the names that are spelt like it."""
+    from difflib import get_close_matches
+
+    said = f"module '{module}' has no attribute '{name}'."
+    if name.startswith("_"):
+        return said
+    close = get_close_matches(name, [n for n in known if not n.startswith("_")], 3, 0.75)
+    return said + note + (f" Did you mean: {', '.join(map(repr, close))}?" if close else "")
 
 
 def _assert(condition: Any, message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from ..base.errors import NotYet
+from .errors import NotYet
 
 _TEXT = """Refused: rushlight {lacks}. {instead}
 

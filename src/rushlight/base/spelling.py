@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from types import ModuleType
 from typing import Any
@@ -89,6 +88,13 @@ _INNER = ("operators", "core", "runtime", "capture", "io", "dezero", "cli")
 _PUBLIC = ("nn.functional", "", "special", "linalg", "fft", "nn.init", "utils.data")
 
 
+class _Modules:
+    """The package's modules by their paths; whoever stands above all of them fills this in."""
+
+    load: Callable[[str], Any]  # ImportError or AttributeError where nothing is at a path
+
+
+modules = _Modules()
 _PACKAGE = __name__.partition(".")[0]
 _moved: dict[type, str] = {}  # by the class that says PyTorch's module: the one of ours it is in
 
@@ -182,9 +188,8 @@ def theirs(obj: Any, name: str | None = None) -> tuple[str, str]:
 def _public_place(function: Any, name: str) -> str | None:
     """PyTorch's module in which a function of ours is public under its own name."""
     for place in _PUBLIC:
-        dot = "." if place else ""
-        if getattr(importlib.import_module(f"rushlight{dot}{place}"), name, None) is function:
-            return f"torch{dot}{place}"
+        if getattr(modules.load(place), name, None) is function:
+            return f"torch.{place}".rstrip(".")
     return None
 
 
@@ -198,18 +203,14 @@ def ours(module: str, name: str) -> Any:
     name is looked for in the module of the same path, then in the packages above it.
     """
     here, name = _BACK.get((module, name), (None, name))
-    path = f"rushlight.{here}" if here else _same_path(module)
-    while path:
-        found: Any = _module(path)
+    path = here or _same_path(module)
+    for place in (*_upwards(path), "nn.functional"):
+        found: Any = _module(place)
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is not None:
             return found
-        path = path.rpartition(".")[0]
-    found = getattr(importlib.import_module("rushlight.nn.functional"), name, None)
-    if found is None:
-        raise AttributeError(f"rushlight has no {module}.{name}, which the file names")
-    return found
+    raise AttributeError(f"rushlight has no {module}.{name}, which the file names")
 
 
 def is_torch(module: str) -> bool:
@@ -218,12 +219,19 @@ def is_torch(module: str) -> bool:
 
 
 def _same_path(module: str) -> str:
-    top, dot, rest = module.partition(".")
-    return ("rushlight.vision" if top == "torchvision" else "rushlight") + dot + rest
+    """The path in our package of a module of PyTorch's."""
+    top, _, rest = module.partition(".")
+    return f"vision.{rest}".rstrip(".") if top == "torchvision" else rest
+
+
+def _upwards(path: str) -> list[str]:
+    """A path, those of the packages above it, and the top's."""
+    parts = path.split(".") if path else []
+    return [".".join(parts[:n]) for n in range(len(parts), -1, -1)]
 
 
 def _module(path: str) -> Any:
     try:
-        return pkgutil.resolve_name(path)
+        return modules.load(path)
     except (ImportError, AttributeError, ValueError):
         return None

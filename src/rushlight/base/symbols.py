@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._names.refusal import refuser
+from .refusal import refuser
 
 _refuse = refuser("SymInt", "has no symbolic sizes", "Every size is an int; one program per size.")
 

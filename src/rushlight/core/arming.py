@@ -9,13 +9,24 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .overriding import MODES, NESTED, SPECIAL, dispatch
+from ..runtime.thread import here
+from .overriding import (
+    ALL_OFF,
+    MODES,
+    NESTED,
+    SPECIAL,
+    ask,
+    asked_among,
+    dispatch,
+    no_implementation,
+    notice,
+)
 from .public import NAMESPACES, when_published
 from .redirecting import copy_of, exchange_code
 from .tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 # These never ask: they make tensors from numbers, are about classes, or describe the process.
 UNASKED = frozenset("""
@@ -175,3 +186,73 @@ def _method(mine: FunctionType) -> Any:
 
     call.__name__, call.__qualname__, call.__doc__ = mine.__name__, mine.__qualname__, mine.__doc__
     return call
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether one of the arguments has a `__torch_function__` of its own, or a mode is at work.
+
+    Args:
+        relevant_args: the arguments to look at.
+
+    Example:
+        >>> torch.overrides.has_torch_function((torch.ones(2), 3))
+        False
+    """
+    if here.unasked == ALL_OFF:
+        return False
+    if here.function_modes:
+        return True
+    return not here.unasked and any(notice(type(a)) for a in relevant_args)
+
+
+def has_torch_function_unary(value: Any) -> bool:
+    """`has_torch_function` of one argument.
+
+    Args:
+        value: the argument.
+
+    Example:
+        >>> torch.overrides.has_torch_function_unary(torch.ones(2))
+        False
+    """
+    return has_torch_function((value,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """`has_torch_function` of several arguments.
+
+    Example:
+        >>> torch.overrides.has_torch_function_variadic(torch.ones(2), 3)
+        False
+    """
+    return has_torch_function(args)
+
+
+def handle_torch_function(
+    public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Ask the modes and the arguments' classes; the first that does not answer NotImplemented decides.
+
+    Args:
+        public_api: the function that was called.
+        relevant_args: the arguments whose classes may answer.
+        args, kwargs: what it was called with.
+
+    Raises:
+        TypeError: if none of them answers.
+
+    Example:
+        >>> class Loud:
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return f"{func.__name__} of {cls.__name__}"
+        >>> def area(shape):
+        ...     return torch.overrides.handle_torch_function(area, (shape,), shape)
+        >>> area(Loud())
+        'area of Loud'
+    """
+    asked = asked_among(relevant_args, 0)
+    answer = ask(public_api, asked, args, kwargs)
+    if answer is NotImplemented:
+        raise no_implementation(public_api, asked)
+    return answer

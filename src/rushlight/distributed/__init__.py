@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -118,6 +119,10 @@ class Backend(str):
     XCCL = "xccl"
 
 
+# In a source tree PyTorch's paths to what lies above this package are beside it, see rushlight/__init__.py.
+__path__ += [
+    f"{folder}/distributed" for folder in sys.modules[__package__.partition(".")[0]].__path__[1:]
+]
 _MODULES = (
     "algorithms", "checkpoint", "constants", "device_mesh", "distributed_c10d", "elastic", "fsdp", "launcher", "nn",
     "optim", "rpc", "run", "tensor",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._names.refusal import absent_classes
+from ..base.refusal import absent_classes
 
 __all__ = ["classes"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._names.refusal import absent_classes, refuser
+from ..base.refusal import absent_classes, refuser
 
 __all__ = ["DistAutogradContext", "backward", "context", "get_gradients", "is_available"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._names.refusal import refuser
+from ..base.refusal import refuser
 
 __all__ = [
     "TensorPipeRpcBackendOptions", "init_rpc", "is_available", "remote", "rpc_async", "rpc_sync", "shutdown",

@@ -89,6 +89,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    from .._names.lookup import missing
+    from ..base.errors import no_attribute
 
-    raise AttributeError(missing(__name__, globals(), name))
+    raise AttributeError(no_attribute(__name__, name, globals()))

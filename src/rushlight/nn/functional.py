@@ -21,9 +21,9 @@ _OF_OVERRIDES = (
 
 def __getattr__(name: str) -> Any:
     if name in _OF_OVERRIDES:
-        from .. import overrides
+        from ..core import arming
 
-        return getattr(overrides, name)
+        return getattr(arming, name)
     if name == "Tensor" or name.startswith("_"):
         return _borrowed(name)
     found = _NAMESPACES.get("functional", {}).get(name)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
-from .core.arming import UNASKED
+from .core.arming import (
+    UNASKED,
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+)
 from .core.overriding import (
-    ALL_OFF,
     MODES,
     DisableTorchFunctionSubclass,
     arming,
-    ask,
-    asked_among,
-    no_implementation,
-    notice,
 )
 from .core.overriding import DisableTorchFunction as DisableTorchFunction
 from .core.overriding import (
@@ -33,76 +34,6 @@ __all__ = [
     "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
     "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
-
-
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments has a `__torch_function__` of its own, or a mode is at work.
-
-    Args:
-        relevant_args: the arguments to look at.
-
-    Example:
-        >>> torch.overrides.has_torch_function((torch.ones(2), 3))
-        False
-    """
-    if here.unasked == ALL_OFF:
-        return False
-    if here.function_modes:
-        return True
-    return not here.unasked and any(notice(type(a)) for a in relevant_args)
-
-
-def has_torch_function_unary(value: Any) -> bool:
-    """`has_torch_function` of one argument.
-
-    Args:
-        value: the argument.
-
-    Example:
-        >>> torch.overrides.has_torch_function_unary(torch.ones(2))
-        False
-    """
-    return has_torch_function((value,))
-
-
-def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` of several arguments.
-
-    Example:
-        >>> torch.overrides.has_torch_function_variadic(torch.ones(2), 3)
-        False
-    """
-    return has_torch_function(args)
-
-
-def handle_torch_function(
-    public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any
-) -> Any:
-    """Ask the modes and the arguments' classes; the first that does not answer NotImplemented decides.
-
-    Args:
-        public_api: the function that was called.
-        relevant_args: the arguments whose classes may answer.
-        args, kwargs: what it was called with.
-
-    Raises:
-        TypeError: if none of them answers.
-
-    Example:
-        >>> class Loud:
-        ...     @classmethod
-        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        ...         return f"{func.__name__} of {cls.__name__}"
-        >>> def area(shape):
-        ...     return torch.overrides.handle_torch_function(area, (shape,), shape)
-        >>> area(Loud())
-        'area of Loud'
-    """
-    asked = asked_among(relevant_args, 0)
-    answer = ask(public_api, asked, args, kwargs)
-    if answer is NotImplemented:
-        raise no_implementation(public_api, asked)
-    return answer
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:

@@ -101,7 +101,7 @@ _ENTRIES = tuple([f"{PACKAGE}.{part}" for part in (
     "operators.", "nn.", "core.", "optim.", "autograd.", "amp.", "base.", "capture.", "distributions.",
     "_names.", "linalg", "fft", "special", "func", "compiler", "overrides", "_utils", "return_types",
     "types", "jit.", "_checks", "_inner_functions", "_lowrank", "nested", "sparse", "ops", "library",
-    "utils.checkpoint", "utils._pytree", "utils.hooks", "_dynamo", "_symbols", "runtime.door",
+    "utils.checkpoint", "utils._pytree", "utils.hooks", "_dynamo", "runtime.door",
     "data.resident", "distributed.collectives", "_fake_quantize", "masked.", "signal.windows", "vision.ops.",
 )])  # fmt: skip
 _NOT_ENTRIES = tuple([f"{PACKAGE}.{part}" for part in ("core.shown.printing", "base.config")])

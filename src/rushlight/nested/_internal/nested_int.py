@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ..._symbols import SymInt
+from ...base.symbols import SymInt
 from ...core.tensor import Tensor
 
 _numbers = itertools.count(1)

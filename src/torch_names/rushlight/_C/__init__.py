@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._names.refusal import absent_classes, refuser
 from ..base.device import device
 from ..base.dtypes import dtype
 from ..base.formats import layout, memory_format
+from ..base.refusal import absent_classes, refuser
 from ..base.shapes import Size
 from ..core.modes import is_grad_enabled
 from ..core.modes import set_grad_enabled as _set_grad_enabled

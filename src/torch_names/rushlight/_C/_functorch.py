@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._names.refusal import refuser
+from ..base.refusal import refuser
 
 __all__ = [
     "get_unwrapped",

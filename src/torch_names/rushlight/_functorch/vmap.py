@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._C._functorch import is_batchedtensor
-from .._names.refusal import refuser
+from ..base.refusal import refuser
 from ..base.trees import TreeSpec, broadcast_prefix, tree_flatten, tree_map_, tree_unflatten
 from ..core.tensor import Tensor
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from ..base.errors import no_attribute
 from ..core.public import NAMESPACES
 from ..operators.late import load_late
 
@@ -43,7 +44,7 @@ LATE = {
                      "FutureType", "IntType", "InterfaceType", "ListType", "NoneType", "NumberType", "OptionalType",
                      "PyObjectType", "RRefType", "StreamObjType", "StringType", "TensorType", "TupleType", "UnionType"), "_C"),
     **dict.fromkeys(("SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max",
-                     "sym_min", "sym_not", "sym_sum"), "_symbols"),
+                     "sym_min", "sym_not", "sym_sum"), "base.symbols"),
     **dict.fromkeys(("_assert_async", "_check", "_check_index", "_check_is_size",
                      "_check_not_implemented", "_check_tensor_all", "_check_tensor_all_with",
                      "_check_type", "_check_value", "_check_with", "_is_all_true", "_shape_as_tensor"),
@@ -76,22 +77,14 @@ def find(name: str) -> Any:
 
 
 def missing(module: str, names: Iterable[str], name: str) -> str:
-    """What to say of a name that a module does not have."""
-    label = module.rpartition(".")[2] if "." in module else "torch"
-    said = f"module '{module}' has no attribute '{name}'."
-    if name.startswith("_"):
-        return said
-    from difflib import get_close_matches
-
+    """What to say of a name that a module of PyTorch's does not have here."""
     from .torch_names import NAMES
 
-    if name in NAMES.get(label, "").split():
-        said += f" PyTorch has it; {PACKAGE} does not implement it yet."
-    known = [n for n in names if not n.startswith("_")]
-    if label == "torch":
-        known += [n for n in SUBMODULES if _exists(f"{PACKAGE}.{n}")]
-    close = get_close_matches(name, known, 3, 0.75)
-    return said + (f" Did you mean: {', '.join(map(repr, close))}?" if close else "")
+    label = module.rpartition(".")[2] if "." in module else "torch"
+    theirs = name in NAMES.get(label, "").split()
+    note = f" PyTorch has it; {PACKAGE} does not implement it yet." if theirs else ""
+    late = [n for n in SUBMODULES if _exists(f"{PACKAGE}.{n}")] if label == "torch" else []
+    return no_attribute(module, name, [*names, *late], note)
 
 
 def listing(names: Iterable[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._names.refusal import absent_classes, refuser
+from ..base.refusal import absent_classes, refuser
 
 _LACKS, _INSTEAD = "does not quantise", "Compute in bfloat16 or float16: see rushlight.amp."
 _refuse = refuser("ao.quantization", _LACKS, _INSTEAD)

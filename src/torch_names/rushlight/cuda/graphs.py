@@ -1,6 +1,6 @@
 """`torch.cuda.graphs`: graphs that the caller captures; rushlight captures its own in `compile`."""
 
-from .._names.refusal import absent_classes, refuser
+from ..base.refusal import absent_classes, refuser
 
 _LACKS = "captures CUDA graphs by itself"
 _INSTEAD = 'rushlight.compile(fn, mode="reduce-overhead") replays one where it can.'

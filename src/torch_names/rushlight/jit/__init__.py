@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from .._names.refusal import refuser
 from ..base.config import settings
+from ..base.refusal import refuser
 from ..futures import Future
 from ..nn.modules.module import Module
 from .annotations import List as _List  # noqa: F401, UP035 - and `jit.annotations` is the module

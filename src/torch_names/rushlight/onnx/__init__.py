@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from .._names.refusal import refuser
+from ..base.refusal import refuser
 from .errors import OnnxExporterError, UnsupportedOperatorError
 
 __all__ = [

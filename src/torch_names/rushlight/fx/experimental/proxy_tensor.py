@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._names.refusal import refuser
+from ...base.refusal import refuser
 
 __all__ = ["get_proxy_mode", "make_fx"]
 
