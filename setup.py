@@ -5,6 +5,7 @@ import platform
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from setuptools import Extension, find_namespace_packages, find_packages, setup
 from setuptools.command.build_ext import build_ext
@@ -117,11 +118,17 @@ def pieces() -> list[Extension]:
     ]
 
 
+def loaded(path: Path | str, name: str) -> ModuleType:
+    """A module of the package that needs nothing of it, by its file."""
+    spec = spec_from_file_location(name, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def write_points(folder: Path) -> Path:
     """What the engine's C takes from the records of pointwise ops: a header of codes, loops and entries."""
-    spec = spec_from_file_location("point", "src/rushlight/runtime/point.py")
-    printers = module_from_spec(spec)
-    spec.loader.exec_module(printers)
+    printers = loaded("src/rushlight/runtime/point.py", "point")
     points = {}
     for path in sorted(Path("src/rushlight/operators").rglob("*.py")):
         text = path.read_text()
@@ -209,6 +216,13 @@ class OnePackage(build_py):
         if not self.editable_mode:
             for stub in NAMES.glob("*.pyi"):
                 self.copy_file(str(stub), str(Path(self.build_lib, "rushlight", stub.name)))
+            self.write_aliases(Path(self.build_lib, "rushlight"))
+
+    def write_aliases(self, package: Path) -> None:
+        """Modules that are rows of a table, as files that type checkers and editors read."""
+        aliases = loaded(NAMES / "_names" / "aliases.py", "rushlight._names.aliases")
+        for name in aliases.TABLE:
+            (package / f"{name.replace('.', '/')}.pyi").write_text(aliases.stub(name))
 
 
 setup(

@@ -22,7 +22,17 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "tests" / "support"), str(HERE)]
 
 import rushlight as rl  # noqa: E402
-from imports import ROOTS, circles, files, graph, imports, inside, modules  # noqa: E402
+from imports import (  # noqa: E402
+    ROOTS,
+    circles,
+    files,
+    floors,
+    graph,
+    imports,
+    inside,
+    modules,
+    rooms,
+)
 from module_state import mutable_globals  # noqa: E402
 
 # Layers from the lowest up; the second name is the one it had before the folders were renamed.
@@ -175,6 +185,12 @@ def main() -> None:
     print(f"places that call a fallback: {fallbacks()}")
     up = upward(known)
     print(f"imports that point up: {len(up)}", *up, sep="\n    ")
+    house = rooms(known)
+    rings = circles(house)
+    height = "-" if rings else max(floors(house).values())
+    arrows = sum(map(len, house.values()))
+    print(f"rooms: {len(house)}, arrows between them: {arrows}, floors: {height}")
+    print(f"circles of rooms: {len(rings)}", *[" ".join(ring) for ring in rings], sep="\n    ")
     rings = circles(graph(known))
     print(f"circles of imports: {len(rings)}", *[" ".join(ring) for ring in rings], sep="\n    ")
     print(f"mutable globals: {len(mutable_globals(known))}")

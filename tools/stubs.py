@@ -258,13 +258,18 @@ def namespace(place: str, depth: int) -> str:
 def top() -> str:
     """The package's own module: submodules, classes, constants, functions."""
     import rushlight
+    from rushlight._names.aliases import TABLE
     from rushlight._names.lookup import LATE, SUBMODULES
     from rushlight.core.public import NAMESPACES
 
     published = {n: f for n, f in NAMESPACES["torch"].items() if n.isidentifier()}
     text = HEAD + IMPORTS.format(up=".")
     modules = sorted(n for n in SUBMODULES if not n.startswith("_"))
-    text += "".join(f"from . import {n} as {n}\n" for n in modules)
+    homes = {
+        n: TABLE[n].partition(":")[0].split(".") for n in modules if n in TABLE
+    }  # ao.quantization
+    text += "".join(f"from .{'.'.join(home[:-1])} import {home[-1]} as {n}\n"
+                    for n in modules for home in [homes.get(n, [n])])  # fmt: skip
     skip = set(published) | set(modules)
     constants, classes = [], []
     for name in sorted(set(vars(rushlight)) | set(LATE)):

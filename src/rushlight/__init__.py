@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as _math
+import sys as _sys
 from os import path as _files
 from typing import Any as _Any
 
@@ -41,6 +42,18 @@ if _files.isdir(_NAMES):
     __path__.append(_NAMES)
 
 
+class _Aliases:
+    """Asked after everybody else: whether a module of ours is one more path to names that lie elsewhere."""
+
+    @staticmethod
+    def find_spec(name: str, path: _Any = None, target: _Any = None) -> _Any:
+        if not name.startswith(f"{__spec__.name}."):
+            return None
+        from ._names.aliases import spec_of
+
+        return spec_of(name)
+
+
 def _load_classes() -> None:
     """Loads what asks `__torch_dispatch__` of classes, when the first tensor is made of others."""
     from ._aten import classes  # noqa: F401
@@ -74,6 +87,7 @@ def _load(path: str) -> _Any:
     return resolve_name(f"{__spec__.name}.{path}".rstrip("."))
 
 
+_sys.meta_path.append(_Aliases)  # type: ignore[arg-type]
 _modules.load = _load
 _hot_loops.tracer = _tracer
 _trace_scripts()

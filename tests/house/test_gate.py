@@ -12,10 +12,11 @@ import pytest
 
 import rushlight
 from imports import modules
+from rushlight._names.aliases import TABLE, names
 
 NAMES = Path(rushlight.__file__).parents[1] / "torch_names" / "rushlight"
 GATE = [name for name, path in modules().items() if path.is_relative_to(NAMES)]
-TOP = sorted({name.split(".")[1] for name in GATE})
+TOP = sorted({name.split(".")[1] for name in GATE} - {"distributed"})  # a part of it is here
 
 
 def test_the_engine_and_the_names_share_none() -> None:
@@ -61,3 +62,25 @@ def test_the_refusal_says_what_to_import() -> None:
     script = f"import sys; sys.path.insert(0, {str(NAMES.parents[1])!r}); import torch_names"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "import rushlight.fx, not torch_names.rushlight.fx" in done.stderr
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_row_of_the_table_is_a_module(name: str) -> None:
+    module = import_module(f"rushlight.{name}")
+    found = names(name)
+    assert module.__all__ == [n.here for n in found] and module.__doc__
+    for n in found:
+        assert getattr(module, n.here) is getattr(import_module(n.home), n.there)
+    assert not [p for p in modules() if p == f"rushlight.{name}"], (
+        "a file of that name is in the way"
+    )
+
+
+def test_the_homes_are_no_rows() -> None:
+    homes = {n.home.removeprefix("rushlight.") for name in TABLE for n in names(name)}
+    assert homes.isdisjoint(TABLE)
+
+
+def test_a_module_that_is_nowhere_is_missed_in_pythons_words() -> None:
+    with pytest.raises(ModuleNotFoundError, match="No module named 'rushlight.no_such'"):
+        import_module("rushlight.no_such")

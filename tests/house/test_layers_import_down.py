@@ -1,4 +1,4 @@
-"""The layering test: imports point down, siblings leave each other alone, and nothing imports in a circle.
+"""The layering test: imports point down, rooms of one floor leave each other alone, nothing imports in a circle.
 
 Every import statement counts, also one inside a function and one that only type checkers read.
 """
@@ -10,64 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from imports import circles, graph, imports, modules
+from imports import circles, floors, graph, imports, modules, room, rooms
 
-# From the ground up. A module may import from the layers below its own, and from its own layer only
-# within its package, except in the layer of public names, where one facade may be built on another.
+# From the ground up. A module may import from the layers below its own, and from its own room.
 LAYERS = (
     "base",
-    "runtime",
-    "core",
-    "operators",
-    "_names futures",
-    "_symbols",
-    "nested",  # tensors made of tensors; files hold them
-    "_aten",  # PyTorch's inner operators, for who watches the door
-    "distributed profiler",
-    "autograd nn optim data io amp capture distributions",
-    "utils",  # and every other name at the top: what else PyTorch has public, see FACADES
-    "vision",
-    "rushlight",  # the top module
-    "dezero",
-    "cli",
+    "futures runtime",
+    "core version",
+    "_aten operators",  # _aten: PyTorch's inner operators, for who watches the door
+    "capture distributed distributions nested profiler",  # nested: tensors made of tensors
+    "amp autograd data nn",
+    "io optim",
+    "torch_names",  # what else PyTorch has public, a folder of its own
+    "rushlight vision",  # rushlight: the top module
+    "cli dezero",
     "__main__",
 )
-LEVEL = {package: level for level, names in enumerate(LAYERS) for package in names.split()}
-FACADES = LEVEL["utils"]
-
-
-def level(package: str) -> int:
-    return LEVEL.get(package, FACADES)
-
-
-# Imports that point up or aside, each with its reason; a line that is not needed any more fails a test.
-ALLOWED = {
-    "nn.functional -> overrides": "has_torch_function and the like, which layers of other libraries take from there",
-    "distributed.checkpoint.format_utils -> io.pth": "one file of a checkpoint, under PyTorch's path",
-    "distributed.checkpoint.format_utils -> io.sharded": "the folder it is made from",
-    "distributed.checkpoint.saving -> io.sharded": "checkpoints of ranks, under PyTorch's path",
-    "distributed.fsdp -> nn.parallel.fsdp": "FullyShardedDataParallel, under PyTorch's path",
-    "distributed.fsdp -> nn.parallel.fsdp_options": "its options",
-    "distributed.fsdp -> nn.parallel.fully_shard": "fully_shard, under PyTorch's path",
-    "distributed.fsdp.api -> nn.parallel.fsdp_options": "its options, under their longer path",
-    "distributed.fsdp.fully_sharded_data_parallel -> nn.parallel.fsdp": "the class, under its longer path",
-    "distributed.fsdp.fully_sharded_data_parallel -> nn.parallel.fsdp_options": "its options, there, too",
-    "distributed.fsdp.sharded_grad_scaler -> amp.grad_scaler": "the scaler under FSDP's path",
-    "distributed.fsdp.wrap -> nn.parallel.fsdp_wrap": "which parts are wrapped, under PyTorch's path",
-    "distributed.optim -> optim.zero": "ZeroRedundancyOptimizer, under PyTorch's path",
-    "distributed.optim.zero_redundancy_optimizer -> optim.zero": "the same, under its longer one",
-    "io.rebuild -> nn.parameter": "a file may hold a Parameter, which is an nn name",
-    "optim.swa_utils -> nn.averaged_model": "AveragedModel, under PyTorch's path",
-    "optim.swa_utils -> nn.modules.batchnorm": "update_bn resets these layers",
-}
-
+LEVEL = {name: level for level, names in enumerate(LAYERS, 1) for name in names.split()}
 KNOWN = modules()
-
-
-def package_of(module: str) -> str:
-    """The layer's name of a module: the part behind `rushlight`, or the top module itself."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else parts[0]
 
 
 def short(module: str) -> str:
@@ -75,30 +35,23 @@ def short(module: str) -> str:
 
 
 def wrong_imports(name: str, path: Path) -> list[str]:
-    """What the layers forbid in one file, as `ALLOWED` spells it."""
-    here = package_of(name)
-    found = []
-    for target, _, _ in imports(name, path, KNOWN):
-        there = package_of(target)
-        aside = level(there) == level(here) != FACADES
-        if there != here and (level(there) > level(here) or aside):
-            found.append(f"{short(name)} -> {short(target)}")
-    return found
+    """What the layers forbid in one file."""
+    here = room(name, path)
+    found = {(room(to, KNOWN[to]), to) for to, _, _ in imports(name, path, KNOWN)}
+    return [f"{short(name)} -> {short(to)}" for there, to in sorted(found)
+            if there != here and LEVEL[there] >= LEVEL[here]]  # fmt: skip
 
 
-def test_every_layer_is_there() -> None:
-    assert set(LEVEL) <= {package_of(name) for name in KNOWN}
+def test_every_room_has_its_floor() -> None:
+    edges = rooms(KNOWN)
+    assert circles(edges) == []
+    assert floors(edges) == LEVEL, "LAYERS has a room on another floor than its imports"
+    assert len(edges) <= 25 and max(LEVEL.values()) <= 11
 
 
 @pytest.mark.parametrize("name", KNOWN, ids=list(KNOWN))
 def test_imports_point_down(name: str) -> None:
-    assert set(wrong_imports(name, KNOWN[name])) <= set(ALLOWED)
-
-
-def test_what_is_allowed_is_needed() -> None:
-    found = {wrong for name, path in KNOWN.items() for wrong in wrong_imports(name, path)}
-    assert set(ALLOWED) <= found
-    assert all(reason.strip() for reason in ALLOWED.values())
+    assert wrong_imports(name, KNOWN[name]) == []
 
 
 def test_no_circles() -> None:

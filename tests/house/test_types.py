@@ -11,6 +11,8 @@ from shutil import which
 
 import pytest
 
+from rushlight._names.aliases import TABLE, stub
+
 ROOT = Path(__file__).resolve().parents[2]
 TYPED = ROOT / "tests" / "house" / "typed"
 RIGHT, WRONG = sorted((TYPED / "right").glob("*.py")), sorted((TYPED / "wrong").glob("*.py"))
@@ -18,12 +20,15 @@ RIGHT, WRONG = sorted((TYPED / "right").glob("*.py")), sorted((TYPED / "wrong").
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """The package as a wheel lays it out: in one folder."""
+    """The package as a wheel lays it out: in one folder, with a stub of each module that is a row of a table."""
     package = tmp_path_factory.mktemp("installed") / "rushlight"
-    package.mkdir()
-    for file in (*ROOT.glob("src/rushlight/*"), *ROOT.glob("src/torch_names/rushlight/*")):
-        if file.is_file() or (file / "__init__.py").exists():
-            (package / file.name).symlink_to(file)
+    for root in (ROOT / "src" / "rushlight", ROOT / "src" / "torch_names" / "rushlight"):
+        for file in (*root.rglob("*.py"), *root.rglob("*.pyi"), *root.glob("py.typed")):
+            link = package / file.relative_to(root)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(file)
+    for name in TABLE:
+        (package / f"{name.replace('.', '/')}.pyi").write_text(stub(name))
     return package.parent
 
 

@@ -32,6 +32,36 @@ def modules() -> dict[str, Path]:
     return found
 
 
+def room(name: str, path: Path) -> str:
+    """The room of a module: the folder or file at the top of the package; PyTorch's names are one."""
+    if any(map(path.is_relative_to, ROOTS[1:])):
+        return "torch_names"
+    return name.split(".")[1] if "." in name else name
+
+
+def rooms(known: dict[str, Path]) -> dict[str, set[str]]:
+    """For each room the rooms it imports, at module level, inside functions or for type checkers alone."""
+    found: dict[str, set[str]] = {room(name, path): set() for name, path in known.items()}
+    for name, path in known.items():
+        here = room(name, path)
+        found[here] |= {room(to, known[to]) for to, _, _ in imports(name, path, known)} - {here}
+    return found
+
+
+def floors(edges: dict[str, set[str]]) -> dict[str, int]:
+    """The floor of each room: one above the highest of the rooms it imports. There must be no circles."""
+    found: dict[str, int] = {}
+
+    def floor(name: str) -> int:
+        if name not in found:
+            found[name] = 1 + max(map(floor, edges[name]), default=0)
+        return found[name]
+
+    for name in edges:
+        floor(name)
+    return found
+
+
 class Statement(NamedTuple):
     """One import statement: what it names, where, and whether only type checkers run it."""
 

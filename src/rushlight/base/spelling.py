@@ -17,6 +17,7 @@ _HOMES = {
     "core.gradients.function": "torch.autograd.function",
     "core.modes": "torch.autograd.grad_mode",
     "distributed.errors": "torch.distributed",
+    "distributed.state_dicts": "torch.distributed.checkpoint.state_dict",
     "data.combine": "torch.utils.data.dataset",
     "data.dataset": "torch.utils.data.dataset",
     "data.loader": "torch.utils.data.dataloader",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...distributed.checkpoint import state_dict as of_ranks
+from ...distributed import state_dicts as of_ranks
 from ...distributed.groups import group_of
 from ...distributed.objects import broadcast_object_list
 from ...distributed.tensor.dtensor import DTensor, distribute_tensor, local_of, spread

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...core.modes import no_grad
-from ...core.tensor import Tensor
-from ...operators.create.like import zeros_like
-from ..groups import group_of
-from ..tensor.dtensor import DTensor, distribute_tensor, spread
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..operators.create.like import zeros_like
+from .groups import group_of
+from .tensor.dtensor import DTensor, distribute_tensor, spread
 
 __all__ = [
     "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict",
@@ -112,7 +112,7 @@ def set_model_state_dict(
 
 
 def _from_rank0(given: dict[str, Any]) -> dict[str, Any]:
-    from ..objects import broadcast_object_list
+    from .objects import broadcast_object_list
 
     told = [given]
     broadcast_object_list(told, 0)

@@ -1,5 +1,0 @@
-"""`torch.optim.asgd`, where PyTorch keeps ASGD."""
-
-from .rules_older import ASGD
-
-__all__ = ["ASGD"]

@@ -1,5 +1,0 @@
-"""`torch.optim.nadam`, where PyTorch keeps NAdam."""
-
-from .rules import NAdam
-
-__all__ = ["NAdam"]

@@ -1,5 +1,0 @@
-"""`torch.optim.rprop`, where PyTorch keeps Rprop."""
-
-from .rules_older import Rprop
-
-__all__ = ["Rprop"]
