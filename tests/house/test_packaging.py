@@ -97,7 +97,7 @@ def test_a_checkout_is_compiled_for_its_machine_and_a_wheel_for_all(setup_py: An
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_loops_are_compiled_in_parts(setup_py: Any, own: bool) -> None:
+def test_loops_are_compiled_in_parts(setup_py: Any, own: bool, tmp_path: Path) -> None:
     """Each part of a whole set once, images' loops of every set, and the other files know what there is."""
     calls = []
 
@@ -108,7 +108,9 @@ def test_loops_are_compiled_in_parts(setup_py: Any, own: bool) -> None:
 
     command = setup_py.AllCores(Distribution())
     command.own, command.extensions, command.compiler = own, [], Compiler()
+    command.build_temp = str(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
         patch.setitem(setup_py.AllCores.build_extensions.__globals__, "flags_here",
                       lambda: {"avx2", "fma", "avx512f", "avx512dq"})  # fmt: skip
         patch.setattr("platform.machine", lambda: "x86_64")

@@ -46,7 +46,7 @@ typedef struct {
     int which; /* what it is told */
 } Entry;
 
-#define KERNEL(name_, bind_, ...) {.name = name_, .bind = bind_, __VA_ARGS__}
+#define BOUND(name_, bind_, ...) {.name = name_, .bind = bind_, __VA_ARGS__}
 
 PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs); /* as a body answers */
 

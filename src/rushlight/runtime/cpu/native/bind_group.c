@@ -142,6 +142,6 @@ static void running_statistics(Call *c) {
 }
 
 const Entry group_entries[] = {
-    KERNEL("running_statistics", running_statistics), KERNEL("group_norm", group_norm, .copies = TURNS, .repeats = 1),
-    KERNEL("group_norm_grad", group_norm_grad, .copies = TURNS, .repeats = 1), {NULL},
+    BOUND("running_statistics", running_statistics), BOUND("group_norm", group_norm, .copies = TURNS, .repeats = 1),
+    BOUND("group_norm_grad", group_norm_grad, .copies = TURNS, .repeats = 1), {NULL},
 };

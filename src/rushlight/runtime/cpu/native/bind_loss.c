@@ -91,7 +91,7 @@ static void loss_grad(Call *c) {
 
 /* Without copies: losses of strided arrays keep their order of memory, which the generic bodies do. */
 #define LOSS(name, code, copies_) \
-    KERNEL(name, loss, .which = code, .copies = copies_, .repeats = 1), KERNEL(name "_grad", loss_grad, .which = code, .copies = COPIES, .repeats = 1)
+    BOUND(name, loss, .which = code, .copies = copies_, .repeats = 1), BOUND(name "_grad", loss_grad, .which = code, .copies = COPIES, .repeats = 1)
 const Entry loss_entries[] = {
     LOSS("mse_loss", L_SQUARE, 0), LOSS("l1_loss", L_ABS, 0), LOSS("smooth_l1_loss", L_SMOOTH, 0), LOSS("huber_loss", L_HUBER, 0),
     LOSS("binary_cross_entropy_with_logits", L_LOGITS, COPIES), {NULL},

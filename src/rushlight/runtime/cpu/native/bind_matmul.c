@@ -117,25 +117,16 @@ static int gemm_of(Gemm *g, PyArrayObject *x, PyArrayObject *y, int flip_x, int 
     return g->m > 0 && g->n > 0 && g->k > 0 && PyArray_DIM(y, y_in) == g->k;
 }
 
-static PyObject *product2(PyObject *const *args, int flip_x, int flip_y) {
-    Product p = {.batch = 0};
-    if (!is_float(args[0]) || !is_float(args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *y = ARRAY(args[1]);
-    if (PyArray_NDIM(x) != 2 || PyArray_NDIM(y) != 2 || !gemm_of(&p.gemm, x, y, flip_x, flip_y)) return REFUSE;
-    const npy_intp shape[2] = {p.gemm.m, p.gemm.n};
-    PyArrayObject *out = array_new(2, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    p.gemm.c = DATA(out);
-    if (multiply(&p) < 0) {
-        Py_DECREF(out);
-        return PyErr_NoMemory();
-    }
-    return (PyObject *)out;
-}
+enum { FLIP_X = 1, FLIP_Y = 2 };
 
-static PyObject *mm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product2(a, 0, 0); }
-static PyObject *mm_nt(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product2(a, 0, 1); }
-static PyObject *mm_tn(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product2(a, 1, 0); }
+static void product2(Call *c) {
+    Product p = {.batch = 0};
+    PyArrayObject *x = strided(c, 0), *y = strided(c, 1);
+    if (c->ends || !need(c, PyArray_NDIM(x) == 2 && PyArray_NDIM(y) == 2 && gemm_of(&p.gemm, x, y, c->which & FLIP_X, c->which & FLIP_Y))) return;
+    const npy_intp shape[2] = {p.gemm.m, p.gemm.n};
+    p.gemm.c = new_floats(c, 2, shape);
+    if (!c->ends && multiply(&p) < 0) fail(c);
+}
 
 /* -- batches ---------------------------------------------------------------------------------------- */
 
@@ -172,109 +163,75 @@ static int batch_shape(PyArrayObject *x, PyArrayObject *y, npy_intp *shape, int 
     return 1;
 }
 
-static PyObject *product_batch(PyObject *const *args, int flip_x, int flip_y) {
+static void product_batch(Call *c) {
     Product p = {.batch = 1};
     npy_intp shape[DIMS];
-    if (!is_float(args[0]) || !is_float(args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *y = ARRAY(args[1]);
+    PyArrayObject *x = strided(c, 0), *y = strided(c, 1);
+    if (c->ends) return;
     const int nx = PyArray_NDIM(x), ny = PyArray_NDIM(y), ndim = nx > ny ? nx : ny;
-    if (nx < 2 || ny < 2 || ndim > DIMS || !gemm_of(&p.gemm, x, y, flip_x, flip_y)) return REFUSE;
-    if (!batch_shape(x, y, shape, ndim - 2)) return REFUSE;
+    if (!need(c, nx >= 2 && ny >= 2 && ndim <= DIMS && gemm_of(&p.gemm, x, y, c->which & FLIP_X, c->which & FLIP_Y))) return;
+    if (!need(c, batch_shape(x, y, shape, ndim - 2))) return;
     for (int d = 0; d < ndim - 2; d++) p.batch *= shape[d];
-    if (p.batch == 0) return REFUSE;
-    shape[ndim - 2] = p.gemm.m;
-    shape[ndim - 1] = p.gemm.n;
+    if (!need(c, p.batch > 0)) return;
+    shape[ndim - 2] = p.gemm.m, shape[ndim - 1] = p.gemm.n;
     idx *at = batch_places(x, y, shape, ndim - 2, p.batch);
-    if (!at) return PyErr_NoMemory();
-    p.a_at = at;
-    p.b_at = at + p.batch;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (out) {
-        p.gemm.c = DATA(out);
-        if (p.batch == 1) { /* one large product is shared out better */
-            p.gemm.a += p.a_at[0];
-            p.gemm.b += p.b_at[0];
-            p.batch = 0;
-        }
-        if (multiply(&p) < 0) {
-            Py_CLEAR(out);
-            PyErr_NoMemory();
-        }
+    if (!at) fail(c);
+    p.a_at = at, p.b_at = at + p.batch, p.gemm.c = new_floats(c, ndim, shape);
+    if (!c->ends && p.batch == 1) { /* one large product is shared out better */
+        p.gemm.a += p.a_at[0], p.gemm.b += p.b_at[0];
+        p.batch = 0;
     }
+    if (!c->ends && multiply(&p) < 0) fail(c);
     table_give(at);
-    return (PyObject *)out;
 }
-
-static PyObject *bmm(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product_batch(a, 0, 0); }
-static PyObject *bmm_nt(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product_batch(a, 0, 1); }
-static PyObject *bmm_tn(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return product_batch(a, 1, 0); }
 
 /* -- linear ----------------------------------------------------------------------------------------- */
 
-static PyObject *linear(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!is_float(args[0]) || !is_float(args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *w = ARRAY(args[1]);
+static void linear(Call *c) {
+    PyArrayObject *x = strided(c, 0), *w = strided(c, 1);
+    if (c->ends) return;
     const int ndim = PyArray_NDIM(x);
-    if (ndim < 1 || ndim > DIMS || PyArray_NDIM(w) != 2 || !whole_strides(w)) return REFUSE;
-    if (args[2] != Py_None && (!is_plain(args[2]) || PyArray_SIZE(ARRAY(args[2])) != PyArray_DIM(w, 0)))
-        return REFUSE;
-    if (ndim == 2 ? !whole_strides(x) : !PyArray_IS_C_CONTIGUOUS(x)) return REFUSE;
+    if (!need(c, ndim >= 1 && ndim <= DIMS && PyArray_NDIM(w) == 2 && whole_strides(w))) return;
+    if (!need(c, ndim == 2 ? whole_strides(x) : PyArray_IS_C_CONTIGUOUS(x))) return;
     npy_intp shape[DIMS];
     idx rows = 1;
     for (int i = 0; i < ndim - 1; i++) rows *= shape[i] = PyArray_DIM(x, i);
-    const idx k = PyArray_DIM(w, 1), n = PyArray_DIM(w, 0);
-    if (rows == 0 || k == 0 || n == 0 || PyArray_DIM(x, ndim - 1) != k) return REFUSE;
-    shape[ndim - 1] = n;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    Product p = {.gemm = {.m = rows, .n = n, .k = k, .a = DATA(x), .b = DATA(w), .c = DATA(out),
-                          .a_row = k, .a_col = 1, .ldc = n}};
-    if (ndim == 2) {
-        p.gemm.a_row = PyArray_STRIDE(x, 0) / 4;
-        p.gemm.a_col = PyArray_STRIDE(x, 1) / 4;
-    }
-    p.gemm.b_row = PyArray_STRIDE(w, 1) / 4;
-    p.gemm.b_col = PyArray_STRIDE(w, 0) / 4;
-    if (args[2] != Py_None) p.gemm.bias = DATA(ARRAY(args[2]));
-    if (multiply(&p) < 0) {
-        Py_DECREF(out);
-        return PyErr_NoMemory();
-    }
-    return (PyObject *)out;
+    const idx k = PyArray_DIM(w, 1), n = shape[ndim - 1] = PyArray_DIM(w, 0);
+    if (!need(c, rows > 0 && k > 0 && n > 0 && PyArray_DIM(x, ndim - 1) == k)) return;
+    Product p = {.gemm = {.m = rows, .n = n, .k = k, .a = DATA(x), .b = DATA(w), .bias = maybe_floats(c, 2, n),
+                          .a_row = ndim == 2 ? PyArray_STRIDE(x, 0) / 4 : k, .a_col = ndim == 2 ? PyArray_STRIDE(x, 1) / 4 : 1,
+                          .b_row = PyArray_STRIDE(w, 1) / 4, .b_col = PyArray_STRIDE(w, 0) / 4, .ldc = n}};
+    p.gemm.c = new_floats(c, ndim, shape);
+    if (!c->ends && multiply(&p) < 0) fail(c);
 }
 
 #if defined(__aarch64__) /* elsewhere NumPy's product, and what oneDNN makes of it */
 /* b + x y, where b is a row for all or a number for each; other factors are NumPy's. */
-static PyObject *addmm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void addmm(Call *c) {
     double beta, alpha;
-    if (attr_double(attrs, "beta", &beta) < 0 || attr_double(attrs, "alpha", &alpha) < 0) {
+    if (attr_double(c->attrs, "beta", &beta) < 0 || attr_double(c->attrs, "alpha", &alpha) < 0) {
         PyErr_Clear(); /* complex ones */
-        return REFUSE;
+        refuse(c);
     }
     Product p = {.batch = 0};
-    if (beta != 1 || alpha != 1 || !is_float(args[0]) || !is_float(args[1]) || !is_float(args[2])) return REFUSE;
-    PyArrayObject *b = ARRAY(args[0]), *x = ARRAY(args[1]), *y = ARRAY(args[2]);
-    if (PyArray_NDIM(b) != 2 || PyArray_NDIM(x) != 2 || PyArray_NDIM(y) != 2 || !gemm_of(&p.gemm, x, y, 0, 0)) return REFUSE;
+    PyArrayObject *b = strided(c, 0), *x = strided(c, 1), *y = strided(c, 2);
+    if (c->ends || !need(c, beta == 1 && alpha == 1 && PyArray_NDIM(b) == 2 && PyArray_NDIM(x) == 2 && PyArray_NDIM(y) == 2)) return;
+    if (!need(c, gemm_of(&p.gemm, x, y, 0, 0))) return;
     const npy_intp shape[2] = {p.gemm.m, p.gemm.n};
     const int row = PyArray_STRIDE(b, 0) == 0 && PyArray_STRIDE(b, 1) == 4;
-    if (!PyArray_CompareLists(PyArray_DIMS(b), shape, 2) || !(row || PyArray_IS_C_CONTIGUOUS(b))) return REFUSE;
-    PyArrayObject *out = array_new(2, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    p.gemm.c = DATA(out);
+    if (!need(c, PyArray_CompareLists(PyArray_DIMS(b), shape, 2) && (row || PyArray_IS_C_CONTIGUOUS(b)))) return;
+    if (!(p.gemm.c = new_floats(c, 2, shape))) return;
     if (row) p.gemm.bias = DATA(b);
     else memcpy(p.gemm.c, DATA(b), (size_t)(p.gemm.m * p.gemm.n) * 4), p.gemm.add = 1;
-    if (multiply(&p) < 0) {
-        Py_DECREF(out);
-        return PyErr_NoMemory();
-    }
-    return (PyObject *)out;
+    if (multiply(&p) < 0) fail(c);
 }
 #endif
 
+#define PRODUCT(name, bind, number) BOUND(name, bind, .which = number, .repeats = 1)
 const Entry matmul_entries[] = {
 #if defined(__aarch64__)
-    {"addmm", addmm},
+    BOUND("addmm", addmm),
 #endif
-    {"mm", mm, .repeats = 1},         {"mm_nt", mm_nt, .repeats = 1},   {"mm_tn", mm_tn, .repeats = 1},   {"bmm", bmm, .repeats = 1},
-    {"bmm_nt", bmm_nt, .repeats = 1}, {"bmm_tn", bmm_tn, .repeats = 1}, {"linear", linear, .repeats = 1}, {NULL, NULL},
+    PRODUCT("mm", product2, 0), PRODUCT("mm_nt", product2, FLIP_Y), PRODUCT("mm_tn", product2, FLIP_X), PRODUCT("bmm", product_batch, 0),
+    PRODUCT("bmm_nt", product_batch, FLIP_Y), PRODUCT("bmm_tn", product_batch, FLIP_X), PRODUCT("linear", linear, 0), {NULL},
 };

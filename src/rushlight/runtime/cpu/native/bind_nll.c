@@ -123,4 +123,4 @@ static void nll_loss_grad(Call *c) {
         }
 }
 
-const Entry nll_entries[] = {KERNEL("nll_loss", nll_loss, .copies = COPIES), KERNEL("nll_loss_grad", nll_loss_grad, .copies = COPIES), {NULL}};
+const Entry nll_entries[] = {BOUND("nll_loss", nll_loss, .copies = COPIES), BOUND("nll_loss_grad", nll_loss_grad, .copies = COPIES), {NULL}};

@@ -14,9 +14,6 @@ typedef struct {
     int still; /* the statistics do not depend on x */
 } Norm;
 
-static const float *optional(PyObject *o) { return o == Py_None ? NULL : DATA(ARRAY(o)); }
-static int fits(PyObject *o, idx n) { return o == Py_None || (is_plain(o) && PyArray_SIZE(ARRAY(o)) == n); }
-
 /* -- batch norm: channels are shared out ----------------------------------------------------------- */
 
 static void train_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -90,34 +87,25 @@ static void grad_columns(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static int norm_array(Norm *q, PyObject *o) {
-    if (!is_plain(o)) return 0;
-    PyArrayObject *x = ARRAY(o);
-    const int ndim = PyArray_NDIM(x);
-    if (ndim < 2 || PyArray_SIZE(x) == 0) return 0;
+/* Argument i, the images; 0 where it ends. */
+static int norm_array(Call *c, Norm *q, int i) {
+    q->eps = double_of(c, "eps");
+    PyArrayObject *x = floats(c, i);
+    if (!x || !need(c, PyArray_NDIM(x) >= 2 && PyArray_SIZE(x) > 0)) return 0;
     q->x = DATA(x), q->n = PyArray_DIM(x, 0), q->c = PyArray_DIM(x, 1), q->m = 1;
-    for (int i = 2; i < ndim; i++) q->m *= PyArray_DIM(x, i);
-    return q->m == 1 || q->m >= 4; /* shorter runs: NumPy's way is better */
+    for (int d = 2; d < PyArray_NDIM(x); d++) q->m *= PyArray_DIM(x, d);
+    return need(c, q->m == 1 || q->m >= 4); /* shorter runs: NumPy's way is better */
 }
 
-static PyObject *batch_norm_train(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void batch_norm_train(Call *c) {
     Norm q = {0};
-    if (attr_double(attrs, "eps", &q.eps) < 0) return NULL;
-    if (!norm_array(&q, args[0]) || !fits(args[1], q.c) || !fits(args[2], q.c)) return REFUSE;
-    PyArrayObject *y = array_like(ARRAY(args[0]));
-    PyArrayObject *mean = array_new(1, &q.c, NPY_FLOAT32), *rstd = array_new(1, &q.c, NPY_FLOAT32);
-    if (!y || !mean || !rstd) {
-        Py_XDECREF(y);
-        Py_XDECREF(mean);
-        Py_XDECREF(rstd);
-        return NULL;
-    }
-    q.w = optional(args[1]), q.b = optional(args[2]);
-    q.y = DATA(y), q.mean = DATA(mean), q.rstd = DATA(rstd);
-    const double ns = (double)PyArray_SIZE(y) * 0.9;
-    if (q.m == 1) run_parts(train_columns, &q, threads_parts(ns, (q.c + BLOCK - 1) / BLOCK), ns);
-    else run_parts(train_part, &q, threads_parts(ns, q.c), ns);
-    return Py_BuildValue("NNN", y, mean, rstd);
+    if (!norm_array(c, &q, 0)) return;
+    q.w = maybe_floats(c, 1, q.c), q.b = maybe_floats(c, 2, q.c);
+    q.y = new_like(c, ARRAY(c->args[0])), q.mean = new_floats(c, 1, &q.c), q.rstd = new_floats(c, 1, &q.c);
+    if (c->ends) return;
+    const double ns = (double)(q.n * q.c * q.m) * 0.9;
+    if (q.m == 1) run_shared(train_columns, &q, (q.c + BLOCK - 1) / BLOCK, ns);
+    else run_shared(train_part, &q, q.c, ns);
 }
 
 static void train_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -154,45 +142,23 @@ static void deviation_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (idx c = 0; c < d->n; c++) d->rstd[c] = (float)(1.0 / sqrt((double)d->variance[c] + d->eps));
 }
 
-/* still: the statistics are not the batch's, and args[4] is a variance. */
-static PyObject *batch_grad(PyObject *const *args, PyObject *attrs, int still) {
-    Norm q = {.still = still};
-    if (attr_double(attrs, "eps", &q.eps) < 0) return NULL;
-    if (!norm_array(&q, args[1]) || !fits(args[2], q.c) || !is_plain(args[0]) || !is_plain(args[3]) ||
-        !is_plain(args[4]) || PyArray_SIZE(ARRAY(args[0])) != PyArray_SIZE(ARRAY(args[1])) ||
-        PyArray_SIZE(ARRAY(args[3])) != q.c || PyArray_SIZE(ARRAY(args[4])) != q.c)
-        return REFUSE;
-    PyArrayObject *gx = array_like(ARRAY(args[1]));
-    PyArrayObject *gw = array_new(1, &q.c, NPY_FLOAT32), *gb = array_new(1, &q.c, NPY_FLOAT32);
-    if (!gx || !gw || !gb) {
-        Py_XDECREF(gx);
-        Py_XDECREF(gw);
-        Py_XDECREF(gb);
-        return NULL;
+/* `which`: the statistics are not the batch's, and argument 4 is a variance. */
+static void batch_norm_grad(Call *c) {
+    Norm q = {.still = c->which};
+    if (!norm_array(c, &q, 1)) return;
+    q.g = some_floats(c, 0, q.n * q.c * q.m), q.w = maybe_floats(c, 2, q.c);
+    q.mean = some_floats(c, 3, q.c), q.rstd = some_floats(c, 4, q.c);
+    q.y = new_like(c, ARRAY(c->args[1])), q.gw = new_floats(c, 1, &q.c), q.gb = new_floats(c, 1, &q.c);
+    Deviation of = {q.rstd, q.still ? room(c, (size_t)q.c * 4) : NULL, q.c, q.eps};
+    if (c->ends) return;
+    if (q.still) {
+        run_once(deviation_part, &of, (double)q.c);
+        q.rstd = of.rstd;
     }
-    q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]);
-    q.mean = DATA(ARRAY(args[3])), q.rstd = DATA(ARRAY(args[4]));
-    q.y = DATA(gx), q.gw = DATA(gw), q.gb = DATA(gb);
-    const double ns = (double)PyArray_SIZE(gx) * 1.2;
-    const size_t bytes = still ? (size_t)q.c * 4 : 0;
-    float *rstd = still ? memory_take(bytes) : NULL;
-    Deviation of = {q.rstd, rstd, q.c, q.eps};
-    if (rstd) run_once(deviation_part, &of, (double)q.c);
-    if (rstd) q.rstd = rstd;
-    if (still && !rstd) {
-        Py_DECREF(gx);
-        Py_DECREF(gw);
-        Py_DECREF(gb);
-        return PyErr_NoMemory();
-    }
-    if (q.m == 1) run_parts(grad_columns, &q, threads_parts(ns, (q.c + BLOCK - 1) / BLOCK), ns);
-    else run_parts(train_grad_part, &q, threads_parts(ns, q.c), ns);
-    if (rstd) memory_give(rstd, bytes);
-    return Py_BuildValue("NNN", gx, gw, gb);
+    const double ns = (double)(q.n * q.c * q.m) * 1.2;
+    if (q.m == 1) run_shared(grad_columns, &q, (q.c + BLOCK - 1) / BLOCK, ns);
+    else run_shared(train_grad_part, &q, q.c, ns);
 }
-
-static PyObject *batch_norm_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return batch_grad(a, attrs, 0); }
-static PyObject *batch_norm_eval_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return batch_grad(a, attrs, 1); }
 
 static void eval_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     const Norm *q = what;
@@ -205,31 +171,40 @@ static void eval_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *batch_norm_eval(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void batch_norm_eval(Call *c) {
     Norm q = {0};
-    if (attr_double(attrs, "eps", &q.eps) < 0) return NULL;
-    if (!norm_array(&q, args[0]) || q.m == 1) return REFUSE;
-    for (int i = 1; i < 5; i++)
-        if (!fits(args[i], q.c) || (i > 2 && args[i] == Py_None)) return REFUSE;
-    PyArrayObject *y = array_like(ARRAY(args[0]));
-    if (!y) return NULL;
-    q.w = optional(args[1]), q.b = optional(args[2]), q.y = DATA(y);
-    q.mean = DATA(ARRAY(args[3])), q.rstd = DATA(ARRAY(args[4])); /* the variance here */
-    const double ns = (double)PyArray_SIZE(y) * 0.4;
-    run_parts(eval_part, &q, threads_parts(ns, q.n * q.c), ns);
-    return (PyObject *)y;
+    if (!norm_array(c, &q, 0) || !need(c, q.m > 1)) return;
+    q.w = maybe_floats(c, 1, q.c), q.b = maybe_floats(c, 2, q.c), q.mean = some_floats(c, 3, q.c);
+    q.rstd = some_floats(c, 4, q.c); /* the variance here */
+    q.y = new_like(c, ARRAY(c->args[0]));
+    if (!c->ends) run_shared(eval_part, &q, q.n * q.c, (double)(q.n * q.c * q.m) * 0.4);
 }
 
 /* -- layer norm: rows are shared out ---------------------------------------------------------------- */
 
-static int layer_array(Norm *q, PyObject *o, idx dims) {
-    if (!is_plain(o)) return 0;
-    PyArrayObject *x = ARRAY(o);
-    const int ndim = PyArray_NDIM(x);
-    if (dims < 1 || dims > ndim || ndim > DIMS || PyArray_SIZE(x) == 0) return 0;
-    q->x = DATA(x), q->n = q->m = 1;
-    for (int i = 0; i < ndim; i++) *(i < ndim - dims ? &q->n : &q->m) *= PyArray_DIM(x, i);
+/* Argument i as rows over its last `dims`, with the shape of a number for each row. */
+typedef struct {
+    PyArrayObject *x;
+    int dims;
+    npy_intp each[DIMS];
+} Layer;
+
+static int layer_array(Call *c, Norm *q, int i, Layer *l) {
+    const idx dims = idx_of(c, "dims");
+    PyArrayObject *x = l->x = floats(c, i);
+    if (!x || !need(c, dims >= 1 && dims <= PyArray_NDIM(x) && PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) > 0)) return 0;
+    q->x = DATA(x), q->n = q->m = 1, l->dims = (int)dims;
+    for (int d = 0; d < PyArray_NDIM(x); d++) {
+        const int outer = d < PyArray_NDIM(x) - dims;
+        *(outer ? &q->n : &q->m) *= PyArray_DIM(x, d);
+        l->each[d] = outer ? PyArray_DIM(x, d) : 1;
+    }
     return 1;
+}
+
+static float *new_each(Call *c, const Layer *l) { return new_floats(c, PyArray_NDIM(l->x), l->each); }
+static float *new_weight(Call *c, const Layer *l) {
+    return new_floats(c, l->dims, PyArray_DIMS(l->x) + PyArray_NDIM(l->x) - l->dims);
 }
 
 static void layer_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -249,39 +224,15 @@ static void layer_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 /* layer_norm(x, weight, bias), or add_layer_norm(x, other, weight, bias), which answers x + other as well. */
-static PyObject *layer_forward(PyObject *const *args, PyObject *attrs, int adds) {
-    Norm q = {0};
-    idx dims;
-    if (attr_double(attrs, "eps", &q.eps) < 0 || attr_idx(attrs, "dims", &dims) < 0) return NULL;
-    PyObject *const *affine = args + 1 + adds;
-    if (!layer_array(&q, args[0], dims) || !fits(affine[0], q.m) || !fits(affine[1], q.m)) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    if (adds && !(is_plain(args[1]) && PyArray_SAMESHAPE(ARRAY(args[1]), x))) return REFUSE;
-    npy_intp shape[DIMS];
-    for (int i = 0; i < PyArray_NDIM(x); i++) shape[i] = i < PyArray_NDIM(x) - dims ? PyArray_DIM(x, i) : 1;
-    PyArrayObject *y = array_like(x), *mean = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32);
-    PyArrayObject *rstd = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32), *total = adds ? array_like(x) : NULL;
-    if (!y || !mean || !rstd || (adds && !total)) {
-        Py_XDECREF(y);
-        Py_XDECREF(mean);
-        Py_XDECREF(rstd);
-        Py_XDECREF(total);
-        return NULL;
-    }
-    q.w = optional(affine[0]), q.b = optional(affine[1]);
-    q.y = DATA(y), q.mean = DATA(mean), q.rstd = DATA(rstd);
-    if (adds) q.other = DATA(ARRAY(args[1])), q.total = DATA(total);
-    const double ns = (double)PyArray_SIZE(x) * (adds ? 1.0 : 0.8);
-    run_parts(layer_part, &q, threads_parts(ns, q.n), ns);
-    return adds ? Py_BuildValue("NNNN", y, mean, rstd, total) : Py_BuildValue("NNN", y, mean, rstd);
-}
-
-static PyObject *layer_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    return layer_forward(args, attrs, 0);
-}
-
-static PyObject *add_layer_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    return layer_forward(args, attrs, 1);
+static void layer_norm(Call *c) {
+    const int adds = c->which;
+    Norm q = {.eps = double_of(c, "eps")};
+    Layer l;
+    if (!layer_array(c, &q, 0, &l)) return;
+    if (adds) q.other = DATA_OR_NULL(floats_like(c, 1, l.x));
+    q.w = maybe_floats(c, 1 + adds, q.m), q.b = maybe_floats(c, 2 + adds, q.m);
+    q.y = new_like(c, l.x), q.mean = new_each(c, &l), q.rstd = new_each(c, &l), q.total = adds ? new_like(c, l.x) : NULL;
+    if (!c->ends) run_shared(layer_part, &q, q.n, (double)(q.n * q.m) * (adds ? 1.0 : 0.8));
 }
 
 static void layer_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -302,45 +253,20 @@ static void layer_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 /* layer_norm_grad(g, x, weight, mean, rstd), or with a sixth array that is added to the gradient of x. */
-static PyObject *layer_backward(PyObject *const *args, PyObject *attrs, int adds) {
+static void layer_norm_grad(Call *c) {
     Norm q = {0};
-    idx dims;
-    if (attr_idx(attrs, "dims", &dims) < 0) return NULL;
-    if (!layer_array(&q, args[1], dims) || !fits(args[2], q.m) || !is_plain(args[0]) || !is_plain(args[3]) ||
-        !is_plain(args[4]) || PyArray_SIZE(ARRAY(args[0])) != q.n * q.m || PyArray_SIZE(ARRAY(args[3])) != q.n)
-        return REFUSE;
-    PyArrayObject *x = ARRAY(args[1]);
-    if (adds && !(is_plain(args[5]) && PyArray_SAMESHAPE(ARRAY(args[5]), x))) return REFUSE;
-    const npy_intp *inner = PyArray_DIMS(x) + PyArray_NDIM(x) - dims;
-    const double ns = (double)PyArray_SIZE(x) * 1.5;
+    Layer l;
+    if (!layer_array(c, &q, 1, &l)) return;
+    q.g = some_floats(c, 0, q.n * q.m), q.w = maybe_floats(c, 2, q.m), q.mean = some_floats(c, 3, q.n), q.rstd = some_floats(c, 4, q.n);
+    if (c->which) q.other = DATA_OR_NULL(floats_like(c, 5, l.x));
+    const double ns = (double)(q.n * q.m) * 1.5;
     const idx parts = threads_parts(ns, q.n);
-    const size_t bytes = (size_t)(2 * parts * q.m) * 4;
-    PyArrayObject *gx = array_like(x), *gw = array_new((int)dims, inner, NPY_FLOAT32);
-    PyArrayObject *gb = array_new((int)dims, inner, NPY_FLOAT32);
-    float *sums = memory_take(bytes);
-    if (!gx || !gw || !gb || !sums) {
-        Py_XDECREF(gx);
-        Py_XDECREF(gw);
-        Py_XDECREF(gb);
-        if (sums) memory_give(sums, bytes);
-        return PyErr_NoMemory();
-    }
-    q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]), q.mean = DATA(ARRAY(args[3]));
-    q.rstd = DATA(ARRAY(args[4])), q.y = DATA(gx), q.gw = sums;
-    if (adds) q.other = DATA(ARRAY(args[5]));
+    q.y = new_like(c, l.x), q.gw = room(c, (size_t)(2 * parts * q.m) * 4);
+    float *gw = new_weight(c, &l), *gb = new_weight(c, &l);
+    if (c->ends) return;
     run_parts(layer_grad_part, &q, parts, ns);
-    shares_added(sums, parts, 2 * q.m, DATA(gw), q.m);
-    shares_added(sums + q.m, parts, 2 * q.m, DATA(gb), q.m);
-    memory_give(sums, bytes);
-    return Py_BuildValue("NNN", gx, gw, gb);
-}
-
-static PyObject *layer_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    return layer_backward(args, attrs, 0);
-}
-
-static PyObject *layer_norm_grad_add(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    return layer_backward(args, attrs, 1);
+    shares_added(q.gw, parts, 2 * q.m, gw, q.m);
+    shares_added(q.gw + q.m, parts, 2 * q.m, gb, q.m);
 }
 
 /* -- root mean square norm ------------------------------------------------------------------------- */
@@ -351,24 +277,12 @@ static void rms_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     RL->rms_norm(q->x + at, q->w, q->y + at, q->rstd + from, rows, q->m, (float)q->eps);
 }
 
-static PyObject *rms_norm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Norm q = {0};
-    idx dims;
-    if (attr_double(attrs, "eps", &q.eps) < 0 || attr_idx(attrs, "dims", &dims) < 0) return NULL;
-    if (!layer_array(&q, args[0], dims) || !fits(args[1], q.m)) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    npy_intp shape[DIMS];
-    for (int i = 0; i < PyArray_NDIM(x); i++) shape[i] = i < PyArray_NDIM(x) - dims ? PyArray_DIM(x, i) : 1;
-    PyArrayObject *y = array_like(x), *rstd = array_new(PyArray_NDIM(x), shape, NPY_FLOAT32);
-    if (!y || !rstd) {
-        Py_XDECREF(y);
-        Py_XDECREF(rstd);
-        return NULL;
-    }
-    q.w = optional(args[1]), q.y = DATA(y), q.rstd = DATA(rstd);
-    const double ns = (double)PyArray_SIZE(x) * 0.6;
-    run_parts(rms_part, &q, threads_parts(ns, q.n), ns);
-    return Py_BuildValue("NN", y, rstd);
+static void rms_norm(Call *c) {
+    Norm q = {.eps = double_of(c, "eps")};
+    Layer l;
+    if (!layer_array(c, &q, 0, &l)) return;
+    q.w = maybe_floats(c, 1, q.m), q.y = new_like(c, l.x), q.rstd = new_each(c, &l);
+    if (!c->ends) run_shared(rms_part, &q, q.n, (double)(q.n * q.m) * 0.6);
 }
 
 static void rms_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -379,37 +293,25 @@ static void rms_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     RL->rms_norm_grad(q->g + at, q->x + at, q->w, q->rstd + from, q->y + at, gw, rows, q->m);
 }
 
-static PyObject *rms_norm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void rms_norm_grad(Call *c) {
     Norm q = {0};
-    idx dims;
-    if (attr_idx(attrs, "dims", &dims) < 0) return NULL;
-    if (!layer_array(&q, args[1], dims) || !fits(args[2], q.m) || !is_plain(args[0]) || !is_plain(args[3]) ||
-        PyArray_SIZE(ARRAY(args[0])) != q.n * q.m || PyArray_SIZE(ARRAY(args[3])) != q.n)
-        return REFUSE;
-    PyArrayObject *x = ARRAY(args[1]);
-    const double ns = (double)PyArray_SIZE(x) * 1.2;
+    Layer l;
+    if (!layer_array(c, &q, 1, &l)) return;
+    q.g = some_floats(c, 0, q.n * q.m), q.w = maybe_floats(c, 2, q.m), q.rstd = some_floats(c, 3, q.n);
+    const double ns = (double)(q.n * q.m) * 1.2;
     const idx parts = threads_parts(ns, q.n);
-    const size_t bytes = (size_t)(parts * q.m) * 4;
-    PyArrayObject *gx = array_like(x);
-    PyArrayObject *gw = array_new((int)dims, PyArray_DIMS(x) + PyArray_NDIM(x) - dims, NPY_FLOAT32);
-    float *sums = memory_take(bytes);
-    if (!gx || !gw || !sums) {
-        Py_XDECREF(gx);
-        Py_XDECREF(gw);
-        if (sums) memory_give(sums, bytes);
-        return PyErr_NoMemory();
-    }
-    q.g = DATA(ARRAY(args[0])), q.w = optional(args[2]), q.rstd = DATA(ARRAY(args[3])), q.y = DATA(gx), q.gw = sums;
+    q.y = new_like(c, l.x), q.gw = room(c, (size_t)(parts * q.m) * 4);
+    float *gw = new_weight(c, &l);
+    if (c->ends) return;
     run_parts(rms_grad_part, &q, parts, ns);
-    shares_added(sums, parts, q.m, DATA(gw), q.m);
-    memory_give(sums, bytes);
-    return Py_BuildValue("NN", gx, gw);
+    shares_added(q.gw, parts, q.m, gw, q.m);
 }
 
+#define NORM(name, bind, number, copies_) BOUND(name, bind, .which = number, .copies = copies_, .repeats = 1)
 const Entry norm_entries[] = {
-    {"batch_norm_train", batch_norm_train, TURNS, .repeats = 1}, {"batch_norm_grad", batch_norm_grad, TURNS, .repeats = 1},
-    {"batch_norm_eval", batch_norm_eval, TURNS, .repeats = 1}, {"batch_norm_eval_grad", batch_norm_eval_grad, TURNS, .repeats = 1}, {"layer_norm", layer_norm, 1, .repeats = 1}, {"layer_norm_grad", layer_norm_grad, 1, .repeats = 1},
-    {"add_layer_norm", add_layer_norm, 1, .repeats = 1}, {"layer_norm_grad_add", layer_norm_grad_add, 1, .repeats = 1},
-    {"rms_norm", rms_norm, 1, .repeats = 1}, {"rms_norm_grad", rms_norm_grad, 1, .repeats = 1},
-    {NULL, NULL},
+    NORM("batch_norm_train", batch_norm_train, 0, TURNS), NORM("batch_norm_grad", batch_norm_grad, 0, TURNS),
+    NORM("batch_norm_eval", batch_norm_eval, 0, TURNS), NORM("batch_norm_eval_grad", batch_norm_grad, 1, TURNS),
+    NORM("layer_norm", layer_norm, 0, COPIES), NORM("layer_norm_grad", layer_norm_grad, 0, COPIES),
+    NORM("add_layer_norm", layer_norm, 1, COPIES), NORM("layer_norm_grad_add", layer_norm_grad, 1, COPIES),
+    NORM("rms_norm", rms_norm, 0, COPIES), NORM("rms_norm_grad", rms_norm_grad, 0, COPIES), {NULL},
 };

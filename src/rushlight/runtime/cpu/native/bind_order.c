@@ -260,12 +260,12 @@ static void searchsorted(Call *c) {
 }
 
 const Entry order_entries[] = {
-    KERNEL("max_dim", extreme_along, .which = LARGEST, .copies = COPIES, .rounds = "0-"),
-    KERNEL("min_dim", extreme_along, .which = SMALLEST, .copies = COPIES, .rounds = "0-"),
-    KERNEL("argmax", extreme_along, .which = LARGEST + PLACE_OF, .copies = COPIES, .rounds = "-"),
-    KERNEL("argmin", extreme_along, .which = SMALLEST + PLACE_OF, .copies = COPIES, .rounds = "-"),
-    KERNEL("topk", topk, .copies = COPIES, .rounds = "0-"), KERNEL("sort", sort, .rounds = "0-"),
-    KERNEL("median_dim", middle, .which = MEDIAN, .copies = COPIES, .rounds = "0-"),
-    KERNEL("kthvalue", middle, .which = KTH, .copies = COPIES, .rounds = "0-"),
-    KERNEL("median", median, .copies = COPIES, .rounds = "0"), KERNEL("searchsorted", searchsorted), {NULL},
+    BOUND("max_dim", extreme_along, .which = LARGEST, .copies = COPIES, .rounds = "0-"),
+    BOUND("min_dim", extreme_along, .which = SMALLEST, .copies = COPIES, .rounds = "0-"),
+    BOUND("argmax", extreme_along, .which = LARGEST + PLACE_OF, .copies = COPIES, .rounds = "-"),
+    BOUND("argmin", extreme_along, .which = SMALLEST + PLACE_OF, .copies = COPIES, .rounds = "-"),
+    BOUND("topk", topk, .copies = COPIES, .rounds = "0-"), BOUND("sort", sort, .rounds = "0-"),
+    BOUND("median_dim", middle, .which = MEDIAN, .copies = COPIES, .rounds = "0-"),
+    BOUND("kthvalue", middle, .which = KTH, .copies = COPIES, .rounds = "0-"),
+    BOUND("median", median, .copies = COPIES, .rounds = "0"), BOUND("searchsorted", searchsorted), {NULL},
 };

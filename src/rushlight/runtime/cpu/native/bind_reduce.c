@@ -175,5 +175,5 @@ static void sum_to_size(Call *c) {
 }
 
 const Entry reduce_entries[] = {
-    KERNEL("sum", sum, .repeats = 1), KERNEL("mean", sum, .which = 1, .repeats = 1), KERNEL("sum_to_size", sum_to_size, .repeats = 1), {NULL},
+    BOUND("sum", sum, .repeats = 1), BOUND("mean", sum, .which = 1, .repeats = 1), BOUND("sum_to_size", sum_to_size, .repeats = 1), {NULL},
 };

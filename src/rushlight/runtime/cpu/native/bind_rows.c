@@ -250,10 +250,10 @@ static void total_norm(Call *c) {
     if (out) *out = (float)sqrt(square);
 }
 
-#define ROWS(name, code, ...) KERNEL(name, reduce_rows, .which = code, __VA_ARGS__)
+#define ROWS(name, code, ...) BOUND(name, reduce_rows, .which = code, __VA_ARGS__)
 const Entry row_entries[] = {
     ROWS("amax", LARGEST, .rounds = "0"), ROWS("amin", SMALLEST, .rounds = "0"), ROWS("max", LARGEST, .rounds = "0"),
     ROWS("min", SMALLEST, .rounds = "0"), ROWS("nansum", NO_NANS), ROWS("logsumexp", LOG_SUM), ROWS("var", VARIANCE), ROWS("std", DEVIATION),
-    KERNEL("any", truth, .which = 0), KERNEL("all", truth, .which = 1), KERNEL("vector_norm", vector_norm),
-    KERNEL("foreach_total_norm", total_norm), {NULL},
+    BOUND("any", truth, .which = 0), BOUND("all", truth, .which = 1), BOUND("vector_norm", vector_norm),
+    BOUND("foreach_total_norm", total_norm), {NULL},
 };

@@ -169,8 +169,8 @@ static void prod(Call *c) {
 }
 
 const Entry scan_entries[] = {
-    KERNEL("cumsum", running, .which = SUM, .copies = COPIES, .rounds = "0"), KERNEL("cumprod", running, .which = PRODUCT, .copies = COPIES),
-    KERNEL("logcumsumexp", running, .which = LOGS, .copies = COPIES), KERNEL("linear_scan", running, .which = LINEAR, .copies = COPIES),
-    KERNEL("cummax", running, .which = LARGEST, .copies = COPIES), KERNEL("cummin", running, .which = SMALLEST, .copies = COPIES),
-    KERNEL("prod", prod, .copies = COPIES), {NULL},
+    BOUND("cumsum", running, .which = SUM, .copies = COPIES, .rounds = "0"), BOUND("cumprod", running, .which = PRODUCT, .copies = COPIES),
+    BOUND("logcumsumexp", running, .which = LOGS, .copies = COPIES), BOUND("linear_scan", running, .which = LINEAR, .copies = COPIES),
+    BOUND("cummax", running, .which = LARGEST, .copies = COPIES), BOUND("cummin", running, .which = SMALLEST, .copies = COPIES),
+    BOUND("prod", prod, .copies = COPIES), {NULL},
 };

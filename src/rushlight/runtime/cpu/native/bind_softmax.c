@@ -43,45 +43,24 @@ static void weights_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *attention_weights(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x);
-    if (ndim < 1 || PyArray_SIZE(x) == 0) return REFUSE;
-    PyArrayObject *out = array_like(x);
-    if (!out) return NULL;
-    Soft s = {.x = DATA(x), .out = DATA(out), .n = PyArray_DIM(x, ndim - 1)};
+static void attention_weights(Call *c) {
+    PyArrayObject *x = floats(c, 0);
+    if (!x || !need(c, PyArray_NDIM(x) > 0 && PyArray_SIZE(x) > 0)) return;
+    Soft s = {.x = DATA(x), .out = new_like(c, x), .n = PyArray_DIM(x, PyArray_NDIM(x) - 1)};
     s.rows = PyArray_SIZE(x) / s.n;
-    const double ns = (double)PyArray_SIZE(x) * 2.0;
-    run_parts(weights_part, &s, threads_parts(ns, s.rows), ns);
-    return (PyObject *)out;
+    if (!c->ends) run_shared(weights_part, &s, s.rows, (double)PyArray_SIZE(x) * 2.0);
 }
 
-static PyObject *soft(PyObject *const *args, PyObject *attrs, int log, int grad) {
-    idx dim;
-    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    if (!is_plain(args[0]) || (grad && !is_plain(args[1]))) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x);
-    if (ndim < 1 || dim < 0 || dim >= ndim || PyArray_SIZE(x) == 0) return REFUSE;
-    if (grad && PyArray_SIZE(ARRAY(args[1])) != PyArray_SIZE(x)) return REFUSE;
-    PyArrayObject *out = array_like(x);
-    if (!out) return NULL;
-    Soft s = {.x = DATA(x), .y = grad ? DATA(ARRAY(args[1])) : NULL, .out = DATA(out), .log = log, .grad = grad};
-    s.n = PyArray_DIM(x, dim), s.step = 1;
-    for (int i = (int)dim + 1; i < ndim; i++) s.step *= PyArray_DIM(x, i);
-    s.rows = PyArray_SIZE(x) / (s.n * s.step);
-    const double ns = (double)PyArray_SIZE(x) * 2.0;
-    const idx most = s.rows * ((s.step + COLUMNS - 1) / COLUMNS);
-    run_parts(s.step == 1 ? soft_part : columns_part, &s, threads_parts(ns, most), ns);
-    return (PyObject *)out;
-}
+enum { LOG = 1, GRAD = 2 };
 
-static PyObject *softmax(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return soft(a, attrs, 0, 0); }
-static PyObject *log_softmax(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return soft(a, attrs, 1, 0); }
-static PyObject *softmax_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return soft(a, attrs, 0, 1); }
-static PyObject *log_softmax_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
-    return soft(a, attrs, 1, 1);
+static void soft(Call *c) {
+    Soft s = {.log = c->which & LOG, .grad = (c->which & GRAD) != 0};
+    PyArrayObject *x = floats(c, 0);
+    if (!along(c, x, idx_of(c, "dim"), &s.rows, &s.n, &s.step) || !need(c, PyArray_SIZE(x) > 0)) return;
+    if (s.grad) s.y = some_floats(c, 1, PyArray_SIZE(x));
+    s.x = DATA(x), s.out = new_like(c, x);
+    if (c->ends) return;
+    run_shared(s.step == 1 ? soft_part : columns_part, &s, s.rows * ((s.step + COLUMNS - 1) / COLUMNS), (double)PyArray_SIZE(x) * 2.0);
 }
 
 /* -- cross entropy -------------------------------------------------------------------------------- */
@@ -101,22 +80,25 @@ typedef struct {
     int result_half;
 } Entropy;
 
-/* Class indices as int64, C order: a new reference. */
-static PyArrayObject *classes(PyObject *o) {
-    if (is_type(o, NPY_INT64) && PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return ARRAY(Py_NewRef(o));
+/* Argument i, classes, as int64 in C order. */
+static int take_classes(Call *c, Entropy *e, int i) {
+    PyObject *o = c->args[i];
+    if (!need(c, PyArray_CheckExact(o))) return 0;
+    if (is_type(o, NPY_INT64) && PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return e->target = PyArray_DATA(ARRAY(o)), 1;
     repeat_cannot();
-    return ARRAY(PyArray_FROM_OTF(o, NPY_INT64, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_FORCECAST));
+    PyArrayObject *copy = aside(c, ARRAY(PyArray_FROM_OTF(o, NPY_INT64, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_FORCECAST)));
+    return copy ? e->target = PyArray_DATA(copy), 1 : 0;
 }
 
-/* The logits, if they are 2-D numbers that are computed with here: a new reference, REFUSE, or NULL. */
-static PyObject *take_logits(Entropy *e, PyObject *o) {
-    if (!PyArray_CheckExact(o)) return REFUSE;
-    PyArrayObject *x = ARRAY(o);
+/* The logits, argument i, if they are 2-D numbers that are computed with here; NULL where it ends. */
+static PyArrayObject *take_logits(Call *c, Entropy *e, int i) {
+    if (c->ends || !need(c, PyArray_CheckExact(c->args[i]))) return NULL;
+    PyArrayObject *x = ARRAY(c->args[i]);
     e->half = PyArray_ISALIGNED(x) ? half_of(x) : NO_HALF;
-    if (!(e->half || is_plain(o)) || PyArray_NDIM(x) != 2 || PyArray_SIZE(x) == 0) return REFUSE;
-    if (!(x = array_plain(o))) return NULL;
+    if (!need(c, (e->half || is_plain((PyObject *)x)) && PyArray_NDIM(x) == 2 && PyArray_SIZE(x) > 0)) return NULL;
+    if (!(x = aside(c, array_plain((PyObject *)x)))) return NULL;
     e->x = PyArray_DATA(x), e->rows = PyArray_DIM(x, 0), e->n = PyArray_DIM(x, 1);
-    return (PyObject *)x;
+    return x;
 }
 
 /* A row of part i as float32. */
@@ -159,24 +141,11 @@ static void entropy_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* Run parts, with room for their rows where these have to be widened; -1 with an exception. */
-static int entropy_run(Entropy *e, Part part, double ns) {
+/* Run parts, with room for their rows where these have to be widened. */
+static void entropy_run(Call *c, Entropy *e, Part part, double ns) {
     const ptrdiff_t parts = threads_parts(ns, e->rows);
-    const size_t room = e->half ? (size_t)(parts * e->n) * 4 : 0;
-    if (room && !(e->wide = memory_take(room))) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    run_parts(part, e, parts, ns);
-    if (room) memory_give(e->wide, room);
-    return 0;
-}
-
-static int is_out_of_bounds(const void *what) {
-    const Entropy *e = what;
-    for (idx r = 0; r < e->rows; r++)
-        if ((e->target[r] < 0 || e->target[r] >= e->n) && e->target[r] != e->ignore) return 1;
-    return 0;
+    e->wide = room(c, e->half ? (size_t)(parts * e->n) * 4 : 0);
+    if (!c->ends) run_parts(part, e, parts, ns);
 }
 
 static idx out_of_bounds(const Entropy *e) {
@@ -184,18 +153,12 @@ static idx out_of_bounds(const Entropy *e) {
         if ((e->target[r] < 0 || e->target[r] >= e->n) && e->target[r] != e->ignore) return r;
     return -1;
 }
+static int is_out_of_bounds(const void *what) { return out_of_bounds(what) >= 0; }
 
 static idx counted(const Entropy *e) {
     idx n = 0;
     for (idx r = 0; r < e->rows; r++) n += e->target[r] != e->ignore;
     return n;
-}
-
-static int old_reduction(PyObject *attrs) { /* 0 none, 1 sum, 2 mean */
-    PyObject *s = attr(attrs, "reduction");
-    if (!s) return -1;
-    if (PyUnicode_CompareWithASCIIString(s, "mean") == 0) return 2;
-    return PyUnicode_CompareWithASCIIString(s, "sum") == 0 ? 1 : 0;
 }
 
 /* The rows' losses reduced, and rounded to the type that was asked for. */
@@ -210,43 +173,23 @@ static void result_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
     else *(float *)e->result = one;
 }
 
-/* Losses that are no result themselves lie in memory of the call's own. */
-static PyObject *entropy_forward(Entropy *e, int type) {
-    if (run_check(is_out_of_bounds, e))
-        return PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", (long long)e->target[out_of_bounds(e)]);
-    const npy_intp shape[2] = {e->rows, 2};
-    const size_t bytes = (size_t)e->rows * 4;
-    const int own = e->reduction || type != NPY_FLOAT32;
-    PyArrayObject *out = array_new(!e->reduction, shape, type), *stats = array_new(2, shape, NPY_FLOAT32);
-    e->losses = !out ? NULL : own ? memory_take(bytes) : DATA(out);
-    int status = -1;
-    if (stats && e->losses) {
-        e->stats = DATA(stats), e->result = PyArray_DATA(out), e->result_half = type == NPY_FLOAT32 ? NO_HALF : e->half;
-        status = entropy_run(e, entropy_part, (double)(e->rows * e->n) * 2.5);
-        if (status == 0 && own) run_once(result_part, e, 0.5 * (double)e->rows);
+static void cross_entropy(Call *c) {
+    Entropy e = {.ignore = idx_of(c, "ignore_index"), .reduction = reduction_of(c)};
+    const int wide = flag_of(c, "wide");
+    if (!need(c, PyArray_CheckExact(c->args[1]) && PyArray_NDIM(ARRAY(c->args[1])) == 1)) return;
+    PyArrayObject *x = take_logits(c, &e, 0);
+    if (!x || !need(c, PyArray_DIM(ARRAY(c->args[1]), 0) == e.rows) || !take_classes(c, &e, 1)) return;
+    if (run_check(is_out_of_bounds, &e)) {
+        PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", (long long)e.target[out_of_bounds(&e)]);
+        fail(c);
     }
-    if (e->losses && own) memory_give(e->losses, bytes);
-    if (status == 0) return Py_BuildValue("NN", out, stats);
-    Py_XDECREF(out);
-    Py_XDECREF(stats);
-    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-}
-
-static PyObject *cross_entropy(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Entropy e = {0};
-    const int wide = attr_flag(attrs, "wide");
-    if ((e.reduction = old_reduction(attrs)) < 0 || wide < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
-    if (!PyArray_CheckExact(args[1]) || PyArray_NDIM(ARRAY(args[1])) != 1) return REFUSE;
-    PyObject *out = REFUSE, *x = take_logits(&e, args[0]);
-    if (!x || x == REFUSE) return x;
-    if (PyArray_DIM(ARRAY(args[1]), 0) == e.rows) {
-        PyArrayObject *target = classes(args[1]);
-        if (target) e.target = PyArray_DATA(target);
-        out = target ? entropy_forward(&e, wide ? NPY_FLOAT32 : PyArray_TYPE(ARRAY(x))) : NULL;
-        Py_XDECREF(target);
-    }
-    Py_DECREF(x);
-    return out;
+    const npy_intp shape[2] = {e.rows, 2};
+    const int type = wide ? NPY_FLOAT32 : PyArray_TYPE(x), own = e.reduction || type != NPY_FLOAT32;
+    e.result = new_array(c, !e.reduction, shape, type), e.stats = new_floats(c, 2, shape);
+    e.losses = own ? room(c, (size_t)e.rows * 4) : e.result; /* those that are no result lie in memory of the call's own */
+    e.result_half = type == NPY_FLOAT32 ? NO_HALF : e.half;
+    if (!c->ends) entropy_run(c, &e, entropy_part, (double)(e.rows * e.n) * 2.5);
+    if (!c->ends && own) run_once(result_part, &e, 0.5 * (double)e.rows);
 }
 
 static void scale_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
@@ -255,44 +198,27 @@ static void scale_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
     if (e->reduction == 2) *e->scale /= (float)counted(e);
 }
 
-static PyObject *entropy_backward(Entropy *e, PyArrayObject *g, int type) {
-    const npy_intp shape[2] = {e->rows, e->n};
-    PyArrayObject *out = array_new(2, shape, type);
-    if (!out) return NULL;
-    if (!(e->scale = memory_take(sizeof(float)))) {
-        Py_DECREF(out);
-        return PyErr_NoMemory();
-    }
-    e->out = PyArray_DATA(out), e->grads = DATA(g);
-    run_once(scale_part, e, 0.5 * (double)e->rows);
-    if (entropy_run(e, entropy_grad_part, (double)(e->rows * e->n) * 1.5) < 0) Py_CLEAR(out);
-    memory_give(e->scale, sizeof(float));
-    return (PyObject *)out;
-}
-
-static PyObject *cross_entropy_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Entropy e = {0};
-    if ((e.reduction = old_reduction(attrs)) < 0 || attr_idx(attrs, "ignore_index", &e.ignore) < 0) return NULL;
-    if (!PyArray_CheckExact(args[0]) || !is_plain(args[2]) || !PyArray_CheckExact(args[3])) return REFUSE;
-    PyObject *out = REFUSE, *x = take_logits(&e, args[1]);
-    if (!x || x == REFUSE) return x;
-    const int type = PyArray_TYPE(ARRAY(x)), of_loss = PyArray_TYPE(ARRAY(args[0]));
-    if ((of_loss == NPY_FLOAT32 || of_loss == type) && PyArray_SIZE(ARRAY(args[0])) == (e.reduction ? 1 : e.rows)) {
+static void cross_entropy_grad(Call *c) {
+    Entropy e = {.ignore = idx_of(c, "ignore_index"), .reduction = reduction_of(c)};
+    if (!need(c, PyArray_CheckExact(c->args[0]))) return;
+    PyArrayObject *g = ARRAY(c->args[0]), *stats = floats(c, 2), *x = take_logits(c, &e, 1);
+    if (!x || !need(c, PyArray_SIZE(g) == (e.reduction ? 1 : e.rows) && (PyArray_TYPE(g) == NPY_FLOAT32 || PyArray_TYPE(g) == PyArray_TYPE(x)))) return;
+    if (!is_plain((PyObject *)g)) {
+        repeat_cannot(); /* a copy */
         const int plain = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST;
-        PyArrayObject *g = ARRAY(PyArray_FROM_OTF(args[0], NPY_FLOAT32, plain)), *target = classes(args[3]);
-        if ((PyObject *)g != args[0]) repeat_cannot(); /* a copy */
-        if (target) e.target = PyArray_DATA(target);
-        e.stats = DATA(ARRAY(args[2]));
-        out = g && target ? entropy_backward(&e, g, type) : NULL;
-        Py_XDECREF(g);
-        Py_XDECREF(target);
+        g = aside(c, ARRAY(PyArray_FROM_OTF((PyObject *)g, NPY_FLOAT32, plain)));
     }
-    Py_DECREF(x);
-    return out;
+    if (!g || !take_classes(c, &e, 3)) return;
+    const npy_intp shape[2] = {e.rows, e.n};
+    e.stats = DATA(stats), e.grads = DATA(g);
+    e.out = new_array(c, 2, shape, PyArray_TYPE(x)), e.scale = room(c, sizeof(float));
+    if (c->ends) return;
+    run_once(scale_part, &e, 0.5 * (double)e.rows);
+    entropy_run(c, &e, entropy_grad_part, (double)(e.rows * e.n) * 1.5);
 }
 
+#define SOFT(name, bind, number) BOUND(name, bind, .which = number, .copies = COPIES, .repeats = 1)
 const Entry softmax_entries[] = {
-    {"attention_weights", attention_weights, 1, .repeats = 1}, {"softmax", softmax, 1, .repeats = 1}, {"log_softmax", log_softmax, 1, .repeats = 1}, {"softmax_grad", softmax_grad, 1, .repeats = 1},
-    {"log_softmax_grad", log_softmax_grad, 1, .repeats = 1}, {"cross_entropy_fused", cross_entropy, 1, .repeats = 1},
-    {"cross_entropy_grad", cross_entropy_grad, 1, .repeats = 1}, {NULL, NULL},
+    SOFT("attention_weights", attention_weights, 0), SOFT("softmax", soft, 0), SOFT("log_softmax", soft, LOG), SOFT("softmax_grad", soft, GRAD),
+    SOFT("log_softmax_grad", soft, LOG + GRAD), SOFT("cross_entropy_fused", cross_entropy, 0), SOFT("cross_entropy_grad", cross_entropy_grad, 0), {NULL},
 };

@@ -204,5 +204,5 @@ static void meeting(Call *c) {
 }
 
 const Entry sort_entries[] = {
-    KERNEL("mode", mode, .copies = COPIES, .rounds = "0-"), KERNEL("unique", unique), KERNEL("sparse_meeting", meeting), {NULL},
+    BOUND("mode", mode, .copies = COPIES, .rounds = "0-"), BOUND("unique", unique), BOUND("sparse_meeting", meeting), {NULL},
 };

@@ -106,52 +106,20 @@ static void special_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *special_loop(PyObject *const *args, int which, int code, double ns_each) {
-    const int in_order = which != LOOP; /* a loop takes whatever has no gaps */
-    if (in_order ? !is_plain(args[0]) : !(is_float(args[0]) && is_filled(ARRAY(args[0])))) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    Special s = {.which = which, .code = code, .x = DATA(x), .n = PyArray_SIZE(x)};
-    if (which >= LOG_ADD) {
-        if (!is_plain(args[1]) || PyArray_NDIM(ARRAY(args[1])) != PyArray_NDIM(x)) return REFUSE;
-        if (!PyArray_CompareLists(PyArray_DIMS(ARRAY(args[1])), PyArray_DIMS(x), PyArray_NDIM(x))) return REFUSE;
-        s.y = DATA(ARRAY(args[1]));
-    }
-    PyArrayObject *out = in_order ? array_like(x) : array_dense(x);
-    if (!out) return NULL;
-    s.out = DATA(out);
-    const double ns = ns_each * (double)s.n;
-    run_parts(special_part, &s, threads_parts(ns, (s.n + BLOCK - 1) / BLOCK), ns);
-    return (PyObject *)out;
+/* What a kernel computes with, and about how long a number takes. */
+#define AND_CODE(which, code) ((which) | (code) << 8)
+static void special(Call *c) {
+    static const double ns_each[] = {[LGAMMA] = 4.0, [DIGAMMA] = 40.0, [TRIGAMMA] = 40.0, [LOG_ADD] = 4.0, [TIMES_LOG] = 1.5, [LOOP] = 5.0, [LOOP_OF_TWO] = 5.0};
+    Special s = {.which = c->which & 255, .code = c->which >> 8};
+    const int in_order = s.which != LOOP; /* a loop takes whatever has no gaps */
+    if (s.which == TRIGAMMA && !need(c, idx_of(c, "n") == 1)) return; /* polygamma: only the first of them */
+    PyArrayObject *x = in_order ? floats(c, 0) : strided(c, 0);
+    if (!x || !need(c, in_order || is_filled(x))) return;
+    if (s.which >= LOG_ADD) s.y = DATA_OR_NULL(floats_like(c, 1, x));
+    s.x = DATA(x), s.n = PyArray_SIZE(x), s.out = in_order ? new_like(c, x) : new_made(c, array_dense(x));
+    const double ns = s.which == LOOP && s.code == U_EXP2 ? 1.5 : ns_each[s.which];
+    if (!c->ends) run_shared(special_part, &s, (s.n + BLOCK - 1) / BLOCK, ns * (double)s.n);
 }
-
-static PyObject *special(PyObject *const *args, int which, double ns_each) { return special_loop(args, which, 0, ns_each); }
-
-static PyObject *lgamma_(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LGAMMA, 4.0); }
-static PyObject *digamma(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, DIGAMMA, 40.0); }
-static PyObject *logaddexp(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, LOG_ADD, 4.0); }
-static PyObject *xlogy(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special(a, TIMES_LOG, 1.5); }
-
-static PyObject *polygamma(PyObject *const *a, Py_ssize_t nargs, PyObject *attrs) { /* only the first of them */
-    idx n;
-    if (attr_idx(attrs, "n", &n) < 0) return NULL;
-    return n == 1 ? special(a, TRIGAMMA, 40.0) : REFUSE;
-}
-
-#if defined(__aarch64__) /* k_angles.h */
-#define ANGLE(name, kind, code, ns) \
-    static PyObject *angle_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return special_loop(a, kind, code, ns); }
-ANGLE(tan, LOOP, U_TAN, 5.0)
-ANGLE(asin, LOOP, U_ASIN, 4.0)
-ANGLE(acos, LOOP, U_ACOS, 4.0)
-ANGLE(atan, LOOP, U_ATAN, 5.0)
-ANGLE(sinh, LOOP, U_SINH, 5.0)
-ANGLE(cosh, LOOP, U_COSH, 5.0)
-ANGLE(atanh, LOOP, U_ATANH, 5.0)
-ANGLE(exp2, LOOP, U_EXP2, 1.5)
-ANGLE(log2, LOOP, U_LOG2, 4.0)
-ANGLE(log10, LOOP, U_LOG10, 4.0)
-ANGLE(atan2, LOOP_OF_TWO, B_ATAN2, 5.0)
-#endif
 
 /* -- gates: the first half of a dim times the sigmoid of the second ---------------------------------------- */
 
@@ -180,37 +148,30 @@ static void gate_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *gate(PyObject *x_, PyObject *g, PyObject *attrs) {
-    idx dim;
-    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    if (!is_plain(x_) || (g && !is_plain(g)) || PyArray_SIZE(ARRAY(x_)) == 0) return REFUSE;
-    PyArrayObject *x = ARRAY(x_);
-    const int ndim = PyArray_NDIM(x);
-    if (ndim > DIMS || dim < 0 || dim >= ndim || PyArray_DIM(x, dim) % 2) return REFUSE;
+/* glu(x), or of `which` 1 its gradient (g, x) */
+static void gate(Call *c) {
+    const idx dim = idx_of(c, "dim");
+    PyArrayObject *x = floats(c, c->which);
+    if (!x || !need(c, PyArray_SIZE(x) > 0 && PyArray_NDIM(x) <= DIMS && dim >= 0 && dim < PyArray_NDIM(x) && PyArray_DIM(x, dim) % 2 == 0)) return;
     npy_intp shape[DIMS];
-    Gate q = {.x = DATA(x), .g = g ? DATA(ARRAY(g)) : NULL, .outer = 1, .half = 1};
-    for (int d = 0; d < ndim; d++) {
+    Gate q = {.x = DATA(x), .outer = 1, .half = 1};
+    for (int d = 0; d < PyArray_NDIM(x); d++) {
         shape[d] = d == dim ? PyArray_DIM(x, d) / 2 : PyArray_DIM(x, d);
         *(d < dim ? &q.outer : &q.half) *= shape[d];
     }
-    if (g && PyArray_SIZE(ARRAY(g)) != q.outer * q.half) return REFUSE;
-    PyArrayObject *out = g ? array_like(x) : array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    q.out = DATA(out);
-    const double ns = 2.0 * (double)(q.outer * q.half);
-    run_parts(gate_part, &q, threads_parts(ns, q.outer * ((q.half + BLOCK - 1) / BLOCK)), ns);
-    return (PyObject *)out;
+    if (c->which) q.g = some_floats(c, 0, q.outer * q.half);
+    q.out = c->which ? new_like(c, x) : new_floats(c, PyArray_NDIM(x), shape);
+    if (!c->ends) run_shared(gate_part, &q, q.outer * ((q.half + BLOCK - 1) / BLOCK), 2.0 * (double)(q.outer * q.half));
 }
 
-static PyObject *glu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return gate(a[0], NULL, attrs); }
-static PyObject *glu_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return gate(a[1], a[0], attrs); }
-
+#define SPECIAL(name, number) BOUND(name, special, .which = number)
 const Entry special_entries[] = {
-#if defined(__aarch64__)
-    {"tan", angle_tan}, {"asin", angle_asin}, {"acos", angle_acos}, {"atan", angle_atan},
-    {"sinh", angle_sinh}, {"cosh", angle_cosh}, {"atanh", angle_atanh}, {"exp2", angle_exp2},
-    {"log2", angle_log2}, {"log10", angle_log10}, {"atan2", angle_atan2},
+#if defined(__aarch64__) /* k_angles.h */
+    SPECIAL("tan", AND_CODE(LOOP, U_TAN)), SPECIAL("asin", AND_CODE(LOOP, U_ASIN)), SPECIAL("acos", AND_CODE(LOOP, U_ACOS)),
+    SPECIAL("atan", AND_CODE(LOOP, U_ATAN)), SPECIAL("sinh", AND_CODE(LOOP, U_SINH)), SPECIAL("cosh", AND_CODE(LOOP, U_COSH)),
+    SPECIAL("atanh", AND_CODE(LOOP, U_ATANH)), SPECIAL("exp2", AND_CODE(LOOP, U_EXP2)), SPECIAL("log2", AND_CODE(LOOP, U_LOG2)),
+    SPECIAL("log10", AND_CODE(LOOP, U_LOG10)), SPECIAL("atan2", AND_CODE(LOOP_OF_TWO, B_ATAN2)),
 #endif
-    {"lgamma", lgamma_}, {"digamma", digamma}, {"polygamma", polygamma}, {"logaddexp", logaddexp}, {"xlogy", xlogy},
-    {"glu", glu}, {"glu_grad", glu_grad}, {NULL, NULL},
+    SPECIAL("lgamma", LGAMMA), SPECIAL("digamma", DIGAMMA), SPECIAL("polygamma", TRIGAMMA), SPECIAL("logaddexp", LOG_ADD),
+    SPECIAL("xlogy", TIMES_LOG), BOUND("glu", gate, .which = 0), BOUND("glu_grad", gate, .which = 1), {NULL},
 };

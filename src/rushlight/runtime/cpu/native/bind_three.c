@@ -31,7 +31,7 @@ static void three_run(Call *c, Three *t) {
 
 static void lerp(Call *c) {
     Three t = {.which = T_LERP};
-    if (!need(c, c->count == 3)) return;
+    if (!need(c, c->count >= 3)) return;
     if (PyFloat_CheckExact(c->args[2]) || PyLong_CheckExact(c->args[2])) {
         const double weight = PyFloat_AsDouble(c->args[2]);
         if (weight == -1.0 && PyErr_Occurred()) fail(c);
@@ -84,6 +84,6 @@ static void cross(Call *c) {
 }
 
 const Entry three_entries[] = {
-    KERNEL("lerp", lerp, .repeats = 1), KERNEL("addcmul", added, .which = T_ADDCMUL, .repeats = 1),
-    KERNEL("addcdiv", added, .which = T_ADDCDIV, .repeats = 1), KERNEL("cross", cross, .copies = COPIES, .repeats = 1), {NULL},
+    BOUND("lerp", lerp, .repeats = 1), BOUND("addcmul", added, .which = T_ADDCMUL, .repeats = 1),
+    BOUND("addcdiv", added, .which = T_ADDCDIV, .repeats = 1), BOUND("cross", cross, .copies = COPIES, .repeats = 1), {NULL},
 };

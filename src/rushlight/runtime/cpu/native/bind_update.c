@@ -12,7 +12,7 @@ typedef struct {
 } Piece;
 
 typedef struct {
-    const Piece *pieces;
+    Piece *pieces;
     idx count, total;
     int flags;
     enum { SGD, ADAM, RMSPROP, ADAGRAD } rule;
@@ -37,85 +37,56 @@ static void update_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* The group's arrays (parameters, gradients, states) as pieces; NULL without an exception to refuse. */
-static Piece *pieces_of(PyObject *const *args, Py_ssize_t nargs, idx n, int states, Update *u) {
-    if (n <= 0 || nargs != 1 + n * (2 + states)) return NULL;
-    for (Py_ssize_t i = 1; i < nargs; i++) {
-        if (!is_float(args[i])) return NULL;
+/* The group's arrays (parameters, gradients, states) as pieces; 0 where it ends. */
+static int pieces_of(Call *c, Update *u, idx n, int states) {
+    PyObject *const *args = c->args;
+    if (!need(c, n > 0 && c->count == 1 + n * (2 + states))) return 0;
+    for (Py_ssize_t i = 1; i < c->count; i++) {
         PyArrayObject *a = ARRAY(args[i]), *p = ARRAY(args[1 + (i - 1) % n]);
-        if (!PyArray_SAMESHAPE(a, p)) return NULL; /* the NumPy body says what is wrong */
-        const int alike = (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(p)) ||
-                          (is_channels_last(a) && is_channels_last(p));
-        if (!alike) return NULL;
+        if (!need(c, is_float(args[i]) && PyArray_SAMESHAPE(a, p))) return 0; /* the NumPy body says what is wrong */
+        if (!need(c, (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(p)) || (is_channels_last(a) && is_channels_last(p)))) return 0;
     }
-    Piece *pieces = PyMem_RawCalloc((size_t)n, sizeof *pieces);
-    if (!pieces) return NULL;
-    u->total = 0;
-    for (idx i = 0; i < n; i++) {
-        Piece *q = &pieces[i];
-        q->p = DATA(ARRAY(args[1 + i]));
-        q->g = DATA(ARRAY(args[1 + n + i]));
+    Piece *q = u->pieces = room(c, (size_t)n * sizeof *q);
+    if (!q) return 0;
+    memset(q, 0, (size_t)n * sizeof *q);
+    for (idx i = 0; i < n; i++, q++) {
+        q->p = DATA(ARRAY(args[1 + i])), q->g = DATA(ARRAY(args[1 + n + i]));
         for (int k = 0; k < states; k++) q->s[k] = DATA(ARRAY(args[1 + (2 + k) * n + i]));
-        q->n = PyArray_SIZE(ARRAY(args[1 + i]));
-        q->at = u->total;
+        q->n = PyArray_SIZE(ARRAY(args[1 + i])), q->at = u->total;
         u->total += (q->n + 63) / 64 * 64; /* every piece begins at a block, so that none is cut twice */
     }
-    u->pieces = pieces;
     u->count = n;
-    return pieces;
+    return 1;
 }
 
 /* Of a parameter's numbers: what the loops take. */
 typedef void (*Fill)(const double *h, float *to);
 
-/* The numbers, float64: one row for all parameters, or a row for each. */
-typedef struct {
-    const double *at;
-    idx stride;
-} Numbers;
-
-static int numbers(PyObject *o, idx count, idx n, Numbers *out) {
-    if (!is_type(o, NPY_FLOAT64) || !PyArray_IS_C_CONTIGUOUS(ARRAY(o))) return 0;
-    const idx size = PyArray_SIZE(ARRAY(o));
-    const int rows = PyArray_NDIM(ARRAY(o)) == 2;
-    if (size != (rows ? n * count : count)) return 0;
-    *out = (Numbers){PyArray_DATA(ARRAY(o)), rows ? count : 0};
-    return 1;
-}
-
-static PyObject *update_run(Update *u, Piece *pieces, Numbers numbers, Fill fill, double ns_each) {
+/* With the numbers of argument 0, float64: one row of `count` for all parameters, or a row for each. */
+static void update_run(Call *c, Update *u, int count, Fill fill, double ns_each) {
+    PyArrayObject *numbers = typed(c, 0, NPY_FLOAT64);
+    if (!numbers) return;
+    const int rows = PyArray_NDIM(numbers) == 2;
+    if (!need(c, PyArray_SIZE(numbers) == (rows ? u->count * count : count))) return;
     for (idx i = 0; i < u->count; i++) {
-        const double *h = numbers.at + i * numbers.stride;
-        pieces[i].flags = u->flags | (h[1] != 0 ? DECAYS : 0); /* every rule's second number is the decay */
-        fill(h, pieces[i].h);
+        const double *h = (const double *)PyArray_DATA(numbers) + (rows ? i * count : 0);
+        u->pieces[i].flags = u->flags | (h[1] != 0 ? DECAYS : 0); /* every rule's second number is the decay */
+        fill(h, u->pieces[i].h);
     }
-    const double ns = ns_each * (double)u->total;
-    run_parts(update_part, u, threads_parts(ns, u->total / 4096 + 1), ns);
-    PyMem_RawFree(pieces);
-    return PyTuple_New(0);
+    run_shared(update_part, u, u->total / 4096 + 1, ns_each * (double)u->total);
 }
 
-static int flags_of(PyObject *attrs, const char *first, int bit, const char *second, int bit2) {
-    const int a = attr_flag(attrs, first), b = attr_flag(attrs, second);
-    return a < 0 || b < 0 ? -1 : (a ? bit : 0) | (b ? bit2 : 0);
-}
+static int flag_bit(Call *c, const char *name, int bit) { return flag_of(c, name) ? bit : 0; }
 
 static void fill_sgd(const double *h, float *to) { /* lr, decay, momentum, dampening */
     to[0] = (float)h[0], to[1] = (float)h[1], to[2] = (float)h[2], to[3] = (float)(1.0 - h[3]);
 }
 
-static PyObject *sgd(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void sgd(Call *c) {
+    const idx n = idx_of(c, "n");
     Update u = {.rule = SGD};
-    idx n;
-    Numbers h;
-    const int first = attr_flag(attrs, "first");
-    if (attr_idx(attrs, "n", &n) < 0 || first < 0) return NULL;
-    u.flags = flags_of(attrs, "nesterov", NESTEROV, "maximize", MAXIMIZE);
-    if (u.flags < 0) return NULL;
-    if (first) u.flags |= FIRST;
-    if (!numbers(args[0], 4, n, &h)) return REFUSE;
-    Piece *pieces = pieces_of(args, nargs, n, nargs == 1 + 3 * n ? 1 : 0, &u);
-    return pieces ? update_run(&u, pieces, h, fill_sgd, 0.7) : REFUSE;
+    u.flags = flag_bit(c, "nesterov", NESTEROV) | flag_bit(c, "maximize", MAXIMIZE) | flag_bit(c, "first", FIRST);
+    if (pieces_of(c, &u, n, c->count == 1 + 3 * n)) update_run(c, &u, 4, fill_sgd, 0.7);
 }
 
 /* lr, decay, beta1, beta2, eps, 1 - beta1^t, sqrt(1 - beta2^t) */
@@ -130,16 +101,10 @@ static void fill_adam(const double *h, float *to) {
     to[7] = (float)h[4];
 }
 
-static PyObject *adam(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Update u = {.rule = ADAM};
-    idx n;
-    Numbers h;
-    if (attr_idx(attrs, "n", &n) < 0) return NULL;
-    u.flags = flags_of(attrs, "decoupled", DECOUPLED, "maximize", MAXIMIZE);
-    if (u.flags < 0) return NULL;
-    if (!numbers(args[0], 7, n, &h)) return REFUSE;
-    Piece *pieces = pieces_of(args, nargs, n, nargs == 1 + 5 * n ? 3 : 2, &u);
-    return pieces ? update_run(&u, pieces, h, fill_adam, 1.6) : REFUSE;
+static void adam(Call *c) {
+    const idx n = idx_of(c, "n");
+    Update u = {.rule = ADAM, .flags = flag_bit(c, "decoupled", DECOUPLED) | flag_bit(c, "maximize", MAXIMIZE)};
+    if (pieces_of(c, &u, n, c->count == 1 + 5 * n ? 3 : 2)) update_run(c, &u, 7, fill_adam, 1.6);
 }
 
 static void fill_rmsprop(const double *h, float *to) { /* lr, decay, alpha, eps, momentum */
@@ -147,39 +112,25 @@ static void fill_rmsprop(const double *h, float *to) { /* lr, decay, alpha, eps,
     to[4] = (float)h[3], to[5] = (float)h[4];
 }
 
-static PyObject *rmsprop(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Update u = {.rule = RMSPROP};
-    idx n;
-    Numbers h;
-    const int centered = attr_flag(attrs, "centered"), momentum = attr_flag(attrs, "momentum");
-    const int maximize = attr_flag(attrs, "maximize");
-    if (attr_idx(attrs, "n", &n) < 0 || centered < 0 || momentum < 0 || maximize < 0) return NULL;
-    u.flags = maximize ? MAXIMIZE : 0;
-    if (!numbers(args[0], 5, n, &h)) return REFUSE;
-    Piece *pieces = pieces_of(args, nargs, n, 1 + centered + momentum, &u);
-    if (!pieces) return REFUSE;
+static void rmsprop(Call *c) {
+    const idx n = idx_of(c, "n");
+    const int centered = flag_of(c, "centered"), momentum = flag_of(c, "momentum");
+    Update u = {.rule = RMSPROP, .flags = flag_bit(c, "maximize", MAXIMIZE)};
+    if (!pieces_of(c, &u, n, 1 + centered + momentum)) return;
     if (momentum && !centered) /* the kernel takes the mean gradient second, the buffer third */
-        for (idx i = 0; i < n; i++) pieces[i].s[2] = pieces[i].s[1], pieces[i].s[1] = NULL;
-    return update_run(&u, pieces, h, fill_rmsprop, 1.5);
+        for (idx i = 0; i < n; i++) u.pieces[i].s[2] = u.pieces[i].s[1], u.pieces[i].s[1] = NULL;
+    update_run(c, &u, 5, fill_rmsprop, 1.5);
 }
 
 static void fill_adagrad(const double *h, float *to) { /* lr, decay, eps */
     for (int i = 0; i < 3; i++) to[i] = (float)h[i];
 }
 
-static PyObject *adagrad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Update u = {.rule = ADAGRAD};
-    idx n;
-    Numbers h;
-    const int maximize = attr_flag(attrs, "maximize");
-    if (attr_idx(attrs, "n", &n) < 0 || maximize < 0) return NULL;
-    u.flags = maximize ? MAXIMIZE : 0;
-    if (!numbers(args[0], 3, n, &h)) return REFUSE;
-    Piece *pieces = pieces_of(args, nargs, n, 1, &u);
-    return pieces ? update_run(&u, pieces, h, fill_adagrad, 1.2) : REFUSE;
+static void adagrad(Call *c) {
+    Update u = {.rule = ADAGRAD, .flags = flag_bit(c, "maximize", MAXIMIZE)};
+    if (pieces_of(c, &u, idx_of(c, "n"), 1)) update_run(c, &u, 3, fill_adagrad, 1.2);
 }
 
 const Entry update_entries[] = {
-    {"sgd_update", sgd}, {"adam_update", adam}, {"rmsprop_update", rmsprop}, {"adagrad_update", adagrad},
-    {NULL, NULL},
+    BOUND("sgd_update", sgd), BOUND("adam_update", adam), BOUND("rmsprop_update", rmsprop), BOUND("adagrad_update", adagrad), {NULL},
 };

@@ -260,5 +260,5 @@ static void equal_everywhere(Call *c) {
 }
 
 const Entry whole_entries[] = {
-    KERNEL("count_nonzero", count_nonzero), KERNEL("bag_numbers", bag_numbers), KERNEL("equal_everywhere", equal_everywhere), {NULL},
+    BOUND("count_nonzero", count_nonzero), BOUND("bag_numbers", bag_numbers), BOUND("equal_everywhere", equal_everywhere), {NULL},
 };

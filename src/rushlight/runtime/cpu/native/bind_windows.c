@@ -67,46 +67,27 @@ static void windows_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     memory_give(edges, (size_t)(2 * all) * sizeof(idx));
 }
 
-static PyObject *windows_run(Windows *w, PyArrayObject *x, PyObject *attrs) {
+/* adaptive_max_pool(x), or of `which` 1 fractional_max_pool(x, samples) */
+static void max_pool(Call *c) {
+    Windows w = {0};
+    PyArrayObject *x = floats(c, 0);
+    if (!x || !need(c, PyArray_NDIM(x) >= 3 && PyArray_NDIM(x) <= 5 && PyArray_SIZE(x) > 0)) return;
     const int n = PyArray_NDIM(x) - 2;
     npy_intp shape[5] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1)};
-    w->x = DATA(x), w->dims = n, w->lead = 3 - n, w->planes = shape[0] * shape[1];
-    for (int d = 0; d < 3; d++) w->in[d] = w->size[d] = w->kernel[d] = 1;
-    if (attr_dims(attrs, "size", w->size + w->lead, n) < 0) return NULL;
-    if (w->samples && attr_dims(attrs, "kernel", w->kernel + w->lead, n) < 0) return NULL;
+    w.x = DATA(x), w.dims = n, w.lead = 3 - n, w.planes = shape[0] * shape[1];
+    for (int d = 0; d < 3; d++) w.in[d] = w.size[d] = w.kernel[d] = 1;
+    if (!dims_of(c, "size", w.size + w.lead, n)) return;
+    if (c->which && (!dims_of(c, "kernel", w.kernel + w.lead, n) || !(w.samples = some_floats(c, 1, w.planes * n)))) return;
+    idx places = w.planes;
     for (int d = 0; d < n; d++) {
-        w->in[w->lead + d] = PyArray_DIM(x, 2 + d), shape[2 + d] = w->size[w->lead + d];
-        if (shape[2 + d] < 1) return REFUSE;
+        w.in[w.lead + d] = PyArray_DIM(x, 2 + d), shape[2 + d] = w.size[w.lead + d];
+        if (!need(c, shape[2 + d] >= 1)) return;
+        places *= shape[2 + d];
     }
-    PyArrayObject *out = array_new(n + 2, shape, NPY_FLOAT32), *at = out ? array_new(n + 2, shape, NPY_INT64) : NULL;
-    if (!at) {
-        Py_XDECREF(out);
-        return NULL;
-    }
-    w->out = DATA(out), w->at = PyArray_DATA(at);
-    const double ns = 1.5 * (double)PyArray_SIZE(x) + 5.0 * (double)PyArray_SIZE(out);
-    run_parts(windows_part, w, threads_parts(ns, w->planes), ns);
-    if (!w->failed) return Py_BuildValue("NN", out, at);
-    Py_DECREF(out);
-    Py_DECREF(at);
-    return REFUSE;
-}
-
-static int is_image(PyObject *o) {
-    return is_plain(o) && PyArray_NDIM(ARRAY(o)) >= 3 && PyArray_NDIM(ARRAY(o)) <= 5 && PyArray_SIZE(ARRAY(o)) > 0;
-}
-
-static PyObject *adaptive_max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Windows w = {0};
-    return is_image(args[0]) ? windows_run(&w, ARRAY(args[0]), attrs) : REFUSE;
-}
-
-static PyObject *fractional_max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 2 || !is_image(args[0]) || !is_plain(args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    if (PyArray_SIZE(ARRAY(args[1])) != PyArray_DIM(x, 0) * PyArray_DIM(x, 1) * (PyArray_NDIM(x) - 2)) return REFUSE;
-    Windows w = {.samples = DATA(ARRAY(args[1]))};
-    return windows_run(&w, x, attrs);
+    w.out = new_floats(c, n + 2, shape), w.at = new_array(c, n + 2, shape, NPY_INT64);
+    if (c->ends) return;
+    run_shared(windows_part, &w, w.planes, 1.5 * (double)PyArray_SIZE(x) + 5.0 * (double)places);
+    if (w.failed) refuse(c);
 }
 
 /* -- col2im: columns of windows added back to the places the windows saw ------------------------------------ */
@@ -149,35 +130,27 @@ static void fold_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *col2im(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *size = attr(attrs, "size");
-    if (!size) return NULL;
-    if (!is_plain(args[0]) || PyArray_NDIM(ARRAY(args[0])) != 3 || !PyTuple_Check(size) || PyTuple_GET_SIZE(size) != 2) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
+static void col2im(Call *c) {
+    PyArrayObject *x = floats(c, 0);
+    PyObject *size = attr_of(c, "size");
+    if (!x || !size || !need(c, PyArray_NDIM(x) == 3 && PyTuple_Check(size) && PyTuple_GET_SIZE(size) == 2)) return;
     Fold f = {.x = DATA(x)};
-    if (attr_dims(attrs, "size", f.size, 2) < 0 || attr_dims(attrs, "kernel", f.kernel, 2) < 0 ||
-        attr_dims(attrs, "stride", f.stride, 2) < 0 || attr_dims(attrs, "padding", f.padding, 2) < 0 ||
-        attr_dims(attrs, "dilation", f.dilation, 2) < 0)
-        return NULL;
+    if (!dims_of(c, "size", f.size, 2) || !dims_of(c, "kernel", f.kernel, 2) || !dims_of(c, "stride", f.stride, 2) ||
+        !dims_of(c, "padding", f.padding, 2) || !dims_of(c, "dilation", f.dilation, 2))
+        return;
     idx windows = 1, places = 1;
     for (int d = 0; d < 2; d++) {
-        if (f.size[d] <= 0 || f.kernel[d] <= 0 || f.stride[d] <= 0 || f.dilation[d] <= 0 || f.padding[d] < 0) return REFUSE;
-        const idx room = f.size[d] + 2 * f.padding[d] - f.dilation[d] * (f.kernel[d] - 1) - 1;
-        if (room < 0) return REFUSE;
-        windows *= f.windows[d] = room / f.stride[d] + 1, places *= f.kernel[d];
+        if (!need(c, f.size[d] > 0 && f.kernel[d] > 0 && f.stride[d] > 0 && f.dilation[d] > 0 && f.padding[d] >= 0)) return;
+        const idx left = f.size[d] + 2 * f.padding[d] - f.dilation[d] * (f.kernel[d] - 1) - 1;
+        if (!need(c, left >= 0)) return;
+        windows *= f.windows[d] = left / f.stride[d] + 1, places *= f.kernel[d];
     }
-    if (PyArray_DIM(x, 2) != windows || PyArray_DIM(x, 1) % places || PyArray_SIZE(x) == 0) return REFUSE;
+    if (!need(c, PyArray_DIM(x, 2) == windows && PyArray_DIM(x, 1) % places == 0 && PyArray_SIZE(x) > 0)) return;
     const npy_intp shape[4] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1) / places, f.size[0], f.size[1]};
-    f.planes = shape[0] * shape[1];
-    PyArrayObject *out = array_new(4, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    f.out = DATA(out);
-    const double ns = 0.6 * (double)PyArray_SIZE(x);
-    run_parts(fold_part, &f, threads_parts(ns, f.planes), ns);
-    return (PyObject *)out;
+    f.planes = shape[0] * shape[1], f.out = new_floats(c, 4, shape);
+    if (!c->ends) run_shared(fold_part, &f, f.planes, 0.6 * (double)PyArray_SIZE(x));
 }
 
 const Entry window_entries[] = {
-    {"col2im", col2im},
-    {"adaptive_max_pool", adaptive_max_pool}, {"fractional_max_pool", fractional_max_pool}, {NULL, NULL},
+    BOUND("col2im", col2im), BOUND("adaptive_max_pool", max_pool, .which = 0), BOUND("fractional_max_pool", max_pool, .which = 1), {NULL},
 };

@@ -16,6 +16,13 @@ PyArrayObject *typed(Call *c, int i, int type) {
     return NULL;
 }
 
+PyArrayObject *any_type(Call *c, int i) {
+    if (!need(c, i < c->count && PyArray_CheckExact(c->args[i]) && PyArray_TYPE(ARRAY(c->args[i])) != NPY_OBJECT)) return NULL;
+    return typed(c, i, PyArray_TYPE(ARRAY(c->args[i])));
+}
+
+PyArrayObject *strided(Call *c, int i) { return need(c, i < c->count && is_float(c->args[i])) ? ARRAY(c->args[i]) : NULL; }
+
 PyArrayObject *floats(Call *c, int i) { return typed(c, i, NPY_FLOAT32); }
 
 PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x) {
@@ -118,12 +125,18 @@ void *room(Call *c, size_t bytes) {
     return found;
 }
 
+PyArrayObject *aside(Call *c, PyArrayObject *copy) {
+    if (!copy) return fail(c), NULL;
+    return c->aside[c->copies++] = copy;
+}
+
 PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs) {
     if (e->body) return e->body(args, count, attrs);
     Call c;
-    c.args = args, c.count = count, c.attrs = attrs, c.which = e->which, c.ends = c.results = c.blocks = c.tuple = 0, c.value = NULL;
+    c.args = args, c.count = count, c.attrs = attrs, c.which = e->which, c.ends = c.results = c.blocks = c.copies = c.tuple = 0, c.value = NULL;
     e->bind(&c);
     for (int i = 0; i < c.blocks; i++) memory_give(c.block[i].at, c.block[i].bytes);
+    for (int i = 0; i < c.copies; i++) Py_DECREF(c.aside[i]);
     PyObject *out = c.value;
     if (!c.ends && c.results == 1 && !c.tuple) return (PyObject *)c.result[0];
     if (!c.ends && !out && (out = PyTuple_New(c.results)))

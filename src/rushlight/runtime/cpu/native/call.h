@@ -13,10 +13,10 @@ typedef struct {
     PyObject *attrs;
     int which; /* what the entry says, of bindings that serve several kernels */
     int ends;
-    int results, blocks;
+    int results, blocks, copies;
     int tuple; /* of one result as well */
     PyObject *value; /* the answer, where it is no array */
-    PyArrayObject *result[MOST_GIVEN];
+    PyArrayObject *result[MOST_GIVEN], *aside[4];
     struct {
         void *at;
         size_t bytes;
@@ -29,7 +29,9 @@ int need(Call *c, int holds); /* refuses where it does not; whether the call goe
 
 /* C-contiguous arguments, or a refusal */
 PyArrayObject *typed(Call *c, int i, int type);
+PyArrayObject *any_type(Call *c, int i); /* but Python's objects */
 PyArrayObject *floats(Call *c, int i);
+PyArrayObject *strided(Call *c, int i);                       /* float32, of whatever steps */
 PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x); /* of its shape */
 float *some_floats(Call *c, int i, idx n);                    /* n of them */
 float *maybe_floats(Call *c, int i, idx n);                   /* n of them, or NULL for None */
@@ -62,6 +64,9 @@ float *new_number(Call *c); /* without dims */
 float *new_like(Call *c, PyArrayObject *x);
 void *new_of(Call *c, PyArrayObject *x, int type); /* of its shape, and that type */
 void *new_made(Call *c, PyArrayObject *a);         /* takes the reference; fails for NULL */
-void *room(Call *c, size_t bytes);                 /* for the time of the call */
+
+/* for the time of the call */
+void *room(Call *c, size_t bytes);
+PyArrayObject *aside(Call *c, PyArrayObject *copy); /* takes the reference; fails for NULL */
 
 #endif
