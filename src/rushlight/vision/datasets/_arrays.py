@@ -59,13 +59,8 @@ class ArrayDataset(VisionDataset):
     def extra_repr(self) -> str:
         return f"Split: {'Train' if self.train is True else 'Test'}"
 
-    def _find(self) -> Any:
-        """What the files hold, or what is wrong with them."""
-        raise NotImplementedError
-
-    def download(self) -> None:
-        """Fetch the files, unless they are there."""
-        raise NotImplementedError
+    _find: Any  # what the files hold, or what is wrong with them
+    download: Any
 
     def _found(self, download: bool, folder: str, files: list[str]) -> Any:
         """What the files in `folder` hold, which are fetched if they are not there."""

@@ -55,20 +55,6 @@ Example:
     >>> models.get_weight("{name}.DEFAULT").meta["num_params"]
     {count}
 """
-_BUILDER = """{said}
-
-Args:
-    weights: a member of `{kinds}` or its name, which is downloaded; None for random ones.
-    progress: show the download.
-    kwargs: arguments of the network's class, such as `num_classes`.
-
-Example:
-    >>> from rushlight.vision import models
-    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
-    ...     net = models.{name}(num_classes=10)
-    >>> net.training
-    True
-"""
 
 
 class WeightsEnum(Enum):
@@ -137,10 +123,6 @@ def register_model(name: str | None = None) -> Callable[[_Builder], _Builder]:
         if key in _MODELS:
             raise ValueError(f"An entry is already registered under the name '{key}'.")
         _MODELS[key] = fn
-        kinds = getattr(fn, "weights_enum", None)
-        ours = fn.__module__.rpartition(".")[0] == __name__.rpartition(".")[0]  # not a subpackage's
-        if kinds is not None and ours and ">>>" not in (fn.__doc__ or ""):
-            fn.__doc__ = _BUILDER.format(said=fn.__doc__, kinds=kinds.__name__, name=key)
         return fn
 
     return register

@@ -24,16 +24,35 @@ class Builder(Protocol[_Made]):
     ) -> _Made: ...
 
 
+_ALONE = """{said}
+
+Args:
+    weights: a member of `{kinds}` or its name, which is downloaded; None for random ones.
+    progress: show the download.
+    kwargs: arguments of the network's class, such as `num_classes`{note}.
+
+Example:
+    >>> from rushlight.vision import models
+    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
+    ...     net = models.{name}(num_classes=10{more})
+    >>> net.training
+    True
+"""
+
+
 def build(
     name: str,
     make: Callable[..., _Model],
     doc: str = "",
     adjust: Callable | None = None,
+    note: str = "",
+    more: str = "",
 ) -> tuple[Any, Builder[_Model]]:
     """The table of a model's weights and its public builder: for "VGG11", `VGG11_Weights` and `vgg11`.
 
     The builder calls `make(**kwargs)` and loads weights where they are asked for. `adjust(kwargs, weights)` changes
-    arguments that these weights decide; it answers what to do with the model once they are loaded, or None.
+    arguments that these weights decide; it answers what to do with the model once they are loaded, or None. `note` is
+    more about arguments, and `more` are some that the example needs.
     """
     kinds = _kinds(name)
 
@@ -56,7 +75,8 @@ def build(
     builder.__annotations__["return"] = (
         made.__name__ if isinstance(made, type) else made.__annotations__["return"]
     )
-    said = doc or f"The network of that name: {name.lower().replace('_', ' ')}."
+    first = doc or f"The network of that name: {name.lower().replace('_', ' ')}."
+    said = _ALONE.format(said=first, kinds=kinds.__name__, name=name.lower(), note=note, more=more)
     return kinds, _public(builder, name, said, weights=("pretrained", next(iter(kinds))))
 
 

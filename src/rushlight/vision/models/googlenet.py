@@ -154,18 +154,7 @@ def _adjust(kwargs: dict[str, Any], chosen: WeightsEnum | str | None) -> Any:
     return drop_aux(kwargs, ("aux1", "aux2"))
 
 
-_DOC = """GoogLeNet, also called Inception v1 (Szegedy et al. 2014).
-
-Args:
-    weights: a member of `GoogLeNet_Weights` or its name, which is downloaded; None for random ones.
-    progress: show the download.
-    kwargs: arguments of the network's class, such as `num_classes`; torchvision warns where `init_weights` is missing.
-
-Example:
-    >>> from rushlight.vision import models
-    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
-    ...     net = models.googlenet(num_classes=10, init_weights=False)
-    >>> net.training
-    True
-"""
-GoogLeNet_Weights, googlenet = build("GoogLeNet", GoogLeNet, _DOC, _adjust)
+GoogLeNet_Weights, googlenet = build(
+    "GoogLeNet", GoogLeNet, "GoogLeNet, also called Inception v1 (Szegedy et al. 2014).", _adjust,
+    note="; torchvision warns where `init_weights` is missing", more=", init_weights=False",
+)  # fmt: skip

@@ -258,18 +258,7 @@ def _adjust(kwargs: dict[str, Any], chosen: WeightsEnum | str | None) -> Any:
     return drop_aux(kwargs, ("AuxLogits",))
 
 
-_DOC = """Inception v3 (Szegedy et al. 2015), for pictures of 299x299.
-
-Args:
-    weights: a member of `Inception_V3_Weights` or its name, which is downloaded; None for random ones.
-    progress: show the download.
-    kwargs: arguments of the network's class, such as `num_classes`; torchvision warns where `init_weights` is missing.
-
-Example:
-    >>> from rushlight.vision import models
-    >>> with torch.device("meta"):  # shapes alone; without this line, with random weights
-    ...     net = models.inception_v3(num_classes=10, init_weights=False)
-    >>> net.training
-    True
-"""
-Inception_V3_Weights, inception_v3 = build("Inception_V3", Inception3, _DOC, _adjust)
+Inception_V3_Weights, inception_v3 = build(
+    "Inception_V3", Inception3, "Inception v3 (Szegedy et al. 2015), for pictures of 299x299.", _adjust,
+    note="; torchvision warns where `init_weights` is missing", more=", init_weights=False",
+)  # fmt: skip

@@ -15,8 +15,24 @@ from ...base import dtypes
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...operators.create.from_data import from_numpy
+from .._shown import ShownModule
 
 Places = tuple[tuple[int, int, int, int, int], ...]  # picture, top, bottom, left, right
+
+
+class RegionLayer(ShownModule):
+    """A function of feature maps and regions as a layer; what is shown are its options."""
+
+    _functional: Any
+    _shows = ("output_size", "spatial_scale")
+
+    def __init__(self, output_size: Any, spatial_scale: float) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.spatial_scale = spatial_scale
+
+    def forward(self, input: Tensor, rois: Any) -> Tensor:
+        return type(self)._functional(input, rois, *[getattr(self, name) for name in self._shows])
 
 
 def pair(size: Any) -> tuple[int, int]:

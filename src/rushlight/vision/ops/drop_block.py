@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from ...core.tensor import Tensor
-from ...nn import Module
 from ...nn.functional import max_pool2d, max_pool3d, pad
+from .._shown import ShownModule
 
 __all__ = ["DropBlock2d", "DropBlock3d", "drop_block2d", "drop_block3d"]
 
@@ -91,7 +91,7 @@ def drop_block3d(
     return _drop(input, p, block_size, inplace, eps, training, 3)
 
 
-class DropBlock2d(Module):
+class DropBlock2d(ShownModule):
     """The function `drop_block2d` as a layer.
 
     Args:
@@ -106,15 +106,14 @@ class DropBlock2d(Module):
         tensor(16.)
     """
 
+    _shows = ("p", "block_size", "inplace")
+
     def __init__(self, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6) -> None:
         super().__init__()
         self.p, self.block_size, self.inplace, self.eps = p, block_size, inplace, eps
 
     def forward(self, input: Tensor) -> Tensor:
         return drop_block2d(input, self.p, self.block_size, self.inplace, self.eps, self.training)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p}, block_size={self.block_size}, inplace={self.inplace})"
 
 
 class DropBlock3d(DropBlock2d):

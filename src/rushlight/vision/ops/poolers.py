@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import nn
 from ...base import dtypes
 from ...core.tensor import Tensor
 from ...operators.create.filled import full
 from ...operators.shape.join import cat
+from .._shown import ShownModule
 from ._regions import pair
 from .boxes import box_area
 from .roi_align import roi_align
@@ -58,7 +58,7 @@ def _scale(feature: Tensor, original: tuple[int, int]) -> float:
     return shares.pop()
 
 
-class MultiScaleRoIAlign(nn.Module):
+class MultiScaleRoIAlign(ShownModule):
     """`roi_align` on several maps: each region is read from the one that suits its size.
 
     Args:
@@ -75,6 +75,8 @@ class MultiScaleRoIAlign(nn.Module):
         >>> pool(maps, [torch.tensor([[10.0, 10, 40, 50]])], [(512, 512)]).shape
         torch.Size([1, 5, 3, 3])
     """
+
+    _shows = ("featmap_names", "output_size", "sampling_ratio")
 
     def __init__(
         self,
@@ -128,9 +130,3 @@ class MultiScaleRoIAlign(nn.Module):
                 roi_align(features, rois[chosen], self.output_size, scale, self.sampling_ratio)
             )
         return cat(parts, 0)[cat(places, 0).argsort()]
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(featmap_names={self.featmap_names}, "
-            f"output_size={self.output_size}, sampling_ratio={self.sampling_ratio})"
-        )

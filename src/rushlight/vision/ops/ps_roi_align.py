@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...nn import Module
-from ._regions import check_input, pair, region_rows, region_sums, sampled
+from ._regions import RegionLayer, check_input, pair, region_rows, region_sums, sampled
 from .roi_align import _edges
 
 __all__ = ["PSRoIAlign", "ps_roi_align"]
@@ -58,7 +57,7 @@ def ps_roi_align(
     return region_sums(input, regions[:, 0], down, across, sensitive=True)
 
 
-class PSRoIAlign(Module):
+class PSRoIAlign(RegionLayer):
     """The function `ps_roi_align` as a layer.
 
     Args:
@@ -72,17 +71,9 @@ class PSRoIAlign(Module):
         torch.Size([1, 2, 2, 2])
     """
 
+    _functional = ps_roi_align
+    _shows = ("output_size", "spatial_scale", "sampling_ratio")
+
     def __init__(self, output_size: Any, spatial_scale: float, sampling_ratio: int) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.spatial_scale = spatial_scale
+        super().__init__(output_size, spatial_scale)
         self.sampling_ratio = sampling_ratio
-
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
-        return ps_roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(output_size={self.output_size}, "
-            f"spatial_scale={self.spatial_scale}, sampling_ratio={self.sampling_ratio})"
-        )

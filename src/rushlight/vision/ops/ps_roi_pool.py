@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.tensor import Tensor
-from ...nn import Module
-from ._regions import averaged, pair, region_rows, region_sums
+from ._regions import RegionLayer, averaged, pair, region_rows, region_sums
 from .ps_roi_align import check_channels
 
 __all__ = ["PSRoIPool", "ps_roi_pool"]
@@ -56,7 +55,7 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
     return region_sums(input, regions[:, 0], down, across, sensitive=True)
 
 
-class PSRoIPool(Module):
+class PSRoIPool(RegionLayer):
     """The function `ps_roi_pool` as a layer.
 
     Args:
@@ -69,16 +68,4 @@ class PSRoIPool(Module):
         torch.Size([1, 2, 2, 2])
     """
 
-    def __init__(self, output_size: Any, spatial_scale: float) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.spatial_scale = spatial_scale
-
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
-        return ps_roi_pool(input, rois, self.output_size, self.spatial_scale)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(output_size={self.output_size}, "
-            f"spatial_scale={self.spatial_scale})"
-        )
+    _functional = ps_roi_pool

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.tensor import Tensor
-from ...nn import Module
-from ._regions import check_input, pair, region_rows, region_sums, sampled
+from ._regions import RegionLayer, check_input, pair, region_rows, region_sums, sampled
 
 __all__ = ["RoIAlign", "roi_align"]
 
@@ -66,7 +65,7 @@ def _edges(regions: np.ndarray, scale: float, shift: float) -> np.ndarray:
     return (regions[:, 1:] * kind(scale) - kind(shift)).T
 
 
-class RoIAlign(Module):
+class RoIAlign(RegionLayer):
     """The function `roi_align` as a layer.
 
     Args:
@@ -82,22 +81,12 @@ class RoIAlign(Module):
         torch.Size([1, 8, 7, 7])
     """
 
+    _functional = roi_align
+    _shows = ("output_size", "spatial_scale", "sampling_ratio", "aligned")
+
     def __init__(
         self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False
     ) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.spatial_scale = spatial_scale
+        super().__init__(output_size, spatial_scale)
         self.sampling_ratio = sampling_ratio
         self.aligned = aligned
-
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
-        return roi_align(
-            input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(output_size={self.output_size}, spatial_scale={self.spatial_scale}, "
-            f"sampling_ratio={self.sampling_ratio}, aligned={self.aligned})"
-        )

@@ -9,10 +9,9 @@ import numpy as np
 
 from ...core.op import Op
 from ...core.tensor import Tensor
-from ...nn import Module
 from ...operators.create.from_data import from_numpy
 from ...operators.create.ranges import arange
-from ._regions import check_input, pair, region_rows
+from ._regions import RegionLayer, check_input, pair, region_rows
 
 __all__ = ["RoIPool", "roi_pool"]
 
@@ -94,7 +93,7 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
     return taken.masked_fill(place < 0, 0.0).reshape(len(cells), -1, rows, columns)
 
 
-class RoIPool(Module):
+class RoIPool(RegionLayer):
     """The function `roi_pool` as a layer.
 
     Args:
@@ -107,16 +106,4 @@ class RoIPool(Module):
         torch.Size([1, 3, 2, 2])
     """
 
-    def __init__(self, output_size: Any, spatial_scale: float) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.spatial_scale = spatial_scale
-
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
-        return roi_pool(input, rois, self.output_size, self.spatial_scale)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(output_size={self.output_size}, "
-            f"spatial_scale={self.spatial_scale})"
-        )
+    _functional = roi_pool

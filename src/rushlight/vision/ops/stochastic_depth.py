@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.tensor import Tensor
-from ...nn import Module
 from ...operators.create.filled import empty
+from .._shown import ShownModule
 
 __all__ = ["StochasticDepth", "stochastic_depth"]
 
@@ -40,7 +40,7 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
     return input * noise
 
 
-class StochasticDepth(Module):
+class StochasticDepth(ShownModule):
     """`stochastic_depth` as a layer; it does nothing in evaluation.
 
     Args:
@@ -53,6 +53,8 @@ class StochasticDepth(Module):
         tensor([1., 1.])
     """
 
+    _shows = ("p", "mode")
+
     def __init__(self, p: float, mode: str) -> None:
         super().__init__()
         self.p = p
@@ -60,6 +62,3 @@ class StochasticDepth(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return stochastic_depth(input, self.p, self.mode, self.training)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p}, mode={self.mode})"

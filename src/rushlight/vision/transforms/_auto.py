@@ -11,9 +11,9 @@ from ...operators.create.filled import empty
 from ...operators.create.from_data import tensor
 from ...operators.create.ranges import arange, linspace
 from ...operators.random.draws import randint
+from .._shown import ShownModule
 from . import functional as F
 from ._modes import InterpolationMode
-from ._shown import ShownModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from ...base import dtypes
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty
 from ...operators.shape.join import cat
+from .._shown import ShownModule
 from . import functional as F
 from ._modes import InterpolationMode
-from ._shown import ShownModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,13 +13,13 @@ from ...core.tensor import Tensor
 from ...nn import Module
 from ...operators.create.from_data import as_tensor
 from ...operators.matrix.matmul import mm
+from .._shown import Shown, ShownModule
 from . import _batch
 from . import functional as F
 from ._batch import Stage, Step
 from ._convert import largest
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
-from ._shown import Shown, ShownModule
 
 if TYPE_CHECKING:
     from ...base.protocols import Array

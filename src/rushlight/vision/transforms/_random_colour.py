@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...operators.random.draws import randperm
+from .._shown import ShownModule
 from . import functional as F
 from ._draw import rand, uniform
-from ._shown import ShownModule, Sometimes
+from ._sometimes import Sometimes
 
 if TYPE_CHECKING:
     from .._pillow import Picture

@@ -12,13 +12,14 @@ from ...core.tensor import Tensor
 from ...nn import Module
 from ...operators.create.filled import empty
 from ...operators.create.from_data import tensor
+from .._shown import ShownModule
 from . import _batch
 from . import functional as F
 from ._batch import Stage, Step
 from ._draw import rand, uniform, whole
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
-from ._shown import ShownModule, Sometimes
+from ._sometimes import Sometimes
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...nn import Module
 from ...operators.random.draws import randint
+from .._shown import ShownModule
 from . import functional as F
 from ._draw import rand, uniform
 from ._modes import InterpolationMode, as_mode
 from ._random_geometry import _fill_for, span
-from ._shown import ShownModule
 
 if TYPE_CHECKING:
     from .._pillow import Picture

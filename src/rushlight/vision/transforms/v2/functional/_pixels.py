@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from .....base import dtypes
@@ -37,15 +38,29 @@ BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
 _SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.LANCZOS)
 
 
-def for_masks(kernel: Callable) -> Callable:
-    """A kernel for pictures as one for masks, which may lack the dimension of channels."""
+def for_masks(kernel: Callable, **fixed: Any) -> Callable:
+    """A kernel for pictures as one for masks, which may lack the dimension of channels; `fixed` options are no more."""
+    whole = signature(kernel)
+    options = whole.replace(
+        parameters=[p for p in whole.parameters.values() if p.name not in fixed]
+    )
 
     @wraps(kernel)
-    def run(mask: Tensor, *args: Any, **options: Any) -> Tensor:
+    def run(mask: Tensor, *args: Any, **given: Any) -> Tensor:
+        if fixed:
+            given = {
+                **dict(zip(list(options.parameters)[1:], args, strict=False)),
+                **given,
+                **fixed,
+            }
+            args = args[len(options.parameters) - 1 :]
         if mask.ndim >= 3:
-            return kernel(mask, *args, **options)
-        return kernel(mask.unsqueeze(0), *args, **options).squeeze(0)
+            return kernel(mask, *args, **given)
+        return kernel(mask.unsqueeze(0), *args, **given).squeeze(0)
 
+    run.__signature__ = options  # type: ignore[attr-defined]
+    run.__name__ = run.__qualname__ = kernel.__name__.replace("_image", "_mask")
+    run.__doc__ = (kernel.__doc__ or "").replace("tensor pictures: the picture", "masks: masks")
     return run
 
 
@@ -289,19 +304,6 @@ def affine_image(
     return _mapped(image, matrix, image.shape[-2:], mode, fill)
 
 
-def affine_mask(
-    mask: Tensor,
-    angle: float,
-    translate: Sequence[float],
-    scale: float,
-    shear: Sequence[float],
-    fill: float | Sequence[float] | None = None,
-    center: Sequence[float] | None = None,
-) -> Tensor:
-    """As `affine`, for masks: masks turned, shifted, scaled and sheared."""
-    return for_masks(affine_image)(mask, angle, translate, scale, shear, NEAREST, fill, center)
-
-
 def rotate_image(
     image: Tensor,
     angle: float,
@@ -323,17 +325,6 @@ def rotate_image(
     return _mapped(image, matrix, size, mode, fill)
 
 
-def rotate_mask(
-    mask: Tensor,
-    angle: float,
-    expand: bool = False,
-    center: Sequence[float] | None = None,
-    fill: float | Sequence[float] | None = None,
-) -> Tensor:
-    """As `rotate`, for masks: masks turned counter-clockwise."""
-    return for_masks(rotate_image)(mask, angle, NEAREST, expand, center, fill)
-
-
 def perspective_image(
     image: Tensor,
     startpoints: Sequence[Sequence[int]] | None,
@@ -351,17 +342,6 @@ def perspective_image(
     places = _places(height, width, 0.0, image, dtype)
     grid = (places @ (rows[0].T / half)) / (places @ rows[1].T) - 1.0
     return _sampled(image, grid.reshape(height, width, 2), mode_of(interpolation), fill)
-
-
-def perspective_mask(
-    mask: Tensor,
-    startpoints: Sequence[Sequence[int]] | None,
-    endpoints: Sequence[Sequence[int]] | None,
-    fill: float | Sequence[float] | None = None,
-    coefficients: Sequence[float] | None = None,
-) -> Tensor:
-    """As `perspective`, for masks: masks with four points moved."""
-    return for_masks(perspective_image)(mask, startpoints, endpoints, NEAREST, fill, coefficients)
 
 
 def identity_grid(height: int, width: int, dtype: dtype, device: device) -> Tensor:
@@ -400,16 +380,13 @@ def elastic_image(
     return out.to(image.dtype)
 
 
-def elastic_mask(
-    mask: Tensor, displacement: Tensor, fill: float | Sequence[float] | None = None
-) -> Tensor:
-    """As `elastic`, for masks: masks read at places that are moved."""
-    return for_masks(elastic_image)(mask, displacement, NEAREST, fill)
-
-
 horizontal_flip_mask = horizontal_flip_video = horizontal_flip_image
 vertical_flip_mask = vertical_flip_video = vertical_flip_image
 crop_mask, center_crop_mask = for_masks(crop_image), for_masks(center_crop_image)
+affine_mask = for_masks(affine_image, interpolation=NEAREST)
+rotate_mask = for_masks(rotate_image, interpolation=NEAREST)
+perspective_mask = for_masks(perspective_image, interpolation=NEAREST)
+elastic_mask = for_masks(elastic_image, interpolation=NEAREST)
 resize_video, pad_video, crop_video = resize_image, pad_image, crop_image
 center_crop_video, resized_crop_video = center_crop_image, resized_crop_image
 five_crop_video, ten_crop_video = five_crop_image, ten_crop_image

@@ -1,30 +1,14 @@
-"""What transforms of the first generation share: how they are shown, and changes that come with a probability."""
+"""Changes of an image that come with a probability, in the first generation of transforms."""
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from ...nn import Module
+from .._shown import ShownModule
 from ._draw import rand
 
 if TYPE_CHECKING:
     from .._pillow import Picture
-
-
-class Shown:
-    """Shown as its name and some attributes; of "a.b" the attribute b of a, under the name a."""
-
-    _shows: tuple[str, ...] = ()
-    _between = ", "
-
-    def __repr__(self) -> str:
-        said = [f"{name.partition('.')[0]}={attrgetter(name)(self)}" for name in self._shows]
-        return f"{type(self).__name__}({self._between.join(said)})"
-
-
-class ShownModule(Shown, Module):
-    """The same for a module."""
 
 
 class Sometimes(ShownModule):
