@@ -44,10 +44,7 @@ from .modules.dropout import *
 from .modules.flatten import *
 from .modules.fold import *
 from .modules.instancenorm import *
-from .modules.linear import Bilinear as Bilinear
-from .modules.linear import Identity as Identity
-from .modules.linear import LazyLinear as LazyLinear
-from .modules.linear import Linear as Linear
+from .modules.linear import *
 from .modules.loss import *
 from .modules.module import Module as Module
 from .modules.normalization import *

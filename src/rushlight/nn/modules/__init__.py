@@ -1,317 +1,75 @@
-"""Every layer, one file per family."""
+"""Every layer, one file per family, which names its layers in `__all__`."""
 
-from . import optimized  # noqa: F401 - tells `compile` how a module is wrapped
-from .activation import (
-    CELU,
-    ELU,
-    GELU,
-    GLU,
-    SELU,
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    MultiheadAttention,
-    PReLU,
-    ReLU,
-    ReLU6,
-    RReLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softmax2d,
-    Softmin,
-    Softplus,
-    Softshrink,
-    Softsign,
-    Tanh,
-    Tanhshrink,
-    Threshold,
+# ruff: noqa: F401, F403 - `optimized` tells `compile` how a module is wrapped
+from . import (
+    activation,
+    adaptive,
+    batchnorm,
+    channelshuffle,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
+    linear,
+    linear_cross_entropy_options,
+    loss,
+    normalization,
+    optimized,
+    padding,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+    upsampling,
 )
-from .adaptive import AdaptiveLogSoftmaxWithLoss
-from .batchnorm import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    LazyBatchNorm1d,
-    LazyBatchNorm2d,
-    LazyBatchNorm3d,
-    SyncBatchNorm,
-)
-from .channelshuffle import ChannelShuffle
-from .container import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from .conv import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-    LazyConv1d,
-    LazyConv2d,
-    LazyConv3d,
-    LazyConvTranspose1d,
-    LazyConvTranspose2d,
-    LazyConvTranspose3d,
-)
-from .distance import CosineSimilarity, PairwiseDistance
-from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from .flatten import Flatten, Unflatten
-from .fold import Fold, Unfold
-from .instancenorm import (
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LazyInstanceNorm1d,
-    LazyInstanceNorm2d,
-    LazyInstanceNorm3d,
-)
-from .linear import Bilinear, Identity, LazyLinear, Linear
-from .linear_cross_entropy_options import LinearCrossEntropyOptions
-from .loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CosineEmbeddingLoss,
-    CrossEntropyLoss,
-    CTCLoss,
-    GaussianNLLLoss,
-    HingeEmbeddingLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    LinearCrossEntropyLoss,
-    MarginRankingLoss,
-    MSELoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    NLLLoss,
-    NLLLoss2d,
-    PoissonNLLLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
+from .activation import *
+from .adaptive import *
+from .batchnorm import *
+from .channelshuffle import *
+from .container import *
+from .conv import *
+from .distance import *
+from .dropout import *
+from .flatten import *
+from .fold import *
+from .instancenorm import *
+from .linear import *
+from .linear_cross_entropy_options import *
+from .loss import *
 from .module import Module
-from .normalization import CrossMapLRN2d, GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
-from .padding import (
-    CircularPad1d,
-    CircularPad2d,
-    CircularPad3d,
-    ConstantPad1d,
-    ConstantPad2d,
-    ConstantPad3d,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
-    ZeroPad1d,
-    ZeroPad2d,
-    ZeroPad3d,
-)
-from .pixelshuffle import PixelShuffle, PixelUnshuffle
-from .pooling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    AvgPool1d,
-    AvgPool2d,
-    AvgPool3d,
-    FractionalMaxPool2d,
-    FractionalMaxPool3d,
-    LPPool1d,
-    LPPool2d,
-    LPPool3d,
-    MaxPool1d,
-    MaxPool2d,
-    MaxPool3d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
-)
-from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
-from .sparse import Embedding, EmbeddingBag
-from .transformer import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from .normalization import *
+from .padding import *
+from .pixelshuffle import *
+from .pooling import *
+from .rnn import *
+from .sparse import *
+from .transformer import *
+from .upsampling import *
 
-__all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveLogSoftmaxWithLoss",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AlphaDropout",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "Bilinear",
-    "CELU",
-    "CTCLoss",
-    "ChannelShuffle",
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "Container",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "CosineEmbeddingLoss",
-    "CosineSimilarity",
-    "CrossEntropyLoss",
-    "CrossMapLRN2d",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "ELU",
-    "Embedding",
-    "EmbeddingBag",
-    "FeatureAlphaDropout",
-    "Flatten",
-    "Fold",
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
-    "GELU",
-    "GLU",
-    "GRU",
-    "GRUCell",
-    "GaussianNLLLoss",
-    "GroupNorm",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "Identity",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "KLDivLoss",
-    "L1Loss",
-    "LPPool1d",
-    "LPPool2d",
-    "LPPool3d",
-    "LSTM",
-    "LSTMCell",
-    "LayerNorm",
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConv3d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyConvTranspose3d",
-    "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d",
-    "LazyInstanceNorm3d",
-    "LazyLinear",
-    "LeakyReLU",
-    "Linear",
-    "LinearCrossEntropyLoss",
-    "LinearCrossEntropyOptions",
-    "LocalResponseNorm",
-    "LogSigmoid",
-    "LogSoftmax",
-    "MSELoss",
-    "MarginRankingLoss",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
-    "MaxUnpool3d",
-    "Mish",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "MultiheadAttention",
-    "NLLLoss",
-    "NLLLoss2d",
-    "PReLU",
-    "PairwiseDistance",
-    "ParameterDict",
-    "ParameterList",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "PoissonNLLLoss",
-    "RMSNorm",
-    "RNN",
-    "RNNBase",
-    "RNNCell",
-    "RNNCellBase",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "SELU",
-    "Sequential",
-    "SiLU",
-    "Sigmoid",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "SyncBatchNorm",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-    "Unflatten",
-    "Unfold",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-    "ZeroPad3d",
-]
+__all__ = ["Module"]
+__all__ += activation.__all__
+__all__ += adaptive.__all__
+__all__ += batchnorm.__all__
+__all__ += channelshuffle.__all__
+__all__ += container.__all__
+__all__ += conv.__all__
+__all__ += distance.__all__
+__all__ += dropout.__all__
+__all__ += flatten.__all__
+__all__ += fold.__all__
+__all__ += instancenorm.__all__
+__all__ += linear.__all__
+__all__ += linear_cross_entropy_options.__all__
+__all__ += loss.__all__
+__all__ += normalization.__all__
+__all__ += padding.__all__
+__all__ += pixelshuffle.__all__
+__all__ += pooling.__all__
+__all__ += rnn.__all__
+__all__ += sparse.__all__
+__all__ += transformer.__all__
+__all__ += upsampling.__all__

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...base.device import device
     from ...base.dtypes import dtype
 
-__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear", "NonDynamicallyQuantizableLinear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
