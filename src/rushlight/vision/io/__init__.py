@@ -3,21 +3,7 @@
 from __future__ import annotations
 
 from . import image
-from .image import (
-    ImageReadMode,
-    decode_image,
-    decode_jpeg,
-    decode_png,
-    encode_jpeg,
-    encode_png,
-    read_file,
-    read_image,
-    write_file,
-    write_jpeg,
-    write_png,
-)
+from .image import *  # noqa: F403 - the names of its `__all__`
 
-__all__ = [
-    "ImageReadMode", "decode_image", "decode_jpeg", "decode_png", "encode_jpeg", "encode_png",
-    "image", "read_file", "read_image", "write_file", "write_jpeg", "write_png",
-]  # fmt: skip
+__all__ = ["image"]
+__all__ += image.__all__

@@ -1,11 +1,27 @@
-"""The first weights of the mobile families: MobileNet, EfficientNet, MNASNet."""
+"""The first weights of models: what several families do, and the rule of MobileNet, EfficientNet, MNASNet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
 from ... import nn
 from ...core.tensor import Tensor
+
+
+def drawn(
+    layers: Iterable[nn.Module], draw: Callable[[Tensor], object], kinds: Any = nn.Conv2d
+) -> None:
+    """Draw the weights of the convolutions among `layers`, or of layers of other kinds; biases are zero."""
+    for layer in layers:
+        if isinstance(layer, kinds):
+            draw(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+
+relu_normal = partial(nn.init.kaiming_normal_, mode="fan_out", nonlinearity="relu")
 
 
 def _small(weight: Tensor) -> None:

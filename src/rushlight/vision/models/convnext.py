@@ -12,6 +12,7 @@ from ...operators.create.filled import ones
 from ..ops.misc import Conv2dNormActivation, Permute
 from ..ops.stochastic_depth import StochasticDepth
 from ._build import build
+from ._initial import drawn
 
 __all__ = [
     "ConvNeXt", "ConvNeXt_Base_Weights", "ConvNeXt_Large_Weights", "ConvNeXt_Small_Weights",
@@ -104,11 +105,8 @@ class ConvNeXt(nn.Module):
         self.avgpool = nn.AdaptiveAvgPool2d(1)
         last = block_setting[-1].out_channels or block_setting[-1].input_channels
         self.classifier = nn.Sequential(norm(last), nn.Flatten(1), nn.Linear(last, num_classes))
-        for m in self.modules():
-            if isinstance(m, (nn.Conv2d, nn.Linear)):
-                nn.init.trunc_normal_(m.weight, std=0.02)
-                if m.bias is not None:
-                    nn.init.zeros_(m.bias)
+        kinds = (nn.Conv2d, nn.Linear)
+        drawn(self.modules(), partial(nn.init.trunc_normal_, std=0.02), kinds)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.classifier(self.avgpool(self.features(x)))

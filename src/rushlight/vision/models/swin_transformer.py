@@ -13,6 +13,7 @@ from ..ops.misc import MLP, Permute
 from ..ops.stochastic_depth import StochasticDepth
 from ..transforms._modes import InterpolationMode
 from ._build import build
+from ._initial import drawn
 from ._windows import ShiftedWindowAttention, ShiftedWindowAttentionV2
 
 __all__ = [
@@ -168,11 +169,7 @@ class SwinTransformer(nn.Module):
         self.avgpool = nn.AdaptiveAvgPool2d(1)
         self.flatten = nn.Flatten(1)
         self.head = nn.Linear(dim, num_classes)
-        for m in self.modules():
-            if isinstance(m, nn.Linear):
-                nn.init.trunc_normal_(m.weight, std=0.02)
-                if m.bias is not None:
-                    nn.init.zeros_(m.bias)
+        drawn(self.modules(), partial(nn.init.trunc_normal_, std=0.02), nn.Linear)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.permute(self.norm(self.features(x)))

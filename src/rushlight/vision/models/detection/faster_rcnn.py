@@ -13,6 +13,7 @@ from ...ops import Conv2dNormActivation, MultiScaleRoIAlign
 from ...ops import misc as misc_nn_ops
 from .. import mobilenetv3, resnet
 from .._build import build_on
+from .._initial import drawn, relu_normal
 from ._utils import overwrite_eps
 from .anchor_utils import AnchorGenerator
 from .backbone_utils import (
@@ -234,11 +235,7 @@ class FastRCNNConvFCHead(nn.Sequential):
             blocks += [nn.Linear(channels, size), nn.ReLU(inplace=True)]
             channels = size
         super().__init__(*blocks)
-        for layer in self.modules():
-            if isinstance(layer, nn.Conv2d):
-                nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-                if layer.bias is not None:
-                    nn.init.zeros_(layer.bias)
+        drawn(self.modules(), relu_normal)
 
 
 class FastRCNNPredictor(nn.Module):

@@ -9,6 +9,7 @@ from ....core.tensor import Tensor
 from ....nn.functional import interpolate
 from ...ops import MultiScaleRoIAlign
 from .._build import build_on
+from .._initial import drawn, relu_normal
 from ..resnet import ResNet50_Weights
 from ._utils import overwrite_eps
 from .faster_rcnn import FasterRCNN, on, resnet50_backbone
@@ -105,11 +106,7 @@ class KeypointRCNNHeads(nn.Sequential):
             blocks += [nn.Conv2d(channels, size, 3, stride=1, padding=1), nn.ReLU(inplace=True)]
             channels = size
         super().__init__(*blocks)
-        for m in self.children():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
-                if m.bias is not None:
-                    nn.init.constant_(m.bias, 0)
+        drawn(self.children(), relu_normal)
 
 
 class KeypointRCNNPredictor(nn.Module):
@@ -128,9 +125,7 @@ class KeypointRCNNPredictor(nn.Module):
     def __init__(self, in_channels: int, num_keypoints: int) -> None:
         super().__init__()
         self.kps_score_lowres = nn.ConvTranspose2d(in_channels, num_keypoints, 4, 2, 1)
-        nn.init.kaiming_normal_(self.kps_score_lowres.weight, mode="fan_out", nonlinearity="relu")
-        bias: Any = self.kps_score_lowres.bias
-        nn.init.constant_(bias, 0)
+        drawn([self.kps_score_lowres], relu_normal, nn.ConvTranspose2d)
         self.up_scale = 2
         self.out_channels = num_keypoints
 

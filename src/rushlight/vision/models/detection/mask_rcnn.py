@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .... import nn
 from ...ops import Conv2dNormActivation, MultiScaleRoIAlign
 from .._build import build_on
+from .._initial import drawn, relu_normal
 from ..resnet import ResNet50_Weights
 from .faster_rcnn import (
     FasterRCNN,
@@ -124,11 +125,7 @@ class MaskRCNNHeads(nn.Sequential):
             )
             channels = size
         super().__init__(*blocks)
-        for layer in self.modules():
-            if isinstance(layer, nn.Conv2d):
-                nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-                if layer.bias is not None:
-                    nn.init.zeros_(layer.bias)
+        drawn(self.modules(), relu_normal)
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local: dict[str, Any], *rest: Any

@@ -13,6 +13,7 @@ from ....operators.create.like import zeros_like
 from ....operators.shape.join import cat
 from ...ops import Conv2dNormActivation, sigmoid_focal_loss
 from .._build import build_on
+from .._initial import drawn
 from ..resnet import ResNet50_Weights
 from . import _utils as det_utils
 from ._single import SingleStage, best_of_levels, in_order, pyramid_on_resnet50
@@ -42,11 +43,7 @@ def _default_anchorgen() -> AnchorGenerator:
 
 def small_normal(layers: Iterable[Module]) -> None:
     """Small normal weights and no bias for the convolutions among `layers`."""
-    for layer in layers:
-        if isinstance(layer, nn.Conv2d):
-            nn.init.normal_(layer.weight, std=0.01)
-            if layer.bias is not None:
-                nn.init.constant_(layer.bias, 0)
+    drawn(layers, partial(nn.init.normal_, std=0.01))
 
 
 def prior_bias(probability: float) -> float:

@@ -15,6 +15,7 @@ from ....operators.shape.join import cat, stack
 from ... import ops
 from .. import vgg
 from .._build import build_on
+from .._initial import drawn
 from . import _utils as det_utils
 from ._single import SingleStage, in_order, without_doubles
 from .anchor_utils import DefaultBoxGenerator
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["SSD300_VGG16_Weights", "ssd300_vgg16"]
 
 Target = dict[str, Tensor]
-
-
-def _xavier_init(conv: nn.Module) -> None:
-    for layer in conv.modules():
-        if isinstance(layer, nn.Conv2d):
-            nn.init.xavier_uniform_(layer.weight)
-            if layer.bias is not None:
-                nn.init.constant_(layer.bias, 0.0)
 
 
 class SSDScoringHead(nn.Module):
@@ -80,7 +73,7 @@ class SSDClassificationHead(SSDScoringHead):
         layers = nn.ModuleList(
             nn.Conv2d(c, num_classes * n, 3, padding=1) for c, n in zip(in_channels, num_anchors)
         )
-        _xavier_init(layers)
+        drawn(layers.modules(), nn.init.xavier_uniform_)
         super().__init__(layers, num_classes)
 
 
@@ -101,7 +94,7 @@ class SSDRegressionHead(SSDScoringHead):
         layers = nn.ModuleList(
             nn.Conv2d(c, 4 * n, 3, padding=1) for c, n in zip(in_channels, num_anchors)
         )
-        _xavier_init(layers)
+        drawn(layers.modules(), nn.init.xavier_uniform_)
         super().__init__(layers, 4)
 
 
@@ -320,7 +313,7 @@ class SSDFeatureExtractorVGG(nn.Module):
         if highres:
             rows.append(_pair(256, 128, 256, 4))
         extra = nn.ModuleList(rows)
-        _xavier_init(extra)
+        drawn(extra.modules(), nn.init.xavier_uniform_)
         fc = nn.Sequential(
             nn.MaxPool2d(3, 1, 1, ceil_mode=False),
             nn.Conv2d(512, 1024, 3, padding=6, dilation=6),
@@ -328,7 +321,7 @@ class SSDFeatureExtractorVGG(nn.Module):
             nn.Conv2d(1024, 1024, 1),
             nn.ReLU(inplace=True),
         )
-        _xavier_init(fc)
+        drawn(fc.modules(), nn.init.xavier_uniform_)
         extra.insert(0, nn.Sequential(*backbone[fourth:-1], fc))
         self.extra = extra
 

@@ -13,6 +13,7 @@ from ....core.tensor import Tensor
 from ...ops import Conv2dNormActivation
 from .. import mobilenetv3
 from .._build import build_on
+from .._initial import drawn
 from ..segmentation._utils import stages
 from . import _utils as det_utils
 from .anchor_utils import DefaultBoxGenerator
@@ -49,19 +50,14 @@ def _extra_block(in_channels: int, out_channels: int, norm_layer: Norm) -> nn.Se
     )
 
 
-def _normal_init(conv: nn.Module) -> None:
-    for layer in conv.modules():
-        if isinstance(layer, nn.Conv2d):
-            nn.init.normal_(layer.weight, mean=0.0, std=0.03)
-            if layer.bias is not None:
-                nn.init.constant_(layer.bias, 0.0)
+_small = partial(nn.init.normal_, mean=0.0, std=0.03)
 
 
 def _heads(channels: list[int], anchors: list[int], columns: int, norm: Norm) -> nn.ModuleList:
     layers = nn.ModuleList(
         _prediction_block(c, columns * n, 3, norm) for c, n in zip(channels, anchors)
     )
-    _normal_init(layers)
+    drawn(layers.modules(), _small)
     return layers
 
 
@@ -172,7 +168,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
         sizes = [max(min_depth, int(n * width_mult)) for n in (512, 256, 256, 128)]
         channels = [backbone[-1].out_channels, *sizes]
         self.extra = nn.ModuleList(_extra_block(a, b, norm_layer) for a, b in pairwise(channels))
-        _normal_init(self.extra)
+        drawn(self.extra.modules(), _small)
 
     def forward(self, x: Tensor) -> OrderedDict[str, Tensor]:
         maps = []
@@ -203,7 +199,7 @@ def _on_mobilenet(
         weights=below, progress=progress, norm_layer=norm, reduced_tail=below is None
     )
     if below is None:
-        _normal_init(net)
+        drawn(net.modules(), _small)
     backbone = _mobilenet_extractor(net, count, norm)
     size = (320, 320)
     anchors = DefaultBoxGenerator([[2, 3] for _ in range(6)], min_ratio=0.2, max_ratio=0.95)

@@ -14,7 +14,7 @@ from . import _pixels as pixels
 from . import _places as places
 from . import _warps as warps
 from ._options import Affine, eight, mode_of, resized
-from ._registry import call, serve
+from ._registry import by_tensor, call, serve
 
 if TYPE_CHECKING:
     from .....core.tensor import Tensor
@@ -179,16 +179,6 @@ def elastic(
     return call(elastic, inpt, displacement=displacement, interpolation=interpolation, fill=fill)
 
 
-def _elastic_pil(
-    image: PILImage,
-    displacement: Tensor,
-    interpolation: InterpolationMode | str | int = BILINEAR,
-    fill: float | Sequence[float] | None = None,
-) -> Any:
-    moved = pixels.elastic_image(v1.pil_to_tensor(image), displacement, interpolation, fill)
-    return v1.to_pil_image(moved, mode=image.mode)
-
-
 def center_crop(inpt: Picture, output_size: int | Sequence[int]) -> Any:
     """As `vision.transforms.functional.center_crop`, for every kind of `tv_tensors`."""
     return call(center_crop, inpt, output_size=output_size)
@@ -253,7 +243,7 @@ serve(pad, pixels.pad_image, v1.pad, pixels.pad_mask, places.pad_bounding_boxes,
 serve(crop, pixels.crop_image, v1.crop, pixels.crop_mask, places.crop_bounding_boxes, places.crop_keypoints)  # fmt: skip
 serve(perspective, pixels.perspective_image, _perspective_pil, pixels.perspective_mask,
       warps.perspective_bounding_boxes, warps.perspective_keypoints)  # fmt: skip
-serve(elastic, pixels.elastic_image, _elastic_pil, pixels.elastic_mask, warps.elastic_bounding_boxes,
+serve(elastic, pixels.elastic_image, by_tensor(pixels.elastic_image), pixels.elastic_mask, warps.elastic_bounding_boxes,
       warps.elastic_keypoints)  # fmt: skip
 serve(center_crop, pixels.center_crop_image, v1.center_crop, pixels.center_crop_mask,
       places.center_crop_bounding_boxes, places.center_crop_keypoints)  # fmt: skip

@@ -21,8 +21,8 @@ from ...._pillow import is_pil_image, need
 from ....io.image import decode_jpeg, encode_jpeg
 from ....tv_tensors import Video
 from ... import functional as v1
-from ..._convert import pil_to_tensor, to_pil_image
-from ._registry import call, serve
+from ..._convert import pil_to_tensor
+from ._registry import by_tensor, call, serve
 from ._tones import to_dtype_image
 
 if TYPE_CHECKING:
@@ -118,13 +118,6 @@ def gaussian_blur_image(
     return out if image.is_floating_point() else out.round().to(image.dtype)
 
 
-def _blur_pil(
-    image: PILImage, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
-) -> Any:
-    blurred = gaussian_blur_image(pil_to_tensor(image), kernel_size, sigma)
-    return to_pil_image(blurred, mode=image.mode)
-
-
 def gaussian_noise(inpt: Picture, mean: float = 0.0, sigma: float = 0.1, clip: bool = True) -> Any:
     """Normal noise added to a picture or a video; bytes count as numbers of [0, 1], times 255.
 
@@ -202,12 +195,6 @@ def erase_image(
     out = image if inplace else image.clone()
     out[..., i : i + h, j : j + w] = v
     return out
-
-
-def _erase_pil(
-    image: PILImage, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False
-) -> Any:
-    return to_pil_image(erase_image(pil_to_tensor(image), i, j, h, w, v), mode=image.mode)
 
 
 def jpeg(image: Picture, quality: int) -> Any:
@@ -306,10 +293,10 @@ def get_image_size(inpt: Picture) -> list[int]:
 
 
 serve(normalize, normalize_image)
-serve(gaussian_blur, gaussian_blur_image, _blur_pil)
+serve(gaussian_blur, gaussian_blur_image, by_tensor(gaussian_blur_image))
 serve(gaussian_noise, gaussian_noise_image)
 serve(to_dtype, to_dtype_image, None, _plain_dtype, _plain_dtype, _plain_dtype)
-serve(erase, erase_image, _erase_pil)
+serve(erase, erase_image, by_tensor(erase_image))
 serve(jpeg, jpeg_image, _jpeg_pil)
 serve(uniform_temporal_subsample, uniform_temporal_subsample_video, kinds=(Video,))
 

@@ -12,6 +12,7 @@ from .....core.tensor import Tensor
 from .... import tv_tensors
 from ...._pillow import is_pil_image, need
 from ....tv_tensors import BoundingBoxes, Image, KeyPoints, Mask, TVTensor, Video
+from ..._convert import pil_to_tensor, to_pil_image
 
 __all__ = ["is_pure_tensor", "register_kernel"]
 
@@ -74,6 +75,16 @@ def _each(kernel: Kernel) -> Kernel:
     @wraps(kernel)
     def run(inpt: Any, *args: Any, **options: Any) -> Any:
         return tuple(tv_tensors.wrap(o, like=inpt) for o in kernel(inpt.as_subclass(Tensor), *args, **options))  # fmt: skip
+
+    return run
+
+
+def by_tensor(kernel: Kernel) -> Kernel:
+    """A kernel for tensors as one for PIL images, which keep their mode."""
+
+    @wraps(kernel)
+    def run(image: Any, *args: Any, **options: Any) -> Any:
+        return to_pil_image(kernel(pil_to_tensor(image), *args, **options), mode=image.mode)
 
     return run
 
