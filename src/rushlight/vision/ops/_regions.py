@@ -24,7 +24,7 @@ class RegionLayer(ShownModule):
     """A function of feature maps and regions as a layer; what is shown are its options."""
 
     _functional: Any
-    _shows = ("output_size", "spatial_scale")
+    _shows: tuple[str, ...] = ("output_size", "spatial_scale")
 
     def __init__(self, output_size: Any, spatial_scale: float) -> None:
         super().__init__()
