@@ -13,66 +13,37 @@ from ..made_of.pointwise import binary, dunder, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
 
 
-def _bitwise(
-    name: str, ufunc: str, symbol: str, label: str, kinds: str, doc: str, **options: Any
-) -> Any:
-    call = binary(name, ufunc2(ufunc), rule=only(kinds, label, promote), doc=doc, **options)
+def _bitwise(name: str, ufunc: str, symbol: str, label: str, kinds: str, **options: Any) -> Any:
+    call = binary(name, ufunc2(ufunc), rule=only(kinds, f"{label}_cpu", promote), **options)
     dunder(symbol, call.op, floats=False)  # which it refuses
     return call
 
 
-bitwise_and = _bitwise(
-    "bitwise_and",
-    "bitwise_and",
-    "and",
-    "bitwise_and_cpu",
-    "biu",
-    "`input & other`: the bits that both have.",
-    point=Point("x y", iu="x & y", b="x and y"),
-    example=("torch.tensor([6, 3]).bitwise_and(2)", "tensor([2, 2])"),
-    facts=Facts(onnx="bits And"),
+def _logic(symbol: str, sign: str, of_truths: str, which: str, example: tuple[str, str]) -> Any:
+    name = f"bitwise_{symbol}"
+    return _bitwise(
+        name, name, symbol, name, "biu", doc=f"`input {sign} other`: the bits that {which}.",
+        point=Point("x y", iu=f"x {sign} y", b=of_truths), facts=Facts(onnx=f"bits {symbol.capitalize()}"),
+        example=(f"torch.tensor({example[0]}).{name}(2)", f"tensor({example[1]})"),
+    )  # fmt: skip
+
+
+def _shift(way: str, sign: str, text: str, example: tuple[str, str]) -> Any:
+    short, where = f"{way[0]}shift", "higher" if way == "left" else "lower"
+    return _bitwise(
+        f"bitwise_{way}_shift", f"{way}_shift", short, short, INTEGERS, example=example,
+        doc=f"`input {sign} other`: bits moved to {where} places.", point=Point("x y", iu=text),
+    )  # fmt: skip
+
+
+bitwise_and = _logic("and", "&", "x and y", "both have", ("[6, 3]", "[2, 2]"))
+bitwise_or = _logic("or", "|", "x or y", "either has", ("[4, 1]", "[6, 3]"))
+bitwise_xor = _logic("xor", "^", "x != y", "exactly one has", ("[6, 3]", "[4, 1]"))
+bitwise_left_shift = _shift(
+    "left", "<<", "shiftl(x, y)", ("torch.tensor([1, 3]).bitwise_left_shift(2)", "tensor([ 4, 12])")
 )
-bitwise_or = _bitwise(
-    "bitwise_or",
-    "bitwise_or",
-    "or",
-    "bitwise_or_cpu",
-    "biu",
-    "`input | other`: the bits that either has.",
-    point=Point("x y", iu="x | y", b="x or y"),
-    example=("torch.tensor([4, 1]).bitwise_or(2)", "tensor([6, 3])"),
-    facts=Facts(onnx="bits Or"),
-)
-bitwise_xor = _bitwise(
-    "bitwise_xor",
-    "bitwise_xor",
-    "xor",
-    "bitwise_xor_cpu",
-    "biu",
-    "`input ^ other`: the bits that exactly one has.",
-    point=Point("x y", iu="x ^ y", b="x != y"),
-    example=("torch.tensor([6, 3]).bitwise_xor(2)", "tensor([4, 1])"),
-    facts=Facts(onnx="bits Xor"),
-)
-bitwise_left_shift = _bitwise(
-    "bitwise_left_shift",
-    "left_shift",
-    "lshift",
-    "lshift_cpu",
-    INTEGERS,
-    "`input << other`: bits moved to higher places.",
-    point=Point("x y", iu="shiftl(x, y)"),
-    example=("torch.tensor([1, 3]).bitwise_left_shift(2)", "tensor([ 4, 12])"),
-)
-bitwise_right_shift = _bitwise(
-    "bitwise_right_shift",
-    "right_shift",
-    "rshift",
-    "rshift_cpu",
-    INTEGERS,
-    "`input >> other`: bits moved to lower places.",
-    point=Point("x y", iu="shiftr(x, y)"),
-    example=("torch.tensor([8, 5]).bitwise_right_shift(1)", "tensor([4, 2])"),
+bitwise_right_shift = _shift(
+    "right", ">>", "shiftr(x, y)", ("torch.tensor([8, 5]).bitwise_right_shift(1)", "tensor([4, 2])")
 )
 bitwise_not = unary(
     "bitwise_not",

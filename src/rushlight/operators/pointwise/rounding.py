@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 # -- rounding -----------------------------------------------------------------------------------
 
 
-def _rounding(name: str, ufunc: str, label: str, doc: str, **options: Any) -> Any:
+def _rounding(name: str, doc: str, ufunc: str = "", onnx: str = "", **options: Any) -> Any:
+    ufunc = ufunc or name
+
     def body(xp: ArrayModule, x: Array) -> Any:
         return x.copy() if x.dtype.kind in INTEGERS else getattr(xp, ufunc)(x)
 
@@ -37,49 +39,33 @@ def _rounding(name: str, ufunc: str, label: str, doc: str, **options: Any) -> An
         x = inputs[0]
         if isinstance(x, Tensor) and x._a.dtype.kind in "bc":
             complex_input = x._a.dtype.kind == "c" and name != "round"
-            raise NotImplementedError(message) if complex_input else unsupported(label, x.dtype)
+            raise NotImplementedError(message) if complex_input else unsupported(f"{name}_vml_cpu", x.dtype)  # fmt: skip
         return inputs
 
-    return unary(name, body, dx=lambda g: flat(g), rule=rule, same_out=True, doc=doc, **options)
+    return unary(
+        name, body, dx=lambda g: flat(g), rule=rule, same_out=True, doc=doc, **options,
+        point=Point("x", f"{ufunc}(x)", iub="x"), facts=Facts(onnx=onnx or f"unary {name.capitalize()}"),
+    )  # fmt: skip
 
 
 floor = _rounding(
     "floor",
-    "floor",
-    "floor_vml_cpu",
     "The nearest whole number that is not larger.",
-    point=Point("x", "floor(x)", iub="x"),
     example=("torch.tensor([1.7, -1.2]).floor()", "tensor([ 1., -2.])"),
-    facts=Facts(onnx="unary Floor"),
 )
 ceil = _rounding(
     "ceil",
-    "ceil",
-    "ceil_vml_cpu",
     "The nearest whole number that is not smaller.",
-    point=Point("x", "ceil(x)", iub="x"),
     example=("torch.tensor([1.2, -1.7]).ceil()", "tensor([ 2., -1.])"),
-    facts=Facts(onnx="unary Ceil"),
 )
 trunc = _rounding(
     "trunc",
-    "trunc",
-    "trunc_vml_cpu",
     "The whole part: the fraction is cut off.",
-    point=Point("x", "trunc(x)", iub="x"),
     example=("torch.tensor([1.7, -1.7]).trunc()", "tensor([ 1., -1.])"),
     aliases=("fix",),
-    facts=Facts(onnx="trunc"),
+    onnx="trunc",
 )
-_round = _rounding(
-    "round",
-    "rint",
-    "round_vml_cpu",
-    "The nearest integer.",
-    point=Point("x", "rint(x)", iub="x"),
-    places=(),
-    facts=Facts(onnx="unary Round"),
-).op
+_round = _rounding("round", "The nearest integer.", "rint", places=()).op
 frac = unary(
     "frac", lambda xp, x: x - xp.trunc(x), point=Point("x", "x - trunc(x)", engine="frac(x)", cost="CHEAP"),
     dx=lambda g: g, rule=only(FLOATS, "frac_cpu"), same_out=True,
