@@ -40,7 +40,7 @@ def _comparison(name: str, ufunc: str, sign: str, of_123: str, onnx: str) -> Any
             raise unsupported(f"{name}_cpu", inputs[0].dtype)
         return inputs
 
-    kinds = {"fiub" if ordered else "fiubc": f"x {sign} y"}
+    kinds: Any = {"fiub" if ordered else "fiubc": f"x {sign} y"}
     call = binary(
         name, ufunc2(ufunc), rule=rule, meta=bool_meta, aliases=() if name == "eq" else (ufunc,),
         doc=f"Where `input {sign} other`.", point=Point("x y", out="bool", **kinds),
