@@ -263,6 +263,9 @@ def top() -> str:
     from rushlight.core.public import NAMESPACES
 
     published = {n: f for n, f in NAMESPACES["torch"].items() if n.isidentifier()}
+    published |= {
+        n: getattr(rushlight, n) for n in dir(rushlight) if n.endswith("_") and n[0] != "_"
+    }
     text = HEAD + IMPORTS.format(up=".")
     modules = sorted(n for n in SUBMODULES if not n.startswith("_"))
     homes = {

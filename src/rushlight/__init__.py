@@ -1,3 +1,4 @@
+# ruff: noqa: F401 - what is imported here is public
 """rushlight: a small, quick deep-learning framework shaped like PyTorch."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ import sys as _sys
 from os import path as _files
 from typing import Any as _Any
 
-from . import operators as _ops  # noqa: F401 - defines every op
+from . import operators as _ops  # defines every op
 from .base import dtypes as _dtypes
 from .base import formats as _formats
 from .base.device import device, get_default_device, set_default_device
@@ -32,7 +33,7 @@ from .core.modes import (
 from .core.overriding import arming as _arming
 from .core.public import NAMESPACES as _NAMESPACES
 from .core.tensor import Tensor
-from .runtime import cpu as _cpu  # noqa: F401 - registers the CPU
+from .runtime import cpu as _cpu  # registers the CPU
 from .runtime.wrapped import answer as _wrapped
 from .version import __version__
 
@@ -99,38 +100,6 @@ pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
 legacy_contiguous_format = _formats.contiguous_format
 
-__all__ = [
-    "AcceleratorError",
-    "OutOfMemoryError",
-    "Size",
-    "Tensor",
-    "__version__",
-    "device",
-    "dtype",
-    "e",
-    "enable_grad",
-    "finfo",
-    "get_default_device",
-    "get_default_dtype",
-    "iinfo",
-    "inf",
-    "inference_mode",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "layout",
-    "memory_format",
-    "nan",
-    "newaxis",
-    "no_grad",
-    "pi",
-    "qscheme",
-    "set_default_device",
-    "set_default_dtype",
-    "set_grad_enabled",
-    "tracing",
-]
-
 # float32, int64, ...; `float`, `long`, ...; channels_last, ...; and what every op published.
 _constants: tuple[_Any, ...] = (
     *_dtypes.ALL,
@@ -143,7 +112,6 @@ _constants: tuple[_Any, ...] = (
 )
 _collected = {c.name: c for c in _constants} | _dtypes.ALIASES | _NAMESPACES["torch"]
 globals().update(_collected)
-__all__ += [n for n in _collected if n[0] != "_" and n not in ("bool", "float", "int", "complex")]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> _Any:

@@ -457,8 +457,6 @@ def abs_(input: _Tensor) -> _Tensor:
     """In-place version of `abs`: the result is written into this tensor."""
 def absolute(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The distance of every element from zero."""
-def absolute_(input: _Tensor) -> _Tensor:
-    """In-place version of `absolute`: the result is written into this tensor."""
 def acos(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The angle, in radians, whose cosine every element is."""
 def acos_(input: _Tensor) -> _Tensor:
@@ -473,32 +471,20 @@ def adaptive_max_pool1d(input: _Tensor, output_size: _b.int | Sequence[_b.int | 
     """As `nn.functional.adaptive_max_pool1d` with `return_indices=True`: the maxima, and where they were found."""
 def add(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input + alpha * other`, element by element; shapes broadcast."""
-def add_(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:
-    """In-place version of `add`: the result is written into this tensor."""
 def addbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
-def addbmm_(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
-    """In-place version of `addbmm`: the result is written into this tensor."""
 def addcdiv(input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input + value * tensor1 / tensor2`, element by element."""
-def addcdiv_(input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1) -> _Tensor:
-    """In-place version of `addcdiv`: the result is written into this tensor."""
 def addcmul(input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input + value * tensor1 * tensor2`, element by element."""
-def addcmul_(input: _Tensor, tensor1: _Tensor, tensor2: _Tensor, *, value: _Tensor | _b.complex = 1) -> _Tensor:
-    """In-place version of `addcmul`: the result is written into this tensor."""
 def addmm(input: _Tensor, mat1: _Tensor, mat2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
-def addmm_(input: _Tensor, mat1: _Tensor, mat2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
-    """In-place version of `addmm`: the result is written into this tensor."""
 def addmv(input: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
 def addmv_(input: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
     """In-place version of `addmv`: the result is written into this tensor."""
 def addr(input: _Tensor, vec1: _Tensor, vec2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
-def addr_(input: _Tensor, vec1: _Tensor, vec2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
-    """In-place version of `addr`: the result is written into this tensor."""
 def adjoint(input: _Tensor) -> _Tensor:
     """The last two dimensions exchanged and complex numbers conjugated."""
 def alias_copy(input: _Tensor, *args: Any, out: _Tensor | Sequence[_Tensor] | None = None, **kwargs: Any) -> Any:
@@ -543,8 +529,6 @@ def arctan(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) ->
     """The angle, in radians, whose tangent every element is."""
 def arctan2(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The angle of the point (x=other, y=input) in radians, from -pi to pi."""
-def arctan2_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `arctan2`: the result is written into this tensor."""
 def arctan_(input: _Tensor) -> _Tensor:
     """In-place version of `arctan`: the result is written into this tensor."""
 def arctanh(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -563,6 +547,8 @@ def argwhere(input: _Tensor) -> _Tensor:
     """The positions of the elements that are not zero, one row per element."""
 def as_strided(input: _Tensor, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, storage_offset: _b.int | None = None) -> _Tensor:
     """A view of the memory with any sizes and strides; several elements may show the same place."""
+def as_strided_(input: _Tensor, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, storage_offset: _b.int | None = None) -> _Tensor:
+    """In-place version of `as_strided`: this tensor itself gets the new shape."""
 def as_strided_copy(input: _Tensor, *args: Any, out: _Tensor | Sequence[_Tensor] | None = None, **kwargs: Any) -> Any:
     """As `as_strided`, but the result is a copy and not a view."""
 def as_strided_scatter(input: _Tensor, src: _Tensor, size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None, storage_offset: _b.int | None = None) -> _Tensor:
@@ -583,8 +569,6 @@ def atan(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _
     """The angle, in radians, whose tangent every element is."""
 def atan2(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The angle of the point (x=other, y=input) in radians, from -pi to pi."""
-def atan2_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `atan2`: the result is written into this tensor."""
 def atan_(input: _Tensor) -> _Tensor:
     """In-place version of `atan`: the result is written into this tensor."""
 def atanh(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -601,8 +585,6 @@ def avg_pool1d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _
     """Take the mean of every window of signals."""
 def baddbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
-def baddbmm_(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1) -> _Tensor:
-    """In-place version of `baddbmm`: the result is written into this tensor."""
 def bartlett_window(window_length: _b.int, periodic: _b.bool = True, *, dtype: _dtype | None = None, **options: Any) -> _Tensor:
     """A window in the form of a triangle, zero at its ends."""
 def batch_norm(input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, training: _b.bool, momentum: _b.float, eps: _b.float, cudnn_enabled: _b.bool = True) -> _Tensor:
@@ -619,28 +601,16 @@ def binomial(count: _Tensor, prob: _Tensor, generator: _Generator | None = None)
     """Random counts of successes."""
 def bitwise_and(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input & other`: the bits that both have."""
-def bitwise_and_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `bitwise_and`: the result is written into this tensor."""
 def bitwise_left_shift(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input << other`: bits moved to higher places."""
-def bitwise_left_shift_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `bitwise_left_shift`: the result is written into this tensor."""
 def bitwise_not(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`~input`: every bit turned over; for truth values the opposite."""
-def bitwise_not_(input: _Tensor) -> _Tensor:
-    """In-place version of `bitwise_not`: the result is written into this tensor."""
 def bitwise_or(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input | other`: the bits that either has."""
-def bitwise_or_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `bitwise_or`: the result is written into this tensor."""
 def bitwise_right_shift(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input >> other`: bits moved to lower places."""
-def bitwise_right_shift_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `bitwise_right_shift`: the result is written into this tensor."""
 def bitwise_xor(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input ^ other`: the bits that exactly one has."""
-def bitwise_xor_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `bitwise_xor`: the result is written into this tensor."""
 def blackman_window(window_length: _b.int, periodic: _b.bool = True, *, dtype: _dtype | None = None, **options: Any) -> _Tensor:
     """A window of two cosines, flatter at its ends than `hann_window`."""
 def block_diag(*tensors: _Tensor) -> _Tensor:
@@ -737,8 +707,6 @@ def convolution(input: _Tensor, weight: _Tensor, bias: _Tensor | None, stride: _
     """Convolve, or convolve transposed, in as many dimensions as the weight has."""
 def copysign(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The size of `input` with the sign of `other`."""
-def copysign_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `copysign`: the result is written into this tensor."""
 def corrcoef(input: _Tensor) -> _Tensor:
     """The correlation of the rows of a matrix, whose columns are observations: covariances scaled to [-1, 1]."""
 def cos(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -767,12 +735,8 @@ def cummin(input: _Tensor, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | No
     """The smallest element up to each one along a dimension, and where it is."""
 def cumprod(input: _Tensor, dim: _b.int, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The product of all elements up to each one along a dimension."""
-def cumprod_(input: _Tensor, dim: _b.int, *, dtype: _dtype | None = None) -> _Tensor:
-    """In-place version of `cumprod`: the result is written into this tensor."""
 def cumsum(input: _Tensor, dim: _b.int, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The sum of all elements up to each one along a dimension."""
-def cumsum_(input: _Tensor, dim: _b.int, *, dtype: _dtype | None = None) -> _Tensor:
-    """In-place version of `cumsum`: the result is written into this tensor."""
 def cumulative_trapezoid(y: _Tensor, x: Any = None, *, dx: Any = None, dim: _b.int = -1) -> _Tensor:
     """The area under samples up to each one along a dimension, by the trapezoid rule."""
 def deg2rad(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -803,18 +767,12 @@ def diff(input: _Tensor, n: _b.int = 1, dim: _b.int = -1, prepend: _Tensor | Non
     """The differences of neighbours along a dimension."""
 def digamma(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The derivative of `lgamma`."""
-def digamma_(input: _Tensor) -> _Tensor:
-    """In-place version of `digamma`: the result is written into this tensor."""
 def dist(input: _Tensor, other: _Tensor, p: _b.float = 2) -> _Tensor:
     """The length of the difference of two tensors."""
 def div(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input / other`, element by element; shapes broadcast, integers give floats."""
-def div_(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None) -> _Tensor:
-    """In-place version of `div`: the result is written into this tensor."""
 def divide(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input / other`, element by element; shapes broadcast, integers give floats."""
-def divide_(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, rounding_mode: _b.str | None = None) -> _Tensor:
-    """In-place version of `divide`: the result is written into this tensor."""
 def dot(input: _Tensor, tensor: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The inner product of two vectors."""
 def dropout(input: _Tensor, p: _b.float, train: _b.bool) -> _Tensor:
@@ -841,8 +799,6 @@ def empty_strided(size: _b.int | Sequence[_b.int], stride: Sequence[_b.int], *, 
     """A tensor of the given sizes and strides whose values are whatever the memory held before."""
 def eq(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input == other`."""
-def eq_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `eq`: the result is written into this tensor."""
 def equal(input: _Tensor, other: _Tensor) -> _b.bool:
     """Whether two tensors have the same shape and the same elements."""
 def erf(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -855,8 +811,6 @@ def erfc_(input: _Tensor) -> _Tensor:
     """In-place version of `erfc`: the result is written into this tensor."""
 def erfinv(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The number whose error function every element is."""
-def erfinv_(input: _Tensor) -> _Tensor:
-    """In-place version of `erfinv`: the result is written into this tensor."""
 def exp(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """e to the power of every element."""
 def exp2(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -899,24 +853,18 @@ def flipud(input: _Tensor) -> _Tensor:
     """The rows in reverse order."""
 def float_power(input: _Tensor | _b.complex, exponent: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input ** exponent`, computed in float64 (or complex128)."""
-def float_power_(input: _Tensor | _b.complex, exponent: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `float_power`: the result is written into this tensor."""
 def floor(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The nearest whole number that is not larger."""
 def floor_(input: _Tensor) -> _Tensor:
     """In-place version of `floor`: the result is written into this tensor."""
 def floor_divide(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input // other`, element by element, rounded down."""
-def floor_divide_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `floor_divide`: the result is written into this tensor."""
 def fmax(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The larger of two, element by element; where one is nan, the other."""
 def fmin(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The smaller of two, element by element; where one is nan, the other."""
 def fmod(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """What division leaves over, with the sign of `input`, as C's `fmod`."""
-def fmod_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `fmod`: the result is written into this tensor."""
 def frac(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The fraction that `trunc` cuts off, with its sign."""
 def frac_(input: _Tensor) -> _Tensor:
@@ -943,8 +891,6 @@ def gcd_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
     """In-place version of `gcd`: the result is written into this tensor."""
 def ge(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input >= other`."""
-def ge_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `ge`: the result is written into this tensor."""
 def geqrf(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
     """A QR decomposition as LAPACK packs it: R, the reflections below its diagonal, and their factors."""
 def ger(input: _Tensor, vec2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -965,12 +911,8 @@ def gradient(input: _Tensor, *, spacing: Any = None, dim: _b.int | Sequence[_b.i
     """The slope of a sampled function, one tensor per dimension, by differences of the neighbours on both sides."""
 def greater(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input > other`."""
-def greater_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `greater`: the result is written into this tensor."""
 def greater_equal(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input >= other`."""
-def greater_equal_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `greater_equal`: the result is written into this tensor."""
 def grid_sampler(input: _Tensor, grid: _Tensor, interpolation_mode: _b.int, padding_mode: _b.int, align_corners: _b.bool) -> _Tensor:
     """As `nn.functional.grid_sample`, with modes as numbers."""
 def group_norm(input: _Tensor, num_groups: _b.int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _b.float = 1e-05, cudnn_enabled: _b.bool = True) -> _Tensor:
@@ -981,8 +923,6 @@ def gru_cell(input: _Tensor, hx: _Tensor, w_ih: _Tensor, w_hh: _Tensor, b_ih: _T
     """One step of a GRU: the new state."""
 def gt(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input > other`."""
-def gt_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `gt`: the result is written into this tensor."""
 def hamming_window(window_length: _b.int, periodic: _b.bool = True, alpha: _b.float = 0.54, beta: _b.float = 0.46, *, dtype: _dtype | None = None, **options: Any) -> _Tensor:
     """A window like a raised cosine that does not reach zero."""
 def hann_window(window_length: _b.int, periodic: _b.bool = True, *, dtype: _dtype | None = None, **options: Any) -> _Tensor:
@@ -991,8 +931,6 @@ def hardshrink(input: _Tensor, lambd: _b.float = 0.5, *, out: _Tensor | Sequence
     """Set elements in [-lambd, lambd] to zero."""
 def heaviside(input: _Tensor, values: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """0 for negative elements, 1 for positive ones, and `values` at zero."""
-def heaviside_(input: _Tensor, values: _Tensor) -> _Tensor:
-    """In-place version of `heaviside`: the result is written into this tensor."""
 def hinge_embedding_loss(input: _Tensor, target: _Tensor, margin: _b.float = 1.0, size_average: _b.bool | None = None, reduce: _b.bool | None = None, reduction: _b.str = 'mean') -> _Tensor:
     """Loss of distances: the distance of similar pairs, max(0, margin - distance) of others."""
 def histc(input: _Tensor, bins: _b.int = 100, min: _b.float = 0, max: _b.float = 0, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1007,42 +945,28 @@ def hstack(tensors: Sequence[_Tensor], *, out: _Tensor | Sequence[_Tensor] | Non
     """Tensors side by side: along dimension 1, or along dimension 0 for vectors."""
 def hypot(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The length of the vector (input, other): `sqrt(input ** 2 + other ** 2)`."""
-def hypot_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `hypot`: the result is written into this tensor."""
 def i0(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The modified Bessel function of the first kind of order 0."""
 def i0_(input: _Tensor) -> _Tensor:
     """In-place version of `i0`: the result is written into this tensor."""
 def igamma(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The part of the gamma function's integral up to `other`: 0 at zero, 1 at infinity."""
-def igamma_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `igamma`: the result is written into this tensor."""
 def igammac(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The part of the gamma function's integral from `other` on: `1 - gammainc`."""
-def igammac_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `igammac`: the result is written into this tensor."""
 def imag(input: _Tensor) -> _Tensor:
     """The imaginary part, as a view."""
 def index_add(input: _Tensor, *args: Any, out: _Tensor | Sequence[_Tensor] | None = None, **kwargs: Any) -> _Tensor:
     """As `index_add_`, but in a copy: `input` stays as it is."""
-def index_add_(input: _Tensor, dim: _b.int, index: _Tensor, source: _Tensor, *, alpha: _b.complex = 1) -> _Tensor:
-    """Add slices to those at some positions; repeated positions add up. Returns the tensor itself."""
 def index_copy(input: _Tensor, *args: Any, out: _Tensor | Sequence[_Tensor] | None = None, **kwargs: Any) -> _Tensor:
     """As `index_copy_`, but in a copy: `input` stays as it is."""
-def index_copy_(input: _Tensor, dim: _b.int, index: _Tensor, source: _Tensor) -> _Tensor:
-    """Write slices at some positions; returns the tensor itself."""
 def index_fill(input: _Tensor, *args: Any, out: _Tensor | Sequence[_Tensor] | None = None, **kwargs: Any) -> _Tensor:
     """As `index_fill_`, but in a copy: `input` stays as it is."""
-def index_fill_(input: _Tensor, dim: _b.int, index: _Tensor, value: _Tensor | _b.complex) -> _Tensor:
-    """Write one value into the slices at some positions; returns the tensor itself."""
 def index_put(input: _Tensor, indices: Any, values: _Tensor, accumulate: _b.bool = False) -> _Tensor:
     """A copy with values at the positions that index tensors name, as `x[indices] = values` would write them."""
 def index_put_(input: _Tensor, indices: Any, values: _Tensor, accumulate: _b.bool = False) -> _Tensor:
     """Write values at the positions that index tensors name; returns the tensor itself."""
 def index_reduce(input: _Tensor, dim: _b.int, index: _Tensor, source: _Tensor, reduce: _b.str, *, include_self: _b.bool = True, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A copy with slices combined into those at some positions."""
-def index_reduce_(input: _Tensor, dim: _b.int, index: _Tensor, source: _Tensor, reduce: _b.str, *, include_self: _b.bool = True) -> _Tensor:
-    """In-place version of `index_reduce`: the result is written into this tensor."""
 def index_select(input: _Tensor, dim: _b.int, index: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The slices at some positions of a dimension, as a copy."""
 def initial_seed() -> _b.int:
@@ -1113,24 +1037,14 @@ def ldexp_(input: _Tensor, other: _Tensor) -> _Tensor:
     """In-place version of `ldexp`: the result is written into this tensor."""
 def le(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input <= other`."""
-def le_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `le`: the result is written into this tensor."""
 def lerp(input: _Tensor, end: _Tensor, weight: Any, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A point between two: `input + weight * (end - input)`."""
-def lerp_(input: _Tensor, end: _Tensor, weight: Any) -> _Tensor:
-    """In-place version of `lerp`: the result is written into this tensor."""
 def less(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input < other`."""
-def less_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `less`: the result is written into this tensor."""
 def less_equal(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input <= other`."""
-def less_equal_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `less_equal`: the result is written into this tensor."""
 def lgamma(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The logarithm of the absolute value of the gamma function."""
-def lgamma_(input: _Tensor) -> _Tensor:
-    """In-place version of `lgamma`: the result is written into this tensor."""
 def linspace(start: _b.float | _Tensor | None, end: _b.float | _Tensor | None, steps: _b.int, *, out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False) -> _Tensor:
     """Evenly spaced numbers, both ends included."""
 def log(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1161,20 +1075,12 @@ def logdet(input: _Tensor) -> _Tensor:
     """The logarithm of the determinant of a square matrix; nan where it is negative, minus infinity where it is 0."""
 def logical_and(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where both are true (not zero)."""
-def logical_and_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `logical_and`: the result is written into this tensor."""
 def logical_not(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where the element is false (zero)."""
-def logical_not_(input: _Tensor) -> _Tensor:
-    """In-place version of `logical_not`: the result is written into this tensor."""
 def logical_or(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where at least one is true (not zero)."""
-def logical_or_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `logical_or`: the result is written into this tensor."""
 def logical_xor(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where exactly one is true (not zero)."""
-def logical_xor_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `logical_xor`: the result is written into this tensor."""
 def logit(input: _Tensor, eps: _b.float | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The inverse of `sigmoid`."""
 def logit_(input: _Tensor, eps: _b.float | None = None) -> _Tensor:
@@ -1189,8 +1095,6 @@ def lstm_cell(input: _Tensor, hx: Sequence[_Tensor], w_ih: _Tensor, w_hh: _Tenso
     """One step of an LSTM: the new states h and c."""
 def lt(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input < other`."""
-def lt_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `lt`: the result is written into this tensor."""
 def lu(A: _Tensor, pivot: _b.bool = True, get_infos: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _b.tuple[_Tensor, ...]:
     """As `torch.linalg.lu_factor`, or as `lu_factor_ex` with `get_infos`: the older name, deprecated."""
 def lu_solve(b: _Tensor, LU_data: _Tensor, LU_pivots: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1203,12 +1107,8 @@ def margin_ranking_loss(input1: _Tensor, input2: _Tensor, target: _Tensor, margi
     """Loss of an order: max(0, -target (input1 - input2) + margin)."""
 def masked_fill(input: _Tensor, mask: _Tensor, value: _Tensor | _b.complex) -> _Tensor:
     """One value written where a mask is true, in a copy."""
-def masked_fill_(input: _Tensor, mask: _Tensor, value: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `masked_fill`: the result is written into this tensor."""
 def masked_scatter(input: _Tensor, mask: _Tensor, source: _Tensor) -> _Tensor:
     """A copy with the elements where a mask is true taken from another tensor, in order."""
-def masked_scatter_(input: _Tensor, mask: _Tensor, source: _Tensor) -> _Tensor:
-    """In-place version of `masked_scatter`: the result is written into this tensor."""
 def masked_select(input: _Tensor, mask: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The elements where a mask is true, as a vector."""
 def matmul(input: _Tensor, other: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1251,20 +1151,14 @@ def msort(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> 
     """The elements in order along the first dimension."""
 def mul(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input * other`, element by element; shapes broadcast."""
-def mul_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `mul`: the result is written into this tensor."""
 def multinomial(input: _Tensor, num_samples: _b.int, replacement: _b.bool = False, *, generator: _Generator | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Positions along the last dimension, drawn with the weights that stand there."""
 def multiply(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input * other`, element by element; shapes broadcast."""
-def multiply_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `multiply`: the result is written into this tensor."""
 def mv(input: _Tensor, vec: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A matrix times a vector."""
 def mvlgamma(input: _Tensor, p: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The logarithm of the gamma function of several dimensions."""
-def mvlgamma_(input: _Tensor, p: _b.int) -> _Tensor:
-    """In-place version of `mvlgamma`: the result is written into this tensor."""
 def nan_to_num(input: _Tensor, nan: _b.float | None = 0.0, posinf: _b.float | None = None, neginf: _b.float | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """nan and infinities replaced by numbers."""
 def nan_to_num_(input: _Tensor, nan: _b.float | None = 0.0, posinf: _b.float | None = None, neginf: _b.float | None = None) -> _Tensor:
@@ -1285,8 +1179,6 @@ def native_channel_shuffle(input: _Tensor, groups: _b.int) -> _Tensor:
     """Mix channels: take one from each group in turn."""
 def ne(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input != other`."""
-def ne_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `ne`: the result is written into this tensor."""
 def neg(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The negative of every element."""
 def neg_(input: _Tensor) -> _Tensor:
@@ -1297,8 +1189,6 @@ def negative_(input: _Tensor) -> _Tensor:
     """In-place version of `negative`: the result is written into this tensor."""
 def nextafter(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The next number that the dtype has, from `input` towards `other`."""
-def nextafter_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `nextafter`: the result is written into this tensor."""
 def nonzero(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None, as_tuple: _b.bool = False) -> Any:
     """The positions of the elements that are not zero."""
 def nonzero_static(input: _Tensor, *, size: _b.int, fill_value: _b.int = -1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1309,8 +1199,6 @@ def normal(mean: Any, std: Any = 1.0, size: _b.int | Sequence[_b.int] | None = N
     """Random numbers from a normal distribution."""
 def not_equal(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input != other`."""
-def not_equal_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `not_equal`: the result is written into this tensor."""
 def numel(input: _Tensor) -> _b.int:
     """The number of elements."""
 def ones(*size: _b.int | Sequence[_b.int], out: _Tensor | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _device | _b.str | _b.int | None = None, requires_grad: _b.bool = False, pin_memory: _b.bool = False, names: Any = None, **keyword: Any) -> _Tensor:
@@ -1347,8 +1235,6 @@ def positive(input: _Tensor) -> _Tensor:
     """The tensor itself, as `+x` is."""
 def pow(input: _Tensor | _b.complex, exponent: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input ** exponent`, element by element; shapes broadcast."""
-def pow_(input: _Tensor | _b.complex, exponent: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `pow`: the result is written into this tensor."""
 def prelu(input: _Tensor, weight: _Tensor) -> _Tensor:
     """Keep positive x; a learnt slope times x for negative x."""
 def prod(input: _Tensor, dim: _b.int | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1395,12 +1281,8 @@ def relu_(input: _Tensor) -> _Tensor:
     """In-place version of `relu`."""
 def remainder(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """What `input // other` leaves over, with the sign of `other`, as Python's `%`."""
-def remainder_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `remainder`: the result is written into this tensor."""
 def renorm(input: _Tensor, p: _b.float, dim: _b.int, maxnorm: _b.float, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Slices along a dimension made shorter, where their norm is too large."""
-def renorm_(input: _Tensor, p: _b.float, dim: _b.int, maxnorm: _b.float) -> _Tensor:
-    """In-place version of `renorm`: the result is written into this tensor."""
 def repeat_interleave(input: _Tensor | _b.complex, repeats: _Tensor | _b.int | Sequence[_b.int] | None = None, dim: _b.int | None = None, *, output_size: _b.int | None = None) -> _Tensor:
     """Every element several times in a row."""
 def reshape(input: _Tensor, shape: _b.int | Sequence[_b.int] | _dtype) -> _Tensor:
@@ -1447,16 +1329,10 @@ def scalar_tensor(s: Any, *, dtype: _dtype | None = None, layout: _layout | None
     """A tensor without dimensions that holds one number, in the default float dtype unless another is given."""
 def scatter(input: _Tensor, dim: _b.int, index: _Tensor, src: Any = None, *, value: _Tensor | _b.complex | None = None, reduce: _b.str | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A copy with values written at positions along a dimension: `out[index[i][j]][j] = src[i][j]` for dimension 0."""
-def scatter_(input: _Tensor, dim: _b.int, index: _Tensor, src: Any = None, *, value: _Tensor | _b.complex | None = None, reduce: _b.str | None = None) -> _Tensor:
-    """In-place version of `scatter`: the result is written into this tensor."""
 def scatter_add(input: _Tensor, dim: _b.int, index: _Tensor, src: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A copy with values added at positions along a dimension; repeated positions add up."""
-def scatter_add_(input: _Tensor, dim: _b.int, index: _Tensor, src: _Tensor) -> _Tensor:
-    """In-place version of `scatter_add`: the result is written into this tensor."""
 def scatter_reduce(input: _Tensor, dim: _b.int, index: _Tensor, src: _Tensor, reduce: _b.str, *, include_self: _b.bool = True, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A copy with values combined into it at positions along a dimension."""
-def scatter_reduce_(input: _Tensor, dim: _b.int, index: _Tensor, src: _Tensor, reduce: _b.str, *, include_self: _b.bool = True) -> _Tensor:
-    """In-place version of `scatter_reduce`: the result is written into this tensor."""
 def searchsorted(sorted_sequence: _Tensor, input: _Tensor | _b.complex, *, out_int32: _b.bool = False, right: _b.bool = False, side: _b.str | None = None, sorter: _Tensor | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where each value would have to be inserted to keep a sequence in order."""
 def seed() -> _b.int:
@@ -1487,16 +1363,12 @@ def set_rng_state(new_state: _Tensor) -> None:
     """Let the default CPU generator continue from `new_state`."""
 def sgn(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """As `sign`; for complex numbers the number of length 1 in the same direction."""
-def sgn_(input: _Tensor) -> _Tensor:
-    """In-place version of `sgn`: the result is written into this tensor."""
 def sigmoid(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`1 / (1 + exp(-input))`: every number moved into (0, 1)."""
 def sigmoid_(input: _Tensor) -> _Tensor:
     """In-place version of `sigmoid`: the result is written into this tensor."""
 def sign(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """-1, 0 or 1, by the sign of every element."""
-def sign_(input: _Tensor) -> _Tensor:
-    """In-place version of `sign`: the result is written into this tensor."""
 def signbit(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Whether the sign bit of every element is set, which it is for -0.0 too."""
 def sin(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1561,12 +1433,8 @@ def stft(input: _Tensor, n_fft: _b.int, hop_length: _b.int | None = None, win_le
     """The Fourier transforms of windows that move along a signal: (*, frequencies, windows)."""
 def sub(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input - alpha * other`, element by element; shapes broadcast."""
-def sub_(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:
-    """In-place version of `sub`: the result is written into this tensor."""
 def subtract(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input - alpha * other`, element by element; shapes broadcast."""
-def subtract_(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, alpha: _b.complex = 1) -> _Tensor:
-    """In-place version of `subtract`: the result is written into this tensor."""
 def sum(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None, axis: _b.int | Sequence[_b.int] | None = None, keepdims: _b.bool = False) -> _Tensor:
     """The sum over dimensions, or of all elements."""
 def svd(input: _Tensor, some: _b.bool = True, compute_uv: _b.bool = True, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
@@ -1621,22 +1489,16 @@ def triangular_solve(b: _Tensor, A: _Tensor, upper: _b.bool = True, transpose: _
     """As `torch.linalg.solve_triangular`: the older name, with the right-hand side first; returns A, too."""
 def tril(input: _Tensor, diagonal: _b.int = 0, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The lower triangle of a matrix, or of each in a batch: zeros above a diagonal."""
-def tril_(input: _Tensor, diagonal: _b.int = 0) -> _Tensor:
-    """In-place version of `tril`: the result is written into this tensor."""
 def tril_indices(row: _b.int, col: _b.int, offset: _b.int = 0, *, dtype: _dtype | None = ..., device: _device | _b.str | _b.int | None = None, layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
     """The positions of the elements that `tril` keeps: their rows, and their columns."""
 def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, margin: _b.float = 1.0, p: _b.float = 2, eps: _b.float = 1e-06, swap: _b.bool = False, size_average: _b.bool | None = None, reduce: _b.bool | None = None, reduction: _b.str = 'mean') -> _Tensor:
     """The anchor should be nearer to the positive than to the negative, by a margin."""
 def triu(input: _Tensor, diagonal: _b.int = 0, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The upper triangle of a matrix, or of each in a batch: zeros below a diagonal."""
-def triu_(input: _Tensor, diagonal: _b.int = 0) -> _Tensor:
-    """In-place version of `triu`: the result is written into this tensor."""
 def triu_indices(row: _b.int, col: _b.int, offset: _b.int = 0, *, dtype: _dtype | None = ..., device: _device | _b.str | _b.int | None = None, layout: _layout | None = None, pin_memory: _b.bool = False) -> _Tensor:
     """The positions of the elements that `triu` keeps: their rows, and their columns."""
 def true_divide(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`input / other`, element by element, always as floating point numbers."""
-def true_divide_(input: _Tensor | _b.complex, other: _Tensor | _b.complex) -> _Tensor:
-    """In-place version of `true_divide`: the result is written into this tensor."""
 def trunc(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The whole part: the fraction is cut off."""
 def trunc_(input: _Tensor) -> _Tensor:

@@ -84,3 +84,35 @@ def test_the_homes_are_no_rows() -> None:
 def test_a_module_that_is_nowhere_is_missed_in_pythons_words() -> None:
     with pytest.raises(ModuleNotFoundError, match="No module named 'rushlight.no_such'"):
         import_module("rushlight.no_such")
+
+
+# What `dir(rushlight)` shows and PyTorch's top module lacks, or has only once it is loaded.
+OUR_OWN = {
+    "__dir__": "what makes this list short",
+    "_dynamo": "PyTorch has it once it is loaded",
+    "_inductor": "PyTorch has it once it is loaded",
+    "as_torch": "lets `import torch` find rushlight in this process",
+    "dezero": "the DeZero book's package",
+    "functorch": "PyTorch installs it beside torch",
+    "load_ipython_extension": "IPython looks for it by this name",
+    "onnx": "PyTorch has it once it is loaded",
+    "tracing": "loops that are traced, or not",
+    "vision": "torchvision's names",
+}
+
+
+def test_few_names_are_ours_alone() -> None:
+    torch = pytest.importorskip("torch")
+    script = "import rushlight; print(*dir(rushlight))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    shown = set(done.stdout.split())
+    assert shown - set(dir(torch)) <= set(OUR_OWN) and len(OUR_OWN) <= 15
+    assert not {n for n in rushlight.__all__ if n not in OUR_OWN} - set(dir(torch))
+    assert all(hasattr(rushlight, name) for name in shown)
+
+
+def test_functions_in_place_are_those_of_the_methods() -> None:
+    assert rushlight.abs_ is rushlight.Tensor.abs_
+    assert {"abs_", "relu_", "zero_"} <= set(dir(rushlight)) & set(rushlight.__all__)
+    with pytest.raises(AttributeError, match="add_"):
+        rushlight.add_

@@ -57,7 +57,10 @@ def publish(place: str, name: str, fn: Any) -> None:
 
 
 def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
-    """`x.name_(...)`: what `name` computes, written into x."""
+    """`x.name_(...)`: what `name` computes, written into x.
+
+    Those that PyTorch has in its top module as well are found there when somebody asks, see `lookup.find`.
+    """
 
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if kwargs:
@@ -67,7 +70,7 @@ def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of `{name}`: the result is written into this tensor."
     for place in places:
-        if place != "special":  # the one namespace PyTorch gives no in-place forms
+        if place not in ("torch", "special"):  # special is the one namespace without in-place forms
             publish(place, name + "_", inplace)
 
 

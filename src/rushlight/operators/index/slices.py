@@ -80,7 +80,7 @@ def _lifted(x: Tensor) -> Tensor:
     return x if x._a.ndim else x.view(1)
 
 
-@public()
+@public("Tensor")
 def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:  # noqa: A002
     """Add slices to those at some positions; repeated positions add up. Returns the tensor itself.
 
@@ -151,7 +151,7 @@ def _check_copied(x: Tensor, dim: int, at: Tensor, source: Tensor) -> None:
         )
 
 
-@public()
+@public("Tensor")
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:  # noqa: A002
     """Write slices at some positions; returns the tensor itself.
 
@@ -180,7 +180,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     return input
 
 
-@public()
+@public("Tensor")
 def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  # noqa: A002
     """Write one value into the slices at some positions; returns the tensor itself.
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from ..base.errors import no_attribute
@@ -22,6 +23,9 @@ SUBMODULES = (
     "ops", "optim", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse", "special", "storage",
     "testing", "torch_version", "types", "utils", "version", "vision", "xpu",
 )  # fmt: skip
+
+# What a program does not ask the top module for: the rooms that the rest is built of.
+ENGINE = ("annotations", "base", "capture", "cli", "core", "data", "io", "operators", "runtime")
 
 # Functions of the top module that live above it, or that few programs need: name -> module.
 LATE = {
@@ -62,6 +66,8 @@ def _exists(module: str) -> bool:
 def find(name: str) -> Any:
     """A submodule or late function of the top module, imported now and kept there."""
     package = sys.modules[PACKAGE]
+    if name == "__all__":
+        return _starred(vars(package))
     if name in SUBMODULES and _exists(f"{PACKAGE}.{name}"):
         return import_module(f"{PACKAGE}.{name}")
     if name in LATE and _exists(f"{PACKAGE}.{LATE[name]}"):
@@ -69,11 +75,32 @@ def find(name: str) -> Any:
         if found is not None:
             setattr(package, name, found)
             return found
-    if load_late(name) and name in NAMESPACES["torch"]:
-        found = NAMESPACES["torch"][name]
+    load_late(name)
+    found = NAMESPACES["torch"].get(name) or _in_place(name)
+    if found is not None:
         setattr(package, name, found)
         return found
     raise AttributeError(missing(PACKAGE, vars(package), name))
+
+
+def _starred(names: dict[str, Any]) -> list[str]:
+    """What `from rushlight import *` brings: no submodules, and no name of Python's own."""
+    own = {n for n, value in names.items() if n[0] != "_" and not isinstance(value, ModuleType)}
+    found = own | {n for n in NAMESPACES["torch"] if n[0] != "_"} | _in_places() | {"__version__"}
+    return sorted(found - {"annotations", "bool", "complex", "float", "int"})
+
+
+def _in_places() -> set[str]:
+    """The methods `name_` that PyTorch has in its top module, too."""
+    from .torch_names import NAMES
+
+    return {n for n in NAMES["torch"].split() if n.endswith("_")} & NAMESPACES["Tensor"].keys()
+
+
+def _in_place(name: str) -> Any:
+    """The function of one of them; None for other names."""
+    known = name.endswith("_") and name[0] != "_" and name in _in_places()
+    return NAMESPACES["Tensor"][name] if known else None
 
 
 def missing(module: str, names: Iterable[str], name: str) -> str:
@@ -88,7 +115,8 @@ def missing(module: str, names: Iterable[str], name: str) -> str:
 
 
 def listing(names: Iterable[str]) -> list[str]:
-    """What `dir(rushlight)` shows: the names there are, and those that would be loaded."""
-    late = [n for n in SUBMODULES if _exists(f"{PACKAGE}.{n}")]
-    late += [n for n, home in LATE.items() if _exists(f"{PACKAGE}.{home}")]
-    return sorted({*names, *late})
+    """What `dir(rushlight)` shows: PyTorch's names, those that would be loaded too, and few of our own."""
+    shown = {n for n in names if n[0] != "_" or n.endswith("__")} - set(ENGINE)
+    late = {n for n in SUBMODULES if _exists(f"{PACKAGE}.{n}")} - set(ENGINE)
+    late |= {n for n, home in LATE.items() if _exists(f"{PACKAGE}.{home}")}
+    return sorted(shown | late | _in_places() | NAMESPACES["torch"].keys())
