@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.tensor import Tensor
+from ..runtime.door import KERNELS
 from ..runtime.thread import here
 from .names import aten_name, operator, own
 from .overloads import OpOverload
@@ -24,7 +25,15 @@ class Written(NamedTuple):
     place: tuple[int, int] | None = None  # (which, of how many)
 
 
-Translation = Callable[[Sequence[Any], dict], tuple]
+Translation = Callable[..., tuple]  # (inputs, attributes, *words behind the way's name)
+_WAYS: dict[
+    str, Translation
+] = {}  # by name; kernels say theirs in their facts, behind the operator
+
+
+def _way(fn: Translation) -> Translation:
+    _WAYS[fn.__name__.removeprefix("_")] = fn
+    return fn
 
 
 def written(kernel: str, inputs: Sequence[Any], attrs: dict) -> Written:
@@ -32,46 +41,49 @@ def written(kernel: str, inputs: Sequence[Any], attrs: dict) -> Written:
     name = aten_name(kernel, attrs)
     if name is None:
         return Written(own(kernel), tuple(inputs), dict(attrs))
-    translate = _TABLE.get(kernel)
-    if translate is None:
+    way = (KERNELS[kernel].facts.aten or "").split()[1:]
+    if not way:
         return Written(operator(name), tuple(inputs), dict(attrs))
-    overload, args, *rest = translate(inputs, attrs)
+    overload, args, *rest = _WAYS[way[0]](inputs, attrs, *way[1:])
     kwargs = rest[0] if rest else {}
     whole = overload if "." in overload else f"{name}.{overload}"
     return Written(operator(whole), args, kwargs, rest[1] if len(rest) > 1 else None)
 
 
+@_way
 def _paired(x: Sequence[Any], attrs: dict) -> tuple:
     """add, mul, div: a number counts as a tensor."""
     return "Tensor", tuple(x), dict(attrs)
 
 
+@_way
 def _less(x: Sequence[Any], attrs: dict) -> tuple:
     if isinstance(x[0], Tensor):
         return "Tensor", tuple(x)
     return "rsub.Scalar", (x[1], x[0])
 
 
+@_way
 def _compared(x: Sequence[Any], attrs: dict) -> tuple:
     return "Tensor" if isinstance(x[1], Tensor) else "Scalar", tuple(x)
 
 
+@_way
 def _pow(x: Sequence[Any], attrs: dict) -> tuple:
     if not isinstance(x[0], Tensor):
         return "Scalar", tuple(x)
     return "Tensor_Tensor" if isinstance(x[1], Tensor) else "Tensor_Scalar", tuple(x)
 
 
-def _reduced(over: str) -> Translation:
-    def translate(x: Sequence[Any], attrs: dict) -> tuple:
-        if attrs.get("dim") is None:
-            return "default", (x[0],)
-        dim = list(attrs["dim"]) if isinstance(attrs["dim"], tuple) else attrs["dim"]
-        return over, (x[0], dim, attrs["keepdim"]) if attrs["keepdim"] else (x[0], dim)
-
-    return translate
+@_way
+def _reduced(x: Sequence[Any], attrs: dict, over: str) -> tuple:
+    if attrs.get("dim") is None:
+        return "default", (x[0],)
+    dim = list(attrs["dim"]) if isinstance(attrs["dim"], tuple) else attrs["dim"]
+    return over, (x[0], dim, attrs["keepdim"]) if attrs["keepdim"] else (x[0], dim)
 
 
+@_way
 def _spread(x: Sequence[Any], attrs: dict) -> tuple:
     dim = attrs["dim"]
     dims = dim if dim is None else list(dim) if isinstance(dim, tuple) else [dim]
@@ -79,16 +91,16 @@ def _spread(x: Sequence[Any], attrs: dict) -> tuple:
     return "correction", (x[0], dims), {"correction": attrs["correction"], **kept}
 
 
-def _ordered(*names: str, overload: str = "default", after: tuple = ()) -> Translation:
-    """Attributes by position."""
+@_way
+def _ordered(x: Sequence[Any], attrs: dict, *names: str) -> tuple:
+    """Attributes by position; the last word may be the overload."""
+    *words, overload = names if names[-1].startswith("overload=") else (*names, "default")
+    values = [False if word == "False" else attrs[word] for word in words]
+    given = [list(v) if isinstance(v, tuple) else v for v in values]
+    return overload.removeprefix("overload="), (*x, *given)
 
-    def translate(x: Sequence[Any], attrs: dict) -> tuple:
-        values = [list(v) if isinstance(v := attrs[n], tuple) else v for n in names]
-        return overload, (*x, *values, *after)
 
-    return translate
-
-
+@_way
 def _split(x: Sequence[Any], attrs: dict) -> tuple:
     sizes = [size for _, size in attrs["ranges"]]
     if len({*sizes[:-1]}) <= 1 and sizes[-1] <= sizes[0]:
@@ -96,10 +108,12 @@ def _split(x: Sequence[Any], attrs: dict) -> tuple:
     return "split_with_sizes.default", (x[0], sizes, attrs["dim"])
 
 
+@_way
 def _listed(x: Sequence[Any], attrs: dict) -> tuple:
     return "default", (list(x), attrs["dim"]) if attrs["dim"] else (list(x),)
 
 
+@_way
 def _made(x: Sequence[Any], attrs: dict) -> tuple:
     """zeros, ones, full, empty, randn: a size, then the options."""
     value = (attrs["value"],) if attrs.get("value", 0) not in (0, 1) else ()
@@ -107,14 +121,17 @@ def _made(x: Sequence[Any], attrs: dict) -> tuple:
     return "default", (list(attrs["size"]), *value), options
 
 
+@_way
 def _empty(x: Sequence[Any], attrs: dict) -> tuple:
     return "memory_format", *_made(x, attrs)[1:]
 
 
+@_way
 def _cast(x: Sequence[Any], attrs: dict) -> tuple:
     return "default", (x[0],), {"dtype": attrs["to"]}
 
 
+@_way
 def _conv(x: Sequence[Any], attrs: dict) -> tuple:
     return "default", (*x, *_how(attrs, False))
 
@@ -124,27 +141,25 @@ def _how(attrs: dict, transposed: bool) -> tuple:
     return stride, padding, dilation, transposed, [0] * len(stride), attrs["groups"]
 
 
-def _conv_grad(inputs: bool, weights: bool, bias: bool) -> Translation:
+@_way
+def _conv_grad(x: Sequence[Any], attrs: dict, *of: str) -> tuple:
     """`convolution_backward` with what is not computed switched off; what the kernel does not need has a shape only."""
-
-    def translate(x: Sequence[Any], attrs: dict) -> tuple:
-        g, other = x[0], x[1]
-        data = _of_shape(other, attrs["x_shape"]) if inputs else other
-        weight = other if inputs else _of_shape(other, attrs["w_shape"])
-        mask = [inputs, weights, bias]
-        sizes = [weight.shape[0]] if bias else None
-        place = None if weights and bias else (0 if inputs else 1, 3)
-        return "default", (g, data, weight, sizes, *_how(attrs, False), mask), {}, place
-
-    return translate
+    inputs, weights, bias = mask = ["input" in of, "weight" in of, "bias" in of]
+    g, other = x[0], x[1]
+    data = _of_shape(other, attrs["x_shape"]) if inputs else other
+    weight = other if inputs else _of_shape(other, attrs["w_shape"])
+    sizes = [weight.shape[0]] if bias else None
+    place = None if weights and bias else (0 if inputs else 1, 3)
+    return "default", (g, data, weight, sizes, *_how(attrs, False), mask), {}, place
 
 
+@_way
 def _transposed_or_grad(x: Sequence[Any], attrs: dict) -> tuple:
     """One kernel is the gradient of a convolution's input and, forwards, a transposed convolution."""
     if here.walk is None and "x_shape" in attrs:
         stride, padding, dilation, _, zeros, groups = _how(attrs, True)
         return "convolution.default", (*x, None, stride, padding, dilation, True, zeros, groups)
-    return _conv_grad(True, False, False)(x, attrs)
+    return _conv_grad(x, attrs, "input")
 
 
 def _of_shape(like: Tensor, shape: tuple) -> Tensor:
@@ -152,6 +167,7 @@ def _of_shape(like: Tensor, shape: tuple) -> Tensor:
     return like.new_zeros(()).expand(shape)
 
 
+@_way
 def _pooled(x: Sequence[Any], attrs: dict) -> tuple:
     kernel, stride, padding, dilation = (
         list(attrs[n]) for n in ("kernel", "stride", "padding", "dilation")
@@ -159,36 +175,34 @@ def _pooled(x: Sequence[Any], attrs: dict) -> tuple:
     return "default", (x[0], kernel, stride, padding, dilation, attrs["ceil_mode"])
 
 
+@_way
 def _averaged(x: Sequence[Any], attrs: dict) -> tuple:
     kernel, stride, padding = (list(attrs[n]) for n in ("kernel", "stride", "padding"))
     rest = (attrs["ceil_mode"], attrs["include_pad"], attrs["divisor"])
     return "default", (x[0], kernel, stride, padding, *rest)
 
 
+@_way
 def _layer_norm(x: Sequence[Any], attrs: dict) -> tuple:
     shape = list(x[0].shape[x[0].dim() - attrs["dims"] :])
     return "default", (x[0], shape, *x[1:], attrs["eps"])
 
 
-def _batch_norm(learning: bool) -> Translation:
-    def translate(x: Sequence[Any], attrs: dict) -> tuple:
-        statistics = tuple(x[3:5]) if len(x) >= 5 else (None, None)
-        return "default", (*x[:3], *statistics, learning, 0.1, attrs["eps"])
-
-    return translate
+@_way
+def _batch_norm(x: Sequence[Any], attrs: dict, learning: str = "") -> tuple:
+    statistics = tuple(x[3:5]) if len(x) >= 5 else (None, None)
+    return "default", (*x[:3], *statistics, bool(learning), 0.1, attrs["eps"])
 
 
-def _attention(backward: str) -> Translation:
+@_way
+def _attention(x: Sequence[Any], attrs: dict, backward: str = "") -> tuple:
     """PyTorch has an operator for each kind of device."""
-
-    def translate(x: Sequence[Any], attrs: dict) -> tuple:
-        kind = "" if x[0].device.type == "cuda" else "_for_cpu"
-        name = f"_scaled_dot_product_flash_attention{kind}{backward}.default"
-        return name, (*x, 0.0, attrs["causal"]), {"scale": attrs["scale"]}
-
-    return translate
+    kind = "" if x[0].device.type == "cuda" else "_for_cpu"
+    name = f"_scaled_dot_product_flash_attention{kind}{backward}.default"
+    return name, (*x, 0.0, attrs["causal"]), {"scale": attrs["scale"]}
 
 
+@_way
 def _seen_attention(x: Sequence[Any], attrs: dict) -> tuple:
     """Its mask is given by name; the gradient's arrays stand around it."""
     backward = "" if len(x) == 4 else "_backward"
@@ -198,12 +212,14 @@ def _seen_attention(x: Sequence[Any], attrs: dict) -> tuple:
     return name, (*x[:at], *x[at + 1 :], 0.0, False), how
 
 
+@_way
 def _index(x: Sequence[Any], attrs: dict) -> tuple:
     """The indices in their places, None for the dims between them."""
     given, slots = iter(x[1:]), attrs["slots"]
     return "Tensor", (x[0], [next(given, None) if used else None for used in slots])
 
 
+@_way
 def _padded(x: Sequence[Any], attrs: dict) -> tuple:
     widths = [n for pair in reversed(attrs["widths"]) for n in pair]
     while len(widths) > 2 and widths[-2:] == [0, 0]:
@@ -211,39 +227,39 @@ def _padded(x: Sequence[Any], attrs: dict) -> tuple:
     return "default", (x[0], widths, attrs["value"])
 
 
+@_way
 def _entropy(x: Sequence[Any], attrs: dict) -> tuple:
     kind = {"none": 0, "mean": 1, "sum": 2}[attrs["reduction"]]
     return "default", (x[0], x[1], None, kind, attrs["ignore_index"], 0.0)
 
 
+@_way
 def _loss(x: Sequence[Any], attrs: dict) -> tuple:
     kind = {"none": 0, "mean": 1, "sum": 2}[attrs["reduction"]]
     return "default", (*x, kind) if kind != 1 else tuple(x)
 
 
+@_way
 def _plain(x: Sequence[Any], attrs: dict) -> tuple:
     return "default", tuple(x)
 
 
-_TABLE: dict[str, Translation] = {
-    **dict.fromkeys(("add", "mul", "div"), _paired), "sub": _less,
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), _compared),
-    "pow": _pow, "sum": _reduced("dim_IntList"), "mean": _reduced("dim"), "max": _reduced("dim"), "min": _reduced("dim"),
-    "max_dim": _ordered("dim", "keepdim", overload="dim"), "min_dim": _ordered("dim", "keepdim", overload="dim"),
-    "argmax": _reduced("default"), "argmin": _reduced("default"), "var": _spread, "std": _spread,
-    "softmax": _ordered("dim", after=(False,)), "log_softmax": _ordered("dim", after=(False,)),
-    "view": _ordered("shape"), "expand": _ordered("shape"), "permute": _ordered("dims"), 
-    "transpose": _ordered("dim0", "dim1", overload="int"), "unsqueeze": _ordered("dim"), 
-    "repeat": _ordered("repeats"), "split": _split, "cat": _listed, "stack": _listed, "clone": _plain, "copied": _plain, "snapshot": _plain,
-    "full": _made, "empty": _empty, "random": _made, "cast": _cast, "conv": _conv,
-    "conv_grad_input": _transposed_or_grad, "conv_grad_weight": _conv_grad(False, True, False),
-    "conv_grads": _conv_grad(False, True, True), "max_pool": _pooled, "avg_pool": _averaged, "layer_norm": _layer_norm,
-    "batch_norm_train": _batch_norm(True), "batch_norm_learn": _batch_norm(True), "batch_norm_eval": _batch_norm(False),
-    "attention": _attention(""), "attention_grad": _attention("_backward"),
-    "seen_attention": _seen_attention, "seen_attention_grad": _seen_attention, "index": _index, "pad_constant": _padded, "cross_entropy_fused": _entropy,
-    "embedding": _ordered("padding_idx"), "gelu": lambda x, a: (
-        "default", tuple(x), {} if a["approximate"] == "none" else {"approximate": a["approximate"]}),
-    "fill_into": lambda x, a: ("Scalar", (x[0], a["value"])) if a["value"] != 0 else ("default", (x[0],)),
-    "copy_into": _plain, "mse_loss": _loss, "l1_loss": _loss, "where": lambda x, a: ("self", tuple(x)),
-    "relu_grad": lambda x, a: ("default", (*x, 0)), "host_read": _plain,
-}  # fmt: skip
+@_way
+def _approximated(x: Sequence[Any], attrs: dict) -> tuple:
+    how = attrs["approximate"]
+    return "default", tuple(x), {} if how == "none" else {"approximate": how}
+
+
+@_way
+def _filled(x: Sequence[Any], attrs: dict) -> tuple:
+    return ("Scalar", (x[0], attrs["value"])) if attrs["value"] != 0 else ("default", (x[0],))
+
+
+@_way
+def _chosen(x: Sequence[Any], attrs: dict) -> tuple:
+    return "self", tuple(x)
+
+
+@_way
+def _above_zero(x: Sequence[Any], attrs: dict) -> tuple:
+    return "default", (*x, 0)

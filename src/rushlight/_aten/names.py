@@ -21,7 +21,8 @@ def packet(op: str, space: str = "aten") -> OpOverloadPacket | None:
         known = (
             op in KERNELS
             if space == SPACE
-            else find(op) is not None or any(k.facts.aten == op for k in KERNELS.values())
+            else find(op) is not None
+            or any((k.facts.aten or "").partition(" ")[0] == op for k in KERNELS.values())
         )
         if not known:
             return None
@@ -51,6 +52,7 @@ def aten_name(kernel: str, attrs: dict) -> str | None:
     said = None if found is None else found.facts.aten
     if said is None:
         return kernel if _is_theirs(kernel) else None
+    said = said.partition(" ")[0]
     if "pool" in kernel and "kernel" in attrs:
         said = said.replace("2d", f"{len(attrs['kernel'])}d")
     return said or None

@@ -32,7 +32,7 @@ SNAPSHOT = Kernel(
     "snapshot",
     lambda xp, x: x.copy(),
     moves_only=True,
-    facts=Facts(range="kept", vmap="pointwise", aten="clone", onnx="unary Identity"),
+    facts=Facts(range="kept", vmap="pointwise", aten="clone plain", onnx="unary Identity"),
 )
 # On "meta" nothing is copied: a network of any size can be made there to see its shapes.
 COPY_INTO = Kernel(
@@ -40,7 +40,7 @@ COPY_INTO = Kernel(
     _copy_into,
     mutates=(0,),
     meta=lambda dst, src: dst,
-    facts=Facts(aten="copy_", onnx="write"),
+    facts=Facts(aten="copy_ plain", onnx="write"),
 )
 
 

@@ -25,7 +25,7 @@ def _host_read(xp: ArrayModule, x: Array) -> np.ndarray:
 
 # Every read of values by the host passes the door, so that a recorder can see it.
 HOST_READ = Kernel(
-    "host_read", _host_read, moves_only=True, facts=KernelFacts(aten="_local_scalar_dense")
+    "host_read", _host_read, moves_only=True, facts=KernelFacts(aten="_local_scalar_dense plain")
 )
 
 

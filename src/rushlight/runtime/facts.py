@@ -75,7 +75,8 @@ class Facts(NamedTuple):
     layout: str | None = None
     # What autocast does with the inputs: "low", "float32", "widest" or "refused"; a dict where devices differ.
     autocast: str | dict[str, str] | None = None
-    # PyTorch's inner operator; "": it has none, though it has one of that name; None: the one of that name, or none.
+    # PyTorch's inner operator, and maybe the way in which its call is written (`_aten/calls.py`); "": it has none, though
+    # it has one of that name; None: the one of that name, or none.
     aten: str | None = None
     # How it is written as ONNX: a way of the exporter, by its name, and maybe the node; None: it cannot be.
     onnx: str | None = None

@@ -160,8 +160,12 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-FULL = Kernel("full", _full, moves_only=True, meta=_size_meta, facts=Facts(onnx="full"))
-EMPTY = Kernel("empty", _empty, moves_only=True, meta=_size_meta, facts=Facts(onnx="full"))
+FULL = Kernel(
+    "full", _full, moves_only=True, meta=_size_meta, facts=Facts(onnx="full", aten="full made")
+)
+EMPTY = Kernel(
+    "empty", _empty, moves_only=True, meta=_size_meta, facts=Facts(onnx="full", aten="empty empty")
+)
 
 
 def dim_order(a: Array, memory_format: memory_format | None) -> tuple[int, ...] | None:

@@ -39,7 +39,7 @@ pad_constant = Op(
         tuple([n + a + b for n, (a, b) in zip(x.shape, widths)]),
         x.dtype,
     ),
-    facts=Facts(vmap="pad", layout="image", aten="constant_pad_nd", onnx="pad"),
+    facts=Facts(vmap="pad", layout="image", aten="constant_pad_nd padded", onnx="pad"),
 )
 # The gradient is cut where padding was added, and gets zeros where a negative width cut.
 pad_constant.derivative(

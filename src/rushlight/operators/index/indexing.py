@@ -62,7 +62,12 @@ index_op = Op(
     moves_only=True,
     meta=_index_meta,
     facts=Facts(
-        positions=Slots(), shape_by_values=_has_mask, vmap="index", layout="plain", onnx="index"
+        positions=Slots(),
+        shape_by_values=_has_mask,
+        vmap="index",
+        layout="plain",
+        onnx="index",
+        aten="index index",
     ),
 )
 

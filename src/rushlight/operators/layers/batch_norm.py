@@ -102,7 +102,7 @@ def _batch_norm_grad_meta(
 
 batch_norm_train = Op(
     _batch_norm_train_body, "batch_norm_train", meta=_batch_norm_meta,
-    grad_name="NativeBatchNormBackward0", facts=Facts(layout="image", aten="native_batch_norm", onnx="batch_norm_train"),
+    grad_name="NativeBatchNormBackward0", facts=Facts(layout="image", aten="native_batch_norm batch_norm learning", onnx="batch_norm_train"),
 )  # fmt: skip
 batch_norm_grad = Op(
     _batch_norm_grad_body,
@@ -138,7 +138,7 @@ def _batch_norm_learn_body(
 # Used only if the device has a body of its own; the recorder of `compile` sees the parts.
 batch_norm_learn = Op(
     _batch_norm_learn_body, "batch_norm_learn", grad_name="NativeBatchNormBackward0",
-    meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps), facts=Facts(aten="native_batch_norm"),
+    meta=lambda x, weight, bias, *_, momentum, eps: _batch_norm_meta(x, weight, bias, eps=eps), facts=Facts(aten="native_batch_norm batch_norm learning"),
 )  # fmt: skip
 batch_norm_learn.kernel.mutates = lambda arrays, attrs: [
     i for i in (3, 4, 5) if arrays[i] is not None
@@ -227,7 +227,7 @@ def _batch_norm_eval_body(
 
 batch_norm_eval = Op(
     _batch_norm_eval_body, "batch_norm_eval", grad_name="NativeBatchNormBackward0",
-    meta=lambda x, *_, **__: (x.shape, x.dtype), facts=Facts(layout="image", aten="native_batch_norm", onnx="batch_norm"),
+    meta=lambda x, *_, **__: (x.shape, x.dtype), facts=Facts(layout="image", aten="native_batch_norm batch_norm", onnx="batch_norm"),
 )  # fmt: skip
 
 

@@ -168,7 +168,9 @@ conv_op = Op(
         (x.shape[0], w.shape[0], *out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)),
         x.dtype,
     ),
-    facts=Facts(vmap="conv", layout="of_either", autocast="low", aten="convolution", onnx="conv"),
+    facts=Facts(
+        vmap="conv", layout="of_either", autocast="low", aten="convolution conv", onnx="conv"
+    ),
 )
 
 
@@ -222,7 +224,7 @@ conv_grad_input = Op(
         vmap="conv_grad_input",
         layout="of_either",
         autocast="low",
-        aten="convolution_backward",
+        aten="convolution_backward transposed_or_grad",
         onnx="conv_transpose",
     ),
 )
@@ -288,7 +290,9 @@ conv_grad_weight = Op(
     "conv_grad_weight",
     grad_name="ConvolutionBackward0",
     meta=lambda gy, x, *, w_shape, **attrs: (w_shape, gy.dtype),
-    facts=Facts(vmap="conv_grad_weight", autocast="low", aten="convolution_backward"),
+    facts=Facts(
+        vmap="conv_grad_weight", autocast="low", aten="convolution_backward conv_grad weight"
+    ),
 )
 
 
@@ -306,7 +310,7 @@ conv_grads = Op(
     "conv_grads",
     grad_name="ConvolutionBackward0",
     meta=lambda gy, x, *, w_shape, **how: [(w_shape, gy.dtype), (w_shape[:1], gy.dtype)],
-    facts=Facts(vmap="conv_grad_weight", aten="convolution_backward"),
+    facts=Facts(vmap="conv_grad_weight", aten="convolution_backward conv_grad weight bias"),
 )
 
 

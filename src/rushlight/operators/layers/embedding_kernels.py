@@ -58,7 +58,9 @@ embedding_op = Op(
     _embedding_body,
     "embedding",
     meta=lambda weight, indices, **_: (indices.shape + weight.shape[1:], weight.dtype),
-    facts=Facts(positions=Rows(), vmap="embedding", onnx="embedding"),
+    facts=Facts(
+        positions=Rows(), vmap="embedding", onnx="embedding", aten="embedding ordered padding_idx"
+    ),
 )
 embedding_grad = Op(
     _embedding_grad_body,

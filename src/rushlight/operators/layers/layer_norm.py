@@ -106,7 +106,7 @@ layer_norm_op = Op(
         vmap="norm_of_rows",
         layout="plain",
         autocast={"cuda": "float32"},
-        aten="native_layer_norm",
+        aten="native_layer_norm layer_norm",
         onnx="layer_norm",
     ),
 )

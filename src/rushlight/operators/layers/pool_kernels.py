@@ -132,7 +132,9 @@ max_pool = Op(
     "max_pool",
     grad_name=lambda attrs: f"MaxPool{len(attrs['kernel'])}DWithIndicesBackward0",
     meta=_max_pool_meta,
-    facts=Facts(vmap="more_rows", layout="image", aten="max_pool2d_with_indices", onnx="max_pool"),
+    facts=Facts(
+        vmap="more_rows", layout="image", aten="max_pool2d_with_indices pooled", onnx="max_pool"
+    ),
 )
 
 
@@ -273,7 +275,7 @@ avg_pool = Op(
     "avg_pool",
     grad_name=lambda attrs: f"AvgPool{len(attrs['kernel'])}DBackward0",
     meta=_avg_pool_meta,
-    facts=Facts(vmap="more_rows", layout="image", aten="avg_pool2d", onnx="avg_pool"),
+    facts=Facts(vmap="more_rows", layout="image", aten="avg_pool2d averaged", onnx="avg_pool"),
 )
 avg_pool_grad = Op(
     _avg_pool_grad,

@@ -77,7 +77,11 @@ softmax_op = Op(
     "softmax",
     meta=same_meta,
     facts=Facts(
-        vmap="along", layout="plain", autocast={"cuda": "float32"}, aten="_softmax", onnx="softmax"
+        vmap="along",
+        layout="plain",
+        autocast={"cuda": "float32"},
+        aten="_softmax ordered dim False",
+        onnx="softmax",
     ),
 )
 softmax_op.derivative(x=lambda g, out, dim: softmax_grad(g, out, dim=dim))
@@ -89,7 +93,7 @@ log_softmax_op = Op(
         vmap="along",
         layout="plain",
         autocast={"cuda": "float32"},
-        aten="_log_softmax",
+        aten="_log_softmax ordered dim False",
         onnx="softmax",
     ),
 )

@@ -283,7 +283,7 @@ def _cross_entropy_meta(
 
 cross_entropy_fused = Op(
     _cross_entropy_body, "cross_entropy_fused", meta=_cross_entropy_meta,
-    grad_name="NllLossBackward0", new_gradients=True, widens_itself=True, facts=Facts(positions=Rows(dim=1, ignored="ignore_index"), vmap="cross_entropy", autocast="float32", aten="cross_entropy_loss"),
+    grad_name="NllLossBackward0", new_gradients=True, widens_itself=True, facts=Facts(positions=Rows(dim=1, ignored="ignore_index"), vmap="cross_entropy", autocast="float32", aten="cross_entropy_loss entropy"),
 )  # fmt: skip
 cross_entropy_grad = Op(
     _cross_entropy_grad_body, "cross_entropy_grad",

@@ -32,6 +32,7 @@ def _difference_loss(
     slope: Any,
     slope_formula: Any,
     autocast: Any = "float32",
+    aten: str | None = None,
     slope_aten: Any = None,
 ) -> Op:
     """A loss value(x - y) as one op; its derivative slope(x - y) as another."""
@@ -53,7 +54,7 @@ def _difference_loss(
         return slope_formula(x - y, beta) * scale
 
     label = name.removesuffix("_loss") + "_cpu"
-    facts = Facts(vmap="loss", autocast=autocast)
+    facts = Facts(vmap="loss", autocast=autocast, aten=aten)
     forward = Op(body, name, rule=only(FLOATS, label), meta=loss_meta, facts=facts)
     backward = Op(
         grad_body,
@@ -101,11 +102,12 @@ _mse = _difference_loss(
     _square,
     lambda xp, d, beta: d * 2,
     lambda d, beta: d * 2,
+    aten="mse_loss loss",
     slope_aten="mse_loss_backward",
 )
 _l1 = _difference_loss(
     "l1_loss", lambda xp, d, beta: xp.abs(d), _sign,
-    lambda d, beta: d.sign(),
+    lambda d, beta: d.sign(), aten="l1_loss loss",
 )  # fmt: skip
 _smooth_l1 = _difference_loss(
     "smooth_l1_loss", _smooth, _smooth_slope,

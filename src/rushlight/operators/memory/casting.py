@@ -41,7 +41,7 @@ _cast_op = Op(
     point=Point("x", fiubc="x"),
     grad_name="ToCopyBackward0",
     meta=lambda x, *, to, source: (x.shape, to.np),
-    facts=Facts(aten="_to_copy", onnx="cast"),
+    facts=Facts(aten="_to_copy cast", onnx="cast"),
 )
 _cast_op.derivative(x=lambda g, source: cast_to(g, source))
 

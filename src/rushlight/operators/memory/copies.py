@@ -43,7 +43,7 @@ _clone = Op(
     "clone",
     moves_only=True,
     meta=lambda x, *, order: (x.shape, x.dtype),
-    facts=Facts(range="kept", vmap="clone", onnx="unary Identity"),
+    facts=Facts(range="kept", vmap="clone", onnx="unary Identity", aten="clone plain"),
 )
 _clone.derivative(x=lambda g: g)
 
@@ -180,7 +180,7 @@ FILL_INTO = Kernel(
     _fill_into,
     mutates=(0,),
     meta=lambda dst, *, value: (dst.shape, dst.dtype),
-    facts=Facts(aten="fill_", onnx="write"),
+    facts=Facts(aten="fill_ filled", onnx="write"),
 )
 
 
@@ -195,7 +195,7 @@ def _write_op(name: str, grad_name: str, vmap: str | None = "copied", aten: str 
     return op
 
 
-_copied = _write_op("copied", "CopyBackwards", aten="clone")
+_copied = _write_op("copied", "CopyBackwards", aten="clone plain")
 _filled = _write_op("filled", "FillBackward0")
 _zeroed = _write_op("zeroed", "ZeroBackward0", aten="zeros_like")
 

@@ -40,7 +40,7 @@ relu_grad = Op(
     "relu_grad",
     point=Point("gy y", "0 if y <= 0 else gy"),
     meta=lambda gy, y: (y.shape, y.dtype),
-    facts=Facts(aten="threshold_backward"),
+    facts=Facts(aten="threshold_backward above_zero"),
 )
 relu_op.derivative(x=lambda g, out: relu_grad(g, out))
 relu_grad.derivative(gy=lambda g, y: relu_grad(g, y))

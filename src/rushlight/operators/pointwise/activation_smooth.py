@@ -181,7 +181,7 @@ _gelu = activation(
         by_hand=True,
     ),
     label="GeluKernelImpl",
-    facts=Facts(onnx="gelu"),
+    facts=Facts(onnx="gelu", aten="gelu approximated"),
     grad_facts=Facts(aten="gelu_backward"),
 )
 

@@ -80,17 +80,17 @@ def _bool_subtraction(inputs: tuple) -> RuntimeError:
 
 _add = binary("add", ufunc2("add"), point=Point("x y", fiuc="x + y", b="x or y", cost="CHEAP"),
     dx=lambda g: g, dy=lambda g: g, rule=promote_sum,
-              places=(), facts=Facts(onnx="binary Add")).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Add", aten="add paired")).op  # fmt: skip
 _sub = binary("sub", ufunc2("subtract"), point=Point("x y", fiuc="x - y", b="x != y", cost="CHEAP"),
     dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
-              places=(), facts=Facts(onnx="binary Sub")).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Sub", aten="sub less")).op  # fmt: skip
 _mul: Any = binary("mul", wide2("multiply"), point=Point("x y", fiuc="x * y", b="x and y", cost="CHEAP"),
     dx=lambda g, y: g * conj(y),
-              dy=lambda g, x: g * conj(x), rule=promote_wide, places=(), facts=Facts(onnx="binary Mul")).op  # fmt: skip
+              dy=lambda g, x: g * conj(x), rule=promote_wide, places=(), facts=Facts(onnx="binary Mul", aten="mul paired")).op  # fmt: skip
 _div: Any = binary("div", wide2("true_divide"), point=Point("x y", fc="x / y", cost="CHEAP"),
     dx=lambda g, y: g / conj(y),
               dy=lambda g, x, y: -g * conj(x / y / y), rule=promote_float_wide,
-              places=(), facts=Facts(onnx="binary Div")).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Div", aten="div paired")).op  # fmt: skip
 
 
 _NUMBERS = frozenset((int, float, bool, complex))
@@ -418,7 +418,7 @@ def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
 
 
 _pow = binary("pow", _pow_body, point=Point("x y", "pow(x, y)", iu="ipow(x, y)", c="cpow(x, y)"),
-    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(), facts=Facts(refuses="integers", autocast={"cuda": "float32"}, onnx="pow"),
+    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(), facts=Facts(refuses="integers", autocast={"cuda": "float32"}, onnx="pow", aten="pow pow"),
               ).op  # fmt: skip
 
 

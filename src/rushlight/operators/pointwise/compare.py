@@ -44,7 +44,8 @@ def _comparison(name: str, ufunc: str, sign: str, of_123: str, onnx: str) -> Any
     call = binary(
         name, ufunc2(ufunc), rule=rule, meta=bool_meta, aliases=() if name == "eq" else (ufunc,),
         doc=f"Where `input {sign} other`.", point=Point("x y", out="bool", **kinds),
-        example=(f"torch.tensor([1, 2, 3]).{name}(2)", f"tensor({of_123})"), facts=Facts(onnx=f"compare {onnx}"),
+        example=(f"torch.tensor([1, 2, 3]).{name}(2)", f"tensor({of_123})"),
+        facts=Facts(onnx=f"compare {onnx}", aten=f"{name} compared"),
     )  # fmt: skip
     op = call.op
 

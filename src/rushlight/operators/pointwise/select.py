@@ -58,7 +58,7 @@ _where = Op(
     broadcasts=True,
     moves_only=True,
     meta=_where_meta,
-    facts=Facts(onnx="where"),
+    facts=Facts(onnx="where", aten="where chosen"),
 )
 _where.derivative(
     x=lambda g, condition: _where(condition, g, 0.0, to=g.dtype),

@@ -52,7 +52,7 @@ def _draw_coins(xp: ArrayModule, *, p: float, size: tuple, dtype: dtype, stream:
     return stream.bernoulli(p, size, dtype.np)
 
 
-RANDOM = Kernel("random", _draw, meta=_size_meta, random=True, facts=Facts(aten=""))
+RANDOM = Kernel("random", _draw, meta=_size_meta, random=True, facts=Facts(aten="rand made"))
 RANDINT = Kernel(
     "randint",
     _draw_integers,

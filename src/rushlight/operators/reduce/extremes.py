@@ -40,12 +40,19 @@ def share_evenly(g: Tensor, x: Tensor, out: Tensor, dim: Dims, keepdim: bool) ->
 
 
 def _extreme(
-    method: str, name: str, grad_name: str, dx: Callable = _share, layout: str | None = None
+    method: str,
+    name: str,
+    grad_name: str,
+    dx: Callable = _share,
+    layout: str | None = None,
+    aten: str | None = None,
 ) -> Op:
     def body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
-    facts = Facts(vmap="reduction", layout=layout, onnx=f"reduce Reduce{method.capitalize()}")
+    facts = Facts(
+        vmap="reduction", layout=layout, onnx=f"reduce Reduce{method.capitalize()}", aten=aten
+    )
     made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name, facts=facts)
     made.derivative(x=lambda g, x, out, dim, keepdim: dx(g, x, out, dim, keepdim))
     return made
@@ -53,8 +60,8 @@ def _extreme(
 
 _amax = _extreme("max", "amax", "AmaxBackward0", layout="plain")
 _amin = _extreme("min", "amin", "AminBackward0", layout="plain")
-_max = _extreme("max", "max", "MaxBackward1", share_evenly)
-_min = _extreme("min", "min", "MinBackward1", share_evenly)
+_max = _extreme("max", "max", "MaxBackward1", share_evenly, aten="max reduced dim")
+_min = _extreme("min", "min", "MinBackward1", share_evenly, aten="min reduced dim")
 
 
 def _no_complex(x: Tensor, name: str) -> None:
@@ -172,7 +179,7 @@ def _pick(method: str) -> Op:
         values = xp.take_along_axis(x, index, axis=dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    facts = Facts(vmap="along", aten=method, onnx="extreme")
+    facts = Facts(vmap="along", aten=f"{method} ordered dim keepdim overload=dim", onnx="extreme")
     grad_name = method.capitalize() + "Backward0"
     made = Op(body, method + "_dim", meta=pick_meta, grad_name=grad_name, facts=facts)
     made.backward(send_to_index)
@@ -272,7 +279,14 @@ def _where(method: str) -> Op:
         dims = None if dim is None else (dim,)
         return result_shape(x.shape, dims, keepdim), np.dtype(np.int64)
 
-    return Op(body, method, meta=meta, facts=Facts(range=_place_range, vmap="position", onnx="arg"))
+    return Op(
+        body,
+        method,
+        meta=meta,
+        facts=Facts(
+            range=_place_range, vmap="position", aten=f"{method} reduced default", onnx="arg"
+        ),
+    )
 
 
 def _place_range(attrs: dict[str, Any], shapes: Sequence[tuple]) -> tuple[int, int]:

@@ -72,10 +72,16 @@ def _std_dx(
 
 
 _var = Op(
-    _var_body, "var", meta=_var_meta, facts=Facts(vmap="reduction", layout="plain", onnx="var")
+    _var_body,
+    "var",
+    meta=_var_meta,
+    facts=Facts(vmap="reduction", layout="plain", onnx="var", aten="var spread"),
 ).derivative(x=_var_dx)
 _std = Op(
-    _std_body, "std", meta=_var_meta, facts=Facts(vmap="reduction", layout="plain", onnx="var")
+    _std_body,
+    "std",
+    meta=_var_meta,
+    facts=Facts(vmap="reduction", layout="plain", onnx="var", aten="std spread"),
 ).derivative(x=_std_dx)
 
 

@@ -124,7 +124,11 @@ _sum = Op(
     meta=_sum_meta,
     grad_name=numbered("Sum"),
     facts=Facts(
-        vmap="reduction", layout="plain", autocast={"cuda": "float32"}, onnx="reduce ReduceSum"
+        vmap="reduction",
+        layout="plain",
+        autocast={"cuda": "float32"},
+        onnx="reduce ReduceSum",
+        aten="sum reduced dim_IntList",
     ),
 )
 _sum.derivative(x=lambda g, x_shape, dim, keepdim: spread(g, x_shape, dim, keepdim))
@@ -227,7 +231,9 @@ _mean = Op(
     "mean",
     meta=same_dtype_meta,
     grad_name=numbered("Mean"),
-    facts=Facts(vmap="reduction", layout="plain", onnx="reduce ReduceMean"),
+    facts=Facts(
+        vmap="reduction", layout="plain", onnx="reduce ReduceMean", aten="mean reduced dim"
+    ),
 )
 _mean.derivative(x=_mean_dx)
 

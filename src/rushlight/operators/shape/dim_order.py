@@ -15,14 +15,16 @@ _permute = Op(
     lambda xp, x, *, dims: x.transpose(dims),
     "permute",
     view=True,
-    facts=Facts(vmap="permute", onnx="permute"),
+    facts=Facts(vmap="permute", onnx="permute", aten="permute ordered dims"),
 )
 _permute.derivative(x=lambda g, dims: _permute(g, dims=_inverse(dims)))
 _transpose = Op(
     lambda xp, x, *, dim0, dim1: x.swapaxes(dim0, dim1),
     "transpose",
     view=True,
-    facts=Facts(vmap="transpose", onnx="transpose"),
+    facts=Facts(
+        vmap="transpose", onnx="transpose", aten="transpose ordered dim0 dim1 overload=int"
+    ),
 )
 _transpose.derivative(x=lambda g, dim0, dim1: _transpose(g, dim0=dim0, dim1=dim1))
 _t = Op(lambda xp, x: x.T, "t", view=True, facts=Facts(vmap="t", onnx="transpose"))

@@ -48,7 +48,7 @@ _unsqueeze = Op(
     lambda xp, x, *, dim: x.reshape(x.shape[:dim] + (1,) + x.shape[dim:]) if x.size and x.flags.c_contiguous
     else x[(slice(None),) * dim + (None, ...)],
     "unsqueeze",
-    view=True, facts=Facts(vmap="unsqueeze", onnx="unsqueeze"),
+    view=True, facts=Facts(vmap="unsqueeze", onnx="unsqueeze", aten="unsqueeze ordered dim"),
 )  # fmt: skip
 _unsqueeze.derivative(x=lambda g, dim: _squeeze(g, dims=(dim,)))
 
@@ -99,7 +99,12 @@ def _expand_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
     return out
 
 
-_expand = Op(_expand_body, "expand", view=True, facts=Facts(vmap="expand", onnx="expand"))
+_expand = Op(
+    _expand_body,
+    "expand",
+    view=True,
+    facts=Facts(vmap="expand", onnx="expand", aten="expand ordered shape"),
+)
 _expand.derivative(x=lambda g, x_shape: g.sum_to_size(x_shape))
 
 

@@ -27,7 +27,7 @@ _cat = Op(
     "cat",
     moves_only=True,
     meta=_cat_meta,
-    facts=Facts(vmap="cat", layout="images", autocast="widest", onnx="cat"),
+    facts=Facts(vmap="cat", layout="images", autocast="widest", onnx="cat", aten="cat listed"),
 )
 
 
@@ -145,7 +145,7 @@ _stack = Op(
     "stack",
     moves_only=True,
     meta=_stack_meta,
-    facts=Facts(vmap="stack", layout="plain", autocast="widest", onnx="stack"),
+    facts=Facts(vmap="stack", layout="plain", autocast="widest", onnx="stack", aten="stack listed"),
 )
 
 

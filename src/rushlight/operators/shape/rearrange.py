@@ -31,7 +31,7 @@ _repeat = Op(
     "repeat",
     moves_only=True,
     meta=_repeat_meta,
-    facts=Facts(vmap="repeat", onnx="repeat"),
+    facts=Facts(vmap="repeat", onnx="repeat", aten="repeat ordered repeats"),
 )
 
 

@@ -53,7 +53,7 @@ _view = Op(
     lambda xp, x, *, shape: x.reshape(shape),
     "view",
     view=True,
-    facts=Facts(vmap="view", onnx="reshape"),
+    facts=Facts(vmap="view", onnx="reshape", aten="view ordered shape"),
 )
 
 

@@ -81,10 +81,14 @@ def _split_body(
     return tuple([x[(*lead, slice(start, start + length))] for start, length in ranges])
 
 
-def _split_op(name: str, grad_name: str) -> Op:
+def _split_op(name: str, grad_name: str, aten: str | None = None) -> Op:
     """The parts of `x` at `ranges` of (start, length), which follow one another without gaps."""
     op = Op(
-        _split_body, name, view=True, grad_name=grad_name, facts=Facts(vmap="along", onnx="split")
+        _split_body,
+        name,
+        view=True,
+        grad_name=grad_name,
+        facts=Facts(vmap="along", aten=aten, onnx="split"),
     )
 
     def backward(gs: list, x_shape: tuple, ranges: tuple, dim: int) -> tuple:
@@ -95,7 +99,7 @@ def _split_op(name: str, grad_name: str) -> Op:
     return op
 
 
-_split = _split_op("split", "SplitBackward0")
+_split = _split_op("split", "SplitBackward0", aten="split split")
 _split_sizes = _split_op("split_with_sizes", "SplitWithSizesBackward0")
 
 

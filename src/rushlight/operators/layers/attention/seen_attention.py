@@ -58,11 +58,11 @@ def _seen_grad_body(
 seen_attention = Op(
     _seen_body, "seen_attention", grad_name="ScaledDotProductFlashAttentionForCpuBackward0",
     meta=lambda q, k, v, mask, *, scale: [
-        ((*q.shape[:-1], v.shape[-1]), q.dtype), ((*q.shape[:-1], 1), q.dtype)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu", onnx="seen_attention"),
+        ((*q.shape[:-1], v.shape[-1]), q.dtype), ((*q.shape[:-1], 1), q.dtype)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu seen_attention", onnx="seen_attention"),
 )  # fmt: skip
 seen_attention_grad = Op(
     _seen_grad_body, "seen_attention_grad",
-    meta=lambda gy, q, k, v, mask, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu_backward"),
+    meta=lambda gy, q, k, v, mask, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu_backward seen_attention"),
 )  # fmt: skip
 
 

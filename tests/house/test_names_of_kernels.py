@@ -1,0 +1,125 @@
+"""A kernel's name is spelled where the kernel is defined, and hardly anywhere else: whoever asks about it asks its facts.
+
+The numbers below may only shrink. What counts is a string that is a kernel's name, or a word of one that is split, in a
+list, a table, a decorator, a comparison, a subscript or a call that looks kernels up, outside of the file that defines
+the kernel. `@kernel_for`, which gives a kernel a body, and `__all__` do not count.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import rushlight
+from rushlight.operators import load_all
+from rushlight.runtime.door import KERNELS
+
+SOURCE = Path(rushlight.__file__).parent
+ROOTS = (SOURCE, SOURCE.parent / "torch_names" / "rushlight")
+MOST = 779  # names; lower it when it falls
+MOST_FILES_EACH, MOST_FILES = 2.3, 18  # files that name a kernel: on average, and the worst
+# Layers, optimisers, programs and PyTorch's names: what they spell are public functions.
+OUTSIDE = frozenset(
+    "nn optim cli vision dezero data io distributions _names _dynamo _inductor fx jit ao export functorch testing utils "
+    "quantization cuda masked overrides.py ops.py _inner_functions.py _autocast_names.py library.py return_types.py".split()
+)
+# Files whose strings only look like names of kernels.
+OTHERS = {
+    "_aten/bodies.py": "PyTorch's inner operators",
+    "amp/functions.py": "functions that autocast casts as a whole, as PyTorch lists them",
+    "core/arming.py": "functions and methods that classes of users may answer",
+    "core/op.py": "functions of several pointwise kernels",
+    "distributed/reduce_op.py": "ways to reduce over ranks",
+    "distributed/tensor": "functions that DTensors answer",
+    "nested": "functions that nested tensors answer",
+    "operators/foreach.py": "functions of which PyTorch has a form for lists",
+    "operators/index/scatter_reduce.py": "values of reduce=",
+    "operators/late.py": "functions that late families publish",
+    "operators/layers/embedding_bag.py": "values of mode=",
+    "operators/layers/window_texts.py": "functions whose texts are made here",
+    "operators/loss": "values of reduction=",
+    "operators/shape/view_copies.py": "functions of which PyTorch has a form that copies",
+}
+_LOOKS_UP = ("compute", "declare", "declare_whole", "find", "get", "reader", "startswith")
+_DEFINES = ("Kernel", "Op", "activation", "binary", "join", "make", "unary")
+
+
+def _places(tree: ast.AST) -> Iterator[ast.AST]:
+    """Expressions in which a string may mean a kernel."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            yield from node.elts
+        elif isinstance(node, ast.Dict):
+            yield from [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.Compare):
+            yield from [node.left, *node.comparators]
+        elif isinstance(node, ast.Subscript):
+            yield node.slice
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            calls = [one for one in node.decorator_list if isinstance(one, ast.Call)]
+            yield from [
+                a for c in calls if getattr(c.func, "id", "") != "kernel_for" for a in c.args
+            ]
+        elif isinstance(node, ast.Call):
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if called == "split" and isinstance(node.func, ast.Attribute):
+                yield node.func.value
+            elif called in _LOOKS_UP:
+                yield from node.args
+
+
+def _texts(nodes: Iterator[ast.AST]) -> Iterator[ast.Constant]:
+    seen = {id(n): n for n in nodes}
+    yield from [
+        n for n in seen.values() if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    ]
+
+
+def _defined(tree: ast.AST) -> set[str]:
+    """The names of the kernels that a file defines, among other texts."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    made = [c for c in calls if getattr(c.func, "id", "") in _DEFINES]
+    given = [a for c in made for a in (*c.args, *[k.value for k in c.keywords])]
+    return {n.value for n in _texts(iter(given))}
+
+
+def _is_outside(where: Path) -> bool:
+    return where.parts[0] in OUTSIDE or any(
+        str(where) == other or str(where).startswith(other + "/") for other in OTHERS
+    )
+
+
+def spelled() -> list[tuple[str, str]]:
+    """(file, kernel), once for each time that a file names a kernel of another file."""
+    load_all()
+    found = []
+    for root in ROOTS:
+        for path in sorted(root.rglob("*.py")):
+            where = path.relative_to(root)
+            if _is_outside(where):
+                continue
+            tree = ast.parse(path.read_text())
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+                    node.value = ast.Constant(None)
+            own = _defined(tree)
+            words = [word for text in _texts(_places(tree)) for word in text.value.split()]
+            found += [(str(where), w) for w in words if w in KERNELS and w not in own]
+    return found
+
+
+def test_kernels_are_named_where_they_are_defined() -> None:
+    assert len(spelled()) <= MOST
+
+
+def test_few_files_name_a_kernel() -> None:
+    """The file that defines it, and few others."""
+    files: dict[str, set[str]] = {}
+    for file, kernel in spelled():
+        files.setdefault(kernel, set()).add(file)
+    counts = [1 + len(files.get(name, ())) for name in KERNELS]
+    assert sum(counts) / len(counts) <= MOST_FILES_EACH
+    assert max(counts) <= MOST_FILES, {
+        k: sorted(v) for k, v in files.items() if len(v) >= MOST_FILES
+    }
