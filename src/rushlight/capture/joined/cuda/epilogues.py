@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....runtime.cuda.bodies import products as blas
 from ....runtime.cuda.bodies.column_sums import with_sums
 from ....runtime.cuda.bodies.layers import cross_entropy
+from ....runtime.cuda.code.expressions import expression_of
 from ....runtime.cuda.small import dense
 from ....runtime.door import kernel_for
 
@@ -29,7 +30,9 @@ def linear_gelu(x: DeviceArray, w: DeviceArray, b: DeviceArray | None) -> Any:
 @kernel_for("cuda", "gelu_grad_sums")
 def gelu_grad_sums(gy: DeviceArray, x: DeviceArray, *, approximate: str) -> Any:
     """The gradient of gelu, and its sums over all rows."""
-    return with_sums(f"gelu_grad:{approximate}", (gy, x))
+    gelu_grad = expression_of("gelu_grad", {"approximate": approximate})
+    assert gelu_grad is not None  # pointwise by its record
+    return with_sums(gelu_grad, (gy, x))
 
 
 @kernel_for("cuda", "mm_masked")

@@ -8,6 +8,7 @@ import cupy
 
 from ....base.dtypes import from_np
 from ..code.compile import kernel
+from ..code.expressions import Expression
 from ..code.generate import ARRAY, formats, summed_source, width
 from ..code.sources import NUMBERS, PARTIALS, load, partials
 from ..code.variants import MANY, compute
@@ -21,7 +22,7 @@ _TEAMS = 8  # rows that a block has at a time, of summed_source
 _RESIDENT = 8  # blocks that a multiprocessor is given
 
 
-def with_sums(name: str, operands: tuple[DeviceArray, ...]) -> Any:
+def with_sums(name: str | Expression, operands: tuple[DeviceArray, ...]) -> Any:
     """An expression of arrays alike, and the sums of its result over all dims but the last."""
     first = operands[0]
     n = first.shape[-1] if first.ndim else 0
@@ -41,7 +42,7 @@ def with_sums(name: str, operands: tuple[DeviceArray, ...]) -> Any:
     return out, sums
 
 
-def _parts(name: str, operands: tuple[DeviceArray, ...], n: int) -> Any:
+def _parts(name: str | Expression, operands: tuple[DeviceArray, ...], n: int) -> Any:
     """The result, where its sums over parts of the rows lie, and how many parts; None for arrays that lie otherwise."""
     first = operands[0]
     dtype, rows = first.dtype, first.size // n
