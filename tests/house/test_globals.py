@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from imports import modules
-from module_state import memos, mutable_globals
+from module_state import Module, memos, mutable_globals
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "globals.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (.+) \|$", re.M)
@@ -46,4 +46,8 @@ def test_the_finder_sees_them(tmp_path: Path):
         "other.table", "shop.later", "shop.local", "shop.many", "shop.prices", "shop.queue", "shop.stock", "shop.tax",
         "shop.turn",
     }  # fmt: skip
-    assert memos(known) == {"pkg.shop.few", "pkg.shop.once", "pkg.shop.sums"}
+    assert memos(Module(name, path) for name, path in known.items()) == {
+        "pkg.shop.few",
+        "pkg.shop.once",
+        "pkg.shop.sums",
+    }

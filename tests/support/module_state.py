@@ -8,7 +8,7 @@ forgotten is made again, so that nobody sees whether it was there (`memos`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 CHANGING = {
@@ -49,8 +49,9 @@ class Module:
         for fn in ast.walk(self.tree):
             if not isinstance(fn, (ast.FunctionDef, ast.Lambda)):
                 continue
-            own = _locals(fn)
-            for node in ast.walk(fn):
+            inside = list(ast.walk(fn))
+            own = _locals(fn, inside)
+            for node in inside:
                 if isinstance(node, ast.Global):
                     yield from ((self.name, bound) for bound in node.names)
                 for base in _bases(node):
@@ -94,17 +95,12 @@ def _has_bound(fn: ast.FunctionDef, decorator: ast.expr) -> bool:
     return not (a.posonlyargs or a.args or a.kwonlyargs or a.vararg or a.kwarg)
 
 
-def _locals(fn: ast.FunctionDef | ast.Lambda) -> set[str]:
+def _locals(fn: ast.FunctionDef | ast.Lambda, inside: list[ast.AST]) -> set[str]:
     """Parameters and variables of a function; a name it declares `global` is none."""
     a = fn.args
     found = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p}
-    for node in ast.walk(fn):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-    for node in ast.walk(fn):
-        if isinstance(node, ast.Global):
-            found.difference_update(node.names)
-    return found
+    found.update(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return found.difference(name for n in inside if isinstance(n, ast.Global) for name in n.names)
 
 
 def _bases(node: ast.AST) -> Iterator[ast.expr]:
@@ -168,13 +164,12 @@ def _bounded(module: Module) -> Iterator[str]:
                 yield from (t.id for t in targets if isinstance(t, ast.Name))
 
 
-def memos(known: dict[str, Path]) -> set[str]:
+def memos(modules: Iterable[Module]) -> set[str]:
     """`module.name` of every `Bounded`, and of every function whose cache has a bound."""
     found = set()
-    for name, path in known.items():
-        module = Module(name, path)
-        found.update(f"{name}.{memo}" for memo in _bounded(module))
-        found.update(f"{name}.{cache}" for cache, bound in _caches(module) if bound)
+    for module in modules:
+        found.update(f"{module.name}.{memo}" for memo in _bounded(module))
+        found.update(f"{module.name}.{cache}" for cache, bound in _caches(module) if bound)
     return found
 
 
@@ -188,4 +183,4 @@ def mutable_globals(known: dict[str, Path]) -> set[str]:
         for home, name in module.changed():
             if home in modules and name in modules[home].values:
                 found.add(f"{home}.{name}")
-    return found - memos(known)
+    return found - memos(modules.values())
