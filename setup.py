@@ -84,6 +84,7 @@ def native() -> list[Extension]:
                 "-std=gnu11",
                 "-fno-math-errno",
                 "-fno-trapping-math",
+                "-fvisibility=hidden",
                 "-pthread",
                 *NO_DEBUGGER,
             ],

@@ -34,6 +34,20 @@ typedef struct {
 
 extern _Thread_local Given *given;
 
+#define DATA(a) ((float *)PyArray_DATA(a))
+#define ARRAY(o) ((PyArrayObject *)(o))
+#define DATA_OR_NULL(a) ({ PyArrayObject *a_ = (a); a_ ? DATA(a_) : NULL; })
+
+/* Whether `o` is an aligned float32 array in this machine's byte order. */
+static inline int is_type(PyObject *o, int type) {
+    return PyArray_CheckExact(o) && PyArray_TYPE(ARRAY(o)) == type &&
+           PyArray_CHKFLAGS(ARRAY(o), NPY_ARRAY_ALIGNED) && PyArray_ISNOTSWAPPED(ARRAY(o));
+}
+static inline int is_float(PyObject *o) { return is_type(o, NPY_FLOAT32); }
+static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
+    return is_float(o) && PyArray_IS_C_CONTIGUOUS(ARRAY(o));
+}
+
 #include "call.h"
 
 typedef struct {
@@ -52,20 +66,6 @@ PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, Py
 
 #define COPIES 1 /* it is worth to copy others for it */
 #define TURNS 2  /* channels-last ones too, whose results are turned back */
-
-#define DATA(a) ((float *)PyArray_DATA(a))
-#define ARRAY(o) ((PyArrayObject *)(o))
-#define DATA_OR_NULL(a) ({ PyArrayObject *a_ = (a); a_ ? DATA(a_) : NULL; })
-
-/* Whether `o` is an aligned float32 array in this machine's byte order. */
-static inline int is_type(PyObject *o, int type) {
-    return PyArray_CheckExact(o) && PyArray_TYPE(ARRAY(o)) == type &&
-           PyArray_CHKFLAGS(ARRAY(o), NPY_ARRAY_ALIGNED) && PyArray_ISNOTSWAPPED(ARRAY(o));
-}
-static inline int is_float(PyObject *o) { return is_type(o, NPY_FLOAT32); }
-static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
-    return is_float(o) && PyArray_IS_C_CONTIGUOUS(ARRAY(o));
-}
 
 int arrays_init(void); /* once, at import; -1 with an exception */
 

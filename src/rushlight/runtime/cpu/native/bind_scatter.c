@@ -147,19 +147,18 @@ PyObject *m_places_within(PyObject *module, PyObject *const *args, Py_ssize_t na
 
 /* -- x[i], x[:, i, j]: gradients and additions ------------------------------------------------------ */
 
-/* The dims that indices stand for: neighbours, or 0. */
-static int slots_of(PyObject *attrs, Py_ssize_t indices, int *first) {
-    PyObject *slots = attr(attrs, "slots");
-    if (!slots) return -1;
-    if (!PyTuple_Check(slots)) return 0;
-    int found = 0;
+/* The first of the dims that `indices` indices stand for, where they are neighbours; -1 where it ends. */
+static int slots_of(Call *c, Py_ssize_t indices) {
+    PyObject *slots = attr_of(c, "slots");
+    if (!slots || !need(c, PyTuple_Check(slots))) return -1;
+    int found = 0, first = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(slots); i++) {
         const int taken = PyObject_IsTrue(PyTuple_GET_ITEM(slots, i));
-        if (taken < 0) return -1;
-        if (taken && !found++) *first = (int)i;
-        if (!taken && found && found < indices) return 0;
+        if (taken < 0) fail(c);
+        if (taken && !found++) first = (int)i;
+        if (!need(c, taken || !found || found >= indices)) return -1;
     }
-    return found == indices;
+    return need(c, found == indices) ? first : -1;
 }
 
 /* Whether `v` has the shape of `x` with the indices' in the place of the picked dims, or that without leading ones. */
@@ -197,61 +196,45 @@ static int same_indices(PyObject *const *indices, Py_ssize_t count) {
     return count > 0 && PyArray_NDIM(ARRAY(indices[0])) <= DIMS && PyArray_SIZE(ARRAY(indices[0])) > 0;
 }
 
-/* Values added to, or written into, out[.., indices, ..]: 1, 0 to refuse, -1 with an exception. */
-static int put_at(int what, PyArrayObject *out, PyObject *values, PyObject *const *indices, Py_ssize_t count,
-                  int first) {
-    Places p = {.what = what, .rows = 1, .out = DATA(out)};
-    if (first + count > PyArray_NDIM(out) || !values_fit(ARRAY(values), out, ARRAY(indices[0]), first, (int)count))
-        return 0;
+/* Values added to, or written into, out[.., indices, ..]; indices are the arguments from `from` on. */
+static void put_at(Call *c, int what, PyArrayObject *out, PyArrayObject *values, int from) {
+    const Py_ssize_t count = c->count - from;
+    PyObject *const *indices = c->args + from;
+    const int first = slots_of(c, count);
+    if (c->ends || !need(c, same_indices(indices, count))) return;
+    if (!need(c, first + count <= PyArray_NDIM(out) && values_fit(values, out, ARRAY(indices[0]), first, (int)count))) return;
+    Places p = {.what = what, .rows = 1, .out = DATA(out), .picks = PyArray_SIZE(ARRAY(indices[0])), .values = DATA(values)};
     join_dims(&p, out, first, first + (int)count - 1);
-    p.picks = PyArray_SIZE(ARRAY(indices[0])), p.values = DATA(ARRAY(values));
-    int64_t *at = memory_take((size_t)p.picks * 8);
-    if (!at) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    int64_t *at = room(c, (size_t)p.picks * 8);
+    if (!at || !need(c, flat_places(at, indices, count, PyArray_DIMS(out) + first))) return;
     p.at = at;
-    const int fit = flat_places(at, indices, count, PyArray_DIMS(out) + first);
-    if (fit) places_run(&p);
-    memory_give(at, (size_t)p.picks * 8);
-    return fit;
+    places_run(&p);
 }
 
-/* A new array of zeros of the shape that attrs say; REFUSE, or NULL with an exception. */
-static PyObject *zeros_of(PyObject *attrs) {
-    PyObject *of = attr(attrs, "shape");
-    if (!of) return NULL;
-    if (!PyTuple_Check(of) || PyTuple_GET_SIZE(of) > DIMS) return REFUSE;
+/* A result of zeros, of the shape that attributes say. */
+static PyArrayObject *new_zeros(Call *c) {
     npy_intp shape[DIMS];
+    PyObject *of = attr_of(c, "shape");
+    if (!of || !need(c, PyTuple_Check(of) && PyTuple_GET_SIZE(of) <= DIMS)) return NULL;
     const int ndim = (int)PyTuple_GET_SIZE(of);
-    if (attr_dims(attrs, "shape", (idx *)shape, ndim) < 0) return NULL;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (out) memset(DATA(out), 0, (size_t)PyArray_NBYTES(out));
-    return (PyObject *)out;
+    if (!dims_of(c, "shape", shape, ndim) || !new_floats(c, ndim, shape)) return NULL;
+    memset(DATA(c->result[0]), 0, (size_t)PyArray_NBYTES(c->result[0]));
+    return c->result[0];
 }
 
-static PyObject *index_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    int first = 0;
-    const int usual = slots_of(attrs, nargs - 1, &first);
-    if (usual < 0) return NULL;
-    if (!usual || !is_plain(args[0]) || !same_indices(args + 1, nargs - 1)) return REFUSE;
-    PyObject *out = zeros_of(attrs);
-    if (!out || out == REFUSE) return out;
-    const int done = put_at(ADD, ARRAY(out), args[0], args + 1, nargs - 1, first);
-    if (done > 0) return out;
-    Py_DECREF(out);
-    return done < 0 ? NULL : REFUSE;
+static void index_grad(Call *c) {
+    PyArrayObject *g = floats(c, 0);
+    if (!g || slots_of(c, c->count - 1) < 0 || !need(c, same_indices(c->args + 1, c->count - 1))) return;
+    PyArrayObject *out = new_zeros(c);
+    if (out) put_at(c, ADD, out, g, 1);
 }
 
-static PyObject *index_put_into(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    int first = 0;
-    const int adds = attr_flag(attrs, "accumulate"), usual = slots_of(attrs, nargs - 2, &first);
-    if (adds < 0 || usual < 0) return NULL;
-    if (!usual || !is_plain(args[0]) || !is_plain(args[1]) || !same_indices(args + 2, nargs - 2) ||
-        !PyArray_ISWRITEABLE(ARRAY(args[0])))
-        return REFUSE;
-    const int done = put_at(adds ? ADD : WRITE, ARRAY(args[0]), args[1], args + 2, nargs - 2, first);
-    return done < 0 ? NULL : done ? Py_NewRef(args[0]) : REFUSE;
+static void index_put_into(Call *c) {
+    const int adds = flag_of(c, "accumulate");
+    PyArrayObject *x = floats(c, 0), *values = floats(c, 1);
+    if (c->ends || !need(c, PyArray_ISWRITEABLE(x))) return;
+    put_at(c, adds ? ADD : WRITE, x, values, 2);
+    if (!c->ends) new_made(c, ARRAY(Py_NewRef((PyObject *)x)));
 }
 
 /* -- along one dim: gather and the scatters --------------------------------------------------------- */
@@ -263,29 +246,23 @@ static int is_expanded(PyArrayObject *index, int dim) {
     return PyArray_NDIM(index) > 1;
 }
 
-/* The places of `index` along `dim` as int64 one after another: a new reference, REFUSE or NULL. */
-static PyObject *places_along(Places *p, PyObject *o, int dim) {
-    if (!PyArray_CheckExact(o) || (PyArray_TYPE(ARRAY(o)) != NPY_INT64 && PyArray_TYPE(ARRAY(o)) != NPY_INT32))
-        return REFUSE;
-    PyArrayObject *index = ARRAY(o), *line = NULL;
+/* The places of `index` along `dim` as int64 one after another; 0 where it ends. */
+static int places_along(Call *c, Places *p, PyArrayObject *index, int dim) {
+    if (c->ends || !need(c, PyArray_TYPE(index) == NPY_INT64 || PyArray_TYPE(index) == NPY_INT32)) return 0;
     p->picks = PyArray_DIM(index, dim), p->rows = is_expanded(index, dim);
     idx count = PyArray_SIZE(index);
     if (p->rows) {
-        npy_intp n = p->picks, step = PyArray_STRIDE(index, dim);
+        npy_intp n = count = p->picks, step = PyArray_STRIDE(index, dim);
         PyArray_Descr *type = PyArray_DESCR(index);
         Py_INCREF(type);
-        line = ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, 1, &n, &step, PyArray_DATA(index), 0, NULL));
-        if (!line) return NULL;
-        index = line, count = n;
+        index = aside(c, ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, 1, &n, &step, PyArray_DATA(index), 0, NULL)));
+        if (!index) return 0;
     }
     const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED;
-    PyArrayObject *plain = ARRAY(PyArray_FROM_OTF((PyObject *)index, NPY_INT64, flags));
-    Py_XDECREF(line); /* its memory is the index's, which the caller keeps alive */
-    if (!plain) return NULL;
+    PyArrayObject *plain = aside(c, ARRAY(PyArray_FROM_OTF((PyObject *)index, NPY_INT64, flags)));
+    if (!plain) return 0;
     p->at = PyArray_DATA(plain);
-    if (all_within(p->at, count, p->extent)) return (PyObject *)plain;
-    Py_DECREF(plain);
-    return REFUSE;
+    return need(c, all_within(p->at, count, p->extent));
 }
 
 /* Whether the shapes of a and b are the same but for `dim`. */
@@ -296,40 +273,20 @@ static int same_but(PyArrayObject *a, PyArrayObject *b, int dim) {
     return 1;
 }
 
-/* Which dim of `x` an index of the same shape elsewhere goes along; -1 to refuse, -2 with an exception. */
-static int dim_along(PyArrayObject *x, PyObject *index, PyObject *attrs) {
-    idx dim;
-    if (attr_idx(attrs, "dim", &dim) < 0) return -2;
-    const int ndim = PyArray_NDIM(x);
-    if (!PyArray_CheckExact(index) || ndim < 1 || ndim > DIMS || dim < 0 || dim >= ndim) return -1;
-    return same_but(x, ARRAY(index), (int)dim) && PyArray_SIZE(ARRAY(index)) ? (int)dim : -1;
+/* Which dim of `x` an index (argument 1) of the same shape elsewhere goes along; -1 where it ends. */
+static int dim_along(Call *c, PyArrayObject *x) {
+    const idx dim = idx_of(c, "dim");
+    if (!x || !need(c, PyArray_CheckExact(c->args[1]) && PyArray_NDIM(x) >= 1 && PyArray_NDIM(x) <= DIMS && dim >= 0 && dim < PyArray_NDIM(x))) return -1;
+    return need(c, same_but(x, ARRAY(c->args[1]), (int)dim) && PyArray_SIZE(ARRAY(c->args[1]))) ? (int)dim : -1;
 }
 
-/* One number written to all places; takes the reference of `out`. */
-static PyObject *fill_places(PyArrayObject *out, PyObject *index, int dim, float value) {
-    Places p = {.what = FILL, .fill = value, .out = DATA(out)};
-    join_dims(&p, out, dim, dim);
-    PyObject *places = places_along(&p, index, dim);
-    if (!places || places == REFUSE) {
-        Py_DECREF(out);
-        return places;
-    }
-    places_run(&p);
-    Py_DECREF(places);
-    return (PyObject *)out;
-}
-
-/* Join values into `out`, which holds what stands there; takes the reference of `out`. */
-static PyObject *scatter_into(Places *p, PyArrayObject *out, PyObject *index, PyObject *values, int dim) {
-    PyObject *places = REFUSE;
+/* Join values into `out`, which holds what stands there, at the places of argument 1. */
+static void scatter_into(Call *c, Places *p, PyArrayObject *out, PyArrayObject *values, int dim) {
+    PyArrayObject *index = ARRAY(c->args[1]);
     join_dims(p, out, dim, dim);
-    p->behind = PyArray_DIM(ARRAY(values), dim) - PyArray_DIM(ARRAY(index), dim);
-    if (p->behind >= 0 && same_but(out, ARRAY(values), dim)) places = places_along(p, index, dim);
-    if (!places || places == REFUSE) {
-        Py_DECREF(out);
-        return places;
-    }
-    p->out = DATA(out), p->values = DATA(ARRAY(values));
+    p->behind = PyArray_DIM(values, dim) - PyArray_DIM(index, dim);
+    if (!places_along(c, p, index, dim)) return;
+    p->out = DATA(out), p->values = DATA(values);
     const int what = p->what;
     if (p->fill != 0.0f) { /* what stood there shall not take part */
         p->what = FILL;
@@ -337,77 +294,58 @@ static PyObject *scatter_into(Places *p, PyArrayObject *out, PyObject *index, Py
         p->what = what;
     }
     places_run(p);
-    Py_DECREF(places);
-    return (PyObject *)out;
 }
 
-static PyObject *joined(PyObject *const *args, PyObject *attrs, Places *p) {
-    const int number = p->what == WRITE && (PyFloat_CheckExact(args[2]) || PyLong_CheckExact(args[2]));
-    if (!is_plain(args[0]) || !(number || is_plain(args[2]))) return REFUSE;
-    const double value = number ? PyFloat_AsDouble(args[2]) : 0.0;
-    if (value == -1.0 && PyErr_Occurred()) return NULL;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int dim = dim_along(x, args[1], attrs);
-    if (dim < 0) return dim == -2 ? NULL : REFUSE;
-    PyArrayObject *out = array_like(x);
-    if (!out) return NULL;
-    memcpy(DATA(out), DATA(x), (size_t)PyArray_NBYTES(x));
-    if (number) return fill_places(out, args[1], dim, (float)value);
-    return scatter_into(p, out, args[1], args[2], dim);
+static void joined(Call *c, Places p) {
+    const int number = p.what == WRITE && (PyFloat_CheckExact(c->args[2]) || PyLong_CheckExact(c->args[2]));
+    PyArrayObject *x = floats(c, 0), *values = number ? NULL : floats(c, 2);
+    const double value = number ? PyFloat_AsDouble(c->args[2]) : 0.0;
+    if (value == -1.0 && PyErr_Occurred()) fail(c);
+    const int dim = dim_along(c, x);
+    if (dim < 0 || !need(c, number || (same_but(x, values, dim) && PyArray_DIM(values, dim) >= PyArray_DIM(ARRAY(c->args[1]), dim)))) return;
+    if (!new_like(c, x)) return;
+    memcpy(DATA(c->result[0]), DATA(x), (size_t)PyArray_NBYTES(x));
+    if (!number) {
+        scatter_into(c, &p, c->result[0], values, dim);
+        return;
+    }
+    p.what = FILL, p.fill = (float)value, p.out = DATA(c->result[0]); /* one number written to all places */
+    join_dims(&p, x, dim, dim);
+    if (places_along(c, &p, ARRAY(c->args[1]), dim)) places_run(&p);
 }
 
-static PyObject *scatter_add(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Places p = {.what = ADD};
-    return joined(args, attrs, &p);
-}
+static void scatter(Call *c) { joined(c, (Places){.what = c->which}); }
 
-static PyObject *scatter(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Places p = {.what = WRITE};
-    return joined(args, attrs, &p);
-}
-
-static PyObject *scatter_reduce(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *kind = attr(attrs, "kind");
-    const int self = attr_flag(attrs, "include_self");
-    if (!kind || self < 0) return NULL;
+static void scatter_reduce(Call *c) {
+    PyObject *kind = attr_of(c, "kind");
     Places p = {.what = PROD, .fill = 1.0f};
+    if (!kind) return;
     if (PyUnicode_CompareWithASCIIString(kind, "amax") == 0) p.what = TOP, p.fill = -INFINITY;
     else if (PyUnicode_CompareWithASCIIString(kind, "amin") == 0) p.what = BOTTOM, p.fill = INFINITY;
-    if (self) p.fill = 0.0f;
-    return joined(args, attrs, &p);
+    if (flag_of(c, "include_self")) p.fill = 0.0f;
+    joined(c, p);
 }
 
-static PyObject *gather_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Places p = {.what = ADD};
-    if (!is_plain(args[0])) return REFUSE;
-    PyObject *out = zeros_of(attrs);
-    if (!out || out == REFUSE) return out;
-    const int dim = dim_along(ARRAY(out), args[1], attrs);
-    if (dim >= 0) return scatter_into(&p, ARRAY(out), args[1], args[0], dim);
-    Py_DECREF(out);
-    return dim == -2 ? NULL : REFUSE;
+static void gather_grad(Call *c) {
+    PyArrayObject *g = floats(c, 0), *out = g ? new_zeros(c) : NULL;
+    const int dim = out ? dim_along(c, out) : -1;
+    if (dim < 0 || !need(c, same_but(out, g, dim) && PyArray_DIM(g, dim) >= PyArray_DIM(ARRAY(c->args[1]), dim))) return;
+    scatter_into(c, &(Places){.what = ADD}, out, g, dim);
 }
 
-static PyObject *gather(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void gather(Call *c) {
     Places p = {.what = READ};
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int dim = dim_along(x, args[1], attrs);
-    if (dim < 0) return dim == -2 ? NULL : REFUSE;
+    PyArrayObject *x = floats(c, 0);
+    const int dim = dim_along(c, x);
+    if (dim < 0) return;
     join_dims(&p, x, dim, dim);
-    PyObject *places = places_along(&p, args[1], dim);
-    if (!places || places == REFUSE) return places;
-    PyArrayObject *out = array_new(PyArray_NDIM(x), PyArray_DIMS(ARRAY(args[1])), NPY_FLOAT32);
-    if (out) {
-        p.x = DATA(x), p.out = DATA(out);
-        places_run(&p);
-    }
-    Py_DECREF(places);
-    return (PyObject *)out;
+    if (!places_along(c, &p, ARRAY(c->args[1]), dim) || !(p.out = new_like(c, ARRAY(c->args[1])))) return;
+    p.x = DATA(x);
+    places_run(&p);
 }
 
 const Entry scatter_entries[] = {
-    {"index_grad", index_grad, COPIES}, {"index_put_into", index_put_into, 0}, {"scatter_add", scatter_add, COPIES},
-    {"scatter", scatter, COPIES}, {"scatter_reduce", scatter_reduce, COPIES}, {"gather_grad", gather_grad, COPIES}, {"gather", gather, 0},
-    {NULL, NULL},
+    BOUND("index_grad", index_grad, .copies = COPIES), BOUND("index_put_into", index_put_into), BOUND("gather", gather),
+    BOUND("scatter_add", scatter, .which = ADD, .copies = COPIES), BOUND("scatter", scatter, .which = WRITE, .copies = COPIES),
+    BOUND("scatter_reduce", scatter_reduce, .copies = COPIES), BOUND("gather_grad", gather_grad, .copies = COPIES), {NULL},
 };

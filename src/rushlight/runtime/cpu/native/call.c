@@ -1,29 +1,12 @@
 /* The end of a call: what its binding made becomes the answer, or goes. */
 #include "arrays.h"
 
-void refuse(Call *c) { c->ends |= REFUSES; }
-void fail(Call *c) { c->ends |= FAILS; }
-
-int need(Call *c, int holds) {
-    if (!holds) refuse(c);
-    return !c->ends;
-}
-
-PyArrayObject *typed(Call *c, int i, int type) {
-    if (c->ends) return NULL;
-    if (i < c->count && is_type(c->args[i], type) && PyArray_IS_C_CONTIGUOUS(ARRAY(c->args[i]))) return ARRAY(c->args[i]);
-    refuse(c);
-    return NULL;
-}
-
 PyArrayObject *any_type(Call *c, int i) {
     if (!need(c, i < c->count && PyArray_CheckExact(c->args[i]) && PyArray_TYPE(ARRAY(c->args[i])) != NPY_OBJECT)) return NULL;
     return typed(c, i, PyArray_TYPE(ARRAY(c->args[i])));
 }
 
 PyArrayObject *strided(Call *c, int i) { return need(c, i < c->count && is_float(c->args[i])) ? ARRAY(c->args[i]) : NULL; }
-
-PyArrayObject *floats(Call *c, int i) { return typed(c, i, NPY_FLOAT32); }
 
 PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x) {
     PyArrayObject *found = floats(c, i);
@@ -111,10 +94,7 @@ static void *kept(Call *c, PyArrayObject *a) {
 }
 
 void *new_array(Call *c, int ndim, const npy_intp *shape, int type) { return c->ends ? NULL : kept(c, array_new(ndim, shape, type)); }
-float *new_floats(Call *c, int ndim, const npy_intp *shape) { return new_array(c, ndim, shape, NPY_FLOAT32); }
-float *new_like(Call *c, PyArrayObject *x) { return c->ends ? NULL : new_floats(c, PyArray_NDIM(x), PyArray_DIMS(x)); }
-float *new_number(Call *c) { return new_floats(c, 0, NULL); }
-void *new_of(Call *c, PyArrayObject *x, int type) { return c->ends ? NULL : new_array(c, PyArray_NDIM(x), PyArray_DIMS(x), type); }
+void *new_of(Call *c, PyArrayObject *x, int type) { return c->ends ? NULL : kept(c, array_new(PyArray_NDIM(x), PyArray_DIMS(x), type)); }
 void *new_made(Call *c, PyArrayObject *a) { return kept(c, a); }
 
 void *room(Call *c, size_t bytes) {

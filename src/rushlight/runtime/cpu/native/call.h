@@ -23,14 +23,25 @@ typedef struct {
     } block[4];
 } Call;
 
-void refuse(Call *c);
-void fail(Call *c);
-int need(Call *c, int holds); /* refuses where it does not; whether the call goes on */
+static inline void refuse(Call *c) { c->ends |= REFUSES; }
+static inline void fail(Call *c) { c->ends |= FAILS; }
+
+/* Refuses where it does not hold; whether the call goes on. */
+static inline int need(Call *c, int holds) {
+    if (!holds) refuse(c);
+    return !c->ends;
+}
 
 /* C-contiguous arguments, or a refusal */
-PyArrayObject *typed(Call *c, int i, int type);
+static inline PyArrayObject *typed(Call *c, int i, int type) {
+    if (c->ends) return NULL;
+    if (i < c->count && is_type(c->args[i], type) && PyArray_IS_C_CONTIGUOUS(ARRAY(c->args[i]))) return ARRAY(c->args[i]);
+    refuse(c);
+    return NULL;
+}
+
+static inline PyArrayObject *floats(Call *c, int i) { return typed(c, i, NPY_FLOAT32); }
 PyArrayObject *any_type(Call *c, int i); /* but Python's objects */
-PyArrayObject *floats(Call *c, int i);
 PyArrayObject *strided(Call *c, int i);                       /* float32, of whatever steps */
 PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x); /* of its shape */
 float *some_floats(Call *c, int i, idx n);                    /* n of them */
@@ -59,10 +70,10 @@ int over_dims(Call *c, PyArrayObject *x, idx keep, Over *o);
 
 /* results, in the order of the answer */
 void *new_array(Call *c, int ndim, const npy_intp *shape, int type);
-float *new_floats(Call *c, int ndim, const npy_intp *shape);
-float *new_number(Call *c); /* without dims */
-float *new_like(Call *c, PyArrayObject *x);
 void *new_of(Call *c, PyArrayObject *x, int type); /* of its shape, and that type */
+static inline float *new_floats(Call *c, int ndim, const npy_intp *shape) { return new_array(c, ndim, shape, NPY_FLOAT32); }
+static inline float *new_number(Call *c) { return new_array(c, 0, NULL, NPY_FLOAT32); } /* without dims */
+static inline float *new_like(Call *c, PyArrayObject *x) { return new_of(c, x, NPY_FLOAT32); }
 void *new_made(Call *c, PyArrayObject *a);         /* takes the reference; fails for NULL */
 
 /* for the time of the call */

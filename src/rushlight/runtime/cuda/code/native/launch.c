@@ -1,6 +1,6 @@
 /* A prepared kernel launch as one C call: results allocated, addresses packed, cuLaunchKernel.
  *
- * compile.py has the same in Python and uses that where this extension was not built. A launch from Python costs
+ * launch.py has the same in Python and uses that where this extension was not built. A launch from Python costs
  * 5 to 9 us on a server's slow core: an array made through CuPy's constructor, struct.pack, CuPy's wrapper.
  */
 #define PY_SSIZE_T_CLEAN
