@@ -20,9 +20,9 @@ from .calls.macros import Macro
 from .calls.told import Told
 from .ear import Ear
 from .fragile import look_of
-from .pairing import Pairing
 from .paying import Trial
 from .piece import native
+from .places import AgreementOfStretches
 from .pool import Pool, array_type, is_reserved, small_addresses
 from .rewriting import Rewriting
 from .running import Running
@@ -43,15 +43,15 @@ class Path(Running):
     def __init__(
         self, first: Ear, second: Ear, others: Sequence[Path], patient: bool = True
     ) -> None:
-        pairing = Pairing(first, second)
-        if pairing.why is not None:
-            raise CannotCapture(pairing.why)
+        agreement = AgreementOfStretches(first, second)
+        if agreement.why is not None:
+            raise CannotCapture(agreement.why)
         self.number: dict[int, int] = {}  # slot's number -> ours
         self.layouts: list[Slot] = []
         self.renamed: dict[int, Slot] = {}  # slots that have another number in the program
         self.inputs: dict[int, int] = {}  # our number -> which argument of the program
         self.bound_at: dict[int, int] = {}  # our number -> the event that takes it
-        self.ear, self.pairing = second, pairing
+        self.ear, self.agreement = second, agreement
         self.events: list[Step | Macro] = []
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.inside: set[int] = set()  # numbers that only kernels of macros know
@@ -84,7 +84,7 @@ class Path(Running):
         if value.number in self.number:
             number = self.number[value.number]
             return (BIND if number in self.inputs else KNOWN), number
-        if value.number in self.pairing.inputs:
+        if value.number in self.agreement.inputs:
             number = self._new(value)
             self.inputs[number] = len(self.inputs)
             self.bound_at[number] = len(self.events)
@@ -270,7 +270,7 @@ class Path(Running):
 
     def _live(self, first: Ear, second: Ear) -> list[int]:
         """Numbers of the arrays that were held by somebody at the end of either stretch."""
-        names = {y: x for x, y in self.pairing.storages.items()}
+        names = {y: x for x, y in self.agreement.storages.items()}
         found: dict[int, int] = {}
         for number, slot in enumerate(self.layouts):
             s = slot.storage
@@ -358,12 +358,11 @@ class Path(Running):
             self.layouts[k].array = None
         del self.number
         self.renamed.clear()
-        self.pairing.names.clear()
+        self.agreement.names.clear()
 
     def is_same(self, ear: Ear) -> bool:
         """Whether this is what a stretch did."""
-        pairing = Pairing(self.ear, ear)
-        return pairing.why is None
+        return AgreementOfStretches(self.ear, ear).why is None
 
 
 def _views_of(numbers: set[int], steps: Sequence[Step]) -> dict[int, tuple[Step, int]]:

@@ -5,12 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .ear import Ear
-from .pairing import Pairing
+from ...core.exposed import exposed
+from ..program.slots import MADE, Slot
+from ..record.agreement import Agreement
+from .ear import Ear, changes_nothing
 
 _LISTEN = 4  # stretches heard before a place is given up, and after one that was not expected
 _RECENT = 3  # stretches that wait for one like them
 _MISSES = 16  # more than this, and more than matches: not worth it
+
+
+class AgreementOfStretches(Agreement):
+    """Of two stretches: the same array stays, another one, or one that the user sees by NumPy, is an input."""
+
+    def __init__(self, first: Ear, second: Ear) -> None:
+        self.inputs: set[int] = set()  # slots of the second that are new each time
+        self.fed = _fed(first), _fed(second)
+        super().__init__(first, second)
+
+    def outside(self, x: Slot, y: Slot) -> str | None:
+        if x.array is not y.array or id(y.storage.array) in exposed.roots:
+            fed = id(x.array) in self.fed[0], id(y.array) in self.fed[1]
+            if any(fed):
+                return None if all(fed) else "a number of the host"
+            self.inputs.add(y.number)
+        return None
+
+    @property
+    def loose(self) -> tuple[str, str] | None:
+        """The kernel where they part, by name and line, if it only prepares what comes from outside."""
+        b = self.parted
+        if b is None or not changes_nothing(b.kernel, b.attrs):
+            return None
+        return None if any(s.storage.kind == MADE for s in b.reads) else (b.name, b.line)
+
+
+def _fed(ear: Ear) -> set[int]:
+    """Arrays of numbers that the host brings up to date itself."""
+    return {id(a) for m in ear.macros for a in getattr(m, "fed", ())}
 
 
 class Place:
@@ -48,14 +80,14 @@ class Place:
         self.listen -= 1
         why = None
         for other in reversed(self.recent):
-            pairing = Pairing(other, ear)
-            why = pairing.why
+            agreement = AgreementOfStretches(other, ear)
+            why = agreement.why
             if why is None:
                 self.recent.remove(other)
                 return other
             # This kernel is run at once from now on, so stretches heard before are of no use.
-            if pairing.loose is not None:
-                loose(pairing.loose)
+            if agreement.loose is not None:
+                loose(agreement.loose)
                 self.recent.clear()
                 self.listen += 1
                 return None

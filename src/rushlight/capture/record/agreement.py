@@ -1,4 +1,4 @@
-"""Whether two recorded calls are the same program: kernels, options, operands, gradients left and results."""
+"""Whether two recordings are the same program: kernels, options, operands; of calls also gradients left and results."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.spelling import home_of
-from ..program.slots import CONSTANT, Slot
+from ..program.instructions import Instruction
+from ..program.slots import ARGUMENT, CONSTANT, MADE, Slot
 from ..state.kinds import equal
-from .recorder import same
+from .recorder import Recorder, same
 
 if TYPE_CHECKING:
     from .recording import Recording
@@ -17,21 +18,118 @@ if TYPE_CHECKING:
 _OF_BASE = __name__.partition(".")[0] + ".base."  # dtypes, devices, sizes
 
 
+class Agreement:
+    """Two recordings side by side: `why` they are not the same program, or None, and which slots are which.
+
+    A slot is one slot of the other recording, and so is the memory that kernels made. What an array from outside
+    counts as is the rule of who asks, in `outside`.
+    """
+
+    def __init__(self, first: Recorder, second: Recorder) -> None:
+        self.names: dict[int, int] = {}  # slot of the first -> slot of the second
+        self.taken: set[int] = set()  # slots of the second
+        self.storages: dict[int, int] = {}
+        self.parted: Instruction | None = None  # the second's, if options or operands differ there
+        self.why = self._compare(first, second)
+
+    def outside(self, x: Slot, y: Slot) -> str | None:
+        """What differs between two arrays that no kernel made, or None."""
+        raise NotImplementedError
+
+    def _compare(self, first: Recorder, second: Recorder) -> str | None:
+        if len(first.macros) != len(second.macros):
+            return "a backward or an update is not in both"
+        at = 0
+        for number, (a, b) in enumerate(zip(first.instructions, second.instructions)):
+            where = f"{b.name} at {b.line}"
+            while at < len(second.macros) and second.macros[at].start == number:
+                if not self._macro(first, second, at):
+                    return f"what {where} begins with differs each time"
+                at += 1
+            if a.kernel is not b.kernel:
+                return f"{where} was {a.name} at {a.line} before"
+            what = self._operands(a, b)
+            if what is not None:
+                self.parted = b
+                return f"{what} of {where} differs each time"
+            if a.several != b.several or len(a.outputs) != len(b.outputs):
+                return f"what {where} answers differs each time"
+            if any(self._paired(x, y) for x, y in zip(a.outputs, b.outputs)):
+                return f"a result of {where} differs each time"
+        if len(first.instructions) != len(second.instructions):
+            return f"{len(second.instructions)} kernels where {len(first.instructions)} were before"
+        for i in range(at, len(second.macros)):
+            if not self._macro(first, second, i):
+                return "the end differs each time"
+        return None
+
+    def _macro(self, first: Recorder, second: Recorder, at: int) -> bool:
+        a, b = first.macros[at], second.macros[at]
+        return (a.start, a.end) == (b.start, b.end) and b.agrees(
+            a, lambda y, x: self.operand(x, y) is None
+        )
+
+    def _operands(self, a: Instruction, b: Instruction) -> str | None:
+        if not same(a.attrs, b.attrs) or len(a.inputs) != len(b.inputs):
+            return "an option"
+        for x, y in zip(a.inputs, b.inputs):
+            what = self.operand(x, y)
+            if what is not None:
+                return what
+        return None
+
+    def operand(self, x: Any, y: Any) -> str | None:
+        """What differs between two operands, or None where they are the same one of their recordings."""
+        if x.__class__ is not Slot or y.__class__ is not Slot:
+            return None if x.__class__ is y.__class__ and same(x, y) else "a number"
+        known = x.number in self.names
+        what = self._paired(x, y)
+        return what if known or what or x.storage.kind == MADE else self.outside(x, y)
+
+    def _paired(self, x: Slot, y: Slot) -> str | None:
+        if x.number in self.names:
+            return None if self.names[x.number] == y.number else "an operand"
+        if y.number in self.taken or (x.storage.kind == MADE) != (y.storage.kind == MADE):
+            return "an operand"
+        if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
+            return "a shape"
+        if x.storage.device != y.storage.device:
+            return "a device"
+        if x.storage.kind == MADE and not (self.same_storage(x, y) and x.offset == y.offset):
+            return "an operand"
+        self.names[x.number] = y.number
+        self.taken.add(y.number)
+        return None
+
+    def same_storage(self, x: Slot, y: Slot) -> bool:
+        """Whether the memory of two slots is one of each recording."""
+        return self.storages.setdefault(x.storage.number, y.storage.number) == y.storage.number
+
+
+class AgreementOfCalls(Agreement):
+    """Of two recorded calls: arguments by their places, what lasts by identity, constants of Python by their values."""
+
+    def __init__(self, first: Recording, second: Recording) -> None:
+        self.values = first.recorder.first_values, second.recorder.first_values
+        super().__init__(first.recorder, second.recorder)
+
+    def outside(self, x: Slot, y: Slot) -> str | None:
+        a, b = x.storage, y.storage
+        if not self.same_storage(x, y) or (a.kind == ARGUMENT) != (b.kind == ARGUMENT):
+            return "an operand"
+        if a.fed or b.fed or a.array is b.array:
+            return None
+        if b.kind == CONSTANT:
+            firsts = self.values[0].get(a.number), self.values[1].get(b.number)
+            return None if _same_values(*firsts) else "a value made by Python"
+        return "memory"
+
+
 def differs(mine: Recording, other: Recording) -> str | None:
-    """Why two recordings are not the same program, or None."""
-    ours, theirs = mine.program.instructions, other.program.instructions
-    names: dict[int, int] = {}
-    for a, b in zip(ours, theirs):
-        if a.kernel is not b.kernel:
-            return f"{a.name} at {a.line} was {b.name} at {b.line} the call before"
-        if not same(a.attrs, b.attrs):
-            return f"options of {a.name} at {a.line} differ from call to call"
-        for x, y in zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs)):
-            why = _slot_differs(mine, other, x, y, names)
-            if why is not None:
-                return f"{why} of {a.name} at {a.line} differs from call to call"
-    if len(ours) != len(theirs):
-        return f"{len(ours)} instructions, {len(theirs)} the call before"
+    """Why two recorded calls are not the same program, or None."""
+    why = AgreementOfCalls(other, mine).why
+    if why is not None:
+        return why
     if _grads(mine) != _grads(other):
         return "the gradients it leaves differ from call to call"
     if not _same_makers(mine.leaf_makers, other.leaf_makers):
@@ -44,29 +142,8 @@ def _grads(of: Recording) -> dict[int, tuple]:
     return {k: m[:1] for k, m in zip(of.leaf_keys, of.exit_grads) if m[0] != "kept"}
 
 
-def _slot_differs(
-    mine: Recording, other: Recording, x: Any, y: Any, names: dict[int, int]
-) -> str | None:
-    if x.__class__ is not Slot or y.__class__ is not Slot:
-        return None if same(x, y) else "a number"
-    if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
-        return "a shape"
-    if names.setdefault(x.storage.number, y.storage.number) != y.storage.number:
-        return "an operand"
-    if x.storage.fed or y.storage.fed:
-        return None
-    if x.storage.kind == CONSTANT and x.storage.array is not y.storage.array:
-        first = mine.recorder.first_values[x.storage.number]
-        second = other.recorder.first_values[y.storage.number]
-        if not _same_values(first, second):
-            return "a value made by Python"
-    elif x.storage.array is not y.storage.array and x.storage.kind != CONSTANT:
-        return "memory" if x.storage.array is not None else None
-    return None
-
-
 def _same_values(a: Any, b: Any) -> bool:
-    if a.shape != b.shape or a.dtype != b.dtype:
+    if a is None or b is None or a.shape != b.shape or a.dtype != b.dtype:
         return False
     if hasattr(a, "get"):  # CuPy
         a, b = a.get(), b.get()

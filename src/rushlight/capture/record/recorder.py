@@ -48,6 +48,7 @@ class Recorder:
     """
 
     wants_parts = True  # passes join them in more ways than a single op knows
+    macros: Sequence[Any] = ()  # calls that stand for many kernels, see loops/calls
 
     def __init__(self, arguments: Sequence[Any], owned: dict[int, str], fed: list[Any]) -> None:
         self.instructions: list[Instruction] = []
