@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rushlight.capture.program.arena import least, peak, plan
-from rushlight.capture.program.ledger import FOREVER, Ledger
+from rushlight.capture.program.arena import FOREVER, Ledger, least, peak, plan
 
 ALIGN = 512
 

@@ -7,10 +7,10 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.capture.joined.parts import agrees
+from rushlight.capture.joined.proof import agrees
 from rushlight.capture.passes.casts import join_casts
 from rushlight.capture.passes.copies import drop_copies
-from rushlight.capture.passes.dead import drop_dead
+from rushlight.capture.passes.tidy import drop_dead
 from test_capture_passes import compute, for_gpu, names, record
 
 

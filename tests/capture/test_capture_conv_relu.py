@@ -10,7 +10,7 @@ import pytest
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
-from rushlight.capture.joined.parts import agrees
+from rushlight.capture.joined.proof import agrees
 from rushlight.capture.passes.copies import name_new_values
 from rushlight.capture.passes.epilogues import join_conv_relus
 from test_capture_passes import compute, for_gpu, names, record

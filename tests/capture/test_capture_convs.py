@@ -6,12 +6,10 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from rushlight.capture.passes.common import merge_common
 from rushlight.capture.passes.copies import drop_copies
-from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.epilogues import join_conv_grads
-from rushlight.capture.passes.small.conv_pool import join_conv_pools
-from rushlight.capture.passes.small.pool import pool_before_relu, sum_before_spreading
+from rushlight.capture.passes.few import join_conv_pools, pool_before_relu, sum_before_spreading
+from rushlight.capture.passes.tidy import drop_dead, merge_common
 from test_capture_passes import check, names, record
 
 JOINED = {"conv_pool", "conv_pool_grad_input", "conv_pool_grads"}

@@ -11,9 +11,9 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
 from rushlight.capture.passes.copies import name_new_values
-from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.layout import choose_layout, last_strides
 from rushlight.capture.passes.norms import join_batch_norms
+from rushlight.capture.passes.tidy import drop_dead
 from test_capture_passes import compute, for_gpu, names, record
 
 X = torch.randn(3, 4, 8, 8).double()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.sequences import join_lookups
+from rushlight.capture.passes.tidy import drop_dead
 from rushlight.capture.program.index import Index
 from rushlight.capture.program.match import first, joined, maker, reader, rewrite, rule
 from rushlight.runtime.door import KERNELS, Kernel
@@ -241,7 +241,7 @@ def test_what_crosses_from_a_call_to_its_backward_is_not_read_again():
 
 
 def test_values_are_near_where_they_are_numbers():
-    from rushlight.capture.joined.compare import are_near, differ_little
+    from rushlight.capture.joined.proof import are_near, differ_little
 
     a = np.array([1.0, np.inf, -np.inf, np.nan, 0.0], np.float32)
     same, wrong = a.copy(), np.array([1.0, np.inf, np.inf, np.nan, 0.0], np.float32)

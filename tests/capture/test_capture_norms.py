@@ -10,10 +10,10 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.capture.joined import norms  # noqa: F401 - makes the kernels
-from rushlight.capture.joined.parts import PARTS, agrees
+from rushlight.capture.joined.proof import PARTS, agrees
 from rushlight.capture.passes.copies import name_new_values
-from rushlight.capture.passes.dead import drop_dead
 from rushlight.capture.passes.norms import join_batch_norms
+from rushlight.capture.passes.tidy import drop_dead
 from rushlight.core.tensor import wrap
 from rushlight.runtime.door import KERNELS
 from test_capture_passes import X, Y, check, compute, names, record
@@ -290,7 +290,7 @@ def wide(a):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 @pytest.mark.parametrize("shape, last", CASES)
 def test_joined_kernels_equal_their_parts(shape, last, dtype, affine):
-    from rushlight.capture.joined.cuda import norms as own
+    from rushlight.capture.joined import cuda_norms as own
 
     rng = np.random.default_rng(0)
     kind = getattr(torch, dtype)

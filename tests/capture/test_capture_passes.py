@@ -9,10 +9,8 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight.capture.lower.cpu import CpuReplay
 from rushlight.capture.passes import PASSES, optimise
-from rushlight.capture.passes.common import merge_common
 from rushlight.capture.passes.copies import drop_copies
-from rushlight.capture.passes.dead import drop_dead
-from rushlight.capture.passes.fold import fold_constants
+from rushlight.capture.passes.tidy import drop_dead, fold_constants, merge_common
 from rushlight.capture.program.arena import least, plan
 from rushlight.capture.program.slots import MADE
 from rushlight.capture.record.recording import Recording
@@ -439,7 +437,7 @@ def test_literals():
 
 # -- relu and max_pool -----------------------------------------------------------------------------------
 
-from rushlight.capture.passes.small.pool import pool_before_relu, sum_before_spreading  # noqa: E402
+from rushlight.capture.passes.few import pool_before_relu, sum_before_spreading  # noqa: E402
 
 
 def _pooled(x, kernel=2, stride=2, padding=0, both=False):

@@ -16,7 +16,7 @@ from rushlight import nn
 from rushlight.base.config import settings
 from rushlight.capture.compiled import PROGRAMS
 from rushlight.capture.loops import tracer
-from rushlight.capture.loops.paying import Trial
+from rushlight.capture.loops.trial import Trial
 from rushlight.core import hot
 from rushlight.runtime.thread import here, tracers
 

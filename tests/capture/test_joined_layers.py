@@ -7,8 +7,8 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from rushlight.capture.joined import group_norm, lookup, residual, rotary  # noqa: F401
-from rushlight.capture.joined.parts import PARTS, agrees
+from rushlight.capture.joined import norms, sequences  # noqa: F401 - make the kernels
+from rushlight.capture.joined.proof import PARTS, agrees
 from rushlight.capture.passes import optimise
 from rushlight.operators.layers.group_norm import in_parts
 from rushlight.runtime.cuda import joins as cuda_joins

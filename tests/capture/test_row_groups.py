@@ -9,7 +9,7 @@ import row_functions
 import rushlight as torch
 from rushlight.capture.joined.fused import rounded_to
 from rushlight.capture.joined.row_group import COLUMN, FULL, ONE, ROW, SOME
-from rushlight.capture.passes.row_kinds import kind_of, turn_of
+from rushlight.capture.passes.rows import kind_of, turn_of
 from rushlight.capture.program.slots import MADE, Slot, Storage
 from rushlight.runtime.cpu import joins as cpu_joins
 from rushlight.runtime.cpu.joins import is_native

@@ -14,7 +14,7 @@ import pytest
 import rushlight.dezero as dezero
 import rushlight.dezero.functions as F
 import rushlight.dezero.layers as L
-from rushlight.capture.loops.calls import told
+from rushlight.capture.loops import described as told
 from rushlight.dezero import Parameter, Variable, optimizers
 from rushlight.dezero._usual import native, usual
 from rushlight.dezero.models import MLP

@@ -10,13 +10,7 @@ import ml_dtypes
 import numpy as np
 
 import rushlight as rl
-from rushlight.capture.joined import (  # noqa: F401 - make the kernels
-    epilogues,
-    group_norm,
-    lookup,
-    residual,
-    rotary,
-)
+from rushlight.capture.joined import epilogues  # noqa: F401 - make the kernels
 from rushlight.runtime import devices
 from rushlight.runtime.door import KERNELS, run
 
@@ -153,7 +147,7 @@ def group_norms() -> None:
 
 def column_sums() -> None:
     """gelu's gradient with its sums: whole packs or not, several parts, two blocks of columns."""
-    import rushlight.capture.joined.cuda.epilogues  # noqa: F401 - registers it
+    import rushlight.capture.joined.cuda_epilogues  # noqa: F401 - registers it
 
     for how in ("none", "tanh"):
         for shape in ((3, 7, 264), (40, 13)):

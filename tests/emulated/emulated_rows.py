@@ -10,7 +10,7 @@ import numpy as np
 
 import row_functions
 import rushlight as rl
-from rushlight.capture.joined.cuda import row_group as row_group_cuda
+from rushlight.capture.joined import cuda_row_group as row_group_cuda
 
 draws = np.random.default_rng(0)
 

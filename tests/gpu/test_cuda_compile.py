@@ -12,7 +12,7 @@ import pytest
 import rushlight as rl
 from cuda_on_host import COMPILER, needs_compiler
 from cuda_on_host import KERNELS as FOLDER
-from rushlight.capture.joined import parts
+from rushlight.capture.joined import proof as parts
 from rushlight.runtime.door import KERNELS, Kernel
 
 KERNEL = r'extern "C" __global__ void .*?(\w+)\([^()]*\) {'

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rushlight.capture.joined import attention  # noqa: F401 - makes the kernel
-from rushlight.capture.joined.parts import agrees
+from rushlight.capture.joined import sequences as attention  # noqa: F401 - makes the kernel
+from rushlight.capture.joined.proof import agrees
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")

@@ -14,9 +14,8 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.capture.loops import cursor, hearing, matching, running
-from rushlight.capture.loops.beside import alone
-from rushlight.capture.loops.calls import graphs, updates
+from rushlight.capture.loops import cursor, graphs, hearing, matching, running, updates
+from rushlight.capture.loops.places import alone
 from rushlight.nn import functional as F
 from traced import compare, run_traced
 

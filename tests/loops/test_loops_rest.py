@@ -9,8 +9,8 @@ import pytest
 import rushlight as rl
 import traced
 from rushlight import nn, optim
-from rushlight.capture.loops.paying import Trial
-from rushlight.capture.loops.rest import Rest
+from rushlight.capture.loops.places import Rest
+from rushlight.capture.loops.trial import Trial
 from rushlight.runtime.thread import here
 from traced import both
 

@@ -219,7 +219,7 @@ class Compiled:
 
     def draw(self, path: str) -> None:
         """Write the newest program as an SVG picture."""
-        from .program.draw import draw
+        from .program.show import draw
 
         draw(self.program(), path)
 

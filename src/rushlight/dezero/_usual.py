@@ -203,7 +203,7 @@ def _one(cls: type, char: str, index: int) -> Any:
 
 
 class Back:
-    """A backward pass: see `Description` of capture/loops/calls/told.py."""
+    """A backward pass: see `Description` of capture/loops/described.py."""
 
     __slots__ = ("arrays", "begun", "buffers", "functions", "key", "leaves", "shared")
 

@@ -51,9 +51,7 @@ class _Here(threading.local):
     unasked = 0  # whether classes of arguments, or nobody at all, answer for public functions
     graphs_kept = False  # a backward pass frees nothing: a map goes through the same graph again
     walk: Any = None  # the backward pass under way, the outermost one, see `tape.at_end`
-    uses: Any = (
-        None  # recorded calls whose results a backward pass may come to, see capture/record/uses.py
-    )
+    uses: Any = None  # recorded calls whose results a backward pass may come to, see capture/record/backward.py
     stance = "default"  # what compiled functions do, see `compiler.set_stance`
     attention_by_products = False  # `nn.attention.sdpa_kernel` allows no other way
     vmaps: tuple[Any, ...] = ()  # mapped functions at work, the innermost last, see runtime/batch

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.door import KERNELS, Kernel
+from .proof import join
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -73,3 +74,8 @@ CONV_POOL = Kernel("conv_pool", _conv_pool)
 CONV_POOL_GRAD_INPUT = Kernel("conv_pool_grad_input", _conv_pool_grad_input)
 CONV_POOL_GRADS = Kernel("conv_pool_grads", _conv_pool_grads)  # of the weight and of the bias
 JOINED_CONVS = frozenset(k.name for k in (CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS))
+
+
+CONV_RELU = join(
+    "conv_relu", lambda part, x, w, b, **how: part("relu", part("conv", x, w, b, **how))
+)

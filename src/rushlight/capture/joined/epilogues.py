@@ -1,11 +1,11 @@
-"""Kernels that passes make of a dense layer's parts: their generic bodies."""
+"""Joined kernels of products: what follows a product in the kernel that computes it, the last layer with its loss, casts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ...runtime.door import KERNELS, Kernel
-from .parts import Part, join
+from .proof import Part, generic_by, join
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -67,3 +67,36 @@ JOINED = frozenset(
         "cross_entropy_step",
     )
 )
+
+
+def step_by_parts(
+    part: Part, x: Array, w: Array, b: Array | None, target: Array, gy: Array, mask: Array | None, *, logits: bool, **attrs: Any
+) -> tuple:  # fmt: skip
+    """(loss, gradient by the logits, by x where `mask` is positive), and the logits if asked for."""
+    z = part("linear", x, w, b)
+    loss, g = part("cross_entropy_step", z, target, gy, **attrs)
+    gx = part("mm", g, w) if mask is None else part("mm_masked", g, w, mask)
+    return (loss, g, gx, z) if logits else (loss, g, gx)
+
+
+def whole_by_parts(
+    part: Part, x: Array, w: Array, b: Array | None, target: Array, gy: Array, mask: Array | None, *, logits: bool, **attrs: Any
+) -> tuple:  # fmt: skip
+    """(loss, gradient by x, by the weight, by the bias), and the logits if asked for."""
+    z = part("linear", x, w, b)
+    loss, g = part("cross_entropy_step", z, target, gy, **attrs)
+    grads = part("linear_backward", g, x, w, mask)
+    return (loss, *grads, z) if logits else (loss, *grads)
+
+
+HEAD_STEP = Kernel("head_step", generic_by(step_by_parts))
+HEAD_WHOLE = Kernel("head_whole", generic_by(whole_by_parts))
+
+JOINED_HEADS = frozenset(("head_step", "head_whole"))
+
+
+def _by(part: Part, *xs: Array, **how: Any) -> tuple:
+    return tuple([part("cast", x, **how) for x in xs])
+
+
+CASTS = join("casts", _by)

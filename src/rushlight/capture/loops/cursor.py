@@ -21,7 +21,7 @@ from ..record.recorder import same
 from .path import Path
 from .piece import native
 from .pool import array_type
-from .steps import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, Step
+from .running import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, Step
 
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
 

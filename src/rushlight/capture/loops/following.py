@@ -9,12 +9,12 @@ from ...core.hot import meeting
 from ...runtime.door import Kernel, run
 from ...runtime.thread import PARTS, TRACED, WHOLE, here, swap
 from ..record.recorder import user_line
-from .calls.graphs import Backward
-from .calls.told import Told
-from .calls.updates import Update, is_rule
-from .ear import is_place, is_transparent
+from .described import Told
+from .graphs import Backward
 from .hearing import MATCH, WAIT, WATCH, Hearing
-from .steps import Step
+from .running import Step
+from .stretch import is_place, is_transparent
+from .updates import Update, is_rule
 
 SHOWN = TRACED | PARTS | WHOLE  # bits of a thread whose kernels are shown to a cursor
 

@@ -14,14 +14,14 @@ from ...runtime.door import collecting_replay_hooks, remove_listener
 from ...runtime.thread import WHOLE, here, swap
 from ..program.slots import MADE
 from ..record.recorder import CannotCapture
-from .calls.told import Told
-from .calls.updates import Update
-from .ear import Ear
+from .described import Told
 from .matching import Matching
 from .path import Path
 from .places import Place
 from .quiet import Quiet
 from .report import Report
+from .stretch import Ear
+from .updates import Update
 
 # What a tracer does between two places. WAIT: it only sees whether anything is computed.
 WATCH, HEAR, MATCH, WAIT = range(4)

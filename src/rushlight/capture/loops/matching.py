@@ -14,10 +14,10 @@ from ...runtime import devices
 from ...runtime.door import Kernel
 from ..record.recorder import is_array, takes_part, user_line
 from .cursor import BY_PAIRS, Cursor
-from .ear import is_host, is_transparent
 from .path import Path
 from .piece import native
-from .steps import FIXED, NOT_MET
+from .running import FIXED, NOT_MET
+from .stretch import is_host, is_transparent
 
 _SHOWN = 1 << 20  # bytes of an input that are compared at each kernel
 

@@ -1,25 +1,43 @@
-"""How a path is computed: by its program, or step by step where the program does not fit."""
+"""The steps of a path, and how they are computed: by its program, or one by one where the program does not fit."""
 
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.memory import data_pointer, root_array
-from ...runtime.door import KERNELS, run
+from ...runtime.door import KERNELS, Kernel, run
 from ..program.instructions import Program
 from ..program.slots import Slot
 from .ahead import Ahead
 from .ahead_on_host import OnHost
 from .arrivals import Arrivals
-from .calls.macros import Macro
-from .calls.updates import Update
-from .ear import is_host
+from .described import Macro
 from .piece import native
 from .pool import Pool
-from .steps import BIND, GIVEN, KNOWN, NOT_MET, VIEW, Step
+from .stretch import is_host
+from .updates import Update
+
+KNOWN, FIXED, VALUE, BIND = range(4)  # kinds of operands
+FRESH, VIEW, GIVEN = range(3)  # kinds of results
+NOT_MET = object()  # stands for an array that the stretch has not come to; an operand may be None
+
+
+class Step(NamedTuple):
+    """One kernel of a path; `outs` are numbers of arrays, or of operands where those are given back."""
+
+    kernel: Kernel
+    attrs: dict[str, Any]
+    operands: tuple[tuple[int, Any], ...]
+    how: int
+    outs: tuple[int, ...]
+    several: bool
+    cls: type
+    look: Any  # (operand, function): the check of values that is needed before the kernel may wait
+    line: str
+
 
 _PLANS = 16  # ways to copy results that are kept
 

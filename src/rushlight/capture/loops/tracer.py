@@ -16,15 +16,13 @@ from ...runtime.door import (
     add_listener,
 )
 from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WHOLE, here, swap, tracers
-from .beside import alone
-from .calls.graphs import Backward
-from .calls.updates import is_rule
-from .ear import Ear
 from .following import SHOWN, Following
+from .graphs import Backward
 from .hearing import HEAR, MATCH, WAIT, WATCH
 from .piece import native
-from .places import Place, name_of
-from .rest import PATIENCE, Rest
+from .places import PATIENCE, Place, Rest, alone, name_of
+from .stretch import Ear
+from .updates import is_rule
 
 
 class Tracer(Following):

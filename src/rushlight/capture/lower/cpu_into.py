@@ -11,8 +11,7 @@ from ...runtime import devices
 from ...runtime.cpu import numpy_body
 from ...runtime.cpu.engine import active
 from ...runtime.cpu.joins import is_native as is_native
-from ..joined.lookup import embedding_add_into
-from ..joined.rotary import rotary_into
+from ..joined.sequences import embedding_add_into, rotary_into
 from ..program.instructions import Instruction
 
 _TABLE: dict[str, Into] = {}

@@ -18,7 +18,7 @@ from ...runtime.cuda.memory.repeated_copies import MOST, copies_between, copies_
 from ...runtime.cuda.memory.reserved import back
 from ...runtime.cuda.memory.streams import current
 from ...runtime.door import run
-from ..joined.cuda.trial import try_kernels
+from ..joined.cuda_proof import try_kernels
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture, extent

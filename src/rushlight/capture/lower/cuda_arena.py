@@ -18,9 +18,8 @@ import cupy
 from cupy.cuda import MemoryPointer, UnownedMemory, runtime
 
 from ...runtime.cuda.memory import pool
-from ..program.arena import plan
+from ..program.arena import Asked, Ledger, plan
 from ..program.instructions import Instruction
-from ..program.ledger import Asked, Ledger
 from .cuda_lanes import Branches
 
 _ALIGN = 512  # what CuPy's pool gives, and libraries expect

@@ -21,8 +21,7 @@ from ..program.instructions import Instruction
 from ..program.slots import MADE, Slot
 from ..record.recorder import CannotCapture
 from .cuda_arena import Memory, Misplaced
-from .cuda_lanes import LANES, Branches, heaviest_last, keep_longer
-from .cuda_phases import Phases
+from .cuda_lanes import LANES, Branches, Phases, heaviest_last, keep_longer
 
 if TYPE_CHECKING:
     from .cuda import CudaReplay

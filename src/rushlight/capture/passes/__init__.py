@@ -8,19 +8,15 @@ from ...base.config import settings
 from ..program.instructions import Program
 from ..record.recorder import WrongKernel
 from .casts import join_casts
-from .common import merge_common
 from .copies import drop_copies, name_new_values, write_over
-from .dead import drop_dead
 from .epilogues import join_conv_grads, join_conv_relus, join_epilogues
-from .fold import fold_constants
+from .few import join_conv_pools, join_heads, pool_before_relu, sum_before_spreading
 from .fuse import fuse_pointwise
 from .layout import choose_layout
 from .norms import join_batch_norms, join_group_norms, join_mixed_norms, join_residuals
 from .rows import join_rows
 from .sequences import drop_entropy_casts, join_attention_grads, join_lookups, join_rotary
-from .small.conv_pool import join_conv_pools
-from .small.head import join_heads
-from .small.pool import pool_before_relu, sum_before_spreading
+from .tidy import drop_dead, fold_constants, merge_common
 
 # Name, function, and whether it keeps every bit, on all devices or on the CPU; the others may round in another order.
 # Chains and row groups of the CPU's engine call what its single kernels call, some numbers or rows at a time

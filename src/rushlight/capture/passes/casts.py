@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...runtime import joins
-from ..joined.casts import CASTS
+from ..joined.epilogues import CASTS
 from ..program.index import Index
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE

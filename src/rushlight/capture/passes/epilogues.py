@@ -6,8 +6,8 @@ from typing import Any
 
 from ...runtime.door import KERNELS
 from ..joined import epilogues as made
-from ..joined.conv_relu import CONV_RELU
-from ..joined.residual import SUMMED_GRADS
+from ..joined.convs import CONV_RELU
+from ..joined.norms import SUMMED_GRADS
 from ..program.instructions import Instruction
 from ..program.match import Found, Joining, Rule, alike, chain, first, joined, reader, rule
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..joined import norms as batch
-from ..joined.group_norm import GROUP_NORM_SILU, GROUP_NORM_SILU_GRAD
-from ..joined.residual import ADD_NORMS, MIXED_GRADS, MIXED_NORMS, NORM_GRADS_ADD
+from ..joined.norms import (
+    ADD_NORMS,
+    GROUP_NORM_SILU,
+    GROUP_NORM_SILU_GRAD,
+    MIXED_GRADS,
+    MIXED_NORMS,
+    NORM_GRADS_ADD,
+)
 from ..program.instructions import Instruction
 from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule, same
 from ..program.slots import Slot

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...runtime.door import KERNELS
-from ..joined.attention import ATTENTION_GRAD_CAT, MASKED_GRAD_CAT
-from ..joined.lookup import EMBEDDING_ADD, EMBEDDING_GRAD_ADD
-from ..joined.rotary import ROTARY
+from ..joined.sequences import (
+    ATTENTION_GRAD_CAT,
+    EMBEDDING_ADD,
+    EMBEDDING_GRAD_ADD,
+    MASKED_GRAD_CAT,
+    ROTARY,
+)
 from ..program.instructions import Instruction
 from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule, same
 from ..program.slots import Slot

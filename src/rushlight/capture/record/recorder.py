@@ -21,9 +21,7 @@ from ...runtime.facts import NOTHING
 from ..loops.fragile import looked_at, may_refuse
 from ..program.instructions import Instruction, Program
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
-from .caught import is_caught
-from .flow import destination
-from .reads import Reading, watched
+from .flow import Reading, destination, is_caught, watched
 
 _HERE = __name__.split(".")[0] + "."
 

@@ -24,15 +24,14 @@ from ..state.keys import attributes, mode
 from ..state.kinds import hooks_on, isinstance_of
 from ..state.known import TENSOR_SECRETS
 from ..state.watch import Watch
-from .backward import Backward
+from .backward import Backward, Uses
 from .effects import SEEDING, noticing, random_states
 from .executed import Seen, Watching
+from .flow import reading_of
 from .host_work import HostWork
 from .inside import inside
-from .outside import first_failure, graphs_end_at, spent
-from .reads import reading_of
 from .recorder import Recorder, host_read_error, is_array, overlap, reach
-from .uses import Uses
+from .refusals import first_failure, graphs_end_at, spent
 
 
 def _may_have_one(t: Tensor) -> bool:

@@ -16,7 +16,7 @@ from ..program.slots import STATE
 from ..record.backward import down_to, nodes_below
 from ..state import tree
 from ..state.keys import mode
-from .shown import looked_at
+from .results import looked_at
 
 if TYPE_CHECKING:
     from ..record.recording import Recording

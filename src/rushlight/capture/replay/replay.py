@@ -18,12 +18,10 @@ from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
 from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
 from ..record.recording import Recording
 from ..state import tree
-from .counters import Counters
-from .gradients import Gradients
 from .looks import Looks
 from .node import Remaking, ReplayNode
-from .results import Leaves, SpentNode, look, on_base
-from .shown import looked_at
+from .outlets import Counters, Gradients
+from .results import Leaves, SpentNode, look, looked_at, on_base
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
 

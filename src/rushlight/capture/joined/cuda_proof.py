@@ -8,33 +8,29 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from ....base.dtypes import float32, from_np
-from ....runtime.cuda.arrays import CUPY
-from ....runtime.cuda.bodies.fills import row_major
-from ....runtime.cuda.code.compile import NotCompiled, compiling_ahead
-from ....runtime.cuda.memory.host_copies import to_host
-from ....runtime.cuda.memory.streams import current
-from ....runtime.door import KERNELS, run
-from ...program.instructions import Instruction, Program
-from ...program.slots import Slot
-from ...record.recorder import WrongKernel
-from .. import casts, conv_relu  # noqa: F401 - register
-from ..compare import are_near
-from ..convs import JOINED_CONVS
-from ..epilogues import JOINED
-from ..fused import Step
-from ..head import JOINED_HEADS
-from ..parts import PARTS, agrees
-from . import convs as convs_cuda  # noqa: F401 - register, as the next ones do
-from . import epilogues as epilogues_cuda  # noqa: F401
-from . import fused as fused_cuda  # noqa: F401
-from . import head as head_cuda  # noqa: F401
-from . import norms as norms_cuda  # noqa: F401
-from . import row_group as row_group_cuda  # noqa: F401
+from ...base.dtypes import float32, from_np
+from ...runtime.cuda.arrays import CUPY
+from ...runtime.cuda.bodies.fills import row_major
+from ...runtime.cuda.code.compile import NotCompiled, compiling_ahead
+from ...runtime.cuda.memory.host_copies import to_host
+from ...runtime.cuda.memory.streams import current
+from ...runtime.door import KERNELS, run
+from ..program.instructions import Instruction, Program
+from ..program.slots import Slot
+from ..record.recorder import WrongKernel
+from . import cuda_convs as convs_cuda  # noqa: F401 - register, as the next ones do
+from . import cuda_epilogues as epilogues_cuda  # noqa: F401
+from . import cuda_fused as fused_cuda  # noqa: F401
+from . import cuda_norms as norms_cuda  # noqa: F401
+from . import cuda_row_group as row_group_cuda  # noqa: F401
+from .convs import JOINED_CONVS
+from .epilogues import JOINED, JOINED_HEADS
+from .fused import Step
+from .proof import PARTS, agrees, are_near
 
 if TYPE_CHECKING:
-    from ....base.array_module import ArrayModule
-    from ....base.protocols import Array
+    from ...base.array_module import ArrayModule
+    from ...base.protocols import Array
 
 _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused", "row_group"}
 _MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}

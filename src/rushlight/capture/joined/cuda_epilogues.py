@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....runtime.cuda.bodies import products as blas
-from ....runtime.cuda.bodies.column_sums import with_sums
-from ....runtime.cuda.bodies.layers import cross_entropy
-from ....runtime.cuda.code.expressions import expression_of
-from ....runtime.cuda.small import dense
-from ....runtime.door import kernel_for
+import cupy
+
+from ...runtime.cuda.bodies import products as blas
+from ...runtime.cuda.bodies.column_sums import with_sums
+from ...runtime.cuda.bodies.layers import cross_entropy
+from ...runtime.cuda.code.expressions import expression_of
+from ...runtime.cuda.small import dense, head
+from ...runtime.door import KERNELS, kernel_for, run
+from .epilogues import step_by_parts, whole_by_parts
 
 if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
+    from ...base.protocols import DeviceArray
 
 
 @kernel_for("cuda", "linear_relu")
@@ -72,3 +75,21 @@ def cross_entropy_grad_over(
 ) -> Any:
     """The gradient by the logits in their place."""
     return cross_entropy.grad_over(gy, x, stats, target, ignore_index, reduction)
+
+
+def _part(name: str, *arrays: Any, **attrs: Any) -> Any:
+    return run(KERNELS[name], cupy.ndarray, arrays, attrs)
+
+
+@kernel_for("cuda", "head_step")
+def head_step(*arrays: Any, **attrs: Any) -> Any:
+    """The loss, its gradients by the logits and by the layer's input."""
+    out = head.step(*arrays, **attrs)
+    return step_by_parts(_part, *arrays, **attrs) if out is NotImplemented else out
+
+
+@kernel_for("cuda", "head_whole")
+def head_whole(*arrays: Any, **attrs: Any) -> Any:
+    """The loss, its gradients by the layer's input, weight and bias."""
+    out = head.whole(*arrays, **attrs)
+    return whole_by_parts(_part, *arrays, **attrs) if out is NotImplemented else out

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import cupy
 
-from ....base.bounded import Bounded
-from ....runtime.cuda.code.sources import device
-from ....runtime.cuda.small import conv as small
-from ....runtime.door import kernel_for
+from ...base.bounded import Bounded
+from ...runtime.cuda.code.sources import device
+from ...runtime.cuda.small import conv as small
+from ...runtime.door import kernel_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....base.protocols import DeviceArray
+    from ...base.protocols import DeviceArray
 
 _MISSING = object()
 _calls: dict[tuple, Any] = Bounded(1024)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....runtime.cuda.bodies.layers.batch_norm import ADD_RELU, RELU, evaluate, grad, train
-from ....runtime.door import kernel_for
+from ...runtime.cuda.bodies.layers.batch_norm import ADD_RELU, RELU, evaluate, grad, train
+from ...runtime.door import kernel_for
 
 if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
+    from ...base.protocols import DeviceArray
 
 
 @kernel_for("cuda", "batch_norm_relu")

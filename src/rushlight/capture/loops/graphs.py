@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ....core.gradients.differentiate import is_usual_one, key_of_one
-from ....core.gradients.node import FREED, OpNode
-from ....core.gradients.packing import PackedNode
-from ....core.gradients.tape import AccumulateGrad
-from ....core.inplace import bump as bump_version
-from ....core.tensor import Tensor
-from ...record.recorder import same
-from ..piece import native
-from .macros import Macro, same_operand
+from ...core.gradients.differentiate import is_usual_one, key_of_one
+from ...core.gradients.node import FREED, OpNode
+from ...core.gradients.packing import PackedNode
+from ...core.gradients.tape import AccumulateGrad
+from ...core.inplace import bump as bump_version
+from ...core.tensor import Tensor
+from ..record.recorder import same
+from .described import Macro, same_operand
+from .piece import native
 
 
 class Kept(NamedTuple):

@@ -14,7 +14,7 @@ from ...runtime.door import Kernel
 from ...runtime.thread import here
 from ..program.slots import MADE, STATE, Slot
 from ..record.recorder import Recorder, is_array, strange_use, user_line, values_decide
-from .calls.macros import Macro
+from .described import Macro
 from .fragile import Bounds, breaks
 
 LONGEST = 20_000  # kernels of one stretch

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.bounded import Bounded
-from ....runtime.cuda.code.expressions import Expression
-from ....runtime.cuda.code.generate import TYPES
-from ....runtime.cuda.code.variants import compute
-from ....runtime.cuda.joins import expression_of
-from ....runtime.door import kernel_for
-from ..fused import text_of
+from ...base.bounded import Bounded
+from ...runtime.cuda.code.expressions import Expression
+from ...runtime.cuda.code.generate import TYPES
+from ...runtime.cuda.code.variants import compute
+from ...runtime.cuda.joins import expression_of
+from ...runtime.door import kernel_for
+from .fused import text_of
 
 if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
+    from ...base.protocols import DeviceArray
 
 _chains: dict[tuple, Expression] = Bounded(1024)
 

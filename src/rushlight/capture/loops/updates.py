@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....base.spelling import home_of
-from ....core.tensor import Tensor
-from ...record.host_work import HostWork
-from ...record.recorder import same
-from ..piece import native
-from .macros import Macro
+from ...base.spelling import home_of
+from ...core.tensor import Tensor
+from ..record.host_work import HostWork
+from ..record.recorder import same
+from .described import Macro
+from .piece import native
 
 _HOME = __name__.split(".")[0] + ".optim."
 _DATA = ("lr", "initial_lr")  # options that only ever are numbers of the kernel

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 
-from ....base.bounded import Bounded
-from ....base.dtypes import by_name, from_np
-from ....runtime.cuda.code.compile import kernel
-from ....runtime.cuda.code.generate import PRELUDE, TYPES, narrow_line
-from ....runtime.cuda.joins import expression_of, row_team
-from ....runtime.door import kernel_for
-from ..fused import Step, literal
-from ..row_group import FULL, LARGE, REDUCTIONS, ROW, SOME, VIEW, WHOLE_ROWS
+from ...base.bounded import Bounded
+from ...base.dtypes import by_name, from_np
+from ...runtime.cuda.code.compile import kernel
+from ...runtime.cuda.code.generate import PRELUDE, TYPES, narrow_line
+from ...runtime.cuda.joins import expression_of, row_team
+from ...runtime.door import kernel_for
+from .fused import Step, literal
+from .row_group import FULL, LARGE, REDUCTIONS, ROW, SOME, VIEW, WHOLE_ROWS
 
 if TYPE_CHECKING:
-    from ....base.protocols import DeviceArray
+    from ...base.protocols import DeviceArray
 
 _ROWS_PER_BLOCK = 4  # where a warp has a row
 

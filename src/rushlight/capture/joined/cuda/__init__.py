@@ -1,1 +1,0 @@
-"""Joined kernels as the GPU runs them, and their trials there."""

@@ -1,1 +1,0 @@
-"""Calls of a loop that stand for many kernels: `backward()` and `optimizer.step()` are compared as a whole."""
