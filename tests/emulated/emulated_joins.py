@@ -10,7 +10,12 @@ import ml_dtypes
 import numpy as np
 
 import rushlight as rl
-from rushlight.capture.joined import epilogues  # noqa: F401 - make the kernels
+from rushlight.capture.joined import (  # noqa: F401 - make the kernels
+    convs,
+    epilogues,
+    norms,
+    sequences,
+)
 from rushlight.runtime import devices
 from rushlight.runtime.door import KERNELS, run
 
