@@ -48,6 +48,15 @@ static inline int is_plain(PyObject *o) { /* float32 and C-contiguous */
     return is_float(o) && PyArray_IS_C_CONTIGUOUS(ARRAY(o));
 }
 
+PyArrayObject *array_new(int ndim, const npy_intp *shape, int type); /* uninitialised, C order */
+
+/* Attributes; -1 with an exception when one is absent. */
+int attr_dims(PyObject *attrs, const char *name, idx *out, int n);
+int attr_flag(PyObject *attrs, const char *name);
+int attr_double(PyObject *attrs, const char *name, double *out);
+int attr_idx(PyObject *attrs, const char *name, idx *out);
+PyObject *attr(PyObject *attrs, const char *name); /* borrowed */
+
 #include "call.h"
 
 typedef struct {
@@ -69,7 +78,6 @@ PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, Py
 
 int arrays_init(void); /* once, at import; -1 with an exception */
 
-PyArrayObject *array_new(int ndim, const npy_intp *shape, int type); /* uninitialised, C order */
 PyArrayObject *array_like(PyArrayObject *a);                          /* same shape, C order, float32 */
 PyArrayObject *array_dense(PyArrayObject *a);                         /* same shape, type and order in memory, if that has no gaps */
 int is_filled(PyArrayObject *a);                                      /* whether it has none, in whichever order its dims lie */
@@ -83,13 +91,6 @@ PyArrayObject *array_columns(int ndim, const npy_intp *shape, int type); /* matr
 int is_channels_last(PyArrayObject *a); /* so, and not C-contiguous at the same time */
 PyArrayObject *array_turned(PyArrayObject *a); /* a plain (N, C, ...) as channels-last; takes a's reference */
 PyArrayObject *array_first(PyArrayObject *a);  /* a plain copy of a channels-last array */
-
-/* Attributes; -1 with an exception when one is absent. */
-int attr_dims(PyObject *attrs, const char *name, idx *out, int n);
-int attr_flag(PyObject *attrs, const char *name);
-int attr_double(PyObject *attrs, const char *name, double *out);
-int attr_idx(PyObject *attrs, const char *name, idx *out);
-PyObject *attr(PyObject *attrs, const char *name); /* borrowed */
 
 #define LONG_WORK_NS 100000.0 /* work that takes longer lets other Python threads run meanwhile */
 

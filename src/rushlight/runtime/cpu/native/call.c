@@ -8,46 +8,6 @@ PyArrayObject *any_type(Call *c, int i) {
 
 PyArrayObject *strided(Call *c, int i) { return need(c, i < c->count && is_float(c->args[i])) ? ARRAY(c->args[i]) : NULL; }
 
-PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x) {
-    PyArrayObject *found = floats(c, i);
-    if (!found || PyArray_SAMESHAPE(found, x)) return found;
-    refuse(c);
-    return NULL;
-}
-
-float *some_floats(Call *c, int i, idx n) {
-    PyArrayObject *found = floats(c, i);
-    if (!found) return NULL;
-    if (PyArray_SIZE(found) != n) refuse(c);
-    return DATA(found);
-}
-
-float *maybe_floats(Call *c, int i, idx n) { return i < c->count && c->args[i] == Py_None ? NULL : some_floats(c, i, n); }
-
-PyObject *attr_of(Call *c, const char *name) {
-    PyObject *found = attr(c->attrs, name);
-    if (!found) fail(c);
-    return found;
-}
-
-int flag_of(Call *c, const char *name) {
-    const int found = attr_flag(c->attrs, name);
-    if (found < 0) fail(c);
-    return found > 0;
-}
-
-double double_of(Call *c, const char *name) {
-    double found = 0;
-    if (attr_double(c->attrs, name, &found) < 0) fail(c);
-    return found;
-}
-
-idx idx_of(Call *c, const char *name) {
-    idx found = 0;
-    if (attr_idx(c->attrs, name, &found) < 0) fail(c);
-    return found;
-}
-
 int dims_of(Call *c, const char *name, idx *out, int n) {
     if (attr_dims(c->attrs, name, out, n) < 0) fail(c);
     return !c->ends;
@@ -86,16 +46,6 @@ int over_dims(Call *c, PyArrayObject *x, idx keep, Over *o) {
     }
     return 1;
 }
-
-static void *kept(Call *c, PyArrayObject *a) {
-    if (!a) return fail(c), NULL;
-    c->result[c->results++] = a;
-    return PyArray_DATA(a);
-}
-
-void *new_array(Call *c, int ndim, const npy_intp *shape, int type) { return c->ends ? NULL : kept(c, array_new(ndim, shape, type)); }
-void *new_of(Call *c, PyArrayObject *x, int type) { return c->ends ? NULL : kept(c, array_new(PyArray_NDIM(x), PyArray_DIMS(x), type)); }
-void *new_made(Call *c, PyArrayObject *a) { return kept(c, a); }
 
 void *room(Call *c, size_t bytes) {
     if (c->ends || !bytes) return NULL;

@@ -43,15 +43,51 @@ static inline PyArrayObject *typed(Call *c, int i, int type) {
 static inline PyArrayObject *floats(Call *c, int i) { return typed(c, i, NPY_FLOAT32); }
 PyArrayObject *any_type(Call *c, int i); /* but Python's objects */
 PyArrayObject *strided(Call *c, int i);                       /* float32, of whatever steps */
-PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x); /* of its shape */
-float *some_floats(Call *c, int i, idx n);                    /* n of them */
-float *maybe_floats(Call *c, int i, idx n);                   /* n of them, or NULL for None */
+
+/* of a shape */
+static inline PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x) {
+    PyArrayObject *found = floats(c, i);
+    if (!found || PyArray_SAMESHAPE(found, x)) return found;
+    refuse(c);
+    return NULL;
+}
+
+/* n of them */
+static inline float *some_floats(Call *c, int i, idx n) {
+    PyArrayObject *found = floats(c, i);
+    if (!found) return NULL;
+    if (PyArray_SIZE(found) != n) refuse(c);
+    return DATA(found);
+}
+
+/* n of them, or NULL for None */
+static inline float *maybe_floats(Call *c, int i, idx n) { return i < c->count && c->args[i] == Py_None ? NULL : some_floats(c, i, n); }
 
 /* attributes, or a failure */
-PyObject *attr_of(Call *c, const char *name); /* borrowed */
-int flag_of(Call *c, const char *name);
-double double_of(Call *c, const char *name);
-idx idx_of(Call *c, const char *name);
+static inline PyObject *attr_of(Call *c, const char *name) {
+    PyObject *found = attr(c->attrs, name);
+    if (!found) fail(c);
+    return found;
+}
+
+static inline int flag_of(Call *c, const char *name) {
+    const int found = attr_flag(c->attrs, name);
+    if (found < 0) fail(c);
+    return found > 0;
+}
+
+static inline double double_of(Call *c, const char *name) {
+    double found = 0;
+    if (attr_double(c->attrs, name, &found) < 0) fail(c);
+    return found;
+}
+
+static inline idx idx_of(Call *c, const char *name) {
+    idx found = 0;
+    if (attr_idx(c->attrs, name, &found) < 0) fail(c);
+    return found;
+}
+
 int dims_of(Call *c, const char *name, idx *out, int n); /* a tuple of n; 0 where it ends */
 int reduction_of(Call *c); /* 0 none, 1 sum, 2 mean */
 
@@ -69,12 +105,19 @@ typedef struct {
 int over_dims(Call *c, PyArrayObject *x, idx keep, Over *o);
 
 /* results, in the order of the answer */
-void *new_array(Call *c, int ndim, const npy_intp *shape, int type);
-void *new_of(Call *c, PyArrayObject *x, int type); /* of its shape, and that type */
+static void *kept(Call *c, PyArrayObject *a) {
+    if (!a) return fail(c), NULL;
+    c->result[c->results++] = a;
+    return PyArray_DATA(a);
+}
+
+static inline void *new_array(Call *c, int ndim, const npy_intp *shape, int type) { return c->ends ? NULL : kept(c, array_new(ndim, shape, type)); }
+static inline void *new_of(Call *c, PyArrayObject *x, int type) { return c->ends ? NULL : kept(c, array_new(PyArray_NDIM(x), PyArray_DIMS(x), type)); }
 static inline float *new_floats(Call *c, int ndim, const npy_intp *shape) { return new_array(c, ndim, shape, NPY_FLOAT32); }
 static inline float *new_number(Call *c) { return new_array(c, 0, NULL, NPY_FLOAT32); } /* without dims */
 static inline float *new_like(Call *c, PyArrayObject *x) { return new_of(c, x, NPY_FLOAT32); }
-void *new_made(Call *c, PyArrayObject *a);         /* takes the reference; fails for NULL */
+/* takes the reference; fails for NULL */
+static inline void *new_made(Call *c, PyArrayObject *a) { return kept(c, a); }
 
 /* for the time of the call */
 void *room(Call *c, size_t bytes);
