@@ -1,7 +1,7 @@
-"""Linear layers over any number of dims beside the CPU's, cuBLASLt computed by its own rules on the host; run by
+"""Linear layers over any number of dims beside the CPU's, cuBLASLt computed by its own rules on the host.
 
 How cuBLASLt is told where operands lie: steps between rows, copies of what it cannot read, bias and its sums.
-test_emulated_gpu.py."""
+"""
 
 from __future__ import annotations
 

@@ -81,9 +81,6 @@ TABLE = {
                           "WeightedRandomSampler",
     "utils.dlpack": "operators.memory.interop: from_dlpack to_dlpack",
     "utils.model_zoo": "hub: load_state_dict_from_url=load_url",
-    "vision.models.mobilenet": "vision.models.mobilenetv2: MobileNetV2 MobileNet_V2_Weights mobilenet_v2; "
-                               "vision.models.mobilenetv3: MobileNetV3 MobileNet_V3_Large_Weights "
-                               "MobileNet_V3_Small_Weights mobilenet_v3_large mobilenet_v3_small",
 }  # fmt: skip
 
 
@@ -124,6 +121,7 @@ class _Loader:
         homes = ", ".join(sorted({name.home for name in found}))
         module.__doc__ = f"Names under one more of PyTorch's paths; they are defined in {homes}."
         setattr(module, "__all__", [name.here for name in found])
+        module.__file__ = __file__  # where to look, for those who ask a module for its file
 
 
 def spec_of(module: str) -> ModuleSpec | None:
