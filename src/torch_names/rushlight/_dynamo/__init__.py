@@ -14,7 +14,7 @@ from ..compiler import (
     reset,
 )
 from ..nn.modules.optimized import OptimizedModule
-from . import config, eval_frame, exc
+from . import config, eval_frame, exc  # type: ignore[attr-defined]
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "eval_frame",

@@ -5,7 +5,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
-from . import cpu, cuda, cudnn, mkl, mkldnn, mps, nnpack, openmp, opt_einsum
+from . import (  # type: ignore[attr-defined]
+    cpu,
+    cuda,
+    cudnn,
+    mkl,
+    mkldnn,
+    mps,
+    nnpack,
+    openmp,
+    opt_einsum,
+)
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum"]
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from . import data, dlpack
+from . import data, dlpack  # type: ignore[attr-defined]
 
 __all__ = ["data", "dlpack"]
 

@@ -23,7 +23,7 @@ from ...data import (
     get_worker_info,
     random_split,
 )
-from . import dataloader, dataset, distributed, sampler
+from . import dataloader, dataset, distributed, sampler  # type: ignore[attr-defined]
 
 __all__ = [
     "BatchSampler",

@@ -2,7 +2,7 @@
 
 import sys
 
-from . import collate, pin_memory, worker
+from . import collate, pin_memory, worker  # type: ignore[attr-defined]
 
 __all__ = ["collate", "pin_memory", "worker"]
 
