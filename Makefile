@@ -48,13 +48,13 @@ train: $(VENV)/.run ## train on the embedded images, save, reload, test
 
 TEST = $(BIN)/python -m pytest -n auto --dist worksteal
 test: $(VENV)/.dev ## the suite on all cores, of its long and large parts a sample (parity tests run where torch is installed)
-	$(TEST) --part quick $(ARGS)
+	$(TEST) $(if $(ALL),,--part quick) $(ARGS)
 
 test-rest: $(VENV)/.dev ## what `make test` leaves out (tests/support/parts.py)
 	$(TEST) --part rest $(ARGS)
 
-test-all: $(VENV)/.dev ## both, in one run
-	$(TEST) $(ARGS)
+test-all: ## both, in one run
+	$(MAKE) test ALL=1
 
 test-numpy: $(VENV)/.dev ## ops and layers without the native CPU engine: the NumPy bodies behind it
 	RUSHLIGHT_CPU_ENGINE=numpy $(TEST) -k "not derivative_is_numeric and not meta_rule" tests/ops/test_ops.py \

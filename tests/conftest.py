@@ -20,6 +20,9 @@ import order
 import parts
 import rushlight
 
+# What was said of rushlight when the suite began. Tools that a test imports say more for their own process.
+SAID = {name: value for name, value in os.environ.items() if name.startswith("RUSHLIGHT_")}
+
 # Tests are about eager calls unless they ask for more; RUSHLIGHT_TRACE=1 has all of them traced.
 rushlight.tracing(os.environ.get("RUSHLIGHT_TRACE") == "1")
 
@@ -48,6 +51,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         first, of = (int(n) for n in shard.split("/"))
         items[:] = items[first::of]
     counting.note_device_tests(config, items, "cuda" in DEVICES)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Every test starts from the environment that the suite was started in, and so do its processes."""
+    for name in [name for name in os.environ if name.startswith("RUSHLIGHT_")]:
+        if name not in SAID:
+            del os.environ[name]
+    os.environ.update(SAID)
 
 
 # Ten thousand tests take the device as a parameter; on a machine without a GPU they are not made twice

@@ -316,7 +316,7 @@ def test_errors_that_a_function_catches_itself(effect):
 
 
 def test_where_errors_are_caught():
-    from rushlight.capture.record.refusals import _handled
+    from rushlight.capture.record.flow import _handled
 
     def plain(x):
         return [v + 1 for v in x]
