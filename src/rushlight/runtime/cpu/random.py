@@ -1,7 +1,7 @@
 """The CPU random stream: an mt19937 that draws the numbers PyTorch's CPU generator draws.
 
-Every draw consumes exactly the words that torch consumes, so mixed calls stay in step. Integers and
-plain uniforms agree to the last bit; where a logarithm, a sine or a power is taken, a few ulp may
+Every draw consumes exactly the words that torch consumes, so mixed calls stay in step. Integers,
+uniforms and normals agree to the last bit; where else a logarithm or a power is taken, a few ulp may
 differ (libm against NumPy). Checked against torch 2.13 without MKL (aarch64); builds with MKL take
 Bernoulli draws of a scalar p (dropout) and exponentials (multinomial) from MKL's own streams. Not
 matched: floating `randint` beyond 2**digits, where torch warns; ties of 16-bit multinomial.
@@ -23,8 +23,6 @@ from .transforms import (
     DIGITS,
     Array,
     Shape,
-    affine,
-    box_muller_blocks,
     cast,
     size,
     swap_forward,
@@ -42,6 +40,14 @@ _SQUEEZE = float(np.float32(0.0331))
 _LEGACY = [("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8")]
 _NORMALS = [("x", "<f8"), ("spare", "<f8"), ("rho", "<f8"), ("has_spare", "<i4"), ("pad", "V12")]
 _STATE = np.dtype([*_LEGACY, ("words", "<u8", (_WORDS,)), *_NORMALS])
+
+
+@functools.cache
+def has_vectors() -> bool:
+    """Whether PyTorch draws float32 and 16-bit normals here by its kernel for AVX2: x86 processors with AVX2 and FMA, also those with AVX-512."""
+    from numpy._core._multiarray_umath import __cpu_features__ as found
+
+    return bool(found.get("AVX2") and found.get("FMA3"))
 
 
 def _at_rest(look: Callable) -> Callable:
@@ -165,11 +171,7 @@ class Stream:
         """Standard normals in double precision, in pairs; an unused second one is kept."""
         kept = [] if self._spare is None or n == 0 else [self._spare]
         pairs = (n - len(kept) + 1) // 2
-        u = self._unit(2 * pairs)
-        radius = np.sqrt(-2.0 * np.log1p(-u[1::2]))
-        theta = math.tau * u[0::2]
-        out = np.stack([radius * np.cos(theta), radius * np.sin(theta)], axis=1).reshape(-1)
-        out = np.concatenate([kept, out])
+        out = np.concatenate([kept, made.pairs(self._unit(2 * pairs))])
         if n:
             self._spare = float(out[n]) if out.size > n else None
         return out[:n]
@@ -228,7 +230,7 @@ class Stream:
         x, first, last = self._unit(size(shape), work), work(low), work(high)
         if first == 0.0 and last == 1.0 and dtype.itemsize > 2:
             return x.reshape(shape)
-        x = cast(affine(x, last - first, first), shape, dtype)
+        x = cast(made.scaled(x, last - first, first), shape, dtype)
         x[x == dtype.type(last)] = (
             first  # the interval is half open, but rounding may reach its end
         )
@@ -240,27 +242,21 @@ class Stream:
         dtype, n = np.dtype(dtype), size(shape)
         work = working(dtype, "normal")
         if n < 16:
-            return cast(self._gauss(n) * std + mean, shape, dtype)
-        if dtype.char == "f":
-            found = made.normal(self._bits, n, mean, std)
-            if found is not None:
-                return found.reshape(shape)
-        whole = n - n % 16
+            return cast(made.scaled(self._gauss(n), std, mean), shape, dtype)
+        vectors, whole = dtype.itemsize < 8 and has_vectors(), n - n % 16
         # The last 16 of a ragged size are drawn again; the 16-bit floats do not waste the first go.
         x = self._unit(whole if dtype.itemsize == 2 else n, work)
-        box_muller_blocks(x[:whole])
+        made.normals(x[:whole], vectors)
         if whole != n:
-            x = np.concatenate([x[: n - 16], box_muller_blocks(self._unit(16, work))])
-        if mean != 0.0 or std != 1.0:
-            x = affine(x, work(std), work(mean))
-        return cast(x, shape, dtype)
+            x = np.concatenate([x[: n - 16], made.normals(self._unit(16, work), vectors)])
+        return cast(made.scaled(x, work(std), work(mean)), shape, dtype)
 
     @_locked
     def normal_in_turn(
         self, shape: Shape, dtype: np.dtype, mean: float = 0.0, std: float = 1.0
     ) -> Array:
         """Normal numbers as torch draws them into a tensor that is not contiguous: all in pairs."""
-        return cast(self._gauss(size(shape)) * std + mean, shape, np.dtype(dtype))
+        return cast(made.scaled(self._gauss(size(shape)), std, mean), shape, np.dtype(dtype))
 
     @_locked
     def exponential(self, shape: Shape, dtype: np.dtype, lambd: float = 1.0) -> Array:
@@ -284,7 +280,7 @@ class Stream:
     @_locked
     def log_normal(self, shape: Shape, dtype: np.dtype, mean: float, std: float) -> Array:
         """Numbers whose logarithm is normal; always drawn in pairs, sharing `normal`'s spare."""
-        return cast(np.exp(self._gauss(size(shape)) * std + mean), shape, dtype)
+        return cast(np.exp(made.scaled(self._gauss(size(shape)), std, mean)), shape, dtype)
 
     @_locked
     def bernoulli(self, p: float | Array, shape: Shape, dtype: np.dtype) -> Array:

@@ -33,24 +33,6 @@ def working(dtype: np.dtype, what: str) -> type[np.floating]:
     return np.float64 if dtype.itemsize == 8 else np.float32
 
 
-def affine(x: Array, scale: np.floating, shift: np.floating) -> Array:
-    """x * scale + shift in one rounding, as torch's compiler fuses it; here by way of double."""
-    return np.multiply(x, float(scale), dtype=np.float64) + float(shift) if shift else x * scale
-
-
-def box_muller_blocks(u: Array) -> Array:
-    """Normals from uniforms, in place, per block of 16: eight radii, then eight angles."""
-    blocks = u.reshape(-1, 2, 8)
-    radius = np.sqrt(-2.0 * np.log(1.0 - blocks[:, 0]))
-    # As in torch the angle is a double product rounded to u's type. Float64 cosines would give the
-    # bits of torch's libm in 99% of float32 results, not 85% (the others are 1-2 ulp off), but take
-    # twice the time.
-    theta = np.multiply(blocks[:, 1], math.tau, dtype=np.float64).astype(u.dtype)
-    np.multiply(radius, np.cos(theta), out=blocks[:, 0])
-    np.multiply(radius, np.sin(theta), out=blocks[:, 1])
-    return u
-
-
 def swap_forward(j: Array) -> Array:
     """What 0 .. n-1 becomes when i and j[i] >= i change places, for i = 0, 1, ..., without a loop.
 

@@ -1,10 +1,13 @@
 """Numbers made of an mt19937's words: natively, in vectors, where the extension was built; else by NumPy."""
 
+import math
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from . import polynomials
 
 Array = np.ndarray
 _FEW = 64  # draws for which NumPy is as quick
@@ -75,14 +78,50 @@ def uniform(bits: Any, n: int, low: float, high: float) -> Array | None:
     return out
 
 
-def normal(bits: Any, n: int, mean: float, std: float) -> Array | None:
-    """Float32 normal numbers in blocks of 16; None without the extension."""
+def normals(u: Array, vectors: bool) -> Array:
+    """Numbers of [0, 1) made normal ones, in their place, per block of 16: eight radii, then eight angles.
+
+    `vectors`: float32 numbers by the polynomials of PyTorch's kernel for AVX2; else by the C library's functions (without the extension
+    NumPy's, of which some are an ulp or two off).
+    """
     library = _native()
-    if library is None:
-        return None
-    out = np.empty(n, np.float32)
-    library.words_normal(bits.capsule, out, mean, std)
-    return out
+    if library is not None:
+        library.words_normals(u, vectors)
+        return u
+    blocks = u.reshape(-1, 2, 8)
+    if vectors:
+        radius = np.sqrt(np.float32(-2.0) * polynomials.log(np.float32(1.0) - blocks[:, 0]))
+        sine, cosine = polynomials.angle(blocks[:, 1] * np.float32(math.tau))
+    else:
+        radius = np.sqrt(-2.0 * np.log(1.0 - blocks[:, 0]))
+        theta = np.multiply(blocks[:, 1], math.tau, dtype=np.float64).astype(u.dtype)
+        sine, cosine = np.sin(theta), np.cos(theta)
+    np.multiply(radius, cosine, out=blocks[:, 0])
+    np.multiply(radius, sine, out=blocks[:, 1])
+    return u
+
+
+def pairs(u: Array) -> Array:
+    """Pairs of float64 numbers of [0, 1), an angle and a radius, made normal ones in their place."""
+    library = _native()
+    if library is not None:
+        library.words_pairs(u)
+        return u
+    radius, theta = np.sqrt(-2.0 * np.log1p(-u[1::2])), math.tau * u[0::2]
+    np.multiply(radius, np.cos(theta), out=u[0::2])
+    np.multiply(radius, np.sin(theta), out=u[1::2])
+    return u
+
+
+def scaled(x: Array, scale: float, shift: float) -> Array:
+    """x * scale + shift in one rounding, as PyTorch's compiler joins them; x may be written over."""
+    if scale == 1.0 and shift == 0.0:
+        return x
+    library = _native()
+    if library is not None:
+        library.words_scaled(x, scale, shift)
+        return x
+    return np.multiply(x, float(scale), dtype=np.float64) + float(shift)
 
 
 def picked(bits: Any, weights: Array, n: int) -> Any:

@@ -77,7 +77,7 @@ void K(products)(Loops *to) {
     HAS(spread_2x2)
 #endif
     HAS(sample_axis) HAS(sample_join)
-    HAS(twist) HAS(temper) HAS(fractions) HAS(below)
+    HAS(twist) HAS(temper) HAS(fractions) HAS(below) HAS(normals) HAS(scaled_f) HAS(scaled_d)
     HAS(solve_panel_f) HAS(solve_panel_d) HAS(solve_column_f) HAS(solve_column_d) HAS(cholesky_f) HAS(cholesky_d)
 }
 #endif

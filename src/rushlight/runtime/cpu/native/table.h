@@ -145,6 +145,9 @@ typedef struct {
     void (*temper)(const uint32_t *key, uint32_t *out, idx n);
     void (*fractions)(const uint32_t *words, float *out, idx n);
     void (*below)(const uint32_t *words, float *out, idx n, uint32_t high, uint32_t low);
+    void (*normals)(float *u, idx blocks);
+    void (*scaled_f)(float *x, idx n, float scale, float shift);
+    void (*scaled_d)(double *x, idx n, double scale, double shift);
     /* k_recurrent.h: gates of `rows` rows */
     void (*lstm_cell)(const float *z, const float *c_before, float *gates, float *c, float *h, idx hidden);
     void (*lstm_cell_grad)(const float *gates, const float *c_before, const float *to_h, float *to_c,

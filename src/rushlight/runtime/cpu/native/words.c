@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "arrays.h"
-#include "codes.h"
 #include "words.h"
 
 #define KEY_WORDS 624
@@ -124,45 +123,52 @@ PyObject *m_words_uniform(PyObject *module, PyObject *const *args, Py_ssize_t na
     Py_RETURN_NONE;
 }
 
-/* Pairs of numbers of [0, 1), which lie in blocks of 16, eight radii and eight angles, become normal numbers (Box and Muller, 1958). */
-static void normals_of(float *u, idx blocks) {
-    enum { SOME = 64 };
-    float radius[8 * SOME], angle[8 * SOME], sine[8 * SOME];
-    for (idx first = 0; first < blocks; first += SOME, u += 16 * SOME) {
-        const idx some = blocks - first < SOME ? blocks - first : SOME;
-        for (idx b = 0; b < some; b++)
-            for (int i = 0; i < 8; i++) {
-                radius[8 * b + i] = 1.0f - u[16 * b + i];
-                angle[8 * b + i] = (float)((double)u[16 * b + 8 + i] * 6.283185307179586);
-            }
-        RL->unary(U_LOG, radius, radius, 8 * some);
-        for (idx i = 0; i < 8 * some; i++) radius[i] = sqrtf(-2.0f * radius[i]);
-        RL->unary(U_SIN, angle, sine, 8 * some);
-        RL->unary(U_COS, angle, angle, 8 * some);
-        for (idx b = 0; b < some; b++)
-            for (int i = 0; i < 8; i++) {
-                u[16 * b + i] = radius[8 * b + i] * angle[8 * b + i];
-                u[16 * b + 8 + i] = radius[8 * b + i] * sine[8 * b + i];
-            }
+/* Blocks of 16 numbers of [0, 1), eight radii and eight angles, become normal numbers (Box and Muller, 1958) by the C library's functions. */
+#define NORMALS(type, log, sqrt, sin, cos) \
+    static void normals_of_##type(type *u, idx blocks) { \
+        for (idx b = 0; b < blocks; b++, u += 16) \
+            for (int i = 0; i < 8; i++) { \
+                const type radius = sqrt(-2 * log(1 - u[i])), angle = (type)(6.283185307179586 * (double)u[8 + i]); \
+                u[i] = radius * cos(angle), u[8 + i] = radius * sin(angle); \
+            } \
     }
+NORMALS(float, logf, sqrtf, sinf, cosf)
+NORMALS(double, log, sqrt, sin, cos)
+
+/* words_normals(array, vectors): blocks of 16 numbers of [0, 1), float32 or float64, become normal ones in their place; `vectors`: by the
+ * polynomials that PyTorch has for processors with AVX2 (float32 alone). */
+PyObject *m_words_normals(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 2) Py_RETURN_NOTIMPLEMENTED;
+    const int wide = is_type(args[0], NPY_FLOAT64), vectors = PyObject_IsTrue(args[1]);
+    if (!(wide || is_type(args[0], NPY_FLOAT32)) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0]))) Py_RETURN_NOTIMPLEMENTED;
+    const idx blocks = PyArray_SIZE(ARRAY(args[0])) / 16;
+    if (wide) normals_of_double(PyArray_DATA(ARRAY(args[0])), blocks);
+    else if (vectors) RL->normals(DATA(ARRAY(args[0])), blocks);
+    else normals_of_float(DATA(ARRAY(args[0])), blocks);
+    Py_RETURN_NONE;
 }
 
-/* words_normal(capsule, array, mean, std): into a float32 array of at least 16; of a ragged size the last 16 are drawn again. */
-PyObject *m_words_normal(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 4 || !is_plain(args[1]) || PyArray_SIZE(ARRAY(args[1])) < 16) Py_RETURN_NOTIMPLEMENTED;
-    const float mean = (float)PyFloat_AsDouble(args[2]), std = (float)PyFloat_AsDouble(args[3]);
-    Twister *t = PyErr_Occurred() ? NULL : twister_of(args[0]);
-    if (!t) return NULL;
-    float *out = DATA(ARRAY(args[1]));
-    const idx n = PyArray_SIZE(ARRAY(args[1]));
-    fill_floats(t, out, n);
-    normals_of(out, n / 16);
-    if (n % 16) {
-        fill_floats(t, out + n - 16, 16);
-        normals_of(out + n - 16, 1);
+/* words_pairs(array): pairs of float64 numbers of [0, 1), an angle and a radius, become normal ones in their place. */
+PyObject *m_words_pairs(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 1 || !is_type(args[0], NPY_FLOAT64) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0]))) Py_RETURN_NOTIMPLEMENTED;
+    double *u = PyArray_DATA(ARRAY(args[0]));
+    for (idx left = PyArray_SIZE(ARRAY(args[0])) / 2; left > 0; left--, u += 2) {
+        const double radius = sqrt(-2.0 * log1p(-u[1])), angle = 6.283185307179586 * u[0];
+        u[0] = radius * cos(angle), u[1] = radius * sin(angle);
     }
-    if (mean != 0.0f || std != 1.0f)
-        for (idx i = 0; i < n; i++) out[i] = (float)((double)out[i] * (double)std + (double)mean);
+    Py_RETURN_NONE;
+}
+
+/* words_scaled(array, scale, shift): each number times the one and the other added, rounded once, in its place. */
+PyObject *m_words_scaled(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 3) Py_RETURN_NOTIMPLEMENTED;
+    const int wide = is_type(args[0], NPY_FLOAT64);
+    if (!(wide || is_type(args[0], NPY_FLOAT32)) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[0]))) Py_RETURN_NOTIMPLEMENTED;
+    const double scale = PyFloat_AsDouble(args[1]), shift = PyFloat_AsDouble(args[2]);
+    if (PyErr_Occurred()) return NULL;
+    const idx n = PyArray_SIZE(ARRAY(args[0]));
+    if (wide) RL->scaled_d(PyArray_DATA(ARRAY(args[0])), n, scale, shift);
+    else RL->scaled_f(DATA(ARRAY(args[0])), n, (float)scale, (float)shift);
     Py_RETURN_NONE;
 }
 

@@ -8,7 +8,9 @@ PyObject *m_words_unit(PyObject *module, PyObject *const *args, Py_ssize_t nargs
 PyObject *m_words_shuffled(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *m_words_below(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *m_words_uniform(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *m_words_normal(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *m_words_normals(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *m_words_pairs(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *m_words_scaled(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *m_words_picked(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 #endif
