@@ -199,10 +199,42 @@ def test_kinds_of_arguments_that_never_come_again_are_not_recorded(
     step = torch.compile(lambda x: x * 2)
     for n in range(1, 200):
         assert step(torch.ones(n)).tolist() == [2] * n
-    assert len(recorded) == 2 * PROGRAMS
+    assert len(recorded) == 3
     for _ in range(8):  # what does come again is
         assert step(torch.ones(1000)).tolist() == [2] * 1000
     assert len(step.replays) == 1
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_kinds_of_arguments_that_come_in_turn_keep_their_programs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a cache that grows with each token, and begins anew with each sentence."""
+    recorded = []
+    made = torch.capture.compiled.Entry._record
+    monkeypatch.setattr(
+        torch.capture.compiled.Entry, "_record",
+        lambda self, args, kwargs: recorded.append(1) or made(self, args, kwargs),
+    )  # fmt: skip
+    step = torch.compile(lambda x: x * 2)
+    for _ in range(8):
+        for n in range(1, 50):
+            assert step(torch.ones(n)).tolist() == [2] * n
+    assert len(recorded) <= 24 and len(step.replays) >= 6
+    settled = len(recorded)
+    for _ in range(8):
+        for n in range(1, 50):
+            step(torch.ones(n))
+    assert len(recorded) <= settled + 4  # what replays pay for
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_a_few_kinds_of_arguments_that_come_often_all_become_programs() -> None:
+    step = torch.compile(lambda x: x * 2)
+    for _ in range(80):
+        for n in range(1, PROGRAMS):
+            assert step(torch.ones(n)).tolist() == [2] * n
+    assert len(step.replays) == PROGRAMS - 1
 
 
 @pytest.mark.filterwarnings("ignore:compile")

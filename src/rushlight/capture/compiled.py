@@ -39,6 +39,12 @@ _TRIES = 5  # recordings in a row that may disagree before the function stays ea
 _RECENT = 3  # recordings that wait for one that agrees
 _STATES = 6  # programs for one kind of arguments, in different states of Python
 _RARE = 256  # kinds of arguments that are counted, beside those that have programs
+_WAITING = 3  # kinds of arguments that were recorded and have not come again
+_FREE = 8  # kinds of arguments that are recorded before replays have to pay for more
+_PAID = (
+    64,
+    4096,
+)  # replays that pay for one kind more, and for one that another has to make room for
 _OBJECTS = 8  # without a dict of their own, whose methods one function has programs for
 _CHURN = 32  # programs thrown away by changed state before the function stays eager
 
@@ -60,7 +66,8 @@ class Compiled:
         self.bound: OrderedDict[int, Bound] = OrderedDict()
         # Kinds of arguments without programs, and how often they came.
         self.rare: OrderedDict[int, int] = OrderedDict()
-        self.dropped = 0  # entries that had to go
+        self.made = 0  # entries, those included that had to go
+        self.replayed = 0  # calls by entries that had to go
         self.gathered: list[Any] = []  # steps over loaders whose data lie on the device
         self.last: Entry | None = None
 
@@ -106,25 +113,37 @@ class Compiled:
     def _new_entry(self, key: Any) -> Entry | None:
         """A place for the programs of one more kind of arguments, if calls of that kind repeat.
 
-        Recording takes as long as many calls. So the more programs were dropped, the more often a new kind has to
-        come before it is recorded.
+        Recording takes as long as many calls. So kinds that never come again must not be recorded one after another, and
+        kinds that come in turn must not drop each other's programs.
         """
-        if len(self.entries) >= PROGRAMS:
-            kind = hash(key)  # which may hold objects of the user's
-            self.rare[kind] = seen = self.rare.pop(kind, 0) + 1
+        kind = hash(key)  # which may hold objects of the user's
+        seen = self.rare.pop(kind, 0) + 1
+        waiting = [k for k, e in self.entries.items() if e.waits()]
+        if (seen == 1 and len(waiting) >= _WAITING) or not self._is_paid():
+            self.rare[kind] = seen
             if len(self.rare) > _RARE:
                 self.rare.popitem(last=False)
-            if seen <= self.dropped // PROGRAMS:
-                return None
-            del self.rare[kind]
-            self.entries.popitem(last=False)
-            self.dropped += 1
-            self.tell(
-                f"more than {PROGRAMS} kinds of arguments: the oldest program is dropped, and new kinds that "
-                "seldom come again run eagerly. Calls whose shapes differ each time are better left uncompiled."
-            )
+            if len(self.rare) > PROGRAMS:
+                self.tell(
+                    "many kinds of arguments: those that come seldom run eagerly. A function whose arguments' shapes "
+                    "differ from call to call is better left uncompiled, or given arguments of a few shapes."
+                )
+            return None
+        if len(waiting) >= _WAITING:
+            del self.entries[waiting[0]]
+        elif len(self.entries) >= PROGRAMS:
+            self.replayed += self.entries.popitem(last=False)[1].runs()
+        self.made += 1
         entry = self.entries[key] = Entry(self)
         return entry
+
+    def _is_paid(self) -> bool:
+        """Whether the calls that were replayed are many enough to record one more kind of arguments."""
+        if self.made < _FREE:
+            return True
+        replayed = self.replayed + sum([e.runs() for e in self.entries.values()])
+        more, instead = min(self.made, PROGRAMS) - _FREE, max(self.made - PROGRAMS, 0)
+        return replayed >= (more + 1) * _PAID[0] + instead * _PAID[1]
 
     def _is_plain(self) -> bool:
         """Whether this call is the function's own, in this thread and now."""
@@ -237,7 +256,7 @@ class Compiled:
         """Forget every program."""
         self.entries.clear()
         self.rare.clear()
-        self.dropped = 0
+        self.made = self.replayed = 0
         self.gathered.clear()
         self.bound.clear()
         self.told.clear()
@@ -307,6 +326,14 @@ class Entry:
                 )
             return self.owner.fn(*args, **kwargs)
         return self._record(args, kwargs)
+
+    def waits(self) -> bool:
+        """Whether it was recorded, and calls that agree are still to come."""
+        return not self.programs and self.eager is None and self.split is None
+
+    def runs(self) -> int:
+        """How many calls its programs have replayed."""
+        return sum([p.runs for p in self.programs])
 
     def _call_split(self, args: tuple, kwargs: dict) -> Any:
         assert self.split is not None
