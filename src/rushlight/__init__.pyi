@@ -447,6 +447,8 @@ def _foreach_trunc_(self: Any, *args: Any, **kwargs: Any) -> _Tensor:
 def _foreach_zero_(self: Any) -> Any:
     """Every tensor of a list becomes zero."""
 def _grouped_mm(self: _Tensor, mat2: _Tensor, offs: _Tensor | None = None, bias: _Tensor | None = None, out_dtype: Any = None) -> _Tensor: ...
+def _safe_softmax(input: _Tensor, dim: _b.int, dtype: _dtype | None = None) -> _Tensor:
+    """As `softmax`, but zeros instead of NaN where all scores are minus infinity."""
 def _sample_dirichlet(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
     """Points of the simplex along the last dim, of the concentrations that stand there."""
 def _standard_gamma(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
@@ -929,6 +931,8 @@ def hann_window(window_length: _b.int, periodic: _b.bool = True, *, dtype: _dtyp
     """A window that rises and falls like a raised cosine, zero at its ends."""
 def hardshrink(input: _Tensor, lambd: _b.float = 0.5, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Set elements in [-lambd, lambd] to zero."""
+def hash_tensor(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = ..., *, keepdim: _b.bool = False, mode: _b.int = 0, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
+    """One number for all elements, or for those along dimensions: the exclusive or of their bits."""
 def heaviside(input: _Tensor, values: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """0 for negative elements, 1 for positive ones, and `values` at zero."""
 def hinge_embedding_loss(input: _Tensor, target: _Tensor, margin: _b.float = 1.0, size_average: _b.bool | None = None, reduce: _b.bool | None = None, reduction: _b.str = 'mean') -> _Tensor:
@@ -1177,6 +1181,8 @@ def narrow_copy(input: _Tensor, dim: _b.int, start: _b.int, length: _b.int) -> _
     """As `narrow`, but the result is a copy."""
 def native_channel_shuffle(input: _Tensor, groups: _b.int) -> _Tensor:
     """Mix channels: take one from each group in turn."""
+def native_dropout(input: _Tensor, p: _b.float, train: _b.bool | None) -> _b.tuple[_Tensor, _Tensor]:
+    """Dropout that also returns which elements were kept."""
 def ne(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input != other`."""
 def neg(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:

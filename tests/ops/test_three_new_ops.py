@@ -1,54 +1,24 @@
-"""An op is one record: three new ones, each a source file and a row, reach every reader and touch nothing else.
+"""An op is one record: the three of docs/extending.md, each a source file and a row, reach every reader and touch nothing else.
 
-The files are written here as somebody who adds ops would write them; a process of its own imports them as parts of
-`rushlight.operators`, so that other tests never see them.
+A process of its own imports them as parts of `rushlight.operators`, so that other tests never see them.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 HEAD = """
 from rushlight.core.op import Op
 from rushlight.core.public import public
-from rushlight.operators.made_of.pointwise import same_meta, unary
+from rushlight.operators.made_of.pointwise import unary
 from rushlight.runtime.facts import Facts, Rows
+from rushlight.runtime.point import Point
 from optable import Row, T
 """
-# name -> (the op, its row)
-OPS = {
-    # a pointwise one: vmap follows from that
-    "cube": ("""
-cube = unary("cube", lambda xp, x: x * x * x, dx=lambda g, x: g * 3 * x * x, doc="The third power.",
-             facts=Facts(autocast="float32", aten=""))
-""", 'Row("cube", T(3, 4))'),
-    # one along a dim
-    "reversed_along": ("""
-_op = Op(lambda xp, x, *, dim: xp.flip(x, dim).copy(), "reversed_along", meta=lambda x, *, dim: (x.shape, x.dtype),
-         facts=Facts(vmap="along", layout="plain", aten="flip"))
-_op.derivative(x=lambda g, dim: _op(g, dim=dim))
-
-@public("torch", "Tensor")
-def reversed_along(input, dim):
-    return _op(input, dim=dim % input.dim())
-""", 'Row("reversed_along", T(3, 4), 1)'),
-    # one that refuses positions that are no rows
-    "rows_at": ("""
-def _body(xp, x, at):
-    if at.size and (int(at.min()) < 0 or int(at.max()) >= x.shape[0]):
-        raise IndexError("no such row")
-    return xp.take(x, at, axis=0)
-
-_op = Op(_body, "rows_at", meta=lambda x, at: (at.shape + x.shape[1:], x.dtype), facts=Facts(positions=Rows()))
-_op.derivative(x=lambda g, at, x_shape: g.new_zeros(x_shape).index_add(0, at, g))
-
-@public("torch", "Tensor")
-def rows_at(input, at):
-    return _op(input, at)
-""", 'Row("rows_at", T(3, 4), T(2, dtype="index:3"))'),
-}  # fmt: skip
 CHECKS = """
 import importlib, sys
 import rushlight as rl
@@ -58,6 +28,8 @@ from rushlight._aten.names import shown_name
 from rushlight.amp.lists import FLOAT32, POLICIES
 from rushlight.capture.loops import fragile
 from rushlight.runtime.batch.rules import rule_of
+from rushlight.runtime import point
+from rushlight.runtime.cuda.code.expressions import expression_of
 from rushlight.runtime.door import KERNELS
 
 rushlight.operators.__path__.append(sys.argv[1])
@@ -73,6 +45,8 @@ for name in sys.argv[2:]:
 x = rl.arange(12.0).view(4, 3)
 assert rule_of(KERNELS["cube"]).__name__ == "pointwise"
 assert rl.vmap(rl.cube)(x).tolist() == (x**3).tolist()
+assert expression_of("cube", {}).text["f"] == "x * x * x"
+assert "case U_CUBE: { EACH1(x * x * x) break; }" in point.header(point.records(open(sys.argv[1] + "/new_cube.py").read()))
 assert POLICIES["cube"] == {"cpu": FLOAT32, "cuda": FLOAT32}
 assert rl.vmap(lambda t: rl.reversed_along(t, 0))(x).tolist() == x.flip(1).tolist()
 assert shown_name("reversed_along", {}) == "aten::flip"
@@ -82,9 +56,18 @@ assert fragile.may_refuse(kernel, [], "cpu") and fragile.looked_at(kernel.facts)
 """
 
 
+def _examples() -> dict[str, str]:
+    """The examples of the page's chapter, by the op that their row names."""
+    chapter = PAGE.read_text().partition("## An op\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", chapter, re.DOTALL)
+    return {re.findall(r'Row\("(\w+)"', block)[0]: block for block in blocks}
+
+
 def test_a_source_file_and_a_row_are_enough(tmp_path: Path) -> None:
-    for name, (source, row) in OPS.items():
-        (tmp_path / f"new_{name}.py").write_text(f"{HEAD}{source}\nROW = {row}\n")
+    ops = _examples()
+    assert list(ops) == ["cube", "reversed_along", "rows_at"]
+    for name, source in ops.items():
+        (tmp_path / f"new_{name}.py").write_text(HEAD + source)
     support = Path(__file__).parents[1] / "support"
     script = f"import sys; sys.path.insert(0, {str(support)!r})\n{CHECKS}"
-    subprocess.run([sys.executable, "-c", script, str(tmp_path), *OPS], check=True)
+    subprocess.run([sys.executable, "-c", script, str(tmp_path), *ops], check=True)

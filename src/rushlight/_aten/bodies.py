@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base.refusal import refuser
+from ..core.public import NAMESPACES
 
 ROOT = __package__.rpartition(".")[0]
 
@@ -14,13 +15,21 @@ ROOT = __package__.rpartition(".")[0]
 def find(op: str) -> Callable[..., Any] | None:
     """The function, the method or one of the bodies below that does what an inner operator does; or None."""
     root = sys.modules[ROOT]
-    return next((body for body in (_OWN.get(op), *_public(root, op)) if callable(body)), None)
+    return next(
+        (
+            body
+            for body in (_OWN.get(op), NAMESPACES.get("aten", {}).get(op), *_public(root, op))
+            if callable(body)
+        ),
+        None,
+    )
 
 
 def _public(root: Any, op: str) -> list[Any]:
-    """What users call by that name, where they do. Private names of ours are not PyTorch's."""
+    """What users call by that name, where they do. Of private names only those that were published are PyTorch's."""
     if op.startswith("_"):
-        return []
+        found = getattr(root, op, None)
+        return [found] if op in NAMESPACES["torch"] else []
     places = (root, root.nn.functional, root.Tensor, root.linalg, root.special)
     return [getattr(place, op, None) for place in places]
 

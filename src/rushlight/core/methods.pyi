@@ -438,6 +438,8 @@ class Methods:
         """The elements as float16; the tensor itself if they are already."""
     def hardshrink(self, lambd: _b.float = 0.5, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """Set elements in [-lambd, lambd] to zero."""
+    def hash_tensor(self, dim: _b.int | Sequence[_b.int] | None = ..., *, keepdim: _b.bool = False, mode: _b.int = 0, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
+        """One number for all elements, or for those along dimensions: the exclusive or of their bits."""
     def heaviside(self, values: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """0 for negative elements, 1 for positive ones, and `values` at zero."""
     def heaviside_(self, values: _Tensor) -> _Tensor:

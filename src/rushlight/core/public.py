@@ -12,7 +12,8 @@ from .inplace import change, check_cast, check_writable, write
 from .op import native
 from .tensor import Tensor
 
-# namespace -> name -> function; "torch" is the top module, "functional" is nn.functional
+# namespace -> name -> function; "torch" is the top module, "functional" is nn.functional, "aten" has the inner operators
+# that are no function of another namespace
 NAMESPACES: dict[str, dict[str, Any]] = {}
 when_published: list[Callable[[str, str, Any], None]] = []  # see core/arming.py
 

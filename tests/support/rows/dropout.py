@@ -18,4 +18,12 @@ ROWS = [
     Row("F.alpha_dropout", T(3, 4), 0.4, True, _nondet=True),
     Row("F.alpha_dropout", T(3, 4), 0.4),
     Row("F.feature_alpha_dropout", T(2, 3, 4), 0.4, True, _nondet=True),
+    Row("native_dropout", T(3, 4), 0.4, True, _nondet=True),
+    Row(
+        "ops.aten.native_dropout_backward",
+        T(3, 4),
+        T(3, 4, dtype="bool"),
+        2.5,
+        _dtypes=("float32", "float64", "float16", "bfloat16"),
+    ),
 ]

@@ -53,6 +53,8 @@ SUMS = [
     Row("count_nonzero", T(3, 4, dtype="int")),
     Row("count_nonzero", T(3, 4), dim=1),
     Row("count_nonzero", T(2, 3, 4, dtype="bool"), dim=(0, 2)),
+    Row("hash_tensor", T(3, 4), 1, keepdim=True, _dtypes=_HALF, _since="2.9"),
+    Row("hash_tensor", T(2, 3, 4, dtype="int8"), (0, 2), _out=True, _since="2.9"),
     Row("logsumexp", T(3, 4), dim=1, _dtypes=_HALF, _out=True),
     Row("logsumexp", T(3, 4), (0, 1), True),
     Row("logsumexp", T(3, 4, low=200, high=900), 0),

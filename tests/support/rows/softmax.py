@@ -3,6 +3,7 @@
 from optable import D, Row, T
 
 ALL = ("float32", "float64", "float16", "bfloat16")
+INF = float("inf")
 
 ROWS = [
     Row("softmax", T(3, 4), 1, _out=True, _dtypes=ALL),
@@ -15,6 +16,14 @@ ROWS = [
     Row("Tensor.softmax", T(3, 4), dim=1),
     Row("F.softmax", T(3, 4), dim=0),
     Row("F.softmax", T(3, 4, dtype="int"), dim=0, dtype=D("float32")),
+    Row("_safe_softmax", T(3, 4), 1, _dtypes=ALL),
+    Row(
+        "_safe_softmax",
+        T(value=[[-INF, -INF], [0.0, -INF]], grad=False),
+        -1,
+        D("float64"),
+        _id="masked",
+    ),
     Row("log_softmax", T(3, 4), 1, _out=True, _dtypes=ALL),
     Row("log_softmax", T(2, 3, 4), 1),
     Row("log_softmax", T(), -1),

@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import title
+from ...base.dtypes import bool_, title
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import public, publish
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.facts import Facts
+from ...runtime.point import Point
 from ..create.filled import dim_order
+from ..create.like import empty_like
+from ..made_of.precision import in_float32
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -68,6 +71,62 @@ _dropout.derivative(x=lambda g, out1, p: _dropout_grad(g, out1, p=p))
 _dropout_grad.derivative(gy=lambda g, kept, p: _dropout_grad(g, kept, p=p))
 
 
+# -- with the mask as a result of its own ---------------------------------------------------------
+
+
+def _kept_body(xp: ArrayModule, gy: Array, mask: Array, *, scale: float) -> Any:
+    return gy * (mask * gy.dtype.type(scale))
+
+
+_kept = Op(
+    in_float32(_kept_body),
+    "native_dropout_backward",
+    point=Point("gy mask | scale", "gy * (scale if mask else 0)"),
+    meta=lambda gy, mask, *, scale: (gy.shape, gy.dtype),
+    facts=Facts(aten="native_dropout_backward ordered scale"),
+)
+_kept.derivative(gy=lambda g, mask, scale: _kept(g, mask, scale=scale))
+_kept_forward = Op(
+    _kept_body, "native_dropout", kernel=_kept.kernel, grad_name="NativeDropoutBackward0"
+)
+_kept_forward.derivative(gy=lambda g, mask, scale: _kept(g, mask, scale=scale))
+
+
+@public("aten")
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The derivative of `native_dropout`: `grad_output` times `scale` where the mask is set, 0 elsewhere."""
+    if mask._a.dtype.kind != "b":
+        return grad_output * (mask * scale)
+    return _kept(grad_output, mask, scale=float(scale))
+
+
+@public("torch")
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Dropout that also returns which elements were kept.
+
+    Args:
+        input: any shape.
+        p: the probability of an element to be dropped.
+        train: False keeps all elements; None means True.
+
+    Example:
+        >>> torch.native_dropout(torch.ones(2), 0.5, False)
+        (tensor([1., 1.]), tensor([True, True]))
+    """
+    if p == 0 or train is False or not input._a.size:
+        return input, input.new_ones(input._a.shape, dtype=bool_)
+    _check_floats(input)
+    mask = empty_like(input.detach()).bernoulli_(1.0 - p).to(bool_)
+    return _kept_forward(input, mask, scale=0.0 if p == 1 else 1.0 / (1.0 - p)), mask
+
+
+def _check_floats(x: Tensor) -> None:
+    if x._a.dtype.kind in "biu":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {title(x.dtype)}"
+        )
+
+
 def _draws_again(x: Tensor) -> bool:
     """Whether the device draws the same numbers again in backward, instead of keeping a mask."""
     return _dropout.is_whole(x) and bool(x._a.flags.c_contiguous)
@@ -81,8 +140,7 @@ def _check(p: float) -> None:
 def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     if x._a.dtype.kind in "biu":
         if p != 1.0:
-            kind = title(x.dtype)
-            raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+            _check_floats(x)
         return x.new_zeros(x._a.shape)
     if p == 1.0:
         return x * 0.0

@@ -1,4 +1,4 @@
-"""softmax, log_softmax and softmin: each one kernel forward and one kernel backward."""
+"""softmax, log_softmax, softmin and softmax of masked scores: each one kernel forward and one kernel backward."""
 
 from __future__ import annotations
 
@@ -30,6 +30,18 @@ def _softmax_body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
     z = x - x.max(axis=dim, keepdims=True)
     xp.exp(z, out=z)
     z /= z.sum(axis=dim, keepdims=True)
+    return z
+
+
+@in_float32
+def _safe_softmax_body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
+    """Zeros where every score is minus infinity: all keys are masked."""
+    if x.size == 0:
+        return x.copy()
+    top = x.max(axis=dim, keepdims=True)
+    masked = top == -xp.inf
+    z = xp.exp(x - xp.where(masked, 0, top))
+    z /= z.sum(axis=dim, keepdims=True) + masked
     return z
 
 
@@ -85,6 +97,13 @@ softmax_op = Op(
     ),
 )
 softmax_op.derivative(x=lambda g, out, dim: softmax_grad(g, out, dim=dim))
+_safe_softmax_op = Op(
+    _safe_softmax_body,
+    "_safe_softmax",
+    meta=same_meta,
+    facts=Facts(vmap="along", layout="plain", aten="_safe_softmax ordered dim"),
+)
+_safe_softmax_op.derivative(x=lambda g, out, dim: softmax_grad(g, out, dim=dim))
 log_softmax_op = Op(
     _log_softmax_body,
     "log_softmax",
@@ -128,6 +147,12 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> T
                 [0.1192, 0.8808]])
     """
     return into_same(out, _along(softmax_op, "softmax", input, dim, dtype))
+
+
+@public("torch")
+def _safe_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """As `softmax`, but zeros instead of NaN where all scores are minus infinity."""
+    return _along(_safe_softmax_op, "softmax", input, dim, dtype)
 
 
 @public()

@@ -69,24 +69,24 @@ def _no_complex(x: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}(): does not support complex input")
 
 
-def check_filled(x: Tensor, dims: Dims, name: str) -> None:
-    """PyTorch's errors for a reduction that has no answer for nothing."""
+def check_filled(x: Tensor, dims: Dims, what: str) -> None:
+    """PyTorch's errors for a reduction that has no answer for nothing; `what` is its opening word."""
     if x._a.size:
         return
     if dims is None:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            f"{what}: Expected reduction dim to be specified for input.numel() == 0. "
             "Specify the reduction dim with the 'dim' argument."
         )
     for d in dims:
         if x._a.shape and x._a.shape[d] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+            raise IndexError(f"{what}: Expected reduction dim {d} to have non-zero size.")
 
 
 def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str) -> Tensor:
     _no_complex(x, name)
     dims = wrap_dims(dim, x._a.ndim)
-    check_filled(x, dims, name)
+    check_filled(x, dims, f"{name}()")
     return op(x, dim=dims, keepdim=keepdim)
 
 
@@ -206,7 +206,7 @@ def _call_form(
         )
     _no_complex(x, name)
     at = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
-    check_filled(x, (at,), name)
+    check_filled(x, (at,), f"{name}()")
     return into_same(out, _PAIRS[name](*op(x, dim=at, keepdim=keepdim)))
 
 
@@ -306,7 +306,7 @@ def _locate(op: Op, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
         if not hasattr(dim, "__index__"):
             raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
         dim = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
-        check_filled(x, (dim,), name)
+        check_filled(x, (dim,), f"{name}()")
     elif not x._a.size:
         raise IndexError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0."

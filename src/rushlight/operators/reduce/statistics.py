@@ -283,7 +283,7 @@ def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
     if not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     at = wrap_dim(dim if isinstance(dim, int) else dim.__index__(), x._a.ndim)
-    check_filled(x, (at,), "median")
+    check_filled(x, (at,), "median()")
     pair = _median_dim(x, dim=at, keepdim=keepdim, ignore_nan=ignore)
     return into_same(out, _MEDIANS[name](*pair))
 
@@ -358,7 +358,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
         tensor(2)
     """
     at = wrap_dim(dim, input._a.ndim)
-    check_filled(input, (at,), "mode")
+    check_filled(input, (at,), "mode()")
     return into_same(out, _MODE(*_mode(input, dim=at, keepdim=keepdim)))
 
 

@@ -1,4 +1,4 @@
-"""Reductions that ask what is not zero: any, all, count_nonzero."""
+"""Reductions that look at bits: what is not zero (any, all, count_nonzero), and a hash of numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...base.shapes import wrap_dims
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
+from ..made_of.guards import unsupported
 from ..made_of.spelling import numpy_names
+from .extremes import check_filled
 from .sums import Dims, result_shape
 
 if TYPE_CHECKING:
@@ -121,3 +124,56 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
         tensor([1, 2])
     """
     return _count_nonzero(input, dim=wrap_dims(dim, input._a.ndim))
+
+
+# -- hash_tensor -------------------------------------------------------------------------------
+
+
+def _hash_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
+    bits = x.astype(xp.int64 if x.dtype.kind in "biu" else xp.float64).view("uint64")
+    for d in range(x.ndim) if dim is None else dim:
+        rows = xp.moveaxis(bits, d, 0)
+        while len(rows) > 1:  # by halves: arrays of a GPU have no reduction of bits
+            half = len(rows) // 2
+            pairs = rows[:half] ^ rows[half : 2 * half]
+            pairs[:1] ^= rows[2 * half :] if len(rows) % 2 else 0
+            rows = pairs
+        bits = xp.moveaxis(rows, 0, d)
+    return bits.reshape(result_shape(x.shape, dim, keepdim))
+
+
+_hash = Op(
+    _hash_body,
+    "hash_tensor",
+    meta=lambda x, *, dim, keepdim: (result_shape(x.shape, dim, keepdim), np.dtype(np.uint64)),
+    facts=Facts(vmap="reduction", layout="plain"),
+)
+
+
+@public()
+@numpy_names
+def hash_tensor(
+    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Any = None
+) -> Tensor:
+    """One number for all elements, or for those along dimensions: the exclusive or of their bits.
+
+    Args:
+        input: numbers, taken as float64 or int64.
+        dim: one dimension or several; all of them if not given.
+        keepdim: keep these dimensions with size 1.
+        mode: 0, the only way to hash.
+
+    Example:
+        >>> torch.hash_tensor(torch.tensor([[1, 2], [7, 7]]), 1)
+        tensor([3, 0], dtype=torch.uint64)
+    """
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    kind, size = input._a.dtype.kind, input._a.dtype.itemsize
+    if kind == "c" or (kind == "u" and size > 1):
+        raise unsupported("xor_sum_cpu", input.dtype)
+    dims = wrap_dims(dim, input._a.ndim)
+    check_filled(input, dims, "hash_tensor")
+    if out is not None and out._a.dtype != np.uint64:
+        raise RuntimeError(f"Expected result to be of dtype uint64, but got {title(out.dtype)}")
+    return into(out, _hash(input, dim=dims, keepdim=keepdim))
