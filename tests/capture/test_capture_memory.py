@@ -13,6 +13,7 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
 from rushlight.capture.record.recorder import Recorder
+from rushlight.capture.record.refusals import RuleOfCalls
 from rushlight.capture.state.known import BELOW
 from rushlight.core.memory import root_array
 from rushlight.runtime.door import KERNELS, Kernel, listening, run
@@ -127,7 +128,7 @@ def test_a_recorded_call_needs_the_memory_of_an_eager_one(name):
 
 def test_an_array_at_an_old_address_is_not_taken_for_the_old_one():
     x = np.ones(50, np.float32)
-    recorder = Recorder([x], {}, [])
+    recorder = Recorder(RuleOfCalls({}, []), [x])
     seen = set()
     with listening(recorder):
         for _ in range(20):  # each result dies before the next is made
@@ -149,7 +150,7 @@ def test_an_array_that_a_kernel_hands_out_again_is_a_new_value():
         return xp.multiply(x, 2, out=memory)
 
     kernel = Kernel("double_into_the_same", double)
-    recorder = Recorder([np.ones(3)], {}, [])
+    recorder = Recorder(RuleOfCalls({}, []), [np.ones(3)])
     with listening(recorder):
         first = run(kernel, np.ndarray, (np.ones(3),), {})
         second = run(kernel, np.ndarray, (np.zeros(3),), {})

@@ -768,8 +768,15 @@ def test_a_bias_that_was_seen_and_is_gone(gone: int) -> None:
 
 def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rushlight.capture.loops.matching.Cursor", CursorInPython)
-    for module in ("cursor", "fragile", "graphs", "matching", "running", "updates"):
-        monkeypatch.setattr(f"rushlight.capture.loops.{module}.native", None)
+    for module in (
+        "loops.cursor",
+        "program.refuse",
+        "loops.graphs",
+        "loops.matching",
+        "loops.running",
+        "loops.updates",
+    ):
+        monkeypatch.setattr(f"rushlight.capture.{module}.native", None)
     test_a_training_loop("cpu")
     test_tensors_kept_in_lists_and_read_later("cpu")
     test_a_hidden_value_kept_only_once("cpu")

@@ -26,7 +26,7 @@ import rushlight.operators
 from optable import call
 from rushlight._aten.names import shown_name
 from rushlight.amp.lists import FLOAT32, POLICIES
-from rushlight.capture.loops import fragile
+from rushlight.capture.program import refuse
 from rushlight.runtime.batch.rules import rule_of
 from rushlight.runtime import point
 from rushlight.runtime.cuda.code.expressions import expression_of
@@ -52,7 +52,7 @@ assert rl.vmap(lambda t: rl.reversed_along(t, 0))(x).tolist() == x.flip(1).tolis
 assert shown_name("reversed_along", {}) == "aten::flip"
 assert shown_name("cube", {}) == "rushlight::cube"
 kernel = KERNELS["rows_at"]
-assert fragile.may_refuse(kernel, [], "cpu") and fragile.looked_at(kernel.facts) == (1,)
+assert refuse.may_refuse(kernel, [], "cpu") and refuse.looked_at(kernel.facts) == (1,)
 """
 
 

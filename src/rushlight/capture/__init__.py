@@ -5,8 +5,7 @@ from __future__ import annotations
 from .compiled import Compiled, compile
 from .program.instructions import Instruction, Program
 from .program.slots import Slot, Storage
-from .record.inside import is_recording
-from .record.recorder import CannotCapture
+from .record.recorder import CannotCapture, is_recording
 
 __all__ = [
     "CannotCapture",

@@ -69,7 +69,7 @@ def is_shared(a: Any) -> bool:
     if id(root) not in exposed.roots:
         return False
     if not state & TRACED:  # other listeners than a tracer's let nothing wait
-        return bool(state & WATCHED) and getattr(here.tracer, "ear", None) is not None
+        return bool(state & WATCHED) and getattr(here.tracer, "recorder", None) is not None
     if here.tracer.is_waiting(root):
         exposed.roots.pop(id(root))  # shown once, then let go of and handed out again
         return False
@@ -120,7 +120,7 @@ class _Buffers:
 
     def so_far(self, tracer: Any) -> int:
         """How many copies were taken in this stretch."""
-        stretch = tracer.ear or tracer.began
+        stretch = tracer.recorder or tracer.began
         if stretch is not self.stretch:
             self.stretch, self.count = stretch, 0
         return self.count
@@ -204,7 +204,7 @@ def lent(a: Any) -> Any:
     if not a.flags.forc:
         tracer.interrupt("an array with gaps that the user has")
         return a
-    return buffers_of(tracer).take(a, tracer.ear or tracer.began)
+    return buffers_of(tracer).take(a, tracer.recorder or tracer.began)
 
 
 def aside(fn: Callable[[Any], Any], a: Any) -> Any:

@@ -240,7 +240,7 @@ class Back:
         begun, places, _ = noted
         tracer = here.tracer
         self.buffers = buffers = buffers_of(tracer)
-        if buffers.stretch is not (tracer.ear or tracer.began):
+        if buffers.stretch is not (tracer.recorder or tracer.began):
             buffers.so_far(tracer)
         return list(map(self.shared.__getitem__, places)) if buffers.count == begun else None
 

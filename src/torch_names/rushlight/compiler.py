@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .capture.compiled import compile, reset_all
-from .capture.record.inside import complain_now, is_recording
+from .capture.record.recorder import complain_now, is_recording
 from .runtime.thread import here
 
 __all__ = [

@@ -80,12 +80,12 @@ class Told(Macro):
     # views among the results: the place, the number, the step, whether that is `a.T`
     seen: list[tuple[int, int, Any, bool]]
 
-    def __init__(self, ear: Any, what: Description) -> None:
+    def __init__(self, recorder: Any, what: Description) -> None:
         self.why: str | None = None
         self.key = what.key
-        self.arrays: list[Any] = [ear.slot_of(a) for a in what.arrays]
+        self.arrays: list[Any] = [recorder.slot_of(a) for a in what.arrays]
 
-    def done(self, ear: Any, what: Description, noted: Any) -> None:
+    def done(self, recorder: Any, what: Description, noted: Any) -> None:
         """After the call: what it has made, and which copies it took."""
         self.noted = noted
         self.new: list[Any] = []
@@ -94,7 +94,7 @@ class Told(Macro):
             return
         taken: set[int] = set()
         for a in what.made():
-            slot = None if a is None else ear.slots.get(id(a))
+            slot = None if a is None else recorder.slots.get(id(a))
             if a is not None:
                 if slot is None or slot.storage.kind != MADE or slot.storage.number in taken:
                     self.why = "what the call has made is not its own"

@@ -85,7 +85,7 @@ class Backward(Macro):
     one: Any = None  # the gradient that the last such pass began with, where the next may be compared quickly
     key: Any = None  # by which that is known
 
-    def __init__(self, ear: Any, roots: Sequence[Any], keep: bool) -> None:
+    def __init__(self, recorder: Any, roots: Sequence[Any], keep: bool) -> None:
         self.keep = keep
         self.walk: Any = Walk(roots)
         self.why: str | None = None
@@ -94,31 +94,35 @@ class Backward(Macro):
             return
         w = self.walk
         self.roots = tuple([None if e is None else (w.number[id(e[0])], e[1]) for e, _ in roots])
-        self.seeds = [ear.slot_of(g._a) for _, g in roots]
-        self.nodes = [self._seen(ear, node) for node in w.nodes]
+        self.seeds = [recorder.slot_of(g._a) for _, g in roots]
+        self.nodes = [self._seen(recorder, node) for node in w.nodes]
         self.found = [(node, node.leaf()) for node in w.leaves]
         if any(t is not None and t._edge is None for _, t in self.found):
             self.why = "a leaf was frozen after the forward pass"
         self.before = [None if t is None else t._grad for _, t in self.found]
-        self.homes = [None if t is None else ear.slot_of(t._a) for _, t in self.found]
-        self.old = [None if g is None else ear.slot_of(g._a) for g in self.before]
+        self.homes = [None if t is None else recorder.slot_of(t._a) for _, t in self.found]
+        self.old = [None if g is None else recorder.slot_of(g._a) for g in self.before]
         self.versions = [0 if g is None else g._version for g in self.before]
 
-    def _seen(self, ear: Any, node: OpNode) -> Seen:
+    def _seen(self, recorder: Any, node: OpNode) -> Seen:
         if FREED in (node.saved, node.outputs):
             self.why = "the graph was freed before"
         saved = (
-            [_kept(ear, key, v) for key, v in (node.saved or {}).items()] if not self.why else []
+            [_kept(recorder, key, v) for key, v in (node.saved or {}).items()]
+            if not self.why
+            else []
         )
         outputs = (
-            [_kept(ear, i, v) for i, v in enumerate(node.outputs or ())] if not self.why else []
+            [_kept(recorder, i, v) for i, v in enumerate(node.outputs or ())]
+            if not self.why
+            else []
         )
         return Seen(
             node.op, node.plan, node.attrs, self.walk.edges_of(node), tuple(saved), tuple(outputs),
             _broadcast(node.shapes),
         )  # fmt: skip
 
-    def done(self, ear: Any) -> None:
+    def done(self, recorder: Any) -> None:
         """After the pass: note which gradients the leaves have now, and what the nodes still hold."""
         self.freed = [i for i, n in enumerate(self.walk.nodes) if FREED in (n.saved, n.outputs)]
         self.new: list[Any] = []  # per leaf: the slot of a gradient that was made, or None
@@ -132,7 +136,7 @@ class Backward(Macro):
             after = None if t is None else t._grad
             slot = None
             if after is not None and after is not before:
-                slot = ear.slots.get(id(after._a))
+                slot = recorder.slots.get(id(after._a))
                 if before is not None or slot is None or slot.storage.kind != "made":
                     self.why = "a gradient was replaced in backward"
                 elif slot.storage.number in taken or after.__class__ is not Tensor:
@@ -319,9 +323,9 @@ def _is_plain(node: OpNode) -> bool:
     )
 
 
-def _kept(ear: Any, key: Any, value: Any) -> Kept:
+def _kept(recorder: Any, key: Any, value: Any) -> Kept:
     if value.__class__ is tuple and len(value) == 3 and value[1].__class__ is list:
-        return Kept(key, True, ear.slot_of(value[0]))
+        return Kept(key, True, recorder.slot_of(value[0]))
     return Kept(key, False, value)
 
 

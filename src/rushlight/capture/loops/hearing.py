@@ -13,14 +13,13 @@ from ...core.references import frames_are_watched
 from ...runtime.door import collecting_replay_hooks, remove_listener
 from ...runtime.thread import WHOLE, here, swap
 from ..program.slots import MADE
-from ..record.recorder import CannotCapture
+from ..record.recorder import CannotCapture, Recorder
 from .described import Told
 from .matching import Matching
 from .path import Path
 from .places import Place
 from .quiet import Quiet
 from .report import Report
-from .stretch import Ear
 from .updates import Update
 
 # What a tracer does between two places. WAIT: it only sees whether anything is computed.
@@ -43,7 +42,8 @@ class Hearing(Matching):
         self.sent: dict[int, Any] = {}
         self.places: dict[Any, Place] = {}
         self.place: Place | None = None
-        self.ear: Ear | None = None
+        self.recorder: Recorder | None = None  # of the stretch that is heard
+        self.distinct: Any = None  # while one is: every result is an array of its own
         self.left: tuple[Any, float] | None = None  # a path that eager runs now, and since when
         self.began = 0.0  # when the stretch began that is being matched
         # By which paths are compared with eager calls.
@@ -57,40 +57,42 @@ class Hearing(Matching):
         self.untold = False  # whether calls are no longer heard as their callers describe them
 
     def _hear_call(
-        self, make: Callable[[Ear], Any], go: Callable[[], Any], done: Callable[[Any], None]
+        self, make: Callable[[Recorder], Any], go: Callable[[], Any], done: Callable[[Any], None]
     ) -> Any:
         """Run a call that stands for many kernels, and write it down as one, where it can be compared as one."""
-        ear, macro = self.ear, None
-        assert ear is not None
+        recorder, macro = self.recorder, None
+        assert recorder is not None
         with self.quiet:
             try:
-                macro = make(ear)
-                macro.start = len(ear.instructions)
+                macro = make(recorder)
+                macro.start = len(recorder.instructions)
             except CannotCapture as error:  # it has an array that takes no part in programs
-                ear.odd = str(error)
-                self.interrupt(ear.odd)
+                recorder.why = str(error)
+                self.interrupt(recorder.why)
         out = go()
         with self.quiet:
-            if self.ear is not ear or macro is None:
+            if self.recorder is not recorder or macro is None:
                 return out
             if macro.why is None:
                 done(macro)
             if macro.why is None:
-                macro.end = len(ear.instructions)
-                ear.macros.append(macro)
+                macro.end = len(recorder.instructions)
+                recorder.macros.append(macro)
             elif macro.is_needed:
-                ear.odd = macro.why
+                recorder.why = macro.why
         return out
 
     def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
-        ear = self.ear
+        recorder = self.recorder
         with collecting_replay_hooks() as hooks:
             return self._hear_call(
-                lambda ear: Update(ear, optimizer), go, lambda macro: macro.done(ear, hooks)
+                lambda heard: Update(heard, optimizer),
+                go,
+                lambda macro: macro.done(recorder, hooks),
             )
 
     def _hear_told(self, what: Any, go: Callable[[], None]) -> None:
-        ear, noted = self.ear, None
+        recorder, noted = self.recorder, None
 
         def told() -> None:
             nonlocal noted
@@ -101,7 +103,7 @@ class Hearing(Matching):
                 noted = what.end()
 
         self._hear_call(
-            lambda ear: Told(ear, what), told, lambda macro: macro.done(ear, what, noted)
+            lambda heard: Told(heard, what), told, lambda macro: macro.done(recorder, what, noted)
         )
 
     def is_idle(self) -> bool:
@@ -110,7 +112,7 @@ class Hearing(Matching):
         Nobody knows that of one that is left to eager calls, to be timed: it is if it was when it was replayed.
         """
         if self.mode == HEAR:
-            return self.ear is not None and not self.ear.instructions
+            return self.recorder is not None and not self.recorder.instructions
         if self.left is not None:
             return self._asked(self.left) <= getattr(self.left[0], "asked", 0)
         if self.mode != MATCH or self.cursor.at or self.bound or self.cursor.path is None:
@@ -121,10 +123,10 @@ class Hearing(Matching):
     def sees(self, a: Any) -> bool:
         """Whether the memory of an array of the host is as it would be without a tracer, now and where the stretch is replayed."""
         root = root_array(a)
-        if self.mode == HEAR and self.ear is not None and here.recorder is None:
-            storage = self.ear.roots.get(id(root))
+        if self.mode == HEAR and self.recorder is not None and here.recorder is None:
+            storage = self.recorder.roots.get(id(root))
             return storage is None or not (
-                storage.kind == MADE or storage.number in self.ear.bounds.written
+                storage.kind == MADE or storage.number in self.recorder.bounds.written
             )
         path = self.cursor.path
         if self.mode != MATCH or path is None or id(root) in path.changed:
@@ -141,43 +143,44 @@ class Hearing(Matching):
         return self.times
 
     def _consider(self) -> None:
-        ear, place = self._stop_hearing(), self.place
+        recorder, place = self._stop_hearing(), self.place
         assert place is not None
         if frames_are_watched():
             return
-        if ear.odd is not None:
+        if recorder.why is not None:
             place.listen -= 1
             if place.listen <= 0 and not place.known:
-                place.give_up(ear.odd)
+                place.give_up(recorder.why)
             return
-        if len(ear.instructions) < _SHORTEST:
+        if len(recorder.instructions) < _SHORTEST:
             place.listen -= 1
             if place.listen <= 0:
                 place.give_up(f"fewer than {_SHORTEST} kernels")
             return
         for path in self.paths:
-            if path.is_same(ear):
+            if path.is_same(recorder):
                 place.heard_again(path)
                 return
-        other = place.pair_of(ear, self._loosen)
+        other = place.pair_of(recorder, self._loosen)
         if other is not None:
-            self._build(place, other, ear)
+            self._build(place, other, recorder)
 
     def _loosen(self, what: tuple[str, str]) -> None:
         """A kernel at a line that takes another part of the data each time is run at once from now on."""
         self.loose.add(what)
         self.loose_names.add(what[0])
 
-    def _stop_hearing(self) -> Ear:
-        ear = self.ear
-        assert ear is not None
-        self.mode, self.ear = WATCH, None
-        remove_listener(ear)
+    def _stop_hearing(self) -> Recorder:
+        recorder = self.recorder
+        assert recorder is not None
+        self.mode, self.recorder = WATCH, None
+        remove_listener(recorder)
+        self.distinct.__exit__(None, None, None)
         swap(WHOLE, 0)
-        ear.close()
-        return ear
+        recorder.close()
+        return recorder
 
-    def _build(self, place: Place, first: Ear, second: Ear) -> None:
+    def _build(self, place: Place, first: Recorder, second: Recorder) -> None:
         began = time.perf_counter()
         try:
             path = self._path(first, second)
@@ -193,16 +196,16 @@ class Hearing(Matching):
         self.clock = time.thread_time if on_cpu else time.perf_counter
         self.report.built(place, path, time.perf_counter() - began)
 
-    def _path(self, first: Ear, second: Ear) -> Path:
+    def _path(self, first: Recorder, second: Recorder) -> Path:
         try:
             return Path(first, second, self.paths, self.asked)
         except CannotCapture:
-            ears = (first, second)
-            if not any(isinstance(m, Told) for ear in ears for m in ear.macros):
+            recorders = (first, second)
+            if not any(isinstance(m, Told) for r in recorders for m in r.macros):
                 raise
         self.untold = True  # what such a call computes can only be compared kernel by kernel
-        for ear in ears:
-            ear.macros = [m for m in ear.macros if not isinstance(m, Told)]
+        for r in recorders:
+            r.macros = [m for m in r.macros if not isinstance(m, Told)]
         return Path(first, second, self.paths, self.asked)
 
     def _drop(self, path: Path) -> None:

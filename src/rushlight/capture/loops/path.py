@@ -11,18 +11,17 @@ from ...core.memory import root_array
 from ..lower.choose import lower
 from ..passes import JOINING, optimise
 from ..program.instructions import Instruction, Program
+from ..program.refuse import look_of
 from ..program.slots import ARGUMENT, MADE, STATE, Slot, Storage
-from ..record.recorder import CannotCapture, WrongKernel, same
+from ..record.recorder import CannotCapture, Recorder, WrongKernel, same
 from .ahead import planned
 from .ahead_on_host import changes_last, on_host
 from .arrivals import Arrivals
 from .described import Macro, Told
-from .fragile import look_of
 from .piece import native
 from .places import AgreementOfStretches
 from .pool import Pool, array_type, is_reserved, small_addresses
 from .running import BIND, FIXED, FRESH, GIVEN, KNOWN, VALUE, VIEW, Running, Step
-from .stretch import Ear
 from .trial import Trial
 
 _IDLE_BYTES = 64 << 20  # of arrays on a GPU that are only handed out, where somebody has asked
@@ -38,7 +37,7 @@ class Path(Running):
     """Steps, what they hand out, and the program."""
 
     def __init__(
-        self, first: Ear, second: Ear, others: Sequence[Path], patient: bool = True
+        self, first: Recorder, second: Recorder, others: Sequence[Path], patient: bool = True
     ) -> None:
         agreement = AgreementOfStretches(first, second)
         if agreement.why is not None:
@@ -48,7 +47,7 @@ class Path(Running):
         self.renamed: dict[int, Slot] = {}  # slots that have another number in the program
         self.inputs: dict[int, int] = {}  # our number -> which argument of the program
         self.bound_at: dict[int, int] = {}  # our number -> the event that takes it
-        self.ear, self.agreement = second, agreement
+        self.recorder, self.agreement = second, agreement
         self.events: list[Step | Macro] = []
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.inside: set[int] = set()  # numbers that only kernels of macros know
@@ -90,16 +89,16 @@ class Path(Running):
             raise CannotCapture("an array appears from nowhere")
         return FIXED, value.array
 
-    def _read(self, ear: Ear) -> None:
-        macros = {m.start: m for m in ear.macros}
-        at, code = 0, ear.instructions
+    def _read(self, recorder: Recorder) -> None:
+        macros = {m.start: m for m in recorder.macros}
+        at, code = 0, recorder.instructions
         while at < len(code) or at in macros:
             macro = macros.pop(at, None)
             if macro is None:
                 self._add(self._step(code[at]))
                 at += 1
                 continue
-            macro = shallow(macro)  # the ear's own is compared with stretches to come
+            macro = shallow(macro)  # the recorder's own is compared with stretches to come
             macro.steps = []  # type: ignore[attr-defined]
             # Its own slots first: what comes from outside is bound when the macro is compared.
             new = [s for s in getattr(macro, "new", ()) if s is not None]
@@ -166,7 +165,7 @@ class Path(Running):
 
     # -- the program ----------------------------------------------------------------------------
 
-    def _compile(self, first: Ear, second: Ear, others: Sequence[Path]) -> None:
+    def _compile(self, first: Recorder, second: Recorder, others: Sequence[Path]) -> None:
         live = self._live(first, second)
         self._share(others, set(live))
         code, arguments = Rewriting(self, second).program()
@@ -265,7 +264,7 @@ class Path(Running):
         array = self.low.env[slot.number]
         return array if array.strides == want.strides else None
 
-    def _live(self, first: Ear, second: Ear) -> list[int]:
+    def _live(self, first: Recorder, second: Recorder) -> list[int]:
         """Numbers of the arrays that were held by somebody at the end of either stretch."""
         names = {y: x for x, y in self.agreement.storages.items()}
         found: dict[int, int] = {}
@@ -335,8 +334,8 @@ class Path(Running):
                 return at
         return min(len(self.events), len(other.events))
 
-    def _device(self, ear: Ear) -> str:
-        found = {s.device for s in ear.storages}
+    def _device(self, recorder: Recorder) -> str:
+        found = {s.device for s in recorder.storages}
         if found - {"cpu", "cuda"}:
             raise CannotCapture(
                 f"there are tensors on {', '.join(sorted(found - {'cpu', 'cuda'}))}"
@@ -357,9 +356,9 @@ class Path(Running):
         self.renamed.clear()
         self.agreement.names.clear()
 
-    def is_same(self, ear: Ear) -> bool:
+    def is_same(self, recorder: Recorder) -> bool:
         """Whether this is what a stretch did."""
-        return AgreementOfStretches(self.ear, ear).why is None
+        return AgreementOfStretches(self.recorder, recorder).why is None
 
 
 def _views_of(numbers: set[int], steps: Sequence[Step]) -> dict[int, tuple[Step, int]]:
@@ -381,26 +380,26 @@ def _alike(a: Slot, b: Slot) -> bool:
 class Rewriting:
     """Slots of a heard stretch, with the inputs as arguments of a program."""
 
-    def __init__(self, path: Path, ear: Ear) -> None:
-        self.path, self.ear = path, ear
+    def __init__(self, path: Path, recorder: Recorder) -> None:
+        self.path, self.recorder = path, recorder
         self.renamed: dict[int, Slot] = {}
         path.renamed = self.renamed
         self.arguments: list[Slot] = []
         for k in path.inputs:
             s = path.layouts[k]
             low, span = s.extent()
-            storage = Storage(len(ear.storages) + 100_000 + k, ARGUMENT, span, f"input {k}")
+            storage = Storage(len(recorder.storages) + 100_000 + k, ARGUMENT, span, f"input {k}")
             storage.device = s.storage.device
             made = Slot(s.number, storage, s.shape, s.dtype, s.strides, -low)
             self.renamed[s.number] = made
             self.arguments.append(made)
 
     def program(self) -> tuple[list[Instruction], list[Slot]]:
-        fed = {id(a) for m in self.ear.macros for a in getattr(m, "fed", ())}
-        for s in self.ear.storages:
+        fed = {id(a) for m in self.recorder.macros for a in getattr(m, "fed", ())}
+        for s in self.recorder.storages:
             if s.kind == STATE and id(s.array) in fed:
                 s.fed = True
-        return [self._instruction(ins) for ins in self.ear.instructions], self.arguments
+        return [self._instruction(ins) for ins in self.recorder.instructions], self.arguments
 
     def _instruction(self, ins: Instruction) -> Instruction:
         inputs = tuple([self._now(i) if i.__class__ is Slot else i for i in ins.inputs])

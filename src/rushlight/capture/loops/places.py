@@ -13,7 +13,8 @@ from ...runtime.door import Kernel
 from ...runtime.thread import here
 from ..program.slots import MADE, Slot
 from ..record.agreement import Agreement
-from .stretch import Ear, changes_nothing
+from ..record.recorder import Recorder
+from .stretch import changes_nothing
 
 # threads that Python started, without the lock and the list of `threading.active_count`
 _threads_beside: Callable[[], int] = getattr(_thread, "_count", lambda: 1)
@@ -45,7 +46,7 @@ _MISSES = 16  # more than this, and more than matches: not worth it
 class AgreementOfStretches(Agreement):
     """Of two stretches: the same array stays, another one, or one that the user sees by NumPy, is an input."""
 
-    def __init__(self, first: Ear, second: Ear) -> None:
+    def __init__(self, first: Recorder, second: Recorder) -> None:
         self.inputs: set[int] = set()  # slots of the second that are new each time
         self.fed = _fed(first), _fed(second)
         super().__init__(first, second)
@@ -67,9 +68,9 @@ class AgreementOfStretches(Agreement):
         return None if any(s.storage.kind == MADE for s in b.reads) else (b.name, b.line)
 
 
-def _fed(ear: Ear) -> set[int]:
+def _fed(recorder: Recorder) -> set[int]:
     """Arrays of numbers that the host brings up to date itself."""
-    return {id(a) for m in ear.macros for a in getattr(m, "fed", ())}
+    return {id(a) for m in recorder.macros for a in getattr(m, "fed", ())}
 
 
 class Place:
@@ -80,7 +81,7 @@ class Place:
         self.seen = self.matches = self.misses = 0
         self.known = False  # a path begins here
         self.listen = _LISTEN
-        self.recent: list[Ear] = []
+        self.recent: list[Recorder] = []
         self.why: str | None = None  # why nothing is tried here any more
         self.last: Any = None  # the path that was taken last
         self.quick: Any = None  # the same where it is certain to be tried again
@@ -102,12 +103,14 @@ class Place:
         self.why, self.quick = why, None
         self.recent.clear()
 
-    def pair_of(self, ear: Ear, loose: Callable[[tuple[str, str]], None]) -> Ear | None:
+    def pair_of(
+        self, recorder: Recorder, loose: Callable[[tuple[str, str]], None]
+    ) -> Recorder | None:
         """A stretch heard before that is like this one; otherwise this one is kept."""
         self.listen -= 1
         why = None
         for other in reversed(self.recent):
-            agreement = AgreementOfStretches(other, ear)
+            agreement = AgreementOfStretches(other, recorder)
             why = agreement.why
             if why is None:
                 self.recent.remove(other)
@@ -118,7 +121,7 @@ class Place:
                 self.recent.clear()
                 self.listen += 1
                 return None
-        self.recent = [*self.recent[1 - _RECENT :], ear]
+        self.recent = [*self.recent[1 - _RECENT :], recorder]
         if self.listen <= 0 and not self.known:
             self.give_up(why or "what follows differs from time to time")
         return None

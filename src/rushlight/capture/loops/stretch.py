@@ -1,113 +1,58 @@
-"""Listening to a stretch: the kernels between two places of a loop are written down while they run."""
+"""A stretch: what a recorder writes down of the kernels between two places of a loop, and what it lets run at once."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from ...core.memory import data_pointer, root_array
 from ...core.tensor import Tensor
 from ...core.values import HOST_READ
-from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel
 from ...runtime.thread import here
-from ..program.slots import MADE, STATE, Slot
-from ..record.recorder import Recorder, is_array, strange_use, user_line, values_decide
-from .described import Macro
-from .fragile import Bounds, breaks
+from ..program.refuse import breaks
+from ..record.recorder import Recorder, Rule, at_once, is_array, strange_use, values_decide
 
 LONGEST = 20_000  # kernels of one stretch
 
 
-class Ear(Recorder):
-    """A listener at the door for one stretch; arrays are known while they live and then forgotten.
+class RuleOfStretches(Rule):
+    """Python will run again, so kernels that prepare what comes from outside run at once, and a kernel that cannot wait is a place.
 
     Everything that no kernel of the stretch made comes from outside, and is held until two stretches were compared.
     """
 
     def __init__(self, tracer: Any) -> None:
-        super().__init__([], {}, [])
-        self.tracer = tracer
-        self.macros: list[Macro] = []
-        self.made: set[int] = set()  # numbers of the slots that kernels made
-        self.bounds = Bounds()
-        self.live: set[int] = set()  # storages that somebody holds at the end
-        self.odd: str | None = None  # why the stretch is not worth comparing
-        self.began = time.perf_counter()
-        self.seconds = 0.0  # how long the stretch took
-        self._reuse = nothing_reused()
-        self._reuse.__enter__()
+        self.tracer, self.quiet = tracer, tracer.quiet
 
-    def _outside(self, a: Any) -> Slot:
-        root = root_array(a)
-        storage = self.roots.get(id(root))
-        if storage is None:
-            storage = self._storage(STATE, root, root.nbytes, "from outside")
-            self.roots[id(root)] = storage
-            self._follow(root)
-        return self._slot(a, storage, data_pointer(a) - data_pointer(root))
-
-    def __call__(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
-    ) -> Any:
-        with self.tracer.quiet:
-            return self._hear(kernel, arrays, attrs, call)
-
-    def _hear(
-        self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
-    ) -> Any:
+    def meets(
+        self, recorder: Recorder, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]
+    ) -> Callable[[Callable[[], Any]], Any] | None:
+        tracer = self.tracer
         why = strange_use(arrays)
-        if why is None and is_transparent(kernel, arrays, attrs, self._made):
-            return call()
-        if self.tracer.is_loose(kernel) and not any(map(self._made, arrays)):
-            return call()
-        if why is None and is_place(kernel, arrays, self._waits, self._fits, attrs):
-            return self.tracer.at_kernel(kernel, call)
-        if len(self.instructions) > LONGEST:
+        if why is None and is_transparent(kernel, arrays, attrs, recorder.made):
+            return at_once
+        if tracer.is_loose(kernel) and not any(map(recorder.made, arrays)):
+            return at_once
+        fits = partial(_fits, recorder)
+        if why is None and is_place(kernel, arrays, recorder.waits, fits, attrs):
+            return partial(tracer.at_kernel, kernel)
+        if len(recorder.instructions) > LONGEST:
             why = f"has more than {LONGEST} kernels between two places"
         elif any(map(_has_tensor, attrs.values())):
             # a number given as a tensor: the kernel's own body will read it, and that is a place
             why = f"gives {kernel.name} a tensor in place of a number"
-        if why is not None:
-            self.complain(why)
-            self.tracer.interrupt(self.odd)
-            return call()
-        inputs = self.inputs_of(arrays)
-        out = call()
-        if self.tracer.ear is not self:
-            return out  # the kernel's body passed a place, which ended this stretch
-        self.note(kernel, arrays, attrs, inputs, out, user_line())
-        if self.odd is None:
-            self.bounds.note(self.instructions[-1])
-        return out
+        if why is None:
+            return None
+        recorder.complain(why)
+        tracer.interrupt(recorder.why)
+        return at_once
 
-    def complain(self, what: str, line: str | None = None) -> None:
-        """What a program could not do makes the stretch one that is not worth comparing."""
-        self.odd = f"it {what} at {line or user_line()}"
 
-    def _made(self, a: Any) -> bool:
-        slot = self.slots.get(id(a))
-        return slot is not None and slot.storage.kind == MADE
-
-    def _waits(self, a: Any) -> bool:
-        """Whether an array's values are still to be computed, or changed, where the stretch is replayed."""
-        slot = self.slots.get(id(a))
-        if slot is None:
-            return False
-        return slot.storage.kind == MADE or slot.storage.number in self.bounds.written
-
-    def _fits(self, a: Any, size: int) -> bool:
-        """Whether positions are known to lie in [0, size), also in replays."""
-        slot = self.slot_of(a) if is_array(a) else None
-        return self.bounds.fits(slot, a, size, here.walk is not None)
-
-    def close(self) -> None:
-        """The stretch is over: see what is still held."""
-        self.seconds = time.perf_counter() - self.began
-        self._reuse.__exit__(None, None, None)
-        self.live = {s.storage.number for s in self.slots.values() if s.storage.kind == MADE}
-        self.forget()
+def _fits(recorder: Recorder, a: Any, size: int) -> bool:
+    """Whether positions are known to lie in [0, size), also in replays."""
+    slot = recorder.slot_of(a) if is_array(a) else None
+    return recorder.bounds.fits(slot, a, size, here.walk is not None)
 
 
 def is_place(

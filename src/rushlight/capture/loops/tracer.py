@@ -11,17 +11,16 @@ from ...base.config import settings
 from ...core.exposed import exposed
 from ...core.hot import Watch, line_of_user, meeting, read_plainly, uses_gpu
 from ...core.modes import switches
-from ...runtime.door import (
-    Kernel,
-    add_listener,
-)
+from ...runtime.devices import nothing_reused
+from ...runtime.door import Kernel, add_listener
 from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WHOLE, here, swap, tracers
+from ..record.recorder import Recorder
 from .following import SHOWN, Following
 from .graphs import Backward
 from .hearing import HEAR, MATCH, WAIT, WATCH
 from .piece import native
 from .places import PATIENCE, Place, Rest, alone, name_of
-from .stretch import Ear
+from .stretch import RuleOfStretches
 from .updates import is_rule
 
 
@@ -104,8 +103,10 @@ class Tracer(Following):
             self._match(place)
         elif place.listen > 0:
             self.quiet.look()
-            self.mode, self.ear = HEAR, Ear(self)
-            add_listener(self.ear)
+            self.mode, self.recorder = HEAR, Recorder(RuleOfStretches(self))
+            self.distinct = nothing_reused()
+            self.distinct.__enter__()
+            add_listener(self.recorder)
             swap(WHOLE, whole_kernels())
 
     def _is_usual(self) -> bool:
@@ -243,13 +244,13 @@ class Tracer(Following):
         usual = not create_graph and inputs is None and accumulate and not switches.anomaly
         if self._on_path() and usual and self._walked(roots, keep):
             return None
-        ear = self.ear if self.mode == HEAR else None
-        if ear is None or not usual:
+        recorder = self.recorder if self.mode == HEAR else None
+        if recorder is None or not usual:
             return walk(roots, *options)
         return self._hear_call(
-            lambda ear: Backward(ear, roots, keep),
+            lambda heard: Backward(heard, roots, keep),
             lambda: walk(roots, *options),
-            lambda macro: macro.done(ear),
+            lambda macro: macro.done(recorder),
         )
 
     def backward_of(self, loss: Any) -> bool:

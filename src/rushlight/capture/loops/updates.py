@@ -32,7 +32,7 @@ class Update(Macro):
     rows: Any = None  # for C
     is_needed = True
 
-    def __init__(self, ear: Any, optimizer: Any) -> None:
+    def __init__(self, recorder: Any, optimizer: Any) -> None:
         self.optimizer = optimizer
         self.why: str | None = None
         self.groups = [(g, dict(g), list(g["params"])) for g in optimizer.param_groups]
@@ -40,8 +40,8 @@ class Update(Macro):
         self.live = [p for p in params if p._grad is not None]
         self.idle = [p for p in params if p._grad is None]
         self.states: list[tuple] = []
-        self.arrays = [ear.slot_of(p._a) for p in self.live]
-        self.grads = [ear.slot_of(p._grad._a) for p in self.live]
+        self.arrays = [recorder.slot_of(p._a) for p in self.live]
+        self.grads = [recorder.slot_of(p._grad._a) for p in self.live]
         self.versions = [(t, t._version) for p in self.live for t in self._beside(p)]
         if any(g.get("differentiable") for g in optimizer.param_groups):
             self.why = "a step with history"
@@ -55,7 +55,7 @@ class Update(Macro):
         held = self.optimizer.state.get(p) or {}
         return [p, *[v for v in held.values() if isinstance(v, Tensor)]]
 
-    def done(self, ear: Any, hooks: Any) -> None:
+    def done(self, recorder: Any, hooks: Any) -> None:
         """The step is over: what it asked to be refreshed, and which versions it raised."""
         self.host_work = HostWork(hooks)
         if hooks.odd or hooks.after:

@@ -8,9 +8,9 @@ from ...base.device import device
 from ...core.memory import data_pointer
 from ...runtime import devices
 from ...runtime.door import run
-from ..loops.fragile import may_refuse
 from ..program.index import Index
 from ..program.instructions import Instruction, Program
+from ..program.refuse import may_refuse
 from ..program.rewrite import Renaming, new_numbers
 from ..program.slots import CONSTANT, MADE, Slot, Storage
 

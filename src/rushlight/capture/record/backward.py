@@ -16,8 +16,7 @@ from ...runtime.door import Kernel, listening
 from ...runtime.thread import here
 from ..program.instructions import Instruction
 from ..state.kinds import is_trusted, isinstance_of
-from .inside import inside
-from .recorder import CannotCapture, overlap, reach
+from .recorder import CannotCapture, inside, overlap, reach
 from .refusals import body, is_plain
 
 

@@ -1,27 +1,25 @@
-"""The recorder: a listener at the door that writes down what a call of a function computes."""
+"""The recorder: the listener at the door that writes programs, for compile, hot loops and ONNX alike."""
 
 from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import copysign
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import HostReadError
 from ...core.memory import copy_as_it_lies, data_pointer, root_array
-from ...core.tensor import Tensor
-from ...core.values import HOST_READ
 from ...runtime import devices
 from ...runtime.door import Kernel
-from ...runtime.facts import NOTHING
-from ..loops.fragile import looked_at, may_refuse
+from ...runtime.thread import here
 from ..program.instructions import Instruction, Program
+from ..program.refuse import Bounds
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
-from .flow import Reading, destination, is_caught, watched
+from .flow import Reading
 
 _HERE = __name__.split(".")[0] + "."
 
@@ -38,32 +36,50 @@ class WrongKernel(CannotCapture):
         self.kernel = kernel  # its name
 
 
+class Rule:
+    """What who records decides: what a kernel that is met means, and what an array from outside counts as."""
+
+    quiet: AbstractContextManager = nullcontext()  # holds whatever may not come in between
+
+    def outside(self, a: Any, root: Any) -> tuple[str, str]:
+        """The kind of memory that no kernel made, and what it is in words."""
+        return STATE, "from outside"
+
+    def meets(
+        self, recorder: Recorder, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]
+    ) -> Callable[[Callable[[], Any]], Any] | None:
+        """None where a call is written down; otherwise what is done with it instead."""
+        return None
+
+
 class Recorder:
-    """Listens at the door during one call; `program()` is what it heard.
+    """Listens at the door by a rule; `program()` is what it heard.
 
     Arrays are distinguished by identity while they live, and forgotten when they die: a recorded call
     needs the memory of an eager one. Only what the program reads from outside is kept.
     """
 
     wants_parts = True  # passes join them in more ways than a single op knows
-    macros: Sequence[Any] = ()  # calls that stand for many kernels, see loops/calls
 
-    def __init__(self, arguments: Sequence[Any], owned: dict[int, str], fed: list[Any]) -> None:
+    def __init__(self, rule: Rule, arguments: Sequence[Any] = ()) -> None:
+        self.rule = rule
         self.instructions: list[Instruction] = []
+        self.macros: list[Any] = []  # calls that stand for many kernels, see loops/described
         self.slots: dict[int, Slot] = {}  # by id of an array that lives
         self.roots: dict[int, Storage] = {}  # by id of an array that lives and owns its memory
         # By id: says when an id may have been given to another array.
         self.alive: dict[int, weakref.ref] = {}
         self.count = 0  # of slots
         self.storages: list[Storage] = []
-        self.owned = owned  # id of array -> what it is, for memory that outlives the call
-        self.fed = fed  # arrays the host refreshes before each replay, known while it goes on
+        self.bounds = Bounds()  # what is known of positions, and which memory was written
         self.first_values: dict[int, Any] = {}  # storage number -> values at first sight
         self.readings: list[Reading] = []  # of numbers that are handed back to the caller
         self.again = 0  # not 0 while a checkpoint computes something once more
-        self.trouble: str | None = None  # why it cannot be replayed
+        self.why: str | None = None  # why it cannot be replayed
         self.watching: Any = None  # who notes the instructions of Python meanwhile
         self.strict = False  # raise where it happens instead of noting it
+        self.live: set[int] = set()  # storages that somebody holds at the end
+        self.is_over = False
         self.arguments: list[Slot] = []
         for a in arguments:
             self.add_argument(a)
@@ -102,8 +118,10 @@ class Recorder:
 
             alive[key] = weakref.ref(a, forget)
 
-    def forget(self) -> None:
-        """Let go of all arrays: only the program is needed any more."""
+    def close(self) -> None:
+        """The recording is over: see what somebody holds, and let go of all arrays."""
+        self.is_over = True
+        self.live = {s.storage.number for s in self.slots.values() if s.storage.kind == MADE}
         self.alive.clear()
         self.slots.clear()
         self.roots.clear()
@@ -131,12 +149,11 @@ class Recorder:
         root = root_array(a)
         storage = self.roots.get(id(root))
         if storage is None:
-            label = self.owned.get(id(a)) or self.owned.get(id(root))
-            kind = CONSTANT if label is None else STATE
-            storage = self._storage(kind, root, root.nbytes, label or "")
+            kind, label = self.rule.outside(a, root)
+            storage = self._storage(kind, root, root.nbytes, label)
             self.roots[id(root)] = storage
             self._follow(root)
-            if label is None:
+            if kind == CONSTANT:
                 self.first_values[storage.number] = copy_as_it_lies(root)
         return self._slot(a, storage, data_pointer(a) - data_pointer(root))
 
@@ -177,43 +194,27 @@ class Recorder:
     def __call__(
         self, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any], call: Callable[[], Any]
     ) -> Any:
-        if kernel is HOST_READ:
-            return self._host_read(arrays[0], call)
-        stranger = strange_use(arrays)
-        if stranger is not None:
-            self.complain(stranger)
-            return call()
-        if values_decide(kernel, arrays):
-            self.complain(f"calls {kernel.name}, whose result's shape depends on values,")
-        inputs = self.inputs_of(arrays)
-        if kernel.name == "as_strided" and inputs[0].storage.kind == ARGUMENT:
-            # Arguments are compared by how they lie, not by where in their memory they begin.
-            self.complain("calls as_strided, which looks at the memory around an argument,")
-        if self._may_raise(kernel, arrays, inputs) and self._left_traces() and is_caught():
-            # A program that failed there could not be run anew, and nobody but Python knows what its handler does.
-            self.complain(f"catches what {kernel.name} may raise behind a change that lasts")
-        out = call() if self.watching is None else self.watching.unwatched(call)
-        self.note(kernel, arrays, attrs, inputs, out, user_line())
-        return out
+        with self.rule.quiet:
+            instead = self.rule.meets(self, kernel, arrays, attrs)
+            if instead is not None:
+                return instead(call)
+            inputs = self.inputs_of(arrays)
+            out = call() if self.watching is None else self.watching.unwatched(call)
+            if not self.is_over:  # the kernel's body may have ended it
+                self.note(kernel, arrays, attrs, inputs, out, user_line())
+            return out
 
-    def _may_raise(self, kernel: Kernel, arrays: Sequence[Any], inputs: tuple) -> bool:
-        """Whether a kernel of the CPU may refuse values that nobody can look at beforehand."""
-        facts = kernel.facts
-        if facts is NOTHING or not any(a.__class__ is np.ndarray for a in arrays):
+    def made(self, a: Any) -> bool:
+        """Whether a kernel that was heard has made an array."""
+        slot = self.slots.get(id(a))
+        return slot is not None and slot.storage.kind == MADE
+
+    def waits(self, a: Any) -> bool:
+        """Whether an array's values are still to be computed, or changed, where this is replayed."""
+        slot = self.slots.get(id(a))
+        if slot is None:
             return False
-        operands = looked_at(facts)
-        if operands is None:
-            return may_refuse(kernel, arrays, "cpu")
-        written = {s.storage.number for ins in self.instructions for s in ins.writes}
-        seen = [inputs[i].storage for i in operands]
-        return any(s.kind == MADE or s.number in written for s in seen)
-
-    def _left_traces(self) -> bool:
-        """Whether the call has changed what outlives it: memory from outside, a random stream."""
-        return any(
-            (ins.is_random and ins.outputs) or any(s.storage.kind != MADE for s in ins.writes)
-            for ins in self.instructions
-        )
+        return slot.storage.kind == MADE or slot.storage.number in self.bounds.written
 
     def inputs_of(self, arrays: Sequence[Any]) -> tuple:
         """Slots for arrays, looked up before the kernel can change any."""
@@ -237,32 +238,16 @@ class Recorder:
             if any(s.size and s.storage.number not in near for s in slots):
                 self.complain(f"calls {kernel.name}, whose result cannot be told from new memory,")
         writes = tuple([inputs[i] for i in places])
-        self.instructions.append(
-            Instruction(kernel, inputs, dict(attrs), slots, writes, line, several, self.again)
-        )
-
-    def _host_read(self, a: Any, call: Callable[[], Any]) -> Any:
-        """Give the host a value. A replay is only possible if the number is returned to the caller without being used."""
-        values = call()
-        asking = _asking()
-        if a.size != 1 or asking is None or self.watching is None:
-            self.complain(f"reads the values of a tensor {list(a.shape)} on the host")
-            return values
-        found = destination(asking, self.watching.start)
-        if found == "used":
-            self.complain("reads a tensor's value on the host (item())")
-        if found != "returned":
-            return values
-        reading = Reading(self, self.slot_of(a), user_line())
-        self.readings.append(reading)
-        return watched(values, reading)
+        ins = Instruction(kernel, inputs, dict(attrs), slots, writes, line, several, self.again)
+        self.instructions.append(ins)
+        self.bounds.note(ins)
 
     def complain(self, what: str, line: str | None = None) -> None:
         """Note, once, why this call cannot be replayed."""
-        if self.trouble is None:
-            self.trouble = f"it {what} at {line or user_line()}"
+        if self.why is None:
+            self.why = f"it {what} at {line or user_line()}"
         if self.strict:
-            raise host_read_error(self.trouble)
+            raise host_read_error(self.why)
         if self.watching is not None:
             self.watching.stop()
 
@@ -270,11 +255,6 @@ class Recorder:
 
     def program(self, results: list[Slot]) -> Program:
         """What was heard, as a program."""
-        fed = {id(root_array(a)) for a in self.fed}
-        for key, storage in self.roots.items():
-            if key in fed:
-                storage.fed = True
-                storage.kind, storage.label = STATE, storage.label or "numbers of the host"
         for ins in self.instructions:
             for s in ins.writes:
                 if s.storage.kind == CONSTANT:
@@ -283,6 +263,31 @@ class Recorder:
 
     def _device(self) -> str:
         return "cuda" if any(s.device == "cuda" for s in self.storages) else "cpu"
+
+
+def at_once(call: Callable[[], Any]) -> Any:
+    """Run a call that is not written down."""
+    return call()
+
+
+def is_recording() -> bool:
+    """Whether this thread is inside a call that is being recorded, so that Python may be skipped later."""
+    return here.recorder is not None
+
+
+@contextmanager
+def inside(recorder: Recorder) -> Iterator[None]:
+    """This thread's ops are part of a recorded call until the end of the block."""
+    before, here.recorder = here.recorder, recorder
+    try:
+        yield
+    finally:
+        here.recorder = before
+
+
+def complain_now(what: str) -> None:
+    """Mark the current recording as one that cannot be replayed."""
+    here.recorder.complain(what)  # type: ignore[union-attr]
 
 
 def _current_gpu() -> int:
@@ -371,16 +376,6 @@ def values_decide(kernel: Kernel, arrays: Sequence[Any]) -> bool:
     """Whether the shape of the result depends on values: masks pick as many as they are true."""
     decide = kernel.facts.shape_by_values
     return decide(arrays) if callable(decide) else decide
-
-
-def _asking() -> FrameType | None:
-    """Who called `Tensor.item`, where that asked for the host read at work."""
-    frame: Any = sys._getframe(2)
-    for _ in range(8):
-        if frame is None or frame.f_code is Tensor.item.__code__:
-            return None if frame is None else frame.f_back
-        frame = frame.f_back
-    return None
 
 
 def same(a: Any, b: Any) -> bool:

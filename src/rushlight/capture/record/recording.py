@@ -29,9 +29,8 @@ from .effects import SEEDING, noticing, random_states
 from .executed import Seen, Watching
 from .flow import reading_of
 from .host_work import HostWork
-from .inside import inside
-from .recorder import Recorder, host_read_error, is_array, overlap, reach
-from .refusals import first_failure, graphs_end_at, spent
+from .recorder import Recorder, host_read_error, inside, is_array, overlap, reach
+from .refusals import RuleOfCalls, first_failure, graphs_end_at, spent
 
 
 def _may_have_one(t: Tensor) -> bool:
@@ -80,7 +79,8 @@ class Recording:
         given = [t._a for t in self.given if t is not None]
         self.reaches = [reach(a) for a in given]
         lasting = [*self.watch.owned_arrays(), *[t._a for t, _ in self.watch.tensors.values()]]
-        self.recorder = Recorder(given, self.watch.owned(), fed)
+        self.rule = RuleOfCalls(self.watch.owned(), fed)
+        self.recorder = Recorder(self.rule, given)
         del given
         self.recorder.strict = fullgraph
         forget_casts()
@@ -148,7 +148,7 @@ class Recording:
 
     def unknown(self) -> str | None:
         """What the call touches that no comparison before a replay would notice, or None."""
-        if self.recorder.trouble is not None:
+        if self.recorder.why is not None:
             return None  # that alone prevents a replay, and its message is the better one
         if self.guessed:
             return None  # a first call may do things that later calls do not
@@ -173,7 +173,7 @@ class Recording:
                 if _numbers(o) != before:
                     self.impure = f"a number of {type(o).__name__} changed"
         self._finish()
-        self.trouble = self.recorder.trouble
+        self.trouble = self.recorder.why
 
     def known(self) -> list[Tensor]:
         """Tensors that exist before the call and may be changed by it."""
@@ -203,12 +203,12 @@ class Recording:
         versions = [*self.versions, *[(t, v) for t, v in grads if t is not None]]
         self.bumps = [(t, t._version - v) for t, v in versions if t._version != v]
         self.backward = self.uses = None
-        if self.live and not rec.trouble:
+        if self.live and not rec.why:
             shown = frozenset([i for i, (at, _) in enumerate(self.live) if at < self.shown])
             self.backward = Backward(self, self.live, shown if self.used is None else self.used)
             self.uses = Uses(self.live)
         del self.found
-        self.program: Program = rec.program(self.result_slots)
+        self.program: Program = self.rule.program(rec, self.result_slots)
         self.entry_rules = self._entry_rule()
 
     def _describe_results(self) -> None:
@@ -419,7 +419,7 @@ class Recording:
 
     def forget(self) -> None:
         """Free the arrays of the call: only its program is compared with that of the next call."""
-        self.recorder.forget()
+        self.recorder.close()
         del self.result, self.tensors, self.live
         self.entry_grads, self.versions, self.old_grads = [], [], []
 

@@ -1,19 +1,123 @@
-"""What of graphs no replay could follow: derivatives of users' own, and graphs that were there before the call."""
+"""What of a call no replay could follow: kernels and reads that need Python, derivatives of users' own, graphs of before."""
 
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType, FunctionType
+from functools import partial
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from ...base.shapes import Size
+from ...core.memory import root_array
 from ...core.op import FREED
 from ...core.tensor import Tensor
+from ...core.values import HOST_READ
+from ...runtime.door import Kernel
+from ...runtime.facts import NOTHING
+from ..program.instructions import Program
+from ..program.refuse import looked_at, may_refuse
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
 from ..state.keys import HOOKED, RESULT, role
 from ..state.kinds import PLAIN, lookup
 from ..state.known import TENSOR_SECRETS
+from .flow import Reading, destination, is_caught, watched
+from .recorder import Recorder, Rule, at_once, strange_use, user_line, values_decide
+
+
+class RuleOfCalls(Rule):
+    """Of a call whose Python is to be skipped: whatever a replay could not do is complained of."""
+
+    def __init__(self, owned: dict[int, str], fed: list[Any]) -> None:
+        self.owned = owned  # id of array -> what it is, for memory that outlives the call
+        self.fed = fed  # arrays the host refreshes before each replay, known while it goes on
+
+    def outside(self, a: Any, root: Any) -> tuple[str, str]:
+        label = self.owned.get(id(a)) or self.owned.get(id(root))
+        return (CONSTANT, "") if label is None else (STATE, label)
+
+    def meets(
+        self, recorder: Recorder, kernel: Kernel, arrays: Sequence[Any], attrs: dict[str, Any]
+    ) -> Callable[[Callable[[], Any]], Any] | None:
+        if kernel is HOST_READ:
+            return partial(_host_read, recorder, arrays[0])
+        stranger = strange_use(arrays)
+        if stranger is not None:
+            recorder.complain(stranger)
+            return at_once
+        if values_decide(kernel, arrays):
+            recorder.complain(f"calls {kernel.name}, whose result's shape depends on values,")
+        if kernel.name == "as_strided" and recorder.inputs_of(arrays)[0].storage.kind == ARGUMENT:
+            # Arguments are compared by how they lie, not by where in their memory they begin.
+            recorder.complain("calls as_strided, which looks at the memory around an argument,")
+        if _may_raise(recorder, kernel, arrays) and _left_traces(recorder) and is_caught():
+            # A program that failed there could not be run anew, and nobody but Python knows what its handler does.
+            recorder.complain(f"catches what {kernel.name} may raise behind a change that lasts")
+        return None
+
+    def program(self, recorder: Recorder, results: list[Slot]) -> Program:
+        """What was heard, as a program that knows what the host refreshes."""
+        fed = {id(root_array(a)) for a in self.fed}
+        for key, storage in recorder.roots.items():
+            if key in fed:
+                storage.fed = True
+                storage.kind, storage.label = STATE, storage.label or "numbers of the host"
+        return recorder.program(results)
+
+
+def _may_raise(recorder: Recorder, kernel: Kernel, arrays: Sequence[Any]) -> bool:
+    """Whether a kernel of the CPU may refuse values that nobody can look at beforehand."""
+    facts = kernel.facts
+    if facts is NOTHING or not any(a.__class__ is np.ndarray for a in arrays):
+        return False
+    operands = looked_at(facts)
+    if operands is None:
+        return may_refuse(kernel, arrays, "cpu")
+    inputs = recorder.inputs_of(arrays)
+    return any(
+        s.kind == MADE or s.number in recorder.bounds.written
+        for s in (inputs[i].storage for i in operands)
+    )
+
+
+def _left_traces(recorder: Recorder) -> bool:
+    """Whether the call has changed what outlives it: memory from outside, a random stream."""
+    return any(
+        (ins.is_random and ins.outputs) or any(s.storage.kind != MADE for s in ins.writes)
+        for ins in recorder.instructions
+    )
+
+
+def _host_read(recorder: Recorder, a: Any, call: Callable[[], Any]) -> Any:
+    """Give the host a value. A replay is only possible if the number is returned to the caller without being used."""
+    values = call()
+    asking = _asking()
+    if a.size != 1 or asking is None or recorder.watching is None:
+        recorder.complain(f"reads the values of a tensor {list(a.shape)} on the host")
+        return values
+    found = destination(asking, recorder.watching.start)
+    if found == "used":
+        recorder.complain("reads a tensor's value on the host (item())")
+    if found != "returned":
+        return values
+    reading = Reading(recorder, recorder.slot_of(a), user_line())
+    recorder.readings.append(reading)
+    return watched(values, reading)
+
+
+def _asking() -> FrameType | None:
+    """Who called `Tensor.item`, where that asked for the host read at work."""
+    frame: Any = sys._getframe(2)
+    for _ in range(8):
+        if frame is None or frame.f_code is Tensor.item.__code__:
+            return None if frame is None else frame.f_back
+        frame = frame.f_back
+    return None
+
 
 _REACHES = (  # beginnings of the names of instructions that look at, or change, what is not given
     "DELETE_", "IMPORT_", "LOAD_BUILD", "LOAD_CLASS", "LOAD_CLOSURE", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME",

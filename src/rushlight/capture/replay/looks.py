@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...runtime.facts import Rows, Values
-from ..loops.fragile import looked_at, within
 from ..program.instructions import Instruction, Program
+from ..program.refuse import looked_at, within
 from ..program.slots import ARGUMENT, CONSTANT, STATE
 
 

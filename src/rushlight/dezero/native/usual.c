@@ -20,7 +20,7 @@ enum { EDITION = 5, VARIABLE = 0, LINEAR, SINGLE, ENTROPY }; /* by which Python 
     X(outputs, "outputs") X(grad, "grad") X(base, "base") X(dtype, "dtype") X(shape, "shape") X(strides, "strides") X(turned, "_turned") \
     X(kept, "_kept") X(backward, "backward") X(gradients, "_gradients") X(state, "state") X(tracer, "tracer") X(cursor, "cursor") X(now, "now") \
     X(params, "params") X(own_params, "_params") X(dict, "__dict__") X(walk, "walk") X(uses, "uses") X(cleargrad, "cleargrad") X(add, "add") \
-    X(buffers, "dezero_buffers") X(take, "take") X(began, "began") X(ear, "ear") X(in_rows, "_c_contiguous") X(in_columns, "_f_contiguous") \
+    X(buffers, "dezero_buffers") X(take, "take") X(began, "began") X(recorder, "recorder") X(in_rows, "_c_contiguous") X(in_columns, "_f_contiguous") \
     X(ndim, "ndim") X(size, "size") X(lies, "lies") X(behind, "behind") X(go, "go") X(array, "array") X(stretch, "stretch") X(log, "log") \
     X(latest, "latest") X(count, "count")
 #define OBJECTS(X) /* what Python gives by name */ \
@@ -350,7 +350,7 @@ static PyObject *lent(PyObject *a, long state)
         return shared < 0 ? NULL : Py_NewRef(a);
     PyObject *found = NULL, *buffers = NULL, *stretch = NULL, *tracer = Py_XNewRef(of_thread(s_tracer));
     if (tracer != NULL && (is_dense_by(a, 0) || is_dense_by(a, 1)) && !PyErr_Occurred() && (buffers = PyObject_GetAttr(tracer, s_buffers)) != NULL &&
-        (stretch = PyObject_GetAttr(tracer, s_ear)) == Py_None)
+        (stretch = PyObject_GetAttr(tracer, s_recorder)) == Py_None)
         Py_SETREF(stretch, PyObject_GetAttr(tracer, s_began));
     if (stretch != NULL) {
         found = taken(buffers, a, stretch);

@@ -30,7 +30,7 @@ def is_dynamo_supported() -> bool:
 
 def graph_break() -> None:
     """End the part that is being compiled here; outside of a recording there is nothing to end."""
-    from ..capture.record.inside import complain_now, is_recording
+    from ..capture.record.recorder import complain_now, is_recording
 
     if is_recording():
         complain_now("calls _dynamo.graph_break(),")

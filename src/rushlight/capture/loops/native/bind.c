@@ -1,4 +1,4 @@
-/* Inputs of a path, and looks at their values, without a line of Python: `Matching.bind` and fragile.py are what to read first.
+/* Inputs of a path, and looks at their values, without a line of Python: `Matching.bind` and program/refuse.py are what to read first.
  *
  * Whatever is unusual (another layout, memory that the user sees by NumPy, a path that changes its inputs) is left to them.
  */
@@ -203,7 +203,7 @@ int comes_from_host(Cursor *self, PyObject *a, PyObject *changed, PyObject *dtyp
     return (PyObject *)Py_TYPE(a) == host_type && has(a, s_dtype, dtype) && !is_known(self, a) && is_apart(a, changed);
 }
 
-/* A copy of an array of the host on a GPU, made at once (see `is_transparent` of ear.py); NULL without an error when Python has
+/* A copy of an array of the host on a GPU, made at once (see `is_transparent` of stretch.py); NULL without an error when Python has
  * to decide: the path knows the array, or may change its memory. */
 PyObject *sent_up(Cursor *self, const Inputs *t, PyObject *kernel, PyObject *cls, PyObject *arrays, PyObject *attrs)
 {

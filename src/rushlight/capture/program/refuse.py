@@ -15,9 +15,9 @@ import numpy as np
 
 from ...runtime.door import Kernel
 from ...runtime.facts import Facts, Rows, Slots, Values
-from ..program.instructions import Instruction
-from ..program.slots import MADE, Slot
-from .piece import native
+from ..loops.piece import native
+from .instructions import Instruction
+from .slots import MADE, Slot
 
 
 def within(a: Any, size: int) -> bool:
