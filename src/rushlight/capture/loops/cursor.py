@@ -17,10 +17,10 @@ from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.devices import overrides
 from ...runtime.door import KERNELS, Kernel, run
+from ..program.slots import array_type
 from ..record.recorder import same
 from .path import Path
 from .piece import native
-from .pool import array_type
 from .running import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, Step
 
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h

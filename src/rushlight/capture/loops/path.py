@@ -10,7 +10,7 @@ from ...base.config import settings
 from ...core.memory import root_array
 from ..lower.choose import lower
 from ..passes import JOINING, optimise
-from ..program.instructions import Instruction, Program
+from ..program.instructions import Instruction, Program, class_of
 from ..program.refuse import look_of
 from ..program.slots import ARGUMENT, MADE, STATE, Slot, Storage
 from ..record.recorder import CannotCapture, Recorder, WrongKernel, same
@@ -20,7 +20,7 @@ from .arrivals import Arrivals
 from .described import Macro, Told
 from .piece import native
 from .places import AgreementOfStretches
-from .pool import Pool, array_type, is_reserved, small_addresses
+from .pool import Pool, is_reserved, small_addresses
 from .running import BIND, FIXED, FRESH, GIVEN, KNOWN, VALUE, VIEW, Running, Step
 from .trial import Trial
 
@@ -144,24 +144,15 @@ class Path(Running):
         if len(hows) > 1:
             raise CannotCapture(f"{ins.name} at {ins.line} gives a mixture of results")
         how = hows.pop() if hows else GIVEN
-        arrays = [s.array for s in ins.reads if s.array is not None]
-        look = None
-        found = look_of(
+        look = look_of(
             ins.kernel,
             [s.array if s.__class__ is Slot else s for s in ins.inputs],
             (ins.inputs, ins.attrs),
         )
-        if found is not None:
-            look = found
         return Step(
             ins.kernel, ins.attrs, operands, how, tuple(outs), ins.several,
-            self._class(ins, arrays), look, ins.line,
+            class_of(ins), look, ins.line,
         )  # fmt: skip
-
-    def _class(self, ins: Instruction, arrays: list[Any]) -> type:
-        """The device's array type, as an eager call would find it."""
-        slots = ins.reads if ins.name == "move" else [*ins.outputs, *reversed(ins.reads)]
-        return array_type(slots[0].storage.device if slots else "cpu")
 
     # -- the program ----------------------------------------------------------------------------
 

@@ -126,15 +126,6 @@ class _Measure(Pool):
         return getrefcount(self.arrays[0]) - self.free[0] - ours
 
 
-def array_type(device: str) -> type:
-    """The class of a device's arrays."""
-    if device == "cpu":
-        return np.ndarray
-    import cupy
-
-    return cupy.ndarray
-
-
 def _measured() -> tuple[int, int]:
     found = _Measure()
     now = [found.arrays[0]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from .arena import peak
 from .show import html_table, table
-from .slots import MADE, Slot, Storage
+from .slots import MADE, Slot, Storage, array_type
 
 
 class Instruction:
@@ -206,3 +206,9 @@ def writers(instructions: Iterable[Instruction]) -> dict[int, list[int]]:
             if not places or places[-1] != at:
                 places.append(at)
     return found
+
+
+def class_of(ins: Instruction) -> type:
+    """The device's array type by which an eager call would find the body of a kernel."""
+    slots = ins.reads if ins.name == "move" else [*ins.outputs, *reversed(ins.reads)]
+    return array_type(slots[0].storage.device if slots else "cpu")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.memory import data_pointer, root_array
+
 ARGUMENT, STATE, CONSTANT, MADE = "argument", "state", "constant", "made"
 
 
@@ -105,3 +107,37 @@ class Slot:
 
     def __repr__(self) -> str:
         return f"{self.name}:{self.dtype}{list(self.shape)}"
+
+
+def array_type(device: str) -> type:
+    """The class of a device's arrays."""
+    if device == "cpu":
+        return np.ndarray
+    import cupy
+
+    return cupy.ndarray
+
+
+def window(a: Any, shift: int, slot: Slot) -> Any:
+    """The window of a slot on memory that lies elsewhere, so many bytes behind the beginning of an array."""
+    if not isinstance(a, np.ndarray):
+        from ...runtime.cuda.arrays import set_base
+
+        made = a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
+        set_base(made, root_array(a))  # who hands out that array again looks for references to it
+        return made
+    start = np.asarray(_Address(data_pointer(a) + shift, a, slot.dtype)).view(slot.dtype)
+    return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
+
+
+class _Address:
+    """An element at an address inside another array's memory, which it keeps alive."""
+
+    def __init__(self, address: int, owner: np.ndarray, dtype: np.dtype) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, not owner.flags.writeable),
+            "shape": (dtype.itemsize,),
+            "typestr": "|u1",
+            "version": 3,
+        }

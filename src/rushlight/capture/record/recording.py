@@ -16,8 +16,7 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import collecting_replay_hooks, listening
 from ...runtime.thread import here
 from ..program.instructions import Program
-from ..program.slots import CONSTANT, MADE, Slot
-from ..replay.results import look
+from ..program.slots import CONSTANT, MADE, Slot, window
 from ..state import tree
 from ..state.identity import Identity
 from ..state.keys import attributes, mode
@@ -445,7 +444,7 @@ class Recording:
             array = own.get(slot.storage.number)
             if array is not None:
                 slot.storage.array = array
-                slot.array = look(array, slot.offset, slot) if slot.size else slot.array
+                slot.array = window(array, slot.offset, slot) if slot.size else slot.array
 
 
 def forget_casts() -> None:

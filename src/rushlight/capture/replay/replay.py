@@ -14,14 +14,14 @@ from ...core.views import current_edge, extra
 from ...runtime.thread import WATCHED, here
 from ..lower.choose import lower
 from ..passes import again, optimise
-from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage, window
 from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
 from ..record.recording import Recording
 from ..state import tree
 from .looks import Looks
 from .node import Remaking, ReplayNode
 from .outlets import Counters, Gradients
-from .results import Leaves, SpentNode, look, looked_at, on_base
+from .results import Leaves, SpentNode, looked_at, on_base
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
 
@@ -454,7 +454,7 @@ class Replay:
                 array = self.lowered.copied(i, array)
         elif way != "live":
             at, shift, slot = way
-            array = look(tensors[at]._a, shift, slot)
+            array = window(tensors[at]._a, shift, slot)
         t = tensor_over(array, self.lowered.array_type)
         if inference:
             extra(t).inference = True

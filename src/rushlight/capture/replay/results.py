@@ -6,17 +6,13 @@ import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import numpy as np
-
 from ...core.gradients.tape import Node
-from ...core.memory import data_pointer, root_array
 from ...core.modes import set_grad_enabled
 from ...core.tensor import Tensor
 from ...core.views import extra
 from ...core.views import replay as view_again
 from ...runtime import devices
 from ...runtime.thread import here
-from ..program.slots import Slot
 
 
 class SpentNode(Node):
@@ -118,31 +114,6 @@ def share_counter(t: Tensor, source: Tensor) -> None:
     if source._ver is None:
         source._ver = [0]
     t._ver = source._ver
-
-
-def look(a: Any, shift: int, slot: Slot) -> Any:
-    """The window of a slot on the caller's own memory."""
-    if not isinstance(a, np.ndarray):
-        from ...runtime.cuda.arrays import set_base
-
-        window = a.__class__(slot.shape, slot.dtype, a.data + shift, slot.strides)
-        set_base(window, root_array(a))  # who hands out that array again looks for references to it
-        return window
-    start = np.asarray(_Address(data_pointer(a) + shift, a, slot.dtype)).view(slot.dtype)
-    return np.lib.stride_tricks.as_strided(start, slot.shape, slot.strides)
-
-
-class _Address:
-    """An element at an address inside another array's memory, which it keeps alive."""
-
-    def __init__(self, address: int, owner: np.ndarray, dtype: np.dtype) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, not owner.flags.writeable),
-            "shape": (dtype.itemsize,),
-            "typestr": "|u1",
-            "version": 3,
-        }
 
 
 def looked_at(low: Any, name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..capture.program.functional import PUT_BACK, Call, Functional, Value
 from ..runtime.door import KERNELS
 from . import (  # noqa: F401 - they fill the table
     layers,
@@ -18,7 +19,7 @@ from . import (  # noqa: F401 - they fill the table
 )
 from .errors import OnnxExporterError, UnsupportedOperatorError
 from .graph import Graph, onnx_type
-from .recording import PUT_BACK, Call, Recording, Value, same_content
+from .recording import same_content
 from .sizes import Expr, Symbols, merge
 from .table import WAYS, Site, way_of
 
@@ -34,7 +35,7 @@ class Builder:
     """Writes the calls of several recordings of one model as one graph."""
 
     def __init__(
-        self, heard: Sequence[Recording], symbols: Symbols, opset: int, labels: dict[int, str]
+        self, heard: Sequence[Functional], symbols: Symbols, opset: int, labels: dict[int, str]
     ) -> None:
         self.heard, self.symbols, self.labels = heard, symbols, labels
         self.first = heard[0]

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from ..capture.program.functional import Functional
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..utils import _pytree as pytree
 from .errors import OnnxExporterError
-from .recording import Recording, record
+from .recording import record
 from .sizes import Symbols
 
 DEFAULT_OPSET = 18
@@ -67,7 +68,7 @@ def export(
         builder.add_input(number, name)
         for axis, symbol in axes.items():
             builder.g.sizes.setdefault(symbol, (name, axis))
-    outs = [[one.value_of(t._a).number for t in _tensors(r)] for one, r in zip(heard, results)]
+    outs = [one.results for one in heard]
     given_names = _names(output_names, len(outs[0]), "output")
     if any(o != outs[0] for o in outs):
         raise OnnxExporterError("the model gives other results for another size of its inputs")
@@ -196,9 +197,13 @@ def _as_exported(model: Any, training: Any) -> Any:
                 m.training = was
 
 
-def _heard(model: Any, call: Any, tensors: list[Tensor]) -> tuple[Recording, Any]:
+def _heard(model: Any, call: Any, tensors: list[Tensor]) -> tuple[Functional, Any]:
     args, kwargs = call
-    return record(lambda: model(*args, **kwargs), [t._a for t in tensors])
+    return record(
+        lambda: model(*args, **kwargs),
+        [t._a for t in tensors],
+        lambda r: [t._a for t in _tensors(r)],
+    )
 
 
 def _tensors(result: Any) -> list[Tensor]:
