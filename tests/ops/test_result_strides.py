@@ -87,6 +87,11 @@ LAYOUTS = {
     "channels_last": lambda a: a.reshape(2, 4, 5, 3).permute(0, 3, 1, 2),
     "turned": lambda a: a.reshape(5, 4, 3, 2).permute(3, 2, 1, 0),
     "heads": lambda a: a.reshape(2, 4, 3, 5).transpose(1, 2),
+    "expanded": lambda a: a[:30].reshape(2, 3, 1, 5).expand(2, 3, 4, 5),
+    "expanded and turned": lambda a: a[:40]
+    .reshape(5, 4, 1, 2)
+    .expand(5, 4, 3, 2)
+    .permute(3, 2, 1, 0),
 }
 USES = {
     "softmax": lambda t, x: x.softmax(1),
@@ -118,6 +123,10 @@ USES = {
     "batch_norm": lambda t, x: t.nn.functional.batch_norm(x, t.zeros(3), t.ones(3)),
     "clone": lambda t, x: x.clone(),
     "to": lambda t, x: x.to(t.float64),
+    "exp of whole numbers": lambda t, x: (x * 0).long().exp(),
+    "sigmoid": lambda t, x: x.sigmoid(),
+    "nan_to_num": lambda t, x: x.nan_to_num(),
+    "bessel": lambda t, x: t.special.i0(x),
     "zeros_like": lambda t, x: t.zeros_like(x),
 }
 

@@ -21,7 +21,8 @@ VIEWS = [
     "x.as_strided((2, 2), (4, 1), 1)", "x.flatten()", "x.unflatten(1, (2, 2))", "x.swapaxes(0, 1)",
     "x.hsplit(2)[1]", "x.ravel()", "x.t()[1:]", "x[1:].t().select(0, 1)", "x.view(3, 2, 2)[:, 1]",
     "x.view_as(x)", "x.detach()", "x.view(lib.int32)", "x.view(lib.int16)",
-    "x[1:].view(lib.int64)",
+    "x[1:].view(lib.int64)", "x.view(lib.int32).as_strided((2,), (1,), 3)",
+    "x[1:].view(lib.int64).as_strided((2,), (1,))", "x.view(lib.complex64).real.as_strided((2,), (2,))",
 ]  # fmt: skip
 
 

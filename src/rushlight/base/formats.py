@@ -131,3 +131,42 @@ def order_of(fmt: memory_format, ndim: int) -> tuple[int, ...]:
     if ndim != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {fmt.name} format")
     return order
+
+
+def dense_order(shape: tuple, shown: list[tuple[tuple, tuple]]) -> list[int]:
+    """The dims of a result without gaps from the outermost to the innermost, by the (shape, strides) of its inputs.
+
+    The first input that tells two dims apart decides; a dim along which an input repeats its elements tells nothing.
+    """
+    ndim = len(shape)
+    steps = [_aligned(*one, ndim) for one in shown if len(one[0]) <= ndim]
+    order = list(range(ndim - 1, -1, -1))  # innermost first
+    for start in range(1, ndim):
+        at = start
+        for place in range(at - 1, -1, -1):
+            further = _is_further(order[place], order[at], shape, steps)
+            if further < 0:
+                break
+            if (
+                further > 0
+            ):  # they change places; those between them, of which nothing is known, stay
+                order[place], order[at] = order[at], order[place]
+                at = place
+    return order[::-1]
+
+
+def _aligned(shape: tuple, strides: tuple, ndim: int) -> list[int]:
+    """Strides beside the dims of the result; 0 where they say nothing."""
+    ahead = [0] * (ndim - len(shape))
+    return ahead + [step if size > 1 else 0 for size, step in zip(shape, strides)]
+
+
+def _is_further(one: int, other: int, shape: tuple, steps: list[list[int]]) -> int:
+    """1 if dim `one` lies further out than `other`, -1 if further in, 0 if no input tells."""
+    for step in steps:
+        if step[one] and step[other]:
+            if step[one] != step[other]:
+                return 1 if step[one] > step[other] else -1
+            if shape[one] > shape[other]:
+                return 1
+    return 0

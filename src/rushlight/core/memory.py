@@ -51,6 +51,14 @@ def in_memory_order(root: Any) -> Any:
     return (root if order is None else root.transpose(order)).reshape(-1)
 
 
+def memory_as(root: Any, dtype: Any) -> Any:
+    """The same as elements of a dtype: views of other numbers, as `real` and `view(dtype)`, have not that of their memory."""
+    flat = in_memory_order(root)
+    if flat.dtype == dtype:
+        return flat
+    return flat.view(np.uint8)[: flat.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
+
+
 def shown_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
     """The strides that PyTorch shows where NumPy has 0: for a new dim of size 1, and where there are no elements."""
     empty = 0 in shape and not any(strides)

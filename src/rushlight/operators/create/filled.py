@@ -10,7 +10,7 @@ from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.errors import HostMemoryError
 from ...base.fits import fitting
-from ...base.formats import ORDERS, order_of, preserve_format, strided
+from ...base.formats import ORDERS, dense_order, order_of, preserve_format, strided
 from ...base.shapes import as_size
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
@@ -177,9 +177,7 @@ def dim_order(a: Array, memory_format: memory_format | None) -> tuple[int, ...] 
         return None
     if a.flags.c_contiguous or n < 2:
         return None
-    if any(s == 0 and m > 1 for s, m in zip(a.strides, a.shape)):
-        return None  # expanded: nothing says where the repeated dims belong
-    order = sorted(range(n), key=lambda i: (-a.strides[i], a.shape[i] == 1, i))
+    order = dense_order(a.shape, [(a.shape, a.strides)])
     return None if order == list(range(n)) else tuple(order)
 
 

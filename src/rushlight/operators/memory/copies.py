@@ -50,7 +50,7 @@ _clone.derivative(x=lambda g: g)
 
 def _order(x: Tensor, memory_format: format_type | None) -> Any:
     if memory_format is None or memory_format is formats.preserve_format:
-        return "C" if 0 in x._a.strides else "K"
+        return "K"
     if memory_format is formats.contiguous_format:
         return "C"
     return formats.order_of(memory_format, x._a.ndim)

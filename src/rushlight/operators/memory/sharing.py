@@ -43,8 +43,7 @@ def _root(block: Block, at: int, count: int, kind: Any) -> Any:
 
 def _seen(root: Any, kind: Any, home: Geometry) -> Any:
     """The part of a storage that a tensor looks at; other processes may look at it, too."""
-    whole = root if root.dtype == kind else root.view(kind)
-    a = strided_over(np, whole, *home)  # type: ignore[arg-type]
+    a = strided_over(np, root, kind, *home)  # type: ignore[arg-type]
     exposed.add(a)
     return a
 

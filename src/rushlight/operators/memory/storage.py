@@ -16,7 +16,7 @@ from ...base.shapes import as_size, by_name, channels_last_strides, check_size, 
 from ...base.shared_blocks import mapped
 from ...core.exposed import take_address
 from ...core.inplace import bump
-from ...core.memory import data_pointer, in_memory_order, root_array
+from ...core.memory import data_pointer, in_memory_order, memory_as, root_array
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
@@ -249,7 +249,9 @@ def storage(self: Tensor) -> TypedStorage:
         >>> len(torch.arange(6)[2:].storage())
         6
     """
-    return TypedStorage(root_array(self._a))
+    root = root_array(self._a)
+    same = root.dtype == self._a.dtype
+    return TypedStorage(root if same else memory_as(root, self._a.dtype))
 
 
 @public("Tensor")
@@ -291,17 +293,14 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
 
 
 def _resize_body(xp: ArrayModule, x: Any, *, size: tuple[int, ...], strides: Any) -> Any:
-    root = root_array(x)
-    if root.dtype != x.dtype:  # a view of other numbers, as `real`
-        root = in_memory_order(root).view(x.dtype)
+    root = memory_as(root_array(x), x.dtype)
     offset = geometry(x)[2]
     needed = offset + prod(size)
     if needed > root.size:
         grown = xp.zeros(needed, x.dtype)  # torch leaves new elements undefined; zeros are kinder
-        old = in_memory_order(root)
-        grown[: old.size] = old
+        grown[: root.size] = root
         root = grown
-    return strided_over(xp, root, size, strides, offset)
+    return strided_over(xp, root, x.dtype, size, strides, offset)
 
 
 RESIZE = Kernel(
@@ -437,10 +436,8 @@ def set_(
         self._a = source._a
     else:
         root = root_array(source._a) if isinstance(source, Tensor) else source._root
-        if root.dtype != self._a.dtype:
-            root = in_memory_order(root).view(self._a.dtype)
-        whole = wrap(in_memory_order(root))
-        shape = (root.size,) if size is None else as_size((size,))
+        whole = wrap(memory_as(root, self._a.dtype))
+        shape = whole._a.shape if size is None else as_size((size,))
         steps = contiguous_strides(shape) if stride is None else as_size((stride,))
         self._a = whole.as_strided(shape, steps, storage_offset)._a
     bump(self)

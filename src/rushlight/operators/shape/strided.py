@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import as_size, whole, wrap_dim
-from ...core.memory import data_pointer, in_memory_order, root_array
+from ...core.memory import data_pointer, memory_as, root_array
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -53,12 +53,14 @@ def _positions(xp: ArrayModule, size: tuple, stride: tuple, offset: int) -> Any:
 def _as_strided_body(
     xp: ArrayModule, x: Array, *, size: tuple, stride: tuple, offset: int, home: Any
 ) -> Any:
-    return strided_over(xp, root_array(x), size, stride, offset)
+    return strided_over(xp, root_array(x), x.dtype, size, stride, offset)
 
 
-def strided_over(xp: ArrayModule, root: Array, size: tuple, stride: tuple, offset: int) -> Any:
-    """The memory of `root`, which owns it, seen with sizes, strides and an offset."""
-    return _strided(xp, in_memory_order(root), size, stride, offset)
+def strided_over(
+    xp: ArrayModule, root: Array, dtype: Any, size: tuple, stride: tuple, offset: int
+) -> Any:
+    """The memory of `root`, which owns it, seen as elements of a dtype with sizes, strides and an offset."""
+    return _strided(xp, memory_as(root, dtype), size, stride, offset)
 
 
 _as_strided = Op(_as_strided_body, "as_strided", view=True)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ...base.formats import dense_order
+
 Rule = Callable[[np.ndarray, tuple], Sequence[int]]  # the dims of a result, outermost first
 
 
@@ -56,21 +58,11 @@ def _channels_last(a: np.ndarray) -> bool:
 
 
 def _as_first(out: np.ndarray, inputs: tuple) -> Sequence[int]:
-    """The order of the first input, if that fills its memory."""
+    """The order of the first input."""
     first = inputs[0]
-    if not isinstance(first, np.ndarray) or first.ndim != out.ndim or not _dense(first):
+    if not isinstance(first, np.ndarray) or first.ndim != out.ndim:
         return range(out.ndim)
-    return sorted(range(out.ndim), key=lambda d: (-first.strides[d], d))
-
-
-def _dense(a: np.ndarray) -> bool:
-    step = a.itemsize
-    for stride, size in sorted(zip(a.strides, a.shape)):
-        if size > 1:
-            if stride != step:
-                return False
-            step *= size
-    return True
+    return _of_inputs(out, (first,))
 
 
 def _columns(out: np.ndarray, inputs: tuple) -> Sequence[int]:
@@ -85,10 +77,41 @@ RULES: dict[str, Rule] = {
 }  # fmt: skip
 
 
+def _of_inputs(out: np.ndarray, inputs: tuple) -> Sequence[int]:
+    """As all inputs lie, the first before the others."""
+    shown = [(a.shape, a.strides) for a in inputs if isinstance(a, np.ndarray)]
+    return dense_order(out.shape, shown)
+
+
+def _repeats(a: Any) -> bool:
+    """Whether it is an expanded array."""
+    if not isinstance(a, np.ndarray) or 0 not in a.strides:
+        return False
+    return any(size > 1 and not step for size, step in zip(a.shape, a.strides))
+
+
+def _not_by_numpy(body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body`, which lets NumPy choose: NumPy puts the dims along which an input repeats innermost, PyTorch where they are."""
+
+    def call(*arrays: Any, **attrs: Any) -> Any:
+        out = body(*arrays, **attrs)
+        if out.__class__ is tuple:
+            return tuple([_lie_as_inputs(o, arrays) for o in out])
+        return _lie_as_inputs(out, arrays)
+
+    return call
+
+
+def _lie_as_inputs(out: Any, inputs: tuple) -> Any:
+    if out.__class__ is not np.ndarray or out.flags.c_contiguous or out.base is not None:
+        return out  # a view, or what the body itself has laid out
+    return _lie(out, inputs, _of_inputs) if any(map(_repeats, inputs)) else out
+
+
 def laid_out(layout: str | None, body: Callable[..., Any]) -> Callable[..., Any]:
     """`body`, its results in the order that PyTorch gives them, which the kernel's facts name."""
     if layout is None:
-        return body
+        return _not_by_numpy(body)
     rule = RULES[layout]
 
     def call(*arrays: Any, **attrs: Any) -> Any:
