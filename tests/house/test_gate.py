@@ -112,7 +112,9 @@ def test_few_names_are_ours_alone() -> None:
 
 
 def test_functions_in_place_are_those_of_the_methods() -> None:
-    assert rushlight.abs_ is rushlight.Tensor.abs_
+    x = rushlight.tensor([-1.0])
+    assert rushlight.abs_(x) is x and x.item() == 1.0
+    assert rushlight.abs_ is rushlight.abs_ is not rushlight.Tensor.abs_
     assert {"abs_", "relu_", "zero_"} <= set(dir(rushlight)) & set(rushlight.__all__)
     with pytest.raises(AttributeError, match="add_"):
         rushlight.add_

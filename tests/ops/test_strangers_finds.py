@@ -256,3 +256,18 @@ def test_gradients_of_places_without_dimensions():
         return x.grad.tolist(), s.grad.tolist()
 
     same(story)
+
+
+# What suites of libraries asked for; run under both.
+OF_SUITES = """
+torch.ones(1).broadcast_to(3) | torch.ones(1).broadcast_to(2, 3) | torch.ones(1).broadcast_to(size=(2, 3))
+torch.Size((1, torch.tensor(3))) | torch.Size((1, torch.tensor(3.0))) | torch.Size(torch.tensor([1, 2])) | torch.Size([1.5]) | torch.Size()
+torch.einsum("ij,j->i", torch.ones(2, 1), torch.ones(1).double()) | torch.einsum("ij,k->ijk", torch.ones(2, 2), torch.ones(2).long())
+"""
+
+
+@pytest.mark.parametrize(
+    "line", [c.strip() for row in OF_SUITES.strip().splitlines() for c in row.split(" | ")]
+)
+def test_lines_of_suites(line):
+    same(lambda lib: told(lambda: eval(line, {"torch": lib})))

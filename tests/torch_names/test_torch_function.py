@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -310,6 +312,35 @@ def test_every_public_function_of_one_tensor_keeps_the_class():
         if "NoneType" not in found and {ours, theirs} & {"M", "Tensor"} and ours != theirs:
             wrong.append((name, ours, theirs))
     assert wrong == []
+
+
+@BOTH
+def test_methods_are_functions_of_their_own_and_stay(lib):
+    class Answers:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func
+
+    Tensor = lib.Tensor
+    before = {name: getattr(Tensor, name) for name in ("matmul", "add", "abs", "absolute", "abs_")}
+    functions = {name: getattr(lib, name) for name in before}
+    assert all(before[name] is not functions[name] for name in before)
+    assert before["abs"] is not before["absolute"]
+    x = lib.ones(2, 2)
+    assert x @ Answers() is before["matmul"] and x.matmul(Answers()) is before["matmul"]
+    assert lib.matmul(x, Answers()) is functions["matmul"]
+    assert all(getattr(Tensor, name) is before[name] for name in before)
+    assert all(getattr(lib, name) is functions[name] for name in before)
+
+
+@pytest.mark.parametrize("place", ["", "nn.functional", "special", "linalg", "fft", "Tensor"])
+def test_public_functions_are_pickled_by_their_names(place):
+    owner = operator.attrgetter(place)(rushlight) if place else rushlight
+    for name in dir(owner):
+        fn = getattr(owner, name)
+        refused = getattr(fn, "__module__", "") == "rushlight.base.refusal"
+        if isinstance(fn, types.FunctionType) and name[0] != "_" and not refused:
+            assert pickle.loads(pickle.dumps(fn)) is fn, name
 
 
 def test_plain_programs_are_left_alone():

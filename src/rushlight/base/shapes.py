@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -28,6 +29,13 @@ class Size(_Ints):
     """
 
     __slots__ = ()
+
+    def __new__(cls, iterable: Iterable[Any] = ()) -> Size:
+        sizes = tuple(iterable)
+        for i, size in enumerate(sizes):
+            if not isinstance(size, int):
+                return tuple.__new__(cls, (*sizes[:i], *map(_as_int, sizes[i:], count(i))))
+        return tuple.__new__(cls, sizes)
 
     def numel(self) -> int:
         """The product of all sizes: how many elements a tensor of this shape has.
@@ -64,6 +72,16 @@ class Size(_Ints):
 
     def __reduce__(self) -> Any:
         return (Size, (tuple(self),))
+
+
+def _as_int(size: Any, place: int) -> int:
+    try:
+        return size.__index__()
+    except (AttributeError, TypeError):
+        kind = type(size).__name__
+        raise TypeError(
+            f"{settings.module}.Size() takes an iterable of 'int' (item {place} is '{kind}')"
+        ) from None
 
 
 def as_size(size: Sequence[Any]) -> tuple[int, ...]:

@@ -50,7 +50,6 @@ _LISTS = frozenset(
 _TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
 
 _originals: dict[FunctionType, FunctionType] = {}  # by the function that asks: what it was before
-_methods: dict[tuple[str, FunctionType], FunctionType] = {}  # by the function of the same body
 
 
 def arm(cls: type | None) -> None:
@@ -60,8 +59,8 @@ def arm(cls: type | None) -> None:
     if _arm_one in when_published:
         return
     when_published.append(_arm_one)
-    for place in sorted(NAMESPACES, key="Tensor".__eq__):  # methods last
-        for name, fn in list(NAMESPACES[place].items()):
+    for place, names in NAMESPACES.items():
+        for name, fn in list(names.items()):
             _arm_one(place, name, fn)
     for name in _TENSORS:  # attributes that are tensors: modes see them, too
         attribute: Any = vars(Tensor)[name]
@@ -72,12 +71,6 @@ def arm(cls: type | None) -> None:
 def _arm_one(place: str, name: str, fn: Callable[..., Any]) -> None:
     if not isinstance(fn, FunctionType) or name in UNASKED or place == "return_types":
         return
-    if place == "Tensor" and fn in _originals:
-        # A method is a function of its own, as in PyTorch, where `torch.add` is not `Tensor.add`.
-        key = (name if name.startswith("__") else "", fn)
-        fn = _methods.setdefault(key, copy_of(_originals[fn]))
-        NAMESPACES[place][name] = fn
-        setattr(Tensor, name, fn)
     if fn not in _originals:
         exchange(fn, _stands_for(place, name) or fn)
         fn.__name__ = name  # tables of users are keyed by it, too
@@ -88,6 +81,11 @@ def _stands_for(place: str, name: str) -> Any:
         other = OPERATORS.get(name.strip("_"))
         return None if other is None else _Late(other)
     return None
+
+
+def as_it_was(fn: FunctionType) -> FunctionType:
+    """A public function without the question, whether or not it asks by now."""
+    return _originals.get(fn, fn)
 
 
 class _Late:

@@ -14,6 +14,8 @@ from ..runtime import devices
 from .exposed import take_address
 from .memory import data_pointer, root_array, shown_strides
 
+_size = tuple.__new__  # of the numbers of an array's shape, which nobody need look at
+
 
 class Facts:
     """What a tensor answers about itself without looking at its values."""
@@ -32,7 +34,7 @@ class Facts:
             >>> torch.zeros(2, 3).shape
             torch.Size([2, 3])
         """
-        return Size(self._a.shape)
+        return _size(Size, self._a.shape)
 
     @overload
     def size(self, dim: None = ...) -> Size: ...
@@ -55,7 +57,7 @@ class Facts:
         """
         shape = self._a.shape
         if dim is None:
-            return Size(shape)
+            return _size(Size, shape)
         if not shape:
             wrap_dim(dim, 0)
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")

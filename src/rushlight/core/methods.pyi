@@ -188,7 +188,7 @@ class Methods:
         """The products of two batches of matrices, without broadcasting."""
     def bool(self, *, memory_format: _memory_format | None = None) -> _Tensor:
         """The elements as bool; the tensor itself if they are already."""
-    def broadcast_to(self, size: _b.int | Sequence[_b.int]) -> _Tensor:
+    def broadcast_to(self, *sizes: _b.int | Sequence[_b.int], size: _b.int | Sequence[_b.int] | None = None) -> _Tensor:
         """Expanded to a shape, without copying."""
     def bucketize(self, boundaries: _Tensor, *, out_int32: _b.bool = False, right: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The number of the bucket that each value falls into."""

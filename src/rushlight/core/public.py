@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ..base.dtypes import c_name
@@ -10,12 +11,18 @@ from ..runtime.thread import GRAD, TAPE, here
 from .explain import explain_failures
 from .inplace import change, check_cast, check_writable, write
 from .op import native
+from .redirecting import copy_of
 from .tensor import Tensor
 
 # namespace -> name -> function; "torch" is the top module, "functional" is nn.functional, "aten" has the inner operators
 # that are no function of another namespace
 NAMESPACES: dict[str, dict[str, Any]] = {}
 when_published: list[Callable[[str, str, Any], None]] = []  # see core/arming.py
+# Where users find what is published, by its namespace: behind the name of the package.
+HOMES = {
+    "torch": "", "functional": ".nn.functional", "linalg": ".linalg", "fft": ".fft", "special": ".special",
+}  # fmt: skip
+_PACKAGE = __name__.partition(".")[0]
 
 
 _may_change = getattr(native, "may_change", None)
@@ -48,9 +55,18 @@ def public(
 
 
 def publish(place: str, name: str, fn: Any) -> None:
-    names = NAMESPACES.setdefault(place, {})
-    names[name] = fn
+    """Let users find `fn` under a name; it says that name of itself, by which pickles find it.
+
+    A method is a function of its own, as in PyTorch, where `torch.add` is not `Tensor.add`.
+    """
     explain_failures(fn, name)
+    if isinstance(fn, FunctionType):
+        if place == "Tensor":
+            fn = copy_of(fn)
+            fn.__module__, fn.__qualname__ = _PACKAGE, f"Tensor.{name}"
+        elif place in HOMES and NAMESPACES.get(place, {}).get(fn.__qualname__) is not fn:
+            fn.__module__, fn.__qualname__ = _PACKAGE + HOMES[place], name
+    NAMESPACES.setdefault(place, {})[name] = fn
     if place == "Tensor":
         setattr(Tensor, name, fn)
     for hear in when_published:

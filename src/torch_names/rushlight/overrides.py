@@ -23,7 +23,7 @@ from .core.overriding import DisableTorchFunction as DisableTorchFunction
 from .core.overriding import (
     disabled as _disabled_torch_function_impl,  # noqa: F401 - asked for here
 )
-from .core.public import NAMESPACES
+from .core.public import HOMES, NAMESPACES
 from .core.tensor import Tensor, properties
 from .operators.late import load_all
 from .runtime.thread import here
@@ -177,10 +177,7 @@ def _enable_torch_function() -> Any:
 
 # -- what can be overridden ------------------------------------------------------------------------
 
-_HOMES = {
-    "torch": "torch", "functional": "torch.nn.functional", "linalg": "torch.linalg", "fft": "torch.fft",
-    "special": "torch.special", "autograd": "torch.autograd",
-}  # fmt: skip
+_HOMES = {place: f"torch{home}" for place, home in HOMES.items()} | {"autograd": "torch.autograd"}
 
 
 def _all_of(place: str) -> list[Any]:

@@ -194,7 +194,7 @@ def names_attributes(text: Any) -> bool:
 
 def _listed(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
-    if module.startswith(PACKAGE + "."):
+    if module.partition(".")[0] == PACKAGE:
         return True
     names = _FUNCTIONS.get(module, ())
     return names is None or function.__name__ in names

@@ -109,7 +109,7 @@ def _plan(equation: str, a: tuple[int, ...], b: tuple[int, ...]) -> _Plan | None
     return _Plan(
         _order(la, left), _unless(to_left, tuple([size[x] for x in left])),
         _order(lb, right), _unless(to_right, tuple([size[x] for x in right])),
-        bool(summed), _unless(shape, final), _order(out, target),
+        k != 1, _unless(shape, final), _order(out, target),
     )  # fmt: skip
 
 

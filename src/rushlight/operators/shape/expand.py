@@ -180,7 +180,20 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:  # noqa: A002
     return expand(input, tuple(size))
 
 
-Tensor.broadcast_to = broadcast_to  # type: ignore[method-assign, assignment]
+@public("Tensor", name="broadcast_to")
+def _broadcast_to(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """Expanded to a shape, without copying.
+
+    Args:
+        sizes: the shape, as numbers or as one tuple.
+        size: the same, by name.
+
+    Example:
+        >>> torch.tensor([1]).broadcast_to(2, 2)
+        tensor([[1, 1],
+                [1, 1]])
+    """
+    return expand(self, *sizes, size=size)
 
 
 @public("torch")

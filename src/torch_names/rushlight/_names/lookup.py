@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from ..base.errors import no_attribute
-from ..core.public import NAMESPACES
+from ..core.public import NAMESPACES, publish
+from ..core.redirecting import copy_of
 from ..operators.late import load_late
 
 PACKAGE = __name__.split(".")[0]
@@ -99,8 +100,12 @@ def _in_places() -> set[str]:
 
 def _in_place(name: str) -> Any:
     """The function of one of them; None for other names."""
-    known = name.endswith("_") and name[0] != "_" and name in _in_places()
-    return NAMESPACES["Tensor"][name] if known else None
+    if not name.endswith("_") or name[0] == "_" or name not in _in_places():
+        return None
+    from ..core.arming import as_it_was
+
+    publish("torch", name, copy_of(as_it_was(NAMESPACES["Tensor"][name])))
+    return NAMESPACES["torch"][name]
 
 
 def missing(module: str, names: Iterable[str], name: str) -> str:
