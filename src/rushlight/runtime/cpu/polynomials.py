@@ -9,8 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 Array = np.ndarray
-_LOG = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1)
-_LOG += (-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
+_LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+    2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
 _SINE = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COSINE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _QUARTERS = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)  # of pi, taken off
@@ -18,8 +20,8 @@ _QUARTERS = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)  #
 
 def _fused(a: Array, b: Array | float, c: Array | float) -> Array:
     """a * b + c of float32 numbers in one rounding."""
-    a, b, c = (np.float32(part).astype(np.float64) for part in (a, b, c))
-    return (a * b + c).astype(np.float32)
+    wide = [np.asarray(part, np.float32).astype(np.float64) for part in (a, b, c)]
+    return (wide[0] * wide[1] + wide[2]).astype(np.float32)
 
 
 def _polynomial(x: Array, factors: Sequence[float]) -> Array:

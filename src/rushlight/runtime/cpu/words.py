@@ -113,7 +113,7 @@ def pairs(u: Array) -> Array:
     return u
 
 
-def scaled(x: Array, scale: float, shift: float) -> Array:
+def scaled(x: Array, scale: float | np.floating, shift: float | np.floating) -> Array:
     """x * scale + shift in one rounding, as PyTorch's compiler joins them; x may be written over."""
     if scale == 1.0 and shift == 0.0:
         return x
