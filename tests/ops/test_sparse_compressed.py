@@ -58,6 +58,33 @@ def test_arithmetic(lib: Any) -> None:
 
 
 @BOTH
+def test_products_of_sparse_matrices_are_sparse(lib: Any) -> None:
+    if lib.__name__ == "torch" and not lib.backends.mkl.is_available():
+        return
+    csr = lib.tensor([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]]).to_sparse_csr()
+    expected = (csr.to_dense() @ csr.to_dense()).tolist()
+    for product in (csr @ csr, lib.mm(csr, csr), lib.matmul(csr, csr), lib.sparse.mm(csr, csr)):
+        assert product.layout is lib.sparse_csr and product.to_dense().tolist() == expected
+    coo = csr.to_sparse_coo()
+    assert coo.layout is lib.sparse_coo and coo.to_sparse_coo() is coo
+    assert (coo @ coo).layout is lib.sparse_coo and (coo @ coo).to_dense().tolist() == expected
+    assert lib.ones(2).to_sparse_coo().values().tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_products_reduced_otherwise(reduce: str) -> None:
+    found = []
+    for lib in (rl, torch):
+        v = lib.tensor([1.0, -2.0, 3.0], requires_grad=True)
+        x = lib.arange(6.0).view(3, 2).requires_grad_()
+        places = lib.tensor([0, 2, 2, 3]), lib.tensor([0, 2, 1])
+        y = lib.sparse.mm(lib.sparse_csr_tensor(*places, v, (3, 3)), x, reduce)
+        (y * lib.tensor([1.0, 2.0])).sum().backward()
+        found.append([t.tolist() for t in (y, v.grad, x.grad)])
+    assert found[0] == found[1]
+
+
+@BOTH
 def test_made_from_parts(lib: Any) -> None:
     made = lib.sparse_csr_tensor([0, 1, 2], [0, 1], [1.0, 2.0])
     assert made.shape == (2, 2) and made.to_dense().tolist() == [[1.0, 0.0], [0.0, 2.0]]
@@ -100,6 +127,14 @@ def test_text() -> None:
 
 
 def test_misuse() -> None:
+    for lib in (rl, torch):
+        csr, x = lib.eye(2).to_sparse_csr(), lib.ones(2, 2)
+        with pytest.raises(RuntimeError, match="reduce type of prod has not been enabled"):
+            lib.sparse.mm(csr, x, "prod")
+        with pytest.raises(NotImplementedError, match="_sparse_mm_reduce_impl"):
+            lib.sparse.mm(csr.to_sparse(), x, "sum")
+        with pytest.raises(RuntimeError, match="Expected tensor to have Strided Layout"):
+            lib.sparse.mm(csr, csr, "sum")
     csr = rl.tensor(A).to_sparse_csr()
     for call in (csr.indices, csr.is_coalesced, csr.coalesce):
         with pytest.raises(

@@ -956,6 +956,8 @@ class Methods:
         """The tensor with all its elements stored: itself, if it is not sparse."""
     def to_sparse(self, sparse_dim: _b.int | None = None, *, layout: _layout | None = None) -> _Tensor:
         """The elements that are not zero, with their places, as a sparse tensor."""
+    def to_sparse_coo(self) -> _Tensor:
+        """The elements that are not zero, with their places."""
     def to_sparse_csc(self, dense_dim: _b.int | None = None) -> Any:
         """The elements of a matrix that are not zero, column by column."""
     def to_sparse_csr(self, dense_dim: _b.int | None = None) -> Any:

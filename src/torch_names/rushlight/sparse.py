@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .base import dtypes as _dtypes
+from .base.formats import sparse_csr
 from .core.tensor import Tensor
+from .operators.index.scatter_reduce import SUMS_AND_EXTREMES
 from .operators.matrix.sparse import SparseTensor, sparse_coo_tensor, spmm
 from .operators.matrix.sparse_kernels import summed
 from .operators.shape.join import stack
@@ -13,12 +15,13 @@ from .operators.shape.join import stack
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
 
 
-def mm(mat1: Any, mat2: Any) -> Tensor:
-    """The product of a sparse matrix with a dense one.
+def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
+    """The product of a sparse matrix with a dense one, or with a sparse one.
 
     Args:
-        mat1: sparse, (n, m).
-        mat2: dense, (m, p).
+        mat1: sparse, (n, m); with `reduce` in compressed rows.
+        mat2: (m, p).
+        reduce: what becomes of the products that would be added: "sum", "mean", "amax" or "amin"; rows without values are 0.
 
     Example:
         >>> a = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
@@ -26,7 +29,32 @@ def mm(mat1: Any, mat2: Any) -> Tensor:
         tensor([[2., 2.],
                 [3., 3.]])
     """
-    return spmm(mat1, mat2)
+    return spmm(mat1, mat2) if reduce is None else _reduced(mat1, mat2, reduce)
+
+
+def _reduced(csr: Any, dense: Tensor, reduce: str) -> Tensor:
+    if getattr(csr, "layout", None) is not sparse_csr:
+        raise NotImplementedError(
+            "Could not run 'aten::_sparse_mm_reduce_impl' with these arguments: mat1 must be a matrix in compressed rows "
+            "(.to_sparse_csr())"
+        )
+    if isinstance(dense, SparseTensor):
+        raise RuntimeError(
+            "Expected tensor to have Strided Layout, but got tensor with SparseCsr Layout (while checking arguments "
+            "for sparse_mm_reduce)"
+        )
+    if reduce not in SUMS_AND_EXTREMES:
+        raise RuntimeError(f"sparse_mm_reduce: reduce type of {reduce} has not been enabled.")
+    if csr.shape[1] != dense.shape[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({csr.shape[0]}x{csr.shape[1]} and "
+            f"{dense.shape[0]}x{dense.shape[1]})"
+        )
+    rows, columns = csr._at
+    products = csr.values().unsqueeze(1) * dense.index_select(0, columns)
+    places = rows.unsqueeze(1).expand(products.shape)
+    zeros = products.new_zeros((csr.shape[0], dense.shape[1]))
+    return zeros.scatter_reduce(0, places, products, reduce, include_self=False)
 
 
 def addmm(mat: Tensor, mat1: Any, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
     from ...base.protocols import Array
 
+SUMS_AND_EXTREMES = ("sum", "mean", "amax", "amin")
 _UFUNC = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
@@ -144,7 +145,7 @@ def scatter_reduce(
         tensor([5., 3.])
     """
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
-    if reduce not in ("sum", "mean", "prod", "amax", "amin"):
+    if reduce not in (*SUMS_AND_EXTREMES, "prod"):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )

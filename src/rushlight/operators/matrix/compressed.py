@@ -131,9 +131,8 @@ class CompressedTensor(SparseTensor):
 
     def matmul(self, other: Any, *, out: Any = None) -> Any:
         """The product with a dense matrix or vector; with a sparse matrix it is compressed, too."""
-        if isinstance(other, SparseTensor):
-            return compress(super().matmul(other.to_dense()).to_sparse(), self.layout)
-        return super().matmul(other)
+        found = super().matmul(other)
+        return compress(found, sparse_csr) if isinstance(found, SparseTensor) else found
 
     mm = mv = spmm = __matmul__ = matmul  # type: ignore[assignment]
 

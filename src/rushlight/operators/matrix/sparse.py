@@ -17,6 +17,7 @@ from ...runtime.sparse_array import SparseArray, open_sparse, sparse
 from ...runtime.thread import here
 from ..create.filled import empty
 from ..create.from_data import tensor
+from ..create.ranges import arange
 from ..shape.join import cat
 
 
@@ -254,6 +255,10 @@ class SparseTensor(Tensor):
         """The tensor itself, or in the layout that is named."""
         return self if layout in (None, sparse_coo) else load_compressed().compress(self, layout)
 
+    def to_sparse_coo(self) -> SparseTensor:
+        """The same as coordinates."""
+        return self.to_sparse()
+
     def to_sparse_csr(self, dense_dim: int | None = None) -> SparseTensor:
         """The matrix row by row."""
         return self.to_sparse(layout=sparse_csr)
@@ -378,9 +383,7 @@ class SparseTensor(Tensor):
     # -- products ---------------------------------------------------------------------------------
 
     def matmul(self, other: Any, *, out: Any = None) -> Tensor:
-        """The product with a dense matrix or vector."""
-        if isinstance(other, SparseTensor):
-            return self.matmul(other.to_dense())
+        """The product with a dense matrix or vector; with a sparse matrix it is sparse, too."""
         if self.dim() != 2 or self.sparse_dim() != 2 or other.dim() not in (1, 2):
             raise RuntimeError(
                 "sparse matmul: expected a sparse matrix and a dense matrix or vector, but got "
@@ -391,6 +394,8 @@ class SparseTensor(Tensor):
                 f"mat1 and mat2 shapes cannot be multiplied ({self._size[0]}x{self._size[1]} and "
                 f"{'x'.join(map(str, other.shape))})"
             )
+        if isinstance(other, SparseTensor):
+            return self._times_sparse(other)
         rows, columns = self._at[0], self._at[1]
         picked = other.index_select(0, columns)
         weights = self._v if other.dim() == 1 else self._v.unsqueeze(1)
@@ -398,6 +403,18 @@ class SparseTensor(Tensor):
         return other.new_zeros(shape).index_add(0, rows, weights * picked)
 
     mm = spmm = mv = __matmul__ = matmul  # type: ignore[assignment]
+
+    def _times_sparse(self, other: SparseTensor) -> SparseTensor:
+        """The product of two sparse matrices: each value meets all of the other's row that its column names."""
+        a, b = self.to_sparse(), other.to_sparse().coalesce()
+        begins = load_compressed()._convert_indices_from_coo_to_csr(b._at[0], b.shape[0])
+        first = begins[a._at[1]]
+        counts = begins[a._at[1] + 1] - first
+        which = arange(a._nnz(), device=a.device).repeat_interleave(counts)
+        turn = arange(which.numel(), device=a.device) - (counts.cumsum(0) - counts)[which]
+        met = first[which] + turn
+        at = cat([a._at[:1, which], b._at[1:, met]])
+        return SparseTensor(at, a._v[which] * b._v[met], (a.shape[0], b.shape[1])).coalesce()
 
     def __rmatmul__(self, other: Tensor) -> Tensor:
         if other.dim() == 1:
@@ -514,6 +531,17 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
     at = (found.flatten(n).any(n) if n < self.dim() else found).nonzero()
     made = SparseTensor(at.t(), self[tuple(at.unbind(1))], self.shape, coalesced=True)
     return made.to_sparse(layout=layout)
+
+
+@public("Tensor")
+def to_sparse_coo(self: Tensor) -> SparseTensor:
+    """The elements that are not zero, with their places.
+
+    Example:
+        >>> torch.tensor([0.0, 5.0]).to_sparse_coo().indices()
+        tensor([[1]])
+    """
+    return to_sparse(self)
 
 
 @public("Tensor")
