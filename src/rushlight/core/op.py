@@ -71,6 +71,8 @@ class Op:
         "differentiable", "impls", "is_view", "kernel", "plans", "rule", "variadic", "__dict__",
     )  # fmt: skip
 
+    slope: Op  # of an activation: the op of its derivative
+
     def __init__(
         self,
         fn: GenericBody,
@@ -229,7 +231,7 @@ class Op:
         return (self.whole.get(t._a.__class__) or self._asked(t._a.__class__)).is_one
 
     def _asked(self, cls: type) -> Whole:
-        found = self.whole[cls] = whole(devices.backend_of_type(cls).type, self.name)
+        found = self.whole[cls] = whole(devices.backend_of_type(cls).type, self.kernel)
         return found
 
     def pair(self, x: Tensor, y: Tensor) -> Any:

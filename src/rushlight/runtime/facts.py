@@ -78,8 +78,27 @@ class Facts(NamedTuple):
     # PyTorch's inner operator, and maybe the way in which its call is written (`_aten/calls.py`); "": it has none, though
     # it has one of that name; None: the one of that name, or none.
     aten: str | None = None
+    # What it is, for whoever treats relatives alike: "product", "convolution", "attention", "pool", "norm"; "reduction" and
+    # "row" (of which each number needs all of its row) with the way in which a row group folds a row.
+    family: str = ""
+    # How many of the first inputs and outputs are images that may lie in another order of memory.
+    images: tuple[int, int] = (0, 0)
+    # Devices on which it is better one kernel, though it could be computed in parts and the device has no body of its own;
+    # and whether a recorder is shown the one kernel there, too, or the parts, which passes join with their neighbours.
+    one_kernel: dict[str, bool] | None = None
+    # What it does with sparse tensors: a way of `operators/matrix/sparse_kernels.py`, by its name; None: it refuses them.
+    sparse: str | None = None
     # How it is written as ONNX: a way of the exporter, by its name, and maybe the node; None: it cannot be.
     onnx: str | None = None
+
+    def is_of(self, *families: str) -> bool:
+        """Whether the kernel is of one of these families."""
+        return self.family.partition(" ")[0] in families
+
+    @property
+    def fold(self) -> str:
+        """How a row group folds a row, where the kernel is a reduction or of whole rows."""
+        return self.family.partition(" ")[2]
 
 
 NOTHING = Facts()

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from . import devices
+from .door import Kernel
 
 # An instruction as these questions see it has `name`, `inputs`, `attrs` and `outputs`; what stands for an array in it
 # has `shape`, `dtype`, `strides`, `size`, `nbytes` and `dense`.
@@ -27,7 +28,6 @@ class Answer(NamedTuple):
 
 
 _answers: dict[str, dict[str, Answer]] = {}
-_whole: dict[str, dict[str, bool]] = {}
 _NONE: dict[str, Answer] = {}
 
 
@@ -43,15 +43,6 @@ def declare(device_type: str, *names: str, fits: Fits = always, pays: Pays = alw
         table[name] = Answer(fits, pays)
 
 
-def declare_whole(device_type: str, *names: str, recorded: bool) -> None:
-    """Say which ops that could be computed in parts are better one kernel there, beside those with bodies of their own.
-
-    `recorded` says whether a recorder is shown the one kernel, too; otherwise it is shown the parts, which passes join
-    with what stands around them.
-    """
-    _whole.setdefault(device_type, {}).update(dict.fromkeys(names, recorded))
-
-
 class Whole(NamedTuple):
     """Whether a device has one kernel for an op, and whether a recorder is shown it."""
 
@@ -59,13 +50,12 @@ class Whole(NamedTuple):
     recorded: bool
 
 
-def whole(device_type: str, name: str) -> Whole:
-    """What a device says about an op that could be computed in parts."""
-    _of(device_type)
-    recorded = _whole.get(device_type, {}).get(name)
+def whole(device_type: str, kernel: Kernel) -> Whole:
+    """Whether a kernel that could be computed in parts is one on a device: its record says so, or there is a body of its own."""
+    recorded = (kernel.facts.one_kernel or {}).get(device_type)
     if recorded is not None:
         return Whole(True, recorded)
-    return Whole(name in devices.overrides(device_type), False)
+    return Whole(kernel.name in devices.overrides(device_type), False)
 
 
 def _of(device_type: str) -> dict[str, Answer]:

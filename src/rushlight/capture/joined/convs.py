@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...runtime.door import KERNELS, Kernel
+from ...operators.layers.conv_kernels import conv_grad_input, conv_grads, conv_op
+from ...runtime.door import Kernel
 from .proof import join
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _conv_pool(
     **how: Any,
 ) -> tuple:
     """The maxima of side-by-side windows of a convolution, and their places in the windows."""
-    seen = _windows(KERNELS["conv"].generic(xp, x, w, b, **how), window)
+    seen = _windows(conv_op.kernel.generic(xp, x, w, b, **how), window)
     best, places = seen[0].copy(), xp.zeros(seen[0].shape, np.uint8)
     for k in range(1, len(seen)):
         better = (seen[k] > best) | (seen[k] != seen[k])
@@ -59,7 +60,7 @@ def _conv_pool_grad_input(
     window: tuple[int, int], **how: Any,
 ) -> Any:  # fmt: skip
     dense = _spread(xp, g, places, y_shape, window)
-    return KERNELS["conv_grad_input"].generic(xp, dense, w, x_shape=x_shape, **how)
+    return conv_grad_input.kernel.generic(xp, dense, w, x_shape=x_shape, **how)
 
 
 def _conv_pool_grads(
@@ -67,7 +68,7 @@ def _conv_pool_grads(
     window: tuple[int, int], **how: Any,
 ) -> tuple:  # fmt: skip
     dense = _spread(xp, g, places, y_shape, window)
-    return KERNELS["conv_grads"].generic(xp, dense, x, w_shape=w_shape, **how)
+    return conv_grads.kernel.generic(xp, dense, x, w_shape=w_shape, **how)
 
 
 CONV_POOL = Kernel("conv_pool", _conv_pool)

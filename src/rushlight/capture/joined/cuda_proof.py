@@ -9,6 +9,11 @@ import numpy as np
 from cupy.cuda import runtime
 
 from ...base.dtypes import float32, from_np
+from ...operators.layers.pool_kernels import max_pool
+from ...operators.memory.casting import cast_op
+from ...operators.memory.copies import clone_op
+from ...operators.pointwise.activation import relu_grad, relu_op
+from ...operators.reduce.sums import sum_op
 from ...runtime.cuda.arrays import CUPY
 from ...runtime.cuda.bodies.fills import row_major
 from ...runtime.cuda.code.compile import NotCompiled, compiling_ahead
@@ -33,12 +38,7 @@ if TYPE_CHECKING:
     from ...base.protocols import Array
 
 _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused", "row_group"}
-_MADE_BY_PASSES = _JOINED | {"relu", "relu_grad", "max_pool", "sum", "clone"}
-# Whose kernels a library has several of.
-_CHOSEN = frozenset(
-    ("linear", "linear_grads", "linear_all_grads", "linear_two_grads", "mm", "mm_nt", "mm_tn", "bmm", "bmm_nt", "bmm_tn", "conv", "conv_relu", "conv_grad_input",
-     "conv_grad_weight", "conv_grads", "attention", "attention_grad", "masked_attention", "masked_attention_grad")
-)  # fmt: skip
+_MADE_BY_PASSES = _JOINED | {op.name for op in (relu_op, relu_grad, max_pool, sum_op, clone_op)}
 
 # So many numbers are compared with what NumPy computes: CuPy would compile kernels of its own, 1 s each, for
 # parts that run once. A generic convolution unfolds its images, which takes as many times the room as a kernel
@@ -69,7 +69,8 @@ def try_kernels(program: Program) -> None:
 
 def _is_made(ins: Instruction) -> bool:
     """Whether a pass made or changed it, so that its kernels may be new, or the library has a choice."""
-    tried = ins.name in _MADE_BY_PASSES or ins.name in _CHOSEN or _is_turned(ins)
+    chosen = ins.kernel.facts.is_of("product", "convolution", "attention")
+    tried = ins.name in _MADE_BY_PASSES or chosen or _is_turned(ins)
     if not tried or ins.has_effect:
         return False
     return all(s.storage.device != "cpu" for s in ins.reads)
@@ -199,7 +200,7 @@ def _wide(a: Array) -> Any:
     if not isinstance(a, cupy.ndarray) or a.dtype.kind != "V":
         return a
     attrs = {"to": float32, "source": from_np(a.dtype)}
-    return run(KERNELS["cast"], cupy.ndarray, (a,), attrs)
+    return run(cast_op.kernel, cupy.ndarray, (a,), attrs)
 
 
 def _looked_at(a: Any) -> np.ndarray:

@@ -11,9 +11,9 @@ from ...base.dtypes import by_name, from_np
 from ...runtime.cuda.code.compile import kernel
 from ...runtime.cuda.code.generate import PRELUDE, TYPES, narrow_line
 from ...runtime.cuda.joins import expression_of, row_team
-from ...runtime.door import kernel_for
+from ...runtime.door import KERNELS, kernel_for
 from .fused import Step, literal
-from .row_group import FULL, LARGE, REDUCTIONS, ROW, SOME, VIEW, WHOLE_ROWS
+from .row_group import FULL, LARGE, ROW, SOME, VIEW
 
 if TYPE_CHECKING:
     from ...base.protocols import DeviceArray
@@ -54,8 +54,8 @@ template <class E, class W> __device__ __forceinline__ void write(E* p, const W*
     }
 }
 """
-_JOINS = {"amax": "top(a, b)", "amin": "bottom(a, b)"}
-_FIRSTS = {"amax": "T(-inf_of<T>())", "amin": "T(inf_of<T>())"}
+_JOINS = {"top": "top(a, b)", "bottom": "bottom(a, b)"}
+_FIRSTS = {"top": "T(-inf_of<T>())", "bottom": "T(inf_of<T>())"}
 
 
 class Shape(NamedTuple):
@@ -130,14 +130,15 @@ def _log_sum(number: int, operand: str, dtype: str) -> list[str]:
 
 
 def _reduction(number: int, step: Step, operand: str, columns: int, dtype: str) -> list[str]:
-    if step.kernel == "logsumexp":
+    fold = KERNELS[step.kernel].facts.fold
+    if fold == "log_plus":
         return _log_sum(number, operand, dtype)
-    join = _JOINS.get(step.kernel, "a + b")
+    join = _JOINS.get(fold, "a + b")
     value = f"team(r{number}, [](T a, T b) {{ return {join}; }})"
-    if step.kernel == "mean":
+    if fold == "average":
         value += f" / T({columns})"
     return [
-        f"    T r{number} = {_FIRSTS.get(step.kernel, 'T(0)')};",
+        f"    T r{number} = {_FIRSTS.get(fold, 'T(0)')};",
         f"    EACH if (THERE(e)) {{ const T a = r{number}, b = {operand}; r{number} = {join}; }}",
         f"    const T v{number} = {_rounded(value, dtype)};",
     ]
@@ -145,16 +146,16 @@ def _reduction(number: int, step: Step, operand: str, columns: int, dtype: str) 
 
 # Softmax and its like over x, or over gy and y: what a thread sums up, and its numbers from the sum s.
 _WHOLE = {
-    "softmax": ("exp(x - m)", "exp(x - m) / s"),
-    "log_softmax": ("exp(x - m)", "x - m - log(s)"),
-    "softmax_grad": ("x * y", "(x - s) * y"),
-    "log_softmax_grad": ("x", "x - exp(y) * s"),
+    "shares": ("exp(x - m)", "exp(x - m) / s"),
+    "log_shares": ("exp(x - m)", "x - m - log(s)"),
+    "shares_back": ("x * y", "(x - s) * y"),
+    "log_shares_back": ("x", "x - exp(y) * s"),
 }
 
 
 def _whole_row(number: int, step: Step, operands: list[str], dtype: str) -> list[str]:
     """Every number of a row from a sum over all of them; in front of it, for softmax, their largest."""
-    term, value = _WHOLE[step.kernel]
+    term, value = _WHOLE[KERNELS[step.kernel].facts.fold]
     n, x = number, operands[0]
     bound = f"const T x = {x};"
     lines = []
@@ -193,10 +194,11 @@ def source(shape: Shape, inputs: tuple[tuple[str, str], ...], attrs: dict[str, A
         kind, dtype = made[number], dtypes[number]
         if kind == VIEW:
             continue
-        if step.kernel in REDUCTIONS:
+        facts = KERNELS[step.kernel].facts
+        if facts.is_of("reduction"):
             lines += _reduction(number, step, operands[0], shape.columns, dtype)
             continue
-        if step.kernel in WHOLE_ROWS:
+        if facts.is_of("row"):
             lines += _whole_row(number, step, operands, dtype)
             continue
         text = _rounded(_expression(step, operands, dtype), dtype)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...runtime.door import KERNELS, Kernel
+from ...operators.layers.linear import linear_grads, linear_op
+from ...operators.loss.cross_entropy import cross_entropy_fused, cross_entropy_grad
+from ...operators.matrix.matmul import mm_nn
+from ...operators.pointwise.activation import relu_grad
+from ...operators.pointwise.activation_smooth import gelu_op
+from ...runtime.door import Kernel
 from .proof import Part, generic_by, join
 
 if TYPE_CHECKING:
@@ -13,24 +18,20 @@ if TYPE_CHECKING:
 
 
 def _linear_relu(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:
-    return xp.maximum(KERNELS["linear"].generic(xp, x, w, b), 0)
+    return xp.maximum(linear_op.kernel.generic(xp, x, w, b), 0)
 
 
 def _linear_gelu(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:
-    return KERNELS["gelu"].generic(xp, KERNELS["linear"].generic(xp, x, w, b), approximate="tanh")
-
-
-def _linear_grads(xp: ArrayModule, g: Array, x: Array) -> tuple:
-    return KERNELS["mm_tn"].generic(xp, g, x), g.sum(axis=0, dtype=g.dtype)
+    return gelu_op.kernel.generic(xp, linear_op.kernel.generic(xp, x, w, b), approximate="tanh")
 
 
 def _mm_masked(xp: ArrayModule, g: Array, w: Array, y: Array | None) -> Any:
-    gx = KERNELS["mm"].generic(xp, g, w)
-    return gx if y is None else KERNELS["relu_grad"].generic(xp, gx, y)
+    gx = mm_nn.kernel.generic(xp, g, w)
+    return gx if y is None else relu_grad.kernel.generic(xp, gx, y)
 
 
 def _linear_backward(xp: ArrayModule, g: Array, x: Array, w: Array, y: Array | None) -> tuple:
-    return (_mm_masked(xp, g, w, y), *_linear_grads(xp, g, x))
+    return (_mm_masked(xp, g, w, y), *LINEAR_GRADS.generic(xp, g, x))
 
 
 def _cross_entropy_step(
@@ -38,8 +39,8 @@ def _cross_entropy_step(
 ) -> tuple:
     attrs = {"ignore_index": ignore_index, "reduction": reduction}
     wide = gy.dtype != x.dtype  # the loss has its gradient's dtype
-    loss, stats = KERNELS["cross_entropy_fused"].generic(xp, x, target, wide=wide, **attrs)
-    return loss, KERNELS["cross_entropy_grad"].generic(xp, gy, x, stats, target, **attrs)
+    loss, stats = cross_entropy_fused.kernel.generic(xp, x, target, wide=wide, **attrs)
+    return loss, cross_entropy_grad.kernel.generic(xp, gy, x, stats, target, **attrs)
 
 
 def _gelu_grad_sums(part: Part, gy: Array, x: Array, **how: Any) -> tuple:
@@ -49,7 +50,7 @@ def _gelu_grad_sums(part: Part, gy: Array, x: Array, **how: Any) -> tuple:
 
 LINEAR_RELU = Kernel("linear_relu", _linear_relu)
 LINEAR_GELU = Kernel("linear_gelu", _linear_gelu)  # by tanh, as libraries compute it
-LINEAR_GRADS = KERNELS.get("linear_grads") or Kernel("linear_grads", _linear_grads)
+LINEAR_GRADS = linear_grads.kernel
 MM_MASKED = Kernel(
     "mm_masked", _mm_masked
 )  # g w where y, the relu in front of the layer, is positive
@@ -58,14 +59,17 @@ GELU_GRAD_SUMS = join("gelu_grad_sums", _gelu_grad_sums)  # and the gradient of 
 CROSS_ENTROPY_STEP = Kernel("cross_entropy_step", _cross_entropy_step)  # loss and gradient
 
 JOINED = frozenset(
-    (
-        "linear_relu",
-        "linear_gelu",
-        "linear_grads",
-        "mm_masked",
-        "linear_backward",
-        "cross_entropy_step",
-    )
+    [
+        k.name
+        for k in (
+            LINEAR_RELU,
+            LINEAR_GELU,
+            LINEAR_GRADS,
+            MM_MASKED,
+            LINEAR_BACKWARD,
+            CROSS_ENTROPY_STEP,
+        )
+    ]
 )
 
 

@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import from_np
+from ...operators.layers.batch_norm import batch_norm_grad
 from ...operators.made_of.precision import widen
-from ...runtime.door import KERNELS
+from ...operators.pointwise.activation import relu_grad
+from ...operators.pointwise.activation_smooth import silu_op
 from .proof import Part, join
 
 if TYPE_CHECKING:
@@ -51,8 +53,8 @@ def _relu_grad(
     scale = invstd if weight is None else invstd * weight
     y = (x - mean.reshape(shape)) * scale.reshape(shape)
     y = y if bias is None else y + bias.reshape(shape)
-    masked = KERNELS["relu_grad"].generic(xp, g, y.astype(x.dtype)).astype(g.dtype, copy=False)
-    return KERNELS["batch_norm_grad"].generic(xp, masked, x, weight, mean, invstd, eps=eps)
+    masked = relu_grad.kernel.generic(xp, g, y.astype(x.dtype)).astype(g.dtype, copy=False)
+    return batch_norm_grad.kernel.generic(xp, masked, x, weight, mean, invstd, eps=eps)
 
 
 def _relu_grad_by(
@@ -136,7 +138,7 @@ def _backward(
     wide = [widen(xp, a) for a in (x, g, weight, bias)]
     hat = (wide[0] - mean) * rstd
     images = hat.reshape(shape)
-    slope = KERNELS["silu_grad"].generic(xp, wide[1], images * wide[2] + wide[3])
+    slope = silu_op.slope.kernel.generic(xp, wide[1], images * wide[2] + wide[3])
     axes = tuple([i for i, n in enumerate(weight.shape) if n == 1 and shape[i] != 1])
     gb = slope.sum(axis=axes, keepdims=True)
     gw = (slope * images).sum(axis=axes, keepdims=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...runtime.door import KERNELS, Kernel
+from ...operators.loss.cross_entropy import cross_entropy_grad
+from ...runtime.door import Kernel
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -22,7 +23,7 @@ def _cross_entropy_grad_over(
     reduction: str,
 ) -> None:
     how = {"ignore_index": ignore_index, "reduction": reduction}
-    x[...] = KERNELS["cross_entropy_grad"].generic(xp, gy, x, stats, target, **how)
+    x[...] = cross_entropy_grad.kernel.generic(xp, gy, x, stats, target, **how)
 
 
 CROSS_ENTROPY_GRAD_OVER = Kernel("cross_entropy_grad_over", _cross_entropy_grad_over, mutates=(1,))

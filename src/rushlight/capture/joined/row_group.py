@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 FULL, ROW, COLUMN, ONE, SOME = "f", "r", "c", "1", "s"
 LARGE = frozenset((FULL, COLUMN, SOME))  # read by all threads of a row, number by number
 VIEW = "v"  # the kind of a step that only looks at a value in another shape
-REDUCTIONS = frozenset(("sum", "mean", "amax", "amin", "sum_to_size", "logsumexp"))
-# Kernels that need all of a row for each of its numbers
-WHOLE_ROWS = frozenset(("softmax", "log_softmax", "softmax_grad", "log_softmax_grad"))
 
 
 def _body(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.dtypes import from_np
-from ...runtime.door import KERNELS
+from ...operators.layers.embedding_kernels import embedding_op
 from .proof import Part, join
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ ROTARY = join("rotary", _rotated, body=_rotate)
 
 
 def _look_up(xp: ArrayModule, table: Array, indices: Array, other: Array, **how: Any) -> Any:
-    out = KERNELS["embedding"].generic(xp, table, indices, **how)
+    out = embedding_op.kernel.generic(xp, table, indices, **how)
     out += other
     return out
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.door import KERNELS
+from ...operators.layers.conv_kernels import conv_grads, conv_op
+from ...operators.layers.linear import linear_grads, linear_op
+from ...operators.loss.cross_entropy import cross_entropy_fused, cross_entropy_grad
+from ...operators.matrix.matmul import mm_nn, mm_tn
+from ...operators.pointwise.activation import relu_grad, relu_op
+from ...operators.pointwise.activation_smooth import gelu_op
+from ...operators.reduce.sums import sum_op
 from ..joined import epilogues as made
 from ..joined.convs import CONV_RELU
 from ..joined.norms import SUMMED_GRADS
@@ -21,7 +27,7 @@ def sums_channels(ins: Instruction) -> bool:
 def _with_bias(kernel: Any, name: str) -> Rule:
     """The gradients of weight and bias, which are made of the same gradient."""
 
-    @rule(kernel, weight=first(name), bias=reader("sum", of="weight<0"))
+    @rule(kernel, weight=first(name), bias=reader(sum_op, of="weight<0"))
     def both(m: Found) -> Any:
         outs = (*m.weight.outputs, *m.bias.outputs)
         return (
@@ -31,7 +37,7 @@ def _with_bias(kernel: Any, name: str) -> Rule:
     return both
 
 
-@rule(made.MM_MASKED, product=first("mm"), slope=reader("relu_grad", of="product", at=0))
+@rule(made.MM_MASKED, product=first(mm_nn), slope=reader(relu_grad, of="product", at=0))
 def _relu_grad(m: Found) -> Any:
     y = m.slope.inputs[1]
     if (y.shape, y.dtype) != (m.product.outputs[0].shape, m.product.outputs[0].dtype):
@@ -41,8 +47,8 @@ def _relu_grad(m: Found) -> Any:
 
 @rule(
     made.LINEAR_BACKWARD,
-    to_input=first("mm", "mm_masked"),
-    grads=reader("linear_grads", of="to_input<0", at=0),
+    to_input=first(mm_nn, "mm_masked"),
+    grads=reader(linear_grads, of="to_input<0", at=0),
 )
 def _backward(m: Found) -> Any:
     """Few rows: the gradients of input, weight and bias are one launch."""
@@ -52,9 +58,9 @@ def _backward(m: Found) -> Any:
 
 
 @rule(
-    made.GELU_GRAD_SUMS, KERNELS["mm_tn"],
-    slope=first("gelu_grad"),
-    grads=reader("linear_grads", of="slope", at=0, whole_views=True),
+    made.GELU_GRAD_SUMS, mm_tn.kernel,
+    slope=first(gelu_op.slope),
+    grads=reader(linear_grads, of="slope", at=0, whole_views=True),
 )  # fmt: skip
 def _gelu_sums(m: Found) -> Any:
     """The gradient of a bias in front of gelu is added up where its terms are made."""
@@ -63,7 +69,7 @@ def _gelu_sums(m: Found) -> Any:
     if not alike(gy, x, g) or rows.shape != (g.size // g.shape[-1], g.shape[-1]):
         return None
     slope = joined(made.GELU_GRAD_SUMS, (gy, x), m.slope.attrs, (g, bias))
-    return {"slope": slope, "grads": joined(KERNELS["mm_tn"], m.grads.inputs, {}, (weight,))}
+    return {"slope": slope, "grads": joined(mm_tn.kernel, m.grads.inputs, {}, (weight,))}
 
 
 def _norm_sums(norm: str, at: int) -> Rule:
@@ -71,9 +77,9 @@ def _norm_sums(norm: str, at: int) -> Rule:
     kernel = SUMMED_GRADS[norm]
 
     @rule(
-        kernel, KERNELS["mm_tn"],
+        kernel, mm_tn.kernel,
         back=first(f"{norm}_grad_mixed"),
-        grads=reader("linear_grads", of=f"back.{at}", at=0, whole_views=True),
+        grads=reader(linear_grads, of=f"back.{at}", at=0, whole_views=True),
     )  # fmt: skip
     def sums(m: Found) -> Any:
         *outs, g = m.back.outputs
@@ -84,15 +90,15 @@ def _norm_sums(norm: str, at: int) -> Rule:
         if not g.dense or rows.shape != (g.size // g.shape[-1], g.shape[-1]):
             return None
         back = joined(kernel, m.back.inputs, how, (*outs, g, bias))
-        return {"back": back, "grads": joined(KERNELS["mm_tn"], m.grads.inputs, {}, (weight,))}
+        return {"back": back, "grads": joined(mm_tn.kernel, m.grads.inputs, {}, (weight,))}
 
     return sums
 
 
 @rule(
     made.CROSS_ENTROPY_STEP,
-    loss=first("cross_entropy_fused"),
-    slope=reader("cross_entropy_grad", of="loss.1", at=2),
+    loss=first(cross_entropy_fused),
+    slope=reader(cross_entropy_grad, of="loss.1", at=2),
 )
 def _loss(m: Found) -> Any:
     """Where the loss stands, or where its gradient does when that is scaled by what is made in between."""
@@ -106,12 +112,12 @@ def _loss(m: Found) -> Any:
     return joined(made.CROSS_ENTROPY_STEP, (x, target, gy), how, outs)
 
 
-join_conv_relus = Joining(chain(CONV_RELU, "conv", "relu"))
-join_conv_grads = Joining(_with_bias(KERNELS["conv_grads"], "conv_grad_weight"))
+join_conv_relus = Joining(chain(CONV_RELU, conv_op, relu_op))
+join_conv_grads = Joining(_with_bias(conv_grads.kernel, "conv_grad_weight"))
 join_epilogues = Joining(
-    chain(made.LINEAR_RELU, "linear", "relu"),
+    chain(made.LINEAR_RELU, linear_op, relu_op),
     # Where nobody derives it: a backward needs the layer's own result.
-    chain(made.LINEAR_GELU, "linear", "gelu", approximate="tanh"),
+    chain(made.LINEAR_GELU, linear_op, gelu_op, approximate="tanh"),
     _relu_grad,
     _with_bias(made.LINEAR_GRADS, "mm_tn"),
     _backward,

@@ -6,6 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...operators.layers.conv_kernels import conv_grad_input, conv_grad_weight, conv_op
+from ...operators.layers.linear import linear_op
+from ...operators.layers.pool_kernels import max_pool, max_pool_grad
+from ...operators.matrix.matmul import mm_nn
+from ...operators.pointwise.activation import relu_grad, relu_op
+from ...operators.reduce.sums import sum_op
 from ..joined.convs import CONV_POOL, CONV_POOL_GRAD_INPUT, CONV_POOL_GRADS
 from ..joined.epilogues import HEAD_STEP, HEAD_WHOLE, LINEAR_GRADS
 from ..program.instructions import Instruction
@@ -15,15 +21,15 @@ from .epilogues import sums_channels
 
 @rule(
     CONV_POOL,
-    conv=first("conv"),
-    pool=reader("max_pool", of="conv"),
-    relu=reader("relu", of="pool", optional=True),
-    spread=reader("max_pool_grad", of="pool.1", at=1, maybe=True),
-    slope=maker("relu_grad", of="spread<0", optional=True),
-    to_input=reader("conv_grad_input", of="spread", at=0, maybe=True),
-    to_weight=reader("conv_grad_weight", of="spread", at=0, maybe=True),
-    to_bias=reader("sum", of=("slope", "spread"), maybe=True),
-    new_sums=reader("sum", of="spread", maybe=True),
+    conv=first(conv_op),
+    pool=reader(max_pool, of="conv"),
+    relu=reader(relu_op, of="pool", optional=True),
+    spread=reader(max_pool_grad, of="pool.1", at=1, maybe=True),
+    slope=maker(relu_grad, of="spread<0", optional=True),
+    to_input=reader(conv_grad_input, of="spread", at=0, maybe=True),
+    to_weight=reader(conv_grad_weight, of="spread", at=0, maybe=True),
+    to_bias=reader(sum_op, of=("slope", "spread"), maybe=True),
+    new_sums=reader(sum_op, of="spread", maybe=True),
 )
 def _conv_pool(m: Found) -> Any:
     top, bias_at = (m.relu or m.pool).outputs[0], "to_bias" if m.to_bias else "new_sums"
@@ -72,8 +78,8 @@ join_conv_pools = Joining(_conv_pool)
 @rule(
     HEAD_STEP, HEAD_WHOLE,
     loss=first("cross_entropy_step"),
-    layer=maker("linear", of="loss<0"),
-    back=reader("mm", "mm_masked", "linear_backward", of="loss.1", at=0),
+    layer=maker(linear_op, of="loss<0"),
+    back=reader(mm_nn, "mm_masked", "linear_backward", of="loss.1", at=0),
 )  # fmt: skip
 def _head(m: Found) -> Any:
     (x, w, _), (loss, g) = m.layer.inputs, m.loss.outputs
@@ -98,10 +104,10 @@ join_heads = Joining(_head)
 
 
 @rule(
-    relu=first("relu"),
-    pool=reader("max_pool", of="relu"),
-    spread=reader("max_pool_grad", of="pool.1", at=1, optional=True),
-    slope=reader("relu_grad", of="spread", at=0, optional=True),
+    relu=first(relu_op),
+    pool=reader(max_pool, of="relu"),
+    spread=reader(max_pool_grad, of="pool.1", at=1, optional=True),
+    slope=reader(relu_grad, of="spread", at=0, optional=True),
 )
 def _exchanged(m: Found) -> Any:
     if (m.spread is None) != (m.slope is None):
@@ -121,9 +127,9 @@ def _exchanged(m: Found) -> Any:
 
 
 @rule(
-    total=first("sum"),
-    spread=maker("max_pool_grad", of="total<0", stays=True),
-    pool=maker("max_pool", of="spread<1", stays=True),  # and not max_unpool by other indices
+    total=first(sum_op),
+    spread=maker(max_pool_grad, of="total<0", stays=True),
+    pool=maker(max_pool, of="spread<1", stays=True),  # and not max_unpool by other indices
 )
 def _summed_first(m: Found) -> Any:
     """A pool's gradient is summed before it is spread: every element goes to exactly one place."""

@@ -9,20 +9,23 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ...operators.layers.conv_kernels import conv_grad_weight, conv_op
+from ...operators.layers.pool_kernels import max_pool_grad
+from ...operators.memory.copies import clone_op
+from ...operators.reduce.sums import mean_op, sum_op
 from ...runtime import joins
-from ...runtime.door import KERNELS
 from ..program.instructions import Instruction, Program
 from ..program.rewrite import Renaming, new_numbers
 from ..program.slots import MADE, Slot, Storage
 
-# Kernel -> how many inputs and outputs are in that order.
-_CONVOLUTIONS = {"conv": (2, 1), "conv_grad_input": (2, 1), "conv_grad_weight": (2, 1)}
-_POOLS = {"max_pool": (1, 2), "max_pool_grad": (2, 1), "avg_pool": (1, 1), "avg_pool_grad": (1, 1)}
-_NORMS = {"batch_norm_train": (1, 1), "batch_norm_eval": (1, 1), "batch_norm_grad": (2, 1)}
-_RESHAPING = {**_CONVOLUTIONS, **_POOLS}
 # The inputs whose order these follow, where it can be known.
-_LEADS = {"conv_grad_weight": (0, 1), "max_pool_grad": (1,)}
-_ANY_ORDER = frozenset(("mean", "sum"))  # read in whatever order, their results do not depend on it
+_LEADS = {conv_grad_weight.name: (0, 1), max_pool_grad.name: (1,)}
+# Reductions that read in whatever order: their results do not depend on it.
+_ANY_ORDER = frozenset((mean_op.name, sum_op.name))
+
+
+def _reshapes(ins: Instruction) -> bool:
+    return ins.kernel.facts.is_of("convolution", "pool")
 
 
 def choose_layout(program: Program, force: bool = False) -> Program:
@@ -34,15 +37,16 @@ def choose_layout(program: Program, force: bool = False) -> Program:
 
 def _gains(device: str, ins: Instruction, force: bool) -> bool:
     """Whether a convolution is worth turning its arrays for."""
-    if ins.name not in _CONVOLUTIONS:
+    facts = ins.kernel.facts
+    if not facts.is_of("convolution") or facts.images == (0, 0):
         return False
     a, b = ins.inputs[:2]
     if len(a.shape) != 4 or a.dtype != b.dtype:
         return False
     if force:
         return True
-    w = ins.attrs["w_shape"] if ins.name == "conv_grad_weight" else b.shape
-    y = ins.outputs[0].shape if ins.name == "conv" else a.shape
+    w = ins.attrs["w_shape"] if ins.name == conv_grad_weight.name else b.shape
+    y = ins.outputs[0].shape if ins.name == conv_op.name else a.shape
     return joins.policy(device).channels_last_pays(a, w, y)
 
 
@@ -83,8 +87,8 @@ class _Turning(Renaming):
     def _counts(self, ins: Instruction) -> tuple[int, int]:
         """How many inputs and outputs an instruction has in channels_last order; none to leave it alone."""
         if _gains(self.old.device, ins, self.force):
-            return _CONVOLUTIONS[ins.name]
-        counts = _NORMS.get(ins.name) or _POOLS.get(ins.name) or (0, 0)
+            return ins.kernel.facts.images
+        counts = ins.kernel.facts.images if not ins.kernel.facts.is_of("convolution") else (0, 0)
         alone = len(ins.outputs) == 1 and not ins.has_effect and not ins.is_view
         if alone and self.is_pointwise(ins):
             counts = (len(ins.inputs), 1)
@@ -101,7 +105,7 @@ class _Turning(Renaming):
             return False
         for at, i in enumerate(inputs):
             if i.__class__ is Slot:
-                wanted = ins.name in _RESHAPING or i.shape == outs[0].shape
+                wanted = _reshapes(ins) or i.shape == outs[0].shape
                 turns = at < count and wanted and (_is_whole(i) or self._is_native(i))
                 inputs[at] = self._channels_last(i) if turns else self._row_major(i)
         for s in outs:
@@ -114,7 +118,7 @@ class _Turning(Renaming):
     def _decides(self, ins: Instruction, inputs: list) -> bool:
         """Whether the kernel will see from its inputs which order is meant, and follow it."""
         out = ins.outputs[0]
-        if ins.name in _RESHAPING:
+        if _reshapes(ins):
             leads = [inputs[i] for i in _LEADS.get(ins.name, (0,))]
             return _is_either(out) or not all(_is_either(s) for s in leads)
         # An operand with gaps would decide the order of the result.
@@ -168,7 +172,7 @@ class _Turning(Renaming):
         storage = Storage(number, MADE, s.nbytes)
         storage.device = s.storage.device
         made = Slot(number, storage, s.shape, s.dtype, strides)
-        self.code.append(Instruction(KERNELS["clone"], (s,), {"order": order}, (made,)))
+        self.code.append(Instruction(clone_op.kernel, (s,), {"order": order}, (made,)))
         return made
 
 

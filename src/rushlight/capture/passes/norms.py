@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...operators.layers.batch_norm import RUNNING, batch_norm_grad, batch_norm_train
+from ...operators.layers.layer_norm import layer_norm_grad, layer_norm_op
+from ...operators.memory.casting import cast_op
+from ...operators.pointwise.activation import relu_grad, relu_op
+from ...operators.pointwise.activation_smooth import silu_op
+from ...operators.pointwise.arithmetic import add_op, mul_op
+from ...operators.reduce.sums import sum_to_op
 from ..joined import norms as batch
 from ..joined.norms import (
     ADD_NORMS,
@@ -37,9 +44,9 @@ _FORWARD = {
 @rule(
     *_FORWARD["batch_norm_train"], *_FORWARD["batch_norm_eval"],
     norm=first(*_FORWARD),
-    add=reader("add", of="norm", optional=True),
-    relu=reader("relu", of=("add", "norm")),
-    statistics=reader("running_statistics", of="norm.1", optional=True),
+    add=reader(add_op, of="norm", optional=True),
+    relu=reader(relu_op, of=("add", "norm")),
+    statistics=reader(RUNNING, of="norm.1", optional=True),
 )  # fmt: skip
 def _batch_norm(m: Found) -> Any:
     norm, (y, *kept), (out,) = m.norm, m.norm.outputs, m.relu.outputs
@@ -57,12 +64,12 @@ def _batch_norm(m: Found) -> Any:
 
 @rule(
     batch.BATCH_NORM_RELU_GRAD, batch.BATCH_NORM_ADD_RELU_GRAD,
-    slope=first("relu_grad"),
-    relu=maker("relu", of="slope<1", stays=True),
-    add=maker("add", of="relu<0", stays=True, optional=True),
-    norm=maker("batch_norm_train", of=("add<*", "relu<0"), stays=True),
-    back=reader("batch_norm_grad", of="slope", at=0),
-    total=maker("add", of="slope<0", optional=True),
+    slope=first(relu_grad),
+    relu=maker(relu_op, of="slope<1", stays=True),
+    add=maker(add_op, of="relu<0", stays=True, optional=True),
+    norm=maker(batch_norm_train, of=("add<*", "relu<0"), stays=True),
+    back=reader(batch_norm_grad, of="slope", at=0),
+    total=maker(add_op, of="slope<0", optional=True),
 )  # fmt: skip
 def _batch_norm_grad(m: Found) -> Any:
     """Gradients of both summands, from one gradient or from two that only this one wants the sum of.
@@ -93,7 +100,7 @@ join_batch_norms = Joining(_batch_norm_grad, _batch_norm)
 # -- layer and root-mean-square norms, and residual sums ---------------------------------------------
 
 
-@rule(*ADD_NORMS.values(), add=first("add"), norm=reader(*ADD_NORMS, of="add", at=0))
+@rule(*ADD_NORMS.values(), add=first(add_op), norm=reader(*ADD_NORMS, of="add", at=0))
 def _residual(m: Found) -> Any:
     total = m.add.outputs[0]
     if not _are_added(m.add) or not total.dense:
@@ -102,7 +109,7 @@ def _residual(m: Found) -> Any:
     return joined(ADD_NORMS[m.norm.name], inputs, m.norm.attrs, outs)
 
 
-@rule(*NORM_GRADS_ADD.values(), back=first(*NORM_GRADS_ADD), add=reader("add", of="back"))
+@rule(*NORM_GRADS_ADD.values(), back=first(*NORM_GRADS_ADD), add=reader(add_op, of="back"))
 def _residual_grad(m: Found) -> Any:
     back, (gx, *grads) = m.back, m.back.outputs
     if not _are_added(m.add) or not gx.dense:
@@ -133,8 +140,8 @@ def _casts(before: Instruction | None, after: Instruction | None) -> bool:
 @rule(
     *MIXED_NORMS.values(),
     norm=first(*MIXED_NORMS, *_ADDING),
-    before=maker("cast", of="norm<0|norm<1", optional=True),
-    after=reader("cast", of="norm", at=0, optional=True),
+    before=maker(cast_op, of="norm<0|norm<1", optional=True),
+    after=reader(cast_op, of="norm", at=0, optional=True),
 )
 def _mixed(m: Found) -> Any:
     norm, before, after = m.norm, m.before, m.after
@@ -159,8 +166,8 @@ def _mixed(m: Found) -> Any:
 @rule(
     *MIXED_GRADS.values(),
     back=first(*_GRADS),
-    before=maker("cast", of="back<0"),
-    after=reader("cast", of="back", at=0, optional=True),
+    before=maker(cast_op, of="back<0"),
+    after=reader(cast_op, of="back", at=0, optional=True),
 )
 def _mixed_grad(m: Found) -> Any:
     """The gradient that goes out is written twice where somebody wants it in halves, too."""
@@ -182,16 +189,16 @@ join_mixed_norms = Joining(_mixed, _mixed_grad)
 
 @rule(
     GROUP_NORM_SILU,
-    norm=first("layer_norm"),
-    scale=reader("mul", of="norm", whole_views=True),
-    shift=reader("add", of="scale"),
-    act=reader("silu", of="shift"),
-    slope=reader("silu_grad", of="shift", at=1, maybe=True),
-    to_bias=reader("sum_to_size", of="slope", maybe=True),
-    to_hat=reader("mul", of="slope", maybe=True),
-    back=reader("layer_norm_grad", of="to_hat", at=0, whole_views=True, maybe=True),
-    by_hat=reader("mul", of="slope", maybe=True),
-    to_weight=reader("sum_to_size", of="by_hat", maybe=True),
+    norm=first(layer_norm_op),
+    scale=reader(mul_op, of="norm", whole_views=True),
+    shift=reader(add_op, of="scale"),
+    act=reader(silu_op, of="shift"),
+    slope=reader(silu_op.slope, of="shift", at=1, maybe=True),
+    to_bias=reader(sum_to_op, of="slope", maybe=True),
+    to_hat=reader(mul_op, of="slope", maybe=True),
+    back=reader(layer_norm_grad, of="to_hat", at=0, whole_views=True, maybe=True),
+    by_hat=reader(mul_op, of="slope", maybe=True),
+    to_weight=reader(sum_to_op, of="by_hat", maybe=True),
 )
 def _group_norm(m: Found) -> Any:
     (x, *affine), (hat, *kept), (out,) = m.norm.inputs, m.norm.outputs, m.act.outputs

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from ...runtime import joins
-from ..joined.row_group import COLUMN, FULL, ONE, REDUCTIONS, ROW, ROW_GROUP, SOME, VIEW, WHOLE_ROWS
+from ..joined.row_group import COLUMN, FULL, ONE, ROW, ROW_GROUP, SOME, VIEW
 from ..program.index import Index
 from ..program.instructions import Instruction, Program
 from ..program.slots import MADE, Slot
@@ -64,7 +64,7 @@ def turn_of(s: Slot, out: tuple[int, ...]) -> tuple[int, int] | None:
 
 def reduces_rows(ins: Instruction) -> bool:
     """Whether a reduction runs over the last dim of an array without gaps, and over no other."""
-    if ins.name not in REDUCTIONS or len(ins.inputs) != 1 or len(ins.outputs) != 1:
+    if not ins.kernel.facts.is_of("reduction") or len(ins.inputs) != 1 or len(ins.outputs) != 1:
         return False
     x, y = ins.inputs[0], ins.outputs[0]
     if x.__class__ is not Slot or not x.shape or not x.dense or not y.dense or ins.is_view:
@@ -76,7 +76,11 @@ def reduces_rows(ins: Instruction) -> bool:
 
 def has_whole_rows(ins: Instruction) -> bool:
     """Whether a softmax or its like runs over the last dim, of arrays without gaps."""
-    if ins.name not in WHOLE_ROWS or len(ins.outputs) != 1 or len(ins.reads) != len(ins.inputs):
+    if (
+        not ins.kernel.facts.is_of("row")
+        or len(ins.outputs) != 1
+        or len(ins.reads) != len(ins.inputs)
+    ):
         return False
     y = ins.outputs[0]
     if not y.shape or ins.attrs.get("dim") not in (-1, len(y.shape) - 1):
@@ -260,7 +264,7 @@ class _Walk:
         frame = self._frame(ins)
         if frame is None or not ins.reads:
             return False
-        return ins.name in REDUCTIONS or self._kinds(_Group(*frame), ins) is not None
+        return ins.kernel.facts.is_of("reduction") or self._kinds(_Group(*frame), ins) is not None
 
     def _kinds(self, group: _Group, ins: Instruction) -> dict[int, str] | None:
         """The kinds of a full pointwise instruction's operands; one of them has all the numbers."""
@@ -271,7 +275,7 @@ class _Walk:
         """Add an instruction that works on whole rows, unless it reads them in another way."""
         group = self.group
         assert group is not None
-        if ins.name in REDUCTIONS:
+        if ins.kernel.facts.is_of("reduction"):
             if not group.knows(ins.inputs[0], FULL):
                 return False
             group.add(at, ins, ROW, {ins.inputs[0].number: FULL})
@@ -396,7 +400,7 @@ class _Walk:
     def _made(self, group: _Group) -> Instruction | None:
         parts = [ins for _, ins, kind in group.members if kind != VIEW]
         outs = self._outs(group)
-        reduces = any(ins.name in REDUCTIONS or ins.name in WHOLE_ROWS for ins in parts)
+        reduces = any(ins.kernel.facts.is_of("reduction", "row") for ins in parts)
         if len(parts) < 2 or not outs or not reduces:
             return None
         members = [ins for _, ins, _ in group.members]

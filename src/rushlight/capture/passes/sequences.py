@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...runtime.door import KERNELS
+from ...operators.layers.attention.attention_kernels import attention_grad
+from ...operators.layers.attention.masked_attention_kernels import masked_attention_grad
+from ...operators.layers.embedding_kernels import embedding_grad, embedding_op
+from ...operators.loss.cross_entropy import cross_entropy_fused, cross_entropy_grad
+from ...operators.memory.casting import cast_op
+from ...operators.pointwise.arithmetic import add_op, mul_op
+from ...operators.pointwise.unary import neg
+from ...operators.shape.join import cat_op
+from ...operators.shape.windows import unwindow
 from ..joined.sequences import (
     ATTENTION_GRAD_CAT,
     EMBEDDING_ADD,
@@ -16,10 +24,10 @@ from ..program.instructions import Instruction
 from ..program.match import Found, Joining, alike, first, joined, maker, other, reader, rule, same
 from ..program.slots import Slot
 
-_LOSS, _SLOPE = KERNELS["cross_entropy_fused"], KERNELS["cross_entropy_grad"]
+_LOSS, _SLOPE = cross_entropy_fused.kernel, cross_entropy_grad.kernel
 
 
-@rule(EMBEDDING_ADD, lookup=first("embedding"), add=reader("add", of="lookup"))
+@rule(EMBEDDING_ADD, lookup=first(embedding_op), add=reader(add_op, of="lookup"))
 def _lookup(m: Found) -> Any:
     """Rows are added to while they are looked up: tokens and their positions."""
     rows, out = m.lookup.outputs[0], m.add.outputs[0]
@@ -35,9 +43,9 @@ def _lookup(m: Found) -> Any:
 
 @rule(
     EMBEDDING_GRAD_ADD,
-    back=first("embedding_grad"),
-    add=reader("add", of="back"),
-    cast=maker("cast", of="add<*", optional=True),
+    back=first(embedding_grad),
+    add=reader(add_op, of="back"),
+    cast=maker(cast_op, of="add<*", optional=True),
 )
 def _tied(m: Found) -> Any:
     """A table that is also a layer's weight: the gradients of few rows are added while the others' are cast."""
@@ -54,13 +62,13 @@ def _tied(m: Found) -> Any:
     return joined(EMBEDDING_GRAD_ADD, (*m.back.inputs, base), m.back.attrs, (out,))
 
 
-@rule(ATTENTION_GRAD_CAT, cat=first("cat"), back=maker("attention_grad", of="cat<0"))
+@rule(ATTENTION_GRAD_CAT, cat=first(cat_op), back=maker(attention_grad, of="cat<0"))
 def _beside(m: Found) -> Any:
     """Gradients beside each other, where a linear layer made queries, keys and values so."""
     return _beside_each_other(m, ATTENTION_GRAD_CAT)
 
 
-@rule(MASKED_GRAD_CAT, cat=first("cat"), back=maker("masked_attention_grad", of="cat<0"))
+@rule(MASKED_GRAD_CAT, cat=first(cat_op), back=maker(masked_attention_grad, of="cat<0"))
 def _masked_beside(m: Found) -> Any:
     """The same of attention with a mask or dropout."""
     return _beside_each_other(m, MASKED_GRAD_CAT)
@@ -90,10 +98,10 @@ def _is_rows_of(part: Slot, g: Slot) -> bool:
 
 @rule(
     _LOSS, _SLOPE,
-    cast=first("cast"),
-    loss=reader("cross_entropy_fused", of="cast", at=0),
-    slope=reader("cross_entropy_grad", of="loss.1", at=2, maybe=True),
-    back=reader("cast", of="slope", at=0, maybe=True),
+    cast=first(cast_op),
+    loss=reader(cross_entropy_fused, of="cast", at=0),
+    slope=reader(cross_entropy_grad, of="loss.1", at=2, maybe=True),
+    back=reader(cast_op, of="slope", at=0, maybe=True),
 )  # fmt: skip
 def _entropy(m: Found) -> Any:
     """Cross entropy of halves that were cast: it reads them itself. It computes in float32 anyway, so every bit stays."""
@@ -120,11 +128,11 @@ drop_entropy_casts = Joining(_entropy)
 
 @rule(
     ROTARY,
-    cat=first("cat"),
-    neg=maker("neg", of="cat<0"),
-    sin=reader("mul", of="cat"),
-    total=reader("add", of="sin"),
-    cos=maker("mul", of="total<*"),
+    cat=first(cat_op),
+    neg=maker(neg.op, of="cat<0"),
+    sin=reader(mul_op, of="cat"),
+    total=reader(add_op, of="sin"),
+    cos=maker(mul_op, of="total<*"),
 )
 def _rotary(m: Found) -> Any:
     """x cos + cat(-x2, x1) sin."""
@@ -136,11 +144,11 @@ def _rotary(m: Found) -> Any:
 
 @rule(
     ROTARY,
-    neg=first("neg"),
-    cat=reader("cat", of="neg", at=1),
-    sin=maker("mul", of="neg<0"),
-    total=reader("add", of="cat"),
-    cos=maker("mul", of="total<*"),
+    neg=first(neg.op),
+    cat=reader(cat_op, of="neg", at=1),
+    sin=maker(mul_op, of="neg<0"),
+    total=reader(add_op, of="cat"),
+    cos=maker(mul_op, of="total<*"),
 )
 def _rotary_grad(m: Found) -> Any:
     """g cos + cat(u2, -u1) with u = g sin."""
@@ -152,13 +160,13 @@ def _rotary_grad(m: Found) -> Any:
 
 @rule(
     ROTARY,
-    neg=first("neg"),
-    low=reader("unwindow", of="neg"),
-    inner=reader("add", of="low"),
-    total=reader("add", of="inner"),
-    high=maker("unwindow", of="inner<*|total<*"),
-    cos=maker("mul", of="inner<*|total<*"),
-    sin=maker("mul", of="neg<0"),
+    neg=first(neg.op),
+    low=reader(unwindow, of="neg"),
+    inner=reader(add_op, of="low"),
+    total=reader(add_op, of="inner"),
+    high=maker(unwindow, of="inner<*|total<*"),
+    cos=maker(mul_op, of="inner<*|total<*"),
+    sin=maker(mul_op, of="neg<0"),
 )
 def _rotary_grad_of_slices(m: Found) -> Any:
     """The same where the halves were slices: each is put into zeros, and the three are added in any order."""

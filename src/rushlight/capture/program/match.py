@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from ...core.op import Op
 from ...runtime import joins
+from ...runtime.door import Kernel
 from .index import Index, is_value
 from .instructions import Instruction, Program
 from .slots import Slot
@@ -40,19 +42,26 @@ class Part(NamedTuple):
     whole_views: bool = False
 
 
-def first(*names: str, stays: bool = False) -> Part:
+Named = Op | Kernel | str  # what a pattern names an instruction by
+
+
+def _names(what: tuple[Named, ...]) -> tuple[str, ...]:
+    return tuple([w if isinstance(w, str) else w.name for w in what])
+
+
+def first(*what: Named, stays: bool = False) -> Part:
     """The part a pattern begins with."""
-    return Part(names, stays=stays)
+    return Part(_names(what), stays=stays)
 
 
-def reader(*names: str, of: str | tuple[str, ...], at: int | None = None, **how: bool) -> Part:
+def reader(*what: Named, of: str | tuple[str, ...], at: int | None = None, **how: bool) -> Part:
     """The part that reads a value."""
-    return Part(names, (of,) if isinstance(of, str) else of, at, False, **how)
+    return Part(_names(what), (of,) if isinstance(of, str) else of, at, False, **how)
 
 
-def maker(*names: str, of: str | tuple[str, ...], **how: bool) -> Part:
+def maker(*what: Named, of: str | tuple[str, ...], **how: bool) -> Part:
     """The part that made a value."""
-    return Part(names, (of,) if isinstance(of, str) else of, None, True, **how)
+    return Part(_names(what), (of,) if isinstance(of, str) else of, None, True, **how)
 
 
 class Found(SimpleNamespace):
@@ -236,7 +245,7 @@ def joined(
     return Instruction(kernel, tuple(inputs), attrs, outs, (), "", len(outs) > 1)
 
 
-def chain(kernel: Any, head: str, tail: str, **attrs: Any) -> Rule:
+def chain(kernel: Any, head: Named, tail: Named, **attrs: Any) -> Rule:
     """The rule that a kernel stands for two in a row: it is given what the head is given, and answers what the tail does.
 
     `attrs` are the options that the tail must have.

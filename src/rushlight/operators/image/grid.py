@@ -11,7 +11,6 @@ import numpy as np
 
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...runtime.joins import whole
 from ..create.filled import ones, zeros
 from ..create.ranges import LINSPACE, linspace
 from ..layers.pool_kernels import pool_take
@@ -297,8 +296,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
             f"{theta.shape}."
         )
-    from_table = whole(theta.device.type, "affine_places").is_one
-    if from_table and theta._a.dtype.itemsize >= 4:
+    if theta.is_cpu and theta._a.dtype.itemsize >= 4:  # a table, as PyTorch reads it there
         base = on_device(_places(size[2:], bool(align_corners), theta.dtype), theta.device)
     else:
         lines = [_centres(s, bool(align_corners), theta) for s in size[2:]]

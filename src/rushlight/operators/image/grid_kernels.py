@@ -165,7 +165,7 @@ sample = Op(
     "grid_sample",
     meta=_meta,
     grad_name="GridSampler2DBackward0",
-    facts=Facts(vmap="more_rows"),
+    facts=Facts(vmap="more_rows", one_kernel={"cpu": True}),
 )
 sample_grad_input = Op(
     _grad_input, "grid_sample_grad_input", meta=lambda gy, x, grid, **how: (x.shape, x.dtype)

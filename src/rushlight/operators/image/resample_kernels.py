@@ -298,7 +298,12 @@ def _resample_bytes(xp: ArrayModule, x: Array, *, axis: int, plan: ResamplePlan,
     return xp.clip(total >> bits, 0, 255).astype(np.uint8)
 
 
-resample_bytes = Op(_resample_bytes, "resample_bytes", meta=_meta, facts=Facts(vmap="more_rows"))
+resample_bytes = Op(
+    _resample_bytes,
+    "resample_bytes",
+    meta=_meta,
+    facts=Facts(vmap="more_rows", one_kernel={"cpu": True, "batched": False}),
+)
 
 
 def mean_windows(x: Tensor, axis: int, out: int) -> Tensor:

@@ -20,7 +20,9 @@ _index_select = Op(
     "index_select",
     moves_only=True,
     meta=lambda x, index, *, dim: (x.shape[:dim] + index.shape + x.shape[dim + 1 :], x.dtype),
-    facts=Facts(positions=Rows(dim="dim"), vmap="index_select", onnx="index_select"),
+    facts=Facts(
+        positions=Rows(dim="dim"), vmap="index_select", onnx="index_select", sparse="picked"
+    ),
 )
 _index_select.derivative(
     x=lambda g, index, x_shape, dim: index_grad(g, index, slots=slots_at(dim), shape=x_shape)

@@ -102,13 +102,13 @@ def _batch_norm_grad_meta(
 
 batch_norm_train = Op(
     _batch_norm_train_body, "batch_norm_train", meta=_batch_norm_meta,
-    grad_name="NativeBatchNormBackward0", facts=Facts(layout="image", aten="native_batch_norm batch_norm learning", onnx="batch_norm_train"),
+    grad_name="NativeBatchNormBackward0", facts=Facts(layout="image", aten="native_batch_norm batch_norm learning", onnx="batch_norm_train", family="norm", images=(1, 1)),
 )  # fmt: skip
 batch_norm_grad = Op(
     _batch_norm_grad_body,
     "batch_norm_grad",
     meta=_batch_norm_grad_meta,
-    facts=Facts(aten="native_batch_norm_backward"),
+    facts=Facts(aten="native_batch_norm_backward", family="norm", images=(2, 1)),
 )
 
 
@@ -227,7 +227,7 @@ def _batch_norm_eval_body(
 
 batch_norm_eval = Op(
     _batch_norm_eval_body, "batch_norm_eval", grad_name="NativeBatchNormBackward0",
-    meta=lambda x, *_, **__: (x.shape, x.dtype), facts=Facts(layout="image", aten="native_batch_norm batch_norm", onnx="batch_norm"),
+    meta=lambda x, *_, **__: (x.shape, x.dtype), facts=Facts(layout="image", aten="native_batch_norm batch_norm", onnx="batch_norm", family="norm", images=(1, 1)),
 )  # fmt: skip
 
 
@@ -268,8 +268,7 @@ def _batch_norm_eval_grad_body(
 batch_norm_eval_grad = Op(
     _batch_norm_eval_grad_body, "batch_norm_eval_grad",
     meta=lambda gy, x, weight, *_, **__: [
-        (x.shape, x.dtype), *[((x.shape[1],), (x if weight is None else weight).dtype)] * 2],
-)  # fmt: skip
+        (x.shape, x.dtype), *[((x.shape[1],), (x if weight is None else weight).dtype)] * 2], facts=Facts(one_kernel={"cpu": True}))  # fmt: skip
 
 
 def _batch_norm_eval_grad_formula(

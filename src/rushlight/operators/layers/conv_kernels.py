@@ -169,7 +169,13 @@ conv_op = Op(
         x.dtype,
     ),
     facts=Facts(
-        vmap="conv", layout="of_either", autocast="low", aten="convolution conv", onnx="conv"
+        vmap="conv",
+        layout="of_either",
+        autocast="low",
+        aten="convolution conv",
+        onnx="conv",
+        family="convolution",
+        images=(2, 1),
     ),
 )
 
@@ -226,6 +232,8 @@ conv_grad_input = Op(
         autocast="low",
         aten="convolution_backward transposed_or_grad",
         onnx="conv_transpose",
+        family="convolution",
+        images=(2, 1),
     ),
 )
 
@@ -291,7 +299,11 @@ conv_grad_weight = Op(
     grad_name="ConvolutionBackward0",
     meta=lambda gy, x, *, w_shape, **attrs: (w_shape, gy.dtype),
     facts=Facts(
-        vmap="conv_grad_weight", autocast="low", aten="convolution_backward conv_grad weight"
+        vmap="conv_grad_weight",
+        autocast="low",
+        aten="convolution_backward conv_grad weight",
+        family="convolution",
+        images=(2, 1),
     ),
 )
 
@@ -310,7 +322,11 @@ conv_grads = Op(
     "conv_grads",
     grad_name="ConvolutionBackward0",
     meta=lambda gy, x, *, w_shape, **how: [(w_shape, gy.dtype), (w_shape[:1], gy.dtype)],
-    facts=Facts(vmap="conv_grad_weight", aten="convolution_backward conv_grad weight bias"),
+    facts=Facts(
+        vmap="conv_grad_weight",
+        aten="convolution_backward conv_grad weight bias",
+        family="convolution",
+    ),
 )
 
 

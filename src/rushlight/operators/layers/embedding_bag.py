@@ -101,7 +101,7 @@ _sums_op = Op(
     "embedding_bag",
     grad_name="EmbeddingBagBackward0",
     meta=lambda weight, indices, starts, **_: ((*starts.shape, *weight.shape[1:]), weight.dtype),
-    facts=Facts(positions=Rows(), refuses=Values((1, 2), _fits)),
+    facts=Facts(positions=Rows(), refuses=Values((1, 2), _fits), one_kernel={"cpu": True}),
 )
 
 

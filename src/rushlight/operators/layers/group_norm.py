@@ -95,7 +95,9 @@ group_norm_op = Op(
     "group_norm",
     meta=_group_norm_meta,
     grad_name="NativeGroupNormBackward0",
-    facts=Facts(layout="image", aten="native_group_norm", onnx="group_norm"),
+    facts=Facts(
+        layout="image", aten="native_group_norm", onnx="group_norm", one_kernel={"cpu": True}
+    ),
 )
 group_norm_grad = Op(
     _group_norm_grad_body,

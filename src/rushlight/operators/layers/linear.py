@@ -34,7 +34,7 @@ def _linear(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:
 
 linear_op = Op(
     _linear, "linear", grad_name="AddmmBackward0",
-    meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), facts=Facts(vmap="linear", autocast="low", onnx="linear"),
+    meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), facts=Facts(vmap="linear", autocast="low", onnx="linear", family="product"),
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def _linear_grads(xp: ArrayModule, gy: Any, x: Any) -> tuple:
 
 linear_grads = Op(
     _linear_grads, "linear_grads", grad_name="AddmmBackward0",
-    meta=lambda gy, x: [((gy.shape[1], x.shape[1]), gy.dtype), (gy.shape[1:], gy.dtype)], facts=Facts(vmap="linear_grads"),
+    meta=lambda gy, x: [((gy.shape[1], x.shape[1]), gy.dtype), (gy.shape[1:], gy.dtype)], facts=Facts(vmap="linear_grads", family="product"),
 )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def _linear_two_grads(xp: ArrayModule, gy: Any, x: Any, w: Any) -> tuple:
 
 linear_two_grads = Op(
     _linear_two_grads, "linear_two_grads", grad_name="MmBackward0",
-    meta=lambda gy, x, w: [(x.shape, gy.dtype), (w.shape, gy.dtype)], facts=Facts(vmap="linear_grads"),
+    meta=lambda gy, x, w: [(x.shape, gy.dtype), (w.shape, gy.dtype)], facts=Facts(vmap="linear_grads", family="product"),
 )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ linear_all_grads = Op(
     _linear_all_grads, "linear_all_grads", grad_name="AddmmBackward0",
     meta=lambda gy, x, w: [
         (x.shape, gy.dtype), (w.shape, gy.dtype), (gy.shape[-1:], gy.dtype)
-    ], facts=Facts(vmap="linear_grads"),
+    ], facts=Facts(vmap="linear_grads", family="product"),
 )  # fmt: skip
 
 

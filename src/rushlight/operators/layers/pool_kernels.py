@@ -133,7 +133,12 @@ max_pool = Op(
     grad_name=lambda attrs: f"MaxPool{len(attrs['kernel'])}DWithIndicesBackward0",
     meta=_max_pool_meta,
     facts=Facts(
-        vmap="more_rows", layout="image", aten="max_pool2d_with_indices pooled", onnx="max_pool"
+        vmap="more_rows",
+        layout="image",
+        aten="max_pool2d_with_indices pooled",
+        onnx="max_pool",
+        family="pool",
+        images=(1, 2),
     ),
 )
 
@@ -167,7 +172,7 @@ def _pool_take(xp: ArrayModule, x: Array, index: Array) -> Any:
 
 max_pool_grad = Op(
     _max_pool_grad, "max_pool_grad", moves_only=True,
-    meta=lambda gy, index, *, x_shape, overlap: (x_shape, gy.dtype), facts=Facts(refuses="checked", vmap="pool_grad", aten="max_pool2d_with_indices_backward"),
+    meta=lambda gy, index, *, x_shape, overlap: (x_shape, gy.dtype), facts=Facts(refuses="checked", vmap="pool_grad", aten="max_pool2d_with_indices_backward", family="pool", images=(2, 1)),
 )  # fmt: skip
 pool_take = Op(
     _pool_take,
@@ -275,13 +280,20 @@ avg_pool = Op(
     "avg_pool",
     grad_name=lambda attrs: f"AvgPool{len(attrs['kernel'])}DBackward0",
     meta=_avg_pool_meta,
-    facts=Facts(vmap="more_rows", layout="image", aten="avg_pool2d averaged", onnx="avg_pool"),
+    facts=Facts(
+        vmap="more_rows",
+        layout="image",
+        aten="avg_pool2d averaged",
+        onnx="avg_pool",
+        family="pool",
+        images=(1, 1),
+    ),
 )
 avg_pool_grad = Op(
     _avg_pool_grad,
     "avg_pool_grad",
     meta=lambda gy, *, x_shape, **attrs: (x_shape, gy.dtype),
-    facts=Facts(vmap="pool_grad", aten="avg_pool2d_backward"),
+    facts=Facts(vmap="pool_grad", aten="avg_pool2d_backward", family="pool", images=(1, 1)),
 )
 
 

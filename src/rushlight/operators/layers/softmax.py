@@ -73,14 +73,14 @@ softmax_grad = Op(
     _softmax_grad_body,
     "softmax_grad",
     meta=lambda gy, y, **_: (y.shape, y.dtype),
-    facts=Facts(vmap="along", aten="_softmax_backward_data"),
+    facts=Facts(vmap="along", aten="_softmax_backward_data", family="row shares_back"),
 )
 by_reference(softmax_grad, lambda gy, y, dim: y * (gy - (gy * y).sum(dim, keepdim=True)))
 log_softmax_grad = Op(
     _log_softmax_grad_body,
     "log_softmax_grad",
     meta=lambda gy, y, **_: (y.shape, y.dtype),
-    facts=Facts(vmap="along", aten="_log_softmax_backward_data"),
+    facts=Facts(vmap="along", aten="_log_softmax_backward_data", family="row log_shares_back"),
 )
 by_reference(log_softmax_grad, lambda gy, y, dim: gy - y.exp() * gy.sum(dim, keepdim=True))
 
@@ -94,6 +94,7 @@ softmax_op = Op(
         autocast={"cuda": "float32"},
         aten="_softmax ordered dim False",
         onnx="softmax",
+        family="row shares",
     ),
 )
 softmax_op.derivative(x=lambda g, out, dim: softmax_grad(g, out, dim=dim))
@@ -114,6 +115,7 @@ log_softmax_op = Op(
         autocast={"cuda": "float32"},
         aten="_log_softmax ordered dim False",
         onnx="softmax",
+        family="row log_shares",
     ),
 )
 log_softmax_op.derivative(x=lambda g, out, dim: log_softmax_grad(g, out, dim=dim))

@@ -12,6 +12,7 @@ from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
+from ...runtime.facts import Facts
 from ...runtime.thread import GRAD, TAPE, here
 from ..layers.embedding_kernels import embedding_op
 from ..made_of.constants import on_device
@@ -99,8 +100,7 @@ def _pair_distances_grad(
 
 _pairs_op = Op(
     _pair_distances, "pair_distances", grad_name="CdistBackward0",
-    meta=lambda x, y, *, p: ((*x.shape[:-1], y.shape[-2]), x.dtype),
-)  # fmt: skip
+    meta=lambda x, y, *, p: ((*x.shape[:-1], y.shape[-2]), x.dtype), facts=Facts(one_kernel={"cpu": True}))  # fmt: skip
 _pairs_grad = Op(
     _pair_distances_grad, "pair_distances_grad", meta=lambda g, x, y, out, *, p: (x.shape, x.dtype)
 )

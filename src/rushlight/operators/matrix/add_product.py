@@ -32,7 +32,7 @@ addmm_op = Op(
     _addmm,
     "addmm",
     meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype),
-    facts=Facts(vmap="add_product", autocast="low", onnx="addmm"),
+    facts=Facts(vmap="add_product", autocast="low", onnx="addmm", one_kernel={"cpu": True}),
 )
 addmm_op.derivative(
     b=lambda g, beta: _times(g, beta),
@@ -42,7 +42,7 @@ addmm_op.derivative(
 
 
 _baddbmm_op = Op(
-    _addmm, "baddbmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype), facts=Facts(vmap="add_product")
+    _addmm, "baddbmm", meta=lambda b, x, y, *, beta, alpha: (b.shape, b.dtype), facts=Facts(vmap="add_product", one_kernel={"cpu": True})
 )  # fmt: skip
 _baddbmm_op.derivative(
     b=lambda g, beta: _times(g, beta),

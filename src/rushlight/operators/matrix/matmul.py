@@ -73,9 +73,10 @@ def _family(name: str, grad_name: str, batched: bool) -> tuple[Op, Op, Op]:
         "grad_name": grad_name,
         "moves_only": not batched,
     }
-    facts = Facts(vmap=name, autocast="low", aten=name, onnx="matmul")
-    nn = Op(_matmul, name, meta=_matmul_meta(False, False), facts=facts, **options)
-    options["facts"] = facts._replace(onnx="matmul_turned")
+    facts = Facts(vmap=name, autocast="low", aten=name, onnx="matmul_turned", family="product")
+    options["facts"] = facts._replace(onnx="matmul", sparse=None if batched else "product")
+    nn = Op(_matmul, name, meta=_matmul_meta(False, False), **options)
+    options["facts"] = facts
     nt = Op(_matmul_nt, name + "_nt", meta=_matmul_meta(False, True), **options)
     tn = Op(_matmul_tn, name + "_tn", meta=_matmul_meta(True, False), **options)
     nn.derivative(x=lambda g, y: nt(g, y), y=lambda g, x: tn(x, g))
@@ -92,7 +93,7 @@ mv_op = Op(
     "mv",
     moves_only=True,
     meta=lambda x, y: (x.shape[:1], x.dtype),
-    facts=Facts(vmap="mv", autocast={"cuda": "low"}, onnx="matmul"),
+    facts=Facts(vmap="mv", autocast={"cuda": "low"}, onnx="matmul", sparse="product"),
 )
 mv_op.derivative(
     x=lambda g, y: g.unsqueeze(1) * conj(y), y=lambda g, x: mv_op(conj(x).transpose(0, 1), g)

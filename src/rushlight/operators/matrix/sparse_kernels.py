@@ -265,21 +265,19 @@ def _joined(*tensors: Any, dim: int) -> Any:
     return SparseTensor(cat(rows, 1), cat([t._v for t in tensors]), size)
 
 
-_UNARY = """abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isneginf isposinf log1p
-    nan_to_num rad2deg relu round sgn sign signbit sin sinh sqrt square tan tanh trunc""".split()
-
-ANSWERS: dict[str, Any] = {
-    "add": _plus, "sub": _minus, "mul": _times, "div": _over, "pow": _power, "mm": _product, "mv": _product,
-    "floor_divide": _rounded(OPS["floor_divide"]), "trunc_divide": _rounded(OPS["trunc_divide"]),
-    "sum": summed, "unsqueeze": lambda x, *, dim: _unsqueezed(x, dim), "cat": _joined,
-    "stack": lambda *tensors, dim: _joined(*[_unsqueezed(t, dim) for t in tensors], dim=dim),
-    "select": lambda x, *, index: _selected(x, index), "index_select": lambda x, i, *, dim: _picked(x, i, dim),
-    "unbind": lambda x, *, dim: _slices(x, dim),
-    "sum_to_size": lambda x, *, shape: x.to_dense().sum_to_size(shape),
-    "any": lambda x, **_: x.coalesce()._v.any(), "t": lambda x: x.t(), "zeros_of": lambda x: x.detach().clone().zero_(),
-    "transpose": lambda x, **dims: x.transpose(*dims.values()), "clone": lambda x, **_: x.clone(),
-    **{name: _of_values(OPS[name], False) for name in ("neg", "cast")},
-    **{name: _of_values(OPS[name], True) for name in _UNARY},
+# Ways to answer, by the names in ops' records: (op) -> what is called with its inputs and attributes.
+_WAYS: dict[str, Any] = {
+    "plus": lambda op: _plus, "minus": lambda op: _minus, "times": lambda op: _times, "over": lambda op: _over,
+    "power": lambda op: _power, "product": lambda op: _product, "rounded": _rounded, "summed": lambda op: summed,
+    "unsqueezed": lambda op: lambda x, *, dim: _unsqueezed(x, dim), "joined": lambda op: _joined,
+    "stacked": lambda op: lambda *tensors, dim: _joined(*[_unsqueezed(t, dim) for t in tensors], dim=dim),
+    "selected": lambda op: lambda x, *, index: _selected(x, index),
+    "picked": lambda op: lambda x, i, *, dim: _picked(x, i, dim), "slices": lambda op: lambda x, *, dim: _slices(x, dim),
+    "summed_to": lambda op: lambda x, *, shape: x.to_dense().sum_to_size(shape),
+    "any": lambda op: lambda x, **_: x.coalesce()._v.any(), "turned": lambda op: lambda x: x.t(),
+    "zeros": lambda op: lambda x: x.detach().clone().zero_(),
+    "transposed": lambda op: lambda x, **dims: x.transpose(*dims.values()), "cloned": lambda op: lambda x, **_: x.clone(),
+    "values": lambda op: _of_values(op, True), "values_as_they_are": lambda op: _of_values(op, False),
 }  # fmt: skip
 # PyTorch's names of ops that are refused, where they are not ours.
 _NAMES = {"vector_norm": "linalg_vector_norm"}
@@ -287,10 +285,11 @@ _NAMES = {"vector_norm": "linalg_vector_norm"}
 
 def of_op(op: Op, inputs: tuple, attrs: dict[str, Any]) -> Any:
     """The result of an op of which an input is sparse."""
-    body = ANSWERS.get(op.name)
-    if body is None:
+    way = op.kernel.facts.sparse
+    if way is None:
         place = next(t.device for t in inputs if isinstance(t, SparseTensor))
         raise refused(_NAMES.get(op.name, op.name), place)
+    body = _WAYS[way](op)
     layouts = [t.layout for t in inputs if isinstance(t, SparseTensor)]
     if all(layout is sparse_coo for layout in layouts):
         return body(*inputs, **attrs)
@@ -313,7 +312,8 @@ def changed(t: Tensor, fn: Any, args: tuple, kwargs: dict[str, Any]) -> Tensor:
         raise refused(f"{name}_", t.device)
     if name in ("pow", "clamp", "clamp_min", "clamp_max"):
         raise refused(f"{name}_", t.device)
-    if name in _UNARY and not t._coalesced:
+    op = OPS.get(name)
+    if op is not None and op.kernel.facts.sparse == "values" and not t._coalesced:
         raise RuntimeError(f"{name}_ requires coalesced input")
     r = fn(t, *args, **kwargs)
     if not isinstance(r, SparseTensor):

@@ -35,25 +35,25 @@ def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:
     return x.astype(to.np)
 
 
-_cast_op = Op(
+cast_op = Op(
     _cast,
     "cast",
     point=Point("x", fiubc="x"),
     grad_name="ToCopyBackward0",
     meta=lambda x, *, to, source: (x.shape, to.np),
-    facts=Facts(aten="_to_copy cast", onnx="cast"),
+    facts=Facts(aten="_to_copy cast", onnx="cast", sparse="values_as_they_are"),
 )
-_cast_op.derivative(x=lambda g, source: cast_to(g, source))
+cast_op.derivative(x=lambda g, source: cast_to(g, source))
 
 
 def _cast_to(x: Tensor, d: dtype) -> Tensor:
     """`x` in dtype `d`; x itself when it is already."""
     source = x.dtype
-    return x if source is d else _cast_op(x, to=d, source=source)
+    return x if source is d else cast_op(x, to=d, source=source)
 
 
 if native is not None:
-    native.know_casts(_cast_op, dtypes.by_np, dtypes.from_np)
+    native.know_casts(cast_op, dtypes.by_np, dtypes.from_np)
 cast_to: Callable[[Tensor, dtype], Tensor] = _cast_to if native is None else native.cast_to
 
 

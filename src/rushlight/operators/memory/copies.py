@@ -38,14 +38,16 @@ def _clone_body(xp: ArrayModule, x: Array, *, order: Any) -> Any:
     return x.transpose(order).copy("C").transpose(back)
 
 
-_clone = Op(
+clone_op = Op(
     _clone_body,
     "clone",
     moves_only=True,
     meta=lambda x, *, order: (x.shape, x.dtype),
-    facts=Facts(range="kept", vmap="clone", onnx="unary Identity", aten="clone plain"),
+    facts=Facts(
+        range="kept", vmap="clone", onnx="unary Identity", aten="clone plain", sparse="cloned"
+    ),
 )
-_clone.derivative(x=lambda g: g)
+clone_op.derivative(x=lambda g: g)
 
 
 def _order(x: Tensor, memory_format: format_type | None) -> Any:
@@ -67,7 +69,7 @@ def clone(input: Tensor, *, memory_format: format_type | None = None) -> Tensor:
         >>> x
         tensor([1, 2])
     """
-    return _clone(input, order=_order(input, memory_format))
+    return clone_op(input, order=_order(input, memory_format))
 
 
 @public("Tensor")
@@ -87,7 +89,7 @@ def contiguous(self: Tensor, memory_format: format_type = formats.contiguous_for
         return self
     if is_contiguous(self, memory_format):
         return self
-    return _clone(self, order=_order(self, memory_format))
+    return clone_op(self, order=_order(self, memory_format))
 
 
 @public("Tensor")

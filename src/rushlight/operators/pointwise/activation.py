@@ -32,7 +32,7 @@ relu_op = Op(
     "relu",
     point=Point("x", all="max(x, 0)"),
     meta=same_meta,
-    facts=Facts(onnx="unary Relu"),
+    facts=Facts(onnx="unary Relu", sparse="values"),
 )
 # Not `gy * (y > 0)`: the gradient passes where y is NaN, and NaN * 0 must not become NaN.
 relu_grad = Op(

@@ -47,6 +47,7 @@ def activation(
     )
     if formula is not None:
         by_reference(backward, formula)
+    forward.slope = backward
     attrs = attribute_names(body)
     _derive(forward, backward, "x", keeps, attrs)
     if formula is None:

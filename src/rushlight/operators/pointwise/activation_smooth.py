@@ -156,7 +156,7 @@ def _gelu_formula(gy: Tensor, x: Tensor, approximate: str) -> Tensor:
     return gy * (cdf + x * _PDF_SCALE * (-0.5 * x * x).exp())
 
 
-_gelu = activation(
+gelu_op = activation(
     "gelu",
     _gelu_body,
     _gelu_grad_body,
@@ -198,7 +198,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return _gelu(input, approximate=approximate)
+    return gelu_op(input, approximate=approximate)
 
 
 # -- silu, mish, softplus, softsign, tanhshrink, logsigmoid -------------------------------------
@@ -222,7 +222,7 @@ def _silu_formula(gy: Tensor, x: Tensor) -> Tensor:
     return gy * (s * (1 + x * (1 - s)))
 
 
-_silu = activation(
+silu_op = activation(
     "silu",
     lambda xp, x: x * _sigmoid(xp, x),
     _silu_grad_body,
@@ -339,7 +339,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> F.silu(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([-0.2384,  0.0000,  1.7616])
     """
-    return run(_silu, input, inplace)
+    return run(silu_op, input, inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -440,9 +440,9 @@ _glu_grad = by_reference(
     ),
     _glu_grad_formula,
 )
-_glu = Op(_glu_body, "glu", meta=_glu_meta, facts=Facts(vmap="along")).derivative(
-    x=lambda g, x, dim: _glu_grad(g, x, dim=dim)
-)
+_glu = Op(
+    _glu_body, "glu", meta=_glu_meta, facts=Facts(vmap="along", one_kernel={"cpu": True})
+).derivative(x=lambda g, x, dim: _glu_grad(g, x, dim=dim))
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

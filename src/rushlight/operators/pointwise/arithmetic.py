@@ -47,7 +47,7 @@ _zeros = Op(
     point=Point("x", fiubc="0"),
     moves_only=True,
     meta=same_meta,
-    facts=Facts(aten="zeros_like", onnx="full"),
+    facts=Facts(aten="zeros_like", onnx="full", sparse="zeros"),
 )
 
 
@@ -78,19 +78,19 @@ def _bool_subtraction(inputs: tuple) -> RuntimeError:
     )
 
 
-_add = binary("add", ufunc2("add"), point=Point("x y", fiuc="x + y", b="x or y", cost="CHEAP"),
+add_op = binary("add", ufunc2("add"), point=Point("x y", fiuc="x + y", b="x or y", cost="CHEAP"),
     dx=lambda g: g, dy=lambda g: g, rule=promote_sum,
-              places=(), facts=Facts(onnx="binary Add", aten="add paired")).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Add", aten="add paired", sparse="plus")).op  # fmt: skip
 _sub = binary("sub", ufunc2("subtract"), point=Point("x y", fiuc="x - y", b="x != y", cost="CHEAP"),
     dx=lambda g: g, dy=lambda g: -g, rule=_no_bool,
-              places=(), facts=Facts(onnx="binary Sub", aten="sub less")).op  # fmt: skip
-_mul: Any = binary("mul", wide2("multiply"), point=Point("x y", fiuc="x * y", b="x and y", cost="CHEAP"),
+              places=(), facts=Facts(onnx="binary Sub", aten="sub less", sparse="minus")).op  # fmt: skip
+mul_op: Any = binary("mul", wide2("multiply"), point=Point("x y", fiuc="x * y", b="x and y", cost="CHEAP"),
     dx=lambda g, y: g * conj(y),
-              dy=lambda g, x: g * conj(x), rule=promote_wide, places=(), facts=Facts(onnx="binary Mul", aten="mul paired")).op  # fmt: skip
+              dy=lambda g, x: g * conj(x), rule=promote_wide, places=(), facts=Facts(onnx="binary Mul", aten="mul paired", sparse="times")).op  # fmt: skip
 _div: Any = binary("div", wide2("true_divide"), point=Point("x y", fc="x / y", cost="CHEAP"),
     dx=lambda g, y: g / conj(y),
               dy=lambda g, x, y: -g * conj(x / y / y), rule=promote_float_wide,
-              places=(), facts=Facts(onnx="binary Div", aten="div paired")).op  # fmt: skip
+              places=(), facts=Facts(onnx="binary Div", aten="div paired", sparse="over")).op  # fmt: skip
 
 
 _NUMBERS = frozenset((int, float, bool, complex))
@@ -120,7 +120,7 @@ _add_scaled.derivative(x=lambda g: g, y=lambda g, alpha: g * alpha)
 
 def _sum(input: Any, other: Any, alpha: Any, sign: int) -> Any:
     """`input + sign * alpha * other`."""
-    op = _add if sign > 0 else _sub
+    op = add_op if sign > 0 else _sub
     if alpha.__class__ is int and alpha == 1:
         if isinstance(input, Tensor) and isinstance(other, Tensor):
             return op.pair(input, other)
@@ -147,7 +147,7 @@ def _scaled(input: Any, other: Any, alpha: Any, d: dtypes.dtype) -> Any:
         )
     if d.category == dtypes.BOOL:
         alpha = bool(alpha)
-    return _mul(cast_to(other, d), alpha) if isinstance(other, Tensor) else other * alpha
+    return mul_op(cast_to(other, d), alpha) if isinstance(other, Tensor) else other * alpha
 
 
 @public(inplace=True)
@@ -217,8 +217,8 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
                 [20, 40]])
     """
     if out is None and isinstance(input, Tensor):
-        return _mul.pair(input, other) if isinstance(other, Tensor) else _mul(input, other)
-    return into(out, _mul(_of_numbers(input, other), other))
+        return mul_op.pair(input, other) if isinstance(other, Tensor) else mul_op(input, other)
+    return into(out, mul_op(_of_numbers(input, other), other))
 
 
 @public(inplace=True, aliases=("divide",))
@@ -310,7 +310,7 @@ _floor_divide = binary(
     places=(),
     dx=flat,
     dy=flat,
-    facts=Facts(refuses="integers", onnx="divide"),
+    facts=Facts(refuses="integers", onnx="divide", sparse="rounded"),
 ).op
 _trunc_divide = binary(
     "trunc_divide",
@@ -320,7 +320,7 @@ _trunc_divide = binary(
     places=(),
     dx=flat,
     dy=flat,
-    facts=Facts(refuses="integers", onnx="divide"),
+    facts=Facts(refuses="integers", onnx="divide", sparse="rounded"),
 ).op
 
 
@@ -418,7 +418,7 @@ def _pow_dy(g: Any, x: Any, y: Any, out: Any) -> Any:
 
 
 _pow = binary("pow", _pow_body, point=Point("x y", "pow(x, y)", iu="ipow(x, y)", c="cpow(x, y)"),
-    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(), facts=Facts(refuses="integers", autocast={"cuda": "float32"}, onnx="pow", aten="pow pow"),
+    dx=_pow_dx, dy=_pow_dy, rule=_pow_rule, places=(), facts=Facts(refuses="integers", autocast={"cuda": "float32"}, onnx="pow", aten="pow pow", sparse="power"),
               ).op  # fmt: skip
 
 
@@ -461,7 +461,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     return into_same(out, _pow(wide(input), wide(exponent)))
 
 
-for _name, _op in (("add", _add), ("sub", _sub), ("mul", _mul), ("truediv", _div),
+for _name, _op in (("add", add_op), ("sub", _sub), ("mul", mul_op), ("truediv", _div),
                    ("floordiv", _floor_divide), ("pow", _pow)):  # fmt: skip
     dunder(_name, _op)
 dunder("mod", remainder.op)
@@ -471,9 +471,9 @@ _divided_by = Tensor.__rtruediv__
 def _rtruediv(self: Tensor, other: Any) -> Any:
     """`number / tensor`; of half precision as PyTorch rounds it: the reciprocal, then the product."""
     if is_half(self._a) and other.__class__ in (int, float, bool):
-        return _mul(self.reciprocal(), other)
+        return mul_op(self.reciprocal(), other)
     return _divided_by(self, other)
 
 
 publish("Tensor", "__rtruediv__", _rtruediv)
-DIRECT.update((add, sub, _add, _sub))
+DIRECT.update((add, sub, add_op, _sub))

@@ -134,7 +134,7 @@ isnan = _ask(
     "Where the element is nan.",
     point=Point("x", "x != x", iub="False", c="x.re != x.re or x.im != x.im", out="bool"),
     example=("torch.tensor([1.0, torch.nan]).isnan()", "tensor([False,  True])"),
-    facts=Facts(onnx="unary IsNaN"),
+    facts=Facts(onnx="unary IsNaN", sparse="values"),
 )
 isinf = _ask(
     "isinf",
@@ -142,7 +142,7 @@ isinf = _ask(
     "Where the element is infinite, of either sign.",
     point=Point("x", "isinf(x)", iub="False", c="isinf(x.re) or isinf(x.im)", out="bool"),
     example=("torch.tensor([1.0, -torch.inf]).isinf()", "tensor([False,  True])"),
-    facts=Facts(onnx="unary IsInf"),
+    facts=Facts(onnx="unary IsInf", sparse="values"),
 )
 isfinite = _ask(
     "isfinite",
@@ -161,6 +161,7 @@ isposinf = _one_infinity(
     "Where the element is plus infinity.",
     point=Point("x", "isinf(x) and x > 0", iub="False", out="bool"),
     example=("torch.tensor([torch.inf, -torch.inf]).isposinf()", "tensor([ True, False])"),
+    facts=Facts(sparse="values"),
 )
 isneginf = _one_infinity(
     "isneginf",
@@ -168,6 +169,7 @@ isneginf = _one_infinity(
     "Where the element is minus infinity.",
     point=Point("x", "isinf(x) and x < 0", iub="False", out="bool"),
     example=("torch.tensor([torch.inf, -torch.inf]).isneginf()", "tensor([False,  True])"),
+    facts=Facts(sparse="values"),
 )
 isreal = _ask(
     "isreal",

@@ -44,7 +44,7 @@ def _rounding(name: str, doc: str, ufunc: str = "", onnx: str = "", **options: A
 
     return unary(
         name, body, dx=lambda g: flat(g), rule=rule, same_out=True, doc=doc, **options,
-        point=Point("x", f"{ufunc}(x)", iub="x"), facts=Facts(onnx=onnx or f"unary {name.capitalize()}"),
+        point=Point("x", f"{ufunc}(x)", iub="x"), facts=Facts(onnx=onnx or f"unary {name.capitalize()}", sparse="values"),
     )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ frac = unary(
     "frac", lambda xp, x: x - xp.trunc(x), point=Point("x", "x - trunc(x)", engine="frac(x)", cost="CHEAP"),
     dx=lambda g: g, rule=only(FLOATS, "frac_cpu"), same_out=True,
     doc="The fraction that `trunc` cuts off, with its sign.",
-    example=("torch.tensor([1.5, -1.25]).frac()", "tensor([ 0.5000, -0.2500])"), facts=Facts(onnx="trunc"),
+    example=("torch.tensor([1.5, -1.25]).frac()", "tensor([ 0.5000, -0.2500])"), facts=Facts(onnx="trunc", sparse="values"),
 )  # fmt: skip
 
 
@@ -137,6 +137,7 @@ _nan_to_num = Op(
         by_hand=True,
     ),
     meta=same_meta,
+    facts=Facts(sparse="values"),
 )
 _nan_to_num.derivative(x=lambda g, x: g.masked_fill(~x.isfinite(), 0))
 

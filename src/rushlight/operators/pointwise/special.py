@@ -42,7 +42,7 @@ erf = _special(
     "erf", "erf_vml_cpu", "The error function.",
     point=Point("x", "erf(x)", cost="2 * DEAR"),
     example=("torch.tensor([0.0, 0.5]).erf()", "tensor([0.0000, 0.5205])"), places=_EVERYWHERE,
-    dx=lambda g, x: g * _bell(x) * (2 / bodies.SQRT_PI), facts=Facts(onnx="unary Erf"),
+    dx=lambda g, x: g * _bell(x) * (2 / bodies.SQRT_PI), facts=Facts(onnx="unary Erf", sparse="values"),
 )  # fmt: skip
 erfc = _special(
     "erfc", "erfc_vml_cpu", "`1 - erf(input)`, exact for large numbers too.",
@@ -54,7 +54,7 @@ erfinv = _special(
     "erfinv", "erfinv_vml_cpu", "The number whose error function every element is.",
     point=Point("x", "erfinv(x)", cost="3 * DEAR", by_hand=True),
     example=("torch.tensor([0.0, 0.5]).erfinv()", "tensor([0.0000, 0.4769])"), places=_EVERYWHERE,
-    dx=lambda g, out: g * (out * out).exp() * (bodies.SQRT_PI / 2), facts=Facts(autocast={"cuda": "float32"}),
+    dx=lambda g, out: g * (out * out).exp() * (bodies.SQRT_PI / 2), facts=Facts(autocast={"cuda": "float32"}, sparse="values"),
 )  # fmt: skip
 erfcx = _special(
     "erfcx", "erfcx", "`exp(input ** 2) * erfc(input)`, without overflow.",

@@ -64,13 +64,13 @@ neg: Any = unary(
     rule=_refuse_bool("Negation, the `-` operator, on a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead."),
     doc="The negative of every element.",
-    example=("torch.tensor([1, -2]).neg()", "tensor([-1,  2])"), facts=Facts(onnx="unary Neg"),
+    example=("torch.tensor([1, -2]).neg()", "tensor([-1,  2])"), facts=Facts(onnx="unary Neg", sparse="values_as_they_are"),
 )  # fmt: skip
 abs = unary(  # noqa: A001
     "abs", ufunc1("absolute"), point=Point("x", "abs(x)", i="magnitude(x)", ub="x", c="cabs(x)", out="real", cost="CHEAP"),
     dx=lambda g, x: g * x.sgn(), aliases=("absolute",), meta=_real_meta,
     rule=only("iufVc", "abs_cpu"), same_out=True, doc="The distance of every element from zero.",
-    example=("torch.tensor([-1.5, 2.0]).abs()", "tensor([1.5000, 2.0000])"), facts=Facts(onnx="unary Abs"),
+    example=("torch.tensor([-1.5, 2.0]).abs()", "tensor([1.5000, 2.0000])"), facts=Facts(onnx="unary Abs", sparse="values"),
 )  # fmt: skip
 sign = unary(
     "sign", _sign_body, point=Point("x", fiu="T(x > 0) - T(x < 0)", b="x", engine="1 if x > 0 else -1 if x < 0 else 0", cost="CHEAP"),
@@ -78,13 +78,13 @@ sign = unary(
     rule=only("biufV", "sign", message="Unlike NumPy, torch.sign is not intended to support complex "
                                        "numbers. Please use torch.sgn instead."),
     doc="-1, 0 or 1, by the sign of every element.",
-    example=("torch.tensor([-3.0, 0.0, 2.0]).sign()", "tensor([-1.,  0.,  1.])"), facts=Facts(onnx="unary Sign"),
+    example=("torch.tensor([-3.0, 0.0, 2.0]).sign()", "tensor([-1.,  0.,  1.])"), facts=Facts(onnx="unary Sign", sparse="values"),
 )  # fmt: skip
 sgn = unary(
     "sgn", _sign_body, point=Point("x", fiu="T(x > 0) - T(x < 0)", b="x", c="0 if x == 0 else cscale(x, R(1) / cabs(x))"),
     dx=_sgn_dx, floats=False, same_out=True,
     doc="As `sign`; for complex numbers the number of length 1 in the same direction.",
-    example=("torch.tensor([3 + 4j]).sgn()", "tensor([0.6000+0.8000j])"), facts=Facts(onnx="unary Sign"),
+    example=("torch.tensor([3 + 4j]).sgn()", "tensor([0.6000+0.8000j])"), facts=Facts(onnx="unary Sign", sparse="values"),
 )  # fmt: skip
 signbit = unary(
     "signbit", lambda xp, x: xp.zeros(x.shape, bool) if x.dtype.kind in "bu" else
@@ -92,8 +92,7 @@ signbit = unary(
     meta=bool_meta, inplace=False, same_out=True,
     rule=only("biufV", "signbit", message="signbit is not implemented for complex tensors."),
     doc="Whether the sign bit of every element is set, which it is for -0.0 too.",
-    example=("torch.tensor([-1.0, -0.0, 1.0]).signbit()", "tensor([ True,  True, False])"),
-)  # fmt: skip
+    example=("torch.tensor([-1.0, -0.0, 1.0]).signbit()", "tensor([ True,  True, False])"), facts=Facts(sparse="values"))  # fmt: skip
 
 
 @public()
@@ -136,7 +135,7 @@ square = unary(
     "square", point=Point("x", fiuc="x * x", cost="CHEAP"),
     dx=lambda g, x: g * conj(x) * 2, rule=_square_rule, grad_name="PowBackward0",
     doc="The square of every element.",
-    example=("torch.tensor([1.0, -3.0]).square()", "tensor([1., 9.])"), facts=Facts(onnx="square"),
+    example=("torch.tensor([1.0, -3.0]).square()", "tensor([1., 9.])"), facts=Facts(onnx="square", sparse="values"),
 )  # fmt: skip
 sqrt = unary(
     "sqrt",
@@ -144,7 +143,7 @@ sqrt = unary(
     dx=lambda g, out: g / conj(out * 2),
     doc="The square root of every element; nan for negative ones.",
     example=("torch.tensor([4.0, 9.0]).sqrt()", "tensor([2., 3.])"),
-    facts=Facts(onnx="unary Sqrt"),
+    facts=Facts(onnx="unary Sqrt", sparse="values"),
 )
 rsqrt = unary(
     "rsqrt",
@@ -194,7 +193,7 @@ expm1 = unary(
     "expm1", point=Point("x", "expm1(x)", cost="2 * DEAR"),
     dx=lambda g, out: g * conj(out + 1), places=("torch", "Tensor", "special"),
     doc="`exp(input) - 1`, exact for numbers near zero too.",
-    example=("torch.tensor([0.0, 1.0]).expm1()", "tensor([0.0000, 1.7183])"), facts=Facts(autocast={"cuda": "float32"}, onnx="expm1"),
+    example=("torch.tensor([0.0, 1.0]).expm1()", "tensor([0.0000, 1.7183])"), facts=Facts(autocast={"cuda": "float32"}, onnx="expm1", sparse="values"),
 )  # fmt: skip
 log = unary(
     "log",
@@ -225,7 +224,7 @@ log1p = unary(
     "log1p", point=Point("x", "log1p(x)", cost="2 * DEAR"),
     dx=lambda g, x: g / conj(x + 1), places=("torch", "Tensor", "special"),
     doc="`log(1 + input)`, exact for numbers near zero too.",
-    example=("torch.tensor([0.0, 1e-7]).log1p()", "tensor([0.0000e+00, 1.0000e-07])"), facts=Facts(autocast={"cuda": "float32"}, onnx="log1p"),
+    example=("torch.tensor([0.0, 1e-7]).log1p()", "tensor([0.0000e+00, 1.0000e-07])"), facts=Facts(autocast={"cuda": "float32"}, onnx="log1p", sparse="values"),
 )  # fmt: skip
 
 
@@ -257,7 +256,7 @@ sin = unary(
     dx=lambda g, x: g * conj(x.cos()),
     doc="The sine of angles in radians.",
     example=("torch.tensor([0.0, torch.pi / 2]).sin()", "tensor([0., 1.])"),
-    facts=Facts(onnx="unary Sin"),
+    facts=Facts(onnx="unary Sin", sparse="values"),
 )
 cos = unary(
     "cos",
@@ -273,13 +272,13 @@ tan = unary(
     dx=lambda g, out: g * conj(out * out + 1),
     doc="The tangent of angles in radians.",
     example=("torch.tensor([0.0, 0.5]).tan()", "tensor([0.0000, 0.5463])"),
-    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Tan"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Tan", sparse="values"),
 )
 asin = unary(
     "asin", ufunc1("arcsin"), point=Point("x", "asin(x)"),
     dx=lambda g, x: g * conj((1 - x * x).rsqrt()), aliases=("arcsin",),
     doc="The angle, in radians, whose sine every element is.",
-    example=("torch.tensor([0.0, 1.0]).asin()", "tensor([0.0000, 1.5708])"), facts=Facts(autocast={"cuda": "float32"}, onnx="unary Asin"),
+    example=("torch.tensor([0.0, 1.0]).asin()", "tensor([0.0000, 1.5708])"), facts=Facts(autocast={"cuda": "float32"}, onnx="unary Asin", sparse="values"),
 )  # fmt: skip
 acos = unary(
     "acos", ufunc1("arccos"), point=Point("x", "acos(x)"),
@@ -291,7 +290,7 @@ atan = unary(
     "atan", ufunc1("arctan"), point=Point("x", "atan(x)"),
     dx=lambda g, x: g / conj(x * x + 1), aliases=("arctan",),
     doc="The angle, in radians, whose tangent every element is.",
-    example=("torch.tensor([0.0, 1.0]).atan()", "tensor([0.0000, 0.7854])"), facts=Facts(onnx="unary Atan"),
+    example=("torch.tensor([0.0, 1.0]).atan()", "tensor([0.0000, 0.7854])"), facts=Facts(onnx="unary Atan", sparse="values"),
 )  # fmt: skip
 sinh = unary(
     "sinh",
@@ -299,7 +298,7 @@ sinh = unary(
     dx=lambda g, x: g * conj(x.cosh()),
     doc="The hyperbolic sine.",
     example=("torch.tensor([0.0, 1.0]).sinh()", "tensor([0.0000, 1.1752])"),
-    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Sinh"),
+    facts=Facts(autocast={"cuda": "float32"}, onnx="unary Sinh", sparse="values"),
 )
 cosh = unary(
     "cosh",
@@ -313,7 +312,7 @@ asinh = unary(
     "asinh", ufunc1("arcsinh"), point=Point("x", "asinh(x)"),
     dx=lambda g, x: g * conj((x * x + 1).rsqrt()),
     aliases=("arcsinh",), doc="The number whose hyperbolic sine every element is.",
-    example=("torch.tensor([0.0, 1.0]).asinh()", "tensor([0.0000, 0.8814])"), facts=Facts(onnx="unary Asinh"),
+    example=("torch.tensor([0.0, 1.0]).asinh()", "tensor([0.0000, 0.8814])"), facts=Facts(onnx="unary Asinh", sparse="values"),
 )  # fmt: skip
 acosh = unary(
     "acosh", ufunc1("arccosh"), point=Point("x", "acosh(x)"),
@@ -325,7 +324,7 @@ atanh = unary(
     "atanh", ufunc1("arctanh"), point=Point("x", "atanh(x)"),
     dx=lambda g, x: g / conj(1 - x * x), aliases=("arctanh",),
     doc="The number whose hyperbolic tangent every element is; nan outside of [-1, 1].",
-    example=("torch.tensor([0.0, 0.5]).atanh()", "tensor([0.0000, 0.5493])"), facts=Facts(onnx="unary Atanh"),
+    example=("torch.tensor([0.0, 0.5]).atanh()", "tensor([0.0000, 0.5493])"), facts=Facts(onnx="unary Atanh", sparse="values"),
 )  # fmt: skip
 sinc = unary(
     "sinc", _sinc_body, point=Point("x", "sinc(x)"),
@@ -350,6 +349,7 @@ deg2rad = _scale(
     "Angles in degrees as radians.",
     point=Point("x", "x * 0.01745329251994329577"),
     example=("torch.tensor([0.0, 180.0]).deg2rad()", "tensor([0.0000, 3.1416])"),
+    facts=Facts(sparse="values"),
 )
 rad2deg = _scale(
     "rad2deg",
@@ -357,6 +357,7 @@ rad2deg = _scale(
     "Angles in radians as degrees.",
     point=Point("x", "x * 57.2957795130823208768"),
     example=("torch.tensor([0.0, torch.pi]).rad2deg()", "tensor([  0., 180.])"),
+    facts=Facts(sparse="values"),
 )
 
 
@@ -424,7 +425,7 @@ tanh = unary(
     dx=lambda g, out: tanh_backward(g, conj(out)),
     doc="The hyperbolic tangent: every number moved into (-1, 1).",
     example=("torch.tensor([-100.0, 0.0, 0.5]).tanh()", "tensor([-1.0000,  0.0000,  0.4621])"),
-    facts=Facts(onnx="unary Tanh"),
+    facts=Facts(onnx="unary Tanh", sparse="values"),
 )
 
 

@@ -46,20 +46,25 @@ def _extreme(
     dx: Callable = _share,
     layout: str | None = None,
     aten: str | None = None,
+    family: str = "",
 ) -> Op:
     def body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
         return getattr(x, method)(axis=dim, keepdims=keepdim)
 
     facts = Facts(
-        vmap="reduction", layout=layout, onnx=f"reduce Reduce{method.capitalize()}", aten=aten
+        vmap="reduction",
+        layout=layout,
+        onnx=f"reduce Reduce{method.capitalize()}",
+        aten=aten,
+        family=family,
     )
     made = Op(body, name, meta=same_dtype_meta, grad_name=grad_name, facts=facts)
     made.derivative(x=lambda g, x, out, dim, keepdim: dx(g, x, out, dim, keepdim))
     return made
 
 
-_amax = _extreme("max", "amax", "AmaxBackward0", layout="plain")
-_amin = _extreme("min", "amin", "AminBackward0", layout="plain")
+_amax = _extreme("max", "amax", "AmaxBackward0", layout="plain", family="reduction top")
+_amin = _extreme("min", "amin", "AminBackward0", layout="plain", family="reduction bottom")
 _max = _extreme("max", "max", "MaxBackward1", share_evenly, aten="max reduced dim")
 _min = _extreme("min", "min", "MinBackward1", share_evenly, aten="min reduced dim")
 

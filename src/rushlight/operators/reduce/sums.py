@@ -118,7 +118,7 @@ def _sum_meta(x: Any, *, dim: Dims, keepdim: bool) -> tuple:
     return result_shape(x.shape, dim, keepdim), dtype
 
 
-_sum = Op(
+sum_op = Op(
     _sum_body,
     "sum",
     meta=_sum_meta,
@@ -129,9 +129,11 @@ _sum = Op(
         autocast={"cuda": "float32"},
         onnx="reduce ReduceSum",
         aten="sum reduced dim_IntList",
+        family="reduction plus",
+        sparse="summed",
     ),
 )
-_sum.derivative(x=lambda g, x_shape, dim, keepdim: spread(g, x_shape, dim, keepdim))
+sum_op.derivative(x=lambda g, x_shape, dim, keepdim: spread(g, x_shape, dim, keepdim))
 
 
 @public()
@@ -167,7 +169,7 @@ def sum(  # noqa: A001
     if dim is not None:
         dim = wrap_dims(dim, input._a.ndim)
     d = dtype_of(dtype, out, input)
-    result = _sum(input if d is None else cast_to(input, d), dim=dim, keepdim=keepdim or keepdims)
+    result = sum_op(input if d is None else cast_to(input, d), dim=dim, keepdim=keepdim or keepdims)
     result = result if d is None else cast_to(result, d)
     return result if out is None else into(out, result)
 
@@ -178,14 +180,14 @@ def _sum_to_body(xp: ArrayModule, x: Array, *, shape: tuple[int, ...]) -> Any:
     return _sum_body(xp, x, dim=dims, keepdim=True).reshape(shape)
 
 
-_sum_to = Op(
+sum_to_op = Op(
     _sum_to_body,
     "sum_to_size",
     grad_name="SumBackward1",
     meta=lambda x, *, shape: (shape, x.dtype),
-    facts=Facts(vmap="sum_to_size", layout="plain"),
+    facts=Facts(vmap="sum_to_size", layout="plain", family="reduction plus", sparse="summed_to"),
 )
-_sum_to.derivative(x=lambda g, x_shape: _expand(g, shape=x_shape))
+sum_to_op.derivative(x=lambda g, x_shape: _expand(g, shape=x_shape))
 
 
 @public("Tensor")
@@ -210,7 +212,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     lead = len(shape) - len(target)
     if lead < 0 or any(t not in (1, s) for t, s in zip(target, shape[lead:])):
         raise RuntimeError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
-    return _sum_to(self, shape=target)
+    return sum_to_op(self, shape=target)
 
 
 # -- mean ---------------------------------------------------------------------------------------
@@ -226,16 +228,20 @@ def _mean_dx(g: Tensor, x_shape: tuple, dim: Dims, keepdim: bool) -> Tensor:
     return spread(g / count(x_shape, dim), x_shape, dim, keepdim)
 
 
-_mean = Op(
+mean_op = Op(
     _mean_body,
     "mean",
     meta=same_dtype_meta,
     grad_name=numbered("Mean"),
     facts=Facts(
-        vmap="reduction", layout="plain", onnx="reduce ReduceMean", aten="mean reduced dim"
+        vmap="reduction",
+        layout="plain",
+        onnx="reduce ReduceMean",
+        aten="mean reduced dim",
+        family="reduction average",
     ),
 )
-_mean.derivative(x=_mean_dx)
+mean_op.derivative(x=_mean_dx)
 
 
 @public()
@@ -276,7 +282,7 @@ def mean(
         )
     if out is not None and out._a.dtype.kind in "fcV" and input._a.dtype.kind != "c":
         input = cast_to(input, dtype_of(None, out, input))
-    result = _mean(input, dim=dim, keepdim=keepdim or keepdims)
+    result = mean_op(input, dim=dim, keepdim=keepdim or keepdims)
     return result if out is None else into(out, result)
 
 
@@ -427,6 +433,7 @@ _logsumexp = Op(
         layout="plain",
         autocast={"cuda": "float32"},
         onnx="reduce ReduceLogSumExp",
+        family="reduction log_plus",
     ),
 )
 _logsumexp.derivative(x=_logsumexp_dx)

@@ -44,7 +44,10 @@ def _all_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
 
 
 _any = Op(
-    _any_body, "any", meta=_bool_meta, facts=Facts(vmap="reduction", layout="plain", onnx="truth")
+    _any_body,
+    "any",
+    meta=_bool_meta,
+    facts=Facts(vmap="reduction", layout="plain", onnx="truth", sparse="any"),
 )
 _all = Op(
     _all_body, "all", meta=_bool_meta, facts=Facts(vmap="reduction", layout="plain", onnx="truth")

@@ -23,11 +23,14 @@ _transpose = Op(
     "transpose",
     view=True,
     facts=Facts(
-        vmap="transpose", onnx="transpose", aten="transpose ordered dim0 dim1 overload=int"
+        vmap="transpose",
+        onnx="transpose",
+        aten="transpose ordered dim0 dim1 overload=int",
+        sparse="transposed",
     ),
 )
 _transpose.derivative(x=lambda g, dim0, dim1: _transpose(g, dim0=dim0, dim1=dim1))
-_t = Op(lambda xp, x: x.T, "t", view=True, facts=Facts(vmap="t", onnx="transpose"))
+_t = Op(lambda xp, x: x.T, "t", view=True, facts=Facts(vmap="t", onnx="transpose", sparse="turned"))
 _t.derivative(x=lambda g: _t(g))
 
 

@@ -48,7 +48,7 @@ _unsqueeze = Op(
     lambda xp, x, *, dim: x.reshape(x.shape[:dim] + (1,) + x.shape[dim:]) if x.size and x.flags.c_contiguous
     else x[(slice(None),) * dim + (None, ...)],
     "unsqueeze",
-    view=True, facts=Facts(vmap="unsqueeze", onnx="unsqueeze", aten="unsqueeze ordered dim"),
+    view=True, facts=Facts(vmap="unsqueeze", onnx="unsqueeze", aten="unsqueeze ordered dim", sparse="unsqueezed"),
 )  # fmt: skip
 _unsqueeze.derivative(x=lambda g, dim: _squeeze(g, dims=(dim,)))
 

@@ -22,16 +22,23 @@ def _cat_meta(*xs: Any, dim: int) -> tuple:
     return first.shape[:dim] + (total,) + first.shape[dim + 1 :], first.dtype
 
 
-_cat = Op(
+cat_op = Op(
     lambda xp, *xs, dim: xp.concatenate(xs, axis=dim),
     "cat",
     moves_only=True,
     meta=_cat_meta,
-    facts=Facts(vmap="cat", layout="images", autocast="widest", onnx="cat", aten="cat listed"),
+    facts=Facts(
+        vmap="cat",
+        layout="images",
+        autocast="widest",
+        onnx="cat",
+        aten="cat listed",
+        sparse="joined",
+    ),
 )
 
 
-@_cat.backward
+@cat_op.backward
 def _cat_backward(g: Tensor, xs_shape: list, needs: list[bool], dim: int) -> tuple:
     grads = []
     start = 0
@@ -108,7 +115,7 @@ def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) ->
     first = xs[0]._a
     same = dim.__class__ is int and dim == 0
     if same and all(x._a.shape == first.shape and x._a.dtype == first.dtype for x in xs):
-        return _joined(out, _cat(*xs, dim=0))  # the commonest case needs no further checks
+        return _joined(out, cat_op(*xs, dim=0))  # the commonest case needs no further checks
     xs = same_dtype(xs)
     # PyTorch lets an empty 1-d tensor stand for "nothing yet", whatever the others' rank.
     kept = [x for x in xs if x._a.shape != (0,)] or xs[:1]
@@ -119,7 +126,7 @@ def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) ->
     if len(kept) < len(xs) and any(x.requires_grad for x in xs):
         none = (*shape[:dim], 0, *shape[dim + 1 :])  # so that their gradients are empty, too
         kept = [x.reshape(none) if x._a.shape == (0,) else x for x in xs]
-    return _joined(out, _cat(*kept, dim=dim))
+    return _joined(out, cat_op(*kept, dim=dim))
 
 
 def _check_joinable(first: tuple, shape: tuple, dim: int, i: int) -> None:
@@ -145,7 +152,14 @@ _stack = Op(
     "stack",
     moves_only=True,
     meta=_stack_meta,
-    facts=Facts(vmap="stack", layout="plain", autocast="widest", onnx="stack", aten="stack listed"),
+    facts=Facts(
+        vmap="stack",
+        layout="plain",
+        autocast="widest",
+        onnx="stack",
+        aten="stack listed",
+        sparse="stacked",
+    ),
 )
 
 

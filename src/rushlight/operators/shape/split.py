@@ -32,7 +32,9 @@ def _unbind_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
     return tuple([x[(*lead, i, ...)] for i in range(x.shape[dim])])
 
 
-_unbind = Op(_unbind_body, "unbind", view=True, facts=Facts(vmap="along", onnx="unbind"))
+_unbind = Op(
+    _unbind_body, "unbind", view=True, facts=Facts(vmap="along", onnx="unbind", sparse="slices")
+)
 
 
 @_unbind.backward

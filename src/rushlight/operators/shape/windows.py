@@ -29,14 +29,14 @@ def _window(xp: ArrayModule, x: Array, *, index: Window) -> Any:
     return x[_decode(index)]
 
 
-def _window_op(name: str, grad_name: str, aten: str | None = None) -> Op:
-    facts = Facts(vmap="window", aten=aten, onnx="window")
+def _window_op(name: str, grad_name: str, aten: str | None = None, sparse: str | None = None) -> Op:
+    facts = Facts(vmap="window", aten=aten, onnx="window", sparse=sparse)
     op = Op(_window, name, view=True, grad_name=grad_name, facts=facts)
     op.derivative(x=lambda g, x_shape, index: unwindow(g, index=index, shape=x_shape))
     return op
 
 
-select_op = _window_op("select", "SelectBackward0")
+select_op = _window_op("select", "SelectBackward0", sparse="selected")
 slice_op = _window_op("slice", "SliceBackward0")
 window_op = _window_op("window", "UnsqueezeBackward0", aten="")
 

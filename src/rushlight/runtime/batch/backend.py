@@ -10,7 +10,6 @@ import numpy as np
 from ...base.device import CPU, device
 from .. import devices
 from ..door import Kernel, run
-from ..joins import declare_whole
 from ..thread import here
 from . import layers, rules  # noqa: F401 - rules of layers register themselves
 from .arrays import BatchedArray, Level, SharedWrite, ValuesWanted, compute, highest, make, samples
@@ -183,4 +182,3 @@ def _orders(sizes: list[int], draw: Callable[[], Any]) -> Any:
 
 devices.register_type(BatchedBackend())
 samples.drawn = drawn
-declare_whole("batched", "resample_bytes", recorded=False)  # its parts round otherwise

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import devices
-from ..joins import declare, declare_whole
+from ..joins import declare
 from .engine import active
 from .fused import fuses, pack
 from .rows import MOST_ROW_INPUTS as MOST_ROW_INPUTS
@@ -47,13 +47,6 @@ def _is_plain(made: Any) -> bool:
     arrays = [i for i in (*made.inputs, *made.outputs) if hasattr(i, "strides")]
     return all(a.dtype.char == "f" and a.dense for a in arrays) and is_native(made.name)
 
-
-# One pass over memory, or PyTorch's rounding, where the parts would take several. They are one instruction of a program,
-# too: parts would round otherwise than an eager call does.
-declare_whole(
-    "cpu", "addmm", "affine_places", "attention", "baddbmm", "batch_norm_eval_grad", "embedding_bag", "glu",
-    "grid_sample", "group_norm", "pair_distances", "resample_bytes", "seen_attention", recorded=True,
-)  # fmt: skip
 
 # The sum is normalised while it is in the cache, the gradient added to.
 declare("cpu", "add_layer_norm", "layer_norm_grad_add", fits=_is_plain)

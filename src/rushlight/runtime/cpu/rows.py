@@ -6,14 +6,15 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..door import KERNELS
 from .fused import ORDERED, is_step, packed_step
 
 MOST_ROW_INPUTS, MOST_ROW_STEPS = 24, 48  # as native/bind_row_group.c has room for
 _LEAST_COLUMNS, _MOST_COLUMNS = 4, 4096
 _KINDS = {"f": 0, "r": 1, "c": 2, "1": 3, "s": 4}  # capture/joined/row_group.py
 _REDUCE, _WHOLE = 6, 7  # behind the kinds of pointwise steps
-_REDUCTIONS = {"sum": 0, "sum_to_size": 0, "mean": 1, "amax": 2, "amin": 3, "logsumexp": 4}
-_WHOLE_ROWS = {"softmax": 0, "log_softmax": 1, "softmax_grad": 2, "log_softmax_grad": 3}
+_FOLDS = {"plus": 0, "average": 1, "top": 2, "bottom": 3, "log_plus": 4}
+_WHOLE_ROWS = {"shares": 0, "log_shares": 1, "shares_back": 2, "log_shares_back": 3}
 
 
 def row_step(ins: Any) -> bool:
@@ -60,11 +61,12 @@ def packed_rows(attrs: Mapping[str, Any]) -> bytes:
 
 
 def _line(step: Any, operands: tuple) -> tuple[int, int, int, int, float]:
-    if step.kernel in _REDUCTIONS or step.kernel in _WHOLE_ROWS:
+    facts = KERNELS[step.kernel].facts
+    if facts.is_of("reduction", "row"):
         at = [v if k == "in" else -1 - v for k, v in operands]
-        if step.kernel in _REDUCTIONS:
-            return _REDUCE, _REDUCTIONS[step.kernel], at[0], at[0], 0.0
-        return _WHOLE, _WHOLE_ROWS[step.kernel], at[0], at[-1], 0.0
+        if facts.is_of("reduction"):
+            return _REDUCE, _FOLDS[facts.fold], at[0], at[0], 0.0
+        return _WHOLE, _WHOLE_ROWS[facts.fold], at[0], at[-1], 0.0
     return packed_step(step.kernel, operands, dict(step.attrs))
 
 

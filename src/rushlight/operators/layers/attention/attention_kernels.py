@@ -143,11 +143,16 @@ attention = Op(
     "attention",
     meta=_meta,
     grad_name="ScaledDotProductFusedAttentionBackward0",
-    facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu attention", onnx="attention"),
+    facts=Facts(
+        aten="_scaled_dot_product_flash_attention_for_cpu attention",
+        onnx="attention",
+        one_kernel={"cpu": True},
+        family="attention",
+    ),
 )
 attention_grad = Op(
     _attention_grad_body, "attention_grad",
-    meta=lambda gy, q, k, v, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu_backward attention _backward"),
+    meta=lambda gy, q, k, v, out, stats, **_: [(a.shape, a.dtype) for a in (q, k, v)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu_backward attention _backward", family="attention"),
 )  # fmt: skip
 
 

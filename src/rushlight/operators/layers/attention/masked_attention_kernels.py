@@ -9,6 +9,7 @@ import numpy as np
 from ....core.op import Op
 from ....core.tensor import Tensor
 from ....runtime import devices
+from ....runtime.facts import Facts
 from ...made_of.precision import widen
 from ...made_of.reference import by_reference
 from .attention_kernels import (
@@ -89,13 +90,11 @@ def _meta(q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, p: f
 
 masked_attention = Op(
     _masked_attention_body, "masked_attention", meta=_meta,
-    grad_name="ScaledDotProductFusedAttentionBackward0",
-)  # fmt: skip
+    grad_name="ScaledDotProductFusedAttentionBackward0", facts=Facts(family="attention"))  # fmt: skip
 masked_attention.kernel.random = True
 masked_attention_grad = Op(
     _masked_attention_grad_body, "masked_attention_grad",
-    meta=lambda gy, q, k, v, bias, out, stats, kept, **_: [(a.shape, a.dtype) for a in (q, k, v)],
-)  # fmt: skip
+    meta=lambda gy, q, k, v, bias, out, stats, kept, **_: [(a.shape, a.dtype) for a in (q, k, v)], facts=Facts(family="attention"))  # fmt: skip
 
 
 @masked_attention.backward

@@ -58,7 +58,7 @@ def _seen_grad_body(
 seen_attention = Op(
     _seen_body, "seen_attention", grad_name="ScaledDotProductFlashAttentionForCpuBackward0",
     meta=lambda q, k, v, mask, *, scale: [
-        ((*q.shape[:-1], v.shape[-1]), q.dtype), ((*q.shape[:-1], 1), q.dtype)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu seen_attention", onnx="seen_attention"),
+        ((*q.shape[:-1], v.shape[-1]), q.dtype), ((*q.shape[:-1], 1), q.dtype)], facts=Facts(aten="_scaled_dot_product_flash_attention_for_cpu seen_attention", onnx="seen_attention", one_kernel={"cpu": True}),
 )  # fmt: skip
 seen_attention_grad = Op(
     _seen_grad_body, "seen_attention_grad",
