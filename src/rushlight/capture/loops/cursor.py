@@ -6,7 +6,6 @@ What is called for every kernel is written twice: here, and in C (`native/match.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.devices import overrides
 from ...runtime.door import KERNELS, Kernel, run
+from ..owners import example
 from ..program.slots import array_type
 from ..record.recorder import same
 from .path import Path
@@ -204,8 +204,7 @@ class CursorInPython(Steps, InPython):
 
 Cursor: Any = CursorInPython
 if native is not None:
-    _one = [object()]
-    native.setup(same, NOT_MET, _one, getrefcount(_one[0]))
+    native.setup(same, NOT_MET, *example())
     native.slots(Tensor, OpNode, AccumulateGrad, FREED)
     native.outside(exposed, KERNELS["move"], np.ndarray)
     Cursor = type("Cursor", (Steps, native.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})

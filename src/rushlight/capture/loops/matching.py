@@ -162,7 +162,7 @@ class Matching:
             return 0
         for k, x in enumerate(now):
             if x is a:
-                return 1 + (k in path.pools and path.pools[k].counts(a))
+                return 1 + (k in path.pools and path.pools[k].ours(a))
         return 0
 
     def is_operand(self, expected: tuple[int, Any], a: Any) -> bool:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from ...core.references import unwatched
+from ..owners import Owned
 from ..program.slots import Slot
 from ..record.recorder import CannotCapture
 
 _MOST = 4  # arrays that are kept for another time
 
 
-class Pool:
+class Pool(Owned):
     """The arrays of one result; `lent` is the program's own, which needs no copy."""
 
-    __slots__ = ("arrays", "chunks", "free", "lent", "slot")
+    __slots__ = ("chunks", "lent", "slot")
 
     def __init__(self, slot: Slot, chunks: Any = None) -> None:
         if slot.offset or slot.extent() != (0, slot.nbytes) or slot.storage.nbytes != slot.nbytes:
             raise CannotCapture("a result has gaps in its memory")
+        super().__init__([])
         self.slot = slot
         self.chunks = chunks  # addresses without memory for arrays that nobody is expected to hold
-        self.arrays: list[Any] = []
-        self.free: list[int] = []  # references of each when nobody else has one
         self.lent: Any = None
 
     def lend(self, arrays: list[Any]) -> None:
@@ -36,23 +34,14 @@ class Pool:
             self.lent = self.arrays[0]
             self.measure()
 
-    def measure(self) -> None:
-        """Count references now, while nobody else has any."""
-        for i in range(len(self.arrays)):
-            self.free[i] = getrefcount(self.arrays[i])
-
     def take(self) -> Any:
         """An array that nobody holds."""
-        arrays, free = self.arrays, self.free
-        for i in range(len(arrays)):
-            if getrefcount(arrays[i]) == free[i]:
-                return arrays[i]
+        found = self.idle()
+        if found is not None:
+            return found
         made = self._more()
-        if len(arrays) < _MOST:
-            arrays.append(made)
-            free.append(
-                _ALONE + 1
-            )  # not counted here: whoever looks at this frame may have one more
+        if len(self.arrays) < _MOST:
+            self.keep(made)
         return made
 
     def _more(self) -> Any:
@@ -64,20 +53,6 @@ class Pool:
     def is_bare(self) -> bool:
         """Whether its arrays may have no memory yet."""
         return self.chunks is not None or is_reserved(self.slot)
-
-    def counts(self, array: Any) -> int:
-        """How many references the pool and its program have to an array that nobody else holds."""
-        for a, free in zip(self.arrays, self.free):
-            if a is array:
-                return free - _ALONE
-        return 0
-
-    def is_held(self, array: Any, ours: int) -> bool:
-        """Whether somebody holds an array, beside the pool, this call and `ours`."""
-        for i in range(len(self.arrays)):
-            if self.arrays[i] is array:
-                return getrefcount(self.arrays[i]) > self.free[i] + ours + _CALLED
-        return getrefcount(array) > _ALONE + ours + _CALLED
 
     @staticmethod
     def blank(slot: Slot) -> Any:
@@ -113,25 +88,3 @@ def small_addresses() -> Any:
     from ...runtime.cuda.memory.reserved import Chunks, can_reserve
 
     return Chunks() if can_reserve() else None
-
-
-class _Measure(Pool):
-    """Finds how many references a call adds, which differs between versions of Python."""
-
-    def __init__(self) -> None:
-        self.arrays, self.free = [object()], [0]
-        self.measure()
-
-    def added(self, array: Any, ours: int) -> int:
-        return getrefcount(self.arrays[0]) - self.free[0] - ours
-
-
-def _measured() -> tuple[int, int]:
-    found = _Measure()
-    now = [found.arrays[0]]
-    called = found.added(now[0], 1)
-    alone = [object()]
-    return called, getrefcount(alone[0]) - 1
-
-
-_CALLED, _ALONE = unwatched(_measured)

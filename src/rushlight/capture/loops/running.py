@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sys import getrefcount
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.memory import data_pointer, root_array
 from ...runtime.door import KERNELS, Kernel, run
+from ..owners import only_listed
 from ..program.instructions import Program
 from ..program.slots import Slot
 from .ahead import Ahead
@@ -69,7 +69,7 @@ class Running:
             ours = 1 + sum([now[v].base is now[k] for v in views])
             if self.pools[k].is_held(now[k], ours):
                 return False
-            if any(getrefcount(now[v]) != _ONLY_NOW for v in views):
+            if not all(only_listed(now, v) for v in views):
                 return False
         return True
 
@@ -240,11 +240,3 @@ def copy(target: Any, source: Any) -> None:
 
         back(target)
     run(KERNELS["copy_into"], target.__class__, (target, source), {}, alone=True)
-
-
-def _only_now() -> int:
-    now = [object()]
-    return getrefcount(now[0])
-
-
-_ONLY_NOW = _only_now()  # references to what only a list holds

@@ -42,15 +42,6 @@ static int upload(PyObject *copy, PyObject *current, PyObject *to, const Py_buff
     return done != NULL;
 }
 
-/* One that nobody holds, or NULL. */
-static PyObject *idle(PyObject *arrays)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(arrays); i++)
-        if (Py_REFCNT(PyList_GET_ITEM(arrays, i)) == 1)
-            return PyList_GET_ITEM(arrays, i);
-    return NULL;
-}
-
 /* arrive(cursor, row, changed, copy, current, tensor, device): the tensor's copy on the device, in one of the arrays of `row`
  * (device, dtype, shape, arrays); None when the plain way has to be taken. `copy` is cudaMemcpyAsync. */
 PyObject *arrive(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -58,7 +49,7 @@ PyObject *arrive(PyObject *module, PyObject *const *args, Py_ssize_t n)
     if (n != 7 || !PyObject_TypeCheck(args[0], &cursor_type) || !PyTuple_CheckExact(args[1]) ||
         PyTuple_GET_SIZE(args[1]) != LENGTH || !PyDict_CheckExact(args[2]))
         Py_RETURN_NONE;
-    PyObject *row = args[1], *t = args[5], *to = idle(PyTuple_GET_ITEM(row, ARRAYS));
+    PyObject *row = args[1], *t = args[5], *to = idle(PyTuple_GET_ITEM(row, ARRAYS), NULL);
     if (to == NULL || !Py_IS_TYPE(t, tensor_type) || SLOT(t, t_edge) != Py_None || SLOT(t, t_ext) != Py_None ||
         PyTuple_GET_ITEM(row, DEVICE) != args[6])
         Py_RETURN_NONE;

@@ -319,21 +319,10 @@ static int expected(Cursor *self, const Inputs *inputs, const Step *s, PyObject 
 
 /* -- handing out ------------------------------------------------------------------------------- */
 
-/* An array of a pool that nobody holds, borrowed, or NULL. */
-static PyObject *one_of(PyObject *arrays, PyObject *free)
-{
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays) && k < PyList_GET_SIZE(free); k++) {
-        PyObject *a = PyList_GET_ITEM(arrays, k);
-        if (Py_REFCNT(a) == PyLong_AsSsize_t(PyList_GET_ITEM(free, k)) - extra)
-            return a;
-    }
-    return NULL;
-}
-
-/* The same, a new one if there is none. */
+/* An array of a pool that nobody holds, a new one if there is none. */
 PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free)
 {
-    PyObject *a = one_of(arrays, free);
+    PyObject *a = idle(arrays, free);
     return a != NULL ? Py_NewRef(a) : PyObject_CallMethodNoArgs(pool, s_take);
 }
 
@@ -343,7 +332,7 @@ static int asks_python(const Step *s)
     if (s->how != FRESH)
         return s->how == VIEW && s->shape == Py_None;
     for (Py_ssize_t i = 0; i < s->results; i++)
-        if (one_of(s->arrays[i], s->free[i]) == NULL)
+        if (idle(s->arrays[i], s->free[i]) == NULL)
             return 1;
     return 0;
 }
@@ -550,7 +539,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
         return NULL;
     Py_INCREF(same);
     Py_INCREF(not_met);
-    extra = counted - (long)Py_REFCNT(PyList_GET_ITEM(list, 0));
+    compare_counts(list, counted);
     Py_RETURN_NONE;
 }
 

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <structmember.h>
 
+#include "owners.h"
+
 enum { KNOWN, FIXED, VALUE, BIND };
 enum { FRESH, VIEW, GIVEN };
 enum { SEEN = 1, BY_PAIRS };
@@ -47,7 +49,6 @@ typedef struct {
 /* match.c */
 int has_moved(void); /* whether the comparison under way is void: somebody else has moved the cursor */
 extern PyObject *not_met; /* stands in `now` for an array that the stretch has not come to */
-extern long extra; /* what sys.getrefcount counts beside the references that are there */
 PyObject *taken(PyObject *pool, PyObject *arrays, PyObject *free);
 extern PyTypeObject cursor_type;
 int alike(PyObject *a, PyObject *b);

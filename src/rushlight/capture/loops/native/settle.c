@@ -1,5 +1,5 @@
 /* What a path does at its macros and at its end, while nothing has changed: `Backward.carry_out`, `Path.is_settled` and
- * `Path.busy` in C, and what is asked of an array that comes from outside. References are counted here as they are; Python's own counts have those of its frames on top.
+ * `Path.busy` in C, and what is asked of an array that comes from outside.
  */
 #include "match.h"
 
@@ -101,15 +101,6 @@ PyObject *give(PyObject *module, PyObject *args)
 
 /* -- the end of a stretch ---------------------------------------------------------------------- */
 
-/* How many references an array has that are neither its pool's nor the program's. */
-static Py_ssize_t beyond(PyObject *a, PyObject *arrays, PyObject *free)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(arrays) && i < PyList_GET_SIZE(free); i++)
-        if (PyList_GET_ITEM(arrays, i) == a)
-            return Py_REFCNT(a) - (PyLong_AsSsize_t(PyList_GET_ITEM(free, i)) - extra);
-    return Py_REFCNT(a);
-}
-
 /* 1 when nobody but us holds an array, (number, its pool's arrays, their counts, numbers of its views), or one of its views. */
 static int is_alone(PyObject *now, PyObject *row)
 {
@@ -123,7 +114,7 @@ static int is_alone(PyObject *now, PyObject *row)
         PyObject *view = PyList_GetItem(now, PyLong_AsSsize_t(PyTuple_GET_ITEM(views, i)));
         if (view == NULL)
             return -1;
-        if (Py_REFCNT(view) != 1)
+        if (!only_listed(view))
             return 0;
         PyObject *base = PyObject_GetAttr(view, s_base);
         if (base == NULL)
