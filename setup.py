@@ -22,8 +22,7 @@ ENGINE, NATIVE = "rushlight.runtime.cpu._native", Path("src/rushlight/runtime/cp
 PIECES = {
     "rushlight.runtime.cuda.code._launch": Path("src/rushlight/runtime/cuda/code/native"),
     "rushlight.core._call": Path("src/rushlight/core/native"),
-    "rushlight.capture._versions": Path("src/rushlight/capture/native"),
-    "rushlight.capture.loops._match": Path("src/rushlight/capture/loops/native"),
+    "rushlight.capture._native": Path("src/rushlight/capture/native"),
     "rushlight.dezero._in_c": Path("src/rushlight/dezero/native"),
 }
 # Python's own flags ask for a debugger's tables, a fifth of the time to compile; CFLAGS=-g has them still.

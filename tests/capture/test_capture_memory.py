@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import gc
+import re
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
+from rushlight.capture import owners
 from rushlight.capture.record.recorder import Recorder
 from rushlight.capture.record.refusals import RuleOfCalls
 from rushlight.capture.state.known import BELOW
@@ -124,6 +127,13 @@ def test_a_recorded_call_needs_the_memory_of_an_eager_one(name):
     recorded = peak_of(lambda: compiled(x, y))
     assert not compiled.replays
     assert recorded <= 1.2 * eager, (recorded, eager)
+
+
+def test_references_are_counted_in_one_place() -> None:
+    room = Path(owners.__file__).parent
+    files = [f for kind in ("py", "c", "h") for f in room.rglob(f"*.{kind}")]
+    counting = {f.name for f in files if re.search(r"getrefcount|Py_REFCNT", f.read_text())}
+    assert counting == {"owners.py", "owners.h"}
 
 
 def test_an_array_at_an_old_address_is_not_taken_for_the_old_one():

@@ -9,7 +9,7 @@ import pytest
 import rushlight as rl
 from faults import OPTIMISERS, Case, Injected, check_optimiser, check_training, kernel_fails, near
 from rushlight.capture.loops import path
-from rushlight.capture.lower.choose import lower
+from rushlight.capture.lower import lower
 from rushlight.core.hot import meeting
 from rushlight.runtime import door
 from traced import run_traced

@@ -767,13 +767,13 @@ def test_a_bias_that_was_seen_and_is_gone(gone: int) -> None:
 
 
 def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rushlight.capture.loops.matching.Cursor", CursorInPython)
+    monkeypatch.setattr("rushlight.capture.loops.tracer.Cursor", CursorInPython)
     for module in (
         "loops.cursor",
         "program.refuse",
         "loops.graphs",
-        "loops.matching",
-        "loops.running",
+        "loops.path",
+        "loops.tracer",
         "loops.updates",
     ):
         monkeypatch.setattr(f"rushlight.capture.{module}.native", None)

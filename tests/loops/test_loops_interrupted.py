@@ -14,7 +14,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.capture.loops import cursor, graphs, hearing, matching, running, updates
+from rushlight.capture.loops import cursor, graphs, path, tracer, updates
 from rushlight.capture.loops.places import alone
 from rushlight.nn import functional as F
 from traced import compare, run_traced
@@ -44,12 +44,12 @@ def handle() -> Iterator[Callable[[Any], None]]:
 
 # Where the signal comes: a class, and its method that is just about to begin.
 WHERE = {
-    "a program": (running.Running, "launch"),
-    "a fallback": (running.Running, "run_steps"),
-    "an input": (matching.Matching, "bind"),
+    "a program": (path.Path, "launch"),
+    "a fallback": (path.Path, "run_steps"),
+    "an input": (tracer.Tracer, "bind"),
     "a backward pass": (graphs.Backward, "carry_out"),
     "an update": (updates.Update, "carry_out"),
-    "a program that is made": (hearing.Hearing, "_build"),
+    "a program that is made": (tracer.Tracer, "_build"),
 }
 
 

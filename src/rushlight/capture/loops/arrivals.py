@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .piece import native
+from ..in_c import native
 
 _MOST = 2  # arrays for each tensor
 _FIRST = 64  # tensors of a stretch that may have some

@@ -16,12 +16,11 @@ from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...runtime.devices import overrides
 from ...runtime.door import KERNELS, Kernel, run
+from ..in_c import native
 from ..owners import example
 from ..program.slots import array_type
 from ..record.recorder import same
-from .path import Path
-from .piece import native
-from .running import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, Step
+from .path import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, Path, Step
 
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from ...runtime.devices import backend_of_type, overrides
 from ...runtime.door import KERNELS, run
+from ..in_c import native
 from ..program.slots import MADE
-from .piece import native
 
 
 class Macro:

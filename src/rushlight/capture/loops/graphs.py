@@ -16,9 +16,9 @@ from ...core.gradients.packing import PackedNode
 from ...core.gradients.tape import AccumulateGrad
 from ...core.inplace import bump as bump_version
 from ...core.tensor import Tensor
+from ..in_c import native
 from ..record.recorder import same
 from .described import Macro, same_operand
-from .piece import native
 
 
 class Kept(NamedTuple):

@@ -14,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...base.locks import new_rlock
-from .piece import native
+from ..in_c import native
 
 _NAMES = "HUP INT QUIT USR1 USR2 ALRM TERM CHLD IO VTALRM PROF WINCH BREAK"
 _SIGNALS = tuple([int(n) for s in _NAMES.split() if (n := getattr(signal, f"SIG{s}", None))])

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...base.spelling import home_of
 from ...core.tensor import Tensor
+from ..in_c import native
 from ..record.host_work import HostWork
 from ..record.recorder import same
 from .described import Macro
-from .piece import native
 
 _HOME = __name__.split(".")[0] + ".optim."
 _DATA = ("lr", "initial_lr")  # options that only ever are numbers of the kernel

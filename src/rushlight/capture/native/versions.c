@@ -4,8 +4,7 @@
  * 3.12 on both can be watched instead: one number stands for all dicts, another one for everything that is noted together
  * with classes, which hardly ever changes. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "match.h"
 
 typedef struct {
     PyObject_HEAD
@@ -223,7 +222,7 @@ static PyMethodDef versions_methods[] = {
 
 static PyTypeObject VersionsType = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "rushlight.capture._versions.Versions",
+    .tp_name = "rushlight.capture._native.Versions",
     .tp_basicsize = sizeof(Versions),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_doc = "Dicts and classes, and whether they are as they were.",
@@ -234,23 +233,17 @@ static PyTypeObject VersionsType = {
     .tp_methods = versions_methods,
 };
 
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_versions", "Whether dicts and classes are as they were.", -1, NULL,
-};
-
-PyMODINIT_FUNC PyInit__versions(void)
+/* Adds the class to the module; -1 on error. */
+int add_versions(PyObject *module)
 {
     if (PyType_Ready(&VersionsType) < 0)
-        return NULL;
+        return -1;
 #if PY_VERSION_HEX >= 0x030C0000
     watchers[0] = PyDict_AddWatcher(on_change);
     watchers[1] = PyDict_AddWatcher(on_change_beside_classes);
     class_watcher = PyType_AddWatcher(on_class_change);
     if (watchers[0] < 0 || watchers[1] < 0 || class_watcher < 0)
-        return NULL;
+        return -1;
 #endif
-    PyObject *made = PyModule_Create(&module);
-    if (made && PyModule_AddObjectRef(made, "Versions", (PyObject *)&VersionsType) < 0)
-        Py_CLEAR(made);
-    return made;
+    return PyModule_AddObjectRef(module, "Versions", (PyObject *)&VersionsType);
 }

@@ -15,9 +15,9 @@ import numpy as np
 
 from ...runtime.door import Kernel
 from ...runtime.facts import Facts, Rows, Slots, Values
-from ..loops.piece import native
-from .instructions import Instruction
-from .slots import MADE, Slot
+from ..in_c import native
+from .instructions import Instruction, Program
+from .slots import ARGUMENT, CONSTANT, MADE, STATE, Slot
 
 
 def within(a: Any, size: int) -> bool:
@@ -114,7 +114,7 @@ def is_table(held: Rows | Slots | None) -> bool:
 
 
 def looked_at(facts: Facts) -> tuple[int, ...] | None:
-    """The operands that are looked at before a program runs (`replay/looks.py`), where a look at them is enough."""
+    """The operands that are looked at before a program runs (`Looks`), where a look at them is enough."""
     if isinstance(facts.refuses, Values):
         return facts.refuses.operands
     return (facts.positions.at,) if is_table(facts.positions) else None  # type: ignore[union-attr]
@@ -172,4 +172,68 @@ class Bounds:
             return False
         if slot is not None:
             self.seen[slot.number] = min(size, self.seen.get(slot.number, size))
+        return True
+
+
+class Looks:
+    """The operands of a recorded call that have to be positions, or to hold what their kernel does not refuse.
+
+    They are looked at before the program runs, so that one that must fail changes nothing. A table that is read at a row
+    that it does not have raises in the midst of the call: what came before has happened, what comes behind has not. A
+    program does not know how far that would have been, and may have left the kernel out since nobody reads its result.
+    So such a call is left to Python.
+    """
+
+    def __init__(self, program: Program) -> None:
+        # an argument or an array, how many positions there are, what else may stand there
+        self.rows: list[tuple[int | None, Any, int, int | None]] = []
+        # operands with (argument or None, array) in the place of those that are looked at; what looks; attributes
+        self.values: list[tuple[list[Any], dict[int, tuple[int | None, Any]], Values, dict]] = []
+        if program.device != "cpu":
+            return  # a GPU does not raise
+        given = {s.storage.number: i for i, s in enumerate(program.arguments)}
+        written: set[int] = set()
+        for ins in program.instructions:
+            operands = looked_at(ins.kernel.facts)
+            if operands is not None:
+                self._note(ins, operands, given, written)
+            written.update([s.storage.number for s in ins.writes])
+
+    def _note(
+        self, ins: Instruction, operands: tuple[int, ...], given: dict[int, int], written: set[int]
+    ) -> None:
+        found: dict[int, tuple[int | None, Any]] = {}
+        for i in operands:
+            where = ins.inputs[i]
+            kind = getattr(getattr(where, "storage", None), "kind", None)
+            if kind not in (ARGUMENT, STATE, CONSTANT) or where.storage.number in written:
+                return
+            at = given.get(where.storage.number) if kind == ARGUMENT else None
+            if (kind == ARGUMENT and at is None) or (kind != ARGUMENT and where.array is None):
+                return
+            found[i] = (at, where.array)
+        facts = ins.kernel.facts
+        if isinstance(facts.refuses, Values):
+            self.values.append((list(ins.inputs), found, facts.refuses, ins.attrs))
+            return
+        held: Rows = facts.positions
+        size = held.places(ins.inputs, ins.attrs)[0][1]
+        ignored = ins.attrs.get(held.ignored, -100) if held.ignored else None
+        if size or ignored is None:
+            self.rows.append((*found[held.at], size, ignored))
+
+    def fit(self, tensors: Sequence[Any]) -> bool:
+        """Whether no value will be refused. An argument is looked at as a whole, whatever part of it is used."""
+        for at, array, size, ignored in self.rows:
+            a = array if at is None else tensors[at]._a
+            if a.__class__ is not np.ndarray or a.dtype.kind not in "iu" or within(a, size):
+                continue
+            if ignored is None or not within(a[a != ignored], size):
+                return False
+        for operands, found, values, attrs in self.values:
+            now = list(operands)
+            for i, (at, array) in found.items():
+                now[i] = array if at is None else tensors[at]._a
+            if not values.harmless(now, attrs):
+                return False
         return True

@@ -12,13 +12,13 @@ from ...core.memory import copy_as_it_lies, data_pointer, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
 from ...runtime.thread import WATCHED, here
-from ..lower.choose import lower
+from ..lower import lower
 from ..passes import again, optimise
+from ..program.refuse import Looks
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage, window
 from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
 from ..record.recording import Recording
 from ..state import tree
-from .looks import Looks
 from .node import Remaking, ReplayNode
 from .outlets import Counters, Gradients
 from .results import Leaves, SpentNode, looked_at, on_base

@@ -7,6 +7,7 @@ from operator import is_
 from typing import Any
 
 from ...core.changes import changes
+from ..in_c import native
 from .kinds import MISSING, Attributes, content, group_shape, hooks_on, look_of_array
 
 
@@ -23,10 +24,7 @@ class _Unknown:
         pass
 
 
-try:
-    from .._versions import Versions
-except ImportError:  # no compiler
-    Versions = _Unknown  # type: ignore[assignment,misc]
+Versions: Any = _Unknown if native is None else native.Versions
 
 
 class Quick:

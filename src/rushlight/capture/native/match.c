@@ -131,7 +131,7 @@ static void table_free(Table *t)
 }
 
 static PyTypeObject table_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_match.Table",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.capture._native.Table",
     .tp_basicsize = sizeof(Table),
     .tp_dealloc = (destructor)table_free,
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -517,7 +517,7 @@ static PyMemberDef members[] = {
 };
 
 PyTypeObject cursor_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_match.Cursor",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.capture._native.Cursor",
     .tp_basicsize = sizeof(Cursor),
     .tp_dealloc = (destructor)cursor_free,
     .tp_vectorcall_offset = offsetof(Cursor, call),
@@ -530,7 +530,7 @@ PyTypeObject cursor_type = {
     .tp_doc = "Where a thread is on a path.",
 };
 
-/* setup(same, the mark of what was not met, list of one object, what sys.getrefcount says of it) */
+/* setup(same, the mark of what was not met, list of one object, what Python counts for it) */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
     PyObject *list;
@@ -567,13 +567,13 @@ static PyMethodDef functions[] = {
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "_match",
-    .m_doc = "Kernels of a loop compared with those of its path.",
+    .m_name = "_native",
+    .m_doc = "What capture has in C: the cursor of a hot loop, and whether dicts and classes are as they were.",
     .m_size = -1,
     .m_methods = functions,
 };
 
-PyMODINIT_FUNC PyInit__match(void)
+PyMODINIT_FUNC PyInit__native(void)
 {
     const struct {
         PyObject **name;
@@ -590,7 +590,7 @@ PyMODINIT_FUNC PyInit__match(void)
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    if (PyModule_AddIntConstant(module, "ROW", ROW) < 0 ||
+    if (add_versions(module) < 0 || PyModule_AddIntConstant(module, "ROW", ROW) < 0 ||
         PyModule_AddObjectRef(module, "Cursor", (PyObject *)&cursor_type) < 0 ||
         PyModule_AddObjectRef(module, "Quiet", (PyObject *)&quiet_type) < 0)
         Py_CLEAR(module);

@@ -1,6 +1,6 @@
 /* Who else holds an array: counts of references are read here and nowhere else in this extension (Python: capture/owners.py). */
 
-extern long extra; /* what sys.getrefcount counts beside the references that are there */
+extern long extra; /* what Python counts beside the references that are there */
 
 /* How many references one of our arrays has while nobody else holds it. */
 static inline Py_ssize_t plain_count(PyObject *free, Py_ssize_t i)

@@ -1,4 +1,4 @@
-/* What the files of this extension share. */
+/* What the files of capture's extension share. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
@@ -73,8 +73,6 @@ PyObject *arrive(PyObject *module, PyObject *const *args, Py_ssize_t n);
 int name_graph(void);
 PyObject *walk(PyObject *module, PyObject *args);
 int is_operand(Cursor *cursor, PyObject *expected, PyObject *a);
-
-/* pairs.c */
 extern PyTypeObject pair_type;
 PyObject *pair(PyObject *module, PyObject *args);
 int as_they_were(PyObject *pairs);
@@ -89,10 +87,11 @@ PyObject *others(PyObject *module, PyObject *args);
 PyObject *among(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *find_slots(PyObject *module, PyObject *args);
-
-/* told.c */
 PyObject *told_fits(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *told_take(PyObject *module, PyObject *const *args, Py_ssize_t n);
+
+/* versions.c */
+int add_versions(PyObject *module);
 
 /* update.c */
 PyObject *stepped(PyObject *module, PyObject *args);

@@ -211,7 +211,7 @@ static PyMemberDef members[] = {
 };
 
 PyTypeObject quiet_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_match.Quiet",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.capture._native.Quiet",
     .tp_basicsize = sizeof(Quiet),
     .tp_dealloc = (destructor)quiet_free,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
