@@ -849,7 +849,7 @@ def _losses(device: str, name: str, steps: int, compiled: bool = False) -> list[
 @pytest.mark.parametrize("name", ["SGD", "SparseAdam", "Adagrad"])
 def test_a_compiled_step_says_why_it_runs_eagerly(name: str, device: str) -> None:
     with pytest.warns(
-        UserWarning, match="(runs eagerly|is split), because it makes or uses a sparse tensor"
+        UserWarning, match="(runs eagerly|is traced), because it makes or uses a sparse tensor"
     ):
         compiled = _losses(device, name, 4, compiled=True)
     assert compiled == _losses(device, name, 4)

@@ -14,19 +14,19 @@ from rushlight.base.config import settings
 from rushlight.base.errors import HostReadError
 from traced import Calls, as_if_alone
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*is split, because")
+pytestmark = pytest.mark.filterwarnings("ignore:.*is traced, because")
 
 
 @pytest.fixture(autouse=True)
 def _split_everywhere(monkeypatch):
     """On the CPU too, where it does not pay."""
-    monkeypatch.setattr(settings, "split_on_cpu", True)
+    monkeypatch.setattr(settings, "trace_on_cpu", True)
     with as_if_alone():
         yield
 
 
 def test_on_the_cpu_nothing_is_split(monkeypatch):
-    monkeypatch.setattr(settings, "split_on_cpu", False)
+    monkeypatch.setattr(settings, "trace_on_cpu", False)
 
     def fn(x):
         y = x * 2

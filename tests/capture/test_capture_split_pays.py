@@ -24,7 +24,7 @@ from rushlight.runtime.thread import here, tracers
 @pytest.fixture
 def timed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Functions are split on the CPU, too, and their programs are compared with eager calls."""
-    monkeypatch.setattr(settings, "split_on_cpu", True)
+    monkeypatch.setattr(settings, "trace_on_cpu", True)
     monkeypatch.setattr(traced, "TIMED", [True])
     with traced.as_if_alone():
         yield
@@ -42,7 +42,7 @@ def branching(x: Any) -> Any:
     return (y * 3).tanh() * 2
 
 
-@pytest.mark.filterwarnings("ignore:.*is split, because")
+@pytest.mark.filterwarnings("ignore:.*is traced, because")
 def test_slower_than_eager_is_given_up_and_told_once(
     timed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,14 +54,14 @@ def test_slower_than_eager_is_given_up_and_told_once(
     told = [str(w.message) for w in said if "runs eagerly, because" in str(w.message)]
     assert len(told) == 1 and "reads" in told[0] and "it does not pay" in told[0]
     assert told[0].partition("because ")[2] == step.why()
-    assert not step.parts and next(iter(step.entries.values())).split is None
+    assert not step.parts and next(iter(step.entries.values())).traced is None
     with pytest.raises(
         RuntimeError, match="there is no program: calls run eagerly, because it reads"
     ):
         step.program()
 
 
-@pytest.mark.filterwarnings("ignore:.*is split, because")
+@pytest.mark.filterwarnings("ignore:.*is traced, because")
 def test_quicker_than_eager_stays_split(timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     _always(monkeypatch, pays=True)
     step, x = torch.compile(branching), torch.ones(3)
@@ -84,7 +84,7 @@ def test_a_function_that_keeps_changing_is_given_up(timed: None) -> None:
     for i in range(1, 60):
         assert compiled(torch.ones(())) == i
     assert compiled.why() is not None and not compiled.parts
-    assert next(iter(compiled.entries.values())).split is None
+    assert next(iter(compiled.entries.values())).traced is None
 
 
 STEPS = (
@@ -94,7 +94,7 @@ STEPS = (
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.filterwarnings("ignore:.*is split, because")
+@pytest.mark.filterwarnings("ignore:.*is traced, because")
 def test_trials_in_between_change_nothing(
     name: str, timed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +127,7 @@ def test_calls_that_raise_leave_nothing_behind(timed: None) -> None:
     assert not [t for t in tracers if t is not outer]
 
 
-@pytest.mark.filterwarnings("ignore:.*is split, because")
+@pytest.mark.filterwarnings("ignore:.*is traced, because")
 def test_nobody_listens_behind_a_miss(timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not expected, and all that comes behind it until the next read, is run at the speed of an eager call."""
     monkeypatch.setattr(hot.meeting, "timed", False)

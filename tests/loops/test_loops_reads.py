@@ -172,7 +172,7 @@ def _doubled_by_c(t: Any, way: str) -> Any:
 def test_a_foreign_kernel_in_a_compiled_function(
     way: str, split: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rl.base.config.settings, "split_on_cpu", split)
+    monkeypatch.setattr(rl.base.config.settings, "trace_on_cpu", split)
 
     def step(x: Any) -> Any:
         h = x * 3 + 1

@@ -1,4 +1,4 @@
-"""Values that an op refuses: in eager calls, in replays of programs, in functions split at host reads."""
+"""Values that an op refuses: in eager calls, in replays of programs, in compiled functions that are traced."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_replay_refuses_what_an_eager_call_refuses(name: str) -> None:
 
 
 def test_values_are_looked_at_when_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a function split at host reads kernels run later than Python asks for them."""
+    """In a compiled function that is traced kernels run later than Python asks for them."""
 
     def fn(x: Any, y: Any) -> Any:
         if x.sum() > 1000:
@@ -83,8 +83,8 @@ def test_values_are_looked_at_when_they_are_there(monkeypatch: pytest.MonkeyPatc
         divisor = x * y  # not computed yet when the division asks for its values
         return (x + 1) // divisor
 
-    monkeypatch.setattr(settings, "split_on_cpu", True)
-    with pytest.warns(UserWarning, match="is split"):
+    monkeypatch.setattr(settings, "trace_on_cpu", True)
+    with pytest.warns(UserWarning, match="is traced"):
         compiled = rl.compile(fn)
         for _ in range(6):
             got = compiled(rl.tensor([1, 2]), rl.tensor([3, 4]))

@@ -58,8 +58,8 @@ class Settings:
         # "1" traces the loops of a program from their beginning, "0" forbids it even to `rushlight run --trace`;
         # otherwise loops of scripts are traced that go on for a second, see core/hot.py.
         self.trace = _env("RUSHLIGHT_TRACE", "")
-        # Whether `compile` splits what it cannot replay as a whole on the CPU, too: for tests of splitting.
-        self.split_on_cpu = False
+        # Whether `compile` traces what it cannot replay as a whole on the CPU, too, as it does on a GPU: for tests.
+        self.trace_on_cpu = False
         # The last `manual_seed`: the random streams of devices opened later start from it.
         self.seed: int | None = None
         # "high" and "medium" allow TF32 in float32 matrix products on the GPU.

@@ -201,8 +201,8 @@ class Compiled:
 
     @property
     def parts(self) -> list[Path]:
-        """The programs of a function that is split at host reads."""
-        return [p for e in self.entries.values() if e.split for p in reversed(e.split.paths)]
+        """The programs of a function that is traced, between the values that it reads."""
+        return [p for e in self.entries.values() if e.traced for p in reversed(e.traced.paths)]
 
     def program(self) -> Any:
         """The newest program; print it for a table of its instructions."""
@@ -226,14 +226,14 @@ class Compiled:
 
     def _how(self) -> str:
         """How calls run that are not replayed as a whole."""
-        split = any(e.split is not None for e in self.entries.values())
-        return "are split, and nothing has repeated yet" if split else "run eagerly"
+        traced = any(e.traced is not None for e in self.entries.values())
+        return "are traced, and nothing has repeated yet" if traced else "run eagerly"
 
     def why(self) -> str | None:
-        """Why calls run eagerly or are split, when they are."""
+        """Why calls run eagerly or are traced, when they are."""
         for e in self.entries.values():
-            if e.eager or e.split is not None:
-                return e.eager or (e.split.reason if e.split else None)
+            if e.eager or e.traced is not None:
+                return e.eager or (e.traced.reason if e.traced else None)
         return None
 
     def draw(self, path: str) -> None:
@@ -288,7 +288,7 @@ class Entry:
         self.tries = 0
         self.churn = 0
         self.eager: str | None = None
-        self.split: TracedCalls | None = None  # runs it when Python has to
+        self.traced: TracedCalls | None = None  # runs it when Python has to
         self.seen = Seen()  # what calls have run
         self.used: frozenset[int] | None = None  # results that callers differentiate, if not all
         self.adapted = False  # whether it was another one when there was a program already
@@ -317,8 +317,8 @@ class Entry:
             return self.owner.fn(*args, **kwargs)
         if here.vmaps:  # arrays of samples have no memory of their own that a program could take
             return self.owner.fn(*args, **kwargs)
-        if self.split is not None:
-            return self._call_split(args, kwargs)
+        if self.traced is not None:
+            return self._call_traced(args, kwargs)
         if here.stance != "default" and self.programs:
             if here.stance == "fail_on_recompile":
                 raise RuntimeError(
@@ -329,17 +329,17 @@ class Entry:
 
     def waits(self) -> bool:
         """Whether it was recorded, and calls that agree are still to come."""
-        return not self.programs and self.eager is None and self.split is None
+        return not self.programs and self.eager is None and self.traced is None
 
     def runs(self) -> int:
         """How many calls its programs have replayed."""
         return sum([p.runs for p in self.programs])
 
-    def _call_split(self, args: tuple, kwargs: dict) -> Any:
-        assert self.split is not None
-        result = self.split(args, kwargs)
-        if self.split.failed is not None:
-            self.eager, self.split = f"{self.split.reason}, and {self.split.failed}", None
+    def _call_traced(self, args: tuple, kwargs: dict) -> Any:
+        assert self.traced is not None
+        result = self.traced(args, kwargs)
+        if self.traced.failed is not None:
+            self.eager, self.traced = f"{self.traced.reason}, and {self.traced.failed}", None
             self.owner.tell(f"runs eagerly, because {self.eager}")
         return result
 
@@ -460,9 +460,9 @@ class Entry:
             if whole is None:
                 from .loops.in_calls import TracedCalls
 
-                self.eager, self.split = None, TracedCalls(self.owner.fn, what)
+                self.eager, self.traced = None, TracedCalls(self.owner.fn, what)
                 whole = "Python runs every call, and its kernels run as programs between host reads"
-            how = "runs eagerly" if self.eager else "is split"
+            how = "runs eagerly" if self.eager else "is traced"
             self.owner.tell(
                 f"{how}, because {what}. {whole}; fullgraph=True raises instead, and says what to do"
             )
@@ -471,8 +471,8 @@ class Entry:
 
 
 def _why_whole(on_gpu: bool) -> str | None:
-    """Why a function is not split at host reads, or None where that pays: where launches cost."""
-    if settings.split_on_cpu or on_gpu:
+    """Why a function is not traced as a loop is, or None where that pays: where launches cost."""
+    if settings.trace_on_cpu or on_gpu:
         return None
     return "On the CPU programs for its parts would save less than finding them takes"
 

@@ -142,8 +142,6 @@ def checkpoint(
         )
     if use_reentrant and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    if here.recorder is not None and not hasattr(here.recorder, "again"):
-        return function(*args, **kwargs)  # split at host reads: its segments keep every array
     outer, inner = context_fn()
     part = _Part(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
     with outer, part.casting(), part.drawing():
