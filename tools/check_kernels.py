@@ -153,6 +153,15 @@ FAMILIES = {
         {"UNIT": "bytes_16", "LANES": 32, "FOUR": 1, "X": "i64"},
         {"UNIT": "u8", "LANES": 1, "FOUR": 0, "X": "int"},
     ],
+    "scan": [
+        {"STORED": "half_t", "WIDE": "double", "RESULT": "half_t", "PRODUCT": 0},
+        {"STORED": "u8", "WIDE": "i64", "RESULT": "i64", "PRODUCT": 1},
+    ],
+    "selection": [{"UNIT": "bytes_16", "DIMS": 3}, {"UNIT": "u8", "DIMS": 1}],
+    "patterns": [
+        {"UNIT": "int", "LABEL": "i64", "WEIGHTED": 1},
+        {"UNIT": "u8", "LABEL": "u8", "WEIGHTED": 0},
+    ],
     "layer_norm": [
         {"NW": "NT", "RMS": 0, "TEAM": 1, "VW": 2, "HELD": 3, "FULL": 1},
         {"NW": "float", "RMS": 1, "TEAM": 0, "VW": 1, "HELD": 0, "FULL": 0},

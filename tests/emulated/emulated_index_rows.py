@@ -65,6 +65,23 @@ def added(shape: tuple, dim: int, index: np.ndarray) -> None:
         near(in_order, expected + x)
 
 
+def written(shape: tuple, dim: int, index: np.ndarray) -> None:
+    """Each place once; also into memory whose dims lie in another order."""
+    index = np.unique(index % shape[dim])
+    for kind in (np.float32, np.uint8):
+        x = (random.standard_normal(shape) * 50).astype(kind)
+        values = (random.standard_normal(x[at(dim, index)].shape) * 50).astype(kind)
+        expected = x.copy()
+        expected[at(dim, index)] = values
+        how = {"slots": (0,) * dim + (1,), "accumulate": False}
+        put = overrides("cuda")["index_put_into"]
+        there = put(on_gpu(x), on_gpu(values), on_gpu(index), **how)
+        np.testing.assert_array_equal(on_host(there), expected)
+        turned = on_gpu(np.ascontiguousarray(x.T)).T
+        assert put(turned, on_gpu(values), on_gpu(index), **how) is turned
+        np.testing.assert_array_equal(on_host(turned), expected)
+
+
 def near(there: Any, expected: np.ndarray) -> None:
     assert there.dtype == expected.dtype and there.shape == expected.shape
     np.testing.assert_allclose(on_host(there), expected, rtol=2e-5, atol=2e-5)
@@ -98,12 +115,9 @@ def gathered() -> None:
 
 
 def refused() -> None:
-    """What is not one index of numbers over contiguous memory is left to other bodies."""
+    """What is not one index is left to other bodies."""
     x, i = on_gpu(np.zeros((4, 6), np.float32)), on_gpu(np.zeros(3, np.int64))
-    index = overrides("cuda")["index"]
-    assert index(x.T, i, slots=(1,)) is NotImplemented
-    assert index(x, i, i, slots=(1, 1)) is NotImplemented
-    assert index(x, on_gpu(np.zeros(4, bool)), slots=(1,)) is NotImplemented
+    assert overrides("cuda")["index"](x, i, i, slots=(1, 1)) is NotImplemented
 
 
 def through_tensors() -> None:
@@ -126,6 +140,7 @@ for (shape, dim), dtype in product(SHAPES, (np.int64, np.int32)):
     for index in (picks(shape[dim], 11, dtype=dtype), picks(shape[dim], 2, 3, dtype=dtype)):
         taken(shape, dim, index)
         added(shape, dim, index)
+        written(shape, dim, index)
 not_aligned()
 gathered()
 refused()

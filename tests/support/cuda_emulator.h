@@ -58,6 +58,9 @@ template <class V> V __shfl_xor_sync(unsigned, V v, int d, int = 32) { return of
 template <class V> V __shfl_down_sync(unsigned, V v, int d, int width = 32) {
     return of_thread(v, me % width + d < unsigned(width) ? me + d : me);
 }
+template <class V> V __shfl_up_sync(unsigned, V v, int d, int width = 32) {
+    return of_thread(v, int(me % width) >= d ? me - d : me);
+}
 template <class V> V __shfl_sync(unsigned, V v, int from, int width = 32) {
     return of_thread(v, me / width * width + from % width);
 }
@@ -99,6 +102,8 @@ inline double __dmul_rn(double a, double b) { return a * b; }
 inline float __int_as_float(int u) { return reinterpret<float>(u); }
 inline double __longlong_as_double(long long u) { return reinterpret<double>(u); }
 inline long long __double_as_longlong(double f) { return reinterpret<long long>(f); }
+inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
+inline int __ffsll(long long v) { return __builtin_ffsll(v); }
 template <class V> V __ldg(const V* p) { return *p; }
 template <class V> V __ldcg(const V* p) { return *p; }
 inline unsigned atomicAdd(unsigned* p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }

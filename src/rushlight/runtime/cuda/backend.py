@@ -29,7 +29,7 @@ _FAMILIES = (
     "layers.cross_entropy", "layers.layer_norm", "layers.batch_norm", "layers.embedding",
     "layers.attention", "layers.recurrent", "layers.recurrent_steps", "layers.rotary",
     "layers.group_norm", "layers.grid_sample", "layers.gates",
-    "sorting", "layers.ctc", "layers.resample",
+    "sorting", "scans", "patterns", "layers.ctc", "layers.resample",
 )  # fmt: skip
 
 

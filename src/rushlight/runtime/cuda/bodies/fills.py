@@ -16,7 +16,7 @@ from ..code.compile import kernel, source
 from ..code.geometry import collapse, dense_like
 from ..code.keyed import keyed
 from ..code.launch import Launch, Result, empty
-from ..code.variants import prepared_as, prepared_into
+from ..code.variants import prepared_as
 from ..memory import host_copies as transfer
 from ..memory.staging import is_staged
 from ..memory.streams import current
@@ -68,7 +68,7 @@ class _Tiles(NamedTuple):
     values: tuple[int, ...]
 
 
-def _tiles(dst: DeviceArray, src: DeviceArray) -> _Tiles | None:
+def tiles(dst: DeviceArray, src: DeviceArray) -> _Tiles | None:
     """How to copy by tiles where the innermost dims of the two differ; None where they are the same."""
     sizes, steps, _short = collapse(dst.shape, dst, [src])
     dims = len(sizes)
@@ -96,7 +96,7 @@ def _tiles(dst: DeviceArray, src: DeviceArray) -> _Tiles | None:
 
 def _transposed(dst: DeviceArray, src: DeviceArray) -> bool:
     """Copy by tiles where the innermost dims of the two differ; False where they are the same."""
-    found = _tiles(dst, src)
+    found = tiles(dst, src)
     if found is not None:
         found.launch.on_grid(
             found.grid, (32, 8, 1), 0, dst.data.ptr, src.data.ptr, *found.values
@@ -128,7 +128,7 @@ def _copier(order: str) -> Callable[[Any], Any]:
         out = like(x)
         if x.strides == out.strides:
             return _whole(x.shape, x.dtype, x.nbytes, None if out._c_contiguous else out.strides)
-        found = _tiles(out, x) if out.size >= 4096 else None
+        found = tiles(out, x) if out.size >= 4096 else None
         if found is None:
             return prepared_as("cast", (x,), out)
         results = (Result(0, x.shape, x.dtype, None if out._c_contiguous else out.strides),)
@@ -307,76 +307,3 @@ def _move_up(x: np.ndarray, *, to: device, source: device, non_blocking: bool) -
     if wanted and not non_blocking and is_staged(x):
         return transfer.staged(x, to.index or 0)
     return transfer.to_device(x, to.index or 0, non_blocking)
-
-
-# -- joins ----------------------------------------------------------------------------------------
-
-
-def _cat(*xs: DeviceArray, dim: int) -> Any:
-    first = xs[0]
-    if any(x.dtype != first.dtype for x in xs) or first.ndim == 0:
-        return NotImplemented
-    whole = [x for x in xs if x.shape != (0,)] or [first]
-    out = ndarray(_cat_shape(whole, dim), first.dtype)
-    for x, place in zip(whole, _places(out, whole, dim)):
-        if x.size:
-            copy_to(place, x)
-    return out
-
-
-def _cat_shape(xs: Sequence[Any], dim: int) -> tuple[int, ...]:
-    shape = list(xs[0].shape)
-    shape[dim] = sum([x.shape[dim] for x in xs])
-    return tuple(shape)
-
-
-def _places(out: DeviceArray, xs: Sequence[Any], dim: int) -> list[Any]:
-    """The windows of `out` that the arrays of a list fill one after the other."""
-    lead, start, found = (slice(None),) * (dim % out.ndim), 0, []
-    for x in xs:
-        found.append(out[(*lead, slice(start, start + x.shape[dim]))])
-        start += x.shape[dim]
-    return found
-
-
-def _prepared_cat(*xs: DeviceArray, dim: int) -> Any:
-    """A launch for each array, into windows whose places in the result are known."""
-    if any(x.dtype != xs[0].dtype or not x.size for x in xs) or not xs[0].ndim:
-        return None
-    out = ndarray(_cat_shape(xs, dim), xs[0].dtype)
-    shape, dtype, copies = out.shape, out.dtype, []
-    for x, place in zip(xs, _places(out, xs, dim)):
-        if place._c_contiguous and x._c_contiguous:
-            return None
-        if place.size >= 4096 and _tiles(place, x) is not None:
-            return None
-        copy = prepared_into("cast", (x,), place)
-        if copy is None:
-            return None
-        copies.append((copy, place.data.ptr - out.data.ptr))
-
-    def call(*xs: DeviceArray) -> Any:
-        out = ndarray(shape, dtype)
-        start = out.data.ptr
-        for x, (copy, at) in zip(xs, copies):
-            if copy(start + at, x) is NotImplemented:
-                return NotImplemented
-        return out
-
-    return call
-
-
-kernel_for("cuda", "cat")(keyed(_cat, _prepared_cat))
-
-
-@kernel_for("cuda", "stack")
-def _stack(*xs: DeviceArray, dim: int) -> Any:
-    first = xs[0]
-    if any(x.dtype != first.dtype or x.shape != first.shape for x in xs):
-        return NotImplemented
-    dim %= first.ndim + 1
-    out = ndarray((*first.shape[:dim], len(xs), *first.shape[dim:]), first.dtype)
-    if first.size:
-        for i, x in enumerate(xs):
-            copy_to(out[(slice(None),) * dim + (i,)], x)
-    return out

@@ -1,4 +1,4 @@
-"""Whole rows at computed places on the GPU: `x[index]`, its gradient, and `index_add`."""
+"""Whole rows at computed places on the GPU: `x[index]`, its gradient, writes, and `index_add`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,11 @@ def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> IndexRows |
     return IndexRows(prod(before), shape[dim], prod(after), indices[0].size, before, after)
 
 
+def word(bits: int) -> tuple[int, str]:
+    """The widest type, and its bytes, that addresses and sizes with these bits are whole numbers of."""
+    return next((size, name) for size, name in _UNITS if bits % size == 0)
+
+
 def _dense(a: DeviceArray) -> Any:
     return a if a._c_contiguous else copied(a)
 
@@ -75,7 +80,7 @@ def take(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
 def _take_call(x: DeviceArray, index: DeviceArray, rows: IndexRows, bits: int) -> Any:
     shape = (*rows.before, *index.shape, *rows.after)
     row, count = rows.width * x.itemsize, rows.outer * rows.picks
-    unit, name = next((u, t) for u, t in _UNITS if bits % u == 0)
+    unit, name = word(bits)
     words = row // unit
     lanes = _lanes(words)
     launch = load(
@@ -86,6 +91,55 @@ def _take_call(x: DeviceArray, index: DeviceArray, rows: IndexRows, bits: int) -
         (blocks_for(count * lanes), 1, 1), (256, 1, 1), 0, 3, (Result(2, shape, x.dtype),), count,
         rows.picks, rows.extent, words,
     )  # fmt: skip
+
+
+_PART = 8  # of what may be picked: below that share, strided memory is read where it lies
+
+
+def take_any(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
+    """`take` of an array with any strides."""
+    if x._c_contiguous:
+        return take(x, index, rows)
+    if rows.picks * _PART < rows.extent:
+        return x[(slice(None),) * len(rows.before) + (index,)]
+    return take(copied(x), index, rows)
+
+
+def apart(a: DeviceArray, written: DeviceArray) -> Any:
+    """`a`, or a copy of it where it may lie in the memory that is written."""
+    return copied(a) if a.data.mem is written.data.mem else a
+
+
+def put(out: DeviceArray, index: DeviceArray, values: DeviceArray, rows: IndexRows) -> None:
+    """`out[., index, .] = values` into contiguous `out` of their dtype; of equal places any stays."""
+    index, values = _dense(apart(index, out)), _spread(apart(values, out), index, rows)
+    bits = rows.width * out.itemsize | out.data.ptr | values.data.ptr
+    unit, name = word(bits)
+    words, count = rows.width * out.itemsize // unit, rows.outer * rows.picks
+    lanes = _lanes(words)
+    load(
+        "index_rows.cu", "put", ("P", "P", "P", *_MANY), UNIT=name, LANES=lanes,
+        X=_PLACES[index.dtype.char],
+    )(
+        blocks_for(count * lanes), 256, values.data.ptr, index.data.ptr, out.data.ptr, count,
+        rows.picks, rows.extent, words,
+    )  # fmt: skip
+
+
+def put_strided(out: DeviceArray, index: DeviceArray, values: DeviceArray, dim: int) -> Any:
+    """As `put` along `dim`, where the dims of `out` lie dense in another order, as pictures of channels_last do."""
+    order = sorted(range(out.ndim), key=lambda d: (-out.strides[d], d))
+    turned = out.transpose(order)
+    if index.ndim != 1 or not turned._c_contiguous:
+        return NotImplemented
+    shape = (*out.shape[:dim], index.size, *out.shape[dim + 1 :])
+    values = cupy.broadcast_to(values, shape).transpose(order)
+    at = order.index(dim)
+    rows = rows_of(turned.shape, (0,) * at + (1,), (index,))
+    if rows is None:
+        return NotImplemented
+    put(turned, index, values, rows)
+    return out
 
 
 def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> bool:
@@ -159,13 +213,7 @@ def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: In
     )  # fmt: skip
 
 
-@kernel_for("cuda", "index")
-def _index(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
-    rows = rows_of(x.shape, slots, indices)
-    return take(x, indices[0], rows) if rows is not None and x._c_contiguous else NotImplemented
-
-
 @kernel_for("cuda", "index_select")
 def _index_select(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
     rows = rows_of(x.shape, (0,) * (dim % max(x.ndim, 1)) + (1,), (index,))
-    return take(x, index, rows) if rows is not None and x._c_contiguous else NotImplemented
+    return NotImplemented if rows is None else take_any(x, index, rows)

@@ -16,7 +16,7 @@ from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
 from ..code.keyed import keyed
 from ..code.launch import Result
-from . import index_rows
+from . import index_rows, selection
 from .fills import copied, fill
 from .pointwise import compute
 from .sorting import ordered
@@ -282,6 +282,15 @@ def _add_places(out: DeviceArray, slots: tuple, indices: tuple, values: DeviceAr
     add_flat(out.reshape(-1), copied(places).reshape(-1), copied(values).reshape(-1))
 
 
+@kernel_for("cuda", "index")
+def _index(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
+    by = selection.chosen(x.shape, slots, indices)
+    if by is not None:
+        return selection.take(x, indices[0], by)
+    rows = index_rows.rows_of(x.shape, slots, indices)
+    return NotImplemented if rows is None else index_rows.take_any(x, indices[0], rows)
+
+
 @kernel_for("cuda", "index_grad")
 def _index_grad(g: DeviceArray, *indices: DeviceArray, slots: tuple, shape: tuple) -> Any:
     rows = index_rows.rows_of(shape, slots, indices)
@@ -289,24 +298,40 @@ def _index_grad(g: DeviceArray, *indices: DeviceArray, slots: tuple, shape: tupl
         found = index_rows.index_grad(g, indices[0], rows, shape)
         if found is not None:
             return found
+    by = selection.chosen(shape, slots, indices)
+    if by is not None:  # a mask names every element once
+        return selection.spread(g, indices[0], by)
     out = cupy.zeros(shape, g.dtype)
     if not shape or 0 in shape or not g.size:
         return out
-    if len(indices) == 1 and indices[0].dtype.kind == "b":
-        return NotImplemented  # a mask names every element once: a plain write
     _add_places(out, slots, indices, g)
     return out
 
 
 def _put(dst: DeviceArray, values: Any, indices: tuple, slots: tuple, accumulate: bool) -> Any:
-    if not accumulate or not dst.ndim:
+    if not dst.ndim:
         return NotImplemented
+    if not accumulate:
+        return _write(dst, values, indices, slots)
     if values.__class__ is not ndarray:
         values = cupy.full((), values, dst.dtype)
     dense = dst if dst._c_contiguous else copied(dst)
     _add_places(dense, slots, indices, values)
     if dense is not dst:
         dst[...] = dense
+    return dst
+
+
+def _write(dst: DeviceArray, values: Any, indices: tuple, slots: tuple) -> Any:
+    by = selection.chosen(dst.shape, slots, indices)
+    if by is not None:
+        return selection.put(dst, values, indices[0], by)
+    rows = index_rows.rows_of(dst.shape, slots, indices)
+    if rows is None or values.__class__ is not ndarray or values.dtype != dst.dtype:
+        return NotImplemented
+    if not dst._c_contiguous:
+        return index_rows.put_strided(dst, indices[0], values, len(rows.before))
+    index_rows.put(dst, indices[0], values, rows)
     return dst
 
 
@@ -321,6 +346,4 @@ def _index_put_into(
 def _index_put(
     x: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
 ) -> Any:
-    if not accumulate:
-        return NotImplemented
     return _put(copied(x), values, indices, slots, accumulate)

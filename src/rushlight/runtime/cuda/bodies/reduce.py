@@ -13,9 +13,11 @@ from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from ...door import kernel_for
 from ..code.compile import kernel
+from ..code.expressions import Expression
 from ..code.generate import TYPES
 from ..code.launch import Result
 from .fills import always
+from .pointwise import compute
 from .reduce_sources import reduction_source, size_of, supports
 
 if TYPE_CHECKING:
@@ -311,3 +313,52 @@ def _vector_norm(
     if kind is None or x.dtype.kind not in "fV" or not x.size:
         return NotImplemented
     return reduce(kind, x, dim, keepdim)
+
+
+# -- of two passes --------------------------------------------------------------------------------
+
+_SQUARE_OFF = Expression("x m", "scale", f="(x - m) * (x - m) * scale")
+_EXP_OFF = Expression("x m", "", f="exp(x - (fabs(m) == inf_of<T>() ? T(0) : m))")
+_LOG_ON = Expression("s m", "", f="log(s) + (fabs(m) == inf_of<T>() ? T(0) : m)")
+
+
+def _wider(x: DeviceArray) -> Any:
+    return compute("cast", (x,), (), None, "float32") if x.itemsize == 2 else x
+
+
+def _as_before(out: DeviceArray, x: DeviceArray) -> Any:
+    return out if out.dtype == x.dtype else compute("cast", (out,), (), None, from_np(x.dtype).name)
+
+
+def _spread(x: DeviceArray, correction: float, dim: Any, keepdim: bool, root: bool) -> Any:
+    if x.dtype.kind not in "fV" or not x.size:
+        return NotImplemented
+    n = math.prod([x.shape[d] for d in _dims(dim, x.ndim)])
+    if n <= correction:
+        return NotImplemented
+    wide = _wider(x)
+    square = compute(
+        _SQUARE_OFF, (wide, reduce("mean", wide, dim, True)), (1.0 / (n - correction),)
+    )
+    out = reduce("sum", square, dim, keepdim)
+    return _as_before(compute("sqrt", (out,)) if root else out, x)
+
+
+@kernel_for("cuda", "var")
+def _var(x: DeviceArray, *, correction: float, dim: Any, keepdim: bool) -> Any:
+    return _spread(x, correction, dim, keepdim, False)
+
+
+@kernel_for("cuda", "std")
+def _std(x: DeviceArray, *, correction: float, dim: Any, keepdim: bool) -> Any:
+    return _spread(x, correction, dim, keepdim, True)
+
+
+@kernel_for("cuda", "logsumexp")
+def _logsumexp(x: DeviceArray, *, dim: Any, keepdim: bool) -> Any:
+    if x.dtype.kind not in "fV" or not x.size:
+        return NotImplemented
+    wide = _wider(x)
+    top = reduce("max", wide, dim, True)
+    total = reduce("sum", compute(_EXP_OFF, (wide, top)), dim, keepdim)
+    return _as_before(compute(_LOG_ON, (total, top.reshape(total.shape))), x)

@@ -32,6 +32,19 @@ KERNEL(take)(const UNIT* __restrict__ x, const X* __restrict__ index, UNIT* __re
     }
 }
 
+// The other way round: rows of x written to places of out; of equal places any.
+KERNEL(put)(const UNIT* __restrict__ x, const X* __restrict__ index, UNIT* __restrict__ out, i64 count, i64 picks,
+            i64 extent, i64 width) {
+    depend();
+    const int lane = threadIdx.x & (LANES - 1);
+    const i64 step = (i64)gridDim.x * blockDim.x / LANES;
+    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES; row < count; row += step) {
+        const i64 outer = count == picks ? 0 : row / picks;
+        const i64 to = outer * extent + wrapped((i64)index[row - outer * picks], extent);
+        for (i64 i = lane; i < width; i += LANES) out[to * width + i] = x[row * width + i];
+    }
+}
+
 // Four neighbours by one instruction where the GPU knows it.
 __device__ __forceinline__ void add_four(float* to, const float* v) {
 #if __CUDA_ARCH__ >= 900

@@ -1,0 +1,236 @@
+"""Results that follow from positions on the GPU: joins, triangles, numbers in order, classes as vectors, likelihoods."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import cupy
+import numpy as np
+
+from ...door import kernel_for
+from ..code.keyed import keyed
+from ..code.sources import NUMBERS, blocks_for, counter, load
+from ..code.variants import prepared_into
+from .fills import copied, copy_to, tiles
+from .index_rows import word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....base.device import device
+    from ....base.dtypes import dtype
+    from ....base.protocols import DeviceArray
+
+ndarray = cupy.ndarray
+_LABELS = {"l": "i64", "q": "i64", "B": "u8"}
+_WHOLE = {"l": "i64", "q": "i64", "i": "int", "h": "short", "f": "float", "d": "double"}
+_FEW = 64  # blocks whose sums the last one adds up
+
+
+def _dense(a: DeviceArray) -> Any:
+    return a if a._c_contiguous else copied(a)
+
+
+def _triangle(name: str) -> None:
+    def body(x: DeviceArray, *, diagonal: int) -> Any:
+        if not x.size or x.ndim < 2:
+            return NotImplemented
+        x = _dense(x)
+        out = ndarray(x.shape, x.dtype)
+        load("patterns.cu", "triangle", ("P", "P", "q", "q", "q", "q", "i"), UNIT=word(x.itemsize)[1])(
+            blocks_for(x.size), 256, x.data.ptr, out.data.ptr, x.size, *x.shape[-2:], diagonal,
+            int(name == "triu"),
+        )  # fmt: skip
+        return out
+
+    kernel_for("cuda", name)(body)
+
+
+_triangle("tril")
+_triangle("triu")
+
+
+# -- joins ----------------------------------------------------------------------------------------
+
+_MOST = 32  # arrays of one launch
+
+
+def _joined(out: DeviceArray, xs: Sequence[DeviceArray], rows: int) -> Any:
+    """Fill `out`, which is `rows` rows, with those of contiguous arrays beside each other."""
+    bits, starts = out.data.ptr, [0]
+    for x in xs:
+        width = x.nbytes // rows
+        starts.append(starts[-1] + width)
+        bits |= width | x.data.ptr
+    size, name = word(bits)
+    launch = load("patterns.cu", "join", ("P", "q", "q", f"{3 * _MOST}q"), UNIT=name, MOST=_MOST)
+    for first in range(0, len(xs), _MOST):
+        some = xs[first : first + _MOST]
+        none = (0,) * (_MOST - len(some))
+        widths = [x.nbytes // rows // size for x in some]
+        grid = (blocks_for(rows * max(widths)), len(some), 1)
+        launch.on_grid(
+            grid, (256, 1, 1), 0, out.data.ptr, rows, starts[-1] // size,
+            *[x.data.ptr for x in some], *none, *widths, *none,
+            *[at // size for at in starts[first : first + len(some)]], *none,
+        )  # fmt: skip
+    return out
+
+
+def _cat(*xs: DeviceArray, dim: int) -> Any:
+    first = xs[0]
+    if any(x.dtype != first.dtype for x in xs) or not first.ndim:
+        return NotImplemented
+    whole = [x for x in xs if x.size]
+    if not whole:
+        return NotImplemented
+    out = ndarray(_cat_shape(whole, dim), first.dtype)
+    if all(x._c_contiguous for x in whole):
+        return _joined(out, whole, prod(out.shape[: dim % out.ndim]))
+    for x, place in zip(whole, _places(out, whole, dim)):
+        copy_to(place, x)
+    return out
+
+
+def _cat_shape(xs: Sequence[Any], dim: int) -> tuple[int, ...]:
+    shape = list(xs[0].shape)
+    shape[dim] = sum([x.shape[dim] for x in xs])
+    return tuple(shape)
+
+
+def _places(out: DeviceArray, xs: Sequence[Any], dim: int) -> list[Any]:
+    """The windows of `out` that the arrays of a list fill one after the other."""
+    lead, start, found = (slice(None),) * (dim % out.ndim), 0, []
+    for x in xs:
+        found.append(out[(*lead, slice(start, start + x.shape[dim]))])
+        start += x.shape[dim]
+    return found
+
+
+def _prepared_cat(*xs: DeviceArray, dim: int) -> Any:
+    """A launch for each of a few strided arrays, into windows whose places in the result are known."""
+    if any(x.dtype != xs[0].dtype or not x.size for x in xs) or not xs[0].ndim:
+        return None
+    out = ndarray(_cat_shape(xs, dim), xs[0].dtype)
+    shape, dtype, copies = out.shape, out.dtype, []
+    for x, place in zip(xs, _places(out, xs, dim)):
+        if x._c_contiguous and (place._c_contiguous or len(xs) > 2):
+            return None
+        if place.size >= 4096 and tiles(place, x) is not None:
+            return None
+        copy = prepared_into("cast", (x,), place)
+        if copy is None:
+            return None
+        copies.append((copy, place.data.ptr - out.data.ptr))
+
+    def call(*xs: DeviceArray) -> Any:
+        out = ndarray(shape, dtype)
+        start = out.data.ptr
+        for x, (copy, at) in zip(xs, copies):
+            if copy(start + at, x) is NotImplemented:
+                return NotImplemented
+        return out
+
+    return call
+
+
+kernel_for("cuda", "cat")(keyed(_cat, _prepared_cat))
+
+
+@kernel_for("cuda", "stack")
+def _stack(*xs: DeviceArray, dim: int) -> Any:
+    first = xs[0]
+    if any(x.dtype != first.dtype or x.shape != first.shape for x in xs) or not first.size:
+        return NotImplemented
+    dim %= first.ndim + 1
+    lead = first.shape[:dim]
+    out = ndarray((*lead, len(xs), *first.shape[dim:]), first.dtype)
+    if all(x._c_contiguous for x in xs):
+        return _joined(out, xs, prod(lead))
+    for i, x in enumerate(xs):
+        copy_to(out[(slice(None),) * dim + (i,)], x)
+    return out
+
+
+@kernel_for("cuda", "one_hot")
+def _one_hot(x: DeviceArray, *, classes: int) -> Any:
+    out = ndarray((*x.shape, classes), np.int64)
+    if out.size:
+        load("patterns.cu", "one_hot", ("P", "P", "q", "q"))(
+            blocks_for(out.size), 256, _dense(x).data.ptr, out.data.ptr, out.size, classes
+        )
+    return out
+
+
+@kernel_for("cuda", "arange")
+def _arange(*, start: Any, step: Any, size: tuple, dtype: dtype, device: device) -> Any:
+    kind = _WHOLE.get(dtype.np.char)
+    if start.__class__ is not int or step.__class__ is not int or kind is None or not size[0]:
+        return NotImplemented
+    if max(abs(start), abs(start + size[0] * step)) >= 2**63:
+        return NotImplemented
+    out = ndarray(size, dtype.np)
+    load("patterns.cu", "arange", ("P", "q", "q", "q"), UNIT=kind)(
+        blocks_for(out.size), 256, out.data.ptr, out.size, start, step
+    )
+    return out
+
+
+# -- likelihoods ----------------------------------------------------------------------------------
+
+
+def _as(a: DeviceArray | None, dtype: Any) -> Any:
+    """Contiguous weights of the dtype that is computed with, or none."""
+    return None if a is None else _dense(a.astype(dtype, copy=False))
+
+
+def _wide(dtype: np.dtype) -> Any:
+    return np.dtype(np.float64 if dtype.char == "d" else np.float32)
+
+
+@kernel_for("cuda", "nll_loss")
+def _nll_loss(
+    x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, ignore_index: int, reduction: str
+) -> Any:  # fmt: skip
+    label = _LABELS.get(target.dtype.char)
+    if x.dtype.char not in NUMBERS or label is None or x.ndim < 2 or not target.size:
+        return NotImplemented
+    wide, each = _wide(x.dtype), reduction == "none"
+    weight = _as(weight, wide)
+    loss, total = ndarray(target.shape if each else (), x.dtype), ndarray((), wide)
+    blocks = min(-(-target.size // 256), _FEW)
+    sums = ndarray((2 * blocks,), wide)
+    load(
+        "patterns.cu", "likelihood", (*"PPPPPPP", *"qqqq", "i", "i"), x.dtype.char, LABEL=label,
+        WEIGHTED=int(weight is not None),
+    )(
+        blocks, 256, _dense(x).data.ptr, _dense(target).data.ptr,
+        0 if weight is None else weight.data.ptr, loss.data.ptr, total.data.ptr, sums.data.ptr,
+        counter(), target.size, x.shape[1], prod(x.shape[2:]), ignore_index, int(each),
+        int(reduction == "mean"),
+    )  # fmt: skip
+    return loss, total
+
+
+@kernel_for("cuda", "nll_loss_grad")
+def _nll_loss_grad(
+    gy: DeviceArray, target: DeviceArray, weight: DeviceArray | None, total: DeviceArray, *, shape: tuple,
+    ignore_index: int, reduction: str,
+) -> Any:  # fmt: skip
+    label = _LABELS.get(target.dtype.char)
+    wide = _wide(gy.dtype)
+    if gy.dtype.char not in NUMBERS or label is None or not target.size or total.dtype != wide:
+        return NotImplemented
+    weight, out = _as(weight, wide), ndarray(shape, gy.dtype)
+    if not out.size:
+        return out
+    load(
+        "patterns.cu", "likelihood_grad", (*"PPPPP", *"qqqq", "i", "i"), gy.dtype.char, LABEL=label,
+        WEIGHTED=int(weight is not None),
+    )(
+        blocks_for(out.size), 256, _dense(gy).data.ptr, _dense(target).data.ptr,
+        0 if weight is None else weight.data.ptr, total.data.ptr, out.data.ptr, out.size, shape[1],
+        prod(shape[2:]), ignore_index, int(reduction == "none"), int(reduction == "mean"),
+    )  # fmt: skip
+    return out

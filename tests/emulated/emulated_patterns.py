@@ -1,0 +1,74 @@
+"""Joins, triangles, likelihoods and other results that follow from positions, on the emulated GPU beside the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import rushlight as rl
+from rushlight.nn import functional as F
+
+random = np.random.default_rng(0)
+
+
+def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    return (random.standard_normal(shape) * 3).astype(dtype)
+
+
+def same(compute: Callable[..., Any], *arrays: np.ndarray, near: bool = False) -> None:
+    """The same on both devices, gradients of what is floating included."""
+    found = []
+    for device in ("cpu", "cuda"):
+        given = [rl.tensor(a).to(device) for a in arrays]
+        for t in given:
+            t.requires_grad_(t.is_floating_point())
+        out = compute(*given)
+        parts = [out.detach().cpu().numpy()]
+        if out.requires_grad:
+            (out * rl.arange(out.numel(), device=device).reshape(out.shape)).sum().backward()
+            parts += [t.grad.cpu().numpy() for t in given if t.grad is not None]
+        found.append(parts)
+    assert len(found[0]) == len(found[1])
+    for a, b in zip(*found):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        if near:
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+for dim in (0, 1, -1):
+    same(lambda a, b, c: rl.cat([a, b, c], dim), *[numbers(3, 4, 5) for _ in range(3)])
+    same(lambda a, b: rl.stack([a, b, a], dim), numbers(3, 4), numbers(3, 4))
+same(lambda *xs: rl.cat(xs), *[numbers(n, 2) for n in range(1, 40)])
+same(lambda a, b: rl.cat([a.t(), b]), numbers(4, 3), numbers(2, 4))
+same(lambda a, b: rl.cat([a, b], 1), numbers(4, 3), numbers(4, 0))
+same(lambda a, b: rl.cat([a, b], 1), numbers(4, 3, dtype=np.int64), numbers(4, 1, dtype=np.int64))
+for diagonal in (-2, 0, 1):
+    same(lambda a: a.tril(diagonal), numbers(2, 3, 5))
+    same(lambda a: a.triu(diagonal), numbers(4, 3))
+same(lambda a: F.one_hot(a, 7), random.integers(0, 7, (2, 5)))
+for dtype in (rl.int64, rl.float32):
+    same(lambda a: rl.arange(3, 40, 4, dtype=dtype, device=a.device), numbers(1))
+    same(lambda a: rl.arange(5, -5, -2, dtype=dtype, device=a.device), numbers(1))
+labels = random.integers(0, 6, (5, 4))
+labels[1, 2] = -100
+for reduction in ("mean", "sum", "none"):
+    for weight in (None, np.arange(1.0, 7.0, dtype=np.float32)):
+        given = () if weight is None else (weight,)
+        same(
+            lambda x, y, w=None, how=reduction: F.nll_loss(
+                x, y, None if w is None else w.detach(), reduction=how
+            ),
+            numbers(5, 6, 4), labels, *given, near=True,
+        )  # fmt: skip
+        same(lambda x, y, how=reduction: F.nll_loss(x, y, reduction=how), numbers(300, 6), random.integers(0, 6, 300), near=True)  # fmt: skip
+same(lambda x, y: F.cross_entropy(x, y, label_smoothing=0.2), numbers(9, 6), labels[:, 0].repeat(2)[:9], near=True)  # fmt: skip
+for keepdim in (False, True):
+    same(lambda a: a.std(1, keepdim=keepdim), numbers(6, 40), near=True)
+    same(lambda a: a.var((0, 2), correction=0, keepdim=keepdim), numbers(3, 4, 5), near=True)
+    same(lambda a: a.logsumexp(1, keepdim=keepdim), numbers(6, 40), near=True)
+same(lambda a: a.logsumexp(0), np.array([[-np.inf, np.inf, 1], [-np.inf, 2, 3]], np.float32))
+print("equal")
