@@ -15,7 +15,7 @@ from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, device, load
 from .fills import copied, fill
-from .pointwise import compute
+from .pointwise import cast, compute
 from .sorting import argsort
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -
     elif out.dtype == _wide(out.dtype):
         _add_at_once(out, index, g, rows)
     else:  # add in float32, round once
-        total = compute("cast", (out,), (), None, "float32")
+        total = cast(out, "float32")
         _add_at_once(total, index, g, rows)
         compute("cast", (total,), (), out)
     return True
@@ -167,7 +167,7 @@ def index_grad(g: DeviceArray, index: DeviceArray, rows: IndexRows, shape: tuple
         _add_in_order(out, index, g, rows)
         return out
     _add_at_once(out, index, g, rows)
-    return out if out.dtype == g.dtype else compute("cast", (out,), (), None, from_np(g.dtype).name)
+    return out if out.dtype == g.dtype else cast(out, from_np(g.dtype).name)
 
 
 def _adds(dtype: np.dtype, g: DeviceArray) -> bool:

@@ -18,7 +18,7 @@ from ..code.keyed import keyed
 from ..code.launch import Result
 from . import index_rows, selection
 from .fills import copied, fill
-from .pointwise import compute
+from .pointwise import cast
 from .sorting import ordered
 
 if TYPE_CHECKING:
@@ -153,11 +153,11 @@ def _gather_grad(g: DeviceArray, index: DeviceArray, *, dim: int, shape: tuple) 
     if not shape:
         return NotImplemented
     name, half = from_np(g.dtype).name, g.dtype.itemsize == 2 and g.dtype.kind in "fV"
-    src = compute("cast", (g,), (), None, "float32") if half else g
+    src = cast(g, "float32") if half else g
     out = ndarray(shape, src.dtype)
     fill(out, 0)
     _scatter_into(out, index, src, dim % len(shape))
-    return compute("cast", (out,), (), None, name) if half else out
+    return cast(out, name) if half else out
 
 
 def _extremes(
@@ -165,10 +165,8 @@ def _extremes(
 ) -> Any:
     """Maxima or minima need no order of what comes to a place; None where there is no kernel."""
     if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
-        wide = [compute("cast", (a,), (), None, "float32") for a in (x, src)]
-        return compute(
-            "cast", (_extremes(wide[0], index, wide[1], dim, kind, keep),), (), None, x.dtype.name
-        )
+        wide = [cast(a, "float32") for a in (x, src)]
+        return cast(_extremes(wide[0], index, wide[1], dim, kind, keep), x.dtype.name)
     if from_np(x.dtype).name not in _ATOMIC:
         return None
     out = copied(x)

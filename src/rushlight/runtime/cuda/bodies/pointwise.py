@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
     from ...point import Point
 
-__all__ = ["compute"]  # for fused chains and for other families
+__all__ = ["cast", "compute"]  # for fused chains and for other families
 
 ndarray = cupy.ndarray
 
@@ -171,8 +171,13 @@ def _nan_to_num(x: DeviceArray, *, nan: float, posinf: float | None, neginf: flo
     return compute("nan_to_num", (x,), (nan, high, low))
 
 
+def cast(x: DeviceArray, to: str) -> Any:
+    """The elements as another dtype's."""
+    return compute("cast", (x,), (), None, to)
+
+
 def _cast(x: DeviceArray, *, to: dtype, source: dtype) -> Any:
-    return compute("cast", (x,), (), None, to.name)
+    return cast(x, to.name)
 
 
 _SPECIAL: dict[str, Any] = {

@@ -17,7 +17,7 @@ from ..code.expressions import Expression
 from ..code.generate import TYPES
 from ..code.launch import Result
 from .fills import always
-from .pointwise import compute
+from .pointwise import cast, compute
 from .reduce_sources import reduction_source, size_of, supports
 
 if TYPE_CHECKING:
@@ -323,11 +323,11 @@ _LOG_ON = Expression("s m", "", f="log(s) + (fabs(m) == inf_of<T>() ? T(0) : m)"
 
 
 def _wider(x: DeviceArray) -> Any:
-    return compute("cast", (x,), (), None, "float32") if x.itemsize == 2 else x
+    return cast(x, "float32") if x.itemsize == 2 else x
 
 
 def _as_before(out: DeviceArray, x: DeviceArray) -> Any:
-    return out if out.dtype == x.dtype else compute("cast", (out,), (), None, from_np(x.dtype).name)
+    return out if out.dtype == x.dtype else cast(out, from_np(x.dtype).name)
 
 
 def _spread(x: DeviceArray, correction: float, dim: Any, keepdim: bool, root: bool) -> Any:

@@ -14,7 +14,7 @@ from ..memory.host_copies import to_host
 from ..processors import multiprocessors
 from . import index_rows
 from .fills import copied, fill
-from .pointwise import compute
+from .pointwise import cast, compute
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -175,7 +175,7 @@ def _masked_select_grad(g: DeviceArray, mask: DeviceArray) -> Any:
 def _nonzero(x: DeviceArray) -> Any:
     if not x.size or x.dtype.kind not in "biuf" or not 0 < x.ndim <= 8:
         return NotImplemented
-    found = _counted(x if x.dtype.kind == "b" else compute("cast", (x,), (), None, "bool"))
+    found = _counted(x if x.dtype.kind == "b" else cast(x, "bool"))
     count = found.total()
     out = ndarray((x.ndim, count), np.int64)
     if count:

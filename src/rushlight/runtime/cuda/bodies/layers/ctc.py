@@ -10,7 +10,7 @@ import numpy as np
 from ....door import kernel_for
 from ...code.sources import load
 from ..fills import copied
-from ..pointwise import compute
+from ..pointwise import cast
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -26,7 +26,7 @@ def _dense(a: DeviceArray) -> Any:
 
 
 def _wide(a: DeviceArray) -> Any:
-    return compute("cast", (a,), (), None, "float32") if a.dtype.itemsize == 2 else a
+    return cast(a, "float32") if a.dtype.itemsize == 2 else a
 
 
 def _served(log_probs: DeviceArray, targets: DeviceArray, *lengths: DeviceArray) -> bool:
@@ -66,7 +66,7 @@ def _loss(
     if x.dtype == log_probs.dtype:
         return loss, alpha
     name = log_probs.dtype.name
-    return compute("cast", (loss,), (), None, name), compute("cast", (alpha,), (), None, name)
+    return cast(loss, name), cast(alpha, name)
 
 
 @kernel_for("cuda", "ctc_loss_grad")
@@ -89,4 +89,4 @@ def _grad(
     launch(x.shape[0] * x.shape[1], 128, *[a.data.ptr for a in arrays], *sizes)
     if x.dtype == log_probs.dtype:
         return out
-    return compute("cast", (out,), (), None, log_probs.dtype.name)
+    return cast(out, log_probs.dtype.name)

@@ -14,6 +14,7 @@ from ...code.sources import NUMBERS, block_room, blocks_for, load
 from ...code.variants import compute
 from ...processors import multiprocessors
 from ..fills import fill, row_major
+from ..pointwise import cast
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -103,7 +104,7 @@ def _grad(
         if base is None:
             return out
         if base.dtype != out.dtype:
-            base = compute("cast", (base,), (), None, from_np(out.dtype).name)
+            base = cast(base, from_np(out.dtype).name)
         return compute("add", (base, out), (), out)
     width, most = prod(shape[1:]), places // (_FEW + 1)  # rows that may have many places
     room = cupy.ndarray((2 * rows + most + 2 + places,), np.int32)

@@ -14,7 +14,7 @@ from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, load
 from ...processors import multiprocessors
 from ..fills import fill, row_major
-from ..pointwise import compute
+from ..pointwise import cast
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -101,7 +101,7 @@ def spread(
             blocks_for(count), 256, gy.data.ptr, grid.data.ptr, gx.data.ptr, count, s.places,
             s.channels, each, s.plane, *s.image,
         )  # fmt: skip
-    return gx if gx.dtype == x.dtype else compute("cast", (gx,), (), None, from_np(x.dtype).name)
+    return gx if gx.dtype == x.dtype else cast(gx, from_np(x.dtype).name)
 
 
 @kernel_for("cuda", "grid_sample_grad_grid")

@@ -12,9 +12,9 @@ from cupy.cuda import runtime
 from .....base.bounded import Bounded
 from ...code.launch import Result
 from ...code.sources import NUMBERS, blocks_for, device, load
-from ...code.variants import compute
 from ...memory.streams import current
 from ..fills import copy_to
+from ..pointwise import cast
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -102,7 +102,7 @@ def max_pool_grad(gy: DeviceArray, index: DeviceArray, x_shape: tuple, meeting: 
         blocks_for(gy.size), 256, gy.data.ptr, index.data.ptr, gx.data.ptr, gy.size, x_shape[1],
         prod(x_shape[2:]), prod(gy.shape[2:]),
     )  # fmt: skip
-    return gx if gx.dtype == gy.dtype else compute("cast", (gx,), (), None, gy.dtype.name)
+    return gx if gx.dtype == gy.dtype else cast(gx, gy.dtype.name)
 
 
 def avg_pool(x: DeviceArray, shape: tuple, window: tuple, include: int, divisor: int) -> Any:
