@@ -10,16 +10,14 @@ import io
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import attack, data, mlp, see, train
+from attacks_on_loops.common import attack, data, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 
 
 @attack
-def data_swaps():
-    net = mlp()
+def data_swaps(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
 
     def ch(i, w):
         p = net[0].weight
@@ -47,8 +45,7 @@ def data_swaps():
 
 
 @attack
-def group_edits():
-    net = mlp()
+def group_edits(net):
     opt = optim.SGD(
         [{"params": net[0].parameters()}, {"params": net[3].parameters(), "lr": 0.05}],
         lr=0.1,
@@ -166,10 +163,7 @@ def train_eval():
 
 
 @attack
-def default_dtype():
-    log = []
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def default_dtype(net, opt, log):
     try:
         for i, (x, y) in enumerate(data()):
             if i == 10:
@@ -185,14 +179,10 @@ def default_dtype():
             log.append((loss.item(), str(loss.dtype), str(out.dtype)))
     finally:
         rl.set_default_dtype(rl.float32)
-    return (log, see(net, opt))
 
 
 @attack
-def autocast_alternates():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def autocast_alternates(net, opt, log):
     for i, (x, y) in enumerate(data(36)):
         opt.zero_grad()
         with rl.autocast("cpu", enabled=i // 6 % 2 == 1, dtype=rl.bfloat16):
@@ -201,14 +191,10 @@ def autocast_alternates():
         loss.backward()
         opt.step()
         log.append((loss.item(), str(out.dtype)))
-    return (log, see(net, opt))
 
 
 @attack
-def grad_modes():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def grad_modes(net, opt, log):
     for i, (x, y) in enumerate(data(30)):
         opt.zero_grad()
         with rl.no_grad():
@@ -224,14 +210,11 @@ def grad_modes():
         if i % 9 == 5:
             with rl.inference_mode():
                 log.append((float(net(x).sum()), net(x).is_inference()))
-    return (log, see(net, opt))
 
 
 @attack
-def freeze_unfreeze():
-    net = mlp()
+def freeze_unfreeze(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
 
     def ch(i, w):
         if i == 8 and w == "begin":
@@ -252,10 +235,7 @@ def freeze_unfreeze():
 
 
 @attack
-def patched_class_step():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def patched_class_step(net, opt, log):
     old = optim.SGD.step
 
     def ch(i, w):
@@ -268,14 +248,10 @@ def patched_class_step():
         train(net, opt, log, ch)
     finally:
         optim.SGD.step = old
-    return (log, see(net, opt))
 
 
 @attack
-def patched_functional():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def patched_functional(net, opt, log):
     old = F.relu
 
     def ch(i, w):
@@ -292,11 +268,10 @@ def patched_functional():
         train(net, opt, log, ch)
     finally:
         F.relu = old
-    return (log, see(net, opt))
 
 
 @attack
-def subclass_step():
+def subclass_step(net):
     class Mine(optim.SGD):
         n = 0
 
@@ -306,7 +281,6 @@ def subclass_step():
                 self.param_groups[0]["lr"] *= 0.9
             return super().step(closure)
 
-    net = mlp()
     opt = Mine(net.parameters(), lr=0.1)
     log = []
 
@@ -320,30 +294,21 @@ def subclass_step():
 
 
 @attack
-def numbers_of_other_kinds():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def numbers_of_other_kinds(net, opt, log):
     for i, (x, y) in enumerate(data(48)):
         k = [2, 2.0, True, np.float32(2), np.int64(2), rl.tensor(2.0), -0.0, 0.0][i // 6]
         opt.zero_grad()
         out = net(x)
         z = out * k
         zz = z.detach() / 1
-        loss = F.cross_entropy(z, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, z, y)
         log.append(
             (loss.item(), str(z.dtype), np.signbit(zz.numpy()).tolist() if i % 6 == 5 else None)
         )
-    return (log, see(net, opt))
 
 
 @attack
-def constants_change():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def constants_change(net, opt, log):
     C = {"s": 1.0}
     T = rl.ones(3)
     for i, (x, y) in enumerate(data(60)):
@@ -368,14 +333,11 @@ def constants_change():
         loss.backward()
         opt.step()
         log.append((loss.item(), str(o.dtype)))
-    return (log, see(net, opt))
 
 
 @attack
-def layer_swapped():
-    net = mlp()
+def layer_swapped(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
-    log = []
 
     def ch(i, w):
         if w != "begin":
@@ -406,18 +368,12 @@ def model_swapped():
         net, opt = (a, oa) if i // 7 % 2 else (b, ob)
         if i == 33:
             a, b = (b, a)
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
     return (log, see(a, oa), see(b, ob))
 
 
 @attack
-def optimiser_replaced():
-    net = mlp()
-    log = []
+def optimiser_replaced(net, log):
     opts = []
     for k, mk in enumerate(
         [
@@ -437,9 +393,7 @@ def optimiser_replaced():
 
 
 @attack
-def id_reuse():
-    net = mlp()
-    log = []
+def id_reuse(net, log):
     for k in range(8):
         opt = optim.SGD(net.parameters(), lr=0.1 / (k + 1), momentum=0.1 * k)
         train(net, opt, log, n=6)
@@ -459,29 +413,22 @@ def id_reuse():
 
 
 @attack
-def lr_by_hand():
-    net = mlp()
+def lr_by_hand(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01, weight_decay=0.1)
-    log = []
     for i, (x, y) in enumerate(data(40)):
         for g in opt.param_groups:
             g["lr"] = 0.01 * min(1, (i + 1) / 10) * (0.5 if i > 20 else 1)
             g["betas"] = (0.9, 0.99) if i == 30 else g["betas"]
             g["eps"] = 1e-08 * (1 + (i > 34))
             g["weight_decay"] = 0.1 if i < 15 else 0
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
+        loss = step(net, opt, x, y)
         log.append((loss.item(), opt.param_groups[0]["lr"]))
     return (log, see(net, opt))
 
 
 @attack
-def requires_toggled():
-    net = mlp()
+def requires_toggled(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     for i, (x, y) in enumerate(data(60)):
         on = i // 6 % 2 == 0
         for p in net[0].parameters():
@@ -490,10 +437,7 @@ def requires_toggled():
             net.requires_grad_(False)
             net[3].requires_grad_()
         x.requires_grad_(i % 20 > 14)
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
+        loss = step(net, opt, x, y)
         log.append((loss.item(), [p.grad is None for p in net.parameters()], x.grad))
     return (log, see(net, opt))
 
@@ -543,10 +487,7 @@ def buffers_by_user():
 
 
 @attack
-def data_writes():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def data_writes(net, opt, log):
     for i, (x, y) in enumerate(data(50)):
         opt.zero_grad()
         out = net(x)
@@ -564,21 +505,14 @@ def data_writes():
             net[0].weight.grad.data.zero_()
         opt.step()
         log.append((loss.item(), net[3].weight._version))
-    return (log, see(net, opt))
 
 
 @attack
-def ema_swap_data():
-    net = mlp()
+def ema_swap_data(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     sh = [p.detach().clone() for p in net.parameters()]
     for i, (x, y) in enumerate(data(40)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         for s, p in zip(sh, net.parameters()):
             s.mul_(0.9).add_(p.data, alpha=0.1)
         if i % 8 == 7:
@@ -619,10 +553,7 @@ def sharing_params():
 
 
 @attack
-def dtype_moves():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def dtype_moves(net, opt, log):
     for i, (x, y) in enumerate(data(50)):
         if i == 14:
             net.double()
@@ -638,7 +569,6 @@ def dtype_moves():
         loss.backward()
         opt.step()
         log.append((loss.item(), str(o.dtype)))
-    return (log, see(net, opt))
 
 
 @attack
@@ -649,19 +579,12 @@ def dropout_p():
     for i, (x, y) in enumerate(data(60)):
         net[2].p = [0.5, 0.3, 0.0, 1.0, 0.5][i // 12]
         net[2].train(i % 7 != 6)
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
     return (log, rl.rand(2), see(net, opt))
 
 
 @attack
-def engine_settings():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def engine_settings(net, opt, log):
     for i, (x, y) in enumerate(data(60)):
         if i == 12:
             rl.use_deterministic_algorithms(True)
@@ -680,12 +603,9 @@ def engine_settings():
         if i % 10 == 9:
             rl.set_flush_denormal(True)
             rl.set_flush_denormal(False)
-        loss = F.cross_entropy(o, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, o, y)
         log.append((loss.item(), repr(loss.detach()) if i % 5 == 0 else 0))
     rl.set_printoptions(profile="default")
-    return (log, see(net, opt))
 
 
 @attack
@@ -745,15 +665,10 @@ def module_state():
 
 
 @attack
-def step_twice():
-    net = mlp()
+def step_twice(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     for i, (x, y) in enumerate(data(50)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
+        loss = step(net, opt, x, y)
         if i % 8 == 6:
             opt.step()
         if i % 8 == 7:
@@ -764,10 +679,8 @@ def step_twice():
 
 
 @attack
-def closures_mixed():
-    net = mlp()
+def closures_mixed(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     for i, (x, y) in enumerate(data(50)):
 
         def closure():
@@ -786,8 +699,7 @@ def closures_mixed():
 
 
 @attack
-def shared_array_optimisers():
-    net = mlp()
+def shared_array_optimisers(net):
     a = optim.SGD(net[0].parameters(), lr=0.1)
     b = optim.Adam(net[3].parameters(), lr=0.01)
     c = optim.SGD(net.parameters(), lr=0.01)
@@ -826,10 +738,7 @@ def pruned():
 
 
 @attack
-def switch_mid():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def switch_mid(net, opt, log):
     on = rl.tracing()
 
     def ch(i, w):
@@ -844,12 +753,10 @@ def switch_mid():
             rl.tracing(True)
 
     train(net, opt, log, ch, ds=data(30))
-    return (log, see(net, opt))
 
 
 @attack
-def scaler_loop():
-    net = mlp()
+def scaler_loop(net):
     opt = optim.Adam(net.parameters(), lr=0.01)
     sc = rl.amp.GradScaler("cpu", init_scale=2.0**4, growth_interval=6)
     log = []
@@ -872,17 +779,12 @@ def scaler_loop():
 
 
 @attack
-def lookahead():
-    net = mlp()
+def lookahead(net):
     opt = optim.Adam(net.parameters(), lr=0.01)
     slow = [p.detach().clone() for p in net.parameters()]
     log = []
     for i, (x, y) in enumerate(data(60)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         if i % 5 == 4:
             for s, p in zip(slow, net.parameters()):
                 s.add_(p.data - s, alpha=0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +16,18 @@ ATTACKS: dict[str, Callable[[], Any]] = {}
 N = 24
 
 
-def attack(program: Callable[[], Any]) -> Callable[[], Any]:
-    """A program whose answer is all that can be seen of it."""
-    ATTACKS[program.__name__] = program
+def attack(program: Callable[..., Any]) -> Callable[..., Any]:
+    """A program whose answer is all that can be seen of it; it is given the network, optimiser and log that it names."""
+    names = list(inspect.signature(program).parameters)
+
+    def run() -> Any:
+        given: dict[str, Any] = {"net": mlp(), "log": []} if names else {}
+        if "opt" in names:
+            given["opt"] = optim.SGD(given["net"].parameters(), lr=0.1)
+        answer = program(**{name: given[name] for name in names})
+        return answer if answer is not None else (given["log"], see(given["net"], given["opt"]))
+
+    ATTACKS[program.__name__] = run
     return program
 
 
@@ -70,6 +80,34 @@ def train(net: Any, opt: Any, log: list[Any], change: Any = None, n: int = N, ds
             change(i, "step")
         log.append(loss.item())
     return log
+
+
+def descend(opt: Any, loss: Any, log: list[Any] | None = None) -> None:
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    if log is not None:
+        log.append(loss.item())
+
+
+def learn(opt: Any, out: Any, y: Any, log: list[Any] | None = None) -> Any:
+    """The second half of a step."""
+    loss = F.cross_entropy(out, y)
+    loss.backward()
+    opt.step()
+    if log is not None:
+        log.append(loss.item())
+    return loss
+
+
+def step(net: Any, opt: Any, x: Any, y: Any, log: list[Any] | None = None, loss_of: Any = F.cross_entropy) -> Any:  # fmt: skip
+    opt.zero_grad()
+    loss = loss_of(net(x), y)
+    loss.backward()
+    opt.step()
+    if log is not None:
+        log.append(loss.item())
+    return loss
 
 
 def each(n: int, change: Callable[..., Any]) -> tuple[Any, ...]:

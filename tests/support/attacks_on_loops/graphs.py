@@ -12,16 +12,13 @@ import warnings
 import weakref
 
 import rushlight as rl
-from attacks_on_loops.common import attack, data, each, mlp, see, train
+from attacks_on_loops.common import attack, data, each, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 
 
 @attack
-def hooks_mid():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def hooks_mid(net, opt, log):
     hs = []
 
     def ch(i, w):
@@ -47,14 +44,11 @@ def hooks_mid():
             )
 
     train(net, opt, log, ch)
-    return (log, see(net, opt))
 
 
 @attack
-def optimizer_hooks():
-    net = mlp()
+def optimizer_hooks(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
 
     def ch(i, w):
         if i == 8 and w == "begin":
@@ -71,7 +65,7 @@ def optimizer_hooks():
 
 
 @attack
-def function_with_state():
+def function_with_state(net, log):
     class Scale(rl.autograd.Function):
         n = 0
         log = []
@@ -100,9 +94,7 @@ def function_with_state():
             Const.n += 1
             return g * (2 if Const.n < 14 else 3)
 
-    net = mlp()
     opt = optim.SGD(net.parameters(), lr=0.05)
-    log = []
     for x, y in data():
         opt.zero_grad()
         loss = F.cross_entropy(Scale.apply(net(x)), y)
@@ -119,10 +111,8 @@ def function_with_state():
 
 
 @attack
-def double_backward():
-    net = mlp()
+def double_backward(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     for i, (x, y) in enumerate(data()):
         x.requires_grad_()
         opt.zero_grad()
@@ -137,10 +127,8 @@ def double_backward():
 
 
 @attack
-def retain_twice():
-    net = mlp()
+def retain_twice(net, log):
     opt = optim.SGD(net.parameters(), lr=0.01)
-    log = []
     for i, (x, y) in enumerate(data()):
         opt.zero_grad()
         loss = F.cross_entropy(net(x), y)
@@ -156,10 +144,7 @@ def retain_twice():
 
 
 @attack
-def deep_copies():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def deep_copies(net, opt, log):
     nets = []
 
     def ch(i, w):
@@ -178,10 +163,7 @@ def deep_copies():
 
 
 @attack
-def weakrefs():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def weakrefs(net, opt, log):
     refs = []
 
     class Loud:
@@ -207,14 +189,10 @@ def weakrefs():
         log.append(refs[-1]() is None)
         log.append(loss.item())
     l = None
-    return (log, see(net, opt))
 
 
 @attack
-def retain_grads():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def retain_grads(net, opt, log):
     kept = []
     for i, (x, y) in enumerate(data(30)):
         opt.zero_grad()
@@ -222,10 +200,7 @@ def retain_grads():
         if i > 9 and i % 3 == 0:
             h.retain_grad()
         out = net[3](h)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = learn(opt, out, y, log)
         if i > 9 and i % 3 == 0:
             kept.append(h.grad)
         if i == 20:
@@ -234,10 +209,7 @@ def retain_grads():
 
 
 @attack
-def grad_fn_walk():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def grad_fn_walk(net, opt, log):
     for i, (x, y) in enumerate(data(30)):
         opt.zero_grad()
         out = net(x)
@@ -263,7 +235,6 @@ def grad_fn_walk():
         loss.backward()
         opt.step()
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
@@ -277,18 +248,12 @@ def checkpoints():
         opt.zero_grad()
         x.requires_grad_()
         out = checkpoint(net, x, use_reentrant=i % 2 == 0) if i % 6 > 3 else net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = learn(opt, out, y, log)
     return (log, see(net, opt))
 
 
 @attack
-def saved_hooks():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def saved_hooks(net, opt, log):
     for i, (x, y) in enumerate(data(30)):
         opt.zero_grad()
         c = (
@@ -301,7 +266,6 @@ def saved_hooks():
         loss.backward()
         opt.step()
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
@@ -346,10 +310,7 @@ def custom_op():
 
 
 @attack
-def graph_kept_then_used():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def graph_kept_then_used(net, opt, log):
     old = None
     for i, (x, y) in enumerate(data(36)):
         opt.zero_grad()
@@ -365,14 +326,11 @@ def graph_kept_then_used():
             except RuntimeError as e:
                 log.append(str(e)[:70])
         old = loss
-    return (log, see(net, opt))
 
 
 @attack
-def copies_of_optimizer():
-    net = mlp()
+def copies_of_optimizer(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     c = []
 
     def ch(i, w):
@@ -417,10 +375,8 @@ def gan_gp():
 
 
 @attack
-def maml():
-    net = mlp()
+def maml(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     for i in range(9):
         opt.zero_grad()
         tot = 0
@@ -441,10 +397,8 @@ def maml():
 
 
 @attack
-def hvp():
-    net = mlp()
+def hvp(net, log):
     opt = optim.SGD(net.parameters(), lr=0.05)
-    log = []
     ps = list(net.parameters())
     v = [rl.ones_like(p) for p in ps]
     for x, y in data(16):
@@ -476,15 +430,12 @@ def ckpt():
             if i % 10 < 7
             else checkpoint(net, x, use_reentrant=True, preserve_rng_state=i % 2 == 0)
         )
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = learn(opt, out, y, log)
     return (log, see(net, opt))
 
 
 @attack
-def function_state():
+def function_state(net, opt, log):
     class Ste(rl.autograd.Function):
         t = 0.5
         seen = []
@@ -514,9 +465,6 @@ def function_state():
         def backward(ctx, g):
             return g * 2
 
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
     for i, (x, y) in enumerate(data(50)):
         if i == 20:
             Ste.t = 0.1
@@ -531,10 +479,7 @@ def function_state():
 
 
 @attack
-def hooks_on_off():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def hooks_on_off(net, opt, log):
     acts = {}
     for i, (x, y) in enumerate(data(60)):
         hs = []
@@ -558,17 +503,14 @@ def hooks_on_off():
                 if False
                 else out.grad_fn.register_hook(lambda a, b: log.append(len(a)))
             )
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, out, y)
         [h.remove() for h in hs]
         log.append(loss.item())
     return (log, acts, see(net, opt))
 
 
 @attack
-def multi_loss():
-    net = mlp()
+def multi_loss(net):
     a, b = (nn.Linear(3, 2), nn.Linear(3, 1))
     opt = optim.Adam([*net.parameters(), *a.parameters(), *b.parameters()], lr=0.01)
     log = []
@@ -628,11 +570,7 @@ def global_hooks():
             ]
         if i == 48:
             hs = [M.register_module_forward_pre_hook(lambda m, a: log.append(type(m).__name__))]
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         if i in (15, 25, 35, 44, 52):
             [h.remove() for h in hs]
     return (log, see(net, opt))
@@ -686,11 +624,7 @@ def forward_mode():
     opt = optim.SGD(net.parameters(), lr=0.1)
     log = []
     for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         if i % 6 == 5:
             with fw.dual_level():
                 d = fw.make_dual(x, rl.ones_like(x))
@@ -720,10 +654,7 @@ def detach_inplace():
 
 
 @attack
-def anomalies():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def anomalies(net, opt, log):
     for i, (x, y) in enumerate(data(50)):
         opt.zero_grad()
         with rl.autograd.set_detect_anomaly(i % 10 > 6), warnings.catch_warnings():
@@ -738,14 +669,10 @@ def anomalies():
         if i % 10 != 8:
             opt.step()
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
-def weak_and_del():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def weak_and_del(net, opt, log):
     D = weakref.WeakKeyDictionary()
     S = weakref.WeakSet()
     for i, (x, y) in enumerate(data(40)):
@@ -768,10 +695,7 @@ def weak_and_del():
 
 
 @attack
-def gc_off_on():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def gc_off_on(net, opt, log):
     gc.disable()
     try:
         for i, (x, y) in enumerate(data(40)):
@@ -779,10 +703,7 @@ def gc_off_on():
             out = net(x)
             c = [out]
             c.append(c)
-            loss = F.cross_entropy(out, y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = learn(opt, out, y, log)
             del c, out
             if i % 10 == 9:
                 gc.enable()
@@ -803,11 +724,7 @@ def copies_in_loop():
     log = []
     best = None
     for i, (x, y) in enumerate(data(50)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         if i % 6 == 5:
             best = copy.deepcopy(net)
             log.append(best(x).sum().item())

@@ -14,17 +14,14 @@ import threading
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import attack, data, each, mlp, see, train
+from attacks_on_loops.common import attack, data, each, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 from rushlight.utils.data import DataLoader, TensorDataset
 
 
 @attack
-def views_across():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def views_across(net, opt, log):
     kept = []
     w = net[0].weight.data[2:4]
     v = net[0].weight.detach().view(-1)[::3]
@@ -50,10 +47,7 @@ def views_across():
 
 
 @attack
-def inplace_on_inputs():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def inplace_on_inputs(net, opt, log):
     ds = data(6)
     for ep in range(5):
         for i, (x, y) in enumerate(ds):
@@ -62,10 +56,7 @@ def inplace_on_inputs():
             out = net(x)
             x.add_(0.01) if ep == 3 and i == 2 else None
             try:
-                loss = F.cross_entropy(out, y)
-                loss.backward()
-                opt.step()
-                log.append(loss.item())
+                loss = learn(opt, out, y, log)
             except RuntimeError as e:
                 log.append(str(e)[:80])
             y.copy_((y + 1) % 3)
@@ -74,10 +65,7 @@ def inplace_on_inputs():
 
 
 @attack
-def numpy_outside():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def numpy_outside(net, opt, log):
     buf = np.zeros((4, 6), "f4")
     x = rl.from_numpy(buf)
     w = net[0].bias.detach().numpy()
@@ -98,14 +86,10 @@ def numpy_outside():
             w += 1
         log.append(loss.item())
         log.append(w.sum())
-    return (log, see(net, opt))
 
 
 @attack
-def numpy_late_view():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def numpy_late_view(net, opt, log):
     ns = []
 
     def ch(i, w):
@@ -124,10 +108,7 @@ def numpy_late_view():
 
 
 @attack
-def memoryviews():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def memoryviews(net, opt, log):
     a = rl.zeros(4, 6)
     m = memoryview(a.numpy())
     r = np.random.default_rng(2)
@@ -148,14 +129,10 @@ def memoryviews():
         loss.backward()
         opt.step()
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
-def data_ptrs():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def data_ptrs(net, opt, log):
     ptr = []
     import ctypes
 
@@ -174,14 +151,10 @@ def data_ptrs():
         opt.step()
         log.append(loss.item())
         log.append(net[0].weight.data_ptr() == net[0].weight.data_ptr())
-    return (log, see(net, opt))
 
 
 @attack
-def user_threads():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def user_threads(net, opt, log):
     for i, (x, y) in enumerate(data(40)):
         opt.zero_grad()
         out = net(x)
@@ -203,15 +176,10 @@ def user_threads():
             t.join()
             log += box
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
-def storages():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
+def storages(net, opt, log):
     def ch(i, w):
         p = net[0].weight
         if i == 8 and w == "begin":
@@ -231,7 +199,6 @@ def storages():
         train(net, opt, log, ch)
     except RuntimeError as e:
         log.append(str(e)[:100])
-    return (log, see(net, opt))
 
 
 @attack
@@ -277,10 +244,7 @@ def inplace_between_aliases():
 
 
 @attack
-def strides():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def strides(net, opt, log):
     base = rl.randn(6, 40)
     r = np.random.default_rng(0)
     for i, (_, y) in enumerate(data(48)):
@@ -292,12 +256,7 @@ def strides():
             rl.randn(4, 6),
             rl.randn(6, 4).t(),
         ][i // 6 % 6]
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return (log, see(net, opt))
+        loss = step(net, opt, x, y, log)
 
 
 @attack
@@ -319,9 +278,7 @@ def buffer_reused():
         opt.zero_grad()
         out = net(x)
         outs.append(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, out, y)
         log.append((loss.item(), x._version))
     return (log, see(net, opt))
 
@@ -342,27 +299,19 @@ def buffer_refilled_before_backward():
         if i > 8 and i % 4 == 3:
             xb.data = x
         try:
-            loss = F.cross_entropy(out, y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = learn(opt, out, y, log)
         except RuntimeError as e:
             log.append(str(e)[:60])
     return (log, see(net, opt), xb)
 
 
 @attack
-def results_written():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def results_written(net, opt, log):
     kept = []
     for i, (x, y) in enumerate(data(36)):
         opt.zero_grad()
         out = net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, out, y)
         d = out.detach()
         kept.append(d)
         if i % 6 == 3:
@@ -377,18 +326,13 @@ def results_written():
 
 
 @attack
-def out_arguments():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def out_arguments(net, opt, log):
     buf = rl.zeros(4, 3)
     part = rl.zeros(8, 3)
     for i, (x, y) in enumerate(data(36)):
         opt.zero_grad()
         o = net(x)
-        loss = F.cross_entropy(o, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, o, y)
         rl.add(o.detach(), 1, out=buf)
         rl.mul(buf, 2, out=part[:4] if i % 9 < 7 else part[4:])
         if i % 5 == 4:
@@ -398,10 +342,8 @@ def out_arguments():
 
 
 @attack
-def numpy_of_params():
-    net = mlp()
+def numpy_of_params(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
     held = [p.detach().numpy() for p in net.parameters()]
     for i, (x, y) in enumerate(data(40)):
         opt.zero_grad()
@@ -422,10 +364,7 @@ def numpy_of_params():
 
 
 @attack
-def numpy_of_grads():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def numpy_of_grads(net, opt, log):
     net(data(1)[0][0]).sum().backward()
     g = [p.grad.numpy() for p in net.parameters()]
     for i, (x, y) in enumerate(data(40)):
@@ -437,21 +376,14 @@ def numpy_of_grads():
             g[0][:] = 1
         opt.step()
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
-def numpy_of_state():
-    net = mlp()
+def numpy_of_state(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
     held = None
     for i, (x, y) in enumerate(data(40)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         if i == 10:
             held = [s["exp_avg"].numpy() for s in opt.state.values()]
         if held and i % 6 == 1:
@@ -464,10 +396,7 @@ def numpy_of_state():
 
 
 @attack
-def aliases():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def aliases(net, opt, log):
     flat = rl.zeros(sum(p.numel() for p in net.parameters()))
     o = 0
     for p in net.parameters():
@@ -476,11 +405,7 @@ def aliases():
         p.data = flat[o : o + n].view_as(p)
         o += n
     for i, (x, y) in enumerate(data(50)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         if i % 8 == 7:
             flat.mul_(0.95)
         if i % 8 == 3:
@@ -491,10 +416,7 @@ def aliases():
 
 
 @attack
-def flat_grads():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def flat_grads(net, opt, log):
     flat = rl.zeros(sum(p.numel() for p in net.parameters()))
     o = 0
     for p in net.parameters():
@@ -519,10 +441,7 @@ def flat_grads():
 
 
 @attack
-def storages_and_dlpack():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def storages_and_dlpack(net, opt, log):
     kept = []
     for i, (x, y) in enumerate(data(60)):
         opt.zero_grad()
@@ -605,10 +524,7 @@ def array_inputs():
 
 
 @attack
-def ctypes_writes():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def ctypes_writes(net, opt, log):
     x = rl.zeros(4, 6)
     for i in range(40):
         p = ctypes.cast(x.data_ptr(), ctypes.POINTER(ctypes.c_float))
@@ -620,7 +536,6 @@ def ctypes_writes():
         log.append(loss.item())
         if i % 9 == 8:
             ctypes.cast(net[0].bias.data_ptr(), ctypes.POINTER(ctypes.c_float))[0] = 0.5
-    return (log, see(net, opt))
 
 
 @attack
@@ -745,10 +660,7 @@ def storage_writes():
 
 
 @attack
-def foreign_reads():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def foreign_reads(net, opt, log):
     kinds = [
         lambda o: o.detach().numpy().sum(),
         lambda o: o.tolist(),
@@ -792,7 +704,6 @@ def foreign_reads():
                 t.join()
                 log.append(b)
             log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
@@ -804,9 +715,7 @@ def ring_index():
     for i, (x, y) in enumerate(data(40)):
         opt.zero_grad()
         o = net(x)
-        loss = F.cross_entropy(o, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, o, y)
         buf[i % 8] = o[0].detach()
         buf[(i + 3) % 8] += o.detach()[1]
         log.append(loss.item())
@@ -853,10 +762,7 @@ def loader_over_changing():
     ds = TensorDataset(base, lab)
     for ep in range(5):
         for x, y in DataLoader(ds, 4):
-            opt.zero_grad()
-            loss = F.cross_entropy(net(x), y)
-            loss.backward()
-            opt.step()
+            loss = step(net, opt, x, y)
             base.mul_(1.01)
             lab.add_(1).remainder_(3)
             log.append(loss.item() if ep % 2 else loss.detach())
@@ -864,10 +770,7 @@ def loader_over_changing():
 
 
 @attack
-def dataset_direct():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def dataset_direct(net, opt, log):
     base = rl.randn(24, 6)
     for i in range(40):
         base = base * 1.01
@@ -883,7 +786,6 @@ def dataset_direct():
         if i % 8 == 7:
             for xx, yy in DataLoader(d, 4):
                 log.append(net(xx).sum().item())
-    return (log, see(net, opt))
 
 
 @attack

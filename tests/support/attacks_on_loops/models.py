@@ -9,17 +9,15 @@ import random
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import attack, data, mlp, see, sets
+from attacks_on_loops.common import attack, data, descend, learn, mlp, see, sets, step
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 from rushlight.utils.data import DataLoader
 
 
 @attack
-def lbfgs():
-    net = mlp()
+def lbfgs(net, log):
     opt = optim.LBFGS(net.parameters(), lr=0.1, max_iter=4)
-    log = []
     for x, y in data(10):
 
         def closure():
@@ -134,9 +132,7 @@ def dqn():
 
 
 @attack
-def by_hand():
-    net = mlp()
-    log = []
+def by_hand(net, log):
     for i, (x, y) in enumerate(data(40)):
         loss = F.cross_entropy(net(x), y)
         loss.backward()
@@ -201,9 +197,7 @@ def rl_loop():
         ret = rl.tensor(ret)
         ret = (ret - ret.mean()) / (ret.std() + 1e-06)
         loss = -(rl.stack(lps) * ret).sum()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         log.append((loss.item(), t))
     return (log, see(net, opt))
 
@@ -284,10 +278,7 @@ def ppo():
 
 
 @attack
-def accumulate():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def accumulate(net, opt, log):
     k = 4
     for i, (x, y) in enumerate(data(62)):
         loss = F.cross_entropy(net(x), y) / k
@@ -298,11 +289,10 @@ def accumulate():
         if i == 30:
             k = 3
         log.append(loss.item() if i % 5 == 0 else None)
-    return (log, see(net, opt))
 
 
 @attack
-def metrics():
+def metrics(net, opt):
     class Avg:
         def __init__(s):
             s.s = 0.0
@@ -320,17 +310,13 @@ def metrics():
                 else max(s.max, v)
             )
 
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
     m1, m2 = (Avg(), Avg())
     cm = rl.zeros(3, 3, dtype=rl.long)
     log = []
     for i, (x, y) in enumerate(data(50)):
         opt.zero_grad()
         o = net(x)
-        loss = F.cross_entropy(o, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, o, y)
         m1.update(loss.detach(), 4)
         m2.update(loss.item(), 4)
         for t, p in zip(y, o.argmax(1)):
@@ -342,10 +328,7 @@ def metrics():
 
 
 @attack
-def masks():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def masks(net, opt, log):
     for i, (x, y) in enumerate(data(40)):
         opt.zero_grad()
         o = net(x)
@@ -357,7 +340,6 @@ def masks():
         loss.backward()
         opt.step()
         log.append((loss.item(), rl.nonzero(m).flatten().tolist(), o.detach()[m].shape))
-    return (log, see(net, opt))
 
 
 @attack
@@ -373,10 +355,7 @@ def teacher_student():
         loss = F.kl_div(
             F.log_softmax(o / T, 1), F.softmax(tl / T, 1), reduction="batchmean"
         ) * T * T + F.cross_entropy(o, y)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        descend(opt, loss, log)
         if i % 10 == 9:
             t.load_state_dict(s.state_dict())
     return (log, see(s, opt), see(t))
@@ -446,19 +425,13 @@ def param_lists():
 
 
 @attack
-def sampler_weights():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def sampler_weights(net, opt):
     d = sets()
     w = rl.ones(24)
     log = []
     for ep in range(5):
         for x, y in DataLoader(d, 4, sampler=rl.utils.data.WeightedRandomSampler(w, 24)):
-            opt.zero_grad()
-            loss = F.cross_entropy(net(x), y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = step(net, opt, x, y, log)
         with rl.no_grad():
             w = F.cross_entropy(net(d.tensors[0]), d.tensors[1], reduction="none")
     return (log, w, see(net, opt))
@@ -488,10 +461,7 @@ def async_iter():
             opt.zero_grad()
             o = net(x)
             await asyncio.sleep(0)
-            loss = F.cross_entropy(o, y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = learn(opt, o, y, log)
         await t
 
     asyncio.run(go())
@@ -499,9 +469,7 @@ def async_iter():
 
 
 @attack
-def nested_loops():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def nested_loops(net, opt):
     inner = mlp()
     io_ = optim.SGD(inner.parameters(), lr=0.1)
     log = []
@@ -521,10 +489,8 @@ def nested_loops():
 
 
 @attack
-def sam():
-    net = mlp()
+def sam(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
     for i, (x, y) in enumerate(data(50)):
         F.cross_entropy(net(x), y).backward()
         eps = []
@@ -563,9 +529,7 @@ def vae():
         r = dec(z)
         kl = -0.5 * (1 + l - m**2 - l.exp()).sum()
         loss = F.mse_loss(r, x, reduction="sum") + kl * min(1, i / 10)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         log.append((loss.item(), kl.item()))
         if i % 10 == 9:
             with rl.no_grad():
@@ -585,10 +549,7 @@ def diffusion():
         n = rl.randn_like(x)
         z = a.sqrt() * x + (1 - a).sqrt() * n
         loss = F.mse_loss(net(rl.cat([z, t[:, None] / 20], 1)), n)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        descend(opt, loss, log)
     with rl.no_grad():
         for rep in range(3):
             z = rl.randn(4, 6)
@@ -615,10 +576,7 @@ def tbptt():
         h, s = c(x, (h, s))
         loss = loss + F.cross_entropy(hd(h), y)
         if i % 5 == 4:
-            opt.zero_grad()
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            descend(opt, loss, log)
             h, s = (h.detach(), s.detach())
             loss = 0
         if i == 31:

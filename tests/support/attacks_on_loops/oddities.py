@@ -22,20 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import N, attack, data, each, mlp, see, train
+from attacks_on_loops.common import N, attack, data, descend, each, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.func import functional_call, grad, jacrev, vmap
 from rushlight.nn import functional as F
 from rushlight.utils.checkpoint import checkpoint, checkpoint_sequential
-
-
-def _step(net, opt, x, y, log):
-    opt.zero_grad()
-    loss = F.cross_entropy(net(x), y)
-    loss.backward()
-    opt.step()
-    log.append(loss.item())
-    return loss
 
 
 @attack
@@ -54,17 +45,16 @@ def subclassed_inputs():
     for i, (x, y) in enumerate(data()):
         if i % 6 == 5:
             x = x.as_subclass(Named)
-        loss = _step(net, opt, x, y, log)
+        loss = step(net, opt, x, y, log)
         log.append(type(loss).__name__)
     return log, Named.calls, see(net, opt)
 
 
 @attack
-def subclassed_parameters():
+def subclassed_parameters(net, log):
     class Mine(nn.Parameter):
         pass
 
-    net, log = mlp(), []
     net[0].weight = Mine(net[0].weight.detach().clone())
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     train(net, opt, log)
@@ -72,8 +62,7 @@ def subclassed_parameters():
 
 
 @attack
-def gradients_of_functions():
-    net, log = mlp(), []
+def gradients_of_functions(net, log):
     names = dict(net.named_parameters())
     names = {k: v.detach() for k, v in names.items()}
 
@@ -88,10 +77,7 @@ def gradients_of_functions():
 
 
 @attack
-def mapped_samples():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
-
+def mapped_samples(net, opt, log):
     def cost(p, x, y):
         return F.cross_entropy(functional_call(net, p, (x[None],)), y[None])
 
@@ -102,7 +88,6 @@ def mapped_samples():
             p.grad = each_one[k].clamp(-0.1, 0.1).mean(0)
         opt.step()
         log.append(sum(p.grad.abs().sum().item() for p in net.parameters()))
-    return log, see(net, opt)
 
 
 @attack
@@ -113,18 +98,13 @@ def jacobians():
         _ = jacrev(net)(x[0]) if i % 5 == 4 else None
         j = rl.autograd.functional.jacobian(net, x[0], create_graph=True)
         loss = j.pow(2).sum()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        descend(opt, loss, log)
     return log, see(net, opt)
 
 
 @attack
-def lazily_consumed():
+def lazily_consumed(net, opt):
     """A generator yields tensors that are looked at much later."""
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
 
     def losses():
         for x, y in data():
@@ -165,22 +145,17 @@ def two_coroutines():
 
 
 @attack
-def threads_evaluate():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def threads_evaluate(net, opt, log):
     with ThreadPoolExecutor(1) as pool:
         for i, (x, y) in enumerate(data()):
-            loss = _step(net, opt, x, y, log)
+            loss = step(net, opt, x, y, log)
             if i % 6 == 5:
                 log.append(pool.submit(lambda: (net(x).sum().item(), loss.item())).result())
-    return log, see(net, opt)
 
 
 @attack
-def a_thread_between():
+def a_thread_between(net, opt, log):
     """Threads that come and go between iterations, each reading what the loop has just made."""
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
         opt.zero_grad()
         out = net(x)
@@ -188,17 +163,11 @@ def a_thread_between():
             t = threading.Thread(target=lambda: log.append(out.detach().numpy().copy()))
             t.start()
             t.join()
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return log, see(net, opt)
+        loss = learn(opt, out, y, log)
 
 
 @attack
-def errors_in_backward():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def errors_in_backward(net, opt, log):
     state = {"i": 0}
 
     def hook(g):
@@ -219,40 +188,31 @@ def errors_in_backward():
             continue
         opt.step()
         log.append(loss.item())
-    return log, see(net, opt)
 
 
 @attack
-def wrong_shapes_caught():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def wrong_shapes_caught(net, opt, log):
     for i, (x, y) in enumerate(data()):
         try:
-            _step(net, opt, x[:, :5] if i == 12 else x, y[:3] if i == 16 else y, log)
+            step(net, opt, x[:, :5] if i == 12 else x, y[:3] if i == 16 else y, log)
         except (RuntimeError, ValueError) as error:
             line = error.__traceback__.tb_lineno
             log.append((type(error).__name__, str(error), line))
-    return log, see(net, opt)
 
 
 @attack
-def labels_out_of_range():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def labels_out_of_range(net, opt, log):
     for i, (x, y) in enumerate(data()):
         if i in (11, 19):
             y = y + 5
         try:
-            _step(net, opt, x, y, log)
+            step(net, opt, x, y, log)
         except (IndexError, RuntimeError) as error:
             log.append((type(error).__name__, str(error)))
-    return log, see(net, opt)
 
 
 @attack
-def interrupted_by_hand():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def interrupted_by_hand(net, opt, log):
     for part in range(3):
         try:
             for i, (x, y) in enumerate(data(10)):
@@ -260,19 +220,14 @@ def interrupted_by_hand():
                 out = net(x)
                 if i == 7:
                     raise KeyboardInterrupt
-                loss = F.cross_entropy(out, y)
-                loss.backward()
-                opt.step()
-                log.append(loss.item())
+                loss = learn(opt, out, y, log)
         except KeyboardInterrupt:
             log += [out.detach(), loss.detach(), *see(net, opt)]
     return log
 
 
 @attack
-def graph_used_twice():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def graph_used_twice(net, opt, log):
     for i, (x, y) in enumerate(data()):
         opt.zero_grad()
         h = net[0](x).relu()
@@ -287,13 +242,10 @@ def graph_used_twice():
         except RuntimeError as error:
             log.append(str(error)[:40])
         log.append((first.item(), second.item()))
-    return log, see(net, opt)
 
 
 @attack
-def several_roots():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def several_roots(net, opt, log):
     for i, (x, y) in enumerate(data()):
         opt.zero_grad()
         out = net(x)
@@ -303,7 +255,6 @@ def several_roots():
             rl.autograd.backward([out.mean(), out[0]], [None, rl.tensor([1.0, 0.0, -1.0])])
         opt.step()
         log.append(out.sum().item())
-    return log, see(net, opt)
 
 
 @attack
@@ -315,9 +266,7 @@ def penalties_of_gradients():
         out = net(x)
         (g,) = rl.autograd.grad(out.sum(), x, create_graph=True)
         loss = out.pow(2).mean() + (g.norm(dim=1) - 1).pow(2).mean()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         log.append((loss.item(), x.grad.sum().item()))
     return log, see(net, opt)
 
@@ -334,15 +283,12 @@ def checkpointed_parts():
             out = checkpoint(net, x.clone().requires_grad_(True), use_reentrant=True)
         else:
             out = net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = learn(opt, out, y, log)
     return log, see(net, opt)
 
 
 @attack
-def functions_with_memory():
+def functions_with_memory(net, opt, log):
     class Counting(rl.autograd.Function):
         forwards = backwards = 0
         last = None
@@ -361,21 +307,17 @@ def functions_with_memory():
             (x,) = ctx.saved_tensors
             return g * ctx.k + 0 * x, None
 
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
         opt.zero_grad()
         loss = F.cross_entropy(net[3](Counting.apply(net[0](x), 1 + (i > 12))), y)
         loss.backward()
         opt.step()
         log.append((loss.item(), Counting.forwards, Counting.backwards, Counting.last.sum().item()))
-    return log, see(net, opt)
 
 
 @attack
-def step_inside_backward():
+def step_inside_backward(net, log):
     """An optimiser for every parameter, which steps as soon as the gradient is there."""
-    net, log = mlp(), []
     opts = {p: optim.SGD([p], lr=0.1, momentum=0.9) for p in net.parameters()}
 
     def go(p):
@@ -393,9 +335,7 @@ def step_inside_backward():
 
 
 @attack
-def identities_of_gradients():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def identities_of_gradients(net, opt, log):
     before = None
     for i, (x, y) in enumerate(data()):
         opt.zero_grad(set_to_none=i % 8 == 7)
@@ -406,7 +346,6 @@ def identities_of_gradients():
         before = g
         opt.step()
         log.append(loss.item())
-    return log, see(net, opt)
 
 
 @attack
@@ -414,17 +353,14 @@ def keys_are_tensors():
     net, log, table = mlp(), [], {}
     opt = optim.SGD(net.parameters(), lr=0.1)
     for x, y in data():
-        loss = _step(net, opt, x, y, log)
+        loss = step(net, opt, x, y, log)
         table[loss] = len(table)
         log.append(table[loss])
     return log, [k.detach() for k in table], see(net, opt)
 
 
 @attack
-def values_of_a_cache():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
-
+def values_of_a_cache(net, opt, log):
     @functools.lru_cache(maxsize=4)
     def embedded(k):
         return net[0](rl.full((4, 6), float(k)))
@@ -478,9 +414,7 @@ def results_seen_by_numpy():
 
 
 @attack
-def hooks_come_and_go():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def hooks_come_and_go(net, opt, log):
     handles = []
 
     def change(i, where):
@@ -493,17 +427,15 @@ def hooks_come_and_go():
                 handles.pop().remove()
 
     train(net, opt, log, change, n=30)
-    return log, see(net, opt)
 
 
 @attack
-def copied_with_its_optimiser():
-    net, log = mlp(), []
+def copied_with_its_optimiser(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
     for i, (x, y) in enumerate(data(30)):
         if i in (10, 20):
             net, opt = copy.deepcopy((net, opt))
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
     return log, see(net, opt)
 
 
@@ -516,15 +448,13 @@ def pickled_with_its_optimiser():
             net, state = pickle.loads(pickle.dumps((net, opt.state_dict())))
             opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
             opt.load_state_dict(state)
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
     return log, see(net, opt)
 
 
 @attack
-def a_child_reads():
+def a_child_reads(net, opt, log):
     """A process that forks in the middle: its child sees the values of that moment."""
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data(18)):
         opt.zero_grad()
         out = net(x)
@@ -539,17 +469,12 @@ def a_child_reads():
             os.waitpid(child, 0)
             log.append(np.frombuffer(os.read(back, 4096), "f4").copy())
             os.close(back), os.close(there)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return log, see(net, opt)
+        loss = learn(opt, out, y, log)
 
 
 @attack
-def shared_with_a_child():
+def shared_with_a_child(net, log):
     """Memory that other processes see has its values when a line has run."""
-    net, log = mlp(), []
     net.share_memory()
     opt = optim.SGD(net.parameters(), lr=0.1)
     flag = rl.zeros(2).share_memory_()
@@ -557,17 +482,15 @@ def shared_with_a_child():
     for i, (x, y) in enumerate(data()):
         flag.fill_(i)
         log.append(seen.tolist())
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         flag.add_(0.5)
         log.append(seen.tolist())
     return log, see(net, opt)
 
 
 @attack
-def ends_of_life():
+def ends_of_life(net, opt, log):
     """Tensors that go, and what is told about that."""
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
         opt.zero_grad()
         h = net[0](x)
@@ -579,23 +502,19 @@ def ends_of_life():
         log.append("backward")
         opt.step()
         log.append(loss.item())
-    return log, see(net, opt)
 
 
 @attack
-def memory_is_traced():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def memory_is_traced(net, opt, log):
     tracemalloc.start()
     try:
         for i, (x, y) in enumerate(data()):
-            _step(net, opt, x, y, log)
+            step(net, opt, x, y, log)
             if i % 8 == 7:
                 gc.collect()
                 tracemalloc.take_snapshot()
     finally:
         tracemalloc.stop()
-    return log, see(net, opt)
 
 
 @attack
@@ -615,7 +534,7 @@ def context_of_the_day():
 
 
 @attack
-def batches_are_objects():
+def batches_are_objects(net, opt, log):
     @dataclasses.dataclass
     class Batch:
         x: rl.Tensor
@@ -625,8 +544,6 @@ def batches_are_objects():
         def to(self, where):
             return dataclasses.replace(self, x=self.x.to(where), y=self.y.to(where))
 
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
         b = Batch(x, y, {"w": rl.tensor(1.0 + (i > 12))}).to("cpu")
         opt.zero_grad()
@@ -634,30 +551,25 @@ def batches_are_objects():
         loss.backward()
         opt.step()
         log.append(loss.item())
-    return log, see(net, opt)
 
 
 @attack
-def counted_on_tensors():
+def counted_on_tensors(net, opt, log):
     """Counters and indices that are tensors themselves."""
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    step, rows = rl.zeros((), dtype=rl.long), rl.linspace(-1, 1, 60).view(10, 6)
+    count, rows = rl.zeros((), dtype=rl.long), rl.linspace(-1, 1, 60).view(10, 6)
     net.register_buffer("turns", rl.zeros(()))
-    while step < N:
-        at = step % 7
+    while count < N:
+        at = count % 7
         x = rows[at : at + 4]
-        _step(net, opt, x, rl.tensor([0, 1, 2, 0]), log)
-        step += 1
+        step(net, opt, x, rl.tensor([0, 1, 2, 0]), log)
+        count += 1
         net.turns += 1
         log.append(rows.index_select(0, at.view(1)).sum().item())
-    return log, step, see(net, opt)
+    return log, count, see(net, opt)
 
 
 @attack
-def buffers_appear():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def buffers_appear(net, opt, log):
     for i, (x, y) in enumerate(data()):
         if i == 8:
             net.register_buffer("mean", rl.zeros(6))
@@ -666,11 +578,10 @@ def buffers_appear():
             opt.add_param_group({"params": [net.scale]})
         x = x - getattr(net, "mean", 0.0)
         x = x * getattr(net, "scale", 1.0)
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i >= 8:
             with rl.no_grad():
                 net.mean.mul_(0.9).add_(x.mean(0), alpha=0.1)
-    return log, see(net, opt)
 
 
 @attack
@@ -678,7 +589,7 @@ def inference_beside():
     net, log = mlp(bn=True), []
     opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         with rl.inference_mode():
             net.eval()
             out = net(x)
@@ -697,7 +608,7 @@ def compared_and_decided():
     net, log, best = mlp(), [], None
     opt = optim.SGD(net.parameters(), lr=0.3)
     for x, y in data():
-        loss = _step(net, opt, x, y, log).detach()
+        loss = step(net, opt, x, y, log).detach()
         if best is None or loss < best:
             best = loss
             kept = [p.detach().clone() for p in net.parameters()]
@@ -710,10 +621,8 @@ def compared_and_decided():
 
 
 @attack
-def frames_and_returns():
+def frames_and_returns(net, opt, log):
     """Steps that leave by return, by finally and by a context's end."""
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
 
     @contextlib.contextmanager
     def trained(x, y):
@@ -735,7 +644,6 @@ def frames_and_returns():
 
     for i, (x, y) in enumerate(data()):
         log.append(go(i, x, y))
-    return log, see(net, opt)
 
 
 @attack
@@ -775,10 +683,8 @@ def every_place_is_read():
 
 
 @attack
-def references_counted():
+def references_counted(net, opt, log):
     """How many names a tensor has is what a program can ask for."""
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
     for x, y in data():
         opt.zero_grad()
         out = net(x)
@@ -788,4 +694,3 @@ def references_counted():
         log.append((sys.getrefcount(net[0].weight.grad), sys.getrefcount(loss)))
         opt.step()
         log.append(loss.item())
-    return log, see(net, opt)

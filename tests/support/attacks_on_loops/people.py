@@ -22,17 +22,15 @@ import weakref
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import attack, data, mlp, see, train
+from attacks_on_loops.common import attack, data, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 from rushlight.utils.data import DataLoader, Dataset, TensorDataset
 
 
 @attack
-def exceptions_inside():
-    net = mlp()
+def exceptions_inside(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
 
     class Stop(Exception):
         pass
@@ -48,10 +46,7 @@ def exceptions_inside():
         try:
             opt.zero_grad()
             out = net(x)
-            loss = F.cross_entropy(out, y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = learn(opt, out, y, log)
         except Stop as e:
             log.append((str(e), [p.grad is None for p in net.parameters()]))
     return (log, see(net, opt))
@@ -88,11 +83,7 @@ def rng_mid():
 
 
 @attack
-def gc_in_loop():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
+def gc_in_loop(net, opt, log):
     class Node:
         pass
 
@@ -127,19 +118,12 @@ def loader_last():
     log = []
     for ep in range(6):
         for x, y in DataLoader(ds, 4, shuffle=True, drop_last=ep == 4):
-            opt.zero_grad()
-            loss = F.cross_entropy(net(x), y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = step(net, opt, x, y, log)
     return (log, see(net, opt))
 
 
 @attack
-def profiler_mid():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def profiler_mid(net, opt, log):
     pr = []
 
     def ch(i, w):
@@ -161,10 +145,8 @@ def profiler_mid():
 
 
 @attack
-def alarms():
-    net = mlp()
+def alarms(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
     seen = []
 
     def handler(n, f):
@@ -187,10 +169,8 @@ def alarms():
 
 
 @attack
-def keyboard():
-    net = mlp()
+def keyboard(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
     old = signal.signal(signal.SIGINT, signal.default_int_handler)
     for i, (x, y) in enumerate(data(40)):
         try:
@@ -211,10 +191,7 @@ def keyboard():
 
 
 @attack
-def reads_of_all_kinds():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def reads_of_all_kinds(net, opt, log):
     kinds = [
         lambda t: repr(t),
         lambda t: t.tolist(),
@@ -278,14 +255,11 @@ def reads_of_all_kinds():
                     log.append(f(net[0].weight.grad))
             opt.step()
             log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
-def shape_error_mid():
-    net = mlp()
+def shape_error_mid(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
     for i, (x, y) in enumerate(data(30)):
         try:
             opt.zero_grad()
@@ -295,21 +269,14 @@ def shape_error_mid():
                 z = z @ rl.ones(5, 5)
             if i % 8 == 7:
                 y = y + 5
-            loss = F.cross_entropy(z, y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = learn(opt, z, y, log)
         except (RuntimeError, IndexError) as e:
             log.append((type(e).__name__, str(e)[:50], out.detach().clone()))
     return (log, see(net, opt))
 
 
 @attack
-def debugger_mid():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
+def debugger_mid(net, opt, log):
     def tr(f, e, a):
         f.f_locals
         return tr
@@ -328,7 +295,6 @@ def debugger_mid():
 
     train(net, opt, log, ch)
     sys.settrace(None)
-    return (log, see(net, opt))
 
 
 @attack
@@ -363,11 +329,8 @@ def training_in_del():
 
 
 @attack
-def interpolated_frames():
+def interpolated_frames(net, opt, log):
     """locals looked at, exceptions whose tracebacks keep frames, sys.exc_info held."""
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
     errs = []
     for i, (x, y) in enumerate(data(36)):
         try:
@@ -375,10 +338,7 @@ def interpolated_frames():
             out = net(x)
             if i % 7 == 6:
                 raise ValueError(i)
-            loss = F.cross_entropy(out, y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = learn(opt, out, y, log)
         except ValueError as e:
             errs.append(e)
         if i % 5 == 4:
@@ -388,10 +348,7 @@ def interpolated_frames():
 
 
 @attack
-def lambdas_keep():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def lambdas_keep(net, opt, log):
     later = []
     for i, (x, y) in enumerate(data(36)):
         opt.zero_grad()
@@ -399,17 +356,14 @@ def lambdas_keep():
         h = out * 2
         if i % 6 == 5:
             later.append(lambda h=h: h.sum().item())
-        loss = F.cross_entropy(h, y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = learn(opt, h, y, log)
         if i % 9 == 8:
             log += [f() for f in later]
     return (log, [f() for f in later], see(net, opt))
 
 
 @attack
-def bar():
+def bar(net):
     class Bar:
         def __init__(s, it):
             s.it = it
@@ -425,7 +379,6 @@ def bar():
                 (f"{a}={b:.4f}" if isinstance(b, float) else f"{a}={b}" for a, b in k.items())
             )
 
-    net = mlp()
     opt = optim.Adam(net.parameters(), lr=0.01)
     out = []
     for ep in range(3):
@@ -447,11 +400,7 @@ def ema_dict():
     log = []
     ema = {k: v.clone() for k, v in net.state_dict().items()}
     for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         for k, v in net.state_dict().items():
             if v.dtype.is_floating_point:
                 ema[k].lerp_(v, 0.1)
@@ -468,10 +417,8 @@ def ema_dict():
 
 
 @attack
-def clip_value():
-    net = mlp()
+def clip_value(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
     for i, (x, y) in enumerate(data(36)):
         opt.zero_grad()
         loss = F.cross_entropy(net(x), y)
@@ -490,18 +437,14 @@ def clip_value():
 
 
 @attack
-def losses_kept():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def losses_kept(net, opt):
     kept = []
     outs = []
     m = rl.zeros(())
     for i, (x, y) in enumerate(data(40)):
         opt.zero_grad()
         out = net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, out, y)
         kept.append(loss if i % 2 else loss.detach())
         m += loss.detach()
         outs.append(out.detach().argmax(1))
@@ -524,10 +467,7 @@ def early_stop():
         bad = 0
         state = None
         for i, (x, y) in enumerate(data(60, seed=tr)):
-            opt.zero_grad()
-            loss = F.cross_entropy(net(x), y)
-            loss.backward()
-            opt.step()
+            loss = step(net, opt, x, y)
             if loss < best:
                 best = loss
                 bad = 0
@@ -651,10 +591,7 @@ def loader_custom():
 
 
 @attack
-def dataset_uses_model():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-
+def dataset_uses_model(net, opt, log):
     class D(Dataset):
         def __len__(s):
             return 12
@@ -664,23 +601,13 @@ def dataset_uses_model():
                 t = net(rl.full((6,), i * 0.1)).mean()
             return (rl.full((6,), i * 0.1) + t, i % 3)
 
-    log = []
     for ep in range(5):
         for x, y in DataLoader(D(), 3):
-            opt.zero_grad()
-            loss = F.cross_entropy(net(x), y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
-    return (log, see(net, opt))
+            loss = step(net, opt, x, y, log)
 
 
 @attack
-def generator_batches():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
+def generator_batches(net, opt, log):
     def batches():
         for x, y in data(40):
             z = x + net[0].bias.detach()[:6]
@@ -688,19 +615,14 @@ def generator_batches():
             log.append(net[0].bias.sum().item() if len(log) % 5 == 0 else 0)
 
     for x, y in batches():
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
+        loss = step(net, opt, x, y)
         log.append(loss)
     return ([l.detach() if isinstance(l, rl.Tensor) else l for l in log], see(net, opt))
 
 
 @attack
-def exceptions_go_on():
-    net = mlp()
+def exceptions_go_on(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    log = []
 
     class Bad(rl.autograd.Function):
         on = False
@@ -762,10 +684,7 @@ def interrupts():
             try:
                 opt.zero_grad()
                 out = m(x)
-                loss = F.cross_entropy(out, y)
-                loss.backward()
-                opt.step()
-                log.append(loss.item())
+                loss = learn(opt, out, y, log)
             except KeyboardInterrupt:
                 log.append([p.grad is None for p in net.parameters()])
                 rl.save(net.state_dict(), io.BytesIO())
@@ -775,10 +694,7 @@ def interrupts():
 
 
 @attack
-def shared_threads():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def shared_threads(net, opt, log):
     q = queue.Queue()
     r = queue.Queue()
 
@@ -797,9 +713,7 @@ def shared_threads():
             t.start()
         opt.zero_grad()
         out = net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, out, y)
         if t is not None and i % 3 == 0:
             q.put(x)
             log.append(r.get())
@@ -808,14 +722,10 @@ def shared_threads():
             t.join()
             t = None
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
-def profilers():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def profilers(net, opt, log):
     with rl.profiler.profile(
         schedule=rl.profiler.schedule(wait=8, warmup=2, active=3, repeat=2),
         on_trace_ready=lambda p: log.append(
@@ -824,13 +734,9 @@ def profilers():
     ) as p:
         for i, (x, y) in enumerate(data(40)):
             with rl.profiler.record_function("step"):
-                opt.zero_grad()
-                loss = F.cross_entropy(net(x), y)
-                loss.backward()
-                opt.step()
+                loss = step(net, opt, x, y)
             log.append(loss.item())
             p.step()
-    return (log, see(net, opt))
 
 
 @attack
@@ -866,11 +772,7 @@ def eval_inside():
     val = data(5, seed=3)
     for i, (x, y) in enumerate(data(60)):
         net.train()
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        loss = step(net, opt, x, y, log)
         if i % 6 == 5:
             net.eval()
             with rl.no_grad():
@@ -884,10 +786,7 @@ def eval_inside():
 
 
 @attack
-def nan_guard():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def nan_guard(net, opt, log):
     for i, (x, y) in enumerate(data(40)):
         if i % 8 == 7:
             x = x * float("nan")
@@ -901,13 +800,10 @@ def nan_guard():
             continue
         opt.step()
         log.append(loss.item())
-    return (log, see(net, opt))
 
 
 @attack
-def printing():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def printing(net, opt):
     buf = io.StringIO()
     with contextlib.redirect_stdout(buf):
         for i, (x, y) in enumerate(data(40)):
@@ -923,9 +819,7 @@ def printing():
 
 
 @attack
-def logging_lazy():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def logging_lazy(net, opt):
     rec = []
 
     class H(logging.Handler):
@@ -939,28 +833,20 @@ def logging_lazy():
     for i, (x, y) in enumerate(data(40)):
         opt.zero_grad()
         o = net(x)
-        loss = F.cross_entropy(o, y)
-        loss.backward()
-        opt.step()
+        loss = learn(opt, o, y)
         lg.info("loss %s %.4f", loss.detach(), loss)
     return ([r.getMessage() for r in rec], see(net, opt))
 
 
 @attack
-def generator_closed():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
+def generator_closed(net, opt, log):
     def g():
         for x, y in data(30):
             try:
                 opt.zero_grad()
                 out = net(x)
                 yield out
-                loss = F.cross_entropy(out, y)
-                loss.backward()
-                opt.step()
+                loss = learn(opt, out, y)
                 yield loss.item()
             except GeneratorExit:
                 log.append(out.sum().item())
@@ -975,13 +861,10 @@ def generator_closed():
             if k == 12 + rep:
                 break
         it.close()
-    return (log, see(net, opt))
 
 
 @attack
-def warning_lines():
-    net = mlp()
-    log = []
+def warning_lines(net, log):
     with warnings.catch_warnings(record=True) as ws:
         warnings.simplefilter("always")
         opt = optim.SGD(net.parameters(), lr=0.1)
@@ -1017,10 +900,7 @@ def warning_lines():
 
 
 @attack
-def assertion_lines():
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
+def assertion_lines(net, opt, log):
     for i, (x, y) in enumerate(data(40)):
         try:
             opt.zero_grad()
@@ -1033,10 +913,7 @@ def assertion_lines():
                 out = rl.cat([out, x], 0)
             if i % 10 == 9:
                 out = out + rl.ones(7)
-            loss = F.cross_entropy(out, y)
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
+            loss = learn(opt, out, y, log)
         except Exception as e:
             tb = traceback.extract_tb(e.__traceback__)
             log.append(
@@ -1048,7 +925,6 @@ def assertion_lines():
                     out.detach().clone(),
                 )
             )
-    return (log, see(net, opt))
 
 
 @attack
@@ -1062,9 +938,7 @@ def unread_for_long():
         for i, (x, y) in enumerate(data(30)):
             opt.zero_grad(set_to_none=True)
             out = net(x)
-            loss = F.cross_entropy(out, y)
-            loss.backward()
-            opt.step()
+            loss = learn(opt, out, y)
             tot += loss.detach()
             cnt += (out.argmax(1) == y).sum()
             if i % 20 == 19:

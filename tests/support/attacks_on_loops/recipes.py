@@ -10,7 +10,7 @@ import random
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import N, attack, data, each, mlp, see, train
+from attacks_on_loops.common import N, attack, data, descend, each, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 from rushlight.nn.utils import parametrizations, parametrize
@@ -31,15 +31,6 @@ def _convnet():
     return nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))  # fmt: skip
 
 
-def _step(net, opt, x, y, log, loss_of=F.cross_entropy):
-    opt.zero_grad()
-    loss = loss_of(net(x), y)
-    loss.backward()
-    opt.step()
-    log.append(loss.item())
-    return loss
-
-
 @attack
 def augmented():
     net, log = _convnet(), []
@@ -49,14 +40,12 @@ def augmented():
             x = x.flip(-1)
         dx, dy = random.randint(-1, 1), random.randint(-1, 1)
         x = rl.roll(F.pad(x, (1, 1, 1, 1)), (dx, dy), (2, 3)) + 0.1 * rl.randn_like(F.pad(x, (1, 1, 1, 1)))  # fmt: skip
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
     return log, see(net, opt)
 
 
 @attack
-def mixed_up():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def mixed_up(net, opt, log):
     for x, y in data():
         lam = float(np.random.beta(0.4, 0.4))
         order = rl.randperm(4)
@@ -67,7 +56,6 @@ def mixed_up():
         loss.backward()
         opt.step()
         log.append(loss.item())
-    return log, see(net, opt)
 
 
 @attack
@@ -78,7 +66,7 @@ def curriculum():
     for i in range(36):
         size, batch = (6, 8, 10, 6, 8, 6)[i // 6], (2, 2, 4, 2, 4, 2)[i // 6]
         x = rl.linspace(-1, 1, batch * size * size).view(batch, 1, size, size) * (i % 3)
-        _step(net, opt, x, rl.arange(batch) % 3, log)
+        step(net, opt, x, rl.arange(batch) % 3, log)
     return log, see(net, opt)
 
 
@@ -94,7 +82,7 @@ def growing_network():
                 new.bias.zero_()
             net.insert(2, new)
             opt.add_param_group({"params": new.parameters(), "lr": 0.05})
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
     return log, see(net, opt), [len(g["params"]) for g in opt.param_groups]
 
 
@@ -104,7 +92,7 @@ def average_by_state_dict():
     opt = optim.SGD(net.parameters(), lr=0.1)
     mean = copy.deepcopy(net.state_dict())
     for i, (x, y) in enumerate(data()):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         for k, v in net.state_dict().items():
             if v.dtype.is_floating_point:
                 mean[k].mul_(0.9).add_(v, alpha=0.1)
@@ -128,7 +116,7 @@ def average_model_of_swa():
     ahead = schedules.CosineAnnealingLR(opt, T_max=10)
     behind = swa_utils.SWALR(opt, swa_lr=0.05, anneal_epochs=3)
     for i, (x, y) in enumerate(data(30)):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i > 12:
             swa.update_parameters(net)
             behind.step()
@@ -147,9 +135,7 @@ def prioritised_replay():
         chosen = rl.multinomial(weights, 4, replacement=False)
         off = net(states[chosen]) - wanted[chosen]
         loss = (off.squeeze(1) ** 2 * (1 / weights[chosen])).mean()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         weights[chosen] = off.detach().abs().squeeze(1) + 1e-3
         states[i % 16] = rl.full((6,), i / 10)
         log.append(loss.item())
@@ -183,7 +169,7 @@ def thawed_layer_by_layer():
             layer = net[4 - 2 * (i // 8 - 1)]
             layer.requires_grad_(True)
             opt.add_param_group({"params": list(layer.parameters()), "lr": 0.1 / i})
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
     return log, see(net, opt)
 
 
@@ -193,27 +179,25 @@ def warm_up_by_lambda():
     opt = optim.SGD([{"params": net[0].parameters()}, {"params": net[3].parameters(), "lr": 0.2}], lr=0.1, momentum=0.8)  # fmt: skip
     warm = schedules.LambdaLR(opt, [lambda t: min(1, (t + 1) / 8), lambda t: 0.95**t])
     for x, y in data():
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         warm.step()
         rates.append(warm.get_last_lr())
     return log, rates, see(net, opt)
 
 
 @attack
-def one_cycle_with_momenta():
-    net, log = mlp(), []
+def one_cycle_with_momenta(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9, nesterov=True)
     cycle = schedules.OneCycleLR(opt, max_lr=0.3, total_steps=N + 1)
     for x, y in data():
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         cycle.step()
         log.append((opt.param_groups[0]["lr"], opt.param_groups[0]["momentum"]))
     return log, see(net, opt)
 
 
 @attack
-def betas_cycled():
-    net, log = mlp(), []
+def betas_cycled(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
     for i, (x, y) in enumerate(data()):
         opt.param_groups[0]["betas"] = (0.85 + 0.01 * (i % 5), 0.999)
@@ -221,27 +205,25 @@ def betas_cycled():
             opt.param_groups[0]["eps"] = 1e-3
         if i == 17:
             opt.param_groups[0]["weight_decay"] = 0.1
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
     return log, see(net, opt)
 
 
 @attack
-def plateaus():
-    net, log = mlp(), []
+def plateaus(net, log):
     opt = optim.SGD(net.parameters(), lr=0.5)
     plateau = schedules.ReduceLROnPlateau(opt, patience=1, factor=0.5)
     for x, y in data():
-        plateau.step(_step(net, opt, x, y, log))
+        plateau.step(step(net, opt, x, y, log))
     return log, opt.param_groups[0]["lr"], see(net, opt)
 
 
 @attack
-def weight_norms():
-    net, log = mlp(), []
+def weight_norms(net, log):
     net[0] = parametrizations.weight_norm(net[0])
     opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i == 12:
             parametrize.remove_parametrizations(net[0], "weight")
             opt = optim.SGD(net.parameters(), lr=0.1)
@@ -249,13 +231,12 @@ def weight_norms():
 
 
 @attack
-def spectral_norms():
-    net, log = mlp(), []
+def spectral_norms(net, log):
     net[0] = parametrizations.spectral_norm(net[0])
     net[3] = nn.utils.spectral_norm(net[3])
     opt = optim.Adam(net.parameters(), lr=0.01)
     for i, (x, y) in enumerate(data()):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i % 8 == 7:
             net.eval()
             log.append(net(x))
@@ -277,7 +258,7 @@ def parametrised_in_the_middle():
         if i == 18:
             parametrize.remove_parametrizations(net[0], "weight", leave_parametrized=True)
         with parametrize.cached():
-            _step(net, opt, x, y, log)
+            step(net, opt, x, y, log)
     return log, see(net, opt)
 
 
@@ -297,9 +278,7 @@ def momentum_encoder_with_queue():
             k = F.normalize(keys(x), dim=1)
         near = (q * k).sum(1, keepdim=True)
         loss = F.cross_entropy(rl.cat([near, q @ queue.clone().detach()], 1) / 0.1, rl.zeros(4, dtype=rl.long))  # fmt: skip
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         p = int(at)
         queue[:, p : p + 4] = k.T
         at[0] = (p + 4) % 12
@@ -308,37 +287,28 @@ def momentum_encoder_with_queue():
 
 
 @attack
-def temperature_annealed():
-    net, log = mlp(), []
+def temperature_annealed(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
     for i, (x, y) in enumerate(data()):
         tau = max(0.5, 2 * 0.9**i)
         soft = F.gumbel_softmax(net(x), tau=tau, hard=i % 3 == 2)
         loss = ((soft - F.one_hot(y, 3)) ** 2).mean()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        descend(opt, loss, log)
     return log, see(net, opt)
 
 
 @attack
-def rounded_straight_through():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def rounded_straight_through(net, opt, log):
     scale = rl.tensor(8.0)
     for i, (x, y) in enumerate(data()):
         w = net[0].weight
         rounded = w + ((w * scale).round() / scale - w).detach()
         h = F.linear(x, rounded, net[0].bias).relu()
         loss = F.cross_entropy(net[3](h), y)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         if i == 14:
             scale.mul_(2)
         log.append(loss.item())
-    return log, see(net, opt)
 
 
 @attack
@@ -369,15 +339,12 @@ def packed_lengths():
         packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
         _, (h, _) = net(packed)
         loss = F.cross_entropy(head(h[-1]), rl.tensor([0, 1, 2]))
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        descend(opt, loss, log)
     return log, see(net, opt), see(head)
 
 
 @attack
-def subsets_and_weights():
+def subsets_and_weights(net, opt, log):
     class Squares(Dataset):
         def __len__(self):
             return 18
@@ -385,33 +352,26 @@ def subsets_and_weights():
         def __getitem__(self, i):
             return {"x": rl.full((6,), i / 18.0), "y": i % 3, "name": f"n{i}"}
 
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
     part = Subset(Squares(), range(2, 17))
     pick = WeightedRandomSampler([1 + i % 2 for i in range(15)], 15)
     for _ in range(4):
         for batch in DataLoader(part, 4, sampler=pick):
-            _step(net, opt, batch["x"], batch["y"], log)
+            step(net, opt, batch["x"], batch["y"], log)
             log.append(batch["name"])
-    return log, see(net, opt)
 
 
 @attack
-def adversary_on_inputs():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def adversary_on_inputs(net, opt, log):
     for x, y in data():
         x = x.clone().requires_grad_(True)
         F.cross_entropy(net(x), y).backward()
         worse = (x + 0.1 * x.grad.sign()).clamp(-2, 2).detach()
         log.append(x.grad.abs().sum().item())
-        _step(net, opt, worse, y, log)
-    return log, see(net, opt)
+        step(net, opt, worse, y, log)
 
 
 @attack
-def picture_optimised():
-    net, log = mlp(), []
+def picture_optimised(net, log):
     net.requires_grad_(False)
     picture = rl.randn(4, 6, requires_grad=True)
     opt = optim.Adam([picture], lr=0.1)
@@ -429,9 +389,7 @@ def picture_optimised():
 
 
 @attack
-def private_gradients():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def private_gradients(net, opt, log):
     for i, (x, y) in enumerate(data(16)):
         total = [rl.zeros_like(p) for p in net.parameters()]
         for k in range(4):
@@ -444,15 +402,13 @@ def private_gradients():
             p.grad = (t + 0.1 * rl.randn_like(t)) / 4
         opt.step()
         log.append(norm.item())
-    return log, see(net, opt)
 
 
 @attack
-def neurons_revived():
-    net, log = mlp(), []
+def neurons_revived(net, log):
     opt = optim.Adam(net.parameters(), lr=0.05)
     for i, (x, y) in enumerate(data()):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i % 6 == 5:
             with rl.no_grad():
                 dead = (net[0](x).relu().sum(0) < 0.5).nonzero().squeeze(1)
@@ -467,7 +423,7 @@ def dropout_at_test():
     net, log = mlp(0.3, bn=True), []
     opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i % 5 == 4:
             net.eval()
             net[3].train()
@@ -483,15 +439,14 @@ def rate_follows_loss():
     net, log, last = mlp(), [], 9.0
     opt = optim.SGD(net.parameters(), lr=0.5)
     for x, y in data():
-        loss = float(_step(net, opt, x, y, log))
+        loss = float(step(net, opt, x, y, log))
         opt.param_groups[0]["lr"] *= 1.1 if loss < last else 0.5
         last = loss
     return log, opt.param_groups[0]["lr"], see(net, opt)
 
 
 @attack
-def line_search():
-    net, log = mlp(), []
+def line_search(net, log):
     for x, y in data(16):
         loss = F.cross_entropy(net(x), y)
         gs = rl.autograd.grad(loss, list(net.parameters()))
@@ -533,40 +488,28 @@ def messages_on_a_graph():
             m = layer(h)
             h = rl.zeros_like(m).index_add_(0, dst[keep], m[src[keep]]) + m
         loss = F.cross_entropy(h, y)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
+        descend(opt, loss, log)
     return log, see(net, opt)
 
 
 @attack
-def hard_negatives():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def hard_negatives(net, opt, log):
     for i, (x, y) in enumerate(data(size=6)):
         losses = F.cross_entropy(net(x), y, reduction="none")
         worst, _ = losses.topk(2 + i % 2)
         above = losses[losses > losses.detach().mean()]
         loss = worst.mean() + above.mean()
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         log.append((loss.item(), above.numel()))
-    return log, see(net, opt)
 
 
 @attack
-def confusion_kept():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def confusion_kept(net, opt, log):
     counts, mean, history = rl.zeros(3, 3, dtype=rl.long), rl.zeros(()), rl.empty(N)
     for i, (x, y) in enumerate(data()):
         out = net(x)
         loss = F.cross_entropy(out, y)
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
+        descend(opt, loss)
         counts.index_put_((y, out.argmax(1)), rl.ones(4, dtype=rl.long), accumulate=True)
         mean += (loss.detach() - mean) / (i + 1)
         history[i] = loss.detach()
@@ -579,18 +522,14 @@ def stacked_history():
     opt = optim.SGD(net.parameters(), lr=0.1)
     means = []
     for x, y in data():
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
+        loss = step(net, opt, x, y)
         kept.append(loss.detach())
         means.append(rl.stack(kept[-5:]).mean())
     return rl.stack(kept), rl.stack(means), see(net, opt)
 
 
 @attack
-def evolution():
-    net, log = mlp(), []
+def evolution(net, log):
     theta = nn.utils.parameters_to_vector(net.parameters()).detach()
     for i, (x, y) in enumerate(data(12)):
         noise = rl.randn(6, theta.numel())
@@ -611,7 +550,7 @@ def saved_and_loaded_in_memory():
     opt = optim.Adam(net.parameters(), lr=0.01)
     shelf = io.BytesIO()
     for i, (x, y) in enumerate(data(30)):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i == 10:
             rl.save({"net": net.state_dict(), "opt": opt.state_dict(), "rng": rl.get_rng_state()}, shelf)  # fmt: skip
         if i == 20:
@@ -628,7 +567,7 @@ def ensemble_of_copies():
     net, log, members = mlp(0.2), [], []
     opt = optim.SGD(net.parameters(), lr=0.3, momentum=0.9)
     for i, (x, y) in enumerate(data(30)):
-        _step(net, opt, x, y, log)
+        step(net, opt, x, y, log)
         if i % 10 == 9:
             members.append(copy.deepcopy(net).eval())
             opt.param_groups[0]["lr"] = 0.3
@@ -651,7 +590,7 @@ def mapped_memory():
         opt = optim.SGD(net.parameters(), lr=0.1)
         for i in range(20):
             at = 4 * (i % 4)
-            _step(net, opt, x[at : at + 4], rl.tensor([0, 1, 2, 0]), log)
+            step(net, opt, x[at : at + 4], rl.tensor([0, 1, 2, 0]), log)
             stored[at] += 0.5  # between the iterations, and unseen
         found = see(net, opt)
         del x, stored
@@ -659,9 +598,7 @@ def mapped_memory():
 
 
 @attack
-def bfloat16_by_autocast():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def bfloat16_by_autocast(net, opt, log):
     for i, (x, y) in enumerate(data()):
         opt.zero_grad()
         with rl.autocast("cpu", dtype=rl.bfloat16, enabled=i % 6 != 5):
@@ -670,7 +607,6 @@ def bfloat16_by_autocast():
         loss.backward()
         opt.step()
         log.append((loss.item(), str(out.dtype)))
-    return log, see(net, opt)
 
 
 @attack
@@ -684,7 +620,7 @@ def dtype_of_the_day():
             opt = optim.SGD(net.parameters(), lr=0.1)
             for i in range(10):
                 x = rl.linspace(0, 1, 12).view(2, 6) + rl.rand(2, 6)
-                log.append(_step(net, opt, x, rl.tensor([0, 2]), log).detach())
+                log.append(step(net, opt, x, rl.tensor([0, 2]), log).detach())
             log += see(net, opt)
         finally:
             rl.set_default_dtype(rl.float32)
@@ -697,7 +633,7 @@ def same_seed_every_time():
     opt = optim.SGD(net.parameters(), lr=0.1)
     for i, (x, y) in enumerate(data()):
         rl.manual_seed(i % 3)
-        _step(net, opt, x + rl.rand(4, 6), y, log)
+        step(net, opt, x + rl.rand(4, 6), y, log)
         log.append(rl.rand(1).item())
     return log, see(net, opt)
 
@@ -718,16 +654,13 @@ def frequencies():
 
 
 @attack
-def labels_reweighted():
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
+def labels_reweighted(net, opt, log):
     weight = rl.ones(3)
     for i, (x, y) in enumerate(data()):
         if i % 8 == 7:
             weight = weight * rl.tensor([1.0, 1.5, 0.5])
         smooth = 0.1 if i > 12 else 0.0
-        _step(net, opt, x, y, log, lambda o, t: F.cross_entropy(o, t, weight, label_smoothing=smooth))  # fmt: skip
-    return log, see(net, opt)
+        step(net, opt, x, y, log, lambda o, t: F.cross_entropy(o, t, weight, label_smoothing=smooth))  # fmt: skip
 
 
 @attack
@@ -744,8 +677,7 @@ def seen_while_it_goes():
 
 
 @attack
-def accumulated_unevenly():
-    net, log = mlp(), []
+def accumulated_unevenly(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
     due = 0
     for i, (x, y) in enumerate(data(36)):
@@ -761,8 +693,7 @@ def accumulated_unevenly():
 
 
 @attack
-def optimiser_reborn():
-    net, log = mlp(), []
+def optimiser_reborn(net, log):
     for kind in (optim.SGD, optim.Adam, optim.RMSprop, optim.Adagrad, optim.SGD):
         opt = kind(net.parameters(), lr=0.02)
         train(net, opt, log, n=8)

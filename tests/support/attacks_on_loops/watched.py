@@ -68,8 +68,7 @@ def derivatives_that_raise_and_count() -> Any:
 
 
 @attack
-def groups_that_change_places() -> Any:
-    net = mlp()
+def groups_that_change_places(net) -> Any:
     groups = [{"params": [p], "lr": 0.05 * (i + 1)} for i, p in enumerate(net.parameters())]
     opt = optim.SGD(groups, momentum=0.5)
 
