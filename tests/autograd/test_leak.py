@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -250,9 +251,11 @@ def test_memory_does_not_grow_over_steps() -> None:
     for _ in range(3):
         step()
     tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(50):
-        step()
-    grown = tracemalloc.get_traced_memory()[0] - before
+    held = []
+    for _ in range(5):
+        for _ in range(20):
+            step()
+        held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    assert grown < 20_000, f"{grown} bytes more after 50 steps"
+    # What steps leave behind is there after every round; caches fill once, other threads come and go.
+    assert min(after - before for before, after in pairwise(held)) < 20 * 100, held

@@ -201,7 +201,7 @@ def test_chance_is_not_claimed_where_pictures_are_too_few() -> None:
 def test_runs_that_start_together_have_folders_of_their_own(photos: Path, tmp_path) -> None:
     args = [*COMMAND, "train", "--data", str(photos), *SMALL, "--quiet"]
     both = [subprocess.Popen(args, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL) for _ in range(2)]  # fmt: skip
-    assert [p.wait(300) for p in both] == [0, 0]
+    assert [p.wait(600) for p in both] == [0, 0]
     for name in ("train", "train-2"):
         assert (tmp_path / "runs" / name / "report.html").exists()
 
@@ -347,7 +347,7 @@ def test_ctrl_c_while_pictures_are_looked_at(tmp_path, monkeypatch) -> None:
         if len(looked) == 5:
             raise KeyboardInterrupt
         if len(looked) > 5:
-            leaving.wait(60)
+            leaving.wait(600)
         return whole(path, *rest)
 
     class Pool(scan.ThreadPoolExecutor):

@@ -128,7 +128,7 @@ def screenshot(address: str, folder: Path, *more: str) -> tuple[np.ndarray, str]
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
          f"--user-data-dir={folder / 'profile'}", "--window-size=1100,2400", "--enable-logging=stderr", "--v=0",
          f"--screenshot={shot}", *more, address],
-        capture_output=True, text=True, timeout=180,
+        capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert shot.exists(), done.stderr[-2000:]
     with Image.open(shot) as opened:
@@ -237,7 +237,7 @@ def test_exports_of_weights(story: Path, run: Path, tmp_path) -> None:
 
 def ask(address: str, body: bytes | None = None) -> tuple[int, dict]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(address, body), timeout=60) as answer:
+        with urllib.request.urlopen(urllib.request.Request(address, body), timeout=600) as answer:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:
@@ -267,7 +267,7 @@ def test_serving(story: Path, run: Path, tmp_path) -> None:
         process.send_signal(signal.SIGINT)
         process.stdout.read()
         process.stdout.close()
-        process.wait(60)
+        process.wait(600)
 
 
 def test_view_and_runs(story: Path, run: Path, tmp_path) -> None:
@@ -300,7 +300,7 @@ def test_view_and_runs(story: Path, run: Path, tmp_path) -> None:
     finally:
         process.send_signal(signal.SIGINT)
         process.stdout.close()
-        process.wait(60)
+        process.wait(600)
 
 
 def test_resumed_with_more_epochs(story: Path, run: Path) -> None:

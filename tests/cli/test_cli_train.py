@@ -172,7 +172,7 @@ def test_a_signal_from_outside(pictures: Path, tmp_path, number: int) -> None:
     process.send_signal(number)
     rest = process.stdout.read()
     process.stdout.close()
-    assert process.wait(60) == 128 + number
+    assert process.wait(600) == 128 + number
     assert "Go on with: rushlight train --out o --workers 1 --resume" in rest
     assert "Traceback" not in rest
     assert rl.load(tmp_path / "o" / "last.pth")["epoch"] >= 2
@@ -183,7 +183,7 @@ def test_a_signal_from_outside(pictures: Path, tmp_path, number: int) -> None:
     process.send_signal(number)
     assert "Go on with:" in process.stdout.read()
     process.stdout.close()
-    assert process.wait(60) == 128 + number
+    assert process.wait(600) == 128 + number
 
 
 def test_in_a_terminal(tmp_path) -> None:

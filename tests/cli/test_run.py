@@ -19,7 +19,7 @@ def python(*args: str, cwd: Path, **more) -> subprocess.CompletedProcess:
     """A fresh interpreter that can import rushlight."""
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONSAFEPATH": ""}
     return subprocess.run(
-        [sys.executable, *args], cwd=cwd, env=env, text=True, capture_output=True, timeout=120, **more
+        [sys.executable, *args], cwd=cwd, env=env, text=True, capture_output=True, timeout=600, **more
     )  # fmt: skip
 
 
@@ -214,7 +214,7 @@ if __name__ == "__main__":
     queue = context.Queue()
     process = context.Process(target=child, args=(queue,))
     process.start()
-    print(queue.get(timeout=60))
+    print(queue.get(timeout=600))
     process.join()
 """
 
@@ -267,7 +267,7 @@ def test_ctrl_c_ends_by_the_signal(tmp_path: Path) -> None:
     )  # fmt: skip
     assert process.stdout is not None and process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == -signal.SIGINT  # 130 in a shell
     assert err.splitlines()[-1] == "KeyboardInterrupt"
     assert 'script.py", line ' in err.splitlines()[1]  # the signal may come before the third

@@ -17,7 +17,7 @@ EXAMPLES = ROOT / "examples"
 def output(command: list[str], example: str, cwd: Path, env: dict | None = None) -> str:
     done = subprocess.run(
         [*command, str(EXAMPLES / example)],
-        cwd=cwd, env=env, text=True, capture_output=True, timeout=300,
+        cwd=cwd, env=env, text=True, capture_output=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -55,12 +55,25 @@ def values(loader) -> list:
     return [b.tolist() for b in loader]
 
 
+_others: set[int | None] = set()  # processes that were there before the test
+
+
+@pytest.fixture(autouse=True)
+def _children_of_this_test() -> None:
+    _others.clear()
+    _others.update(child.pid for child in multiprocessing.active_children())
+
+
+def children() -> list:
+    return [child for child in multiprocessing.active_children() if child.pid not in _others]
+
+
 def no_children() -> bool:
     gc.collect()  # a traceback that was looked at may hold an iterator in a cycle
-    deadline = time.monotonic() + 60
-    while multiprocessing.active_children() and time.monotonic() < deadline:
+    deadline = time.monotonic() + 600
+    while children() and time.monotonic() < deadline:
         time.sleep(0.01)
-    return not multiprocessing.active_children()
+    return not children()
 
 
 def die() -> None:
@@ -102,7 +115,7 @@ def test_out_of_order_is_allowed() -> None:
     came = multiprocessing.get_context("fork").Event()  # something of the other worker
 
     def slow_first(i: int) -> int:
-        assert i or came.wait(60)
+        assert i or came.wait(600)
         return i
 
     seen = []
@@ -338,7 +351,7 @@ def test_timeout_names_the_sample() -> None:
     dataset = Numbers(each=lambda i: past_1.set() if i == 4 else i)
     dataset.at, dataset.event = 3, lambda: (at_3.set(), hang())
     it = iter(DataLoader(dataset, batch_size=2, num_workers=2, timeout=0.5, collate_fn=list))
-    assert at_3.wait(60) and past_1.wait(60)  # the first batch is there, the second will never be
+    assert at_3.wait(600) and past_1.wait(600)  # the first batch is there, the second will never be
     assert next(it) == [0, 1]
     with pytest.raises(
         RuntimeError, match=r"timed out after 0.5 seconds: worker \(pid \d+\) is fetching sample 3 "
@@ -358,7 +371,7 @@ def test_a_hang_without_timeout_is_warned_about(monkeypatch: pytest.MonkeyPatch)
         told.set()
 
     it = iter(DataLoader(Numbers(6, 1, lambda: (begun.set(), told.wait(60))), num_workers=1))
-    assert begun.wait(60) and next(it).tolist() == [0]
+    assert begun.wait(600) and next(it).tolist() == [0]
     monkeypatch.setattr(pool, "CHECK_S", 0.1)
     monkeypatch.setattr(pool, "SLOW_S", 0.3)
     with warnings.catch_warnings():
@@ -374,7 +387,7 @@ def test_a_stopped_worker_is_recognised() -> None:
     stop = lambda: os.kill(os.getpid(), signal.SIGSTOP)  # noqa: E731
     it = iter(DataLoader(Numbers(at=1, event=stop), num_workers=1, timeout=0.5))
     (worker,) = it._pool.workers
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while _state(worker.pid) != "T" and time.monotonic() < deadline:
         time.sleep(0.01)
     assert next(it).tolist() == [0]
@@ -392,7 +405,7 @@ def test_dropping_the_iterator_ends_the_workers() -> None:
     next(it)
     del it
     gc.collect()
-    assert not multiprocessing.active_children()
+    assert not children()
 
 
 def test_a_slow_batch_is_given_up_between_samples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -407,9 +420,9 @@ def test_a_slow_batch_is_given_up_between_samples(monkeypatch: pytest.MonkeyPatc
         return time.sleep(0.02) or i
 
     it = iter(DataLoader(Numbers(10_000, each=slow), batch_size=5000, num_workers=2))
-    assert all(event.wait(60) for event in begun)
+    assert all(event.wait(600) for event in begun)
     del it
-    assert not multiprocessing.active_children() and not any(event.is_set() for event in done)
+    assert not children() and not any(event.is_set() for event in done)
 
 
 def test_a_worker_that_will_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,9 +437,9 @@ def test_a_worker_that_will_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) 
 
     it = iter(DataLoader(Numbers(at=1, event=deaf), num_workers=1))
     next(it)
-    assert is_deaf.wait(60)
+    assert is_deaf.wait(600)
     del it
-    assert not multiprocessing.active_children()
+    assert not children()
 
 
 def test_an_exception_in_the_loop_leaves_nothing() -> None:
@@ -438,11 +451,12 @@ def test_an_exception_in_the_loop_leaves_nothing() -> None:
 
 
 def test_descriptors_and_shared_memory_are_given_back() -> None:
-    def used() -> tuple[int, set]:
+    def used() -> dict[str, int]:
+        """This process's own; what lies in /dev/shm may be another's."""
         gc.collect()
-        # semaphores and the memory of MPI belong to other processes of the machine, which come and go
-        named = [n for n in os.listdir("/dev/shm") if not n.startswith(("sem.", "mpich_"))]
-        return len(os.listdir("/proc/self/fd")), set(named)
+        mapped = Path("/proc/self/maps").read_text()
+        counts = {name: mapped.count(name) for name in ("/dev/shm", "rushlight-batch")}
+        return counts | {"open": len(os.listdir("/proc/self/fd"))}
 
     big = Numbers(6, each=lambda i: rushlight.zeros(300, 300))
     list(DataLoader(big, num_workers=2))  # multiprocessing opens some of its own, once
@@ -455,7 +469,9 @@ def test_descriptors_and_shared_memory_are_given_back() -> None:
     with pytest.raises(RuntimeError, match="Killed"):
         list(it)
     del it
-    assert used() == before and len(kept) == 18
+    assert len(kept) == 18
+    del kept
+    assert all(now <= before[name] for name, now in used().items())
 
 
 SCRIPT = """
@@ -496,7 +512,7 @@ def _run(end: str, sleep: float = 0.01, persistent: bool = False):
 
 
 def _gone(pids: list[int]) -> bool:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while any(_state(pid) not in "Z" for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
     return all(_state(pid) in "Z" for pid in pids)
@@ -514,7 +530,7 @@ def _state(pid: int) -> str:
 def test_workers_do_not_outlive_a_killed_program(sleep: float) -> None:
     process, pids = _run("time.sleep(1000)", sleep=sleep)
     process.kill()
-    process.communicate(timeout=200)  # reads to the end, which comes when the last worker is gone
+    process.communicate(timeout=600)  # reads to the end, which comes when the last worker is gone
     assert _gone(pids)
 
 
@@ -522,7 +538,7 @@ def test_workers_do_not_outlive_a_killed_program(sleep: float) -> None:
 @pytest.mark.parametrize("end", ["pass", "sys.exit(0)", "os.kill(os.getpid(), signal.SIGINT)"])
 def test_a_program_that_ends_early_ends_quietly(end: str, persistent: bool) -> None:
     process, pids = _run(end, persistent=persistent)
-    _, errors = process.communicate(timeout=200)
+    _, errors = process.communicate(timeout=600)
     assert _gone(pids)
     if "SIGINT" in end:
         assert "KeyboardInterrupt" in errors and errors.count("Traceback") == 1
@@ -534,7 +550,7 @@ def test_ctrl_c_reaches_the_whole_group() -> None:
     process, pids = _run("list(it)", sleep=0.05)
     time.sleep(0.2)  # in the middle of the list, or before it
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=200)
+    _, errors = process.communicate(timeout=600)
     assert _gone(pids)
     assert errors.count("Traceback") == 1 and "KeyboardInterrupt" in errors
 

@@ -32,7 +32,7 @@ def test_each_reads_what_the_other_wrote(tmp_path: Path) -> None:
         text=True, env={**environment(), "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": port},
     ) for rank in range(2)]  # fmt: skip
     for rank in ranks:
-        told = rank.communicate(timeout=120)[1]
+        told = rank.communicate(timeout=600)[1]
         assert rank.returncode == 0, told
     passed(launch(2, "files.py", str(tmp_path / "ours"), str(tmp_path / "theirs")), 2, "read")
 

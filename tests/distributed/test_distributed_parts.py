@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import socket
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,8 +170,11 @@ def test_a_port_in_use_and_nobody_there() -> None:
     with pytest.raises(RuntimeError, match="failed to listen"):
         TCPStore("localhost", first.port, is_master=True)
     first.close()
-    with pytest.raises(RuntimeError, match="Is the process of rank 0 running"):
-        TCPStore("localhost", first.port, timeout=datetime.timedelta(seconds=0.2))
+    with socket.socket() as taken:  # nobody else listens at its port meanwhile, nor does it
+        taken.bind(("localhost", 0))
+        with pytest.raises(RuntimeError, match="Is the process of rank 0 running"):
+            limit = datetime.timedelta(seconds=0.2)
+            TCPStore("localhost", taken.getsockname()[1], timeout=limit)
 
 
 def test_waiting_asks_who_is_alive_and_ends() -> None:

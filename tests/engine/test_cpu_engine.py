@@ -274,7 +274,7 @@ print("fine")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_fork() -> None:
     run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=600
     )
     assert run.stdout.strip() == "fine", run.stderr
 
@@ -313,7 +313,7 @@ print("fine")
 def test_threads_of_another_library() -> None:
     """With oneDNN in front there is one pool: the native kernels work on OpenMP's threads."""
     run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _TEAM], capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "ignore", "-c", _TEAM], capture_output=True, text=True, timeout=600
     )
     if run.stdout.strip() == "absent":
         pytest.skip("no libgomp here")

@@ -102,7 +102,7 @@ def test_conversions_belong_to_the_thread_that_called() -> None:
     beside = threading.Thread(target=work)
     beside.start()
     try:
-        assert started.wait(60)
+        assert started.wait(600)
         for _ in range(20):
             with rl.profiler.profile() as p:
                 rl.ones(4) * 2  # noqa: B018

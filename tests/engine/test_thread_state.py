@@ -50,7 +50,7 @@ def eager_switching():
 
 def in_thread(fn: Callable[[], Any]) -> Any:
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(fn).result(timeout=60)
+        return pool.submit(fn).result(timeout=600)
 
 
 def train(seed: int, kind: str, compiled: bool, steps: int = 20) -> list[bytes]:
@@ -269,7 +269,7 @@ def test_recordings_that_overlap_leave_python_as_it_was() -> None:
     def record(i: int) -> None:
         def fn(x: Any) -> Any:
             entered[i].set()
-            assert leave[i].wait(60)
+            assert leave[i].wait(600)
             return x * 2
 
         rl.compile(fn, fullgraph=True)(rl.ones(2))
@@ -277,7 +277,7 @@ def test_recordings_that_overlap_leave_python_as_it_was() -> None:
     threads = [threading.Thread(target=record, args=(i,)) for i in range(2)]
     for i in range(2):
         threads[i].start()
-        assert entered[i].wait(60)
+        assert entered[i].wait(600)
     assert _functions() != before
     for i in range(2):
         leave[i].set()

@@ -130,7 +130,7 @@ for line in {code.strip().splitlines()!r}:
 """
     env = {**environment(), "IPYTHONDIR": os.path.join(os.getcwd(), "ipython")}
     return subprocess.run(
-        [sys.executable, "-c", script], env=env, text=True, capture_output=True, timeout=120
+        [sys.executable, "-c", script], env=env, text=True, capture_output=True, timeout=600
     )
 
 
@@ -170,7 +170,7 @@ def run_notebooks(folder: Path, *names: str) -> subprocess.CompletedProcess:
     for needed in ("nbmake", "ipykernel"):
         pytest.importorskip(needed)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    options = "--nbmake --overwrite --nbmake-timeout=300 -p no:cacheprovider -p no:xdist".split()
+    options = "--nbmake --overwrite --nbmake-timeout=600 -p no:cacheprovider -p no:xdist".split()
     env = {
         **environment(),
         "IPYTHONDIR": str(folder / "ipython"),

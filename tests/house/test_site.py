@@ -333,7 +333,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path):
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)],
-        cwd=ROOT, env=env, text=True, capture_output=True, timeout=300,
+        cwd=ROOT, env=env, text=True, capture_output=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     start = (tmp_path / "index.html").read_text()

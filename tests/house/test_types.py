@@ -116,7 +116,7 @@ def test_wrong_lines_are_caught_and_no_others(checker, file, request):
 @pytest.mark.parametrize("file", RIGHT, ids=lambda p: p.stem)
 def test_right_scripts_run(file, tmp_path):
     done = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path, timeout=300
+        [sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path, timeout=600
     )
     assert done.returncode == 0, done.stderr
 

@@ -326,7 +326,7 @@ def test_a_killed_writers_file_is_collected(tmp_path) -> None:
     )
     path = tmp_path / "m.pth"
     for _ in range(2):
-        subprocess.run([sys.executable, "-c", script, str(path)], timeout=60)
+        subprocess.run([sys.executable, "-c", script, str(path)], timeout=600)
         assert len(list(tmp_path.iterdir())) == 1  # the second collects what the first has left
     with rl.io.atomic_write(path) as writing:
         writing.write(b"slow")

@@ -793,7 +793,7 @@ def test_random_loops() -> None:
     done = subprocess.run(
         [sys.executable, str(tools / "fuzz_loops.py"), "25"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tools), *sys.path])},
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0 and "25 loops, 0 differ" in done.stdout, done.stdout + done.stderr
     assert int(done.stdout.rpartition("; ")[2].split()[0]) > 50  # stretches that were replayed

@@ -139,13 +139,13 @@ def test_a_thread_that_threading_does_not_know() -> None:
 
     def other() -> None:
         begun.release()
-        go.acquire(timeout=60)
+        go.acquire(timeout=600)
         done.release()
 
     _thread.start_new_thread(other, ())
     try:
-        assert begun.acquire(timeout=60)
+        assert begun.acquire(timeout=600)
         assert not alone()
     finally:
         go.release()
-        done.acquire(timeout=60)
+        done.acquire(timeout=600)

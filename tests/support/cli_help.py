@@ -20,7 +20,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "140", "TERM": "xterm"}
 
 
-def cli(*args: object, cwd: Path, timeout: float = 300) -> subprocess.CompletedProcess:
+def cli(*args: object, cwd: Path, timeout: float = 600) -> subprocess.CompletedProcess:
     """`rushlight ARGS` without a terminal."""
     return subprocess.run(
         [*COMMAND, *map(str, args)],
@@ -52,7 +52,7 @@ def in_terminal(*args: object, cwd: Path, keys: dict[str, bytes] | None = None) 
     )  # fmt: skip
     os.close(theirs)
     shown = b""
-    end = time.monotonic() + 300
+    end = time.monotonic() + 600
     try:
         while time.monotonic() < end:
             try:

@@ -32,13 +32,14 @@ class Module:
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
         self.tree = ast.parse(path.read_text())
+        self.nodes = list(ast.walk(self.tree))  # walking is most of the work: once
         self.values: set[str] = set()  # names bound to values, not to classes and functions
         self.taken: dict[str, tuple[str, str]] = {}  # local name -> (module, name there)
         for node in _top(self.tree.body):
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 self.values.update(t.id for t in targets if isinstance(t, ast.Name))
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.ImportFrom):
                 home = _home(name, path, node)
                 for alias in node.names:
@@ -46,7 +47,7 @@ class Module:
 
     def changed(self) -> Iterator[tuple[str, str]]:
         """(module, name) of everything a function of this file changes."""
-        for fn in ast.walk(self.tree):
+        for fn in self.nodes:
             if not isinstance(fn, (ast.FunctionDef, ast.Lambda)):
                 continue
             inside = list(ast.walk(fn))
@@ -150,10 +151,11 @@ def _states(module: Module) -> Iterator[str]:
 
 def _caches(module: Module) -> Iterator[tuple[str, bool]]:
     """Functions with a cache, and whether it has a bound."""
-    for node in ast.walk(module.tree):
-        for decorator in getattr(node, "decorator_list", ()):
-            if isinstance(node, ast.FunctionDef) and _called(decorator) in ("cache", "lru_cache"):
-                yield node.name, _has_bound(node, decorator)
+    for node in module.nodes:
+        if isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                if _called(decorator) in ("cache", "lru_cache"):
+                    yield node.name, _has_bound(node, decorator)
 
 
 def _bounded(module: Module) -> Iterator[str]:
@@ -176,7 +178,7 @@ def memos(modules: Iterable[Module]) -> set[str]:
 def mutable_globals(known: dict[str, Path]) -> set[str]:
     """`module.name` of every module-level value that changes and is no memo, and of every cache without a bound."""
     modules = {name: Module(name, path) for name, path in known.items()}
-    found = set()
+    found: set[str] = set()
     for module in modules.values():
         endless = (name for name, bound in _caches(module) if not bound)
         found.update(f"{module.name}.{name}" for name in (*_states(module), *endless))

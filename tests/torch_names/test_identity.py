@@ -28,7 +28,7 @@ ELSEWHERE = {
 
 def alias(code: str) -> str:
     code = f"import rushlight\nrushlight.as_torch()\n{code}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip().splitlines()[-1]
 

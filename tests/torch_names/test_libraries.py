@@ -27,7 +27,7 @@ def alias(code: str) -> str:
     """What a program prints under `rushlight run`."""
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     args = [sys.executable, "-m", "rushlight", "run", "-c", code]
-    done = subprocess.run(args, env=env, text=True, capture_output=True, timeout=120)
+    done = subprocess.run(args, env=env, text=True, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -35,7 +35,7 @@ def alias(code: str) -> str:
 def plain(code: str) -> str:
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     args = [sys.executable, "-c", code]
-    done = subprocess.run(args, env=env, text=True, capture_output=True, timeout=120)
+    done = subprocess.run(args, env=env, text=True, capture_output=True, timeout=600)
     return (done.stdout + done.stderr).strip()
 
 

@@ -41,7 +41,7 @@ def test_uses_give_pytorchs_numbers(name: str) -> None:
         pytest.skip(f"{library} is not installed here; `make libraries ARGS={name}` installs it")
     command = [sys.executable, str(USES / "run.py"), str(USES / f"{name}.py")]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=120)
+    done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr
     verdicts = tool.judged(json.loads(done.stdout.splitlines()[-1]), tool.read(tool.EXPECTED)[name])
     assert verdicts and not any(verdicts.values()), verdicts
@@ -81,7 +81,7 @@ def test_a_use_that_fails_says_where(tmp_path: Path) -> None:
     )
     command = [sys.executable, str(USES / "run.py"), str(tmp_path / "some.py")]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=120)
+    done = subprocess.run(command, env=env, text=True, capture_output=True, timeout=600)
     found = json.loads(done.stdout)
     assert found["good"] == {"numbers": [1.0, 1.0, 3.0]}
     assert "no_such_name" in found["bad"]["error"] and "(" in found["bad"]["error"]
