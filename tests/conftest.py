@@ -20,8 +20,14 @@ import order
 import parts
 import rushlight
 
-# What was said of rushlight when the suite began. Tools that a test imports say more for their own process.
-SAID = {name: value for name, value in os.environ.items() if name.startswith("RUSHLIGHT_")}
+
+def words() -> dict[str, str]:
+    """The environment without what pytest says of itself."""
+    return {n: value for n, value in os.environ.items() if not n.startswith("PYTEST_")}
+
+
+# What was said when the suite began. Tools that a test imports say more for their own process.
+SAID, FOLDER = words(), os.getcwd()
 
 # Tests are about eager calls unless they ask for more; RUSHLIGHT_TRACE=1 has all of them traced.
 rushlight.tracing(os.environ.get("RUSHLIGHT_TRACE") == "1")
@@ -55,11 +61,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Every test starts from the environment that the suite was started in, and so do its processes."""
-    for name in [name for name in os.environ if name.startswith("RUSHLIGHT_")]:
-        if name not in SAID:
+    """Every test starts from the environment and the folder that the suite was started in, and so do its processes."""
+    now = words()
+    if now != SAID:
+        for name in now.keys() - SAID.keys():
             del os.environ[name]
-    os.environ.update(SAID)
+        os.environ.update(SAID)
+    os.chdir(FOLDER)
 
 
 # Ten thousand tests take the device as a parameter; on a machine without a GPU they are not made twice
@@ -78,18 +86,21 @@ def _emulated_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Emulated GPUs of all workers share the kernels that they compile."""
     base = tmp_path_factory.getbasetemp()
     workers = "PYTEST_XDIST_WORKER" in os.environ
-    os.environ["EMULATED_GPU_FOLDER"] = str((base.parent if workers else base) / "emulated-gpu")
+    SAID["EMULATED_GPU_FOLDER"] = str((base.parent if workers else base) / "emulated-gpu")
+    os.environ.update(SAID)
 
 
 @pytest.fixture(autouse=True)
 def _restore_global_state():
-    """Tests may change defaults; the next one starts from PyTorch's."""
+    """Tests may change defaults and the number of threads; the next one starts as this one did."""
     from rushlight.base import dtypes
 
-    before = dtypes.get_default_dtype()
+    before, threads = dtypes.get_default_dtype(), rushlight.get_num_threads()
     yield
     dtypes.set_default_dtype(before)
     rushlight.set_default_device(None)
+    if rushlight.get_num_threads() != threads:
+        rushlight.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -224,10 +224,7 @@ args(
 def args_tag_object(c):
     o = types.SimpleNamespace(k=2.0)
 
-    def fn(x):
-        return x * x.cfg.k
-
-    f = c(fn)
+    f = c(lambda x: x * x.cfg.k)
     for i in range(9):
         o.k = L(i, 2.0, 3.0)
         x = X(i)
@@ -239,10 +236,7 @@ def args_tag_object(c):
 def args_tag_list(c):
     l = [2.0]
 
-    def fn(x):
-        return x * x.cfg[0]
-
-    f = c(fn)
+    f = c(lambda x: x * x.cfg[0])
     for i in range(9):
         l[0] = L(i, 2.0, 3.0)
         x = X(i)
@@ -255,10 +249,7 @@ def args_param_tag(c):
     net = nn.Linear(3, 3)
     net.weight.scale = 2.0
 
-    def fn(x):
-        return x @ net.weight * net.weight.scale
-
-    f = c(fn)
+    f = c(lambda x: x @ net.weight * net.weight.scale)
     return steps(f, lambda i: setattr(net.weight, "scale", L(i, 2.0, 3.0)))
 
 
@@ -505,10 +496,7 @@ def mode_default_dtype(c):
 
 @scene
 def mode_deterministic_error(c):
-    def fn(x):
-        return torch.zeros(5).scatter_add_(0, torch.tensor([0, 1, 1]), x[0])
-
-    f = c(fn)
+    f = c(lambda x: torch.zeros(5).scatter_add_(0, torch.tensor([0, 1, 1]), x[0]))
     try:
         for i in range(10):
             torch.use_deterministic_algorithms(i in (5, 6, 8))
@@ -560,20 +548,14 @@ def func_vmap(c):
 
 @scene
 def func_inside(c):
-    def fn(x):
-        return torch.func.grad(lambda t: (t**2).sum())(x)
-
-    return steps(c(fn))
+    return steps(c(lambda x: torch.func.grad(lambda t: (t**2).sum())(x)))
 
 
 @scene
 def func_call(c):
     net = nn.Linear(3, 3)
 
-    def fn(x, p):
-        return torch.func.functional_call(net, p, (x,))
-
-    f = c(fn)
+    f = c(lambda x, p: torch.func.functional_call(net, p, (x,)))
     for i in range(8):
         yield tell(f, X(i), {"weight": torch.eye(3) * (i + 1), "bias": torch.ones(3) * i})
 
@@ -597,10 +579,7 @@ def nested(c):
     inner = c(lambda x: x * k["v"])
     outer = c(lambda x: inner(x) + 1)
 
-    def both(x):
-        return inner(x), outer(x)
-
-    return steps(both, lambda i: k.update(v=L(i, 2.0, 3.0)))
+    return steps(lambda x: (inner(x), outer(x)), lambda i: k.update(v=L(i, 2.0, 3.0)))
 
 
 @scene

@@ -26,14 +26,11 @@ def s_abc_register(c):
 
     o = A()
 
-    def fn(x):
-        return x * (2 if isinstance(o, P) else 3)
-
     def ch(i):
         if i == 5:
             P.register(A)
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * (2 if isinstance(o, P) else 3)), ch)
 
 
 @scene
@@ -44,14 +41,11 @@ def s_protocol(c):
 
     o = types.SimpleNamespace(scale=1)
 
-    def fn(x):
-        return x * (2 if isinstance(o, P) else 3)
-
     def ch(i):
         if i == 5:
             del o.scale
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * (2 if isinstance(o, P) else 3)), ch)
 
 
 @scene
@@ -65,14 +59,11 @@ def s_protocol_class(c):
 
     o = A()
 
-    def fn(x):
-        return x * (2 if isinstance(o, P) else 3)
-
     def ch(i):
         if i == 5:
             A.go = lambda self: 1
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * (2 if isinstance(o, P) else 3)), ch)
 
 
 @scene
@@ -102,14 +93,11 @@ def s_sized(c):
 
     o = A()
 
-    def fn(x):
-        return x * (2 if isinstance(o, collections.abc.Sized) else 3)
-
     def ch(i):
         if i == 5:
             A.__len__ = lambda self: 1
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * (2 if isinstance(o, collections.abc.Sized) else 3)), ch)
 
 
 @scene
@@ -119,15 +107,12 @@ def s_callable(c):
 
     o = A()
 
-    def fn(x):
-        return x * (2 if callable(o) else 3)
-
     def ch(i):
         if i == 5:
             del A.z
             A.__call__ = lambda self: 1
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * (2 if callable(o) else 3)), ch)
 
 
 @scene
@@ -136,14 +121,11 @@ def s_singledispatch(c):
     def g(v):
         return 2.0
 
-    def fn(x):
-        return x * g(1)
-
     def ch(i):
         if i == 5:
             g.register(int, lambda v: 5.0)
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * g(1)), ch)
 
 
 @scene
@@ -156,40 +138,28 @@ def s_partialmethod(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k()
-
     def ch(i):
         if i == 5:
             A.k = functools.partialmethod(A.f, 5.0)
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k()), ch)
 
 
 @scene
 def s_partial_setstate(c):
     p = functools.partial(torch.mul, other=2.0)
 
-    def fn(x):
-        return p(x)
-
     def ch(i):
         p.__setstate__((torch.mul, (), {"other": L(i, 2.0, 3.0)}, None))
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: p(x)), ch)
 
 
 @scene
 def s_partial_keywords(c):
     p = functools.partial(torch.mul, other=2.0)
 
-    def fn(x):
-        return p(x)
-
-    def ch(i):
-        p.keywords["other"] = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: p(x)), lambda i: p.keywords.__setitem__("other", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -209,13 +179,7 @@ def s_total_ordering(c):
     a, b = A(), A()
     b.v = 2
 
-    def fn(x):
-        return x * (2 if a >= b else 3)
-
-    def ch(i):
-        a.v = L(i, 1, 5)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * (2 if a >= b else 3)), lambda i: setattr(a, "v", L(i, 1, 5)))
 
 
 @scene
@@ -226,10 +190,7 @@ def s_enum_member(c):
 
     o = types.SimpleNamespace(e=E.A)
 
-    def fn(x):
-        return x * o.e.value
-
-    return steps(c(fn), lambda i: setattr(o, "e", L(i, E.A, E.B)))
+    return steps(c(lambda x: x * o.e.value), lambda i: setattr(o, "e", L(i, E.A, E.B)))
 
 
 @scene
@@ -237,13 +198,7 @@ def s_enum_value_patched(c):
     class E(enum.Enum):
         A = 1
 
-    def fn(x):
-        return x * E.A.value
-
-    def ch(i):
-        E.A._value_ = L(i, 1, 4)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * E.A.value), lambda i: setattr(E.A, "_value_", L(i, 1, 4)))
 
 
 @scene
@@ -254,10 +209,7 @@ def s_enum_lookup(c):
 
     o = types.SimpleNamespace(n="A")
 
-    def fn(x):
-        return x * E[o.n].value
-
-    return steps(c(fn), lambda i: setattr(o, "n", L(i, "A", "B")))
+    return steps(c(lambda x: x * E[o.n].value), lambda i: setattr(o, "n", L(i, "A", "B")))
 
 
 @scene
@@ -282,10 +234,7 @@ def s_dataclass_frozen(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
-    return steps(c(fn), lambda i: object.__setattr__(o, "k", L(i, 2.0, 3.0)))
+    return steps(c(lambda x: x * o.k), lambda i: object.__setattr__(o, "k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -296,10 +245,7 @@ def s_dataclass_slots(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
-    return steps(c(fn), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
+    return steps(c(lambda x: x * o.k), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -311,14 +257,11 @@ def s_dataclass_asdict(c):
 
     o = A()
 
-    def fn(x):
-        return x * sum(dataclasses.asdict(o)["l"])
-
     def ch(i):
         if i == 5:
             o.l.append(4.0)
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * sum(dataclasses.asdict(o)["l"])), ch)
 
 
 @scene
@@ -358,10 +301,7 @@ def s_dataclass_eq(c):
 
     o, p = A(), A()
 
-    def fn(x):
-        return x * (2 if o == p else 3)
-
-    return steps(c(fn), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
+    return steps(c(lambda x: x * (2 if o == p else 3)), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -370,14 +310,11 @@ def s_dataclass_fields(c):
     class A:
         k: float = 2.0
 
-    def fn(x):
-        return x * A().k
-
     def ch(i):
         if i == 5:
             A.__init__.__defaults__ = (6.0,)
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A().k), ch)
 
 
 @scene
@@ -388,10 +325,4 @@ def s_factory(c):
     class A:
         k: list = dataclasses.field(default_factory=lambda: list(d))
 
-    def fn(x):
-        return x * A().k[0]
-
-    def ch(i):
-        d[0] = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A().k[0]), lambda i: d.__setitem__(0, L(i, 2.0, 3.0)))

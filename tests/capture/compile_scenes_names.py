@@ -170,13 +170,7 @@ def s_base_class_attr_via_mro(c):
 
     o = C()
 
-    def fn(x):
-        return x * o.k
-
-    def ch(i):
-        C.__bases__ = (A,) if i < 5 else (B,)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), lambda i: setattr(C, "__bases__", (A,) if i < 5 else (B,)))
 
 
 @scene
@@ -189,13 +183,7 @@ def s_class_assign(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
-    def ch(i):
-        o.__class__ = L(i, A, B)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), lambda i: setattr(o, "__class__", L(i, A, B)))
 
 
 @scene
@@ -210,13 +198,7 @@ def s_class_assign_method(c):
 
     o = A()
 
-    def fn(x):
-        return o.f(x)
-
-    def ch(i):
-        o.__class__ = L(i, A, B)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: o.f(x)), lambda i: setattr(o, "__class__", L(i, A, B)))
 
 
 @scene
@@ -232,10 +214,7 @@ def s_module_class_assign(c):
     o = A()
     net = nn.Sequential(o)
 
-    def ch(i):
-        o.__class__ = L(i, A, B)
-
-    return steps(c(net), ch)
+    return steps(c(net), lambda i: setattr(o, "__class__", L(i, A, B)))
 
 
 @scene
@@ -246,14 +225,11 @@ def s_del_then_class(c):
     o = A()
     o.k = 5.0
 
-    def fn(x):
-        return x * o.k
-
     def ch(i):
         if i == 5:
             del o.k
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), ch)
 
 
 @scene
@@ -269,13 +245,7 @@ def s_getattr_fallback(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
-    def ch(i):
-        d["k"] = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), lambda i: d.__setitem__("k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -286,14 +256,11 @@ def s_getattr_then_set(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
     def ch(i):
         if i == 5:
             o.k = 7.0
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), ch)
 
 
 @scene
@@ -303,14 +270,11 @@ def s_getattr_added_later(c):
 
     o = A()
 
-    def fn(x):
-        return x * getattr(o, "k", 2.0)
-
     def ch(i):
         if i == 5:
             A.__getattr__ = lambda self, n: 9.0
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * getattr(o, "k", 2.0)), ch)
 
 
 @scene
@@ -320,14 +284,11 @@ def s_getattribute_added_later(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
     def ch(i):
         if i == 5:
             A.__getattribute__ = lambda self, n: 9.0
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), ch)
 
 
 @scene
@@ -345,13 +306,7 @@ def s_descriptor_state(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
-    def ch(i):
-        d.v = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), lambda i: setattr(d, "v", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -370,13 +325,7 @@ def s_descriptor_dict(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
-    def ch(i):
-        o.k = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -388,14 +337,11 @@ def s_property_replaced(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
     def ch(i):
         if i == 5:
             A.k = property(lambda self: 4.0)
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), ch)
 
 
 @scene
@@ -410,16 +356,13 @@ def s_cached_property(c):
 
     o = A()
 
-    def fn(x):
-        return x * o.k
-
     def ch(i):
         if i == 5:
             o.v = 3.0
         if i == 6:
             del o.k
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * o.k), ch)
 
 
 @scene
@@ -433,13 +376,7 @@ def s_metaclass_getattr(c):
     class A(metaclass=M):
         pass
 
-    def fn(x):
-        return x * A.k
-
-    def ch(i):
-        d["k"] = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A.k), lambda i: d.__setitem__("k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -454,13 +391,7 @@ def s_metaclass_property(c):
     class A(metaclass=M):
         pass
 
-    def fn(x):
-        return x * A.k
-
-    def ch(i):
-        M.v = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A.k), lambda i: setattr(M, "v", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -476,13 +407,7 @@ def s_metaclass_call(c):
     class A(metaclass=M):
         pass
 
-    def fn(x):
-        return x * A().k
-
-    def ch(i):
-        M.n = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A().k), lambda i: setattr(M, "n", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -493,13 +418,7 @@ def s_class_getitem(c):
         def __class_getitem__(cls, i):
             return cls.v * i
 
-    def fn(x):
-        return x * A[2]
-
-    def ch(i):
-        A.v = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A[2]), lambda i: setattr(A, "v", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -512,13 +431,7 @@ def s_new(c):
             o.k = cls.v
             return o
 
-    def fn(x):
-        return x * A().k
-
-    def ch(i):
-        A.v = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A().k), lambda i: setattr(A, "v", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -526,9 +439,6 @@ def s_init_replaced(c):
     class A:
         def __init__(self):
             self.k = 2.0
-
-    def fn(x):
-        return x * A().k
 
     def ch(i):
         if i == 5:
@@ -538,4 +448,4 @@ def s_init_replaced(c):
 
             A.__init__ = init
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * A().k), ch)

@@ -21,10 +21,7 @@ def s_builtin_module_dict(c):
     g = {"__builtins__": {"len": len, "two": 2.0}, "__name__": "odd"}
     exec("def fn(x): return x * two * len([1, 2])", g)
 
-    def ch(i):
-        g["__builtins__"]["two"] = L(i, 2.0, 3.0)
-
-    return steps(c(g["fn"]), ch)
+    return steps(c(g["fn"]), lambda i: g["__builtins__"].__setitem__("two", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -32,123 +29,35 @@ def s_builtin_len(c):
     g = {"__builtins__": {"len": len}, "__name__": "odd"}
     exec("def fn(x): return x * len([1, 2])", g)
 
-    def ch(i):
-        g["__builtins__"]["len"] = L(i, len, lambda v: 7)
-
-    return steps(c(g["fn"]), ch)
+    return steps(c(g["fn"]), lambda i: g["__builtins__"].__setitem__("len", L(i, len, lambda v: 7)))
 
 
-@scene
-def s_tensor_method_patched(c):
-    def fn(x):
-        return x.relu()
+def exchanged(name, owner, attribute, other, compiled):
+    """A function that is another one in some calls; `compiled` gives what is called, and what is looked at afterwards."""
 
-    before = T.relu
+    def make(c):
+        before, (f, *look) = getattr(owner, attribute), compiled()
+        try:
+            yield from steps(
+                c(f), lambda i: setattr(owner, attribute, L(i, before, other)), look=look[0] if look else None
+            )  # fmt: skip
+        finally:
+            setattr(owner, attribute, before)
 
-    def ch(i):
-        T.relu = L(i, before, lambda self: self * 2)
-
-    f = c(fn)
-    try:
-        yield from steps(f, ch)
-    finally:
-        T.relu = before
-
-
-@scene
-def s_tensor_operator_patched(c):
-    def fn(x):
-        return x * 2 + 1
-
-    before = T.__mul__
-
-    def ch(i):
-        T.__mul__ = L(i, before, lambda self, o: self - o)
-
-    f = c(fn)
-    try:
-        yield from steps(f, ch)
-    finally:
-        T.__mul__ = before
+    make.__name__ = f"s_{name}_patched"
+    scene(make)
 
 
-@scene
-def s_functional_patched(c):
-    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
-    before = F.relu
-
-    def ch(i):
-        F.relu = L(i, before, lambda x, inplace=False: x * 2)
-
-    f = c(net)
-    try:
-        yield from steps(f, ch)
-    finally:
-        F.relu = before
+def _net():
+    return (nn.Sequential(nn.Linear(3, 3), nn.ReLU()),)
 
 
-@scene
-def s_linear_patched(c):
-    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
-    before = F.linear
-
-    def ch(i):
-        F.linear = L(i, before, lambda x, w, b=None: x * 2)
-
-    f = c(net)
-    try:
-        yield from steps(f, ch)
-    finally:
-        F.linear = before
+def _calls_a_net():
+    (net,) = _net()
+    return (lambda x: net(x),)
 
 
-@scene
-def s_linear_forward_patched(c):
-    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
-    before = nn.Linear.forward
-
-    def ch(i):
-        nn.Linear.forward = L(i, before, lambda s, x: x * 2)
-
-    f = c(net)
-    try:
-        yield from steps(f, ch)
-    finally:
-        nn.Linear.forward = before
-
-
-@scene
-def s_module_call_patched(c):
-    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
-    before = nn.Module.__call__
-
-    def ch(i):
-        nn.Module.__call__ = L(i, before, lambda s, x: s.forward(x) * 2)
-
-    f = c(lambda x: net(x))
-    try:
-        yield from steps(f, ch)
-    finally:
-        nn.Module.__call__ = before
-
-
-@scene
-def s_sequential_forward_patched(c):
-    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
-    before = nn.Sequential.forward
-
-    def ch(i):
-        nn.Sequential.forward = L(i, before, lambda s, x: x * 2)
-
-    f = c(net)
-    try:
-        yield from steps(f, ch)
-    finally:
-        nn.Sequential.forward = before
-
-
-@scene
-def s_optim_step_patched(c):
+def _step():
     p = nn.Parameter(torch.ones(3))
     opt = torch.optim.SGD([p], lr=0.1)
 
@@ -159,117 +68,46 @@ def s_optim_step_patched(c):
         opt.step()
         return l
 
-    before = torch.optim.SGD.step
-
-    def ch(i):
-        torch.optim.SGD.step = L(i, before, lambda s, closure=None: None)
-
-    f = c(fn)
-    try:
-        yield from steps(f, ch, look=lambda: p)
-    finally:
-        torch.optim.SGD.step = before
+    return fn, lambda: p
 
 
-@scene
-def s_torch_function_patched(c):
-    def fn(x):
-        return torch.relu(x)
-
-    before = torch.relu
-
-    def ch(i):
-        torch.relu = L(i, before, lambda x: x * 2)
-
-    f = c(fn)
-    try:
-        yield from steps(f, ch)
-    finally:
-        torch.relu = before
+exchanged("tensor_method", T, "relu", lambda self: self * 2, lambda: (lambda x: x.relu(),))
+exchanged("tensor_operator", T, "__mul__", lambda self, o: self - o, lambda: (lambda x: x * 2 + 1,))
+exchanged("functional", F, "relu", lambda x, inplace=False: x * 2, _net)
+exchanged("linear", F, "linear", lambda x, w, b=None: x * 2, _net)
+exchanged("linear_forward", nn.Linear, "forward", lambda s, x: x * 2, _net)
+exchanged("module_call", nn.Module, "__call__", lambda s, x: s.forward(x) * 2, _calls_a_net)
+exchanged("sequential_forward", nn.Sequential, "forward", lambda s, x: x * 2, _net)
+exchanged("optim_step", torch.optim.SGD, "step", lambda s, closure=None: None, _step)
+exchanged("torch_function", torch, "relu", lambda x: x * 2, lambda: (lambda x: torch.relu(x),))
+exchanged("numpy", np, "mean", lambda v: 9.0, lambda: (lambda x: x * float(np.mean([1.0, 2.0])),))
+exchanged("math", math, "sqrt", lambda v: 9.0, lambda: (lambda x: x * math.sqrt(4.0),))
 
 
-@scene
-def s_numpy_patched(c):
-    def fn(x):
-        return x * float(np.mean([1.0, 2.0]))
+def _imports(x):
+    import rl_fake_mod
 
-    before = np.mean
-
-    def ch(i):
-        np.mean = L(i, before, lambda v: 9.0)
-
-    f = c(fn)
-    try:
-        yield from steps(f, ch)
-    finally:
-        np.mean = before
+    return x * rl_fake_mod.k
 
 
-@scene
-def s_math_patched(c):
-    def fn(x):
-        return x * math.sqrt(4.0)
+for _name, _fn in (
+    ("s_sysmodules", _imports),
+    ("s_sysmodules_direct", lambda x: x * sys.modules["rl_fake_mod"].k),
+    ("s_importlib", lambda x: x * importlib.import_module("rl_fake_mod").k),
+):
 
-    before = math.sqrt
+    def _module_exchanged(c, fn=_fn):
+        one, other = (types.ModuleType("rl_fake_mod") for _ in range(2))
+        one.k, other.k = 2.0, 5.0
+        try:
+            yield from steps(
+                c(fn), lambda i: sys.modules.__setitem__("rl_fake_mod", L(i, one, other))
+            )
+        finally:
+            del sys.modules["rl_fake_mod"]
 
-    def ch(i):
-        math.sqrt = L(i, before, lambda v: 9.0)
-
-    f = c(fn)
-    try:
-        yield from steps(f, ch)
-    finally:
-        math.sqrt = before
-
-
-@scene
-def s_sysmodules(c):
-    m = types.ModuleType("rl_fake_mod")
-    m.k = 2.0
-    m2 = types.ModuleType("rl_fake_mod")
-    m2.k = 5.0
-
-    def fn(x):
-        import rl_fake_mod
-
-        return x * rl_fake_mod.k
-
-    def ch(i):
-        sys.modules["rl_fake_mod"] = L(i, m, m2)
-
-    return steps(c(fn), ch)
-
-
-@scene
-def s_sysmodules_direct(c):
-    m = types.ModuleType("rl_fake_mod")
-    m.k = 2.0
-    m2 = types.ModuleType("rl_fake_mod")
-    m2.k = 5.0
-
-    def fn(x):
-        return x * sys.modules["rl_fake_mod"].k
-
-    def ch(i):
-        sys.modules["rl_fake_mod"] = L(i, m, m2)
-
-    return steps(c(fn), ch)
-
-
-@scene
-def s_importlib(c):
-    m = types.ModuleType("rl_fake_mod")
-    m.k = 2.0
-    m2 = types.ModuleType("rl_fake_mod")
-    m2.k = 5.0
-
-    def fn(x):
-        return x * importlib.import_module("rl_fake_mod").k
-
-    def ch(i):
-        sys.modules["rl_fake_mod"] = L(i, m, m2)
-
-    return steps(c(fn), ch)
+    _module_exchanged.__name__ = _name
+    scene(_module_exchanged)
 
 
 @scene
@@ -278,13 +116,7 @@ def s_module_getattr(c):
     d = {"k": 2.0}
     m.__getattr__ = lambda n: d[n]
 
-    def fn(x):
-        return x * m.k
-
-    def ch(i):
-        d["k"] = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * m.k), lambda i: d.__setitem__("k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -298,10 +130,4 @@ def s_module_subclass(c):
 
     m = M("m")
 
-    def fn(x):
-        return x * m.k
-
-    def ch(i):
-        m.v = L(i, 2.0, 3.0)
-
-    return steps(c(fn), ch)
+    return steps(c(lambda x: x * m.k), lambda i: setattr(m, "v", L(i, 2.0, 3.0)))

@@ -20,10 +20,7 @@ from rushlight import nn
 # ---- results
 def _res(name, body, after=None, grad=False):
     def make(c):
-        def fn(x):
-            return body(x)
-
-        f = c(fn)
+        f = c(lambda x: body(x))
         for i in range(8):
             x = X(i)
             if grad:
@@ -223,10 +220,7 @@ _res("zero_stride", lambda x: torch.zeros(1).expand(3, 4))
 # ---- outputs kept and mutated
 @scene
 def kept_over_many(c):
-    def fn(x):
-        return x * 2, (x + 1).view(-1)
-
-    f = c(fn)
+    f = c(lambda x: (x * 2, (x + 1).view(-1)))
     kept = []
     for i in range(9):
         kept.append(f(X(i)))
@@ -237,10 +231,7 @@ def kept_over_many(c):
 def mutated_by_caller(c):
     w = torch.ones(3)
 
-    def fn(x):
-        return x * w, w * 1, w
-
-    f = c(fn)
+    f = c(lambda x: (x * w, w * 1, w))
     for i in range(9):
         r = f(X(i))
         yield see(r)
@@ -254,10 +245,7 @@ def mutated_by_caller(c):
 def state_view_mutated(c):
     w = torch.ones(4, 3)
 
-    def fn(x):
-        return w[1:], x + w
-
-    f = c(fn)
+    f = c(lambda x: (w[1:], x + w))
     for i in range(9):
         r = f(X(i))
         r[0].add_(1)
@@ -268,10 +256,7 @@ def state_view_mutated(c):
 def state_view_grad(c):
     lin = nn.Linear(3, 3)
 
-    def fn(x):
-        return lin.weight[0]
-
-    f = c(fn)
+    f = c(lambda x: lin.weight[0])
     for i in range(9):
         lin.zero_grad()
         r = f(X(i))
@@ -283,10 +268,7 @@ def state_view_grad(c):
 def state_inplace_view_error(c):
     lin = nn.Linear(3, 3)
 
-    def fn(x):
-        return lin.weight.view(-1)
-
-    f = c(fn)
+    f = c(lambda x: lin.weight.view(-1))
     for i in range(9):
         r = f(X(i))
         yield tell(lambda: r.add_(1))
@@ -319,10 +301,7 @@ def inplace_on_nonleaf_arg(c):
 def inplace_on_plain_arg_by_param(c):
     w = nn.Parameter(torch.ones(3))
 
-    def fn(a):
-        a.mul_(w)
-
-    f = c(fn)
+    f = c(lambda a: a.mul_(w))
     for i in range(9):
         w.grad = None
         a = X(i)
@@ -334,10 +313,7 @@ def inplace_on_plain_arg_by_param(c):
 def inplace_view_of_arg_by_param(c):
     w = nn.Parameter(torch.ones(3))
 
-    def fn(a):
-        a[0].mul_(w)
-
-    f = c(fn)
+    f = c(lambda a: a[0].mul_(w))
     for i in range(9):
         w.grad = None
         a = X(i)
@@ -347,10 +323,7 @@ def inplace_view_of_arg_by_param(c):
 
 @scene
 def arg_view_history(c):
-    def fn(a):
-        return a.view(-1)
-
-    f = c(fn)
+    f = c(lambda a: a.view(-1))
     for i in range(9):
         leaf = X(i).requires_grad_()
         a = leaf * 1
@@ -362,10 +335,7 @@ def arg_view_history(c):
 
 def _arg(name, body, look=lambda x: None, grad=False, back=False):
     def make(c):
-        def fn(x):
-            return body(x)
-
-        f = c(fn)
+        f = c(lambda x: body(x))
         for i in range(8):
             x = X(i)
             if grad:

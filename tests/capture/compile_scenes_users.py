@@ -991,10 +991,7 @@ def user_weak_cache(c):
     table[key] = 2.0
     f = c(lambda x: x * table.get(key, 1.0) + len(table))
 
-    def change(i):
-        table[key] = L(i, 2.0, 4.0)
-
-    yield from steps(f, change)
+    yield from steps(f, lambda i: table.__setitem__(key, L(i, 2.0, 4.0)))
 
 
 @scene
@@ -1021,10 +1018,7 @@ def user_constant_schedule(c):
 
     ramp = Ramp()
 
-    def change(i):
-        ramp.t = L(i, 4, 2)
-
-    yield from steps(c(lambda x: x * ramp()), change)
+    yield from steps(c(lambda x: x * ramp()), lambda i: setattr(ramp, "t", L(i, 4, 2)))
 
 
 @scene
@@ -1085,10 +1079,7 @@ def user_slots_layer(c):
     s = Scale(2.0)
     f = c(lambda x: (s * x) + 1)
 
-    def change(i):
-        s.by = L(i, 2.0, 3.0)
-
-    yield from steps(f, change)
+    yield from steps(f, lambda i: setattr(s, "by", L(i, 2.0, 3.0)))
 
 
 @scene

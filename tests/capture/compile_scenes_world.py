@@ -30,31 +30,25 @@ from rushlight import nn
 def modules_in_a_dict(c):
     d = {"a": nn.Linear(3, 3)}
 
-    def fn(x):
-        return d["a"](x)
-
     def ch(i):
         if i == 5:
             d["a"] = nn.Linear(3, 3)
         if i == 7:
             d["a"].weight.data.zero_()
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: d["a"](x)), ch)
 
 
 @scene
 def modules_in_a_set(c):
     s = {nn.Linear(3, 3)}
 
-    def fn(x):
-        return next(iter(s))(x)
-
     def ch(i):
         if i == 5:
             s.clear()
             s.add(nn.Linear(3, 3))
 
-    return steps(c(fn), ch)
+    return steps(c(lambda x: next(iter(s))(x)), ch)
 
 
 @scene
@@ -63,10 +57,7 @@ def module_weakref(c):
     b = nn.Linear(3, 3)
     h = {"r": weakref.ref(a)}
 
-    def fn(x):
-        return h["r"]()(x)
-
-    return steps(c(fn), lambda i: h.update(r=weakref.ref(L(i, a, b))))
+    return steps(c(lambda x: h["r"]()(x)), lambda i: h.update(r=weakref.ref(L(i, a, b))))
 
 
 @scene
@@ -74,10 +65,7 @@ def tensor_key(c):
     k = torch.ones(3)
     d = {k: 2.0}
 
-    def fn(x):
-        return x * d[k]
-
-    return steps(c(fn), lambda i: d.update({k: L(i, 2.0, 3.0)}))
+    return steps(c(lambda x: x * d[k]), lambda i: d.update({k: L(i, 2.0, 3.0)}))
 
 
 @scene
@@ -129,20 +117,14 @@ def np_state(c):
     a = np.ones(3, np.float32)
     t = torch.from_numpy(a)
 
-    def fn(x):
-        return x * t + torch.from_numpy(a)
-
-    return steps(c(fn), lambda i: a.__imul__(2))
+    return steps(c(lambda x: x * t + torch.from_numpy(a)), lambda i: a.__imul__(2))
 
 
 @scene
 def np_state_read(c):
     a = np.ones(3)
 
-    def fn(x):
-        return x * float(a[0])
-
-    return steps(c(fn), lambda i: a.__imul__(2))
+    return steps(c(lambda x: x * float(a[0])), lambda i: a.__imul__(2))
 
 
 @scene
@@ -150,30 +132,21 @@ def np_view_of_large(c):
     big = np.ones(10000)
     a = big[:3]
 
-    def fn(x):
-        return x * float(a[0])
-
-    return steps(c(fn), lambda i: big.__imul__(2))
+    return steps(c(lambda x: x * float(a[0])), lambda i: big.__imul__(2))
 
 
 @scene
 def np_tensor_made(c):
     a = np.ones(3, np.float32)
 
-    def fn(x):
-        return x * torch.tensor(a)
-
-    return steps(c(fn), lambda i: a.__imul__(2))
+    return steps(c(lambda x: x * torch.tensor(a)), lambda i: a.__imul__(2))
 
 
 @scene
 def np_as_tensor(c):
     a = np.ones(3, np.float32)
 
-    def fn(x):
-        return x * torch.as_tensor(a)
-
-    return steps(c(fn), lambda i: a.__imul__(2))
+    return steps(c(lambda x: x * torch.as_tensor(a)), lambda i: a.__imul__(2))
 
 
 @scene
@@ -183,20 +156,14 @@ def memmap_state(c):
     f_.flush()
     a = np.memmap(f_.name, np.float64, "r+", shape=(3,))
 
-    def fn(x):
-        return x * float(a[0])
-
-    return steps(c(fn), lambda i: a.__setitem__(0, i))
+    return steps(c(lambda x: x * float(a[0])), lambda i: a.__setitem__(0, i))
 
 
 @scene
 def ctypes_state(c):
     v = ctypes.c_double(2.0)
 
-    def fn(x):
-        return x * v.value
-
-    return steps(c(fn), lambda i: setattr(v, "value", L(i, 2.0, 3.0)))
+    return steps(c(lambda x: x * v.value), lambda i: setattr(v, "value", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -223,20 +190,14 @@ def struct_read(c):
 def iterator_state(c):
     it = itertools.count()
 
-    def fn(x):
-        return x * next(it)
-
-    return steps(c(fn))
+    return steps(c(lambda x: x * next(it)))
 
 
 @scene
 def cycle_state(c):
     it = itertools.cycle([1.0, 2.0])
 
-    def fn(x):
-        return x * next(it)
-
-    return steps(c(fn))
+    return steps(c(lambda x: x * next(it)))
 
 
 @scene
@@ -247,20 +208,14 @@ def gen_state(c):
 
     it = g()
 
-    def fn(x):
-        return x * next(it)
-
-    return steps(c(fn))
+    return steps(c(lambda x: x * next(it)))
 
 
 @scene
 def file_pos(c):
     s = io.StringIO("\n".join(map(str, range(50))))
 
-    def fn(x):
-        return x * float(s.readline())
-
-    return steps(c(fn))
+    return steps(c(lambda x: x * float(s.readline())))
 
 
 @scene
@@ -268,10 +223,7 @@ def queue_state(c):
     q = queue.SimpleQueue()
     [q.put(float(i)) for i in range(20)]
 
-    def fn(x):
-        return x * q.get()
-
-    return steps(c(fn))
+    return steps(c(lambda x: x * q.get()))
 
 
 @scene
@@ -627,10 +579,7 @@ def changing_global(c):
 
 def env(name, use, change):
     def make(c):
-        def fn(x):
-            return x * use()
-
-        f = c(fn)
+        f = c(lambda x: x * use())
         try:
             yield from steps(f, change)
         finally:
