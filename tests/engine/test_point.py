@@ -88,7 +88,8 @@ def test_the_build_reads_records_as_python_does() -> None:
     read: dict[str, point.Point] = {}
     for path in sorted((Path(rl.__file__).parent / "operators").rglob("*.py")):
         read |= point.records(path.read_text())
-    built = {name: p for name, p in POINTS.items() if p.cost}
+    losses = {name: k.facts.each for name, k in KERNELS.items() if k.facts.each is not None}
+    built = {name: p for name, p in (POINTS | losses).items() if p.cost}
     assert built.keys() == read.keys()
     for name, p in built.items():
         for what in point.Point.__slots__:

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..runtime import devices
 from ..runtime.door import Kernel, run
-from ..runtime.facts import Facts as KernelFacts
+from ..runtime.facts import Facts
 from ..runtime.thread import FOREIGN, TRACED, WATCHED, here
 from ..runtime.wrapped import MADE_OF_OTHERS
 from .exposed import exposed
-from .facts import Facts
+from .tensor_facts import TensorFacts
 
 if TYPE_CHECKING:
     from ..base.array_module import ArrayModule
@@ -25,7 +25,7 @@ def _host_read(xp: ArrayModule, x: Array) -> np.ndarray:
 
 # Every read of values by the host passes the door, so that a recorder can see it.
 HOST_READ = Kernel(
-    "host_read", _host_read, moves_only=True, facts=KernelFacts(aten="_local_scalar_dense plain")
+    "host_read", _host_read, moves_only=True, facts=Facts(aten="_local_scalar_dense plain")
 )
 
 
@@ -33,7 +33,7 @@ _SEEN = WATCHED | TRACED | FOREIGN  # whoever may want to know of it
 _MANY = "only one element tensors can be converted to Python scalars"
 
 
-class Values(Facts):
+class Values(TensorFacts):
     """What a tensor answers when Python asks for its values."""
 
     __slots__ = ()

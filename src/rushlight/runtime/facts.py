@@ -59,6 +59,8 @@ class Facts(NamedTuple):
 
     # How each element is computed from those at its place; None where that is not all that the kernel does.
     point: Any = None
+    # Of a loss and its slope: how that of one pair of numbers is computed, before the reduction.
+    each: Any = None
     # Whether it raises on the CPU because of values: never, by some, by some whole numbers ("integers"), or by what
     # certain operands hold. One that takes positions refuses those that are none. "checked": it would, but whoever calls
     # it has looked at the values before, as the forward pass has for the kernels of the backward pass.

@@ -19,7 +19,18 @@ class Point:
     None: then `max`, `min` and comparisons with it are left out. Names that end in `:int` are ints.
     """
 
-    __slots__ = ("attrs", "by_hand", "cost", "engine", "inputs", "main", "optional", "out", "texts")
+    __slots__ = (
+        "attrs",
+        "by_hand",
+        "cost",
+        "engine",
+        "inputs",
+        "loss",
+        "main",
+        "optional",
+        "out",
+        "texts",
+    )
 
     def __init__(
         self,
@@ -32,6 +43,7 @@ class Point:
         engine: str | Mapping[str, str] = "",
         cost: str = "",
         by_hand: bool = False,
+        loss: bool = False,
         **kinds: str,
     ) -> None:
         inputs, _, attrs = names.partition("|")
@@ -48,7 +60,10 @@ class Point:
             self.texts["f"] = text
         self.engine = engine or self.texts.get("f", "")  # the text that the engine's bits follow
         self.cost = cost  # what it costs the engine, which has no loop of it otherwise
-        self.by_hand = by_hand  # its binding there does more than pass its arrays on
+        self.by_hand = by_hand or loss  # its binding there does more than pass its arrays on
+        self.loss = (
+            loss  # of a pair of numbers, which is reduced, or its slope, which is multiplied
+        )
 
     def missing(self, operands: Iterable[Any], attrs: Mapping[str, Any]) -> frozenset[str]:
         """The names of a call's operands and attributes that are None."""
@@ -186,7 +201,7 @@ class _Cuda(_Printer):
 class _Vectors(_Printer):
     """The engine's vectors of floats: simd.h, k_point.h."""
 
-    calls = {"max": "nan_max", "min": "nan_min", "cdf": "vnormal", "softplus1": "vsoftplus", "gelu_inner": "gelu_inner"}  # fmt: skip
+    calls = {"max": "nan_max", "min": "nan_min", "cdf": "vnormal", "softplus1": "vsoftplus", "gelu_inner": "gelu_inner", "clip": "clip"}  # fmt: skip
     constants = {"inf": "spread(INFINITY)"}
 
     def number(self, spelt: str) -> str:
@@ -236,7 +251,12 @@ def records(source: str) -> dict[str, Point]:
     return found
 
 
-_WORDS = {"point": "", "slope": "_grad"}  # what a maker's argument is a record of
+_WORDS = {
+    "point": "",
+    "slope": "_grad",
+    "each": "",
+    "each_slope": "_grad",
+}  # what a maker's argument is a record of
 
 
 def header(points: Mapping[str, Point]) -> str:
@@ -246,12 +266,15 @@ def header(points: Mapping[str, Point]) -> str:
         if p.cost:
             texts = {"": p.engine} if isinstance(p.engine, str) else p.engine
             for choice, text in texts.items():
-                kinds[_kind(p)].append((f"{op} {choice}".strip(), text, p))
+                kinds[_kind(op, p)].append((f"{op} {choice}".strip(), text, p))
     lines = ["/* Written by setup.py from the records of pointwise ops. */"]
     codes, macros, entries = [], [], []
     for kind, (prefix, _, entry) in _LOOPS.items():
         own = [f"{prefix}_{_constant(name)}" for name, _, _ in kinds[kind]]
-        lines.append(f"enum {{ {', '.join([*own, f'{prefix}_MADE'])} }};")
+        if kind == "T":  # the codes of the losses themselves
+            own = [code.removesuffix("_GRAD") for code in own]
+        else:
+            lines.append(f"enum {{ {', '.join([*own, f'{prefix}_MADE'])} }};")
         cases = []
         for code, (name, text, p) in zip(own, kinds[kind]):
             cases.append(f"case {code}: {{ {_loop(kind, text, p)} break; }}")
@@ -273,10 +296,10 @@ def header(points: Mapping[str, Point]) -> str:
     return "\n".join(lines + _macro("POINT_ENTRIES", entries)) + "\n"
 
 
-# One operand, two, a derivative of one; the same two with parameters: prefix of codes, arrays, what binds them.
+# One operand, two, a derivative of one; the same two with parameters; a loss of a pair and its slope: prefix of codes, arrays, what binds them.
 _LOOPS = {
     "U": ("U", "x", "ONE_OPERAND"), "B": ("B", "xy", "TWO_OPERANDS"), "G": ("G", "xy", "SLOPE"),
-    "A": ("A", "x", "ACTIVE_ONE"), "S": ("AG", "xy", "ACTIVE_SLOPE"),
+    "A": ("A", "x", "ACTIVE_ONE"), "S": ("AG", "xy", "ACTIVE_SLOPE"), "L": ("L", "xy", ""), "T": ("L", "xy", ""),
 }  # fmt: skip
 
 
@@ -289,7 +312,9 @@ def _parameters(p: Point) -> list[str]:
     return [n for n in (*p.inputs, *(() if chosen else p.attrs)) if n not in _arrays(p)]
 
 
-def _kind(p: Point) -> str:
+def _kind(op: str, p: Point) -> str:
+    if p.loss:
+        return "T" if op.endswith("_grad") else "L"
     if len(_arrays(p)) == 1:
         return "A" if _parameters(p) else "U"
     if _arrays(p)[0] not in ("gy", "dy"):
@@ -301,6 +326,7 @@ def _loop(kind: str, text: str, p: Point) -> str:
     """The loop over vectors: those that take long and have no parameters are computed two at a time."""
     names = dict(zip((*_arrays(p), *_parameters(p)), (*_LOOPS[kind][1], *"abc")))
     two = p.cost != "CHEAP" and kind != "S"
+    text = f"({text}) * g" if kind == "T" else text
     return (
         f"EACH{len(_arrays(p))}{'_LONG' if two else ''}({_Vectors(text, names).show(parsed(text))})"
     )

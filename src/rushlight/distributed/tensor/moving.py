@@ -49,10 +49,10 @@ class _Gather(Function):
 
     @staticmethod
     def backward(ctx: Any, *g: Any) -> Any:
-        return None, None, None, _Cut.apply(ctx.group, ctx.dim, g[0])
+        return None, None, None, _OwnRows.apply(ctx.group, ctx.dim, g[0])
 
 
-class _Cut(Function):
+class _OwnRows(Function):
     """This rank's rows of what every rank has; the gradient is gathered."""
 
     @staticmethod
@@ -196,7 +196,7 @@ def moved(
     for level in after[same:]:
         kind = wanted[level]
         if isinstance(kind, Shard):
-            local = _Cut.apply(mesh.get_group(level), kind.dim, local)
+            local = _OwnRows.apply(mesh.get_group(level), kind.dim, local)
         elif isinstance(kind, Partial):
             local = _first_has_it(local, mesh.get_group(level), kind)
         kinds[level] = kind

@@ -10,6 +10,7 @@ from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
+from ...runtime.point import Point
 from ..made_of.checks import between_zero_and_one, check_values
 from ..made_of.guards import FLOATS, check_kind, only, refuse_grad, title
 from ..made_of.precision import in_float32
@@ -34,6 +35,9 @@ def _difference_loss(
     autocast: Any = "float32",
     aten: str | None = None,
     slope_aten: Any = None,
+    *,
+    each: Point,
+    each_slope: Point,
 ) -> Op:
     """A loss value(x - y) as one op; its derivative slope(x - y) as another."""
 
@@ -54,13 +58,13 @@ def _difference_loss(
         return slope_formula(x - y, beta) * scale
 
     label = name.removesuffix("_loss") + "_cpu"
-    facts = Facts(vmap="loss", autocast=autocast, aten=aten)
+    facts = Facts(vmap="loss", autocast=autocast, aten=aten, each=each)
     forward = Op(body, name, rule=only(FLOATS, label), meta=loss_meta, facts=facts)
     backward = Op(
         grad_body,
         name + "_grad",
         meta=lambda gy, x, y, **_: (x.shape, x.dtype),
-        facts=Facts(vmap="loss_grad", aten=slope_aten),
+        facts=Facts(vmap="loss_grad", aten=slope_aten, each=each_slope),
     )
     by_reference(backward, formula)
 
@@ -104,19 +108,30 @@ _mse = _difference_loss(
     lambda d, beta: d * 2,
     aten="mse_loss loss",
     slope_aten="mse_loss_backward",
+    each=Point("x y | beta", "(x - y) * (x - y)", cost="CHEAP", loss=True),
+    each_slope=Point("x y | beta", "(x - y) * 2", cost="CHEAP", loss=True),
 )
 _l1 = _difference_loss(
     "l1_loss", lambda xp, d, beta: xp.abs(d), _sign,
     lambda d, beta: d.sign(), aten="l1_loss loss",
+    each=Point("x y | beta", "abs(x - y)", cost="CHEAP", loss=True),
+    each_slope=Point("x y | beta", "T(x > y) - T(x < y)", engine="sign(x - y)", cost="CHEAP", loss=True),
 )  # fmt: skip
 _smooth_l1 = _difference_loss(
     "smooth_l1_loss", _smooth, _smooth_slope,
     lambda d, beta: d.sign() if beta == 0 else (d / beta).clamp(-1, 1),
     slope_aten="smooth_l1_loss_backward",
+    each=Point("x y | beta", "0.5 / beta * (x - y) * (x - y) if abs(x - y) < beta else abs(x - y) - 0.5 * beta",
+               engine="steep * abs(x - y) * abs(x - y) if abs(x - y) < beta else abs(x - y) - half", cost="CHEAP", loss=True),
+    each_slope=Point("x y | beta", "T(x > y) - T(x < y) if beta == 0 else min(max((x - y) / beta, -1), 1)",
+                     engine="clip((x - y) / beta, -1, 1)", cost="CHEAP", loss=True),
 )  # fmt: skip
 _huber_op = _difference_loss(
     "huber_loss", _huber, lambda xp, d, beta: xp.clip(d, -beta, beta),
     lambda d, beta: d.clamp(-beta, beta), {"cpu": "float32"},
+    each=Point("x y | beta", "0.5 * (x - y) * (x - y) if abs(x - y) <= beta else beta * (abs(x - y) - 0.5 * beta)",
+               engine="0.5 * abs(x - y) * abs(x - y) if abs(x - y) <= beta else beta * (abs(x - y) - half)", cost="CHEAP", loss=True),
+    each_slope=Point("x y | beta", "min(max(x - y, -beta), beta)", engine="clip(x - y, -beta, beta)", cost="CHEAP", loss=True),
 )  # fmt: skip
 
 
@@ -318,13 +333,21 @@ _bce = Op(
     _bce_body,
     "binary_cross_entropy",
     meta=loss_meta,
-    facts=Facts(vmap="loss", autocast={"cpu": "float32", "cuda": "refused"}),
+    facts=Facts(
+        vmap="loss",
+        autocast={"cpu": "float32", "cuda": "refused"},
+        each=Point("x y", "(y - 1) * max(log1p(-x), -100) - y * max(log(x), -100)"),
+    ),
 )
 _bce_grad = Op(
     _bce_grad_body,
     "binary_cross_entropy_grad",
     meta=_grad_meta,
-    facts=Facts(vmap="loss_grad", aten="binary_cross_entropy_backward"),
+    facts=Facts(
+        vmap="loss_grad",
+        aten="binary_cross_entropy_backward",
+        each=Point("x y", "(x - y) / max((1 - x) * x, 1e-12)"),
+    ),
 )
 by_reference(
     _bce_grad,
@@ -340,13 +363,23 @@ _bce_logits = Op(
     _bce_logits_body,
     "binary_cross_entropy_with_logits",
     meta=loss_meta,
-    facts=Facts(vmap="loss", autocast="float32"),
+    facts=Facts(
+        vmap="loss",
+        autocast="float32",
+        each=Point(
+            "x y",
+            "max(x, 0) - x * y + log1p(exp(-abs(x)))",
+            engine="logits_loss(x, y)",
+            cost="DEAR",
+            loss=True,
+        ),
+    ),
 )
 _bce_logits_grad = Op(
     _bce_logits_grad_body,
     "binary_cross_entropy_with_logits_grad",
     meta=_grad_meta,
-    facts=Facts(vmap="loss_grad"),
+    facts=Facts(vmap="loss_grad", each=Point("x y", "sigmoid(x) - y", cost="DEAR", loss=True)),
 )
 by_reference(
     _bce_logits_grad,

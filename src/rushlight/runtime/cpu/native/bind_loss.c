@@ -58,14 +58,14 @@ static void backward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     if (!q->reduction) RL->binary(B_MUL, q->out + from, q->g + from, q->out + from, n);
 }
 
-static double duration(const Loss *q) { return (double)q->n * (q->which == L_LOGITS ? 5.0 : 0.6); }
+static double duration(const Loss *q) { return (double)q->n * (q->which == L_BINARY_CROSS_ENTROPY_WITH_LOGITS ? 5.0 : 0.6); }
 
 /* Attributes and the two arrays, arguments i and i + 1; 0 where it ends. */
 static int take(Call *c, Loss *q, int i) {
     q->which = c->which, q->reduction = reduction_of(c);
-    const double beta = q->which == L_LOGITS ? 1.0 : double_of(c, "beta");
+    const double beta = q->which == L_BINARY_CROSS_ENTROPY_WITH_LOGITS ? 1.0 : double_of(c, "beta");
     q->beta = (float)beta;
-    if (q->which == L_SMOOTH && beta == 0.0) q->which = L_ABS;
+    if (q->which == L_SMOOTH_L1_LOSS && beta == 0.0) q->which = L_L1_LOSS;
     PyArrayObject *x = floats(c, i), *y = x ? floats_like(c, i + 1, x) : NULL;
     if (!y || !need(c, PyArray_SIZE(x) > 0)) return 0;
     q->x = DATA(x), q->y = DATA(y), q->n = PyArray_SIZE(x);
@@ -93,6 +93,6 @@ static void loss_grad(Call *c) {
 #define LOSS(name, code, copies_) \
     BOUND(name, loss, .which = code, .copies = copies_, .repeats = 1), BOUND(name "_grad", loss_grad, .which = code, .copies = COPIES, .repeats = 1)
 const Entry loss_entries[] = {
-    LOSS("mse_loss", L_SQUARE, 0), LOSS("l1_loss", L_ABS, 0), LOSS("smooth_l1_loss", L_SMOOTH, 0), LOSS("huber_loss", L_HUBER, 0),
-    LOSS("binary_cross_entropy_with_logits", L_LOGITS, COPIES), {NULL},
+    LOSS("mse_loss", L_MSE_LOSS, 0), LOSS("l1_loss", L_L1_LOSS, 0), LOSS("smooth_l1_loss", L_SMOOTH_L1_LOSS, 0),
+    LOSS("huber_loss", L_HUBER_LOSS, 0), LOSS("binary_cross_entropy_with_logits", L_BINARY_CROSS_ENTROPY_WITH_LOGITS, COPIES), {NULL},
 };

@@ -449,14 +449,14 @@ static PyObject *clamp_backward(PyObject *const *args, Py_ssize_t nargs, PyObjec
 
 /* -- the table --------------------------------------------------------------------------------------- */
 
-#define KERNEL(name, ...) \
+#define POINT_BODY(name, ...) \
     static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return __VA_ARGS__; }
-#define ONE_OPERAND(name, code, cost) KERNEL(name, unary(a, code, cost))
-#define TWO_OPERANDS(name, code, cost) KERNEL(name, binary(a, code))
-#define SLOPE(name, code, cost) KERNEL(name, slope(a, code, cost))
+#define ONE_OPERAND(name, code, cost) POINT_BODY(name, unary(a, code, cost))
+#define TWO_OPERANDS(name, code, cost) POINT_BODY(name, binary(a, code))
+#define SLOPE(name, code, cost) POINT_BODY(name, slope(a, code, cost))
 #define NAMES(...) (const char *const[]){__VA_ARGS__, NULL}
-#define ACTIVE_ONE(name, code, cost, ...) KERNEL(name, active(a, attrs, code, NAMES(__VA_ARGS__), cost))
-#define ACTIVE_SLOPE(name, code, cost, ...) KERNEL(name, active_grad(a, attrs, code, NAMES(__VA_ARGS__), cost))
+#define ACTIVE_ONE(name, code, cost, ...) POINT_BODY(name, active(a, attrs, code, NAMES(__VA_ARGS__), cost))
+#define ACTIVE_SLOPE(name, code, cost, ...) POINT_BODY(name, active_grad(a, attrs, code, NAMES(__VA_ARGS__), cost))
 
 POINT_KERNELS
 ONE_OPERAND(sin, U_SIN, DEAR)
@@ -466,8 +466,8 @@ TWO_OPERANDS(remainder, B_REMAINDER, CHEAP)
 TWO_OPERANDS(floor_divide, B_FLOOR_DIV, CHEAP)
 TWO_OPERANDS(hypot, B_HYPOT, CHEAP)
 TWO_OPERANDS(copysign, B_COPYSIGN, CHEAP)
-KERNEL(erfinv, is_float(a[0]) ? unary(a, U_ERFINV, 3 * DEAR) : REFUSE) /* half precision is rounded from doubles */
-KERNEL(logsigmoid, PyArray_CheckExact(a[0]) && PyArray_IS_C_CONTIGUOUS(ARRAY(a[0])) ? /* PyTorch's is always in C order */
+POINT_BODY(erfinv, is_float(a[0]) ? unary(a, U_ERFINV, 3 * DEAR) : REFUSE) /* half precision is rounded from doubles */
+POINT_BODY(logsigmoid, PyArray_CheckExact(a[0]) && PyArray_IS_C_CONTIGUOUS(ARRAY(a[0])) ? /* PyTorch's is always in C order */
        unary(a, U_LOGSIGMOID, 2 * DEAR) : REFUSE)
 
 /* The powers that need no logarithm. */

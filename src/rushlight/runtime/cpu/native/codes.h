@@ -2,7 +2,7 @@
 #ifndef RL_CODES_H
 #define RL_CODES_H
 
-#include "point_made.h" /* by setup.py: codes of pointwise ops, U of one operand, B of two, G slopes; with parameters A, AG */
+#include "point_made.h" /* by setup.py: codes of pointwise ops, U of one operand, B of two, G slopes; with parameters A, AG; losses L */
 
 /* Those whose loops, or codes, are written by hand follow. */
 enum { U_CUBE = U_MADE, U_SIN, U_COS,
@@ -11,7 +11,6 @@ enum { B_RSUB = B_MADE, B_RDIV, /* R: the scalar first */
        B_FMOD, B_REMAINDER, B_FLOOR_DIV, B_HYPOT, B_COPYSIGN, B_ATAN2, B_TURNED = 16 }; /* TURNED: added where these have it first */
 enum { A_LOGIT = A_MADE, A_LOGIT_WITHIN };
 enum { AG_LOGIT = AG_MADE };
-enum { L_SQUARE, L_ABS, L_SMOOTH, L_HUBER, L_LOGITS };
 enum { NESTEROV = 1, MAXIMIZE = 2, FIRST = 4, DECOUPLED = 8, DECAYS = 16 };
 
 enum { T_LERP, T_ADDCMUL, T_ADDCDIV, T_PRELU }; /* three operands */

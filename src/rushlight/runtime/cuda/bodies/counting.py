@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
 
-from ...door import kernel_for
-from ..code.expressions import Expression
+from ...door import KERNELS, kernel_for
+from ..code.expressions import Expression, printed
 from .pointwise import compute
 from .reduce import reduce
 
@@ -33,8 +34,6 @@ def _isin(x: DeviceArray, y: Any, *, invert: bool) -> Any:
 def _unique(x: DeviceArray, *, dim: int | None) -> Any:
     if x.dtype.kind != "b":
         return NotImplemented
-    from ...door import KERNELS
-
     body = KERNELS["unique"].fallbacks[ndarray]
     values, inverse, counts = body(x.astype(np.uint8), dim=dim)
     return values.astype(np.bool_), inverse, counts
@@ -49,13 +48,22 @@ def _reduced(loss: DeviceArray, reduction: str) -> Any:
     return reduce("mean" if reduction == "mean" else "sum", loss, None, False)
 
 
-def _loss(name: str, each: str, slope: str) -> None:
-    """Register a loss and its gradient, whose texts are given for one element."""
-    loss = Expression("x y", "beta", f=each)
-    grad = Expression("gy x y", "beta scale", f=f"{slope} * (gy * scale)")
+@cache
+def _expressions(name: str) -> tuple[Expression, Expression]:
+    """The loss of one pair and its slope, as the records of the two kernels say them."""
+    each, slope = printed(KERNELS[name].facts.each), printed(KERNELS[f"{name}_grad"].facts.each)
+    text = f"({slope.text['f']}) * (gy * scale)"
+    return (
+        Expression("x y", "beta", f=each.text["f"]),
+        Expression("gy x y", "beta scale", f=text),
+    )
+
+
+def _loss(name: str) -> None:
+    """Register a loss and its gradient."""
 
     def forward(x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0) -> Any:
-        return _reduced(compute(loss, (x, y), (beta,)), reduction)
+        return _reduced(compute(_expressions(name)[0], (x, y), (beta,)), reduction)
 
     def backward(
         gy: DeviceArray, x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0
@@ -63,32 +71,13 @@ def _loss(name: str, each: str, slope: str) -> None:
         scale = 1.0 / x.size if reduction == "mean" and x.size else 1.0
         if gy.dtype != x.dtype:
             return NotImplemented
-        return compute(grad, (gy, x, y), (beta, scale))
+        return compute(_expressions(name)[1], (gy, x, y), (beta, scale))
 
     kernel_for("cuda", name)(forward)
     kernel_for("cuda", f"{name}_grad")(backward)
 
 
-_D, _SIGN = "(x - y)", "T(x > y) - T(x < y)"
-_loss("mse_loss", f"{_D} * {_D}", f"{_D} * T(2)")
-_loss("l1_loss", f"fabs({_D})", f"({_SIGN})")
-_loss(
-    "smooth_l1_loss",
-    f"fabs({_D}) < beta ? T(0.5) / beta * {_D} * {_D} : fabs({_D}) - T(0.5) * beta",
-    f"(beta == T(0) ? {_SIGN} : bottom(top({_D} / beta, T(-1)), T(1)))",
-)
-_loss(
-    "huber_loss",
-    f"fabs({_D}) <= beta ? T(0.5) * {_D} * {_D} : beta * (fabs({_D}) - T(0.5) * beta)",
-    f"bottom(top({_D}, -beta), beta)",
-)
-_loss(
-    "binary_cross_entropy",
-    "(y - T(1)) * top(log1p(-x), T(-100)) - y * top(log(x), T(-100))",
-    "(x - y) / top((T(1) - x) * x, T(1e-12))",
-)
-_loss(
-    "binary_cross_entropy_with_logits",
-    "top(x, T(0)) - x * y + log1p(exp(-fabs(x)))",
-    "(sigmoid(x) - y)",
-)
+for _name in (
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+):  # fmt: skip
+    _loss(_name)

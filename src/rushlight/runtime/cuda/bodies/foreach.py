@@ -29,10 +29,10 @@ class _Group(NamedTuple):
 
     addresses: list[int]
     sizes: list[int]
-    cut: _Cut
+    cut: _Blocks
 
 
-class _Cut(NamedTuple):
+class _Blocks(NamedTuple):
     """How many numbers a block takes, and the number of each array's first block: all blocks have the same work."""
 
     length: int
@@ -53,10 +53,10 @@ def _groups(arrays: Sequence[Any]) -> tuple[str, list[_Group]] | None:
 
 
 @lru_cache(256)
-def _cut(sizes: tuple[int, ...], processors: int) -> _Cut:
+def _cut(sizes: tuple[int, ...], processors: int) -> _Blocks:
     length = max(_LEAST, -(-sum(sizes) // (processors * _BLOCKS)))
     length = -(-length // _LEAST) * _LEAST
-    return _Cut(length, [0, *accumulate([-(-n // length) for n in sizes])])
+    return _Blocks(length, [0, *accumulate([-(-n // length) for n in sizes])])
 
 
 def _launch(

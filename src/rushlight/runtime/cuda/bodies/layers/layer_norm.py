@@ -59,7 +59,7 @@ def _rows(x: DeviceArray, dims: int) -> tuple[int, int]:
     return x.size // n, n
 
 
-class _Cut(NamedTuple):
+class _RowTeam(NamedTuple):
     """How threads share rows of n numbers."""
 
     team: int  # 1: a warp per row
@@ -73,12 +73,12 @@ class _Cut(NamedTuple):
         return self.constants["HELD"] > 0
 
 
-def _cut(n: int, arrays: Sequence[Any]) -> _Cut:
+def _cut(n: int, arrays: Sequence[Any]) -> _RowTeam:
     """The cut for arrays of rows of n numbers: by 16 bytes of the widest one where all of them lie so."""
     return _cut_by(n, arrays, not any(a.data.ptr & 15 for a in arrays))
 
 
-def _cut_by(n: int, arrays: Sequence[Any], aligned: bool) -> _Cut:
+def _cut_by(n: int, arrays: Sequence[Any], aligned: bool) -> _RowTeam:
     team = int(n <= _WARP_ROW)
     wide = 16 // max([a.itemsize for a in arrays])
     vector = wide if aligned and n % wide == 0 else 1
@@ -88,7 +88,7 @@ def _cut_by(n: int, arrays: Sequence[Any], aligned: bool) -> _Cut:
         held = 0
     constants = {"TEAM": team, "VW": vector, "HELD": held, "FULL": int(n == held * across)}
     threads = 32 * _WARPS if team else _BLOCK
-    return _Cut(team, threads, _WARPS if team else 1, constants)
+    return _RowTeam(team, threads, _WARPS if team else 1, constants)
 
 
 class _Ahead(NamedTuple):
@@ -100,7 +100,7 @@ class _Ahead(NamedTuple):
 
 
 def _ahead(
-    cut: _Cut, rows: int, n: int, own: np.dtype, other: np.dtype, past: bool, kinds: int = 2
+    cut: _RowTeam, rows: int, n: int, own: np.dtype, other: np.dtype, past: bool, kinds: int = 2
 ) -> _Ahead | None:
     """The cut for rows that are brought ahead; None where that does not pay or has no room."""
     vector, held = cut.constants["VW"], cut.constants["HELD"]
@@ -205,7 +205,13 @@ _FINISH = ("P", "P", "P", "P", "i", "i")
 
 
 def _launch_grads(
-    values: list[Any], cut: _Cut, types: dict[str, Any], char: str, rows: int, n: int, kinds: int
+    values: list[Any],
+    cut: _RowTeam,
+    types: dict[str, Any],
+    char: str,
+    rows: int,
+    n: int,
+    kinds: int,
 ) -> tuple[int, int, int]:
     """The gradient of the rows, and the parts of the weight's: where they lie, how many there are, of how many kinds."""
     pointers = [pointer(a) for a in values]
@@ -240,7 +246,7 @@ def _launch_grads(
 
 
 def _launch_ahead(
-    ahead: _Ahead, cut: _Cut, types: dict[str, Any], char: str, rows: int, room: int
+    ahead: _Ahead, cut: _RowTeam, types: dict[str, Any], char: str, rows: int, room: int
 ) -> tuple[Launch, int]:
     """`norm_grads_ahead` for such rows, and its number of blocks."""
     formats: tuple[str, ...] = ("P",) * 9 + ("q", "i")
@@ -327,7 +333,7 @@ def _prepared_grad(
     return call
 
 
-def _turns(cut: _Cut, rows: int, room: int) -> tuple[int, int]:
+def _turns(cut: _RowTeam, rows: int, room: int) -> tuple[int, int]:
     """How many rows each team of threads takes, the same number for all, and the number of parts."""
     most = min(_RESIDENT * multiprocessors(), room)
     turns = -(-rows // (cut.rows * most))

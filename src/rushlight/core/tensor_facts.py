@@ -17,7 +17,7 @@ from .memory import data_pointer, root_array, shown_strides
 _size = tuple.__new__  # of the numbers of an array's shape, which nobody need look at
 
 
-class Facts:
+class TensorFacts:
     """What a tensor answers about itself without looking at its values."""
 
     __slots__ = ()
