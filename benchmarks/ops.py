@@ -1,7 +1,8 @@
-"""One op at a time, PyTorch's and ours by turns in one process: CPU time of one thread, forward and with backward.
+"""One op at a time, PyTorch's and ours by turns in one process, forward and with backward: CPU time of one thread, or time on a GPU.
 
     python benchmarks/ops.py                          every row
     python benchmarks/ops.py --rows grid --below 1.0  the rows whose name has "grid", and of them what is slower
+    python benchmarks/ops.py --device cuda            the same rows on a GPU, until it has done them
 
 The figure of a side is the fastest of its rounds; differences under a fifth say nothing on a machine that others use.
 """
@@ -48,11 +49,11 @@ def drawn(kind: str, shape: tuple[int, ...], seed: int) -> Any:
     return (r.randn(*shape) * (0.5 if kind == "c" else 1)).astype("f")
 
 
-def prepared(row: ops_rows.Row, lib: Any, backward: bool) -> Callable[[], Any]:
+def prepared(row: ops_rows.Row, lib: Any, backward: bool, device: str) -> Callable[[], Any]:
     names = {"T": lib, "F": lib.nn.functional, "nn": lib.nn}
     floats = []
     for seed, (name, (kind, *shape)) in enumerate(row.inputs.items()):
-        value = lib.from_numpy(drawn(kind, tuple(shape), seed))
+        value = lib.from_numpy(drawn(kind, tuple(shape), seed)).to(device)
         value = value.to(lib.bfloat16) if kind == "h" else value
         if backward and value.is_floating_point():
             floats.append(value.requires_grad_())
@@ -72,23 +73,30 @@ def prepared(row: ops_rows.Row, lib: Any, backward: bool) -> Callable[[], Any]:
     return both
 
 
-def once(run: Callable[[], Any], seconds: float) -> float:
+def once(run: Callable[[], Any], seconds: float, lib: Any, device: str) -> float:
     """Microseconds of a call, over a short round."""
-    begin, count = time.thread_time(), 0
-    while not count or time.thread_time() - begin < seconds:
+    clock = time.thread_time if device == "cpu" else time.perf_counter
+    wait = (lambda: None) if device == "cpu" else lib.cuda.synchronize
+    wait()
+    begin, count = clock(), 0
+    while not count or clock() - begin < seconds:
         run()
         count += 1
-    return (time.thread_time() - begin) / count * 1e6
+    wait()
+    return (clock() - begin) / count * 1e6
 
 
-def measure(row: ops_rows.Row, backward: bool, seconds: float, rounds: int) -> tuple[float, float]:
-    sides = [prepared(row, lib, backward) for lib in (torch, rushlight)]
-    best = [once(run, 0.0) for run in sides]
-    if max(best) > 2e5:  # a fifth of a second says enough
+def measure(
+    row: ops_rows.Row, backward: bool, seconds: float, rounds: int, device: str
+) -> tuple[float, float]:
+    libs = (torch, rushlight)
+    sides = [prepared(row, lib, backward, device) for lib in libs]
+    best = [once(run, 0.0, lib, device) for run, lib in zip(sides, libs)]
+    if device == "cpu" and max(best) > 2e5:  # a fifth of a second says enough
         return best[0], best[1]
     for _ in range(rounds):
         for k, run in enumerate(sides):
-            best[k] = min(best[k], once(run, seconds))
+            best[k] = min(best[k], once(run, seconds, libs[k], device))
     return best[0], best[1]
 
 
@@ -99,11 +107,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.006, help="of a round")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--below", type=float, default=1e9, help="only rows whose ratio is smaller")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", help="a file for all figures")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     rushlight.set_num_threads(1)
+    for lib in (torch, rushlight):  # modules and tensors that setups make
+        lib.set_default_device(args.device)
     for lib in (torch, rushlight):  # PyTorch's first backward imports for half a second
         lib.ones(1, requires_grad=True).sum().backward(lib.ones(()))
     found: dict[str, tuple[float, float]] = {}
@@ -116,7 +127,7 @@ def main() -> None:
         for backward in (False, True)[: 1 + row.backward]:
             label = name + " fb" * backward
             try:
-                t, o = found[label] = measure(row, backward, args.seconds, args.rounds)
+                t, o = found[label] = measure(row, backward, args.seconds, args.rounds, args.device)
             except Exception as error:
                 print(f"| {label} | {type(error).__name__}: {error} |", flush=True)
                 continue
