@@ -77,7 +77,6 @@ def _loss(name: str) -> None:
     kernel_for("cuda", f"{name}_grad")(backward)
 
 
-for _name in (
-    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
-):  # fmt: skip
-    _loss(_name)
+for _name in [k for k, kernel in KERNELS.items() if kernel.facts.each is not None]:
+    if not _name.endswith("_grad"):
+        _loss(_name)
