@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .config import settings
 
+MOST = (1 << 63) - 1  # the largest whole number that PyTorch's functions take
+LEAST = -MOST - 1
+MOST_DIMS = 64  # of an array
+
 if TYPE_CHECKING:
     _Ints = tuple[int, ...]
 else:
@@ -88,6 +92,11 @@ def as_size(size: Sequence[Any]) -> tuple[int, ...]:
     """Flatten the two spellings `f(2, 3)` and `f((2, 3))` into one tuple of ints."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
+    for s in size:
+        if s.__class__ is not int or not LEAST <= s <= MOST:
+            break
+    else:
+        return tuple(size)
     try:
         sizes = tuple([s.__index__() for s in size])
     except (AttributeError, TypeError):
@@ -97,22 +106,33 @@ def as_size(size: Sequence[Any]) -> tuple[int, ...]:
         ) from None
     if sizes and size[0].__class__ is bool:  # PyTorch, too, looks at the first
         raise TypeError("size must be a tuple of ints, but found element of type bool at pos 0")
-    return sizes
+    return in_range("size", sizes)
+
+
+def in_range(name: str, values: tuple[int, ...]) -> tuple[int, ...]:
+    """Whole numbers that PyTorch's functions can be given; TypeError, in its words, where one is larger."""
+    for i, value in enumerate(values):
+        if not LEAST <= value <= MOST:
+            raise TypeError(
+                f"argument '{name}' failed to unpack the object at pos {i + 1} with error "
+                '"Overflow when unpacking long long"'
+            )
+    return values
 
 
 def whole(value: Any, name: str) -> int:
     """A whole number; TypeError for a truth value, which Python would take for 0 or 1, and for what is no number."""
-    if value.__class__ is int:
-        return value
-    if value.__class__ is bool or not hasattr(value, "__index__"):
-        raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}")
-    return value.__index__()
+    if value.__class__ is not int:
+        if value.__class__ is bool or not hasattr(value, "__index__"):
+            raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}")
+        value = value.__index__()
+    if not LEAST <= value <= MOST:
+        raise ValueError("Overflow when unpacking long long")
+    return value
 
 
 def several_whole(value: Any, n: int, name: str) -> tuple[int, ...]:
     """Whole numbers, one that is spread to `n` or as many as were given."""
-    if value.__class__ is int:
-        return (value,) * n
     if hasattr(value, "__index__"):
         return (whole(value, name),) * n
     values = tuple([v.__index__() for v in value])
@@ -120,7 +140,7 @@ def several_whole(value: Any, n: int, name: str) -> tuple[int, ...]:
         raise TypeError(
             f"argument '{name}' must be tuple of ints, but found element of type bool at pos 0"
         )
-    return values * n if len(values) == 1 else values
+    return in_range(name, values * n if len(values) == 1 else values)
 
 
 def by_name(name: str, given: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
@@ -130,10 +150,18 @@ def by_name(name: str, given: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
-def check_size(size: Iterable[int]) -> None:
+def check_size(size: Iterable[int], itemsize: int = 1) -> None:
+    """The one check of the sizes of a tensor that is to be made: RuntimeError, in PyTorch's words, before it is."""
+    count, dims = itemsize, 0
     for s in size:
         if s < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {s}: {list(size)}")
+        count *= s or 1
+        dims += 1
+    if count > MOST:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
+    if dims > MOST_DIMS:
+        raise RuntimeError(f"a tensor has at most {MOST_DIMS} dimensions, but {dims} were given")
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.shapes import in_range, whole
 from ..runtime.thread import here
 from .overriding import SPECIAL, notice
 from .tensor import Tensor
@@ -30,6 +31,12 @@ Range = tuple[int, int, int, int]
 
 # What a value of a declared kind has; arrays have all of them and are none.
 _KINDS: dict[Any, str] = {"int": "__index__", "float": "__float__", "bool": "__bool__"}
+# NumPy's words for sizes that no machine has, and for more dimensions than it knows.
+_TOO_LARGE = (
+    "array is too big", "Maximum allowed", "supported dimension for an ndarray", "ndmin must be",
+    "broadcast dimensions too large", "Python int too large to convert to C",
+)  # fmt: skip
+_NEGATIVE = ("negative dimensions are not allowed", "elements of broadcast shape must be")
 _OF_ARRAYS = ("The truth value of an array", "can only convert an array", "only length-1 arrays", "ufunc '")  # fmt: skip
 
 
@@ -92,6 +99,13 @@ class _Explain:
             return False  # an error that our own code raised on purpose
         if isinstance(error, TypeError) and str(error).startswith(self.name + "()"):
             return False  # the op's own rule has already said what it wants
+        if not isinstance(error, ValueError) or not str(error).startswith("Overflow when"):
+            self._say_range(frame.f_code, frame.f_locals)
+        if any(words in str(error) for words in _TOO_LARGE):
+            raise RuntimeError(f"Storage size calculation overflowed in {self.name}()") from None
+        if any(words in str(error) for words in _NEGATIVE):
+            said = f"Trying to create tensor with negative dimension in {self.name}()"
+            raise RuntimeError(said) from None
         asked = getattr(error, "obj", self)
         number = isinstance(error, AttributeError) and error.name == "__index__"
         self._say(self if number else asked, frame.f_code, frame.f_locals)
@@ -139,6 +153,18 @@ class _Explain:
                 where = [v is asked for v in value].index(True)
                 found = f"but found element of type {kind_of(asked)} at pos {where}"
                 raise TypeError(f"{wants}tuple of ints, {found}") from None
+
+    def _say_range(self, code: CodeType, given: dict) -> None:
+        """A whole number, alone or in a list, that is larger than PyTorch's: what fails, fails because of it."""
+        for _, name, value in self._named(code, given):
+            kind = self.fn.__annotations__.get(name, "")
+            if isinstance(value, (list, tuple)) and all(isinstance(v, int) for v in value):
+                try:
+                    in_range(name, tuple(value))
+                except TypeError as error:
+                    raise TypeError(f"{self.name}(): {error}") from None
+            elif value.__class__ is int and "int" in kind:
+                whole(value, name)
 
     def _say_kind(self, code: CodeType, given: dict) -> None:
         """An argument that is declared a number or a truth value, and is an array, a text or something strange."""

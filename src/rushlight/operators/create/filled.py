@@ -11,7 +11,7 @@ from ...base.dtypes import as_dtype, dtype
 from ...base.errors import HostMemoryError
 from ...base.fits import fitting
 from ...base.formats import ORDERS, dense_order, order_of, preserve_format, strided
-from ...base.shapes import as_size
+from ...base.shapes import MOST, as_size, check_size, in_range
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import extra
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
     from ...base.formats import layout, memory_format
     from ...base.protocols import Array
-
-_MOST = (1 << 63) - 1  # what PyTorch's sizes can be
 
 # -- what every creation function does -----------------------------------------------------------
 
@@ -71,9 +69,11 @@ def _no_memory(error: Exception, size: Any, d: Any) -> Exception:
     """The error for a tensor that is too large for the machine, in PyTorch's words; others as they are."""
     if size is None or not isinstance(d, dtype):
         return error
+    try:
+        check_size(size, d.itemsize)
+    except RuntimeError as wrong:
+        return wrong
     wanted = math.prod(size) * d.itemsize
-    if wanted > _MOST:
-        return RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if not isinstance(error, MemoryError):
         return error
     return HostMemoryError(
@@ -98,7 +98,7 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     for s in size:
-        if s.__class__ is not int or not 0 <= s <= _MOST:
+        if s.__class__ is not int or not 0 <= s <= MOST:
             break
     else:
         return tuple(size)
@@ -109,15 +109,11 @@ def sizes(name: str, size: Any, keyword: Any = None) -> tuple[int, ...]:
                 f"{type(s).__name__}"
             )
     result = tuple([s.__index__() for s in size])
-    for s in result:
-        if s < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {s}: {list(result)}"
-            )
-        if s > _MOST:
-            raise TypeError(
-                f"{name}(): argument 'size' failed to unpack with error \"Overflow when unpacking long long\""
-            )
+    try:
+        in_range("size", result)
+    except TypeError as error:
+        raise TypeError(f"{name}(): {error}") from None
+    check_size(result)
     return result
 
 
@@ -328,6 +324,10 @@ def empty_strided(
         raise RuntimeError(
             f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
             f"({len(steps)})"
+        )
+    if min(steps, default=0) < 0:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}"
         )
     return create(EMPTY_STRIDED, device, requires_grad, None, pin_memory, layout,
                   size=sizes("empty_strided", (shape,)), stride=steps,

@@ -10,6 +10,8 @@ import numpy as np
 from ...base import dtypes
 from ...base.device import device
 from ...base.dtypes import as_dtype, dtype
+from ...base.fits import fitting
+from ...base.shapes import MOST, whole
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
@@ -118,13 +120,20 @@ def arange(
 def _count(start: Any, end: Any, step: Any) -> int:
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    for value in (start, end, step):
+        if isinstance(value, int):
+            fitting(value, dtypes.int64)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
-        return -(-(end - start) // step)
-    return math.ceil((end - start) / step)
+        count = -(-(end - start) // step)
+    else:
+        count = math.ceil((end - start) / step)
+    if count > MOST:
+        raise RuntimeError("invalid size, possible overflow?")
+    return count
 
 
 @public("torch", name="range")
@@ -248,9 +257,12 @@ def _spaced(
         raise TypeError(
             f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}"
         )
-    if steps < 0:
+    if whole(steps, "steps") < 0:
         raise RuntimeError("number of steps must be non-negative")
     ends = (number(start), number(end))
+    for value in ends:
+        if isinstance(value, int):
+            fitting(value, dtypes.float64)
     if dtype is None and out is not None:
         d = out.dtype
     elif dtype is None and any(isinstance(v, complex) for v in ends):
@@ -354,7 +366,7 @@ def eye(
     """
     m = n if m is None else m
     for label, value in (("n", n), ("m", m)):
-        if value < 0:
+        if whole(value, label) < 0:
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     return create(EYE, device, requires_grad, out, pin_memory, layout, size=(n, m), dtype=d)
@@ -377,7 +389,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """
     if x._a.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    count = x._a.shape[0] if N is None else N
+    count = x._a.shape[0] if N is None else whole(N, "N")
     if count < 0:
         raise RuntimeError("N must be non-negative.")
     powers = arange(count, device=x.device)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.shapes import as_size
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..create.filled import ones, zeros
@@ -284,7 +285,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         _warn_align()
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    size = tuple(size)
+    size = as_size((tuple(size),))
+    if min(size, default=1) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if len(size) not in (4, 5):
         raise NotImplementedError(
             "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "

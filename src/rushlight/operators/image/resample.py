@@ -7,7 +7,7 @@ from math import floor
 from typing import Any
 
 from ...base import dtypes
-from ...base.shapes import several_whole, whole
+from ...base.shapes import MOST, check_size, several_whole, whole
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -140,7 +140,11 @@ def interpolate(
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     _check_mode(input, mode, align_corners, antialias)
     out, scales = _sizes(input, size, scale_factor, recompute_scale_factor)
+    if scale_factor is not None and max(out, default=0) > MOST:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     spatial = input._a.shape[2:]
+    if min((*out, *spatial)) > 0:
+        check_size((*input._a.shape[:2], *out), input._a.itemsize)
     if min((*out, *spatial)) <= 0 and mode != "area":
         names = ("D", "H", "W")[-len(out) :]
         before = ", ".join(f"{a}: {n}" for a, n in zip(names, spatial))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,6 +132,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
             f"expected 'indices' to be an integer, but got {indices.dtype}; flat positions are counts"
         )
     sizes = as_size((shape,))
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
+    whole(prod(sizes), "shape")
     found: list[Tensor] = []
     rest = indices
     for n in reversed(sizes):
@@ -268,7 +272,9 @@ def argwhere(input: Tensor) -> Tensor:  # noqa: A002
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:  # noqa: A002
     """As `nonzero` with exactly `size` rows: cut off, or filled up."""
     found = _positions(input)
-    missing = whole(size, "size") - found._a.shape[0]
+    if whole(size, "size") < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    missing = size - found._a.shape[0]
     whole(fill_value, "fill_value")
     if missing > 0:
         from ..shape.join import cat
@@ -291,7 +297,7 @@ _one_hot = Op(
 def _are_classes(a: Array, num_classes: int) -> None:
     if a.size and int(a.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
-    if a.size and 0 <= num_classes <= int(a.max()):
+    if a.size and num_classes != -1 and num_classes <= int(a.max()):
         raise RuntimeError("Class values must be smaller than num_classes.")
 
 
@@ -316,9 +322,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     if tensor._a.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if not tensor._a.size and num_classes <= 0:
+    if not tensor._a.size and whole(num_classes, "num_classes") <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    check_values(_are_classes, tensor, num_classes)
+    check_values(_are_classes, tensor, whole(num_classes, "num_classes"))
     if num_classes < 0:
         num_classes = int(tensor.max().item()) + 1
     return _one_hot(tensor, classes=num_classes)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...base.bounded import Bounded
 from ...base.dtypes import c_name, title
-from ...base.shapes import several_whole, whole
+from ...base.shapes import check_size, ntuple, several_whole, whole
 from ...core.public import public, publish
 from ...core.tensor import Tensor
 from ...runtime.thread import here
@@ -16,6 +16,9 @@ from .conv_kernels import Dims, conv_grad_input, conv_op
 from .window_texts import window_text
 
 # -- rules --------------------------------------------------------------------------------------
+
+
+_FAR = 2**31 - 1  # what kernels count with
 
 
 def spread(value: Any, n: int, name: str) -> Dims:
@@ -96,6 +99,7 @@ def _check_channels(x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> None
 
 def _check_fits(size: Dims, kernel: Dims, padding: Dims, dilation: Dims) -> None:
     padded = [n + 2 * p for n, p in zip(size, padding)]
+    check_size(padded)
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
     if any(n < k for n, k in zip(padded, reach)):
         raise RuntimeError(
@@ -172,6 +176,10 @@ def _convolve_checked(
     _check_numbers(stride, padding, dilation, groups)
     _check_channels(x, w, b, groups)
     _check_fits(x._a.shape[2:], kernel, padding, dilation)
+    if max(*stride, *dilation) > _FAR:  # numbers that no window reaches
+        extents = [n + 2 * p for n, p in zip(x._a.shape[2:], padding)]
+        stride = tuple([min(s, n) for s, n in zip(stride, extents)])
+        dilation = tuple([min(d, n) for d, n in zip(dilation, extents)])
     _check_types(x, w, b)
     how: dict[str, Any] = {
         "stride": stride, "padding": padding, "dilation": dilation, "groups": groups
@@ -216,6 +224,8 @@ def _check_transposed(x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> No
 
 
 def _check_output_padding(extra: Dims, stride: Dims, dilation: Dims) -> None:
+    if min(extra) < 0:
+        raise RuntimeError("negative output_padding is not supported")
     if all(e < s or e < d for e, s, d in zip(extra, stride, dilation)):
         return
     names = ("depth", "height", "width")[-len(extra) :] if len(extra) > 1 else ("length",)
@@ -266,6 +276,9 @@ def convolve_transposed(
     _check_types(x, w, b)
     size = _transposed_size(x._a.shape[2:], w._a.shape[2:], stride, padding, dilation, extra)
     shape = (x._a.shape[0], w._a.shape[1] * groups, *size)
+    check_size(shape, x._a.itemsize)
+    if max(size) > _FAR:
+        raise RuntimeError("value cannot be converted to type int without overflow")
     out = conv_grad_input(
         x, w, x_shape=shape, stride=stride, padding=padding, dilation=dilation, groups=groups
     )
@@ -335,7 +348,8 @@ def convolution(
         torch.Size([1, 3, 4])
     """
     n = weight._a.ndim - 2
-    several_whole(output_padding, n, "output_padding")
+    if min(ntuple(output_padding, n, "output_padding")) < 0:
+        raise RuntimeError("negative output_padding is not supported")
     if transposed:
         return convolve_transposed(
             n, input, weight, bias, stride, padding, output_padding, groups, dilation

@@ -20,6 +20,7 @@ from .pool_adaptive import adaptive_max, averaged
 from .pool_kernels import avg_pool, max_pool, max_pool_grad, pool_size
 from .window_texts import indices_text, window_text
 
+_MOST = 2**31 - 1  # a number of a window
 _WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
@@ -30,6 +31,8 @@ def _spread(value: Any, n: int, fn: str, name: str) -> Dims:
     values = several_whole(value, n, name)
     if len(values) != n:
         raise RuntimeError(f"{fn}: {name} must either be a single int, or a tuple of {_WORDS[n]}")
+    if max(values) > _MOST:
+        raise RuntimeError("value cannot be converted to type int without overflow")
     return values
 
 

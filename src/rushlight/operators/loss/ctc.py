@@ -217,8 +217,17 @@ def _stay(log_probs: Tensor, targets: Tensor, *lengths: Any) -> bool:
     return here.state & _RECORDED == _RECORDED and targets._a.shape[0] == log_probs._a.shape[1]
 
 
+def _not_negative(a: Array, name: str) -> None:
+    if a.size and int(a.min()) < 0:
+        raise RuntimeError(
+            f"Expected {name} to have value at least 0, but got value {int(a.min())} (while "
+            "checking arguments for ctc_loss)"
+        )
+
+
 def _within(a: Array, most: int, name: str) -> None:
-    """A test: no sample is longer than there is room."""
+    """A test: no sample is longer than there is room, and none shorter than nothing."""
+    _not_negative(a, name)
     if a.size and int(a.max()) > most:
         raise RuntimeError(
             f"Expected {name} to have value at most {most}, but got value {int(a.max())} (while "
@@ -228,6 +237,7 @@ def _within(a: Array, most: int, name: str) -> None:
 
 def _has_room(a: Array, shape: tuple[int, ...]) -> None:
     """A test: no target is longer than its row."""
+    _not_negative(a, "target_lengths")
     longest = int(a.max()) if a.size else 0
     if longest > shape[1]:
         raise _no_room(longest, shape)

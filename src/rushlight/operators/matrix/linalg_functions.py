@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.shapes import whole
+from ...base.shapes import check_size, whole
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -158,17 +158,18 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
         tensor([[1, 2, 4],
                 [1, 3, 9]])
     """
-    from ..shape.join import stack
+    from ..reduce.scan import cumprod
+    from ..shape.join import cat
 
-    if N is not None and N <= 1:
+    if N is not None and whole(N, "N") <= 1:
         raise RuntimeError("N must be greater than 1.")
     count = x._a.shape[-1] if N is None else N
+    check_size((*x._a.shape, count), x._a.itemsize)
     if x._a.dtype.kind in "biu":
         x = x.long()
-    powers = [x * 0 + 1]
-    for _ in range(count - 1):
-        powers.append(powers[-1] * x)
-    return stack(powers, -1)
+    last = x.unsqueeze(-1)
+    powers = cumprod(last.expand(*x._a.shape, count - 1), -1)
+    return cat([last.new_ones(last._a.shape), powers], -1)
 
 
 @public("linalg", name="matmul")

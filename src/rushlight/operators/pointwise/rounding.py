@@ -76,7 +76,7 @@ frac = unary(
 
 @precision.in_float32
 def _round_decimals_body(xp: ArrayModule, x: Array, *, decimals: int) -> Any:
-    power = 10.0 ** abs(decimals)
+    power = 10.0 ** abs(decimals) if abs(decimals) <= 308 else math.inf
     return xp.rint(x * power) / power if decimals > 0 else xp.rint(x / power) * power
 
 
@@ -101,8 +101,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Any = None) -> Tensor:  # no
         >>> torch.tensor([1.2345]).round(decimals=2)
         tensor([1.2300])
     """
-    if decimals.__class__ is not int:
-        decimals = whole(decimals, "decimals")
+    decimals = whole(decimals, "decimals")
     return into_same(out, _round_decimals(input, decimals=decimals) if decimals else _round(input))
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import finfo
-from ...base.shapes import whole
+from ...base.shapes import check_size, whole
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
@@ -157,7 +157,10 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    check_size((*input._a.shape, p), input._a.itemsize)
     total = lgamma.op(input)
+    if p > 1:
+        input.new_empty((*input._a.shape, p))  # all of which PyTorch computes at once
     for i in range(1, p):
         total = total + lgamma.op(input - i / 2)
     return into(out, total + p * (p - 1) / 4 * math.log(math.pi))

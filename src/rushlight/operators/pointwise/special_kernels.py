@@ -256,7 +256,8 @@ def zeta(xp: ArrayModule, x: Array, y: Array) -> Any:
 @double
 def polygamma(xp: ArrayModule, x: Array, *, n: int) -> Any:
     sign = 1.0 if n % 2 else -1.0
-    return sign * math.factorial(n) * zeta_double(xp, xp.asarray(n + 1.0), x)
+    factorial = math.factorial(n) if n <= 170 else math.inf  # of float64
+    return sign * factorial * zeta_double(xp, xp.asarray(n + 1.0), x)
 
 
 # -- modified Bessel functions ------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
+from ...base.shapes import whole
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ...runtime import devices
@@ -321,7 +322,7 @@ def randint(
         high = given.pop()
     if low is None:
         low = given.pop() if given else 0
-    low, high = int(number(low)), int(number(high))
+    low, high = whole(int(number(low)), "low"), whole(int(number(high)), "high")
     d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
     check_span(low, high, d)
     where = out.device if out is not None and device is None else device
@@ -389,7 +390,7 @@ def randperm(
         tensor([4, 0, 1, 3, 2])
     """
     d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
-    size = sizes("randperm", (n,))
+    size = sizes("randperm", (whole(n, "n"),))
     _check_counted(size[0], d)
     return draw(RANDPERM, generator, device, requires_grad, out, pin_memory, layout,
                 size=size, dtype=d)  # fmt: skip

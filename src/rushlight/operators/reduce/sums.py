@@ -67,6 +67,32 @@ def numbered(name: str) -> Callable[[dict], str]:
     return lambda attrs: f"{name}Backward{int(attrs['dim'] is not None)}"
 
 
+_COPY = 1 << 26  # bytes of a copy in a wider dtype
+
+
+def widened(op: Op, x: Tensor, d: Any, dim: Dims, keepdim: bool) -> Tensor:
+    """A sum or a product computed in dtype `d`; of a large tensor never the whole is copied to that dtype."""
+    if d is None:
+        return op(x, dim=dim, keepdim=keepdim)
+    if d.name == "int64" and x._a.dtype.kind in "biu":
+        return op(x, dim=dim, keepdim=keepdim)  # its accumulating dtype
+    shape = x._a.shape
+    if x._a.size * d.itemsize <= _COPY or d.itemsize <= x._a.itemsize:
+        return cast_to(op(cast_to(x, d), dim=dim, keepdim=keepdim), d)
+    at = shape.index(max(shape))
+    length = max(1, _COPY * shape[at] // (x._a.size * d.itemsize))
+    from ..shape.join import cat
+
+    parts = []
+    for i in range(0, shape[at], length):
+        part = cast_to(x.narrow(at, i, min(length, shape[at] - i)), d)
+        parts.append(op(part, dim=dim, keepdim=True))
+    joined = cat(parts, at)
+    if dim is None or at in dim:
+        joined = op(joined, dim=(at,), keepdim=True)
+    return reshape(cast_to(joined, d), result_shape(shape, dim, keepdim))
+
+
 # -- sum ----------------------------------------------------------------------------------------
 
 _BLOCK = 128  # rows added one after another before the partial sums are added
@@ -168,9 +194,7 @@ def sum(  # noqa: A001
         dim = one_of("sum", dim, axis)
     if dim is not None:
         dim = wrap_dims(dim, input._a.ndim)
-    d = dtype_of(dtype, out, input)
-    result = sum_op(input if d is None else cast_to(input, d), dim=dim, keepdim=keepdim or keepdims)
-    result = result if d is None else cast_to(result, d)
+    result = widened(sum_op, input, dtype_of(dtype, out, input), dim, keepdim or keepdims)
     return result if out is None else into(out, result)
 
 
@@ -274,7 +298,15 @@ def mean(
     if dim is not None:
         dim = wrap_dims(dim, input._a.ndim)
     if dtype is not None:
-        input = cast_to(input, as_dtype(dtype))
+        d = as_dtype(dtype)
+        if (
+            d.itemsize > input._a.itemsize
+            and input._a.size * d.itemsize > _COPY
+            and d.is_floating_point
+        ):
+            total = widened(sum_op, input, d, dim, keepdim or keepdims)
+            return into(out, total / count(input._a.shape, dim))
+        input = cast_to(input, d)
     if input._a.dtype.kind not in "fcV":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
@@ -318,9 +350,7 @@ def nansum(
     if input._a.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     dims = wrap_dims(dim, input._a.ndim)
-    d = dtype_of(dtype, out, input)
-    result = _nansum(input if d is None else cast_to(input, d), dim=dims, keepdim=keepdim)
-    return into(out, result if d is None else cast_to(result, d))
+    return into(out, widened(_nansum, input, dtype_of(dtype, out, input), dims, keepdim))
 
 
 @public()
@@ -398,9 +428,7 @@ def prod(
     if dim is not None and not hasattr(dim, "__index__"):
         raise TypeError(f"prod(): argument 'dim' must be int, not {type(dim).__name__}")
     dims = wrap_dims(dim, input._a.ndim)
-    d = dtype_of(dtype, out, input)
-    result = _prod(input if d is None else cast_to(input, d), dim=dims, keepdim=keepdim)
-    return into(out, result if d is None else cast_to(result, d))
+    return into(out, widened(_prod, input, dtype_of(dtype, out, input), dims, keepdim))
 
 
 # -- logsumexp ----------------------------------------------------------------------------------

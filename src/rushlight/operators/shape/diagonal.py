@@ -73,7 +73,13 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         tensor([1, 4])
     """
     first, second = _two_dims(input._a.ndim, dim1, dim2, "diagonal")
-    return _diagonal(input, offset=whole(offset, "offset"), dim1=first, dim2=second)
+    return _diagonals(input, offset, first, second)
+
+
+def _diagonals(x: Tensor, offset: int, first: int = 0, second: int = 1) -> Tensor:
+    rows, columns = x._a.shape[first], x._a.shape[second]
+    offset = max(-rows, min(whole(offset, "offset"), columns))  # those beyond are as empty
+    return _diagonal(x, offset=offset, dim1=first, dim2=second)
 
 
 @public()
@@ -116,9 +122,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Tensor:  # noq
         return into_same(out, diag_embed(input, diagonal))
     if input._a.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
-    return into_same(
-        out, _diagonal(input, offset=whole(diagonal, "diagonal"), dim1=0, dim2=1).clone()
-    )
+    return into_same(out, _diagonals(input, diagonal).clone())
 
 
 @public()
@@ -242,7 +246,7 @@ _triangle(
 )
 
 
-def _triangle_indices(name: str, example: str) -> None:
+def _triangle_indices(name: str, below: bool, example: str) -> None:
     def indices(
         row: int, col: int, offset: int = 0, *, dtype: Any = int64, device: Any = None,
         layout: Any = None, pin_memory: bool = False,
@@ -251,6 +255,10 @@ def _triangle_indices(name: str, example: str) -> None:
         for label, n in (("row", row), ("col", col)):
             if whole(n, label) < 0:
                 raise RuntimeError(f"{label} must be non-negative, got{n}")
+        if below:  # rows that have nothing and columns that nobody has are not looked at
+            col = min(col, max(row + offset, 0))
+        else:
+            row = min(row, max(col - offset, 0))
         found = getattr(np, f"{name}_indices")(row, offset, col)
         where = get_default_device() if device is None else device
         return cast_to(move_to(wrap(np.stack(found)), where), as_dtype(dtype))
@@ -270,8 +278,8 @@ def _triangle_indices(name: str, example: str) -> None:
     public("torch")(indices)
 
 
-_triangle_indices("tril", "tensor([[0, 1, 1],\n                [0, 0, 1]])")
-_triangle_indices("triu", "tensor([[0, 0, 1],\n                [0, 1, 1]])")
+_triangle_indices("tril", True, "tensor([[0, 1, 1],\n                [0, 0, 1]])")
+_triangle_indices("triu", False, "tensor([[0, 0, 1],\n                [0, 1, 1]])")
 
 
 # -- writing a part of a copy -------------------------------------------------------------------

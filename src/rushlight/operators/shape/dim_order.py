@@ -156,6 +156,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
         raise RuntimeError(
             "movedim: Invalid source or destination dims: source and destination must have the same length"
         )
+    for name, dims, given in (("source", src, source), ("destination", dst, destination)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
     if n == 0:
         return _view(input, shape=())
     order = [d for d in range(n) if d not in src]

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.shapes import Size, as_size, broadcast_shapes, by_name, wrap_dim, wrap_dims
+from ...base.shapes import (
+    MOST_DIMS,
+    Size,
+    as_size,
+    broadcast_shapes,
+    by_name,
+    check_size,
+    wrap_dim,
+    wrap_dims,
+)
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -151,6 +160,8 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
                 f"{list(shape)}"
             )
         target.append(want)
+    if len(target) > MOST_DIMS:
+        check_size(target)
     return _expand(self, shape=tuple(target))
 
 

@@ -70,7 +70,7 @@ def repeat(self: Tensor, *sizes: Any, repeats: Any = None) -> Tensor:
             "tensor"
         )
     lead = len(times) - self._a.ndim
-    check_size([r * s for r, s in zip(times, (1,) * lead + self._a.shape)])
+    check_size([r * s for r, s in zip(times, (1,) * lead + self._a.shape)], self._a.itemsize)
     return _repeat(self, repeats=times)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.shapes import as_size, whole, wrap_dim
+from ...base.shapes import as_size, check_size, whole, wrap_dim
 from ...core.memory import data_pointer, memory_as, root_array
 from ...core.op import Op
 from ...core.public import public
@@ -167,6 +167,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     offset = home[2] if storage_offset is None else whole(storage_offset, "storage_offset")
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
+    check_size(size)
     if any(s < 0 for s in stride):
         raise RuntimeError(
             "as_strided: Negative strides are not supported at the moment, got strides: "
@@ -187,6 +188,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
 
 def _unfold_body(xp: ArrayModule, x: Array, *, dim: int, size: int, step: int) -> Any:
+    step = min(step, x.shape[dim] + 1)  # a longer one takes the first window as well
     count = (x.shape[dim] - size) // step + 1
     shape = (*x.shape[:dim], count, *x.shape[dim + 1 :], size)
     inner = x.strides[dim]

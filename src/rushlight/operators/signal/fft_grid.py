@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.device import get_default_device
 from ...base.dtypes import as_dtype, get_default_dtype
-from ...base.shapes import whole
+from ...base.shapes import check_size, whole
 from ...core.public import into, public
 from ...core.tensor import Tensor, wrap
 
@@ -42,9 +42,9 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layou
         >>> torch.fft.fftfreq(4, 0.5)
         tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
     """
-    return _made(
-        np.fft.fftfreq(whole(n, "n"), _spacing("fft_fftfreq", d)), dtype, device, requires_grad, out
-    )
+    check_size((whole(n, "n"),), 8)
+    found = np.fft.fftfreq(n, _spacing("fft_fftfreq", d)) if n else np.empty(0)
+    return _made(found, dtype, device, requires_grad, out)
 
 
 @public("fft")
@@ -60,13 +60,9 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layo
         >>> torch.fft.rfftfreq(4, 0.5)
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return _made(
-        np.fft.rfftfreq(whole(n, "n"), _spacing("fft_rfftfreq", d)),
-        dtype,
-        device,
-        requires_grad,
-        out,
-    )
+    check_size((whole(n, "n") // 2 + 1,), 8)
+    found = np.fft.rfftfreq(n, _spacing("fft_rfftfreq", d)) if n else np.full(1, np.nan)
+    return _made(found, dtype, device, requires_grad, out)
 
 
 def _rolled(x: Tensor, dim: Any, back: bool) -> Tensor:

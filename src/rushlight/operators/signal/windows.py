@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base import dtypes
 from ...base.device import device
 from ...base.dtypes import dtype
+from ...base.shapes import whole
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
@@ -48,7 +49,9 @@ def _make(
     name: str, length: int, periodic: bool, kind: str, weights: tuple, dtype: Any, out: Any = None,
     **options: Any,
 ) -> Tensor:  # fmt: skip
-    if length < 0:
+    if periodic.__class__ is not bool:
+        raise TypeError(f"{name}() received an invalid combination of arguments")
+    if whole(length, "window_length") < 0:
         raise RuntimeError(
             f"{name} requires non-negative window_length, got window_length={length}"
         )
