@@ -271,3 +271,17 @@ torch.einsum("ij,j->i", torch.ones(2, 1), torch.ones(1).double()) | torch.einsum
 )
 def test_lines_of_suites(line):
     same(lambda lib: told(lambda: eval(line, {"torch": lib})))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_resized_pictures_keep_channels_last(dtype, mode):
+    def story(lib):
+        x = lib.arange(120).reshape(2, 3, 5, 4).to(getattr(lib, dtype))
+        x = x.contiguous(memory_format=lib.channels_last)
+        return [
+            lib.nn.functional.interpolate(x, size=size, mode=mode).stride()
+            for size in ((7, 3), (9, 4), (5, 4))
+        ]
+
+    same(story)

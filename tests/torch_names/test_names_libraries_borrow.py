@@ -273,3 +273,30 @@ def test_a_loop_over_a_sparse_matrix_sees_its_rows(lib: Any) -> None:
     assert lib.stack(rows).to_dense().tolist() == given.tolist()
     hybrid = lib.sparse_coo_tensor(lib.tensor([[0, 2]]), lib.ones(2, 3), (3, 3))
     assert [r.tolist() for r in hybrid] == [[1.0] * 3, [0.0] * 3, [1.0] * 3]
+
+
+@pytest.mark.parametrize("name", ["rushlight", "torch"])
+def test_a_module_with_other_tensors_for_a_block(name: str) -> None:
+    lib = pytest.importorskip(name)
+    swap = importlib.import_module(f"{name}.nn.utils.stateless")._reparametrize_module
+    net = lib.nn.Sequential(lib.nn.Linear(2, 1), lib.nn.BatchNorm1d(1))
+    own = dict(net.named_parameters())
+    given = {"0.weight": lib.ones(1, 2), "1.running_mean": lib.zeros(1)}
+    changed = lib.full((1,), 7.0)
+    with swap(net, given):
+        assert net[0].weight is given["0.weight"]
+        net[1].running_mean = changed
+    assert dict(net.named_parameters()).keys() == own.keys() and net[0].weight is own["0.weight"]
+    assert given["1.running_mean"] is changed and net[1].running_mean is not changed
+
+
+@pytest.mark.parametrize("name", ["rushlight", "torch"])
+def test_attributes_of_graph_modules(name: str) -> None:
+    lib = pytest.importorskip(name)
+    home = importlib.import_module(f"{name}.fx.graph_module")
+    source, target = lib.nn.Sequential(lib.nn.BatchNorm1d(2)), lib.nn.Module()
+    home._copy_attr(source, target, "0.running_mean")
+    home._assign_attr(lib.ones(2), target, "deep.down.table")
+    assert sorted(dict(target.named_buffers())) == ["0.running_mean", "deep.down.table"]
+    twin = home._CodeOnlyModule(dict(source.__dict__))
+    assert twin._modules["0"] is source[0]

@@ -114,3 +114,21 @@ def test_only_some_types() -> None:
         assert lib.tree_map_only_(int, seen.append, tree) is tree
         assert seen == [1, 2]
     assert issubclass(ours.LeafSpec, ours.PyTreeSpec)
+
+
+@pytest.mark.parametrize(
+    ("tree", "other"),
+    [
+        ([1, (2, 3)], [3, 4]), ([1, 2], [3, (4, 5)]), ((1, 2), [3, 4]), ({"a": 1}, {"b": 1}), ([1, 2], [1, 2, 3]),
+        (1, [1, 2]), (Pair(1, 2), (1, 2)), ((1, 2), Pair(1, 2)), ({"a": 1}, OrderedDict(a=2)), (OrderedDict(a=1), [1]),
+        (defaultdict(list, a=1), {"a": 2}), (deque([1], maxlen=2), deque([3])), ([], ()), (None, None),
+    ],
+)  # fmt: skip
+def test_two_trees_of_other_shapes(tree: Any, other: Any) -> None:
+    def told(lib: Any) -> Any:
+        try:
+            return lib.tree_map(lambda a, b: (a, b), tree, other)
+        except ValueError as error:
+            return str(error)
+
+    assert told(ours) == told(theirs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 __all__ = [
     "LeafSpec", "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten",
@@ -201,19 +201,35 @@ def tree_map(func: Callable, tree: Any, *rests: Any, is_leaf: Callable | None = 
     return tree_unflatten([func(*xs) for xs in zip(leaves, *others)], spec)
 
 
+_DICTS = {dict, OrderedDict, defaultdict}
+
+
 def _flatten_like(tree: Any, spec: TreeSpec) -> list[Any]:
     """The subtrees of `tree` that stand where the shape has leaves."""
     if spec.type is None:
         return [tree]
     kind = _kind(tree)
-    children = None if kind is None else kind.flatten(tree)[0]
-    if children is None or len(children) != spec.num_children:
-        raise ValueError(f"Node type mismatch; expected {spec}, but got {tree!r}.")
-    if isinstance(tree, dict):
+    cls: Any = namedtuple if kind is _NAMED else type(tree)
+    both_dicts = {cls, spec.type} <= _DICTS
+    if cls is not spec.type and not both_dicts:
+        raise ValueError(f"Node type mismatch; expected {spec.type!r}, but got {cls!r}.")
+    children, context = cast(_Container, kind).flatten(tree)
+    if len(children) != spec.num_children:
+        raise ValueError(
+            f"Node arity mismatch; expected {spec.num_children}, but got {len(children)}."
+        )
+    if both_dicts:
         keys = spec.context[1] if spec.type is defaultdict else spec.context
-        if set(keys) != set(tree):
-            raise ValueError(f"Node keys mismatch; expected {keys}, but got {list(tree)}.")
+        missing, extra = set(keys).difference(tree), set(tree).difference(keys)
+        if missing or extra:
+            said = f"; missing key(s): {missing}" if missing else ""
+            said += f"; extra key(s): {extra}" if extra else ""
+            raise ValueError(f"Node keys mismatch{said}.")
         children = [tree[k] for k in keys]
+    elif cls is not deque and context != spec.context:  # of a deque it is the most it holds
+        raise ValueError(
+            f"Node context mismatch for node type {spec.type!r}; expected {spec.context!r}, but got {context!r}."
+        )
     parts = zip(children, spec.children_specs)
     return [leaf for child, part in parts for leaf in _flatten_like(child, part)]
 

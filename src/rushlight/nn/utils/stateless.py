@@ -69,7 +69,7 @@ def call_with(
     """
     tensors = _merged(parameters_and_buffers)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, tensors, tie_weights, strict):
+    with _reparametrize_module(module, tensors, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
 
 
@@ -117,11 +117,18 @@ def _with_ties(named: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str
 
 
 @contextlib.contextmanager
-def _replaced(
-    module: Module, tensors: dict[str, Tensor], tie_weights: bool, strict: bool
+def _reparametrize_module(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
 ) -> Iterator[None]:
-    """Replace the module's tensors inside the block, and put its own back at the end."""
-    named = _named(module)
+    """Replace the module's tensors inside the block, and put its own back at the end, the last first.
+
+    What the module itself put in place of one of them is in the dict then.
+    """
+    named, tensors = _named(module), parameters_and_buffers
     if strict:
         unexpected = [k for k in tensors if k not in named]
         missing = [k for k in named if k not in tensors]
@@ -146,9 +153,11 @@ def _replaced(
             )
             if name not in table:
                 raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-            undo.append((table, name, table[name]))
+            undo.append((path, table, name, table[name]))
             table[name] = value
         yield
     finally:
-        for table, name, before in reversed(undo):
+        for path, table, name, before in reversed(undo):
+            if path in parameters_and_buffers and table[name] is not tensors[path]:
+                parameters_and_buffers[path] = table[name]
             table[name] = before

@@ -261,7 +261,7 @@ resample_plane = Op(
     "resample_plane",
     grad_name=lambda attrs: _NODE_NAMES[attrs["plans"][1].kind],
     meta=_plane_meta,
-    facts=Facts(vmap="more_rows", onnx="resample_plane"),
+    facts=Facts(vmap="more_rows", layout="image", onnx="resample_plane"),
 )
 resample_plane.derivative(x=lambda g, plans, flip: resample_plane(g, plans=plans, flip=not flip))
 
@@ -302,7 +302,7 @@ resample_bytes = Op(
     _resample_bytes,
     "resample_bytes",
     meta=_meta,
-    facts=Facts(vmap="more_rows", one_kernel={"cpu": True, "batched": False}),
+    facts=Facts(vmap="more_rows", layout="image", one_kernel={"cpu": True, "batched": False}),
 )
 
 

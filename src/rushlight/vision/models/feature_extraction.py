@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...fx import Graph, GraphModule, Node, Tracer
-from ...fx.graph_module import _copy_attribute
+from ...fx.graph_module import _copy_attr
 from ...nn import Module
 from .. import ops
 
@@ -174,7 +174,7 @@ class DualGraphModule(GraphModule):
         super().__init__(root, train_graph if root.training else eval_graph, class_name)
         for node in (*train_graph.nodes, *eval_graph.nodes):
             if node.op in ("get_attr", "call_module"):
-                _copy_attribute(root, self, node.target)
+                _copy_attr(root, self, node.target)
         self.train_graph, self.eval_graph = train_graph, eval_graph
         self.graph = train_graph if root.training else eval_graph
 

@@ -32,24 +32,47 @@ def _forward_of(code: Any) -> Any:
     return space["forward"]
 
 
-def _copy_attribute(source: Module, target: Module, path: str) -> None:
-    """Let `target.<path>` be `source.<path>`, with empty modules on the way where there are none."""
-    *parents, last = path.split(".")
-    for name in parents:
+def _copy_attr(from_module: Module, to_module: Module, target: str) -> None:
+    """Let `to_module.<target>` be `from_module.<target>`, with empty modules on the way where there are none."""
+    source, owner, last = from_module, to_module, target.rpartition(".")[2]
+    for name in target.split(".")[:-1]:
         source = getattr(source, name)
-        if name not in target._modules:
-            setattr(target, name, Module())
-        target = getattr(target, name)
-    if hasattr(target, last) and not (
-        last in target._modules and isinstance(getattr(source, last), Module)
-    ):
-        return
+        owner = _at(owner, name)
     value = getattr(source, last)
+    if hasattr(owner, last) and not (last in owner._modules and isinstance(value, Module)):
+        return
+    kept = last not in source._buffers or last not in source._non_persistent_buffers_set
+    _put(owner, last, value, persistent=kept)
+
+
+def _assign_attr(from_obj: Any, to_module: Module, target: str) -> None:
+    """Let `to_module.<target>` be a value, with empty modules on the way where there are none."""
+    *parents, last = target.split(".")
+    owner = to_module
+    for name in parents:
+        owner = _at(owner, name)
+    _put(owner, last, from_obj)
+
+
+def _at(owner: Module, name: str) -> Module:
+    if name not in owner._modules:
+        setattr(owner, name, Module())
+    return getattr(owner, name)
+
+
+def _put(owner: Module, name: str, value: Any, persistent: bool = True) -> None:
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
-        persistent = last in source._buffers and last not in source._non_persistent_buffers_set
-        target.register_buffer(last, value, persistent=persistent or last not in source._buffers)
+        owner.register_buffer(name, value, persistent=persistent)
     else:
-        setattr(target, last, value)
+        setattr(owner, name, value)
+
+
+class _CodeOnlyModule(Module):
+    """A module that has the attributes of another and nothing else: what pickled graphs are put into."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
 
 
 class GraphModule(Module):
@@ -90,7 +113,7 @@ class GraphModule(Module):
             self.training = root.training
             for node in graph.nodes:
                 if node.op in ("get_attr", "call_module"):
-                    _copy_attribute(root, self, node.target)
+                    _copy_attr(root, self, node.target)
         elif isinstance(root, dict):
             named = {n.target for n in graph.nodes if n.op in ("get_attr", "call_module")}
             missing = named - set(root)
@@ -99,24 +122,12 @@ class GraphModule(Module):
                     f"Node refers to target {sorted(missing)[0]} but it was not provided in ``root``!"
                 )
             for target in sorted(named, key=lambda t: t.count(".")):
-                self._put_at(target, root[target])
+                _assign_attr(root[target], self, target)
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
         self._tracer_cls = graph._tracer_cls
         self.meta: dict[str, Any] = {}
         self.graph = graph
-
-    def _put_at(self, path: str, value: Any) -> None:
-        *parents, last = path.split(".")
-        owner: Module = self
-        for name in parents:
-            if name not in owner._modules:
-                setattr(owner, name, Module())
-            owner = getattr(owner, name)
-        if isinstance(value, Tensor) and not isinstance(value, Parameter):
-            owner.register_buffer(last, value)
-        else:
-            setattr(owner, last, value)
 
     @property
     def graph(self) -> Graph:

@@ -131,9 +131,9 @@ def _replace(
         result = gm.graph.graph_copy(instead, values)
     for node in instead.nodes:
         if node.op in ("call_module", "get_attr") and instead.owning_module is not None:
-            from .graph_module import _copy_attribute
+            from .graph_module import _copy_attr
 
-            _copy_attribute(instead.owning_module, gm, node.target)
+            _copy_attr(instead.owning_module, gm, node.target)
     anchor.replace_all_uses_with(result)
     swapped[anchor] = result
     for p in reversed(wanted.nodes):
