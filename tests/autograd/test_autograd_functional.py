@@ -94,6 +94,42 @@ class WrongSecond(torch.autograd.Function):
     def backward(ctx, g):
         a, = ctx.saved_tensors
         return g * 3 * a * a.detach()
+class Tangent(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        ctx.save_for_forward(a)
+        return a * a
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 * ctx.saved_tensors[0]
+    @staticmethod
+    def jvp(ctx, t):
+        return t * ctx.saved_tensors[0]
+class Host(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return a * 2
+    @staticmethod
+    def backward(ctx, g):
+        return torch.from_numpy(g.numpy() * 2)
+class Pair(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.set_materialize_grads(False)
+        return a * 2, a * 3
+    @staticmethod
+    def backward(ctx, g, h):
+        return g * 2 + h * 3
+class Drifts(torch.autograd.Function):
+    times = 0
+    @staticmethod
+    def forward(ctx, a):
+        return a * 2
+    @staticmethod
+    def backward(ctx, g):
+        Drifts.times += 1
+        return g * 2 + Drifts.times * 1e-7
 """
 
 CHECKS = {
@@ -102,6 +138,17 @@ CHECKS = {
     "tensor alone": "r = gradcheck(lambda a: a.sin(), x)",
     "wrong": "r = gradcheck(Wrong.apply, (x,))",
     "wrong told": "r = gradcheck(Wrong.apply, (x,), raise_exception=False)",
+    "wrong tangents": "r = gradcheck(Tangent.apply, (x,), check_forward_ad=True, raise_exception=False)",
+    "wrong tangents unasked": "r = gradcheck(Tangent.apply, (x,))",
+    "forward alone": "r = gradcheck(torch.sin, (x,), check_forward_ad=True, check_backward_ad=False, "
+    "check_undefined_grad=False, check_batched_grad=False)",
+    "neither": "r = gradcheck(torch.sin, (x,), check_backward_ad=False)",
+    "batched": "r = gradcheck(lambda a: (a.sin(), a.cos()), (x,), check_batched_grad=True, check_grad_dtypes=True)",
+    "batched wrong": "r = gradcheck(Host.apply, (x,), check_batched_grad=True, raise_exception=False)",
+    "forward of backward": "r = gradgradcheck(lambda a: a ** 3, (x,), check_fwd_over_rev=True, "
+    "gen_non_contig_grad_outputs=True)",
+    "one gradient of two": "r = gradcheck(Pair.apply, (x,), raise_exception=False)",
+    "other each time": "r = gradcheck(Drifts.apply, (x,), raise_exception=False)",
     "wrong tolerated": "r = gradcheck(Wrong.apply, (x,), rtol=0.1, atol=0.1)",
     "second right": "r = gradgradcheck(lambda a: a.exp() * a, (x,))",
     "second of two": "r = gradgradcheck(lambda a, b: a ** 2 * b, (x, y))",

@@ -86,7 +86,10 @@ def outcome(row: Row, mask: tuple[bool, ...], mode: str, together: bool) -> Any:
     if together:
         outs = rl.func.vmap(run, tuple(0 if m else None for m in mask))(*args)
     else:
-        each = [run(*[a[i] if m else a for a, m in zip(args, mask)]) for i in range(SAMPLES)]
+        # Copies: what reads memory as it lies is to see that of one sample.
+        each = [
+            run(*[a[i].clone() if m else a for a, m in zip(args, mask)]) for i in range(SAMPLES)
+        ]
         outs = tuple(rl.stack(column) for column in zip(*each))
     if mode == "through":
         outs = [o for o in outs if o.requires_grad]

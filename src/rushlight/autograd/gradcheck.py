@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor, wrap
+from . import forward_ad
 
 
 class GradcheckError(RuntimeError):
@@ -72,8 +73,14 @@ def gradcheck(
         eps: by how much an element is moved.
         atol, rtol: how much the two may differ.
         raise_exception: raise where they differ; otherwise return False.
-        nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, check_backward_ad, check_forward_ad,
-            fast_mode, masked: accepted and not needed.
+        nondet_tol: how much the gradients of two backward passes may differ.
+        check_undefined_grad: also let gradients arrive at one output only.
+        check_grad_dtypes: the gradient of every input has its dtype.
+        check_batched_grad: also compute several gradients at once, by `vmap`.
+        check_backward_ad: compare the gradients of backward passes.
+        check_forward_ad: compare tangents, which forward mode computes.
+        fast_mode: of outputs projections are compared in any case, of inputs every element.
+        masked: of sparse inputs only the elements that they hold are moved.
 
     Raises:
         GradcheckError: if the gradients differ.
@@ -84,6 +91,17 @@ def gradcheck(
         >>> torch.autograd.gradcheck(torch.sin, (x,))
         True
     """
+    if not (check_backward_ad or check_forward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    if not check_backward_ad:
+        for name, asked in (
+            ("check_grad_dtypes", check_grad_dtypes),
+            ("check_batched_grad", check_batched_grad),
+        ):
+            if asked:
+                raise AssertionError(f"Setting {name}=True requires check_backward_ad to be True")
     ins = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     checked = [i for i, t in enumerate(ins) if isinstance(t, Tensor) and t.requires_grad]
     if not checked:
@@ -91,24 +109,135 @@ def gradcheck(
     outs = _outputs(func, ins)
     rng = np.random.RandomState(0)
     seeds = [_seed(rng, o) for o in outs]
+    numeric = {i: _numeric(func, ins, i, seeds, eps) for i in checked}
+    try:
+        if check_forward_ad:
+            _check_forward(func, ins, checked, seeds, eps, rtol, atol)
+        if check_backward_ad:
+            first = _backward(outs, ins, checked, seeds)
+            for i, g in zip(checked, first):
+                got = np.zeros(numeric[i].shape) if g is None else _host(g)
+                if not np.allclose(got, numeric[i], rtol=rtol, atol=atol, equal_nan=True):
+                    raise GradcheckError(_mismatch(func, ins, i, eps, rtol, atol))
+                if check_grad_dtypes and g is not None and g.dtype != ins[i].dtype:
+                    raise GradcheckError("The dtype of analytical gradient does not match input")
+            _check_again(first, _backward(outs, ins, checked, seeds), nondet_tol)
+            if check_undefined_grad:
+                _check_undefined(outs, ins, checked)
+            if check_batched_grad:
+                _check_batched(outs, ins, checked, rng)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _host(t: Tensor) -> np.ndarray:
+    return t.detach().cpu()._host()
+
+
+def _backward(outs: list[Tensor], ins: tuple, checked: list[int], seeds: list) -> Any:
     live = [(o, s) for o, s in zip(outs, seeds) if o.requires_grad]
     if not live:
-        analytic: Any = [None] * len(checked)
-    else:
-        analytic = grad(
-            [o for o, _ in live],
-            [ins[i] for i in checked],
-            [wrap(s.astype(o._host().dtype)).to(o.device) for o, s in live],
-            allow_unused=True,
-        )
-    for i, g in zip(checked, analytic):
-        want = _numeric(func, ins, i, seeds, eps)
-        got = np.zeros(want.shape) if g is None else g.detach().cpu()._host()
-        if not np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True):
-            if raise_exception:
-                raise GradcheckError(_mismatch(func, ins, i, eps, rtol, atol))
-            return False
-    return True
+        return [None] * len(checked)
+    return grad(
+        [o for o, _ in live],
+        [ins[i] for i in checked],
+        [wrap(s.astype(_host(o).dtype)).to(o.device) for o, s in live],
+        retain_graph=True,
+        allow_unused=True,
+    )
+
+
+def _check_again(first: Any, second: Any, tolerance: float) -> None:
+    for one, other in zip(first, second):
+        if one is not None and np.abs(_host(one) - _host(other)).max(initial=0.0) > tolerance:
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                "different values, although analytical gradient matches numerical gradient. The tolerance for "
+                f"nondeterminism was {tolerance}."
+            )
+
+
+def _check_undefined(outs: list[Tensor], ins: tuple, checked: list[int]) -> None:
+    """A backward function is given gradients of one output, and none of the others."""
+    live = [o for o in outs if o.requires_grad]
+    for out in live if len(live) > 1 else []:
+        try:
+            found = grad(out, [ins[i] for i in checked], out.detach() * 0, retain_graph=True, allow_unused=True)  # fmt: skip
+        except RuntimeError as error:
+            raise GradcheckError(_UNDEFINED) from error
+        if any(g is not None and _host(g).any() for g in found):
+            raise GradcheckError(_UNDEFINED)
+
+
+_UNDEFINED = (
+    "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined output "
+    "gradients' in 'tools/autograd/derivatives.yaml'"
+)
+
+
+def _check_batched(
+    outs: list[Tensor], ins: tuple, checked: list[int], rng: np.random.RandomState
+) -> None:
+    """Gradients of several seeds at once are those of each."""
+    targets = [ins[i] for i in checked]
+    for out in outs:
+        if not out.requires_grad:
+            continue
+        rows = [wrap(_seed(rng, out).astype(_host(out).dtype)).to(out.device) for _ in range(2)]
+        one_by_one = [grad(out, targets, row, retain_graph=True, allow_unused=True) for row in rows]
+        joined = wrap(np.stack([_host(row) for row in rows])).to(out.device)
+        try:
+            together = grad(out, targets, joined, retain_graph=True, allow_unused=True, is_grads_batched=True)  # fmt: skip
+        except Exception as error:
+            raise GradcheckError(
+                "While computing batched gradients, got an error: vmap over the backward pass did not work. "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        for place, all_rows in enumerate(together):
+            each = [found[place] for found in one_by_one]
+            if all_rows is None or each[0] is None:
+                continue
+            if not np.allclose(_host(all_rows), np.stack([_host(g) for g in each])):
+                raise GradcheckError(
+                    f"For output 0 and input {checked[place]}: gradients computed with vmap over the backward pass "
+                    "are not those computed one by one"
+                )
+
+
+def _apart(t: Any) -> Any:
+    """A tensor without a history, of which gradients are wanted as before."""
+    return t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t
+
+
+def _check_forward(
+    fn: Callable, ins: tuple, checked: list[int], seeds: list, eps: float, rtol: float, atol: float
+) -> None:
+    """The tangents of forward mode, along one direction for each input, and the quotient of differences along it."""
+    rng = np.random.RandomState(2)
+    for i in checked:
+        x = ins[i].detach()
+        along = _seed(rng, x).astype(_host(x).dtype)
+        step = wrap(along).to(x.device)
+        ends = []
+        for sign in (eps, -eps):
+            trial = [_apart(t) for t in ins]
+            trial[i] = (x + step * sign).requires_grad_()
+            ends.append([_host(o) for o in _outputs(fn, tuple(trial))])
+        with forward_ad.dual_level():
+            trial = [_apart(t) for t in ins]
+            trial[i] = forward_ad.make_dual(_apart(ins[i]), step)
+            found = [forward_ad.unpack_dual(o) for o in _outputs(fn, tuple(trial))]
+            tangents = [np.zeros(f.primal.shape) if f.tangent is None else _host(f.tangent) for f in found]  # fmt: skip
+        for k, (high, low, got) in enumerate(zip(*ends, tangents)):
+            want = (high - low) / (2 * eps)
+            if not np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True):
+                raise GradcheckError(
+                    f"Jacobian computed with forward mode mismatch for output {k} with respect to input {i},\n"
+                    f"numerical:{wrap(np.asarray(want))}\nanalytical:{wrap(np.asarray(got))}\n"
+                )
 
 
 def _mismatch(fn: Callable, inputs: tuple, i: int, eps: float, rtol: float, atol: float) -> str:
@@ -166,8 +295,10 @@ def gradgradcheck(
         eps: by how much an element is moved.
         atol, rtol: how much the two may differ.
         raise_exception: raise where they differ; otherwise return False.
-        gen_non_contig_grad_outputs, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad,
-            check_fwd_over_rev, check_rev_over_rev, fast_mode, masked: accepted and not needed.
+        gen_non_contig_grad_outputs: the random gradients of the outputs have gaps in memory.
+        check_fwd_over_rev: compare tangents of the backward pass, which forward mode computes.
+        check_rev_over_rev: compare the gradients of backward passes of the backward pass.
+        nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: as of `gradcheck`.
 
     Raises:
         GradcheckError: if the derivatives differ.
@@ -188,6 +319,11 @@ def gradgradcheck(
             wrap(rng.uniform(0.5, 1.5, o.shape)).to(o.device, o.dtype).requires_grad_()
             for o in outs
         ]
+        if gen_non_contig_grad_outputs:
+            grad_outputs = [
+                v.detach().unsqueeze(-1).repeat_interleave(2, -1)[..., 0].requires_grad_()
+                for v in grad_outputs
+            ]
     seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
 
     def first(*args: Any) -> tuple:
@@ -198,5 +334,8 @@ def gradgradcheck(
         return tuple(g for g in gs if g is not None)
 
     return gradcheck(
-        first, ins + seeds, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception
-    )
+        first, ins + seeds, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, check_backward_ad=check_rev_over_rev, check_forward_ad=check_fwd_over_rev,
+        fast_mode=fast_mode, masked=masked,
+    )  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.config import settings
+from ...runtime.batch.arrays import BatchedArray
 from ...runtime.thread import here
 from ..inplace import adopt_history, bump
 from ..modes import no_grad
@@ -257,6 +259,20 @@ class Function:
             )
 
     @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The outputs for all samples of `torch.vmap`, and the dims along which they lie.
+
+        Args:
+            info: `batch_size` and `randomness` of the call.
+            in_dims: for every argument of `forward` the dim along which its samples lie, None if it has none.
+            args: the arguments, with all samples.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
+            "set generate_vmap_rule=True."
+        )
+
+    @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs from those of the inputs, for derivatives in forward mode."""
         raise NotImplementedError(
@@ -287,13 +303,17 @@ def run_function(
     """What `apply` does; `then` is given the context while it still has what forward saved."""
     if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
         cls.backward = cls.vjp  # type: ignore[attr-defined, method-assign]
+    apart = cls.setup_context is not Function.setup_context
+    if apart:
+        args, kwargs = _bound(cls.forward, args, kwargs), {}
     edges = tuple(current_edge(a) if isinstance(a, Tensor) else None for a in args)
     recording = here.grad and any(e is not None for e in edges)
     ctx = FunctionCtx()
     ctx.needs_input_grad = tuple(e is not None for e in edges)
     with no_grad():
-        if cls.setup_context is not Function.setup_context:
-            result = cls.forward(*args, **kwargs)
+        if apart:
+            level = _level(args) if cls.vmap is not Function.vmap else None
+            result = cls.forward(*args) if level is None else _of_samples(cls, level, args)
             cls.setup_context(ctx, args, result)
         else:
             result = cls.forward(ctx, *args, **kwargs)
@@ -310,6 +330,47 @@ def run_function(
     if not isinstance(result, (tuple, list)):
         return outputs[0]
     return type(result)(outputs) if isinstance(result, list) else tuple(outputs)
+
+
+def _bound(forward: Callable[..., Any], args: tuple, kwargs: dict) -> tuple:
+    """The arguments of `forward` by position, with its defaults."""
+    found = signature(forward).bind(*args, **kwargs)
+    found.apply_defaults()
+    return found.args
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's `vmap` is told of the call it is part of."""
+
+    batch_size: int
+    randomness: str
+
+
+def _level(args: tuple) -> Any:
+    """The innermost map that arguments are samples of; None outside of one."""
+    arrays = [a._a for a in args if isinstance(a, Tensor) and a._a.__class__ is BatchedArray]
+    return max((a.level for a in arrays), key=lambda level: level.number, default=None)
+
+
+def _of_samples(cls: Any, level: Any, args: tuple) -> Any:
+    """What the class's own `vmap` makes of all samples, as the results of one."""
+    dims, whole = [], []
+    for a in args:
+        mine = isinstance(a, Tensor) and getattr(a._a, "level", None) is level
+        dims.append(0 if mine else None)
+        whole.append(tensor_over(a._a.held, a._a.held.__class__) if mine else a)
+    out, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *whole)
+    if not isinstance(out, (tuple, list)):
+        return _as_sample(level, out, out_dims)
+    spread = out_dims if isinstance(out_dims, (tuple, list)) else [out_dims] * len(out)
+    return tuple([_as_sample(level, o, d) for o, d in zip(out, spread)])
+
+
+def _as_sample(level: Any, out: Any, dim: int | None) -> Any:
+    if dim is None or not isinstance(out, Tensor):
+        return out
+    held = (out.movedim(dim, 0) if dim else out)._a
+    return tensor_over(BatchedArray(level, held), BatchedArray)
 
 
 def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list[Any]) -> None:

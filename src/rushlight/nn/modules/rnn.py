@@ -312,10 +312,16 @@ def _check(rnn: RNNBase, dropout: float) -> None:
             f"expects num_layers greater than 1, but got dropout={dropout} and num_layers=1",
             stacklevel=4,
         )
-    if not isinstance(rnn.hidden_size, int):
-        raise TypeError(f"hidden_size should be of type int, got: {type(rnn.hidden_size).__name__}")
-    if rnn.hidden_size <= 0:
-        raise ValueError("hidden_size must be greater than zero")
+    for name in ("bias", "batch_first"):
+        flag = getattr(rnn, name)
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
+    for name in ("input_size", "hidden_size"):
+        size = getattr(rnn, name)
+        if not isinstance(size, int):
+            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+        if size <= 0:
+            raise ValueError(f"{name} must be greater than zero")
     if rnn.num_layers <= 0:
         raise ValueError("num_layers must be greater than zero")
     if rnn.proj_size < 0:

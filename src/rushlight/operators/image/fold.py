@@ -230,7 +230,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape((*lead, c // (r * r), r, r, h, w))
     mixed = blocks.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return mixed.reshape((*lead, c // (r * r), h * r, w * r))
+    made = mixed.reshape((*lead, c // (r * r), h * r, w * r))
+    return made.clone() if r == 1 else made  # else it would be a view
 
 
 @public("torch", "functional")
@@ -260,7 +261,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     blocks = input.reshape((*lead, c, h // r, r, w // r, r))
     mixed = blocks.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return mixed.reshape((*lead, c * r * r, h // r, w // r))
+    made = mixed.reshape((*lead, c * r * r, h // r, w // r))
+    return made.clone() if r == 1 else made
 
 
 @public("torch", "functional", aliases=("native_channel_shuffle",))

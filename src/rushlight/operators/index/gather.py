@@ -138,7 +138,7 @@ _scatter.derivative(x=lambda g, index, dim: _scatter(g, index, 0, dim=dim), src=
 
 
 def _check_index(x: Tensor, index: Tensor, name: str, other: str = "self") -> None:
-    if not is_position(index._a.dtype):
+    if not is_position(index._a.dtype) and index._a.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index._a.size and max(x._a.ndim, 1) != max(index._a.ndim, 1):
         raise RuntimeError(
@@ -364,4 +364,7 @@ def take_along_dim(
     common[dim] = input._a.shape[dim]
     spread = input.expand(common)
     common[dim] = indices._a.shape[dim]
-    return gather(spread, dim, indices.expand(common), out=out)
+    counted = indices.where(
+        indices >= 0, indices + input._a.shape[dim]
+    )  # negative ones from the end
+    return gather(spread, dim, counted.expand(common), out=out)

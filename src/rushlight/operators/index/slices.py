@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base import dtypes
 from ...base.dtypes import title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
@@ -204,7 +205,11 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value._a.ndim} dimension(s)."
             )
-        value = value.to(input.device, input.dtype)
+        # By a mask: a position that is named twice is filled once, and has one part of the gradient.
+        at, size = _vector(index, "index_fill_"), size_along(input, dim)
+        filled = Tensor.new_zeros(input, (size,), dtype=dtypes.bool_).index_fill_(0, at, True)
+        shape = [size if d == dim else 1 for d in range(input._a.ndim)]
+        return input.masked_fill_(filled.reshape(shape), value.to(input.device, input.dtype))
     put(_lifted(input), slots_at(dim), [_vector(index, "index_fill_")], value, False)
     return input
 

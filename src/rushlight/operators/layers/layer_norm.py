@@ -250,6 +250,8 @@ def _rms_norm_grad_body(
     eps: float,
 ) -> tuple:
     axes = tuple(range(x.ndim - dims, x.ndim))
+    if x.dtype.kind == "c":
+        x, rstd, weight = x.conj(), rstd.conj(), None if weight is None else weight.conj()
     g = widen(xp, gy)
     hat = widen(xp, x) * rstd
     gw = (g * hat).sum(axis=tuple(range(x.ndim - dims)))
@@ -295,6 +297,8 @@ def _rms_norm_grad_formula(
 ) -> tuple:
     axes = tuple(range(x.ndim - dims, x.ndim))
     lead = tuple(range(x.ndim - dims))
+    if x.is_complex():
+        x, weight = x.conj(), None if weight is None else weight.conj()
     scale = ((x * x).mean(axes, keepdim=True) + eps) ** -0.5
     hat = x * scale
     gw = (gy * hat).sum(lead) if lead else gy * hat

@@ -220,6 +220,9 @@ def l1_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _matched(input, target)
+    if input._a.dtype.kind == "c":
+        loss = (input - target).abs()
+        return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
     if weight is not None:
         loss = _l1(input, target, reduction="none", beta=0.0)
         return _weighted(loss, weight, reduction)

@@ -163,6 +163,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 
     if N is not None and whole(N, "N") <= 1:
         raise RuntimeError("N must be greater than 1.")
+    x = x if x._a.ndim else x.reshape(1)
     count = x._a.shape[-1] if N is None else N
     check_size((*x._a.shape, count), x._a.itemsize)
     if x._a.dtype.kind in "biu":

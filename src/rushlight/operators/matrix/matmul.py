@@ -362,7 +362,7 @@ def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor
     expanded = input.expand(product._a.shape)
     if beta == 0:
         return product + _nothing_of(expanded) if input.requires_grad else product
-    return (expanded if beta == 1 else expanded * beta) + product
+    return ((expanded if beta == 1 else expanded * beta) + product).contiguous()
 
 
 # -- operators ----------------------------------------------------------------------------------

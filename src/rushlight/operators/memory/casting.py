@@ -162,9 +162,11 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         result = move_to(result, d, non_blocking)
     if kwargs.get("copy", len(positional_flags) > 1 and positional_flags[1]) and result is self:
         result = self.clone()
-    if kwargs.get("memory_format") is not None:
-        result = result.contiguous(memory_format=kwargs["memory_format"])
-    return result
+    return _in_order(result, kwargs.get("memory_format"))
+
+
+def _in_order(x: Tensor, memory_format: Any) -> Tensor:
+    return x if memory_format is None else x.contiguous(memory_format=memory_format)
 
 
 @public("Tensor")
@@ -175,17 +177,19 @@ def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
         >>> torch.zeros(2).cpu().device
         device(type='cpu')
     """
-    return move_to(self, "cpu")
+    return _in_order(move_to(self, "cpu"), memory_format)
 
 
 @public("Tensor")
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
+def cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
     """The tensor on a GPU; itself if it is there.
 
     Args:
         device: which GPU; the current one if not given.
         non_blocking: do not wait for the copy, if the tensor is in page-locked memory.
-        kwargs: `memory_format`, for PyTorch's signature.
+        memory_format: the order of the elements in memory; that of this tensor if not given.
 
     Raises:
         RuntimeError: if there is no GPU, with the reason.
@@ -196,7 +200,8 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, **kwargs:
         >>> x.shape
         torch.Size([2])
     """
-    return move_to(self, "cuda" if device is None else device, non_blocking)
+    moved = move_to(self, "cuda" if device is None else device, non_blocking)
+    return _in_order(moved, memory_format)
 
 
 @public("Tensor")
@@ -212,7 +217,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 def _short(name: str, d: dtype) -> None:
     def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
-        return cast_to(self, d)
+        return _in_order(cast_to(self, d), memory_format)
 
     method.__name__ = name
     method.__doc__ = (

@@ -339,6 +339,9 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> F.silu(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([-0.2384,  0.0000,  1.7616])
     """
+    if input._a.dtype.kind == "c":
+        made = input * input.sigmoid()
+        return input.copy_(made) if inplace else made
     return run(silu_op, input, inplace)
 
 
@@ -376,6 +379,8 @@ def softsign(input: Tensor) -> Tensor:
         >>> F.softsign(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([-0.6667,  0.0000,  0.6667])
     """
+    if input._a.dtype.kind == "c":
+        return input / (input.abs() + 1)
     return _softsign(input if input._a.dtype.kind not in "iu" else input.float())
 
 
@@ -386,6 +391,8 @@ def tanhshrink(input: Tensor) -> Tensor:
         >>> F.tanhshrink(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([-1.0360,  0.0000,  1.0360])
     """
+    if input._a.dtype.kind == "c":
+        return input - input.tanh()
     return _tanhshrink(input if input._a.dtype.kind not in "biu" else input.float())
 
 

@@ -193,7 +193,10 @@ def _isclose_body(
         return close
     if x.dtype.kind == "V":
         x, y = x.astype(xp.float32), y.astype(xp.float32)
-    gap = xp.abs(x - y)
+    if x.dtype.kind == "u":  # the difference of two could not be negative
+        gap = xp.maximum(x, y) - xp.minimum(x, y)
+    else:
+        gap = xp.abs(x - y)
     return close | (xp.isfinite(gap) & (gap <= atol + xp.abs(rtol * y)))
 
 

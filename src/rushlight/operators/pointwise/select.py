@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.dtypes import BOOL, INTEGRAL
+from ...base.dtypes import BOOL, INTEGRAL, c_name
 from ...base.fits import fitting
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
@@ -173,6 +173,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             raise RuntimeError(
                 "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value._a.ndim} dimension(s)."
+            )
+        if value._a.dtype.kind == "c" and input._a.dtype.kind != "c":
+            raise RuntimeError(
+                f"value cannot be converted to type {c_name(input.dtype)} without overflow"
             )
         value = cast_to(value, input.dtype)
     elif not hasattr(value, "__float__") and not isinstance(value, complex):
@@ -398,7 +402,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Any = None)
 def _lerp_body(xp: ArrayModule, start: Array, end: Array, weight: Any) -> Any:
     gap = end - start
     if not hasattr(weight, "dtype"):
-        return start + weight * gap if -0.5 < weight < 0.5 else end - gap * (1 - weight)
+        return start + weight * gap if abs(weight) < 0.5 else end - gap * (1 - weight)
     near = xp.abs(weight) < 0.5  # from the nearer end, so that weight 1 gives `end` exactly
     return xp.where(near, start + weight * gap, end - gap * (1 - weight))
 

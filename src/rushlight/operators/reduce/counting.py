@@ -162,7 +162,7 @@ def histogram(
     if input.dtype.category != dtypes.FLOATING:
         raise unsupported("histogramdd", input.dtype)
     if isinstance(bins, Tensor):
-        edges = bins
+        edges = bins.clone()
     else:
         _check_bins(bins)
         low, high = (None, None) if range is None else (float(range[0]), float(range[1]))

@@ -51,11 +51,13 @@ def diff(
     parts = [t for t in (prepend, input, append) if t is not None]
     if any(t._a.ndim != input._a.ndim for t in parts):
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    if n == 0:
+        return into(out, input.clone())
     x = cat(parts, at) if len(parts) > 1 else input
     for _ in range(min(n, x._a.shape[at])):
         later, earlier = _between(x, at)
         x = later ^ earlier if x._a.dtype.kind == "b" else later - earlier
-    return into(out, x.clone() if n == 0 else x)
+    return into(out, x)
 
 
 # -- trapezoids ---------------------------------------------------------------------------------

@@ -231,6 +231,8 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """
     target = as_size(sizes if size is None else by_name("size", sizes, size))
     shape = self._a.shape
+    if not target:
+        return self.sum()
     if target == shape:
         return self
     lead = len(shape) - len(target)

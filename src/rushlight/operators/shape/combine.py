@@ -95,7 +95,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """
     xs = _vectors(_spread(tensors))
     if len(xs) == 1:
-        return xs[0].view(-1)
+        return xs[0]
     return stack([g.reshape(-1) for g in meshgrid(*xs)], 1)
 
 

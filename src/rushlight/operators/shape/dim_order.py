@@ -154,7 +154,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
     ]
     if len(src) != len(dst):
         raise RuntimeError(
-            "movedim: Invalid source or destination dims: source and destination must have the same length"
+            f"movedim: Invalid source or destination dims: source ({src} dims) should contain the same number of dims "
+            f"as destination ({dst} dims)"
         )
     for name, dims, given in (("source", src, source), ("destination", dst, destination)):
         if len(set(dims)) < len(dims):

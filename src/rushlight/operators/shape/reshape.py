@@ -242,7 +242,7 @@ def ravel(input: Tensor) -> Tensor:  # noqa: A002
         >>> torch.tensor([[1, 2], [3, 4]]).ravel()
         tensor([1, 2, 3, 4])
     """
-    return reshape(input, (-1,))
+    return input.contiguous().view(-1)
 
 
 @public()

@@ -21,10 +21,18 @@ Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # size, strides and off
 
 
 def geometry(a: Array) -> Geometry:
-    """Where an array's elements lie in the memory it views."""
+    """Where an array's elements lie in the memory it views; of a sample under `vmap`, where those of the first one lie."""
     item = a.itemsize
+    if a.__class__ is BatchedArray:
+        return a.shape, tuple([s // item for s in a.strides]), geometry(a.held)[2]
     offset = (data_pointer(a) - data_pointer(root_array(a))) // item
     return a.shape, tuple([s // item for s in a.strides]), offset
+
+
+def _memory(a: Any) -> Any:
+    while a.__class__ is BatchedArray:
+        a = a.held
+    return root_array(a)
 
 
 def _extent(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> int:
@@ -174,7 +182,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
             f"{list(stride)}"
         )
     item = input._a.itemsize
-    needed, have = _extent(size, stride, offset) * item, root_array(input._a).nbytes
+    needed, have = _extent(size, stride, offset) * item, _memory(input._a).nbytes
     if needed > have or offset < 0:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "

@@ -57,7 +57,7 @@ class BatchedBackend:
         return devices.backend_of(d).stream(d)
 
 
-_OF_MEMORY = frozenset(("as_strided", "lay_out", "resize"))
+_OF_MEMORY = frozenset(("lay_out", "resize"))
 
 
 def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
@@ -72,6 +72,8 @@ def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> A
         raise ValuesWanted(
             f"vmap: {kernel.name} reads memory as it lies, which is that of all samples"
         )
+    if kernel.name == "as_strided":
+        return _strided_samples(level, arrays[0].held, **attrs)
     call = MappedCall(kernel, level, arrays, attrs)
     if (kernel.random and kernel.name != "check") or "stream" in attrs:
         return _drawn(call)
@@ -80,6 +82,14 @@ def over_samples(kernel: Any, arrays: Sequence[Any], attrs: dict[str, Any]) -> A
     rule = rules.rule_of(kernel)
     out = NotImplemented if rule is None else rule(call)
     return one_by_one(call) if out is NotImplemented else _made(level, out)
+
+
+def _strided_samples(level: Level, held: Any, size: tuple, stride: tuple, offset: int, home: Any) -> Any:  # fmt: skip
+    """A view of memory by strides, for every sample: the samples lie as they lie in the array of all."""
+    step = held.strides[0] // held.dtype.itemsize
+    whole = ((level.size, *home[0]), (step, *home[1]), home[2])
+    out = compute("as_strided", held, size=(level.size, *size), stride=(step, *stride), offset=offset, home=whole)  # fmt: skip
+    return make(level, out)
 
 
 def _made(level: Level, out: Any) -> Any:

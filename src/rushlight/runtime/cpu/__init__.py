@@ -76,7 +76,7 @@ def bodies(kernel: KernelLike, guarded: bool = True) -> tuple[KernelBody, Kernel
 
     NumPy's own body is guarded against warnings, unless the caller is: a replay is, once for all.
     """
-    generic = laid_out(kernel.facts.layout, numpy_body(kernel))
+    generic = laid_out(kernel.facts, numpy_body(kernel))
     if guarded and not kernel.moves_only:
         generic = quiet(generic)
     own = devices.overrides("cpu").get(kernel.name)

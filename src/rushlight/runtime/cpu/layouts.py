@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...base.formats import dense_order
+from ..facts import Facts
 
 Rule = Callable[[np.ndarray, tuple], Sequence[int]]  # the dims of a result, outermost first
 
@@ -83,36 +84,45 @@ def _of_inputs(out: np.ndarray, inputs: tuple) -> Sequence[int]:
     return dense_order(out.shape, shown)
 
 
-def _repeats(a: Any) -> bool:
-    """Whether it is an expanded array."""
-    if not isinstance(a, np.ndarray) or 0 not in a.strides:
-        return False
-    return any(size > 1 and not step for size, step in zip(a.shape, a.strides))
-
-
-def _not_by_numpy(body: Callable[..., Any]) -> Callable[..., Any]:
+def _not_by_numpy(body: Callable[..., Any], pointwise: bool) -> Callable[..., Any]:
     """`body`, which lets NumPy choose: NumPy puts the dims along which an input repeats innermost, PyTorch where they are."""
+    tells = _is_strided if pointwise else _repeats
 
     def call(*arrays: Any, **attrs: Any) -> Any:
         out = body(*arrays, **attrs)
-        if out.__class__ is tuple:
-            return tuple([_lie_as_inputs(o, arrays) for o in out])
-        return _lie_as_inputs(out, arrays)
+        if any(map(tells, arrays)):
+            if out.__class__ is tuple:
+                return tuple([_lie_as_inputs(o, arrays, pointwise) for o in out])
+            return _lie_as_inputs(out, arrays, pointwise)
+        return out
 
     return call
 
 
-def _lie_as_inputs(out: Any, inputs: tuple) -> Any:
-    if out.__class__ is not np.ndarray or out.flags.c_contiguous or out.base is not None:
+def _is_strided(a: Any) -> bool:
+    return a.__class__ is np.ndarray and not a.flags.c_contiguous
+
+
+def _repeats(a: Any) -> bool:
+    """Whether it is an expanded array."""
+    if a.__class__ is not np.ndarray or 0 not in a.strides:
+        return False
+    return any(size > 1 and not step for size, step in zip(a.shape, a.strides))
+
+
+def _lie_as_inputs(out: Any, inputs: tuple, pointwise: bool) -> Any:
+    if out.__class__ is not np.ndarray or out.base is not None or out.ndim < 2:
         return out  # a view, or what the body itself has laid out
-    return _lie(out, inputs, _of_inputs) if any(map(_repeats, inputs)) else out
+    if out.flags.c_contiguous and not pointwise:
+        return out
+    return _lie(out, inputs, _of_inputs)
 
 
-def laid_out(layout: str | None, body: Callable[..., Any]) -> Callable[..., Any]:
+def laid_out(facts: Facts, body: Callable[..., Any]) -> Callable[..., Any]:
     """`body`, its results in the order that PyTorch gives them, which the kernel's facts name."""
-    if layout is None:
-        return _not_by_numpy(body)
-    rule = RULES[layout]
+    if facts.layout is None:
+        return _not_by_numpy(body, facts.point is not None)
+    rule = RULES[facts.layout]
 
     def call(*arrays: Any, **attrs: Any) -> Any:
         out = body(*arrays, **attrs)
