@@ -266,7 +266,7 @@ class Methods:
         """The tensor in the memory of the CPU; itself if it is there."""
     def cross(self, other: _Tensor, dim: _b.int | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The cross product of vectors with three elements."""
-    def cuda(self, device: _device | _b.str | _b.int | None = None, non_blocking: _b.bool = False, **kwargs: Any) -> _Tensor:
+    def cuda(self, device: _device | _b.str | _b.int | None = None, non_blocking: _b.bool = False, memory_format: _memory_format | None = None) -> _Tensor:
         """The tensor on a GPU; itself if it is there."""
     def cummax(self, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
         """The largest element up to each one along a dimension, and where it is."""
