@@ -83,7 +83,8 @@ def walked(names: list[str], options: dict[str, Any], jobs: int) -> Iterator[Any
     if jobs == 1:
         yield from (walk(name, options) for name in names)
         return
-    fork = multiprocessing.get_context("fork")  # what was imported here need not be imported again
+    # What was imported here need not be imported again; a GPU's context cannot be handed on.
+    fork = multiprocessing.get_context("fork" if options["device"] == "cpu" else "spawn")
     lost = []
     with concurrent.futures.ProcessPoolExecutor(jobs, fork) as pool:
         waiting = {pool.submit(walk, name, options): name for name in names}
@@ -102,6 +103,8 @@ def walked(names: list[str], options: dict[str, Any], jobs: int) -> Iterator[Any
 
 def main() -> int:
     args = arguments()
+    if args.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     options = {
         "seed": args.seed, "share": 1 if args.whole or args.entries else args.share, "device": args.device,
         "probes": tuple(args.probes.split(",")) if args.probes else (),

@@ -275,7 +275,9 @@ rrelu_noise.kernel.random = True
 def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
     if not training:
         return _leaky(x, slope=(lower + upper) / 2)
-    return rrelu_noise(x.detach(), lower=lower, upper=upper) * x  # the factors lie in order, and so does the result
+    return (
+        rrelu_noise(x.detach(), lower=lower, upper=upper) * x
+    )  # the factors lie in order, and so does the result
 
 
 def rrelu(
