@@ -1,4 +1,4 @@
-"""Write the stub files (.pyi) of names that modules collect while they run: what editors and type checkers read.
+"""Write the stub files (.pyi) of names that modules collect while they run, what editors and type checkers read; and which ops load late.
 
     python tools/stubs.py            write them
     python tools/stubs.py --check    say which are out of date, and fail
@@ -16,6 +16,8 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+from textwrap import wrap
 from types import ModuleType
 from typing import Any
 
@@ -385,13 +387,52 @@ def vision() -> str:
     return exports("rushlight.vision") + "\n__version__: _b.str\n"
 
 
-def stubs() -> dict[Path, str]:
-    """Every stub file and its text."""
-    from rushlight.operators import load_all
+def late_names() -> str:
+    """The names that each module of ops publishes which `import rushlight` leaves out, by place, and its kernels."""
+    from rushlight import operators
+    from rushlight.core.public import when_published
+    from rushlight.runtime.door import Kernel
 
-    load_all()
+    found: dict[str, dict[str, list[str]]] = {}
+
+    def hear(place: str, name: str, fn: Any) -> None:
+        frame: Any = sys._getframe(1)
+        while frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        family = frame.f_globals["__name__"].removeprefix("rushlight.operators.")
+        found.setdefault(family, {}).setdefault(place, []).append(name)
+
+    define = Kernel.__init__
+
+    def heard(self: Kernel, name: str, *args: Any, **kwargs: Any) -> None:
+        define(self, name, *args, **kwargs)
+        hear("kernels", name, self)
+
+    when_published.append(hear)
+    Kernel.__init__ = heard  # type: ignore[method-assign]
+    try:
+        for module in walk_packages(operators.__path__, "rushlight.operators."):
+            import_module(module.name)
+    finally:
+        when_published.remove(hear)
+        Kernel.__init__ = define  # type: ignore[method-assign]
+    text = '"""Made by tools/stubs.py: modules of ops that `import rushlight` leaves out: what each publishes where, and its kernels."""\n\n'
+    text += "# fmt: off\nLATE: dict[str, dict[str, str]] = {\n"
+    for family, places in sorted(found.items()):
+        text += f'    "{family}": {{\n'
+        for place, names in sorted(places.items()):
+            lines = wrap(" ".join(sorted(set(names))), 108, break_long_words=False)
+            joined = ' "\n         "'.join(lines)
+            text += f'        "{place}": "{joined}",\n'
+        text += "    },\n"
+    return text + "}\n"
+
+
+def stubs() -> dict[Path, str]:
+    """Every file that is made, and its text."""
     package = SOURCE / "rushlight"
     return {
+        package / "operators" / "late_names.py": late_names(),  # the first: it loads all ops
         package / "__init__.pyi": top(),
         package / "core" / "methods.pyi": methods(),
         package / "nn" / "functional.pyi": namespace("functional", 1),
@@ -409,15 +450,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    stale = [
-        path for path, text in stubs().items() if not path.exists() or path.read_text() != text
-    ]
+    made = stubs()
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     for path in stale:
         print(
             f"{path.relative_to(ROOT)} {'is out of date: run tools/stubs.py' if args.check else 'written'}"
         )
         if not args.check:
-            path.write_text(stubs()[path])
+            path.write_text(made[path])
     return int(bool(stale and args.check))
 
 

@@ -36,7 +36,7 @@ OTHERS = {
     "nested": "functions that nested tensors answer",
     "operators/foreach.py": "functions of which PyTorch has a form for lists",
     "operators/index/scatter_reduce.py": "values of reduce=",
-    "operators/late.py": "functions that late families publish",
+    "operators/late_names.py": "functions that late families publish",
     "operators/layers/embedding_bag.py": "values of mode=",
     "operators/layers/window_texts.py": "functions whose texts are made here",
     "operators/loss": "values of reduction=",

@@ -18,15 +18,16 @@ _THEIRS = Bounded(
 def packet(op: str, space: str = "aten") -> OpOverloadPacket | None:
     """An operator by its name, where something computes it or one of our kernels is it."""
     if (space, op) not in PACKETS:
-        known = (
-            op in KERNELS
-            if space == SPACE
-            else find(op) is not None
-            or any((k.facts.aten or "").partition(" ")[0] == op for k in KERNELS.values())
-        )
+        known = op in KERNELS.names() if space == SPACE else find(op) is not None or _is_kernel(op)
         if not known:
             return None
     return kept(op, space)
+
+
+def _is_kernel(op: str) -> bool:
+    """Whether a kernel of ours is that inner operator by its facts."""
+    kernels = KERNELS.whole().values()
+    return any((k.facts.aten or "").partition(" ")[0] == op for k in kernels)
 
 
 def operator(name: str) -> OpOverload:

@@ -29,7 +29,7 @@ _OVERWRITE = frozenset("""
 """.split())  # fmt: skip
 # They change no numbers.
 _NO_NUMBERS = frozenset("requires_grad_ share_memory_ retain_grad register_hook".split())
-_VIEWS = [vars(Tensor)[name].__get__ for name in ("T", "mT", "H", "mH", "real", "imag")]
+_VIEWS = [getattr(Tensor, name).__get__ for name in ("T", "mT", "H", "mH", "real", "imag")]
 
 
 class UnpackedDualTensor(NamedTuple):

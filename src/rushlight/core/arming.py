@@ -63,7 +63,7 @@ def arm(cls: type | None) -> None:
         for name, fn in list(names.items()):
             _arm_one(place, name, fn)
     for name in _TENSORS:  # attributes that are tensors: modes see them, too
-        attribute: Any = vars(Tensor)[name]
+        attribute: Any = getattr(Tensor, name)
         if attribute.fget not in _originals:
             exchange(attribute.fget, attribute.__get__)
 

@@ -7,10 +7,11 @@ it only while an exception passes through. Nothing is called, and the function s
 
 from __future__ import annotations
 
-import dis
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
+from opcode import hasconst, opmap
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -277,7 +278,7 @@ class _Template:
         self.places = [
             i + 1
             for i in range(0, len(self.bytes), 2)
-            if self.bytes[i] in dis.hasconst and self.bytes[i + 1] == mark
+            if self.bytes[i] in hasconst and self.bytes[i + 1] == mark
         ]
         self.stacksize = code.co_stacksize
         # All of it belongs to the function's last line. 13: a line and no columns, then the step to it.
@@ -286,15 +287,30 @@ class _Template:
             [bytes([0x80 | 13 << 3 | min(units - i, 8) - 1, 0]) for i in range(0, units, 8)]
         )
 
-    def with_constant(self, number: int) -> bytes:
-        out = bytearray(self.bytes)
-        for i in self.places:
-            out[i] = number
-        return bytes(out)
-
 
 _TEMPLATE: Any = _Template() if _KNOWN else None
-_RESUME = bytes([dis.opmap["RESUME"], 0])
+_RESUME = bytes([opmap["RESUME"], 0])
+
+
+@lru_cache(256)
+def _handler(number: int) -> bytes:
+    """The template's instructions, where they call the constant of this number."""
+    out = bytearray(_TEMPLATE.bytes)
+    for i in _TEMPLATE.places:
+        out[i] = number
+    return bytes(out)
+
+
+@lru_cache(1024)
+def _guarded(table: bytes, begin: int, units: int) -> bytes:
+    """The table of code of so many units with the handler behind them: it takes what nothing else catches from `begin` on.
+
+    Functions of the same length have the same one, unless they catch something themselves.
+    """
+    ranges = _ranges(table)
+    mine = [(low, high, units, 0) for low, high in _gaps(ranges, begin, units)]
+    inside = [(a + units, b + units, t + units, d) for a, b, t, d in _TEMPLATE.ranges]
+    return _table(ranges + mine + inside)
 
 
 def _with_handler(code: CodeType, explain: Any) -> CodeType:
@@ -309,13 +325,10 @@ def _with_handler(code: CodeType, explain: Any) -> CodeType:
         or code.co_flags & (0x20 | 0x80 | 0x200)
     ):
         return code  # too many constants for one byte, or a generator
-    ranges = _ranges(code.co_exceptiontable)
-    mine = [(low, high, units, 0) for low, high in _gaps(ranges, begin, units)]
-    inside = [(a + units, b + units, t + units, d) for a, b, t, d in _TEMPLATE.ranges]
     return code.replace(
-        co_code=text + _TEMPLATE.with_constant(len(code.co_consts)),
+        co_code=text + _handler(len(code.co_consts)),
         co_consts=(*code.co_consts, explain),
-        co_exceptiontable=_table(ranges + mine + inside),
+        co_exceptiontable=_guarded(code.co_exceptiontable, begin, units),
         co_linetable=code.co_linetable + _TEMPLATE.lines,
         co_stacksize=max(code.co_stacksize, _TEMPLATE.stacksize),
     )

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from ..base.dtypes import c_name
+from ..base.late_table import LateTable
 from ..runtime.thread import GRAD, TAPE, here
 from .explain import explain_failures
 from .inplace import change, check_cast, check_writable, write
@@ -14,9 +15,26 @@ from .op import native
 from .redirecting import copy_of
 from .tensor import Tensor
 
+
+class LateMethod:
+    """Stands on Tensor for a method whose family is not imported yet, and which takes its place.
+
+    Not `Tensor.__getattr__`: a class that has one reads every attribute, `t._a` too, the long way.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        method = NAMESPACES["Tensor"][self.name]
+        if vars(Tensor)[self.name] is self:  # put back by somebody who had exchanged it
+            setattr(Tensor, self.name, method)
+        return method.__get__(instance, owner)
+
+
 # namespace -> name -> function; "torch" is the top module, "functional" is nn.functional, "aten" has the inner operators
 # that are no function of another namespace
-NAMESPACES: dict[str, dict[str, Any]] = {}
+NAMESPACES: dict[str, LateTable[Any]] = {}
 when_published: list[Callable[[str, str, Any], None]] = []  # see core/arming.py
 # Where users find what is published, by its namespace: behind the name of the package.
 HOMES = {
@@ -60,15 +78,16 @@ def publish(place: str, name: str, fn: Any) -> None:
     A method is a function of its own, as in PyTorch, where `torch.add` is not `Tensor.add`.
     """
     explain_failures(fn, name)
+    names = NAMESPACES.setdefault(place, LateTable())
     if isinstance(fn, FunctionType):
         if place == "Tensor":
             fn = copy_of(fn)
             fn.__module__, fn.__qualname__ = _PACKAGE, f"Tensor.{name}"
-        elif place in HOMES and NAMESPACES.get(place, {}).get(fn.__qualname__) is not fn:
+        elif place in HOMES and names.get(fn.__qualname__) is not fn:
             fn.__module__, fn.__qualname__ = _PACKAGE + HOMES[place], name
-    NAMESPACES.setdefault(place, {})[name] = fn
-    if place == "Tensor":
-        setattr(Tensor, name, fn)
+    names[name] = fn
+    if place == "Tensor" and (name not in names.late or type(vars(Tensor)[name]) is LateMethod):
+        setattr(Tensor, name, fn)  # what a program has set there before the family was imported stays
     for hear in when_published:
         hear(place, name, fn)
 

@@ -15,7 +15,6 @@ from ..runtime.wrapped import WrappedArray, answer
 from .gradients.gradient import Retainer, check_grad, in_order_of
 from .gradients.tape import ALONE, AccumulateGrad, RemovableHandle
 from .memory import owns_plainly
-from .shown.describe import describe
 from .values import Values
 from .views import current_edge, extra, mark_detached
 
@@ -367,6 +366,8 @@ class Tensor(_Base):
         if self._a.__class__ is BatchedArray:
             inner = repr(tensor_over(self._a.held, self._a.held.__class__)).replace("\n", "\n    ")
             return f"BatchedTensor(lvl={self._a.level.number}, bdim=0, value=\n    {inner}\n)"
+        from .shown.describe import describe
+
         # a subclass prints its own name unless it writes the line around this one itself
         own = cls.__repr__  # core/arming.py puts a function of the same name around ours
         plain = cls is Tensor or own.__qualname__ != Tensor.__repr__.__qualname__

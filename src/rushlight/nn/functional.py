@@ -6,12 +6,9 @@ from typing import Any
 
 from ..base.config import settings as _settings
 from ..core.public import NAMESPACES as _NAMESPACES
-from ..operators import load_all as _load_all
 
-_load_all()
-
-globals().update(_NAMESPACES.get("functional", {}))
-__all__ = sorted(_NAMESPACES.get("functional", {}))
+globals().update(_NAMESPACES["functional"].whole())
+__all__ = sorted(_NAMESPACES["functional"])
 
 
 _OF_OVERRIDES = (
@@ -26,11 +23,11 @@ def __getattr__(name: str) -> Any:
         return getattr(arming, name)
     if name == "Tensor" or name.startswith("_"):
         return _borrowed(name)
-    found = _NAMESPACES.get("functional", {}).get(name)
+    found = _NAMESPACES["functional"].get(name)
     if found is None:
         raise AttributeError(
             f"module '{_settings.module}.nn.functional' has no attribute {name!r}; it has: "
-            f"{', '.join(sorted(_NAMESPACES.get('functional', {})))}"
+            f"{', '.join(sorted(_NAMESPACES['functional']))}"
         )
     return found
 

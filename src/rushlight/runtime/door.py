@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..base.late_table import LateTable
 from . import devices
 from .facts import NOTHING, Facts
 from .thread import FOREIGN, PARTS, TRACED, WATCHED, here, settle_others, swap
@@ -23,7 +24,7 @@ Body = TypeVar("Body", bound=Callable[..., Any])
 # kernels that run when nobody listens.
 Listener = Callable[["Kernel", Sequence[Any], dict[str, Any], Callable[[], Any]], Any]
 
-KERNELS: dict[str, Kernel] = {}
+KERNELS: LateTable[Kernel] = LateTable()
 
 
 class Kernel:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .core.public import NAMESPACES as _NAMESPACES
-from .operators import load_all as _load_all
 
-_load_all()
-
-globals().update(_NAMESPACES.get("linalg", {}))
-__all__ = sorted(_NAMESPACES.get("linalg", {}))
+globals().update(_NAMESPACES["linalg"].whole())
+__all__ = sorted(_NAMESPACES["linalg"])
 
 
 def __getattr__(name: str) -> Any:

@@ -216,8 +216,9 @@ def get_ignored_functions() -> set[Callable]:
         >>> torch.is_tensor in torch.overrides.get_ignored_functions()
         True
     """
-    names = [NAMESPACES[p].get(n) for p in ("torch", "Tensor") for n in UNASKED]
-    return {f for f in names if f is not None and callable(f)}
+    spaces = NAMESPACES["torch"], NAMESPACES["Tensor"]
+    found = [space[n] for space in spaces for n in UNASKED & space.names()]
+    return {f for f in found if callable(f)}
 
 
 def get_default_nowrap_functions() -> set[Callable]:

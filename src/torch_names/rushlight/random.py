@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import operators as _ops  # noqa: F401 - importing it defines the names
 from .core.public import NAMESPACES as _NAMESPACES
 
-globals().update(_NAMESPACES.get("random", {}))
-__all__ = sorted(_NAMESPACES.get("random", {}))
+globals().update(_NAMESPACES["random"].whole())
+__all__ = sorted(_NAMESPACES["random"])
 
 
 def __getattr__(name: str) -> Any:

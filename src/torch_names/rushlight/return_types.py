@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import operators as _ops  # noqa: F401 - importing it defines the names
 from .core.public import NAMESPACES as _NAMESPACES
 from .operators.made_of.return_types import named as _named
 
@@ -31,7 +30,7 @@ _LATE = {
     "triangular_solve": "solution cloned_coefficient",
 }
 
-globals().update(_NAMESPACES["return_types"])
+globals().update(_NAMESPACES["return_types"].whole())
 __all__ = sorted(_NAMESPACES["return_types"])
 
 

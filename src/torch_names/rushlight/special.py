@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from .core.public import NAMESPACES as _NAMESPACES
-from .operators import load_all as _load_all
 
-_load_all()
-
-_names = dict(_NAMESPACES["special"])
+_names = dict(_NAMESPACES["special"].whole())
 for _name in ("softmax", "log_softmax", "logsumexp"):
     _names[_name] = _NAMESPACES["torch"][_name]
 globals().update(_names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +102,9 @@ def _lines(node: Node) -> str:
     """The forward call that made a node, as a traceback shows it."""
     if node.where is None:
         return "not known: it was made outside of anomaly mode"
-    return "".join(traceback.format_list(node.where))
+    from traceback import format_list
+
+    return "".join(format_list(node.where))
 
 
 def watched(node: Node, gs: list[Any]) -> Sequence[Any]:

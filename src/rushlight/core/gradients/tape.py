@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -60,7 +59,9 @@ class Node:
 
     def remember_where(self) -> None:
         """Keep the lines that led here from outside of `core`, for anomaly mode."""
-        stack = traceback.extract_stack()
+        from traceback import extract_stack
+
+        stack = extract_stack()
         while len(stack) > 1 and stack[-1].filename.startswith(_CORE):
             stack.pop()
         self.where = stack

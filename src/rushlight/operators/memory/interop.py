@@ -10,7 +10,7 @@ from ...base import dtypes
 from ...base.device import as_device
 from ...base.errors import NoGpuError
 from ...core.exposed import exposed
-from ...core.public import public
+from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
 from ...runtime.door import KERNELS, run
@@ -304,4 +304,4 @@ def _cuda_array_interface(self: Tensor) -> Any:
     return self._a.__cuda_array_interface__
 
 
-Tensor.__cuda_array_interface__ = property(_cuda_array_interface)  # type: ignore[attr-defined]
+publish("Tensor", "__cuda_array_interface__", property(_cuda_array_interface))

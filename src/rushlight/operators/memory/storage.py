@@ -13,7 +13,6 @@ from ...base import formats
 from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np
 from ...base.errors import NotYet
 from ...base.shapes import as_size, by_name, channels_last_strides, check_size, contiguous_strides
-from ...base.shared_blocks import mapped
 from ...core.exposed import take_address
 from ...core.inplace import bump
 from ...core.memory import data_pointer, in_memory_order, memory_as, root_array
@@ -75,6 +74,8 @@ class UntypedStorage:
 
     def is_shared(self) -> bool:
         """Whether other processes can see this memory."""
+        from ...base.shared_blocks import mapped
+
         return mapped(self._root) is not None
 
     def _bytes(self) -> np.ndarray:
@@ -269,12 +270,6 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     a, b = self._a, tensor._a
     same_root = data_pointer(root_array(a)) == data_pointer(root_array(b))
     return same_root and a.dtype == b.dtype and geometry(a) == geometry(b)
-
-
-@public("Tensor")
-def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape."""
-    return self._a.shape == other._a.shape
 
 
 @public("Tensor")

@@ -321,7 +321,7 @@ def searchsorted(
     return into_same(out, found)
 
 
-@public("torch")
+@public()
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Any = None
 ) -> Tensor:
@@ -343,8 +343,6 @@ def bucketize(
         )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
-
-Tensor.bucketize = bucketize  # type: ignore[method-assign]
 
 # -- unique -------------------------------------------------------------------------------------
 

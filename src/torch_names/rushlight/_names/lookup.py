@@ -12,7 +12,6 @@ from typing import Any
 from ..base.errors import no_attribute
 from ..core.public import NAMESPACES, publish
 from ..core.redirecting import copy_of
-from ..operators.late import load_late
 
 PACKAGE = __name__.split(".")[0]
 
@@ -76,18 +75,18 @@ def find(name: str) -> Any:
         if found is not None:
             setattr(package, name, found)
             return found
-    load_late(name)
-    found = NAMESPACES["torch"].get(name) or _in_place(name)
-    if found is not None:
-        setattr(package, name, found)
-        return found
-    raise AttributeError(missing(PACKAGE, vars(package), name))
+    if name in (space := NAMESPACES["torch"]) or name in space.late:
+        found = space[name]
+    elif (found := _in_place(name)) is None:
+        raise AttributeError(missing(PACKAGE, vars(package), name))
+    setattr(package, name, found)
+    return found
 
 
 def _starred(names: dict[str, Any]) -> list[str]:
     """What `from rushlight import *` brings: no submodules, and no name of Python's own."""
     own = {n for n, value in names.items() if n[0] != "_" and not isinstance(value, ModuleType)}
-    found = own | {n for n in NAMESPACES["torch"] if n[0] != "_"} | _in_places() | {"__version__"}
+    found = own | {n for n in NAMESPACES["torch"].names() if n[0] != "_"} | _in_places() | {"__version__"}
     return sorted(found - {"annotations", "bool", "complex", "float", "int"})
 
 
@@ -95,7 +94,7 @@ def _in_places() -> set[str]:
     """The methods `name_` that PyTorch has in its top module, too."""
     from .torch_names import NAMES
 
-    return {n for n in NAMES["torch"].split() if n.endswith("_")} & NAMESPACES["Tensor"].keys()
+    return {n for n in NAMES["torch"].split() if n.endswith("_")} & NAMESPACES["Tensor"].names()
 
 
 def _in_place(name: str) -> Any:
@@ -124,4 +123,4 @@ def listing(names: Iterable[str]) -> list[str]:
     shown = {n for n in names if n[0] != "_" or n.endswith("__")} - set(ENGINE)
     late = {n for n in SUBMODULES if _exists(f"{PACKAGE}.{n}")} - set(ENGINE)
     late |= {n for n, home in LATE.items() if _exists(f"{PACKAGE}.{home}")}
-    return sorted(shown | late | _in_places() | NAMESPACES["torch"].keys())
+    return sorted(shown | late | _in_places() | NAMESPACES["torch"].names())
