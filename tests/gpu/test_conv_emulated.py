@@ -142,16 +142,15 @@ def test_grids_are_cut_for_the_gpu_at_hand():
     from rushlight.runtime.cuda import processors
     from rushlight.runtime.cuda.small.head_sizes import step_cut
 
-    before = processors._current, processors._count
+    before = processors._gpus.current
     asked = []
     try:
         processors.ask(lambda: 1, lambda index: asked.append(index) or 16)
         assert [processors.multiprocessors() for _ in range(3)] == [16, 16, 16]
         assert asked == [1]
         small = step_cut(256, 128)
-        processors._current = None
+        processors._gpus.current = None
         assert processors.multiprocessors() == processors.PLANNED == 132
         assert step_cut(256, 128) != small
     finally:
-        processors._current, processors._count = before
-        processors._known.clear()
+        processors._gpus.current = before

@@ -61,6 +61,8 @@ class Module:
                     elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
                         module, name = self._resolved(base.value.id)
                         yield f"{module}.{name}", base.attr  # `module.name[key] = ...`
+                        if base.value.id not in own:  # `value.name[key] = ...`
+                            yield module, name
 
         for node in self.tree.body:  # what an import does to the names of other modules
             if isinstance(node, (ast.Assign, ast.Expr)):

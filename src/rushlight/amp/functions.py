@@ -74,14 +74,12 @@ def _by_name() -> dict[str, dict[str, int]]:
 
 POLICIES = _by_name()
 _done: set[FunctionType] = set()  # those that were redirected, for good
-_started: list[bool] = []
 
 
 def start() -> None:
     """Redirect the functions of the table, those of now and those that are loaded later."""
-    if _started:
+    if _meet in when_published:
         return
-    _started.append(True)
     when_published.append(_meet)
     for place in list(NAMESPACES):
         for name, fn in list(NAMESPACES[place].items()):

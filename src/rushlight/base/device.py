@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from .bounded import Bounded
+
 TYPES = ("cpu", "cuda", "meta", "mps", "xpu")
 
 _context = threading.local()  # .stack: devices entered by `with device(...)`
@@ -128,7 +130,7 @@ def set_default_device(value: Any) -> None:
     _default = CPU if value is None else device(value)
 
 
-_named: dict[str, device] = {}  # only what names a device: "cpu", "cuda:1", ...
+_named: dict[str, device] = Bounded(256)  # only what names a device: "cpu", "cuda:1", ...
 
 
 def as_device(value: Any) -> device:

@@ -148,7 +148,7 @@ def read_plainly(kernel: Kernel, a: Any) -> Any:
 
 def uses_gpu() -> bool:
     """Whether this process has a GPU at work."""
-    return "cuda" in devices._by_name
+    return "cuda" in devices.known.by_name
 
 
 def line_of_user(above: int = 1) -> tuple[Any, int]:

@@ -78,7 +78,7 @@ def owns_plainly(g: Any, like: Any) -> bool:
     if here.state & TRACED:
         owners -= here.tracer.references(g)
     if owners > _ALONE:
-        keeps = devices.keepers.get(g.__class__)
+        keeps = devices.known.keepers.get(g.__class__)
         if owners > _ALONE + 1 or keeps is None or not keeps(g):
             return False
     return (

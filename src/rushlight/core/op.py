@@ -381,7 +381,7 @@ def _quicken() -> Any:
         Tensor, Op, OpNode, KeptPlan, here, (GRAD, INFERENCE, CASTING), switches, numbers, tensor_over, mark_inference
     )  # fmt: skip
     run_pass = native.walk(
-        Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, devices.keepers, WrappedArray
+        Pass, Node, AccumulateGrad, FREED, both, heappush, heappop, sparse, devices.known.keepers, WrappedArray
     )  # fmt: skip
     methods += (run_pass,)
     for (cls, name), method in zip(IN_C, methods):

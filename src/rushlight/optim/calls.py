@@ -53,7 +53,7 @@ def are_sure(calls: list[Call]) -> bool:
     """Whether each changes all or nothing, and needs no more memory when others went before it."""
     several = len(calls) > 1
     for call in calls:
-        ready = devices.preparers.get(call.cls)
+        ready = devices.known.preparers.get(call.cls)
         if ready is not None and not ready(call.kernel.name, call.arrays, call.flags, several):
             return False
     return True

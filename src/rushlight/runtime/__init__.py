@@ -11,4 +11,4 @@ def _meta() -> devices.Backend:
     return MetaBackend()
 
 
-devices.loaders.update(cuda=cuda.load, meta=_meta)
+devices.known.loaders.update(cuda=cuda.load, meta=_meta)

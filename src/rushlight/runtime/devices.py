@@ -36,25 +36,31 @@ class Backend(Protocol[A]):
     def stream(self, d: device) -> Any: ...  # a RandomStream, with what kernels of the device read
 
 
-_by_name: dict[str, Backend] = {}
-_by_type: dict[type, Backend] = {}
-_overrides: dict[str, dict[str, KernelBody]] = {}
-loaders: dict[str, Callable[[], Backend]] = {}  # how a device type is opened, see __init__
+class Devices:
+    """What is known of the devices of this process; each says its own part when it is opened."""
 
-# Array types whose backend may itself hold a reference to an array, which reference counting must not mistake for a
-# user's; with the function that says whether it holds one.
-keepers: dict[type, Callable[[Any], bool]] = {}
-# And how to tell it whether it may hand such an array out again; the answer is how it was until now.
-reusers: dict[type, Callable[[bool], bool]] = {}
-# How a device makes an optimiser's call ready: (kernel's name, arrays, attributes, whether it is one of several) ->
-# whether the call changes all or nothing and, as one of several, takes no more memory.
-preparers: dict[type, Callable[[str, list[Any], dict[str, Any], bool], bool]] = {}
+    def __init__(self) -> None:
+        self.loaders: dict[str, Callable[[], Backend]] = {}  # how a type is opened, see __init__
+        self.by_name: dict[str, Backend] = {}  # those that are open
+        self.by_type: dict[type, Backend] = {}  # the same by type of array
+        self.overrides: dict[str, dict[str, KernelBody]] = {}  # bodies that a device has of its own
+        # Array types whose backend may itself hold a reference to an array, which reference counting must not mistake
+        # for a user's; with the function that says whether it holds one.
+        self.keepers: dict[type, Callable[[Any], bool]] = {}
+        # And how to tell it whether it may hand such an array out again; the answer is how it was until now.
+        self.reusers: dict[type, Callable[[bool], bool]] = {}
+        # How a device makes an optimiser's call ready: (kernel's name, arrays, attributes, whether it is one of several)
+        # -> whether the call changes all or nothing and, as one of several, takes no more memory.
+        self.preparers: dict[type, Callable[[str, list[Any], dict[str, Any], bool], bool]] = {}
+
+
+known = Devices()
 
 
 @contextmanager
 def nothing_reused() -> Iterator[None]:
     """Inside the block every result of a kernel is a new array, for code that distinguishes arrays by identity."""
-    before = [(reuse, reuse(False)) for reuse in reusers.values()]
+    before = [(reuse, reuse(False)) for reuse in known.reusers.values()]
     try:
         yield
     finally:
@@ -64,42 +70,42 @@ def nothing_reused() -> Iterator[None]:
 
 def overrides(device_type: str) -> dict[str, KernelBody]:
     """The device's own kernel bodies, by kernel name."""
-    return _overrides.setdefault(device_type, {})
+    return known.overrides.setdefault(device_type, {})
 
 
 def register(backend: Backend) -> None:
-    _by_name[backend.type] = backend
-    _by_type[backend.array_type] = backend
+    known.by_name[backend.type] = backend
+    known.by_type[backend.array_type] = backend
 
 
 def register_type(backend: Backend) -> None:
     """Know arrays that belong to no device of their own."""
-    _by_type[backend.array_type] = backend
+    known.by_type[backend.array_type] = backend
 
 
 def backend_of(d: device) -> Backend:
     """The backend of a device name, imported on first use; raises if the device cannot be used."""
-    found = _by_name.get(d.type)
+    found = known.by_name.get(d.type)
     if found is None:
         found = _load(d.type)
     return found
 
 
 def _load(name: str) -> Backend:
-    if name not in loaders:
+    if name not in known.loaders:
         raise RuntimeError(
             f"rushlight has no backend for device type {name!r}; it runs on cpu and cuda."
         )
-    register(loaders[name]())
-    return _by_name[name]
+    register(known.loaders[name]())
+    return known.by_name[name]
 
 
 def backend_of_type(cls: type) -> Backend:
-    found = _by_type.get(cls)
+    found = known.by_type.get(cls)
     if found is None:
-        for known, backend in _by_type.items():
-            if issubclass(cls, known):
-                _by_type[cls] = backend
+        for base, backend in known.by_type.items():
+            if issubclass(cls, base):
+                known.by_type[cls] = backend
                 return backend
         raise TypeError(f"no device knows arrays of type {cls.__name__}")
     return found
@@ -107,12 +113,12 @@ def backend_of_type(cls: type) -> Backend:
 
 def is_array(value: Any) -> bool:
     """Whether a value is a raw array of any loaded device."""
-    return type(value) in _by_type
+    return type(value) in known.by_type
 
 
 def classes_with_memory() -> list[type]:
     """The classes of arrays of the devices that have been opened."""
-    return [backend.array_type for backend in _by_name.values()]
+    return [backend.array_type for backend in known.by_name.values()]
 
 
 def device_of(a: Any) -> device:
@@ -122,14 +128,14 @@ def device_of(a: Any) -> device:
 
 def open_streams(device_type: str) -> list[RandomStream]:
     """The default random streams of every device of a type that has been opened."""
-    found = _by_name.get(device_type)
+    found = known.by_name.get(device_type)
     listed = getattr(found, "streams", None)
     return [] if listed is None else list(listed())
 
 
 def seed_others(seed: int) -> None:
     """Restart the streams of devices other than the CPU; one opened later asks `settings.seed`."""
-    for name in _by_name:
+    for name in known.by_name:
         if name != "cpu":
             for stream in open_streams(name):
                 stream.manual_seed(seed)

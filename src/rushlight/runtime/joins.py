@@ -27,8 +27,7 @@ class Answer(NamedTuple):
     pays: Pays  # whether it takes less time than the parts it stands for
 
 
-_answers: dict[str, dict[str, Answer]] = {}
-_NONE: dict[str, Answer] = {}
+_answers: dict[str, dict[str, Answer]] = {}  # by device type and joined kernel
 
 
 def always(*_: Any) -> bool:
@@ -63,8 +62,8 @@ def _of(device_type: str) -> dict[str, Answer]:
         try:
             policy(device_type)
         except ModuleNotFoundError:  # shapes without memory and the like have nothing to say
-            _answers[device_type] = _NONE
-    return _answers.get(device_type, _NONE)
+            pass
+    return _answers.setdefault(device_type, {})
 
 
 def policy(device_type: str) -> Any:

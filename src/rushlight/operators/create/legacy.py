@@ -72,14 +72,15 @@ def _module(on: str) -> str:
     return "rushlight" if on == "cpu" else f"rushlight.{on}"
 
 
-TYPES: dict[str, _LegacyType] = {}
-CUDA_TYPES: dict[str, _LegacyType] = {}
-for _name in dtypes.TITLES:
-    _cpu = _kind(dtypes.by_name(_name), "cpu")
-    TYPES[_cpu.__name__] = _cpu
-    CUDA_TYPES[_cpu.__name__] = _kind(_cpu.dtype, "cuda")
-    if not _cpu.dtype.is_complex:
-        publish("torch", _cpu.__name__, _cpu)
+def _kinds(on: str) -> dict[str, _LegacyType]:
+    found = [_kind(dtypes.by_name(name), on) for name in dtypes.TITLES]
+    return {kind.__name__: kind for kind in found}
+
+
+TYPES, CUDA_TYPES = _kinds("cpu"), _kinds("cuda")
+for _name, _type in TYPES.items():
+    if not _type.dtype.is_complex:
+        publish("torch", _name, _type)
 
 
 # -- constructing ----------------------------------------------------------------------------------

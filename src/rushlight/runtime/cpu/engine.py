@@ -42,23 +42,30 @@ class EngineInfo(NamedTuple):
     threads: int
 
 
-_active: Engine | None = None
-_chosen = False
-_reasons: dict[str, str] = {}  # why an engine could not be had, for error messages
+class _InUse:
+    """The engine that computes, once one was chosen."""
+
+    engine: Engine | None = None
+    chosen = False
+
+    def __init__(self) -> None:
+        self.reasons: dict[str, str] = {}  # why an engine could not be had, for error messages
+
+
+_in_use = _InUse()
 
 
 def active() -> Engine | None:
     """The engine in use, loaded on first call; None where NumPy computes alone."""
-    if not _chosen:
+    if not _in_use.chosen:
         _change(_choose(settings.cpu_engine))
-    return _active
+    return _in_use.engine
 
 
 def _change(to: Engine | None) -> None:
-    global _active, _chosen
-    if _active is not None:
-        _active.stop()
-    _active, _chosen = to, True
+    if _in_use.engine is not None:
+        _in_use.engine.stop()
+    _in_use.engine, _in_use.chosen = to, True
     threads.tell(to)
 
 
@@ -71,7 +78,7 @@ def _choose(name: str) -> Engine | None:
         raise ValueError(f"no CPU engine {name!r}: choose one of auto, numpy, {', '.join(NAMES)}")
     found = _load(name)
     if found is None:
-        raise RuntimeError(f"the CPU engine {name!r} cannot be used here: {_reasons[name]}")
+        raise RuntimeError(f"the CPU engine {name!r} cannot be used here: {_in_use.reasons[name]}")
     return found
 
 
@@ -79,7 +86,7 @@ def _load(name: str) -> Engine | None:
     try:
         return import_module(f"{__package__}.engine_{name}").load()
     except (ImportError, OSError) as error:
-        _reasons[name] = str(error)
+        _in_use.reasons[name] = str(error)
         return None
 
 

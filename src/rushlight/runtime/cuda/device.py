@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import cupy
@@ -75,7 +75,7 @@ class Properties:
         )
 
 
-@cache
+@lru_cache(64)
 def properties(index: int) -> Properties:
     """The properties of a GPU, asked once."""
     return Properties(check_index(index))

@@ -6,24 +6,29 @@ from collections.abc import Callable
 
 PLANNED = 132  # of an H200: for plans made before a GPU is opened, by passes, emulation and tests
 
-_current: Callable[[], int] | None = None  # the number of the current GPU
-_count: Callable[[int], int] | None = None  # the multiprocessors of one
-_known: dict[int, int] = {}  # by GPU, so there are as many entries as the machine has
+
+class _Gpus:
+    """How the device is asked, and what it has answered."""
+
+    current: Callable[[], int] | None = None  # the number of the current GPU
+    count: Callable[[int], int]  # the multiprocessors of one
+    known: dict[int, int]  # by GPU
+
+
+_gpus = _Gpus()
 
 
 def ask(current: Callable[[], int], count: Callable[[int], int]) -> None:
     """From now on ask the device; the backend gives the functions for that when it is opened."""
-    global _current, _count
-    _current, _count = current, count
-    _known.clear()
+    _gpus.current, _gpus.count, _gpus.known = current, count, {}
 
 
 def multiprocessors() -> int:
     """Of the current GPU; `PLANNED` while none is opened."""
-    if _current is None or _count is None:
+    if _gpus.current is None:
         return PLANNED
-    index = _current()
-    found = _known.get(index)
+    index = _gpus.current()
+    found = _gpus.known.get(index)
     if found is None:
-        found = _known[index] = _count(index)
+        found = _gpus.known[index] = _gpus.count(index)
     return found

@@ -50,4 +50,4 @@ def is_initialized() -> bool:
         >>> torch.cuda.is_initialized() <= torch.cuda.is_available()
         True
     """
-    return "cuda" in _devices._by_name
+    return "cuda" in _devices.known.by_name

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.device import device
 from ....base.dtypes import from_np
 from ... import devices
@@ -28,7 +29,7 @@ def _dropout_mask(x: DeviceArray, *, p: float, shape: tuple[int, ...]) -> Any:
     return stream.bernoulli(1.0 - p, shape, x.dtype, 1.0 / (1.0 - p))
 
 
-_kernels: dict[tuple[str, Any], Launch] = {}  # by name and dtype
+_kernels: dict[tuple[str, Any], Launch] = Bounded(256)  # by name and dtype
 _FORMATS = {"dropout": "PPPPdd", "dropout_again": "PPPdd", "draw_key": "PP"}
 _KEY = np.dtype(np.int64)
 

@@ -193,9 +193,8 @@ def _copy_into(dst: DeviceArray, src: DeviceArray) -> Any:
 # -- fills ----------------------------------------------------------------------------------------
 
 _patterns: dict[tuple, tuple[int, int]] = Bounded(4096)
-_fills: dict[
-    int, Any
-] = {}  # the kernel of the first GPU under 0: a search by its source would take longer
+# The kernel of the first GPU under 0: a search by its source would take longer.
+_fills: dict[int, Any] = Bounded(1)
 
 
 def _pattern(value: int | float | complex, dtype: np.dtype) -> tuple[int, int]:

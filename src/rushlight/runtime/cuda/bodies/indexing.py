@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -30,7 +30,7 @@ _ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "u
 _KINDS = {"add": 0, "prod": 1, "amax": 2, "amin": 3}
 
 
-@cache
+@lru_cache(512)
 def source_for(name: str, index: str, dims: int) -> str:
     """The kernels for one dtype of elements and of indices."""
     head = [PRELUDE, f"typedef {TYPES[name][0]} S; typedef {TYPES[index][0]} X;"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FORMATS = ("q", "P", "P", "P")
 
 
-@cache
+@lru_cache(64)
 def source_for(name: str) -> str:
     """The kernel for one dtype."""
     return f"{PRELUDE}\ntypedef {TYPES[name][0]} S;\n{source('scaling.cu')}"

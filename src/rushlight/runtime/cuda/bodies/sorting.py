@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,13 +45,13 @@ def sortable(dtype: np.dtype) -> bool:
     return dtype.char in _ORDERED
 
 
-@cache
+@lru_cache(64)
 def source_for(name: str) -> str:
     """The kernels for elements of one dtype."""
     return f"{PRELUDE}\ntypedef {TYPES[name][0]} S;\n{source('sorting.cu')}"
 
 
-@cache
+@lru_cache(256)
 def _options(**constants: int | str) -> tuple[str, ...]:
     return tuple([f"-D{name}={value}" for name, value in constants.items()])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.dtypes import finfo, from_np
 from ...thread import settle
 from ..code.compile import Launch, kernel, source
@@ -34,7 +35,7 @@ def text_for(name: str) -> str:
     return source("random.cu").replace("// PRELUDE", head)
 
 
-_kernels: dict[tuple[str, Any], Launch] = {}  # by kind of draw and dtype
+_kernels: dict[tuple[str, Any], Launch] = Bounded(256)  # by kind of draw and dtype
 
 
 def _kernel(what: str, dtype: np.typing.DTypeLike) -> Launch:

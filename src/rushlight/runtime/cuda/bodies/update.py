@@ -327,4 +327,4 @@ def _prepare(name: str, arrays: list[Any], flags: dict[str, Any], several: bool)
     return True
 
 
-devices.preparers[cupy.ndarray] = _prepare
+devices.known.preparers[cupy.ndarray] = _prepare

@@ -20,7 +20,7 @@ from .held import runnable
 from .launch import Launch
 
 _KERNELS = Path(__file__).parents[1] / "kernels"
-_texts: dict[str, str] = {}  # by file of kernels/
+_texts: dict[str, str] = Bounded(256)  # by file of kernels/
 
 OPTIONS = ("-std=c++17",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ....base.bounded import Bounded
 from ...door import KERNELS
 from ...point import Point, cuda
 
@@ -30,7 +31,7 @@ class Expression:
         self.text = text
 
 
-_printed: dict[tuple[Any, ...], Expression] = {}
+_printed: dict[tuple[Any, ...], Expression] = Bounded(4096)
 
 
 def printed(

@@ -87,11 +87,11 @@ def launch_in_c(pretend: bool = False) -> bool:
     )
     if _in_c:
         _native.learn_header(_probes())
-    devices.keepers.pop(cupy.ndarray, None)
-    devices.reusers.pop(cupy.ndarray, None)
+    devices.known.keepers.pop(cupy.ndarray, None)
+    devices.known.reusers.pop(cupy.ndarray, None)
     if _in_c:  # small results stay with their launch, which may hand them out again
-        devices.keepers[cupy.ndarray] = _native.is_spare
-        devices.reusers[cupy.ndarray] = _native.reuse
+        devices.known.keepers[cupy.ndarray] = _native.is_spare
+        devices.known.reusers[cupy.ndarray] = _native.reuse
     return bool(_in_c)
 
 

@@ -40,7 +40,7 @@ def device() -> int:
 
 
 _OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
-_rooms: dict[int, int] = {}  # by GPU
+_rooms: dict[int, int] = Bounded(64)  # by GPU
 
 
 def block_room() -> int:

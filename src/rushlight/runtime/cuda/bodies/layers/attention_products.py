@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
+from .....base.bounded import Bounded
 from .....base.dtypes import from_np
 from ...code.compile import Launch, kernel, source
 from ..draws import draw_key
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _ROWS = ("P",) * 5 + ("q", "i", "i", "i", "q", "q", "d", "i", "d")
 _FORMATS = {"attention_rows": _ROWS, "attention_slopes": ("P", "P", *_ROWS)}
 _WARPS = 4  # queries of a block
-_launches: dict[tuple[str, str], Launch] = {}  # by name and dtype
+_launches: dict[tuple[str, str], Launch] = Bounded(64)  # by name and dtype
 _WIDE = np.dtype(np.float32)
 
 

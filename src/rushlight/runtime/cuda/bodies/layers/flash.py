@@ -58,7 +58,7 @@ class _Gpu(NamedTuple):
     widest: tuple[int, ...]  # head of which every kernel's block has room there, by precision
 
 
-_gpus: dict[int, _Gpu] = {}  # by number
+_gpus: dict[int, _Gpu] = Bounded(64)  # by number
 
 
 def _gpu() -> _Gpu:
