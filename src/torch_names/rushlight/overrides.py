@@ -110,7 +110,7 @@ def resolve_name(f: Any) -> str | None:
         return f"torch.Tensor.{held}.{f.__name__}" if held else f"torch.Tensor.{f.__name__}"
     name = getattr(f, "__name__", "")
     for place, home in _HOMES.items():
-        if NAMESPACES.get(place, {}).get(name) is f:
+        if place in NAMESPACES and NAMESPACES[place].get(name) is f:
             return f"{home}.{name}"
     module = inspect.getmodule(f)
     return None if module is None else f"{f.__module__}.{f.__qualname__}"
@@ -182,7 +182,7 @@ _HOMES = {place: f"torch{home}" for place, home in HOMES.items()} | {"autograd":
 
 def _all_of(place: str) -> list[Any]:
     load_all()
-    names = NAMESPACES.get(place, {})
+    names: dict[str, Any] = NAMESPACES.get(place) or {}
     found = [
         f for n, f in names.items() if callable(f) and n not in UNASKED and not n.startswith("_")
     ]

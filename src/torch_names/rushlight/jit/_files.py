@@ -103,7 +103,7 @@ def _target_name(node: Node) -> str:
 
 def _find(name: str) -> Any:
     place, _, last = name.rpartition(".")
-    return NAMESPACES.get(_PLACES.get(place, ""), {}).get(last)
+    return NAMESPACES[_PLACES[place]].get(last) if place in _PLACES else None
 
 
 def _target(op: str, name: str) -> Any:
