@@ -14,22 +14,16 @@ ROOT = __package__.rpartition(".")[0]
 
 def find(op: str) -> Callable[..., Any] | None:
     """The function, the method or one of the bodies below that does what an inner operator does; or None."""
-    root = sys.modules[ROOT]
-    return next(
-        (
-            body
-            for body in (_OWN.get(op), NAMESPACES.get("aten", {}).get(op), *_public(root, op))
-            if callable(body)
-        ),
-        None,
-    )
+    root, inner = sys.modules[ROOT], NAMESPACES["aten"]
+    own = inner[op] if op in inner.names() else None
+    return next((body for body in (_OWN.get(op), own, *_public(root, op)) if callable(body)), None)
 
 
 def _public(root: Any, op: str) -> list[Any]:
     """What users call by that name, where they do. Of private names only those that were published are PyTorch's."""
     if op.startswith("_"):
         found = getattr(root, op, None)
-        return [found] if op in NAMESPACES["torch"] else []
+        return [found] if op in NAMESPACES["torch"].names() else []
     places = (root, root.nn.functional, root.Tensor, root.linalg, root.special)
     return [getattr(place, op, None) for place in places]
 

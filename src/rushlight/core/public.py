@@ -87,7 +87,9 @@ def publish(place: str, name: str, fn: Any) -> None:
             fn.__module__, fn.__qualname__ = _PACKAGE + HOMES[place], name
     names[name] = fn
     if place == "Tensor" and (name not in names.late or type(vars(Tensor)[name]) is LateMethod):
-        setattr(Tensor, name, fn)  # what a program has set there before the family was imported stays
+        setattr(
+            Tensor, name, fn
+        )  # what a program has set there before the family was imported stays
     for hear in when_published:
         hear(place, name, fn)
 

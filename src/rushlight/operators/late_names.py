@@ -89,10 +89,11 @@ LATE: dict[str, dict[str, str]] = {
         "kernels": "conv conv_grad_input conv_grad_weight conv_grads",
     },
     "layers.dropout": {
+        "aten": "native_dropout_backward",
         "functional": "alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
-        "kernels": "dropout dropout_grad dropout_mask",
+        "kernels": "dropout dropout_grad dropout_mask native_dropout_backward",
         "torch": "alpha_dropout alpha_dropout_ dropout dropout_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
-         "feature_dropout_",
+         "feature_dropout_ native_dropout",
     },
     "layers.embedding": {
         "functional": "embedding",
@@ -157,8 +158,8 @@ LATE: dict[str, dict[str, str]] = {
     "layers.softmax": {
         "Tensor": "log_softmax softmax",
         "functional": "log_softmax softmax softmin",
-        "kernels": "log_softmax log_softmax_grad softmax softmax_grad",
-        "torch": "log_softmax softmax",
+        "kernels": "_safe_softmax log_softmax log_softmax_grad softmax softmax_grad",
+        "torch": "_safe_softmax log_softmax softmax",
     },
     "loss.cross_entropy": {
         "functional": "cross_entropy nll_loss",
@@ -261,7 +262,7 @@ LATE: dict[str, dict[str, str]] = {
         "torch": "geqrf ormqr",
     },
     "matrix.sparse": {
-        "Tensor": "sparse_mask to_dense to_sparse",
+        "Tensor": "sparse_mask to_dense to_sparse to_sparse_coo",
         "torch": "dsmm sparse_coo_tensor spmm",
     },
     "matrix.sparse_kernels": {
