@@ -119,7 +119,7 @@ class Builder:
     def _one(self, call: Call, same: list[Call]) -> None:
         way = way_of(call.kernel)[0]
         if not way:
-            known = sum(kernel.facts.onnx is not None for kernel in KERNELS.values())
+            known = sum(kernel.facts.onnx is not None for kernel in KERNELS.whole().values())
             raise UnsupportedOperatorError(f"{call.kernel} cannot be written as ONNX yet; the exporter knows {known} kernels")  # fmt: skip
         site = self._site(call, same)
         made = WAYS[way](site)

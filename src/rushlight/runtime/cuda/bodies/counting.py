@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -48,7 +48,7 @@ def _reduced(loss: DeviceArray, reduction: str) -> Any:
     return reduce("mean" if reduction == "mean" else "sum", loss, None, False)
 
 
-@cache
+@lru_cache(64)
 def _expressions(name: str) -> tuple[Expression, Expression]:
     """The loss of one pair and its slope, as the records of the two kernels say them."""
     each, slope = printed(KERNELS[name].facts.each), printed(KERNELS[f"{name}_grad"].facts.each)
@@ -77,6 +77,6 @@ def _loss(name: str) -> None:
     kernel_for("cuda", f"{name}_grad")(backward)
 
 
-for _name in [k for k, kernel in KERNELS.items() if kernel.facts.each is not None]:
+for _name in [k for k, kernel in KERNELS.whole().items() if kernel.facts.each is not None]:
     if not _name.endswith("_grad"):
         _loss(_name)
