@@ -3,8 +3,8 @@
     PYTHONPATH=src python tools/emulated_gpu.py tools/emulated_capture.py [branching averaging ... scaler]
 
 Graphs are those of emulated_graphs.py: captured once, launched over the memory planned for them. Recording, passes,
-phases, arguments, gradients, splits and hooks are the real ones. Steps are those of
-tests/capture/test_capture_split.py and tests/capture/test_capture_scaler.py, small enough for the emulator.
+phases, arguments, gradients, reads and hooks are the real ones. Steps are those of
+tests/capture/test_capture_traced.py and tests/capture/test_capture_scaler.py, small enough for the emulator.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def install() -> None:
 def main() -> None:
     install()
     import test_capture_scaler
-    import test_capture_split
+    import test_capture_traced
     from rushlight.core.hot import meeting
 
     meeting.timed = False  # the emulator's times say nothing
@@ -123,8 +123,8 @@ def main() -> None:
                         f"{name} {optimizer}: equal, {found.replays[-1].runs} replays", flush=True
                     )
             continue
-        step = test_capture_split.STEPS[name]
-        replayed = test_capture_split.compare(step, calls=18, device="cuda")
+        step = test_capture_traced.STEPS[name]
+        replayed = test_capture_traced.compare(step, calls=18, device="cuda")
         print(f"{name}: equal, {replayed} kernels replayed", flush=True)
 
 

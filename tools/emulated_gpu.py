@@ -143,7 +143,7 @@ def _malloc(self: host_path.Pool, size: int) -> Any:
     """Memory of its own for every array, full of NaN: what a kernel does not write shows."""
     raw = (
         ctypes.c_char * (size + 1024)
-    )()  # create_string_buffer tells auditors, which a program is split for
+    )()  # create_string_buffer tells auditors, for which no program skips Python
     start = ctypes.addressof(raw) + 511 & ~511
     ctypes.memset(start, 0xFF, size)
     return self.pointer(self.memory(start, size + 511 & ~511, raw, 0), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -228,6 +229,19 @@ def test_dynamic_shapes_and_keywords() -> None:
         dynamic_shapes={"x": {0: "rows"}, "scale": None},
     )
     assert rl.equal(program(rl.ones(7, 3), rl.full((3,), 2.0))[0], rl.full((7, 3), 2.0))
+
+
+def test_a_call_that_is_heard_frees_what_it_made() -> None:
+    class Net(nn.Module):
+        def forward(self, x):
+            h = x * 2
+            seen = weakref.ref(h._a)
+            y = h.exp()
+            del h
+            assert seen() is None
+            return y + rl.arange(3).mul_(2)  # depends on no input, and is computed once more
+
+    agree(Net(), (rl.randn(2, 3),))
 
 
 def test_the_mode_stays() -> None:

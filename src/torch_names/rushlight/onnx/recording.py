@@ -72,9 +72,9 @@ def record(
 ) -> tuple[Functional, Any]:
     """Call `function` and hear what it computes of the arrays `inputs`; `arrays_of` finds those of its result."""
     recorder = Recorder(RuleOfExports(), inputs)
-    with listening(recorder), nothing_reused():
-        result = function()
     try:
+        with listening(recorder), nothing_reused():
+            result = function()
         found = [recorder.slot_of(a) for a in arrays_of(result)]
         if recorder.why is not None:
             raise OnnxExporterError(recorder.why)

@@ -1,4 +1,4 @@
-"""Functions that read values on the host: split there, replayed between, equal to eager call by call."""
+"""Functions that read values on the host: traced, replayed between the reads, equal to eager call by call."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*is traced, because")
 
 
 @pytest.fixture(autouse=True)
-def _split_everywhere(monkeypatch):
+def _traced_everywhere(monkeypatch):
     """On the CPU too, where it does not pay."""
     monkeypatch.setattr(settings, "trace_on_cpu", True)
     with as_if_alone():
         yield
 
 
-def test_on_the_cpu_nothing_is_split(monkeypatch):
+def test_on_the_cpu_nothing_is_traced(monkeypatch):
     monkeypatch.setattr(settings, "trace_on_cpu", False)
 
     def fn(x):
@@ -323,13 +323,13 @@ def test_after_learning_no_kernel_is_run_by_python():
         launched == 5 * 2
     )  # up to the branch, and up to the step: less is behind it than is worth a program
     assert [path.misses for path in compiled.parts] == fallen
-    assert compiled.why() and "test_capture_split.py" in compiled.why()
+    assert compiled.why() and "test_capture_traced.py" in compiled.why()
     assert any("cross_entropy" in str(path.program) for path in compiled.parts)
 
 
 def test_fullgraph_still_raises_with_the_line_and_the_mend():
     side = Side(branching)
-    with pytest.raises(HostReadError, match=r"test_capture_split.py:\d+.*where\(\)"):
+    with pytest.raises(HostReadError, match=r"test_capture_traced.py:\d+.*where\(\)"):
         torch.compile(side.step, fullgraph=True)(torch.randn(5, 4), torch.randint(0, 3, (5,)))
 
 

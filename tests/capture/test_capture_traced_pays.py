@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-import test_capture_split
+import test_capture_traced
 import traced
 from rushlight import nn
 from rushlight.base.config import settings
@@ -23,7 +23,7 @@ from rushlight.runtime.thread import here, tracers
 
 @pytest.fixture
 def timed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Functions are split on the CPU, too, and their programs are compared with eager calls."""
+    """Functions are traced on the CPU, too, and their programs are compared with eager calls."""
     monkeypatch.setattr(settings, "trace_on_cpu", True)
     monkeypatch.setattr(traced, "TIMED", [True])
     with traced.as_if_alone():
@@ -62,7 +62,7 @@ def test_slower_than_eager_is_given_up_and_told_once(
 
 
 @pytest.mark.filterwarnings("ignore:.*is traced, because")
-def test_quicker_than_eager_stays_split(timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quicker_than_eager_stays_traced(timed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     _always(monkeypatch, pays=True)
     step, x = torch.compile(branching), torch.ones(3)
     for _ in range(100):
@@ -100,7 +100,7 @@ def test_trials_in_between_change_nothing(
 ) -> None:
     """Stretches that are left to eager and stretches that are replayed take turns: values stay those of eager calls."""
     _always(monkeypatch, pays=True)
-    test_capture_split.compare(getattr(test_capture_split, name), calls=36, replayed=False)
+    test_capture_traced.compare(getattr(test_capture_traced, name), calls=36, replayed=False)
 
 
 @pytest.mark.filterwarnings("ignore:compile")
