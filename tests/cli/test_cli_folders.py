@@ -294,14 +294,25 @@ def test_ranks_can_stand_in_a_file(tmp_path, capsys) -> None:
 
 
 def test_a_form_with_other_fields_before_the_file() -> None:
-    from rushlight.cli.serve import _first_file
+    from rushlight.cli.forms import Form
+
+    def first_file(content: bytes, kind: str) -> bytes:
+        found = []
+        for size in (1, 2, 3, 7, 1 << 20):  # however it comes in
+            form = Form(kind)
+            for i in range(0, len(content), size):
+                form.feed(content[i : i + size])
+            found.append(form.content())
+        assert len(set(found)) == 1
+        return found[0]
 
     lines = ["--b", 'Content-Disposition: form-data; name="token"', "", "abc", "--b",
              'Content-Disposition: form-data; name="f"; filename="a.png"', "", "PICTURE", "--b--", ""]  # fmt: skip
     kind = "multipart/form-data; boundary=b"
-    assert _first_file("\r\n".join(lines).encode(), kind) == b"PICTURE"
-    assert _first_file("\r\n".join([*lines[:4], "--b--", ""]).encode(), kind) == b"abc"
-    assert _first_file(b"no form", kind) == b""
+    assert first_file("\r\n".join(lines).encode(), kind) == b"PICTURE"
+    assert first_file("\r\n".join([*lines[:4], "--b--", ""]).encode(), kind) == b"abc"
+    assert first_file("\r\n".join([*lines[:3], "", *lines[4:]]).encode(), kind) == b"PICTURE"
+    assert first_file(b"no form", kind) == b""
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .data.pictures import pillow_rules, read_picture
 from .errors import UsageError
+from .forms import BadForm, Form
 from .pick_device import pick_device
 from .predict import Reader
 from .report.page_style import page
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 TOP = 5
 WAITING = 256  # pictures in the queue; further requests are refused
 ADDRESSES = 10_000  # addresses whose rate is remembered
+CONNECTIONS = (
+    512  # at a time; beyond them the one that has asked for nothing for the longest is closed
+)
+HEAD_SECONDS = 10.0  # for a request's line and headers
+BODY_SECONDS = 20.0  # for its body
+IDLE_SECONDS = 5  # between two requests of a connection
+SPARE = 4096  # bytes of a body beside the picture
+HELD = 128 << 20  # bytes of all bodies that are being read
+OPENING = 4  # pictures that are decoded at a time
 
 
 def serve(args: Namespace) -> int:
@@ -38,8 +48,9 @@ def serve(args: Namespace) -> int:
     device, why = pick_device(args.device)
     app = make_app(Reader(saved, device, TOP), args)
     config = uvicorn.Config(
-        app, host=args.host, port=args.port, log_level="warning", access_log=False
-    )
+        app, host=args.host, port=args.port, log_level="warning", access_log=False, http=_bounded(),
+        timeout_keep_alive=IDLE_SECONDS,
+    )  # fmt: skip
     try:
         bound = config.bind_socket()
     except SystemExit:  # uvicorn exits like this when the port is taken
@@ -115,38 +126,91 @@ class Rate:
         return allowed
 
 
-class _TooLarge(Exception):
-    pass
+class _Refused(Exception):
+    """A body that is not read to its end; the number and the sentence are the answer."""
+
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(code, why)
+        self.code, self.why = code, why
 
 
-async def _body(request: Any, most: int) -> bytes:
-    """What was sent, read no further than allowed; a form's first file, or the body itself."""
-    told = request.headers.get("content-length")
-    if told and told.isdigit() and int(told) > most + 4096:
-        raise _TooLarge
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most + 4096:
-            raise _TooLarge
-        parts.append(part)
-    content = b"".join(parts)
-    kind = request.headers.get("content-type", "")
-    return _first_file(content, kind) if kind.startswith("multipart/form-data") else content
+class Bodies:
+    """The bodies that are being read: how large one may be, how long it may take, how many bytes all hold together."""
+
+    def __init__(self, most: int, told: str) -> None:
+        self.most, self.told, self.held = most, told, 0
+        self.room = max(HELD, most + SPARE)
+
+    async def read(self, request: Any) -> bytes:
+        """What was sent, read no further than allowed; a form's first file, or the body itself."""
+        said = request.headers.get("content-length", "")
+        if said.isdigit() and (len(said) > 18 or int(said) > self.most + SPARE):
+            raise _Refused(413, self.told)
+        kind = request.headers.get("content-type", "")
+        size = 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                form = Form(kind) if kind.startswith("multipart/form-data") else None
+                parts = bytearray()
+                async for some in request.stream():
+                    size += len(some)
+                    self.held += len(some)
+                    if size > self.most + SPARE:
+                        raise _Refused(413, self.told)
+                    if self.held > self.room:
+                        raise _Refused(503, "too much is being sent at once; try again later")
+                    if form is None:
+                        parts += some
+                    else:
+                        form.feed(some)
+                return bytes(parts) if form is None else form.content()
+        except TimeoutError:
+            raise _Refused(408, f"not sent within {BODY_SECONDS:g} seconds") from None
+        except BadForm as error:
+            raise _Refused(400, str(error)) from None
+        finally:
+            self.held -= size
 
 
-def _first_file(content: bytes, kind: str) -> bytes:
-    """The first file of a form (`curl -F file=@photo.jpg`), or its first part where none has a file's name."""
-    from email.parser import BytesParser
-    from email.policy import HTTP
+def _bounded() -> Any:
+    """uvicorn's HTTP protocol, which here closes connections that ask for nothing, and has at most CONNECTIONS of them."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    message = BytesParser(policy=HTTP).parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + content)  # fmt: skip
-    parts = list(message.iter_parts()) if message.is_multipart() else []
-    for part in sorted(parts, key=lambda p: not p.get_filename()):
-        found = part.get_payload(decode=True)
-        if isinstance(found, bytes) and found:
-            return found
-    return b""
+    class Bounded(H11Protocol):
+        waits: Any = None  # the timer of a connection whose request is not there yet
+        since = 0.0
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._wait()
+            there = [c for c in self.connections if not c.transport.is_closing()]
+            if len(there) > CONNECTIONS:
+                # whoever has asked for nothing for the longest leaves; the newest where all have asked
+                idle = [c for c in there if c.waits is not None]
+                min(idle, key=lambda c: c.since, default=self).transport.abort()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            """Let the timer run from the first byte of a request to the last of its headers, or from the connection on."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop()
+            elif self.waits is None:
+                self.since = self.loop.time()
+                self.waits = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+        def _stop(self) -> None:
+            if self.waits is not None:
+                self.waits.cancel()
+                self.waits = None
+
+    return Bounded
 
 
 def make_app(reader: Reader, args: Namespace) -> Any:
@@ -154,12 +218,14 @@ def make_app(reader: Reader, args: Namespace) -> Any:
     from contextlib import asynccontextmanager
 
     from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect
     from starlette.responses import HTMLResponse, JSONResponse
     from starlette.routing import Route
 
     batcher = Batcher(reader, args.batch_size, args.wait_ms)
     rate = Rate(args.rate)
-    most = int(args.max_mb * 2**20)
+    bodies = Bodies(int(args.max_mb * 2**20), f"larger than {args.max_mb:g} MB")
+    opening = asyncio.Semaphore(OPENING)
 
     def refuse(code: int, why: str) -> Any:
         return JSONResponse({"error": why}, code)
@@ -168,18 +234,21 @@ def make_app(reader: Reader, args: Namespace) -> Any:
         if not rate.allows(request.client.host if request.client else ""):
             return refuse(429, f"more than {args.rate:g} pictures a second; try again later")
         try:
-            content = await _body(request, most)
-        except _TooLarge:
-            return refuse(413, f"larger than {args.max_mb:g} MB")
+            content = await bodies.read(request)
+        except _Refused as error:
+            return refuse(error.code, error.why)
+        except ClientDisconnect:
+            return refuse(499, "the client left")  # nobody hears it
         if not content:
             return refuse(
                 400, "send a picture: curl --data-binary @photo.jpg, or a form with a file"
             )
         try:
-            picture = await asyncio.to_thread(
-                read_picture, io.BytesIO(content), reader.mode, "the picture"
-            )
-            x = await asyncio.to_thread(reader.prepared, picture)
+            async with opening:  # a picture can be as large as a hundred bodies
+                picture = await asyncio.to_thread(
+                    read_picture, io.BytesIO(content), reader.mode, "the picture"
+                )
+                x = await asyncio.to_thread(reader.prepared, picture)
         except UsageError as error:
             return refuse(400, error.sentence())
         begin = time.perf_counter()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import posixpath
+import socket
+import sys
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 # What may be read from a run's folder, and as what.
 _FILES = {"report.html": "text/html; charset=utf-8", "test.json": "application/json", "args.json": "application/json",
           "metrics.jsonl": "text/plain; charset=utf-8"}  # fmt: skip
+CONNECTIONS = 64  # at a time
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -46,9 +51,42 @@ def view(args: Namespace) -> int:
 def make_server(folder: str, host: str, port: int) -> ThreadingHTTPServer:
     """The server, listening but not yet answering."""
     handler = type("Handler", (_Handler,), {"folder": folder, "host": host})
-    server = ThreadingHTTPServer((host, port), handler)
-    server.daemon_threads = True
-    return server
+    return _Server((host, port), handler)
+
+
+class _Server(ThreadingHTTPServer):
+    """Answers in threads, at most CONNECTIONS at a time: a further one takes the place of the oldest."""
+
+    daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        self.open: dict[Any, None] = {}  # in the order in which they came
+        self.lock = threading.Lock()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self.lock:
+            oldest = next(iter(self.open)) if len(self.open) >= CONNECTIONS else None
+            self.open.pop(oldest, None)
+            self.open[request] = None
+        if oldest is not None:
+            _hang_up(oldest)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self.lock:
+            self.open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that leaves, or says nothing, is no news; anything else is told as usual."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
+def _hang_up(connection: Any) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _split(address: str) -> SplitResult:
@@ -63,6 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
     """/ is the page, /api/runs the numbers, /run/N/FILE a file of a run."""
 
     folder = host = ""
+    timeout = 10  # seconds without a byte
     server_version, sys_version = "rushlight", ""
 
     def do_GET(self) -> None:

@@ -28,6 +28,30 @@ def need(part: str = "Image") -> Any:
         ) from None
 
 
+# The only formats that are opened, whatever a file's name says: some of the others (EPS) start programs.
+FORMATS = (
+    "JPEG",
+    "PNG",
+    "GIF",
+    "WEBP",
+    "BMP",
+    "DIB",
+    "TIFF",
+    "PPM",
+    "AVIF",
+    "JPEG2000",
+    "ICO",
+    "TGA",
+)
+
+
+def open_picture(source: Any) -> Any:
+    """The picture of a path or of an open file; `PIL.UnidentifiedImageError` for all but our formats."""
+    image = need()
+    image.init()
+    return image.open(source, formats=[f for f in FORMATS if f in image.OPEN])
+
+
 def available() -> bool:
     """Whether Pillow can be imported."""
     try:

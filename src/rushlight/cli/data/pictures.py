@@ -68,9 +68,11 @@ def read_picture(path: Any, mode: str = "RGB", name: str | None = None) -> Any:
     """`open_picture` inside `pillow_rules`; `path` may be an open file, which `name` then tells of."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
+    from ...vision._pillow import open_picture as open_from
+
     name = name or str(path)
     try:
-        with Image.open(path) as opened:
+        with open_from(path) as opened:
             opened.load()
             return _as_mode(ImageOps.exif_transpose(opened), mode)
     except FileNotFoundError:

@@ -95,10 +95,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
             )
         condition = condition.bool()
     if isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS):
-        d = result_dtype(input, other)
-        if d.category == INTEGRAL:
-            input, other = fitting(input, d), fitting(other, d)
-        return into_same(out, _where(condition, input, other, to=d))
+        kind_of_both = result_dtype(input, other)
+        if kind_of_both.category == INTEGRAL:
+            input, other = fitting(input, kind_of_both), fitting(other, kind_of_both)
+        return into_same(out, _where(condition, input, other, to=kind_of_both))
     input, other = promote((input, other))
     _shapes_fit(condition, input, other)
     both = isinstance(input, Tensor) and isinstance(other, Tensor)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .._pillow import need
+from .._pillow import open_picture
 from .vision import VisionDataset
 
 if TYPE_CHECKING:
@@ -162,13 +162,13 @@ class DatasetFolder(VisionDataset):
 def pil_loader(path: str) -> Any:
     """The picture of a file, in RGB."""
     with open(path, "rb") as f:
-        return need().open(f).convert("RGB")
+        return open_picture(f).convert("RGB")
 
 
 def load_as_it_is(path: str) -> Any:
     """The picture of a file, in its own mode."""
     with open(path, "rb") as f:
-        picture = need().open(f)
+        picture = open_picture(f)
         picture.load()
         return picture
 

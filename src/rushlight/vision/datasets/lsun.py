@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ...io.errors import CorruptFileError
-from .._pillow import need
+from .._pillow import open_picture
 from .utils import verify_str_arg
 from .vision import VisionDataset
 
@@ -61,7 +61,7 @@ class LSUNClass(VisionDataset):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         with self.env.begin(write=False) as txn:
             raw = txn.get(self.keys[index])
-        picture: Any = need().open(io.BytesIO(raw)).convert("RGB")
+        picture: Any = open_picture(io.BytesIO(raw)).convert("RGB")
         if self.transform is not None:
             picture = self.transform(picture)
         target = None if self.target_transform is None else self.target_transform(None)

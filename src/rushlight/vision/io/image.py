@@ -15,7 +15,7 @@ from ...core.tensor import Tensor
 from ...io.atomic import atomic_write
 from ...io.errors import CorruptFileError
 from ...operators.create.from_data import from_numpy
-from .._pillow import need
+from .._pillow import need, open_picture
 
 __all__ = [
     "ImageReadMode", "decode_image", "decode_jpeg", "decode_png", "encode_jpeg", "encode_png",
@@ -106,7 +106,7 @@ def _decode(raw: bytes, mode: Any, turn: bool) -> Tensor:
     image = need()
     wanted = _mode(mode)
     try:
-        with image.open(io.BytesIO(raw)) as picture:
+        with open_picture(io.BytesIO(raw)) as picture:
             if turn:
                 picture = need("ImageOps").exif_transpose(picture)
             if wanted is not ImageReadMode.UNCHANGED:
