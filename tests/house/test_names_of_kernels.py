@@ -98,6 +98,7 @@ def _is_outside(where: Path) -> bool:
     )
 
 
+@cache  # it reads every file of the package
 def spelled() -> list[tuple[str, str]]:
     """(file, kernel), once for each time that a file names a kernel of another file."""
     known = kernels()

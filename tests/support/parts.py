@@ -1,4 +1,4 @@
-"""Which tests `make test` runs: of tests with many parameters a part that is always the same, and not those of `REST`.
+"""Which tests `make test` runs: of tests with many parameters, and of the slow files of `REST`, a part that is always the same.
 
 `make test-rest` runs the others, `make test-all` both. Files that are named on the command line are run whole.
 """
@@ -11,49 +11,65 @@ from collections import defaultdict
 
 import pytest
 
-SHARE = 8  # one in so many of a group
+SHARE = 12  # one in so many of a group
 FEW = 6  # tests with no more parameters than this run whole
 
-# Tests that start processes or compilers again and again, seconds each: one in so many of a function's; none where it says 0,
-# which leaves a quicker test of the same feature in its file. `FILE::FUNCTION` goes before `FILE`.
+# Files whose tests start processes or compilers, train, or read all of the source, a second or more each: one in so many of a
+# file's tests, so that each has one at least. `FILE::FUNCTION` goes before `FILE`: one in so many of that function's, none
+# where it says 0.
 REST: dict[str, int] = {
-    "test_cli_folders.py::test_a_run_in_its_first_epoch_is_not_overwritten": 0,
-    "test_cli_folders.py::test_odd_names_on_a_strict_terminal": 0,
-    "test_cli_folders.py::test_resumed_from_another_folder_and_after_a_move": 0,
-    "test_cli_folders.py::test_runs_that_start_together_have_folders_of_their_own": 0,
+    "test_call_in_c.py::test_nothing_is_left_behind": 3,
+    "test_capture_footguns.py": 3,
+    "test_capture_ops.py": 16,
+    "test_cli.py": 4,
+    "test_cli_data.py": 4,
+    "test_cli_folders.py": 4,
+    "test_cli_hostile.py": 4,
     "test_cli_log.py": 3,
-    "test_cli_story.py::test_exports_of_weights": 0,
-    "test_cli_story.py::test_nothing_is_overwritten": 0,
-    "test_cli_story.py::test_resumed_with_more_epochs": 0,
-    "test_cli_story.py::test_the_report_in_a_browser": 0,
-    "test_cli_story.py::test_view_and_runs": 0,
-    "test_cli_train.py::test_a_signal_from_outside": 2,
-    "test_cli_train.py::test_ctrl_c_in_a_terminal": 0,
-    "test_cli_train.py::test_the_default_run_learns": 0,
-    "test_counting.py::test_a_run_fails_when_too_few_ran": 3,
-    "test_distributed.py::test_a_killed_rank_is_named_and_the_run_resumes": 0,
-    "test_distributed.py::test_checkpoint_is_read_by_another_number_of_ranks": 0,
-    "test_distributed.py::test_checkpoint_of_copies_is_read_by_other_wrappers": 0,
-    "test_distributed.py::test_each_collective_is_what_one_process_computes": 2,
-    "test_distributed.py::test_elastic_style_script_resumes_from_its_snapshot": 0,
-    "test_distributed.py::test_gpt_style_script_agrees_with_one_process": 0,
-    "test_distributed.py::test_imagenet_style_script": 0,
-    "test_distributed.py::test_train_by_two_ranks_is_the_training_of_one": 3,
-    "test_distributed.py::test_train_goes_on_after_a_rank_was_killed": 0,
-    "test_distributed_files.py::test_each_reads_what_the_other_wrote": 0,
-    "test_distributed_sharding.py": 0,
-    "test_distributed_sharding.py::test_fully_shard_is_pytorchs": 1,
-    "test_fork.py::test_children_of_a_busy_process": 2,
-    "test_layers_import_down.py": 1,
-    "test_library_uses.py::test_uses_give_pytorchs_numbers": 4,
+    "test_cli_story.py": 6,
+    "test_cli_train.py": 5,
+    "test_cli_train.py::test_resumed_as_if_never_interrupted": 7,
+    "test_cli_zoo.py": 8,
+    "test_compile_scenes.py::test_compiled_tells_the_same": 12,
+    "test_conv_emulated.py": 4,
+    "test_counting.py": 3,
+    "test_cpu_engine.py": 3,
+    "test_cuda_emulated_entropy.py": 4,
+    "test_cuda_emulated_head.py": 4,
+    "test_cuda_emulated_norm.py": 4,
+    "test_cuda_emulated_pool.py": 4,
+    "test_data_batch_path.py": 3,
+    "test_data_workers.py": 4,
+    "test_dezero_steps.py": 4,
+    "test_distributed.py": 6,
+    "test_distributed.py::test_train_by_two_ranks_is_the_training_of_one": 0,
+    "test_distributed_files.py": 8,
+    "test_distributed_sharding.py": 8,
+    "test_docstrings.py::test_examples": 8,
+    "test_files_hostile.py": 6,
+    "test_fork.py": 3,
+    "test_fuzz_compile.py": 4,
+    "test_io.py": 3,
+    "test_leak.py": 3,
+    "test_library_uses.py": 4,
     "test_loop_scripts.py": 2,
     "test_loops_ahead.py::test_another_thread_begins_with_cpu_programs": 0,
-    "test_notebook.py::test_a_cell_that_fails_is_told": 0,
-    "test_notebook.py::test_pages_run_in_jupyter": 0,
-    "test_site.py::test_the_site_builds_without_a_warning": 0,
-    "test_types.py": 0,
-    "test_types.py::test_completion": 1,
-    "test_vmap.py::test_rows": 4,
+    "test_loops_attacked.py::test_attack": 6,
+    "test_notebook.py": 4,
+    "test_onnx.py": 3,
+    "test_ops.py::test_second_derivative_is_numeric": 16,
+    "test_row_groups.py": 6,
+    "test_run.py": 4,
+    "test_run.py::test_spawn_from_a_module": 0,
+    "test_run_examples.py": 3,
+    "test_sharing.py": 3,
+    "test_sharing.py::test_processes_see_each_others_writes": 0,
+    "test_site.py": 6,
+    "test_thread_state.py": 3,
+    "test_types.py": 12,
+    "test_vector_stores.py": 4,
+    "test_vision_detection.py": 4,
+    "test_vmap.py::test_rows": 8,
 }
 
 
@@ -83,21 +99,22 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def quick_ones(tests: list[tuple[str, str]]) -> set[str]:
     """The ids of the tests of the quick part; the same for the same suite, whatever ran before."""
-    functions: dict[tuple[str, str], list[str]] = defaultdict(list)
+    groups: dict[str, list[str]] = defaultdict(list)
     for nodeid, file in tests:
-        functions[file, nodeid.split("[", 1)[0].rpartition("::")[2]].append(nodeid)
+        function = f"{file}::{nodeid.split('[', 1)[0].rpartition('::')[2]}"
+        named = next((name for name in (function, file) if name in REST), function)
+        groups[named].append(nodeid)
     quick: set[str] = set()
-    for (file, function), ids in functions.items():
-        share = REST.get(f"{file}::{function}", REST.get(file))
-        if share is not None:
-            quick.update(some(ids, share))
+    for name, ids in groups.items():
+        if name in REST:
+            quick.update(some(ids, REST[name]))
         elif len(ids) <= FEW:
             quick.update(ids)
         else:
-            groups: dict[str, list[str]] = defaultdict(list)
+            kinds: dict[str, list[str]] = defaultdict(list)
             for nodeid in ids:
-                groups[kind(nodeid)].append(nodeid)
-            for group in groups.values():
+                kinds[kind(nodeid)].append(nodeid)
+            for group in kinds.values():
                 quick.update(some(group, SHARE))
     return quick
 
