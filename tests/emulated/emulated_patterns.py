@@ -53,6 +53,18 @@ same(lambda a: F.one_hot(a, 7), random.integers(0, 7, (2, 5)))
 for dtype in (rl.int64, rl.float32):
     same(lambda a: rl.arange(3, 40, 4, dtype=dtype, device=a.device), numbers(1))
     same(lambda a: rl.arange(5, -5, -2, dtype=dtype, device=a.device), numbers(1))
+for steps in (2, 7, 40):
+    same(lambda a: rl.linspace(-0.3, 2.7, steps, device=a.device), numbers(1))
+    same(lambda a: rl.linspace(3, -1, steps, device=a.device, dtype=rl.float64), numbers(1))
+same(lambda a: a.roll(2), numbers(3, 4))
+same(lambda a: a.roll((1, -2, 1), (0, 2, 0)), numbers(3, 4, 5))
+same(lambda a, b: rl.linalg.cross(a, b, dim=1), numbers(4, 3, 2), numbers(4, 3, 1), near=True)
+rows, columns = random.integers(-4, 4, (2, 9)), random.integers(-5, 5, 9)
+same(lambda a, i, j: a[i, j], numbers(4, 5, 3), rows, columns)
+same(lambda a, i, j: a[:, i, j], numbers(2, 4, 5), rows, columns)
+same(lambda a, i, j: a[i, j, i.int()], numbers(4, 5, 4), rows, columns)
+same(lambda a, i: a.index_put((i, i), rl.tensor(2.0, device=a.device)), numbers(4, 4), rows[0])
+same(lambda a, i, j, v: a.index_put((i, j), v, accumulate=True), numbers(4, 5), rows[0], columns, numbers(9), near=True)  # fmt: skip
 labels = random.integers(0, 6, (5, 4))
 labels[1, 2] = -100
 for reduction in ("mean", "sum", "none"):

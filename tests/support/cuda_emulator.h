@@ -99,6 +99,7 @@ inline float __uint_as_float(unsigned u) { return reinterpret<float>(u); }
 inline unsigned __float_as_uint(float f) { return reinterpret<unsigned>(f); }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __dadd_rn(double a, double b) { return a + b; }
 inline float __int_as_float(int u) { return reinterpret<float>(u); }
 inline double __longlong_as_double(long long u) { return reinterpret<double>(u); }
 inline long long __double_as_longlong(double f) { return reinterpret<long long>(f); }

@@ -13,12 +13,13 @@ from ....base.config import settings
 from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.compile import Launch, kernel, source
+from ..code.expressions import Expression
 from ..code.generate import PRELUDE, TYPES
 from ..code.keyed import keyed
 from ..code.launch import Result
 from . import index_rows, selection
 from .fills import copied, fill
-from .pointwise import cast
+from .pointwise import cast, compute
 from .sorting import ordered
 
 if TYPE_CHECKING:
@@ -267,6 +268,10 @@ def _flat_places(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Any:
 
 def _add_places(out: DeviceArray, slots: tuple, indices: tuple, values: DeviceArray) -> None:
     """`out[slots] += values` for contiguous `out`, counting duplicates."""
+    one = _as_one(out.shape, slots, indices)
+    if one is not None:
+        _add_places(out.reshape(one[0]), one[1], one[2], values)
+        return
     rows = index_rows.rows_of(out.shape, slots, indices)
     if rows is not None and index_rows.add(out, indices[0], values, rows):
         return
@@ -280,17 +285,46 @@ def _add_places(out: DeviceArray, slots: tuple, indices: tuple, values: DeviceAr
     add_flat(out.reshape(-1), copied(places).reshape(-1), copied(values).reshape(-1))
 
 
+_PLACE = Expression("i j", "n m", i="(i < T(0) ? i + n : i) * m + (j < T(0) ? j + m : j)")
+
+
+def _as_one(
+    shape: tuple[int, ...], slots: tuple, indices: tuple
+) -> tuple[tuple, tuple, tuple] | None:
+    """Several indices of neighbouring dims as one index of these dims together: the shape, slots and index; else None."""
+    count, first = len(indices), slots.index(1)
+    if count < 2 or slots[first : first + count] != (1,) * count or sum(slots) != count:
+        return None
+    if any(i.dtype.char not in "lqi" for i in indices) or 0 in shape:
+        return None
+    place, extent = indices[0], shape[first]
+    for k, index in enumerate(indices[1:], first + 1):
+        pair = [a if a.itemsize == 8 else cast(a, "int64") for a in (place, index)]
+        place = compute(_PLACE, tuple(pair), (extent, shape[k]))
+        extent *= shape[k]
+    together = (*shape[:first], extent, *shape[first + count :])
+    return together, (0,) * first + (1,), (place,)
+
+
 @kernel_for("cuda", "index")
 def _index(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
     by = selection.chosen(x.shape, slots, indices)
     if by is not None:
         return selection.take(x, indices[0], by)
+    one = _as_one(x.shape, slots, indices) if x._c_contiguous else None
+    if one is not None:
+        shape, slots, indices = one
+        x = x.reshape(shape)
     rows = index_rows.rows_of(x.shape, slots, indices)
     return NotImplemented if rows is None else index_rows.take_any(x, indices[0], rows)
 
 
 @kernel_for("cuda", "index_grad")
 def _index_grad(g: DeviceArray, *indices: DeviceArray, slots: tuple, shape: tuple) -> Any:
+    one = _as_one(shape, slots, indices)
+    if one is not None:
+        together, slots, indices = one
+        return _index_grad(g, *indices, slots=slots, shape=together).reshape(shape)
     rows = index_rows.rows_of(shape, slots, indices)
     if rows is not None:
         found = index_rows.index_grad(g, indices[0], rows, shape)
@@ -324,8 +358,17 @@ def _write(dst: DeviceArray, values: Any, indices: tuple, slots: tuple) -> Any:
     by = selection.chosen(dst.shape, slots, indices)
     if by is not None:
         return selection.put(dst, values, indices[0], by)
+    one = _as_one(dst.shape, slots, indices) if dst._c_contiguous else None
+    if one is not None:
+        found = _write(dst.reshape(one[0]), values, one[2], one[1])
+        return found if found is NotImplemented else dst
     rows = index_rows.rows_of(dst.shape, slots, indices)
-    if rows is None or values.__class__ is not ndarray or values.dtype != dst.dtype:
+    if rows is None:
+        return NotImplemented
+    if values.__class__ is not ndarray:
+        value, values = values, ndarray((), dst.dtype)
+        fill(values, value)
+    if values.dtype != dst.dtype:
         return NotImplemented
     if not dst._c_contiguous:
         return index_rows.put_strided(dst, indices[0], values, len(rows.before))

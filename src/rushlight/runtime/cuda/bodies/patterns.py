@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,17 @@ import cupy
 import numpy as np
 
 from ...door import kernel_for
+from ..code.expressions import Expression
 from ..code.keyed import keyed
+from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, counter, load
 from ..code.variants import prepared_into
 from .fills import copied, copy_to, tiles
 from .index_rows import word
+from .pointwise import compute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ....base.device import device
     from ....base.dtypes import dtype
@@ -33,22 +37,63 @@ def _dense(a: DeviceArray) -> Any:
 
 
 def _triangle(name: str) -> None:
-    def body(x: DeviceArray, *, diagonal: int) -> Any:
-        if not x.size or x.ndim < 2:
-            return NotImplemented
-        x = _dense(x)
-        out = ndarray(x.shape, x.dtype)
-        load("patterns.cu", "triangle", ("P", "P", "q", "q", "q", "q", "i"), UNIT=word(x.itemsize)[1])(
-            blocks_for(x.size), 256, x.data.ptr, out.data.ptr, x.size, *x.shape[-2:], diagonal,
-            int(name == "triu"),
+    def prepare(x: DeviceArray, *, diagonal: int) -> Any:
+        if not x.size or x.ndim < 2 or not x._c_contiguous:
+            return None
+        formats = ("P", "P", "q", "q", "q", "q", "i")
+        return load("patterns.cu", "triangle", formats, UNIT=word(x.itemsize)[1]).prepared(
+            (blocks_for(x.size), 1, 1), (256, 1, 1), 0, 2, (Result(1, x.shape, x.dtype),), x.size,
+            *x.shape[-2:], diagonal, int(name == "triu"),
         )  # fmt: skip
-        return out
 
-    kernel_for("cuda", name)(body)
+    _prepared(name, prepare)
+
+
+def _prepared(name: str, prepare: Callable[..., Any]) -> None:
+    """A body for contiguous arrays whose launch is packed once; others are copied first."""
+
+    def body(x: DeviceArray, **attrs: Any) -> Any:
+        x = _dense(x)
+        call = prepare(x, **attrs)
+        return NotImplemented if call is None else call(x)
+
+    kernel_for("cuda", name)(keyed(body, prepare))
 
 
 _triangle("tril")
 _triangle("triu")
+
+
+def _one_hot(x: DeviceArray, *, classes: int) -> Any:
+    shape = (*x.shape, classes)
+    if not prod(shape) or not x._c_contiguous:
+        return None
+    return load("patterns.cu", "one_hot", ("P", "P", "q", "q")).prepared(
+        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 2, (Result(1, shape, np.dtype(np.int64)),),
+        prod(shape), classes,
+    )  # fmt: skip
+
+
+_prepared("one_hot", _one_hot)
+
+
+def _roll(x: DeviceArray, *, shifts: tuple[int, ...], dims: tuple[int, ...] | None) -> Any:
+    shape = (x.size,) if dims is None else x.shape
+    if not x.size or not shape or len(shape) > 8 or not x._c_contiguous:
+        return None
+    by = [0] * len(shape)
+    for shift, dim in zip(shifts, dims or (0,)):
+        by[dim] = (by[dim] + shift) % shape[dim]
+    formats = ("P", "P", "q", f"{2 * len(shape)}q")
+    unit = word(x.itemsize)[1]
+    return load("patterns.cu", "roll", formats, UNIT=unit, DIMS=len(shape)).prepared(
+        (blocks_for(x.size), 1, 1), (256, 1, 1), 0, 2, (Result(1, x.shape, x.dtype),), x.size,
+        *shape, *by,
+    )  # fmt: skip
+
+
+# Pictures of channels_last keep their order, which other bodies know.
+kernel_for("cuda", "roll")(keyed(lambda x, **attrs: NotImplemented, _roll))
 
 
 # -- joins ----------------------------------------------------------------------------------------
@@ -153,16 +198,6 @@ def _stack(*xs: DeviceArray, dim: int) -> Any:
     return out
 
 
-@kernel_for("cuda", "one_hot")
-def _one_hot(x: DeviceArray, *, classes: int) -> Any:
-    out = ndarray((*x.shape, classes), np.int64)
-    if out.size:
-        load("patterns.cu", "one_hot", ("P", "P", "q", "q"))(
-            blocks_for(out.size), 256, _dense(x).data.ptr, out.data.ptr, out.size, classes
-        )
-    return out
-
-
 @kernel_for("cuda", "arange")
 def _arange(*, start: Any, step: Any, size: tuple, dtype: dtype, device: device) -> Any:
     kind = _WHOLE.get(dtype.np.char)
@@ -174,6 +209,45 @@ def _arange(*, start: Any, step: Any, size: tuple, dtype: dtype, device: device)
     load("patterns.cu", "arange", ("P", "q", "q", "q"), UNIT=kind)(
         blocks_for(out.size), 256, out.data.ptr, out.size, start, step
     )
+    return out
+
+
+@kernel_for("cuda", "linspace")
+def _linspace(
+    *, start: Any, end: Any, size: tuple, dtype: dtype, device: device, base: Any = None
+) -> Any:
+    kind = {"f": "float", "d": "double"}.get(dtype.np.char)
+    if kind is None or base is not None or size[0] < 2 or complex in (type(start), type(end)):
+        return NotImplemented
+    one = dtype.np.type
+    with np.errstate(all="ignore"):
+        first, last = one(start), one(end)
+        gap = (
+            (last - first) / one(size[0] - 1) if kind == "float" else (end - start) / (size[0] - 1)
+        )
+    if not math.isfinite(gap):
+        return NotImplemented
+    out = ndarray(size, dtype.np)
+    load("patterns.cu", "linspace", ("P", "q", "d", "d", "d"), UNIT=kind)(
+        blocks_for(out.size), 256, out.data.ptr, out.size, float(first), float(last), float(gap)
+    )
+    return out
+
+
+_CROSS = Expression("a b c d", f="a * b - c * d", i="a * b - c * d")
+
+
+@kernel_for("cuda", "cross")
+def _cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
+    if x.dtype != y.dtype or x.dtype.kind not in "fVi" or not x.size or not y.size:
+        return NotImplemented
+    x, y = cupy.broadcast_arrays(x, y)
+    out = ndarray(x.shape, x.dtype)
+    lead = (slice(None),) * (dim % x.ndim)
+    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        parts = [a[(*lead, at)] for a, at in ((x, i), (y, j), (x, j), (y, i))]
+        if compute(_CROSS, tuple(parts), (), out[(*lead, k)]) is NotImplemented:
+            return NotImplemented
     return out
 
 

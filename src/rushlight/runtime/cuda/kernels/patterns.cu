@@ -1,4 +1,5 @@
-// Results that follow from positions: arrays joined, triangles, numbers in order, classes as vectors, likelihoods.
+// Results that follow from positions: arrays joined and turned round, triangles, numbers in order, classes as vectors,
+// likelihoods.
 #ifndef UNIT
 #define UNIT int
 #endif
@@ -13,6 +14,10 @@
 #endif
 struct alignas(8) bytes_8 { unsigned v[2]; };
 struct alignas(16) bytes_16 { unsigned v[4]; };
+#ifndef DIMS
+#define DIMS 1
+#endif
+struct Turns { i64 size[DIMS], by[DIMS]; };
 struct Parts { i64 from[MOST], width[MOST], start[MOST]; };
 
 // Part blockIdx.y has `rows` rows of its width, which lie in rows of `whole` words from its start on.
@@ -52,6 +57,34 @@ KERNEL(arange)(UNIT* __restrict__ out, i64 n, i64 start, i64 step_of) {
     depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) out[i] = (UNIT)(start + i * step_of);
+}
+
+// From both ends to the middle, so that the ends are exact; products and sums are rounded as on the CPU.
+__device__ __forceinline__ double multiple(double gap, i64 i, double origin) {
+    return sizeof(UNIT) == 8 ? fma(gap, (double)i, origin) : __dadd_rn(origin, __dmul_rn(gap, (double)i));
+}
+KERNEL(linspace)(UNIT* __restrict__ out, i64 n, double start, double end, double gap) {
+    depend();
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        out[i] = (UNIT)(i < n / 2 ? multiple(gap, i, start) : multiple(-gap, n - 1 - i, end));
+}
+
+// Element i comes from `by` positions before it along each of DIMS dims; what leaves at the end comes back in front.
+KERNEL(roll)(const UNIT* __restrict__ x, UNIT* __restrict__ out, i64 n, Turns turns) {
+    depend();
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        i64 rest = i, from = 0, stride = 1;
+#pragma unroll
+        for (int d = DIMS - 1; d >= 0; d--) {
+            const i64 q = rest / turns.size[d], at = rest - q * turns.size[d] - turns.by[d];
+            from += (at < 0 ? at + turns.size[d] : at) * stride;
+            stride *= turns.size[d];
+            rest = q;
+        }
+        out[i] = x[from];
+    }
 }
 
 // Negative log likelihoods of (batch, classes, rest). `weight` may be 0; a label that is ignored counts nothing.
