@@ -199,3 +199,62 @@ def test_a_foreign_kernel_in_a_loop(way: str) -> None:
         return seen, weight
 
     both(program, replays=0)
+
+
+@pytest.mark.parametrize("way", ["data_ptr", "storage", "dlpack", "numpy"])
+@pytest.mark.parametrize("size", [6, 5000])
+@pytest.mark.parametrize("taken", ["before", "early"])
+def test_an_address_is_written_through_in_a_later_stretch(way: str, size: int, taken: str) -> None:
+    """Taken once, before the loop or in an early iteration, and used in the middle of stretches that come long after."""
+
+    def program() -> Any:
+        weight, seen = rl.ones(size), []
+        batches = [rl.randn(size) for _ in range(40)]
+        address = _address(weight, way) if taken == "before" else 0
+        for i, x in enumerate(batches):
+            if i == 12 and not address:
+                address = _address(weight, way)
+            h = x * weight + 1
+            before = (weight * 3).tanh()
+            if i > 24 and i % 3 == 0:
+                ctypes.c_float.from_address(address + 4).value = i / 10
+            seen.append((before * weight + h.sum() + (weight * 2).exp().sum()).sum().item())
+        return seen, weight
+
+    both(program, replays=0)
+
+
+@pytest.mark.parametrize("way", ["data_ptr", "storage", "dlpack", "numpy"])
+def test_an_address_sees_what_a_later_stretch_writes(way: str) -> None:
+    def program() -> Any:
+        weight, seen = rl.ones(6), []
+        batches = [rl.randn(6) for _ in range(40)]
+        address = _address(weight, way)
+        for i, x in enumerate(batches):
+            weight.mul_(0.5).add_(x)
+            weight.sub_(weight.mean())
+            if i > 24 and i % 3 == 0:
+                seen.append(ctypes.c_float.from_address(address + 4).value)
+            seen.append((weight * 2).sum().item())
+        return seen, weight
+
+    both(program, replays=0)
+
+
+@pytest.mark.parametrize("way", ["data_ptr", "storage", "dlpack", "numpy"])
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_compiled_function_reads_memory_that_an_older_address_changes(
+    way: str, traced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rl.base.config.settings, "trace_on_cpu", traced)
+    weight = rl.ones(6)
+    address = _address(weight, way)
+
+    def step(x: Any) -> Any:
+        return (x * weight + weight.tanh()).sum()
+
+    compiled = rl.compile(step)
+    for i in range(12):
+        ctypes.c_float.from_address(address + 4).value = i / 10
+        x = rl.arange(6.0) + i
+        assert compiled(x).tolist() == step(x).tolist(), i

@@ -45,11 +45,13 @@ exposed = Exposed()
 def take_address(a: Any) -> int:
     """The address of an array's first element, for a kernel of somebody else: it reads and writes there past the door.
 
-    Nobody knows when it does, so nothing waits any more until the next place of a loop.
+    Nobody knows when it does, so nothing waits any more until the next place of a loop, and from now on, as long as it
+    lives, the memory is one that others see.
     """
     _tell_recorder()
     if here.tracer is not None:
         here.tracer.interrupt("the address of a tensor's memory was taken")
+    exposed.add(a)
     return data_pointer(a)
 
 
