@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python writes the bytecode of what is imported; pip would write that of every file, half its time.
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-rest test-all test-numpy lint types stubs parity coverage-api libraries bench trust wheel docs docs-check nightly release clean
+.PHONY: help train test test-rest test-all test-numpy lint types stubs parity coverage-api libraries suites bench trust wheel docs docs-check nightly release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -81,6 +81,9 @@ coverage-api: $(VENV)/.dev ## how many of PyTorch's most used names are there
 
 libraries: $(VENV)/.run ## real libraries that import torch, on rushlight without PyTorch: docs/libraries.md (ARGS="einops timm" for some)
 	$(BIN)/python tools/libraries.py $(ARGS)
+
+suites: $(VENV)/.oracle ## the tests that libraries carry, on PyTorch and on rushlight: docs/suites.md (LIB="zuko gpytorch", ARGS="--most 300" for a sample)
+	$(BIN)/python tools/suites.py $(LIB) $(ARGS)
 
 trust: $(VENV)/.dev ## mutated files, kills, full disks, same bits: minutes (docs/trust.md has the hours)
 	$(BIN)/python tools/trust.py ci
