@@ -7,7 +7,10 @@ number has to be kept.
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,6 +80,43 @@ def lost_files(text: str, inside: bool) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
 def test_files_that_are_named_exist(page: Path):
     assert lost_files(page.read_text(), inside=(ROOT / "src") in page.parents) == []
+
+
+# Files that comments name and that are not ours.
+OTHERS = {
+    "hubconf.py", "script.py", "cuda.h", "cublasLt.h", "cudnn_adv.h", "cudnn_graph.h", "library_types.h", "nccl.h",
+}  # fmt: skip
+IN_COMMENT = re.compile(r"(?<![\w./<{*-])((?:[\w-]+/)*[\w-]+\.(?:py|c|h|cu|cuh))\b")
+
+
+def comments(path: Path) -> Iterator[str]:
+    """Lines of the comments and docstrings of a file, without the examples, whose files are the user's."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        said = [
+            t.string
+            for t in tokenize.generate_tokens(io.StringIO(text).readline)
+            if t.type == tokenize.COMMENT or t.string.startswith('"""')
+        ]
+    else:
+        said = re.findall(r"/\*.*?\*/|//[^\n]*", text, re.S)
+    for line in "\n".join(said).splitlines():
+        if ">>>" not in line and not line.strip().startswith("..."):
+            yield line
+
+
+def test_files_that_comments_name_exist():
+    ends = {"/".join(path.split("/")[-n:]) for path in FILES for n in range(1, path.count("/") + 1)}
+    known = ends | OTHERS | {path.name for path in ROOT.iterdir()}
+    lost = [
+        f"{path}: {name}"
+        for path in FILES
+        if path.startswith("/src/")
+        for line in comments(ROOT / path[1:])
+        for name in IN_COMMENT.findall(line)
+        if name not in known
+    ]
+    assert lost == []
 
 
 def test_a_lost_file_is_seen():

@@ -15,7 +15,7 @@ from rushlight.capture.loops import tracer
 from rushlight.capture.loops.report import table
 from rushlight.cli.scripts import tracing as options
 from rushlight.core import hot
-from rushlight.core.hot import Watch, meeting
+from rushlight.core.hot import LoopWatch, meeting
 from rushlight.nn import functional as F
 from rushlight.runtime.thread import here
 
@@ -68,7 +68,7 @@ def test_a_loop_is_traced_when_it_has_gone_on_for_a_second(
     monkeypatch.setattr(hot, "time", Clock(step))
     hot.trace_by_itself()
     assert rl.tracing() and _loop(40) == eager
-    assert (here.tracer.__class__ is not Watch) == traced
+    assert (here.tracer.__class__ is not LoopWatch) == traced
 
 
 def _never(n: int) -> list[float]:
@@ -93,11 +93,11 @@ def test_what_never_repeats_does_not_load_the_tracer(monkeypatch: pytest.MonkeyP
     hot.trace_by_itself()
     assert _never(200) == eager
     watch = here.tracer
-    assert watch.__class__ is Watch and watch.again > clock.now and watch.glance is None
+    assert watch.__class__ is LoopWatch and watch.again > clock.now and watch.glance is None
     assert not here.listeners
     clock.now = watch.again  # a loop that begins later is found
     _loop(120)
-    assert here.tracer.__class__ is not Watch and not here.listeners
+    assert here.tracer.__class__ is not LoopWatch and not here.listeners
 
 
 def test_a_glance_ends_where_somebody_else_looks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_who_asks_does_not_wait() -> None:
     hot.trace_by_itself()
     rl.tracing(True)
     _loop(6)
-    assert here.tracer.__class__ is not Watch
+    assert here.tracer.__class__ is not LoopWatch
 
 
 def test_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ CHANNELS, SIZE, CLASSES = 3, 32, 10
 WIN = 1.05
 
 
-class Place(NamedTuple):
+class TimedPlace(NamedTuple):
     """Where steps are timed: a device, or the CPU with so many threads."""
 
     label: str
@@ -75,21 +75,21 @@ def _numbers(text: str, option: str) -> list[int]:
     return values
 
 
-def _places(rl: ModuleType, gpu: bool, threads: int) -> list[Place]:
+def _places(rl: ModuleType, gpu: bool, threads: int) -> list[TimedPlace]:
     """The CPU and every GPU; without one, the CPU with one thread and with all."""
     if gpu:
         count = rl.cuda.device_count()
-        return [Place("cpu", "cpu", threads), *[Place(f"cuda:{i}", f"cuda:{i}", threads) for i in range(count)]]  # fmt: skip
+        return [TimedPlace("cpu", "cpu", threads), *[TimedPlace(f"cuda:{i}", f"cuda:{i}", threads) for i in range(count)]]  # fmt: skip
     if threads > 1:
-        return [Place("1 thread", "cpu", 1), Place(f"{threads} threads", "cpu", threads)]
-    return [Place("cpu", "cpu", 1)]
+        return [TimedPlace("1 thread", "cpu", 1), TimedPlace(f"{threads} threads", "cpu", threads)]
+    return [TimedPlace("cpu", "cpu", 1)]
 
 
 # -- timing --------------------------------------------------------------------------------------
 
 
 def _grid(
-    rl: ModuleType, args: Namespace, widths: list[int], batches: list[int], places: list[Place]
+    rl: ModuleType, args: Namespace, widths: list[int], batches: list[int], places: list[TimedPlace]
 ) -> Iterator[dict[str, Any]]:
     """A row for each width and batch, smallest first; None where the time would not suffice."""
     end = time.perf_counter() + args.seconds

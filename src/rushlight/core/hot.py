@@ -30,7 +30,7 @@ _LONGEST = 60.0  # seconds at most between two glances at a program that does no
 class LoopLinks:
     """What `capture` fills in when it is first needed."""
 
-    tracer: Callable[[Watch], Any]
+    tracer: Callable[[LoopWatch], Any]
     forks = False  # whether forks are waited for
     barred: str | None = None  # why no loop of this process may be traced
     timed = True  # whether each path is left out a few times, and let alone where eager is quicker
@@ -39,7 +39,7 @@ class LoopLinks:
 meeting = LoopLinks()
 
 
-class Watch:
+class LoopWatch:
     """Takes the place of the tracer in a thread in which nothing has repeated yet."""
 
     awake = False  # whether backward passes are to be told
@@ -227,7 +227,7 @@ def _is_script() -> bool:
 
 def _watch(patience: float) -> None:
     if settings.trace != "0":
-        here.tracer = Watch(patience)
+        here.tracer = LoopWatch(patience)
         settle_before_forks()
 
 

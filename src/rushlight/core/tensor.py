@@ -15,7 +15,7 @@ from ..runtime.wrapped import WrappedArray, answer
 from .gradients.gradient import Retainer, check_grad, in_order_of
 from .gradients.tape import ALONE, AccumulateGrad, RemovableHandle
 from .memory import owns_plainly
-from .values import Values
+from .values import TensorValues
 from .views import current_edge, extra, mark_detached
 
 _new = object.__new__
@@ -24,9 +24,9 @@ if TYPE_CHECKING:  # ops attach their methods when they are defined; tools/stubs
     from ..base.protocols import Array
     from .methods import Methods
 
-    class _Base(Values, Methods): ...
+    class _Base(TensorValues, Methods): ...
 else:
-    _Base = Values
+    _Base = TensorValues
 
 
 class Tensor(_Base):

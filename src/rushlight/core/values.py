@@ -33,7 +33,7 @@ _SEEN = WATCHED | TRACED | FOREIGN  # whoever may want to know of it
 _MANY = "only one element tensors can be converted to Python scalars"
 
 
-class Values(TensorFacts):
+class TensorValues(TensorFacts):
     """What a tensor answers when Python asks for its values."""
 
     __slots__ = ()
@@ -154,7 +154,7 @@ class Values(TensorFacts):
         return iter(self.unbind(0))
 
     def __contains__(self, value: object) -> bool:
-        if not isinstance(value, (Values, int, float, complex)):
+        if not isinstance(value, (TensorValues, int, float, complex)):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
             )

@@ -91,7 +91,7 @@ class Traced:
     def creator(self) -> Any:
         """The Function this was computed by; None for what the user made."""
         edge = self._edge
-        return edge[0].function if edge is not None and edge[0].__class__ is Call else None
+        return edge[0].function if edge is not None and edge[0].__class__ is CallNode else None
 
     @creator.setter
     def creator(self, func: Any) -> None:
@@ -106,7 +106,7 @@ class Traced:
         outputs = [reference() for reference in getattr(func, "outputs", ())]
         index = next((i for i, out in enumerate(outputs) if out is self), 0)
         others = [out._edge[0] for out in outputs if out is not None and out.creator is func]
-        self._edge = (others[0] if others else Call(func, max(len(outputs), 1)), index)
+        self._edge = (others[0] if others else CallNode(func, max(len(outputs), 1)), index)
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and files: without the place on the tape, which is this very object's."""
@@ -169,7 +169,7 @@ class _Walk(threading.local):
 _walk = _Walk()
 
 
-class Call(tape.Node):
+class CallNode(tape.Node):
     """The tape's record of one call; where it leads is asked when the walk comes by.
 
     Asked late, because `unchain` may have cut an input off in the meantime.
@@ -211,7 +211,7 @@ def record(function: Any, inputs: list[Any], outputs: list[Any]) -> None:
                 x._link()  # leaves before the node that uses them: the tape goes by age
         elif x.generation > generation:
             generation = x.generation
-    node = Call(function, len(outputs))
+    node = CallNode(function, len(outputs))
     function.generation = generation
     function.inputs = inputs
     if len(outputs) == 1:  # the usual case

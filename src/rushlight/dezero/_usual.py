@@ -28,7 +28,7 @@ from ..runtime.door import KERNELS, Kernel, run
 from ..runtime.thread import CASTING, FOREIGN, INFERENCE, TRACED, WATCHED, here
 from ._arrays import gpu_types
 from ._bare import buffers_of, each, is_shared, lent, outside, own
-from ._graph import Call, Traced
+from ._graph import CallNode, Traced
 
 native: Any
 try:  # by its name: `from . import` would ask the package, which is not complete yet
@@ -85,7 +85,7 @@ class Usual:
         names = {
             "here": here, "switches": switches, "exposed": exposed, "roots": exposed.roots, "numbers": numbers, "run": run,
             "AccumulateGrad": AccumulateGrad, "float32": np.dtype("f4"), "float64": np.dtype("f8"), "int64": np.dtype("l"),
-            "ndarray": np.ndarray, "gpu_types": gpu_types, "Call": Call, "Variable": core.Variable, "Layer": layers.Layer,
+            "ndarray": np.ndarray, "gpu_types": gpu_types, "Call": CallNode, "Variable": core.Variable, "Layer": layers.Layer,
             "params": layers.Layer.params, "cleargrad": Traced.cleargrad, "as_array": core.as_array, "turned": turned,
             "lent": lent, "is_shared": is_shared, "as_written": self.as_written,
         }  # fmt: skip

@@ -19,7 +19,7 @@ from ..runtime.thread import GRAD, TAPE, here
 from . import cuda
 from ._arrays import floating, gpu_types, is_array, later
 from ._bare import outside
-from ._graph import Call, Traced, record, walk_back
+from ._graph import CallNode, Traced, record, walk_back
 from ._graph import operands as in_arrays
 from ._usual import described
 
@@ -151,7 +151,7 @@ class Variable(Traced):
         `retain_grad` leaves them on intermediate results, `create_graph` makes them differentiable.
         """
         edge = self._edge
-        creator = edge[0].function if edge is not None and edge[0].__class__ is Call else None
+        creator = edge[0].function if edge is not None and edge[0].__class__ is CallNode else None
         if self.grad is not None:
             seed = as_variable(self.grad)
         elif creator is None or retain_grad or create_graph:  # somebody will see it

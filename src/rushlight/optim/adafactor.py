@@ -9,7 +9,7 @@ from ..operators import update
 from .calls import Numbers
 from .checks import check_lr
 from .optimizer import scalar
-from .stepping import Rule, zeros_for
+from .stepping import KernelOptimizer, zeros_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ _MISSING = {
 }
 
 
-class Adafactor(Rule):
+class Adafactor(KernelOptimizer):
     """Adam with a fraction of its memory: a matrix of n x m keeps n + m numbers (Shazeer and Stern, 2018).
 
     Args:

@@ -22,7 +22,7 @@ Find = Callable[
 ]  # (options, before, after) -> numbers
 
 
-class Call:
+class UpdateCall:
     """A kernel call that waits until those of all groups are prepared.
 
     `changed` lists tensors whose version goes up; `arrays[0]` is a place for the numbers.
@@ -49,7 +49,7 @@ class Call:
                 bump_all(tensors)
 
 
-def are_sure(calls: list[Call]) -> bool:
+def are_sure(calls: list[UpdateCall]) -> bool:
     """Whether each changes all or nothing, and needs no more memory when others went before it."""
     several = len(calls) > 1
     for call in calls:

@@ -13,13 +13,13 @@ from ..operators.matrix.add_product import addmm
 from ..runtime.door import run
 from .calls import Numbers
 from .checks import check_lr
-from .stepping import Rule, zeros_for
+from .stepping import KernelOptimizer, zeros_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class Muon(Rule):
+class Muon(KernelOptimizer):
     """Momentum whose steps are made orthogonal; for the matrices of hidden layers, not for biases, embeddings and heads.
 
     Args:

@@ -10,7 +10,7 @@ from ..operators import update
 from .calls import Numbers
 from .checks import check, check_betas, check_fused, check_lr, check_tensor, check_tensor_betas
 from .optimizer import scalar
-from .stepping import Rule, zeros_for
+from .stepping import KernelOptimizer, zeros_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False}
 
 
-class SGD(Rule):
+class SGD(KernelOptimizer):
     """Stochastic gradient descent, with momentum, Nesterov momentum and weight decay.
 
     Args:
@@ -122,7 +122,7 @@ class SGD(Rule):
         p.add_(g, alpha=-float(group["lr"]))
 
 
-class Adam(Rule):
+class Adam(KernelOptimizer):
     """Adaptive moments (Kingma and Ba, 2015); `amsgrad` keeps the largest second moment.
 
     Args:
@@ -233,7 +233,7 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-class Adamax(Rule):
+class Adamax(KernelOptimizer):
     """Adam with the infinity norm.
 
     Args:
@@ -278,7 +278,7 @@ class Adamax(Rule):
         ]
 
 
-class NAdam(Rule):
+class NAdam(KernelOptimizer):
     """Adam with Nesterov momentum (Dozat, 2016).
 
     Args:
@@ -345,7 +345,7 @@ def _mu(group: dict[str, Any], t: float) -> float:
     return group["betas"][0] * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
 
 
-class RAdam(Rule):
+class RAdam(KernelOptimizer):
     """Adam whose adaptive part waits until its variance is known (Liu et al., 2020).
 
     Args:

@@ -11,7 +11,7 @@ from ..operators.create.like import full_like
 from .calls import Numbers, number
 from .checks import check, check_fused, check_lr
 from .optimizer import scalar
-from .stepping import Rule, zeros_for
+from .stepping import KernelOptimizer, zeros_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
 
-class RMSprop(Rule):
+class RMSprop(KernelOptimizer):
     """Gradients divided by a running mean of their size.
 
     Args:
@@ -85,7 +85,7 @@ class RMSprop(Rule):
         }
 
 
-class Adagrad(Rule):
+class Adagrad(KernelOptimizer):
     """Gradients divided by the root of the sum of their squares (Duchi et al., 2011).
 
     Args:
@@ -166,7 +166,7 @@ class Adagrad(Rule):
         p.index_put_(at, step * (lr if group["maximize"] else -lr), accumulate=True)
 
 
-class Adadelta(Rule):
+class Adadelta(KernelOptimizer):
     """Steps as large as earlier ones were (Zeiler, 2012).
 
     Args:
@@ -208,7 +208,7 @@ class Adadelta(Rule):
         return [group[k] for k in ("lr", "weight_decay", "rho", "eps")]
 
 
-class Rprop(Rule):
+class Rprop(KernelOptimizer):
     """Steps by the sign of the gradient alone (Riedmiller and Braun, 1993).
 
     Args:
@@ -257,7 +257,7 @@ class Rprop(Rule):
         return [*group["etas"], low, high]
 
 
-class ASGD(Rule):
+class ASGD(KernelOptimizer):
     """Averaged stochastic gradient descent (Polyak and Juditsky, 1992).
 
     The mean of the parameters is in `optimizer.state[p]["ax"]`.

@@ -16,13 +16,13 @@ from ..runtime.cpu import scalars
 from ..runtime.door import Kernel, run
 from ..runtime.thread import GRAD, here
 from ..runtime.wrapped import WrappedArray, answer
-from .calls import Call, Find, HostNumbers, Numbers, are_sure, plain, raise_scalars
+from .calls import Find, HostNumbers, Numbers, UpdateCall, are_sure, plain, raise_scalars
 from .checks import check_differentiable
 from .differentiable import TENSORS
 from .optimizer import Optimizer, scalar
 
 
-class Rule(Optimizer):
+class KernelOptimizer(Optimizer):
     """An optimiser whose step is one kernel call for each group of parameters.
 
     A parameter has tensors beside it (`_states`) and scalars on the host (`scalars`: a step count, mostly).
@@ -35,7 +35,7 @@ class Rule(Optimizer):
     _host: tuple[str, ...] = ("step",)
     state_names: tuple[str, ...] = ()
     in_columns = True  # the usual step of a group is one call over all parameters with a gradient
-    _waiting: list[Call]  # of the step that is being prepared
+    _waiting: list[UpdateCall]  # of the step that is being prepared
     _undo: list[
         tuple[Any, Callable[[], Any]]
     ]  # what takes it back, and the parameter that it is about
@@ -163,7 +163,7 @@ class Rule(Optimizer):
         """Let a call wait; `options` are the group's, without tensors."""
         flags["n"] = n = len(changed[0])
         numbers = HostNumbers(group, counts, n, self._raised, find or self._numbers)
-        self._waiting.append(Call(kernel or self.kernel, arrays, flags, changed, numbers))
+        self._waiting.append(UpdateCall(kernel or self.kernel, arrays, flags, changed, numbers))
         arrays[0] = numbers.first(
             options
         )  # counts are raised: the call waits, so they can be put back

@@ -53,7 +53,7 @@ class WrappedArray(MetaArray):
 MADE_OF_OTHERS: set[type] = {WrappedArray}
 
 
-class Answer:
+class WrappedAnswer:
     """What `_aten` fills in: (kernel, arrays, attributes) -> the kernel's results, by the arrays' classes."""
 
     active = False  # such an array has been made
@@ -63,7 +63,7 @@ class Answer:
     of_tensor: Any  # (name of the operator, tensor) -> the tensor that its class answers
 
 
-answer = Answer()
+answer = WrappedAnswer()
 
 
 class WrappedBackend:

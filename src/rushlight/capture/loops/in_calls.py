@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.locks import new_lock
-from ...core.hot import Watch, settle_before_forks
+from ...core.hot import LoopWatch, settle_before_forks
 from ...runtime.thread import here, tracers
 from .path import Path
 from .tracer import Tracer
@@ -45,7 +45,7 @@ class TracedCalls:
         try:
             if self.tracer is None:
                 settle_before_forks()
-                self.tracer = self.current = Tracer(Watch())
+                self.tracer = self.current = Tracer(LoopWatch())
             elif self.tracer.thread != threading.get_ident():
                 return self.fn(*args, **kwargs)
             return self._call(self.tracer, args, kwargs)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base.config import settings
 from ...core.exposed import exposed
-from ...core.hot import Watch, line_of_user, meeting, read_plainly, uses_gpu
+from ...core.hot import LoopWatch, line_of_user, meeting, read_plainly, uses_gpu
 from ...core.memory import root_array
 from ...core.modes import switches
 from ...core.references import frames_are_watched
@@ -51,7 +51,7 @@ class Tracer:
 
     awake = True  # whether backward passes are to be told
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: LoopWatch) -> None:
         self.paths: list[Path] = []
         self.cursor: Any = Cursor(self)
         self.loose: set[tuple[str, str]] = set()  # kernels, by name and line, that are run at once

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...runtime.door import KERNELS, run
 from ..memory import memory_order
-from ..values import Values
+from ..values import TensorValues
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def check_grad(t: Tensor, g: Any) -> None:
     """Raise unless `g` can be the gradient of `t`."""
-    if not isinstance(g, Values):
+    if not isinstance(g, TensorValues):
         raise TypeError(
             f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}"
         )

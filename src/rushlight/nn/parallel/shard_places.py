@@ -13,10 +13,10 @@ from ...distributed.tensor.placement_types import Replicate, Shard, _StridedShar
 from ...operators.create.filled import empty
 from ..parameter import Parameter
 
-__all__ = ["Layout", "Place", "in_front"]
+__all__ = ["Layout", "ShardedParameter", "in_front"]
 
 
-class Place:
+class ShardedParameter:
     """One parameter of a group: where it is registered, and its part of the flat arrays."""
 
     def __init__(self, owners: list[tuple[Any, str]], param: Any, layout: Layout, dim: int) -> None:

@@ -20,7 +20,7 @@ from ...distributed.reduce_op import ReduceOp
 from ...distributed.tensor.dtensor import local_of, rows_of
 from ...operators.create.filled import empty, zeros
 from ...runtime.thread import here
-from .shard_places import Layout, Place, in_front
+from .shard_places import Layout, ShardedParameter, in_front
 
 __all__ = ["Order", "Shards"]
 
@@ -37,7 +37,7 @@ class Shards:
     ) -> None:
         self.layout, self.policy = layout, policy
         self.mesh, self.group = layout.mesh, layout.group
-        self.places: list[Place] = []
+        self.places: list[ShardedParameter] = []
         for owners, param in owned:
             wanted = None if placement is None else placement(param)
             dim = 0 if wanted is None else wanted.dim % max(param.dim(), 1)
@@ -46,7 +46,7 @@ class Shards:
                     f"FSDP does not support uneven sharding on dim {dim}: "
                     f"{tuple(param.shape)} (world size: {self.group.size()})"
                 )
-            place = Place(owners, param, layout, dim)
+            place = ShardedParameter(owners, param, layout, dim)
             place.register(place.sharded)
             self.places.append(place)
         self.gathered = False
@@ -72,16 +72,16 @@ class Shards:
 
     # -- gathering --------------------------------------------------------------------------------
 
-    def _dtype(self, place: Place, precise: bool = False) -> Any:
+    def _dtype(self, place: ShardedParameter, precise: bool = False) -> Any:
         own = place.sharded.dtype
         wanted = None if precise else self.policy.param_dtype
         return wanted if wanted is not None and place.sharded.is_floating_point() else own
 
     def _start(
         self, async_op: bool, precise: bool = False
-    ) -> list[tuple[Any, Tensor, list[Place]]]:
+    ) -> list[tuple[Any, Tensor, list[ShardedParameter]]]:
         """Begin to gather: one all-gather for each dtype."""
-        kinds: dict[str, list[Place]] = {}
+        kinds: dict[str, list[ShardedParameter]] = {}
         for p in self.places:
             kinds.setdefault(str(self._dtype(p, precise)), []).append(p)
         begun = []
@@ -164,7 +164,7 @@ class Shards:
                 if keep and whole is not None:
                     p.sharded._grad = self._own(p, whole).clone()
 
-    def _own(self, p: Place, whole: Tensor) -> Tensor:
+    def _own(self, p: ShardedParameter, whole: Tensor) -> Tensor:
         """This rank's part of a whole parameter or gradient."""
         first, last = rows_of(p.rows, self.group.size(), self.group.rank())
         return whole.reshape(p.cut_shape).narrow(p.dim, first, last - first)
@@ -189,7 +189,7 @@ class Shards:
             for p in self.places:
                 self._keep(p)
             if self.sync:
-                kinds: dict[str, list[Place]] = {}
+                kinds: dict[str, list[ShardedParameter]] = {}
                 for p in self.places:
                     if p.kept is not None or p.full._grad is not None:
                         kinds.setdefault(str(_gradient(p).dtype), []).append(p)
@@ -198,7 +198,7 @@ class Shards:
         if self.gathered and self.after_backward:
             self.reshard()
 
-    def _keep(self, p: Place) -> None:
+    def _keep(self, p: ShardedParameter) -> None:
         """Add up gradients of several passes in the dtype in which they are exchanged."""
         grad = p.full._grad
         if grad is None:
@@ -212,7 +212,7 @@ class Shards:
             p.kept.add_(grad.to(dtype))
         p.full._grad = None
 
-    def _reduce(self, got: list[Place]) -> None:
+    def _reduce(self, got: list[ShardedParameter]) -> None:
         dtype, device = _gradient(got[0]).dtype, _gradient(got[0]).device
         total = sum(p.length for p in got)
         size = self.group.size()
@@ -236,7 +236,7 @@ class Shards:
             mine.div_(self.divide)
         self._give(got, mine)
 
-    def _among_copies(self, got: list[Place], mine: Tensor, op: Any) -> Any:
+    def _among_copies(self, got: list[ShardedParameter], mine: Tensor, op: Any) -> Any:
         """Average over the ranks that hold the same rows, or keep the gradients for the pass that does."""
         at = 0
         for p in got:
@@ -252,7 +252,7 @@ class Shards:
         all_reduce(mine, op, self.layout.copies)
         return mine
 
-    def _give(self, got: list[Place], mine: Tensor) -> None:
+    def _give(self, got: list[ShardedParameter], mine: Tensor) -> None:
         at = 0
         for p in got:
             shape = p.sharded._a.shape
@@ -283,7 +283,7 @@ class Shards:
             if isinstance(node, OpNode) and isinstance(node.saved, dict):
                 self._empty(node, known)
 
-    def _empty(self, node: OpNode, known: dict[int, Place]) -> None:
+    def _empty(self, node: OpNode, known: dict[int, ShardedParameter]) -> None:
         taken = []
         for key, kept in node.saved.items():
             if kept.__class__ is not tuple or not hasattr(kept[0], "strides"):
@@ -302,7 +302,7 @@ def _rows(param: Any, dim: int) -> int:
     return param._a.shape[dim]
 
 
-def _gradient(p: Place) -> Tensor:
+def _gradient(p: ShardedParameter) -> Tensor:
     """What the passes since the last exchange left for a parameter."""
     found = p.kept if p.kept is not None else p.full._grad
     assert found is not None

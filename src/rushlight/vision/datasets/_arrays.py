@@ -15,7 +15,7 @@ from ...data.seeding import default_stream
 from ...runtime.devices import backend_of
 from ...runtime.door import Kernel, run
 from .. import _pillow
-from ..transforms._batch import Stage, Step, plan, xp_of
+from ..transforms._batch import PlannedTransform, Stage, plan, xp_of
 from ..transforms._tables import Gathering, gathered, gathering
 from .utils import not_found
 from .vision import Published, VisionDataset
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...base.device import device
 
 
-def _transformed(xp: Any, x: Any, *, step: Step) -> Any:
+def _transformed(xp: Any, x: Any, *, step: PlannedTransform) -> Any:
     return xp.ascontiguousarray(step.run(x, np.empty((len(x), 0), np.uint32)))
 
 
@@ -100,7 +100,7 @@ class ArrayDataset(VisionDataset):
             return a[:, None]
         return a.transpose(0, 3, 1, 2) if a.ndim == 4 and a.shape[3] == 3 else None
 
-    def _plan(self) -> Step | None:
+    def _plan(self) -> PlannedTransform | None:
         """What the transform does to a batch; None when it has to go picture by picture."""
         planes = self._planes()
         if planes is None or self.transform is None or self.target_transform is not None:
@@ -121,7 +121,7 @@ class ArrayDataset(VisionDataset):
             None if self._resident is None or step.words else self._gather_for_programs(step),
         )
 
-    def _gather_for_programs(self, step: Step) -> Resident:
+    def _gather_for_programs(self, step: PlannedTransform) -> Resident:
         """Pictures and class numbers on their device, and how a program makes a batch of them."""
         assert self._resident is not None
         described = (repr(self.transform), id(self._resident))
@@ -136,7 +136,11 @@ class ArrayDataset(VisionDataset):
         return self._gathers[1]
 
     def _batch(
-        self, indices: np.ndarray, stream: Any, step: Step, gather: Gathering | None = None
+        self,
+        indices: np.ndarray,
+        stream: Any,
+        step: PlannedTransform,
+        gather: Gathering | None = None,
     ) -> list[Tensor]:
         n = len(indices)
         drawn = words(stream, n, step.words) if step.words else np.empty((n, 0), np.uint32)
@@ -162,7 +166,7 @@ class ArrayDataset(VisionDataset):
             return wrap(targets._a.take(indices).astype(np.int64, copy=False))
         return default_collate([targets[i] for i in indices.tolist()])
 
-    def _one(self, index: int, step: Step) -> tuple[Tensor, int]:
+    def _one(self, index: int, step: PlannedTransform) -> tuple[Tensor, int]:
         """One sample by way of a batch of one."""
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is out of range for a dataset of {len(self)} pictures")

@@ -2,7 +2,7 @@
 
 A transform takes part by a method
 
-    def __batched__(self, stage: Stage) -> Step | None: ...
+    def __batched__(self, stage: Stage) -> PlannedTransform | None: ...
 
 that says, for images as `stage` describes them, what it does to an array (N, C, H, W) of them, what
 they look like afterwards, and how many 32-bit words of the random stream each image takes. `None`
@@ -52,7 +52,7 @@ class Stage(NamedTuple):
     pil: bool  # whether a single image would be a PIL image here, not a tensor
 
 
-class Step(NamedTuple):
+class PlannedTransform(NamedTuple):
     """One transform, planned for a stage.
 
     `pointwise` says that each number becomes another by itself, in a way that depends on its channel
@@ -65,10 +65,10 @@ class Step(NamedTuple):
     words: int = 0
     pointwise: bool = False
     reads: tuple[np.ndarray, ...] = ()
-    parts: tuple[Step, ...] = ()
+    parts: tuple[PlannedTransform, ...] = ()
 
 
-def plan(transform: Any, stage: Stage) -> Step | None:
+def plan(transform: Any, stage: Stage) -> PlannedTransform | None:
     """The step of any transform, or None when it has no batched form."""
     if not speaks_for(type(transform), "__batched__", _PLAIN):
         return None
@@ -78,7 +78,7 @@ def plan(transform: Any, stage: Stage) -> Step | None:
     return step
 
 
-def chain(transforms: Iterable[Any], stage: Stage) -> Step | None:
+def chain(transforms: Iterable[Any], stage: Stage) -> PlannedTransform | None:
     """One step for several transforms in a row."""
     steps = []
     for transform in transforms:
@@ -98,7 +98,7 @@ def chain(transforms: Iterable[Any], stage: Stage) -> Step | None:
         return x
 
     links = tuple([link for step in steps for link in step.parts or (step,)])
-    return Step(run, stage, sum(step.words for step in steps), parts=links)
+    return PlannedTransform(run, stage, sum(step.words for step in steps), parts=links)
 
 
 def xp_of(x: Array) -> Any:
@@ -119,14 +119,16 @@ def beside(x: Array, constants: np.ndarray) -> Any:
     return _copies[key]
 
 
-def same(stage: Stage) -> Step:
+def same(stage: Stage) -> PlannedTransform:
     """The step that leaves images as they are."""
-    return Step(lambda x, words: x, stage, pointwise=True)
+    return PlannedTransform(lambda x, words: x, stage, pointwise=True)
 
 
-def cast(stage: Stage, kind: np.dtype) -> Step:
+def cast(stage: Stage, kind: np.dtype) -> PlannedTransform:
     """The step to another dtype, with the numbers as they are."""
-    return Step(lambda x, words: x.astype(kind), stage._replace(dtype=kind), pointwise=True)
+    return PlannedTransform(
+        lambda x, words: x.astype(kind), stage._replace(dtype=kind), pointwise=True
+    )
 
 
 def chosen(words: np.ndarray, p: float) -> np.ndarray:
@@ -151,7 +153,9 @@ def flip_some(axis: int, p: float) -> Run:
     return run
 
 
-def rim(stage: Stage, padding: Any, fill: float | Sequence[float] | None, mode: str) -> Step | None:
+def rim(
+    stage: Stage, padding: Any, fill: float | Sequence[float] | None, mode: str
+) -> PlannedTransform | None:
     """Padding by (left, top, right, bottom)."""
     left, top, right, bottom = padding
     c, h, w = stage.shape
@@ -166,7 +170,7 @@ def rim(stage: Stage, padding: Any, fill: float | Sequence[float] | None, mode: 
         if mode == "symmetric" and (max(left, right) > w or max(top, bottom) > h):
             return None
         rims = ((0, 0), (0, 0), (top, bottom), (left, right))
-        return Step(lambda x, words: xp_of(x).pad(x, rims, mode=mode), after)
+        return PlannedTransform(lambda x, words: xp_of(x).pad(x, rims, mode=mode), after)
     value = _fill_of(stage, fill)
     if value is None:
         return None
@@ -178,7 +182,7 @@ def rim(stage: Stage, padding: Any, fill: float | Sequence[float] | None, mode: 
         out[:, :, top : top + h, left : left + w] = x
         return out
 
-    return Step(run, after)
+    return PlannedTransform(run, after)
 
 
 def _fill_of(stage: Stage, fill: Any) -> np.ndarray | None:
@@ -193,13 +197,15 @@ def _fill_of(stage: Stage, fill: Any) -> np.ndarray | None:
     return np.array(values, stage.dtype).reshape(-1, 1, 1)
 
 
-def window(stage: Stage, top: int, left: int, height: int, width: int) -> Step:
+def window(stage: Stage, top: int, left: int, height: int, width: int) -> PlannedTransform:
     """The same window of every image."""
     after = stage._replace(shape=(stage.shape[0], height, width))
-    return Step(lambda x, words: x[:, :, top : top + height, left : left + width], after)
+    return PlannedTransform(
+        lambda x, words: x[:, :, top : top + height, left : left + width], after
+    )
 
 
-def random_windows(stage: Stage, height: int, width: int) -> Step:
+def random_windows(stage: Stage, height: int, width: int) -> PlannedTransform:
     """A window of every image, at a place drawn from two words: its top, then its left."""
     c, h, w = stage.shape
     after = stage._replace(shape=(c, height, width))
@@ -214,4 +220,4 @@ def random_windows(stage: Stage, height: int, width: int) -> Step:
         views = xp.lib.stride_tricks.as_strided(x, shape, (*s, s[2], s[3]))
         return views[xp.arange(n), :, top, left]
 
-    return Step(run, after, 2)
+    return PlannedTransform(run, after, 2)

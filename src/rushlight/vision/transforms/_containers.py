@@ -8,7 +8,7 @@ from typing import Any
 
 from ...nn import Module, ModuleList
 from . import _batch
-from ._batch import Stage, Step
+from ._batch import PlannedTransform, Stage
 from ._draw import rand
 
 
@@ -39,7 +39,7 @@ class Compose:
             img = t(img)
         return img
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _batch.chain(self.transforms, stage)
 
     def __repr__(self) -> str:

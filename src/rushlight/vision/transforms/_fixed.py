@@ -16,7 +16,7 @@ from ...operators.matrix.matmul import mm
 from .._shown import Shown, ShownModule
 from . import _batch
 from . import functional as F
-from ._batch import Stage, Step
+from ._batch import PlannedTransform, Stage
 from ._convert import largest
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
@@ -44,13 +44,13 @@ class ToTensor(Shown):
     def __call__(self, pic: Any) -> Tensor:
         return F.to_tensor(pic)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         if not stage.pil or stage.dtype != np.uint8:
             return None
         return _scaled(stage, get_default_dtype().np)
 
 
-def _scaled(stage: Stage, kind: np.dtype) -> Step:
+def _scaled(stage: Stage, kind: np.dtype) -> PlannedTransform:
     """Integers divided by the largest of them, in the float dtype `kind`."""
     top = kind.type(largest(from_np(stage.dtype)))
 
@@ -59,7 +59,7 @@ def _scaled(stage: Stage, kind: np.dtype) -> Step:
         out /= top
         return out
 
-    return Step(run, Stage(stage.shape, kind, False), pointwise=True)
+    return PlannedTransform(run, Stage(stage.shape, kind, False), pointwise=True)
 
 
 class PILToTensor(Shown):
@@ -78,7 +78,7 @@ class PILToTensor(Shown):
     def __call__(self, pic: Any) -> Tensor:
         return F.pil_to_tensor(pic)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _batch.same(stage._replace(pil=False)) if stage.pil else None
 
 
@@ -103,7 +103,7 @@ class ConvertImageDtype(Module):
     def forward(self, image: Tensor) -> Tensor:
         return F.convert_image_dtype(image, self.dtype)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         if stage.pil or not self.dtype.is_floating_point:
             return None
         kind = self.dtype.np
@@ -167,7 +167,7 @@ class Normalize(ShownModule):
     def forward(self, tensor: Tensor) -> Tensor:
         return F.normalize(tensor, self.mean, self.std, self.inplace)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         if stage.pil or stage.dtype.kind != "f":
             return None
         mean, std = (_per_channel(v, stage) for v in (self.mean, self.std))
@@ -182,7 +182,7 @@ class Normalize(ShownModule):
         # Tensors and arrays are read where they lie: what is written into them is seen.
         given = ((self.mean, mean), (self.std, std))
         reads = tuple([a for values, a in given if type(values) not in (list, tuple)])
-        return Step(run, stage, pointwise=True, reads=reads)
+        return PlannedTransform(run, stage, pointwise=True, reads=reads)
 
 
 def _per_channel(values: Any, stage: Stage) -> np.ndarray | None:
@@ -227,7 +227,7 @@ class Resize(ShownModule):
     def forward(self, img: Picture) -> Any:
         return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         size = [self.size] if isinstance(self.size, int) else list(self.size)
         unchanged = F._resized(*stage.shape[1:], size, self.max_size) == list(stage.shape[1:])
         return _batch.same(stage) if unchanged else None
@@ -254,13 +254,13 @@ class CenterCrop(ShownModule):
     def forward(self, img: Picture) -> Any:
         return F.center_crop(img, self.size)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         rim, top, left = F.centre_window(*stage.shape[1:], *self.size)
         wider = _batch.rim(stage, rim, 0, "constant")
         if wider is None:
             return None
         inner = _batch.window(wider.after, top, left, *self.size)
-        return Step(lambda x, w: inner.run(wider.run(x, w), w), inner.after)
+        return PlannedTransform(lambda x, w: inner.run(wider.run(x, w), w), inner.after)
 
 
 class Pad(ShownModule):
@@ -296,7 +296,7 @@ class Pad(ShownModule):
     def forward(self, img: Picture) -> Any:
         return F.pad(img, self.padding, self.fill, self.padding_mode)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _batch.rim(stage, ltrb(self.padding), self.fill, self.padding_mode)
 
 

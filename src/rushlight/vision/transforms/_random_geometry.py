@@ -15,7 +15,7 @@ from ...operators.create.from_data import tensor
 from .._shown import ShownModule
 from . import _batch
 from . import functional as F
-from ._batch import Stage, Step
+from ._batch import PlannedTransform, Stage
 from ._draw import rand, uniform, whole
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
@@ -99,8 +99,8 @@ class RandomHorizontalFlip(Sometimes):
     def forward(self, img: Picture) -> Any:
         return F.hflip(img) if rand() < self.p else img
 
-    def __batched__(self, stage: Stage) -> Step | None:
-        return Step(_batch.flip_some(-1, self.p), stage, 1)
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
+        return PlannedTransform(_batch.flip_some(-1, self.p), stage, 1)
 
 
 class RandomVerticalFlip(Sometimes):
@@ -119,8 +119,8 @@ class RandomVerticalFlip(Sometimes):
     def forward(self, img: Picture) -> Any:
         return F.vflip(img) if rand() < self.p else img
 
-    def __batched__(self, stage: Stage) -> Step | None:
-        return Step(_batch.flip_some(-2, self.p), stage, 1)
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
+        return PlannedTransform(_batch.flip_some(-2, self.p), stage, 1)
 
 
 class RandomCrop(ShownModule):
@@ -191,7 +191,7 @@ class RandomCrop(ShownModule):
             img = F.pad(img, rim, self.fill, self.padding_mode)
         return F.crop(img, *self.get_params(img, self.size))
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         steps = []
         for rim in self._rims(*stage.shape[1:]):
             step = _batch.rim(stage, rim, self.fill, self.padding_mode)
@@ -212,7 +212,7 @@ class RandomCrop(ShownModule):
                 x = step.run(x, words)
             return x
 
-        return Step(run, stage, steps[-1].words if steps else 0)
+        return PlannedTransform(run, stage, steps[-1].words if steps else 0)
 
 
 class RandomResizedCrop(Module):

@@ -1,6 +1,6 @@
 """Pictures of bytes by tables: what pointwise transforms in a row make of a byte is looked up.
 
-A byte has 256 values, so that steps which change each number by itself (`Step.pointwise`) are, together, a
+A byte has 256 values, so that steps which change each number by itself (`PlannedTransform.pointwise`) are, together, a
 table of 256 numbers for each channel. It is made by the steps themselves, of all bytes, and so has their
 bits. Where such steps come first, pictures are gathered, put into planes and looked up in one pass.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.door import Kernel, run
-from ._batch import Step
+from ._batch import PlannedTransform
 
 # From the pictures of a dataset (N, C, H, W), some of their indices and the random words of these.
 Gathering = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -45,7 +45,7 @@ BY_TABLE = Kernel("pictures_by_table", _by_table, moves_only=True)
 class Lookup:
     """Pointwise steps in a row, the first of which gets bytes."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[PlannedTransform]) -> None:
         self._steps = steps
         self._channels = steps[0].after.shape[0]
         self._reads = [a for step in steps for a in step.reads]
@@ -75,17 +75,17 @@ class Lookup:
         return self(x, None)
 
 
-def _in_turn(steps: Sequence[Step], x: np.ndarray) -> np.ndarray:
+def _in_turn(steps: Sequence[PlannedTransform], x: np.ndarray) -> np.ndarray:
     words = np.empty((len(x), 0), np.uint32)
     for step in steps:
         x = step.run(x, words)
     return x
 
 
-def gathering(step: Step, dtype: np.dtype) -> Gathering:
+def gathering(step: PlannedTransform, dtype: np.dtype) -> Gathering:
     """How pictures of NumPy arrays of `dtype` are gathered and then transformed by a step."""
     take: Callable[[np.ndarray, np.ndarray], np.ndarray] = gathered
-    rest: list[Step] = []
+    rest: list[PlannedTransform] = []
     for pointwise, group in groupby(step.parts or (step,), lambda link: link.pointwise):
         steps = list(group)
         after = steps[-1].after
@@ -96,7 +96,7 @@ def gathering(step: Step, dtype: np.dtype) -> Gathering:
         elif after.dtype == np.uint8:  # they leave the bytes where they are
             rest += steps
         else:
-            rest.append(Step(Lookup(steps).run, after))
+            rest.append(PlannedTransform(Lookup(steps).run, after))
         dtype = after.dtype
 
     def gather(planes: np.ndarray, indices: np.ndarray, words: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from ....operators.create.from_data import tensor
 from ....operators.random.draws import randperm
 from ....operators.random.sampling import multinomial
 from .. import _batch, _containers
-from .._batch import Stage, Step
+from .._batch import PlannedTransform, Stage
 from .._draw import rand
 from ._transform import Transform
 
@@ -60,7 +60,7 @@ class Compose(Transform):
     def forward(self, *inputs: Any) -> Any:
         return _in_turn(self.transforms, inputs)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _batch.chain(self.transforms, stage)
 
     def extra_repr(self) -> str:

@@ -13,7 +13,7 @@ from ...tv_tensors import BoundingBoxes, Image, KeyPoints, TVTensor
 from ...tv_tensors._base import _answers
 from .. import _batch, _fixed
 from .. import functional as v1
-from .._batch import Stage, Step
+from .._batch import PlannedTransform, Stage
 from . import functional as F
 from ._transform import Transform
 
@@ -37,7 +37,7 @@ class PILToTensor(Transform):
         """The picture as a tensor."""
         return F.pil_to_tensor(inpt)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _fixed.PILToTensor().__batched__(stage)
 
 
@@ -56,7 +56,7 @@ class ToImage(Transform):
         """The picture as `tv_tensors.Image`."""
         return F.to_image(inpt)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         if _answers.same_kind:
             return None  # a batch would be an Image, too
         return _batch.same(stage._replace(pil=False))
@@ -102,7 +102,7 @@ class ToPureTensor(Transform):
         """The part as a plain tensor."""
         return inpt.as_subclass(Tensor)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _batch.same(stage)
 
 
@@ -130,7 +130,7 @@ class ToTensor(Transform):
         """The picture as a tensor."""
         return v1.to_tensor(inpt)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _fixed.ToTensor().__batched__(stage)
 
 

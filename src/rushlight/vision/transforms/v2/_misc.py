@@ -16,7 +16,7 @@ from ... import tv_tensors
 from ..._pillow import is_pil_image
 from ...tv_tensors import Image, Video
 from .. import _batch, _fixed, _random_colour
-from .._batch import Stage, Step
+from .._batch import PlannedTransform, Stage
 from .._draw import uniform
 from . import functional as F
 from ._query import has_any
@@ -40,7 +40,7 @@ class Identity(Transform):
         """The part as it is."""
         return inpt
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _batch.same(stage)
 
 
@@ -152,7 +152,7 @@ class Normalize(_NoPictures):
         self.mean, self.std = list(mean), list(std)
         self.inplace = inplace
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _fixed.Normalize(self.mean, self.std).__batched__(stage)
 
 
@@ -204,7 +204,7 @@ class GaussianNoise(Transform):
         self.mean, self.sigma, self.clip = mean, sigma, clip
 
 
-def _in_dtype(stage: Stage, dtype: dtype, scale: bool) -> Step | None:
+def _in_dtype(stage: Stage, dtype: dtype, scale: bool) -> PlannedTransform | None:
     """Pictures of a batch in another dtype."""
     kind = dtype.np
     if stage.pil or stage.dtype == kind:
@@ -219,7 +219,7 @@ def _in_dtype(stage: Stage, dtype: dtype, scale: bool) -> Step | None:
         out *= kind.type(1.0 / 255)  # multiplied, not divided, as a single picture is
         return out
 
-    return Step(run, stage._replace(dtype=kind), pointwise=True)
+    return PlannedTransform(run, stage._replace(dtype=kind), pointwise=True)
 
 
 class ToDtype(Transform):
@@ -272,7 +272,7 @@ class ToDtype(Transform):
             )
         return inpt if dtype is None else self._call_kernel(F.to_dtype, inpt, dtype=dtype, scale=self.scale)  # fmt: skip
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return None if isinstance(self.dtype, dict) else _in_dtype(stage, self.dtype, self.scale)
 
 
@@ -298,5 +298,5 @@ class ConvertImageDtype(Transform):
         """The part in that dtype."""
         return self._call_kernel(F.to_dtype, inpt, dtype=self.dtype, scale=True)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _in_dtype(stage, self.dtype, True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....operators.random.draws import randint
 from .. import _batch, _fixed, _random_geometry
-from .._batch import Stage, Step
+from .._batch import PlannedTransform, Stage
 from .._draw import rand
 from .._random_geometry import drawn_window
 from . import functional as F
@@ -71,7 +71,7 @@ class Resize(Transform):
         self.max_size = max_size
         self.antialias = antialias
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         unchanged = resized(stage.shape[1:], self.size, self.max_size) == stage.shape[1:]
         return _batch.same(stage) if unchanged else None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ....operators.create.filled import empty
 from ....operators.shape.join import cat
 from .. import _batch, _elastic, _random_geometry, _random_warp
-from .._batch import Stage, Step
+from .._batch import PlannedTransform, Stage
 from .._draw import uniform
 from .._geometry import perspective_coefficients
 from .._random_geometry import span
@@ -28,8 +28,8 @@ class RandomHorizontalFlip(Sometimes):
     _v1_transform_cls = _random_geometry.RandomHorizontalFlip
     _functional = F.horizontal_flip
 
-    def __batched__(self, stage: Stage) -> Step | None:
-        return Step(_batch.flip_some(-1, self.p), stage, 1)
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
+        return PlannedTransform(_batch.flip_some(-1, self.p), stage, 1)
 
 
 class RandomVerticalFlip(Sometimes):
@@ -38,8 +38,8 @@ class RandomVerticalFlip(Sometimes):
     _v1_transform_cls = _random_geometry.RandomVerticalFlip
     _functional = F.vertical_flip
 
-    def __batched__(self, stage: Stage) -> Step | None:
-        return Step(_batch.flip_some(-2, self.p), stage, 1)
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
+        return PlannedTransform(_batch.flip_some(-2, self.p), stage, 1)
 
 
 class RandomRotation(Transform):

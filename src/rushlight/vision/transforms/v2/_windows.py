@@ -14,7 +14,7 @@ from ..._pillow import is_pil_image
 from ...ops.boxes import box_iou
 from ...tv_tensors import BoundingBoxes, BoundingBoxFormat, Image, KeyPoints, Mask
 from .. import _fixed, _random_geometry
-from .._batch import Stage, Step
+from .._batch import PlannedTransform, Stage
 from .._draw import rand
 from . import functional as F
 from ._query import get_bounding_boxes, has_all, has_any, query_size
@@ -44,7 +44,7 @@ class CenterCrop(Transform):
         """The middle of the part."""
         return self._call_kernel(F.center_crop, inpt, output_size=self.size)
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         return _fixed.CenterCrop(self.size).__batched__(stage)
 
 
@@ -114,7 +114,7 @@ class Pad(Transform):
         self._fill = fills(fill)
         self.padding_mode = padding_mode
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         if isinstance(self.fill, dict):
             return None
         return _fixed.Pad(self.padding, self.fill, self.padding_mode).__batched__(stage)
@@ -223,7 +223,7 @@ class RandomCrop(Transform):
             inpt = self._call_kernel(F.crop, inpt, **window)
         return inpt
 
-    def __batched__(self, stage: Stage) -> Step | None:
+    def __batched__(self, stage: Stage) -> PlannedTransform | None:
         left, right, top, bottom = self._rim(*stage.shape[1:])
         tall = stage.shape[1] + top + bottom > self.size[0]
         wide = stage.shape[2] + left + right > self.size[1]
