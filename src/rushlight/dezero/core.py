@@ -167,7 +167,7 @@ class Variable(Traced):
             walk_back(edge, seed, retain_grad, create_graph)
         else:
             go = partial(walk_back, edge, seed, False, False)
-            tracer.told(partial(described, edge, seed), go)
+            tracer.described(partial(described, edge, seed), go)
 
     def _accumulate(self, g: Variable) -> None:
         dtype = self._data.dtype

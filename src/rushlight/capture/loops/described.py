@@ -71,7 +71,7 @@ class Description(Protocol):
         """Do what the call does beside computing: what it makes lies in these arrays."""
 
 
-class Told(Macro):
+class Described(Macro):
     """A call as its caller has described it."""
 
     views: dict[int, tuple[Any, int]]  # results that are views: the step that makes them, of which
@@ -106,7 +106,7 @@ class Told(Macro):
         return [*self.arrays, *[s for s in self.new if s is not None]]
 
     def agrees(self, other: Macro, same_slot: Callable[[Any, Any], bool]) -> bool:
-        if not isinstance(other, Told) or self.key != other.key or self.noted != other.noted:
+        if not isinstance(other, Described) or self.key != other.key or self.noted != other.noted:
             return False
         if [s is None for s in self.new] != [s is None for s in other.new]:
             return False
@@ -119,7 +119,7 @@ class Told(Macro):
 
     def is_same(self, other: Macro) -> bool:
         """Whether another path expects the same here."""
-        if not isinstance(other, Told) or self.key != other.key or self.noted != other.noted:
+        if not isinstance(other, Described) or self.key != other.key or self.noted != other.noted:
             return False
         if self.new != other.new or len(self.arrays) != len(other.arrays):
             return False

@@ -22,7 +22,7 @@ from ..record.recorder import CannotCapture, Recorder, WrongKernel, same
 from .ahead import planned
 from .ahead_on_host import changes_last, on_host
 from .arrivals import Arrivals
-from .described import Macro, Told
+from .described import Described, Macro
 from .places import AgreementOfStretches
 from .pool import Pool, is_reserved, small_addresses
 from .stretch import is_host
@@ -141,7 +141,7 @@ class Path:
             macro.settle(self.operand)
             handed = {n for n in getattr(macro, "new", ()) if n is not None}
             fresh = {k for s in macro.steps if s.how == FRESH for k in s.outs}  # type: ignore[attr-defined]
-            if isinstance(macro, Told):
+            if isinstance(macro, Described):
                 macro.views = _views_of(handed - fresh, macro.steps)  # type: ignore[attr-defined]
                 handed |= {base for _, base in macro.views.values()}
             if not handed - set(getattr(macro, "views", ())) <= fresh:
@@ -188,7 +188,7 @@ class Path:
         self._share(others, set(live))
         code, arguments = Rewriting(self, second).program()
         self._note_changes(code, arguments)
-        device = self._device(second)
+        device = second.device()
         for slot in arguments:  # what the host makes anew for each call
             slot.storage.fed = slot.storage.device == "cpu" and device == "cuda"
         self._check_size(device, live)
@@ -351,14 +351,6 @@ class Path:
             ):
                 return at
         return min(len(self.events), len(other.events))
-
-    def _device(self, recorder: Recorder) -> str:
-        found = {s.device for s in recorder.storages}
-        if found - {"cpu", "cuda"}:
-            raise CannotCapture(
-                f"there are tensors on {', '.join(sorted(found - {'cpu', 'cuda'}))}"
-            )
-        return "cuda" if "cuda" in found else "cpu"
 
     def _check_size(self, device: str, live: list[int]) -> None:
         unseen = [p.slot for k, p in self.pools.items() if k not in live]
@@ -579,7 +571,7 @@ class Rewriting:
             self.arguments.append(made)
 
     def program(self) -> tuple[list[Instruction], list[Slot]]:
-        fed = {id(a) for m in self.recorder.macros for a in getattr(m, "fed", ())}
+        fed = self.path.agreement.fed[1]
         for s in self.recorder.storages:
             if s.kind == STATE and id(s.array) in fed:
                 s.fed = True

@@ -29,7 +29,7 @@ from ..in_c import native
 from ..program.slots import MADE
 from ..record.recorder import CannotCapture, Recorder, is_array, takes_part, user_line
 from .cursor import BY_PAIRS, Cursor
-from .described import Told
+from .described import Described
 from .graphs import Backward
 from .path import FIXED, NOT_MET, Path, Step
 from .places import PATIENCE, Place, Rest, alone, name_of
@@ -76,7 +76,7 @@ class Tracer:
         self.report = Report()
         self.exposure = exposed.version
         self.numerics = settings.numerics
-        self.untold = False  # whether calls are no longer heard as their callers describe them
+        self.undescribed = False  # whether calls are no longer heard as their callers describe them
         self.idle = 0  # places in a row behind which nothing is tried any more
         self.rested = 0  # how long the last rest was
         self.thread = threading.get_ident()
@@ -317,16 +317,16 @@ class Tracer:
             nodes = native.walk(cursor, [(loss._edge, e.one._a)], *e.rows)
             return bool(nodes) and self._put_off(e, nodes)
 
-    def told(self, describe: Callable[[], Any], go: Callable[[], None]) -> None:
+    def described(self, describe: Callable[[], Any], go: Callable[[], None]) -> None:
         """A call that its caller describes (None: it cannot): one comparison if it can be."""
         if self._on_path():
             what = describe()
             if what is not None and self._expected(what):
                 return
-        elif self.mode == HEAR and not self.untold:
+        elif self.mode == HEAR and not self.undescribed:
             what = describe()
             if what is not None:
-                self._hear_told(what, go)
+                self._hear_described(what, go)
                 return
         go()
 
@@ -412,17 +412,17 @@ class Tracer:
             # asked again: the last handler that was let in may have ended the path
             if not self._on_path() or (self.shown and not self.unchanged()):
                 return False
-            copies = self._next_told(what)
+            copies = self._next_described(what)
             if copies is None:
                 # a list of copies may be empty, which is an answer, too
                 found = self._elsewhere(
-                    lambda: None if (c := self._next_told(what)) is None else (c,)
+                    lambda: None if (c := self._next_described(what)) is None else (c,)
                 )
                 copies = found[0] if found else None
             if copies is None:
                 return False
             try:
-                self._next_is(Told).carry_out(what, copies, self)
+                self._next_is(Described).carry_out(what, copies, self)
             except Exception as error:  # noqa: BLE001 - the call itself says what is wrong, if anything is
                 self._miss(f"a call could not be put off: {error!r}")
                 return False
@@ -449,8 +449,8 @@ class Tracer:
             return None
         return events[at].matches(roots, keep, self)
 
-    def _next_told(self, what: Any) -> Any:
-        e = self._next_is(Told)
+    def _next_described(self, what: Any) -> Any:
+        e = self._next_is(Described)
         return None if e is None else e.matches(what, self)
 
     def _next_update(self, optimizer: Any) -> bool:
@@ -571,10 +571,10 @@ class Tracer:
                 lambda macro: macro.done(recorder, hooks),
             )
 
-    def _hear_told(self, what: Any, go: Callable[[], None]) -> None:
+    def _hear_described(self, what: Any, go: Callable[[], None]) -> None:
         recorder, noted = self.recorder, None
 
-        def told() -> None:
+        def noting() -> None:
             nonlocal noted
             what.begin()
             try:
@@ -583,7 +583,9 @@ class Tracer:
                 noted = what.end()
 
         self._hear_call(
-            lambda heard: Told(heard, what), told, lambda macro: macro.done(recorder, what, noted)
+            lambda heard: Described(heard, what),
+            noting,
+            lambda macro: macro.done(recorder, what, noted),
         )
 
     def is_idle(self) -> bool:
@@ -681,11 +683,11 @@ class Tracer:
             return Path(first, second, self.paths, self.asked)
         except CannotCapture:
             recorders = (first, second)
-            if not any(isinstance(m, Told) for r in recorders for m in r.macros):
+            if not any(isinstance(m, Described) for r in recorders for m in r.macros):
                 raise
-        self.untold = True  # what such a call computes can only be compared kernel by kernel
+        self.undescribed = True  # what such a call computes can only be compared kernel by kernel
         for r in recorders:
-            r.macros = [m for m in r.macros if not isinstance(m, Told)]
+            r.macros = [m for m in r.macros if not isinstance(m, Described)]
         return Path(first, second, self.paths, self.asked)
 
     def _drop(self, path: Path) -> None:

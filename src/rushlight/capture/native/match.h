@@ -87,8 +87,8 @@ PyObject *others(PyObject *module, PyObject *args);
 PyObject *among(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *within(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *find_slots(PyObject *module, PyObject *args);
-PyObject *told_fits(PyObject *module, PyObject *const *args, Py_ssize_t n);
-PyObject *told_take(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *described_fits(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *described_take(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
 /* versions.c */
 int add_versions(PyObject *module);

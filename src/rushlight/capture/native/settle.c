@@ -257,11 +257,11 @@ PyObject *find_slots(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* -- a call that its caller has described: the loops of `Told.matches` and `Told.carry_out` --------- */
+/* -- a call that its caller has described: the loops of `Described.matches` and `Described.carry_out` --------- */
 
 /* fits(expected, arrays, now) -> whether all arrays are those expected, a list of (kind, array or number); None where an
  * array comes from outside, which Python binds. */
-PyObject *told_fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
+PyObject *described_fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n != 3 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]) || !PyList_CheckExact(args[2]))
         return PyErr_Format(PyExc_TypeError, "fits takes three lists");
@@ -285,7 +285,7 @@ PyObject *told_fits(PyObject *module, PyObject *const *args, Py_ssize_t n)
 
 /* take(rows, now) -> arrays without values, which also become those of the numbers in `now`; a row is (number, pool, its arrays,
  * their counts), or None, which stays None */
-PyObject *told_take(PyObject *module, PyObject *const *args, Py_ssize_t n)
+PyObject *described_take(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "take takes two lists");

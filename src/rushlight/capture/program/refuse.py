@@ -114,7 +114,7 @@ def is_table(held: Rows | Slots | None) -> bool:
 
 
 def looked_at(facts: Facts) -> tuple[int, ...] | None:
-    """The operands that are looked at before a program runs (`Looks`), where a look at them is enough."""
+    """The operands that are looked at before a program runs (`Checks`), where a look at them is enough."""
     if isinstance(facts.refuses, Values):
         return facts.refuses.operands
     return (facts.positions.at,) if is_table(facts.positions) else None  # type: ignore[union-attr]
@@ -175,7 +175,7 @@ class Bounds:
         return True
 
 
-class Looks:
+class Checks:
     """The operands of a recorded call that have to be positions, or to hold what their kernel does not refuse.
 
     They are looked at before the program runs, so that one that must fail changes nothing. A table that is read at a row

@@ -259,9 +259,10 @@ class Recorder:
             for s in ins.writes:
                 if s.storage.kind == CONSTANT:
                     s.storage.rewritten = True
-        return Program(list(self.instructions), self.arguments, results, self._device())
+        return Program(list(self.instructions), self.arguments, results, self.device())
 
-    def _device(self) -> str:
+    def device(self) -> str:
+        """Where the program runs: on a GPU if any of its memory lies there."""
         return "cuda" if any(s.device == "cuda" for s in self.storages) else "cpu"
 
 

@@ -16,7 +16,7 @@ from ..program.slots import STATE
 from ..record.backward import down_to, nodes_below
 from ..state import tree
 from ..state.keys import mode
-from .results import looked_at
+from .results import timed
 
 if TYPE_CHECKING:
     from ..record.recording import Recording
@@ -110,7 +110,7 @@ class ReplayNode(Node):
         for i, array in self.late:  # written since in ways that count no version (`x.data`)?
             self.instance.fill(self.instance.arguments[i], array)
         low = self.instance
-        low = looked_at(low, self.replay.name) if here.state & WATCHED else low
+        low = timed(low, self.replay.name) if here.state & WATCHED else low
         arrays = low.backward(self.saved, gs)
         seen: set[int] = set()
         tensors: list[Any] = []

@@ -14,14 +14,14 @@ from ...core.views import current_edge, extra
 from ...runtime.thread import WATCHED, here
 from ..lower import lower
 from ..passes import again, optimise
-from ..program.refuse import Looks
+from ..program.refuse import Checks
 from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage, window
 from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
 from ..record.recording import Recording
 from ..state import tree
 from .node import Remaking, ReplayNode
 from .outlets import Counters, Gradients
-from .results import Leaves, SpentNode, looked_at, on_base
+from .results import Leaves, SpentNode, on_base, timed
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
 
@@ -50,8 +50,8 @@ class Replay:
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
         self.recorded = r.program
-        looks = Looks(r.program)
-        self.looks = looks if looks.rows or looks.values else None
+        checks = Checks(r.program)
+        self.checks = checks if checks.rows or checks.values else None
         lone = self.shape is None and [m[0] for m in self.makers[1:]] in ([], ["tensor"])
         first: tuple = self.makers[0] if lone else ("",)
         self.alone = first[0] == "tensor" and r.backward is None and first[5] is None
@@ -323,7 +323,7 @@ class Replay:
             return self._run(tensors, args, kwargs)
 
     def _run(self, tensors: Sequence[Tensor], args: tuple, kwargs: dict) -> Any:
-        if self.looks and not self.looks.fit(tensors):
+        if self.checks and not self.checks.fit(tensors):
             raise Unfinished
         self.runs += 1
         if self.lent_grads and not self.lent.take_back():
@@ -339,7 +339,7 @@ class Replay:
             for _, _, i, _ in self.added_to:
                 low.fill(low.arguments[i], tensors[i]._a)
         low.ran.clear()
-        seen = looked_at(low, self.name) if here.state & WATCHED else low
+        seen = timed(low, self.name) if here.state & WATCHED else low
         self.host_work.do()  # this counts the optimiser's step, so everything that may fail for want of memory comes before it
         try:
             if self.backward is None:

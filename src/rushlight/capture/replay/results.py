@@ -116,13 +116,13 @@ def share_counter(t: Tensor, source: Tensor) -> None:
     t._ver = source._ver
 
 
-def looked_at(low: Any, name: str) -> Any:
+def timed(low: Any, name: str) -> Any:
     """A lowered program as it is, or where a profile is at work, one that tells it of each kernel."""
     watchers = [one for one in here.listeners if hasattr(one, "replayed")]
-    return Shown(low, name, watchers) if watchers else low
+    return Timed(low, name, watchers) if watchers else low
 
 
-class Shown:
+class Timed:
     """A lowered program whose runs are timed; a CPU's kernel by kernel, a GPU's as a whole."""
 
     def __init__(self, low: Any, name: str, watchers: list[Any]) -> None:
