@@ -19,8 +19,8 @@ from ..program.instructions import Instruction, Program, class_of
 from ..program.refuse import look_of
 from ..program.slots import ARGUMENT, MADE, STATE, Slot, Storage
 from ..record.recorder import CannotCapture, Recorder, WrongKernel, same
-from .ahead import planned
-from .ahead_on_host import changes_last, on_host
+from .ahead import Ahead, planned
+from .ahead_on_host import OnHost, changes_last, on_host
 from .arrivals import Arrivals
 from .described import Described, Macro
 from .places import AgreementOfStretches
@@ -200,7 +200,8 @@ class Path:
         self.program = optimise(program, exact_only=True, without=frozenset() if own else JOINING)
         if device == "cpu":
             self.program = changes_last(self.program)
-        ahead = self.ahead = planned(self)
+        ahead = planned(self)
+        self.ahead: Ahead | OnHost | None = ahead  # what may begin before the place is reached
         lent = self.program.result_storages() - (set() if ahead is None else ahead.results)
         try:
             self.low = lower(
