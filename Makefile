@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python writes the bytecode of what is imported; pip would write that of every file, half its time.
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-rest test-all test-numpy lint types stubs parity coverage-api libraries suites bench trust wheel docs docs-check nightly release clean
+.PHONY: help train test test-rest test-all test-numpy lint types stubs parity coverage-api libraries suites bench trust trust-long wheel docs docs-check nightly release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -87,6 +87,9 @@ suites: $(VENV)/.oracle ## the tests that libraries carry, on PyTorch and on rus
 
 trust: $(VENV)/.dev ## mutated files, kills, full disks, same bits: minutes (docs/trust.md has the hours)
 	$(BIN)/python tools/trust.py ci
+
+trust-long: $(VENV)/.dev ## 1,000,000 mutated files over all readers: hours
+	$(BIN)/python tools/trust.py files 1000000 --record
 
 wheel: $(VENV)/.dev ## build the wheel and the sdist, repair, try them without a compiler
 	$(BIN)/python tools/wheel.py

@@ -263,7 +263,7 @@ def archives() -> Kind:
             if os.path.exists("/tmp/outside-of-trust.txt"):
                 raise SystemExit("an archive wrote outside of its folder")
 
-    return Kind("archive", _archives(), read, errors=(CorruptFileError, OSError), lines=True)
+    return Kind("archive", _archives(), read, lines=True)
 
 
 def checkpoints() -> Kind:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import resource
 import struct
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
@@ -256,3 +258,61 @@ def test_old_files_may_not_claim_more_than_they_hold() -> None:
     raw = legacy(b"\x80\x02" + storage(2**40) + STOP)
     with pytest.raises(CorruptFileError, match="claims"):
         rl.load(io.BytesIO(raw))
+
+
+CLAIMS = {
+    "nothing, but too long": [0, 2**61],
+    "65 dims": [1] * 65,
+    "beyond the machine": [0, 2**63],
+    "negative": [-1],
+    "no numbers": [1.5],
+    "a product that overflows": [2**32, 2**32],
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_size_that_no_tensor_has_is_a_damaged_file(claim: str) -> None:
+    from rushlight.io import safetensors
+
+    pytest.importorskip("safetensors")
+    size = CLAIMS[claim]
+    bytes_of = 4 if claim == "65 dims" else 0
+    told = {"a": {"dtype": "F32", "shape": size, "data_offsets": [0, bytes_of]}}
+    head = json.dumps(told).encode()
+    with pytest.raises(CorruptFileError):
+        safetensors.load(struct.pack("<Q", len(head)) + head + bytes(bytes_of))
+
+
+ARCHIVES = {
+    "a file as a folder": ["a", "a/b"],
+    "a folder as a file": ["a/b", "a"],
+    "a name too long": ["x" * 300],
+    "out of the folder": ["../x"],
+}
+
+
+@pytest.mark.parametrize("ending", ["zip", "tar"])
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_names_that_no_file_can_have(tmp_path, kind: str, ending: str) -> None:
+    from rushlight.vision.datasets.utils import extract_archive
+
+    path = tmp_path / f"x.{ending}"
+    if ending == "zip":
+        with zipfile.ZipFile(path, "w") as z:
+            for name in ARCHIVES[kind]:
+                z.writestr(name, b"content")
+    else:
+        with tarfile.open(path, "w") as t:
+            for name in ARCHIVES[kind]:
+                info = tarfile.TarInfo(name)
+                info.size = 7
+                t.addfile(info, io.BytesIO(b"content"))
+    try:
+        extract_archive(path, tmp_path / "to" / "here")
+    except CorruptFileError:
+        pass
+    else:
+        assert (
+            kind == "out of the folder" and ending == "zip"
+        )  # its names lead inside by zipfile's rule
+    assert not (tmp_path / "to" / "x").exists() and not (tmp_path / "x").exists()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
+
+from ..base.shapes import check_size
 
 _LONGEST = 1000  # characters of a message
 
@@ -12,6 +15,14 @@ class CorruptFileError(RuntimeError, pickle.UnpicklingError):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(_one_line(str(message)))
+
+
+def check_claim(size: Sequence[int], itemsize: int, what: str) -> None:
+    """Whether a tensor of this size can be: `check_size`, with the error of files."""
+    try:
+        check_size(size, itemsize)
+    except RuntimeError as error:
+        raise CorruptFileError(f"{what}: {error}") from None
 
 
 def _one_line(text: str) -> str:

@@ -11,7 +11,7 @@ from ..base import dtypes
 from ..base.formats import sparse_coo
 from ..core.tensor import Tensor, wrap
 from . import nested
-from .errors import CorruptFileError
+from .errors import CorruptFileError, check_claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,7 @@ def tensor(
         )
     if not all(type(i) is int and 0 <= i < 1 << 62 for i in (offset, *size, *stride)):
         raise CorruptFileError("the file describes a tensor wrongly")
+    check_claim(size, storage.element_size(), "a tensor of the file")
     if 0 not in size:
         last = offset + sum((n - 1) * s for n, s in zip(size, stride))
         if last >= storage.numel():

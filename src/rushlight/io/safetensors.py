@@ -11,7 +11,7 @@ import numpy as np
 from ..base.dtypes import bfloat16
 from ..core.tensor import Tensor, wrap
 from .atomic import atomic_write
-from .errors import CorruptFileError
+from .errors import CorruptFileError, check_claim
 
 if TYPE_CHECKING:
     from ..base.device import device
@@ -102,6 +102,7 @@ def load(data: bytes) -> dict[str, Tensor]:
             raise CorruptFileError(
                 f"tensor {name} has dtype {entry['dtype']}, which rushlight does not have"
             )
+        check_claim(entry["shape"], np.dtype(np_dtype).itemsize, f"tensor {name}")
         a = np.frombuffer(bytearray(entry["data"]), np_dtype).reshape(entry["shape"])
         tensors[name] = wrap(a)
     return tensors

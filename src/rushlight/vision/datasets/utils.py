@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import lzma
 import os
@@ -92,6 +93,10 @@ _BROKEN = (
 )  # fmt: skip
 
 
+# Errors over a name that no file can have there: a file as a folder, a folder as a file, one too long.
+_NAMES = (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP)
+
+
 def _most_unpacked(source: str) -> int:
     """What an archive may unpack to; those of real datasets grow less than twenty times."""
     return 100 * os.path.getsize(source) + (1 << 26)
@@ -146,11 +151,14 @@ def extract_archive(
                 f"File '{source}' has no suffixes that could be used to detect the archive type."
             )
         extract = _extract_single
+    os.makedirs(target or ".", exist_ok=True)
+    if extract is _extract_single:
         target = os.path.join(target, os.path.basename(source)[:-3])
     try:
         extract(source, target)
-    except (*_BROKEN, gzip.BadGzipFile) as error:
-        if isinstance(error, CorruptFileError):
+    except (*_BROKEN, OSError) as error:
+        of_the_disk = isinstance(error, OSError) and error.errno not in (None, *_NAMES)
+        if isinstance(error, CorruptFileError) or of_the_disk:
             raise
         raise CorruptFileError(f"{source} is damaged ({type(error).__name__}: {error})") from None
     if remove_finished:
