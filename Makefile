@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python writes the bytecode of what is imported; pip would write that of every file, half its time.
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-rest test-all test-numpy lint types stubs parity coverage-api libraries suites bench trust trust-long wheel docs docs-check nightly release clean
+.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all coverage-api libraries suites bench trust trust-long wheel docs docs-check nightly release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -40,7 +40,8 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.run
 	@touch $@
 
 $(VENV)/.oracle: $(VENV)/.dev
-	$(PIP) torch==2.13.0
+	$(BIN)/python -c '$(EXTRA)' oracle > $(VENV)/oracle.txt
+	$(PIP) -c requirements-ci.txt -r $(VENV)/oracle.txt
 	@touch $@
 
 train: $(VENV)/.run ## train on the embedded images, save, reload, test
@@ -74,7 +75,11 @@ types: $(VENV)/.dev ## mypy over the package; the stubs are up to date
 stubs: $(VENV)/.dev ## write the .pyi files anew, after public functions changed
 	$(BIN)/python tools/stubs.py
 
-parity: $(VENV)/.oracle ## install the oracle, PyTorch 2.13.0
+parity: $(VENV)/.oracle ## a sample of the databases of PyTorch's own tests, on PyTorch 2.13.0 and on rushlight (ARGS="--seed 7", "add sum")
+	$(BIN)/python -W ignore tools/parity.py $(ARGS)
+
+parity-all: ## all of them: what a night runs
+	$(MAKE) parity ARGS="--whole $(ARGS)"
 
 coverage-api: $(VENV)/.dev ## how many of PyTorch's most used names are there
 	$(BIN)/python tools/coverage_api.py
