@@ -58,11 +58,18 @@ def named(op: Any) -> str:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which cases of an entry are run: by their names and a seed one in `share`, at most `most` of a kind."""
+    """Which cases of an entry are run: by their names and a seed one in `share`, at most `most` of a kind.
+
+    A sample has of every entry a plain call; dtypes and ways to call it take turns by the seed.
+    """
 
     seed: int = 0
     share: int = 1
     most: int = 6
+
+    def takes(self, name: str) -> bool:
+        """Whether a sample has something of this dtype, or this way to call an entry."""
+        return self.share == 1 or not zlib.crc32(f"{self.seed} {name}".encode()) % 3
 
     def of(
         self, cases: Iterable[Any], name: str, most: int | None = None
@@ -284,8 +291,11 @@ class Walk:
 
     def op(self, name: str, op: Any) -> Iterator[tuple[str, str]]:
         types = [d for d in DTYPES if getattr(torch, d) in op.supported_dtypes("cpu")]
-        for dtype in [d for d in types or ["float32"] if not self.dtypes or d in self.dtypes]:
+        types = [d for d in types or ["float32"] if not self.dtypes or d in self.dtypes]
+        for dtype in types[:1] + [d for d in types[1:] if self.choice.takes(f"{name} {d}")]:
             for probe, fn, samples in self.ways(name, op, dtype):
+                if probe != "call" and not self.choice.takes(f"{name} {dtype} {probe}"):
+                    continue
                 most = MOST.get(probe.partition(":")[0])
                 for number, sample in self.choice.of(samples, f"{name} {dtype} {probe}", most):
                     yield from self.sample(f"{name} {dtype} {number}", op, probe, fn, sample)

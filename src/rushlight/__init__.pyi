@@ -583,7 +583,7 @@ def atleast_2d(*tensors: _Tensor) -> Any:
     """Dimensions of size 1 added until there are 2; larger tensors stay as they are."""
 def atleast_3d(*tensors: _Tensor) -> Any:
     """Dimensions of size 1 added until there are 3; larger tensors stay as they are."""
-def avg_pool1d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None) -> _Tensor:
+def avg_pool1d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Take the mean of every window of signals."""
 def baddbmm(input: _Tensor, batch1: _Tensor, batch2: _Tensor, *, beta: _b.complex = 1, alpha: _b.complex = 1, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
@@ -917,6 +917,10 @@ def greater_equal(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, o
     """Where `input >= other`."""
 def grid_sampler(input: _Tensor, grid: _Tensor, interpolation_mode: _b.int, padding_mode: _b.int, align_corners: _b.bool) -> _Tensor:
     """As `nn.functional.grid_sample`, with modes as numbers."""
+def grid_sampler_2d(input: _Tensor, grid: _Tensor, interpolation_mode: _b.int, padding_mode: _b.int, align_corners: _b.bool) -> _Tensor:
+    """As `nn.functional.grid_sample`, with modes as numbers."""
+def grid_sampler_3d(input: _Tensor, grid: _Tensor, interpolation_mode: _b.int, padding_mode: _b.int, align_corners: _b.bool) -> _Tensor:
+    """As `nn.functional.grid_sample`, with modes as numbers."""
 def group_norm(input: _Tensor, num_groups: _b.int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _b.float = 1e-05, cudnn_enabled: _b.bool = True) -> _Tensor:
     """As `nn.functional.group_norm`."""
 def gru(input: _Tensor, *args: Any) -> _b.tuple[_Tensor, _Tensor]:
@@ -1177,7 +1181,7 @@ def nansum(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim
     """The sum over dimensions with nan counted as 0."""
 def narrow(input: _Tensor, dim: _b.int, start: Any, length: _b.int) -> _Tensor:
     """A range of a dimension, as a view."""
-def narrow_copy(input: _Tensor, dim: _b.int, start: _b.int, length: _b.int) -> _Tensor:
+def narrow_copy(input: _Tensor, dim: _b.int, start: _b.int, length: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """As `narrow`, but the result is a copy."""
 def native_channel_shuffle(input: _Tensor, groups: _b.int) -> _Tensor:
     """Mix channels: take one from each group in turn."""
@@ -1391,7 +1395,7 @@ def sinh_(input: _Tensor) -> _Tensor:
     """In-place version of `sinh`: the result is written into this tensor."""
 def slice_copy(input: _Tensor, *args: Any, out: _Tensor | Sequence[_Tensor] | None = None, **kwargs: Any) -> Any:
     """As `slice`, but the result is a copy and not a view."""
-def slice_scatter(input: _Tensor, src: _Tensor, dim: _b.int = 0, start: _b.int | None = None, end: _b.int | None = None, step: _b.int = 1) -> _Tensor:
+def slice_scatter(input: _Tensor, src: _Tensor, dim: _b.int = 0, start: _b.int | None = None, end: _b.int | None = None, step: _b.int = 1, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A copy with other values in a range of a dimension."""
 def slogdet(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
     """As `torch.linalg.slogdet`."""

@@ -688,7 +688,7 @@ class Methods:
         """The sum over dimensions with nan counted as 0."""
     def narrow(self, dim: _b.int, start: Any, length: _b.int) -> _Tensor:
         """A range of a dimension, as a view."""
-    def narrow_copy(self, dim: _b.int, start: _b.int, length: _b.int) -> _Tensor:
+    def narrow_copy(self, dim: _b.int, start: _b.int, length: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """As `narrow`, but the result is a copy."""
     def ne(self, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """Where `input != other`."""
@@ -872,7 +872,7 @@ class Methods:
         """The hyperbolic sine."""
     def sinh_(self) -> _Tensor:
         """In-place version of `sinh`: the result is written into this tensor."""
-    def slice_scatter(self, src: _Tensor, dim: _b.int = 0, start: _b.int | None = None, end: _b.int | None = None, step: _b.int = 1) -> _Tensor:
+    def slice_scatter(self, src: _Tensor, dim: _b.int = 0, start: _b.int | None = None, end: _b.int | None = None, step: _b.int = 1, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """A copy with other values in a range of a dimension."""
     def slogdet(self, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
         """As `torch.linalg.slogdet`."""

@@ -38,11 +38,11 @@ def affine_grid(theta: _Tensor, size: _b.int | Sequence[_b.int], align_corners: 
     """Make the grid with which `grid_sample` applies affine maps."""
 def alpha_dropout(input: _Tensor, p: _b.float = 0.5, training: _b.bool = False, inplace: _b.bool = False) -> _Tensor:
     """Dropout for networks of SELU, which keeps mean and variance."""
-def avg_pool1d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None) -> _Tensor:
+def avg_pool1d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Take the mean of every window of signals."""
-def avg_pool2d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None) -> _Tensor:
+def avg_pool2d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Take the mean of every window of images."""
-def avg_pool3d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None) -> _Tensor:
+def avg_pool3d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, ceil_mode: _b.bool = False, count_include_pad: _b.bool = True, divisor_override: _b.int | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Take the mean of every window of volumes."""
 def batch_norm(input: _Tensor, running_mean: _Tensor | None, running_var: _Tensor | None, weight: _Tensor | None = None, bias: _Tensor | None = None, training: _b.bool = False, momentum: _b.float = 0.1, eps: _b.float = 1e-05) -> _Tensor:
     """Normalise every channel (dimension 1) to mean 0 and variance 1 over all other dimensions."""
@@ -110,7 +110,7 @@ def fractional_max_pool3d_with_indices(input: _Tensor, kernel_size: _b.int | Seq
     """As `nn.functional.fractional_max_pool3d` with `return_indices=True`: the maxima, and where they were found."""
 def gaussian_nll_loss(input: _Tensor, target: _Tensor, var: Any, full: _b.bool = False, eps: _b.float = 1e-06, reduction: _b.str = 'mean') -> _Tensor:
     """Minus the log likelihood of targets under normal distributions of given mean and variance."""
-def gelu(input: _Tensor, *, approximate: _b.str = 'none') -> _Tensor:
+def gelu(input: _Tensor, *, approximate: _b.str = 'none', out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Multiply by the normal distribution function: x P(Z <= x) for a standard normal Z."""
 def glu(input: _Tensor, dim: _b.int = -1) -> _Tensor:
     """Split in two halves and multiply the first by the sigmoid of the second."""
@@ -156,7 +156,7 @@ def local_response_norm(input: _Tensor, size: _b.int, alpha: _b.float = 0.0001, 
     """Divide every element by a power of the mean square of neighbouring channels."""
 def log_softmax(input: _Tensor, dim: _b.int | None = None, _stacklevel: _b.int = 3, dtype: _dtype | None = None) -> _Tensor:
     """As `torch.log_softmax`; without `dim` it guesses one and warns."""
-def logsigmoid(input: _Tensor) -> _Tensor:
+def logsigmoid(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Compute log(sigmoid(x)) without overflow."""
 def lp_pool1d(input: _Tensor, norm_type: Any, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, ceil_mode: _b.bool = False) -> _Tensor:
     """Take the p-norm of every window of signals."""
@@ -248,9 +248,9 @@ def softmax(input: _Tensor, dim: _b.int | None = None, _stacklevel: _b.int = 3, 
     """As `torch.softmax`; without `dim` it guesses one and warns."""
 def softmin(input: _Tensor, dim: _b.int | None = None, _stacklevel: _b.int = 3, dtype: _dtype | None = None) -> _Tensor:
     """Softmax of `-input`: small elements get large shares."""
-def softplus(input: _Tensor, beta: _b.float = 1.0, threshold: _b.float = 20.0) -> _Tensor:
+def softplus(input: _Tensor, beta: _b.float = 1.0, threshold: _b.float = 20.0, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """A smooth ReLU: log(1 + exp(beta x)) / beta."""
-def softshrink(input: _Tensor, lambd: _b.float = 0.5) -> _Tensor:
+def softshrink(input: _Tensor, lambd: _b.float = 0.5, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Move every element towards zero by lambd, and not past it."""
 def softsign(input: _Tensor) -> _Tensor:
     """Compute x / (1 + |x|)."""

@@ -42,7 +42,7 @@ def inv(A: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tenso
     """The inverse of a square matrix, or of each in a batch; `solve` is quicker and more exact for equations."""
 def inv_ex(A: _Tensor, *, check_errors: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
     """As `torch.linalg.inv`, with a number instead of an error: 0, or the place of the first zero pivot."""
-def lstsq(A: _Tensor, B: _Tensor, rcond: Any = None, *, driver: _b.str | None = None) -> Any:
+def lstsq(A: _Tensor, B: _Tensor, rcond: Any = None, *, driver: _b.str | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
     """X that brings `A @ X` as near to B as possible; also residuals, rank and singular values."""
 def lu(A: _Tensor, *, pivot: _b.bool = True, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
     """A matrix as `P @ L @ U`: a permutation, a lower and an upper triangular matrix."""

@@ -104,7 +104,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
         tensor([[0.5000, 0.5000],
                 [1.0000, 0.0000]])
     """
-    return _over_listed(input, dim, "softmax")
+    return _over_listed(input if dtype is None else input.to(dtype), dim, "softmax")
 
 
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
@@ -119,7 +119,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
         >>> torch.sparse.log_softmax(a, 1).coalesce().values()
         tensor([-0.6931, -0.6931,  0.0000])
     """
-    return _over_listed(input, dim, "log_softmax")
+    return _over_listed(input if dtype is None else input.to(dtype), dim, "log_softmax")
 
 
 def _over_listed(input: Any, dim: int, name: str) -> SparseTensor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
-from ...base.errors import HostMemoryError
+from ...base.errors import HostMemoryError, NotYet
 from ...base.fits import fitting
 from ...base.formats import ORDERS, dense_order, order_of, preserve_format, strided
 from ...base.shapes import MOST, as_size, check_size, in_range
@@ -188,6 +188,11 @@ def check_fill(value: Any, d: dtype) -> Any:
     return fitting(value, d)
 
 
+def no_names(function: str, names: Any) -> None:
+    if names is not None:
+        raise NotYet(f"{function}: dimensions with names (names=) are not there")
+
+
 @public("torch")
 def zeros(
     *size: Any,
@@ -211,6 +216,7 @@ def zeros(
         tensor([[0., 0., 0.],
                 [0., 0., 0.]])
     """
+    no_names("zeros", names)
     shape = sizes("zeros", size, only_size("zeros", keyword))
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     return create(FULL, device, requires_grad, out, pin_memory, layout,
@@ -239,6 +245,7 @@ def ones(
         >>> torch.ones(2, dtype=torch.int64)
         tensor([1, 1])
     """
+    no_names("ones", names)
     shape = sizes("ones", size, only_size("ones", keyword))
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     return create(FULL, device, requires_grad, out, pin_memory, layout,
@@ -268,6 +275,7 @@ def empty(
         >>> torch.empty(2, 3).shape
         torch.Size([2, 3])
     """
+    no_names("empty", names)
     shape = sizes("empty", size, only_size("empty", keyword))
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
     order = order_of(memory_format, len(shape)) if memory_format in ORDERS else None
@@ -393,6 +401,7 @@ def full(
         >>> torch.full((2,), 0.5)
         tensor([0.5000, 0.5000])
     """
+    no_names("full", names)
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"

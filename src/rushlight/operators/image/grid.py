@@ -124,7 +124,7 @@ def _in_parts(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align: 
     return _bilinear(input, where)
 
 
-@public("torch")
+@public("torch", aliases=("grid_sampler_2d", "grid_sampler_3d"))
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:

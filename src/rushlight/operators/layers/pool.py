@@ -11,7 +11,7 @@ import numpy as np
 from ...base.bounded import Bounded
 from ...base.dtypes import title
 from ...base.shapes import several_whole, whole
-from ...core.public import publish
+from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ..made_of.checks import check_values
 from ..made_of.guards import check_kind, remember
@@ -277,10 +277,13 @@ def _make_avg(n: int) -> None:
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
+        *,
+        out: Any = None,
     ) -> Tensor:
-        return _avg(
+        made = _avg(
             n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
+        return into_same(out, made)
 
     pool.__doc__ = window_text("avg_pool", n)
     _publish(f"avg_pool{n}d", pool, "functional", *(["torch"] if n == 1 else []))

@@ -69,6 +69,12 @@ def lu_factor_ex(
     packed, swaps = lu_factor(A, pivot=pivot)
     zero = (packed.detach().diagonal(0, -2, -1) == 0).to(dtypes.int32)
     info = (zero.amax(-1) * (zero.argmax(-1) + 1)).to(dtypes.int32)
+    if check_errors and info.any():
+        raise LinAlgError(
+            f"torch.linalg.lu_factor_ex: U[{int(info.max())},{int(info.max())}] is zero and using it on lu_solve would result in a "
+            "division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            "linalg.lu_factor_ex(A, pivot)"
+        )
     kind = named("linalg_lu_factor_ex", "LU", "pivots", "info")
     return into_same(out, kind(packed, swaps, info))
 

@@ -427,7 +427,9 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 
 @public("linalg")
-def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+def lstsq(
+    A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Any = None
+) -> Any:
     """X that brings `A @ X` as near to B as possible; also residuals, rank and singular values.
 
     Args:
@@ -453,7 +455,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     solution = pinv(A, rcond) @ b
     kind = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
     rest = _lstsq_extras(A, b, solution, driver or "gelsy", rcond)
-    return kind(solution.squeeze(-1) if vector else solution, *rest)
+    return into(out, kind(solution.squeeze(-1) if vector else solution, *rest))
 
 
 def _lstsq_extras(a: Tensor, b: Tensor, x: Tensor, driver: str, rcond: Any) -> tuple:

@@ -341,7 +341,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
     return into_same(out, _hardshrink(input, lambd=float(lambd)))
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
     """Move every element towards zero by lambd, and not past it.
 
     Args:
@@ -357,7 +357,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
             f"lambda must be in range [0, {top:g}] for input dtype {title(input.dtype)}, but found "
             f"{lambd}"
         )
-    return _softshrink(input, lambd=float(lambd))
+    return into_same(out, _softshrink(input, lambd=float(lambd)))
 
 
 # -- hardsigmoid, hardswish ---------------------------------------------------------------------

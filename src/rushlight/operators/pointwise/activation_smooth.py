@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.formats import contiguous_format
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import publish
+from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ...runtime.door import KERNELS
 from ...runtime.facts import Facts
@@ -186,7 +186,7 @@ gelu_op = activation(
 )
 
 
-def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none", out: Any = None) -> Tensor:
     """Multiply by the normal distribution function: x P(Z <= x) for a standard normal Z.
 
     Args:
@@ -198,7 +198,8 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return gelu_op(input, approximate=approximate)
+    made = gelu_op(input, approximate=approximate)
+    return made if out is None else into_same(out, made)
 
 
 # -- silu, mish, softplus, softsign, tanhshrink, logsigmoid -------------------------------------
@@ -358,7 +359,9 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return run(_mish, input, inplace)
 
 
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+def softplus(
+    input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
+) -> Tensor:
     """A smooth ReLU: log(1 + exp(beta x)) / beta.
 
     Args:
@@ -369,7 +372,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
         >>> F.softplus(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([0.1269, 0.6931, 2.1269])
     """
-    return _softplus_op(input, beta=float(beta), limit=float(threshold))
+    return into_same(out, _softplus_op(input, beta=float(beta), limit=float(threshold)))
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -396,14 +399,14 @@ def tanhshrink(input: Tensor) -> Tensor:
     return _tanhshrink(input if input._a.dtype.kind not in "biu" else input.float())
 
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """Compute log(sigmoid(x)) without overflow.
 
     Example:
         >>> F.logsigmoid(torch.tensor([-2.0, 0.0, 2.0]))
         tensor([-2.1269, -0.6931, -0.1269])
     """
-    return _logsigmoid(input)
+    return into_same(out, _logsigmoid(input))
 
 
 # -- gates --------------------------------------------------------------------------------------

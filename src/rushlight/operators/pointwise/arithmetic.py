@@ -475,5 +475,6 @@ def _rtruediv(self: Tensor, other: Any) -> Any:
     return _divided_by(self, other)
 
 
-publish("Tensor", "__rtruediv__", _rtruediv)
+for _name in ("__rtruediv__", "__rdiv__"):  # the second is Python 2's
+    publish("Tensor", _name, _rtruediv)
 DIRECT.update((add, sub, add_op, _sub))

@@ -343,6 +343,8 @@ def slice_scatter(
     start: int | None = None,
     end: int | None = None,
     step: int = 1,
+    *,
+    out: Any = None,
 ) -> Tensor:  # noqa: A002
     """A copy with other values in a range of a dimension.
 
@@ -362,7 +364,7 @@ def slice_scatter(
         if n is not None:
             whole(n, name)
     window = (slice(None),) * at + (slice(start, end, step),)
-    return _scattered(input, lambda t: t[window], src, "slice")
+    return into_same(out, _scattered(input, lambda t: t[window], src, "slice"))
 
 
 @public()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
-from ...core.public import public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.spelling import axis_for_dim
@@ -126,9 +126,9 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
 
 
 @public()
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:  # noqa: A002
+def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Any = None) -> Tensor:  # noqa: A002
     """As `narrow`, but the result is a copy."""
-    return narrow(input, dim, start, length).clone()
+    return into_same(out, narrow(input, dim, start, length).clone())
 
 
 def narrow_index(dim: int, start: int, length: int) -> Window:
