@@ -39,12 +39,13 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "dtype inplace method out outdtype outgaps": "addr",
         "dtype vmap": "native_dropout_backward",
         "error":
-            "__rmod__, __rpow__, amax, amin, aminmax, complex, empty_permuted, foreach _foreach_max, gather, "
-            "gradient, hsplit, index_select, kthvalue, linspace, logspace, masked_select, mean, movedim, "
-            "multinomial, narrow, nn.functional.adaptive_avg_pool1d, nn.functional.adaptive_avg_pool2d, "
-            "nn.functional.adaptive_avg_pool3d, nn.functional.adaptive_max_pool1d, "
-            "nn.functional.adaptive_max_pool2d, nn.functional.adaptive_max_pool3d, nn.functional.conv1d, "
-            "nn.functional.conv2d, nn.functional.conv3d, nn.functional.embedding, nn.functional.max_pool1d, "
+            "__rdiv__, __rmod__, __rpow__, amax, amin, aminmax, complex, empty_permuted, foreach "
+            "_foreach_max, gather, gradient, hsplit, index_select, kthvalue, linspace, logspace, "
+            "masked_select, mean, movedim, multinomial, narrow, nn.functional.adaptive_avg_pool1d, "
+            "nn.functional.adaptive_avg_pool2d, nn.functional.adaptive_avg_pool3d, "
+            "nn.functional.adaptive_max_pool1d, nn.functional.adaptive_max_pool2d, "
+            "nn.functional.adaptive_max_pool3d, nn.functional.conv1d, nn.functional.conv2d, "
+            "nn.functional.conv3d, nn.functional.embedding, nn.functional.max_pool1d, "
             "nn.functional.max_pool3d, nn.functional.multilabel_margin_loss, nn.functional.prelu, "
             "nn.functional.soft_margin_loss, optim SGD, roll, signal.windows.bartlett, "
             "signal.windows.blackman, signal.windows.cosine, signal.windows.exponential, "
@@ -52,15 +53,16 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
             "signal.windows.hamming, signal.windows.hann, signal.windows.nuttall, torch._scaled_mm_v2, "
             "torch.ops.aten._efficient_attention_forward, torch.ops.aten._flash_attention_forward, vsplit",
         "error grad graph method second": "take",
-        "error grad jvp method missing reference second vmap vmapgrad": "__rdiv__",
+        "error grad jvp missing name reference second vmap vmapgrad":
+            "nn.functional.linear_cross_entropy, nn.functional.linear_cross_entropy/chunked, "
+            "nn.functional.linear_cross_entropy/chunked_none",
         "error grad missing second vmap vmapgrad": "native_layer_norm",
         "error inplace out reference value": "fmod",
         "error missing out outdtype outgaps": "_chunk_cat",
         "error none value": "optim LBFGS",
-        "error out outdtype outgaps": "narrow_copy",
         "error out outgaps strides": "fft.ihfft2, fft.ihfftn",
         "error out second": "cat",
-        "error outdtype": "torch._scaled_mm",
+        "error outdtype": "narrow_copy, torch._scaled_mm",
         "error raises silent": "module nn.FractionalMaxPool3d",
         "error reference":
             "__radd__, __rand__, __rmul__, __ror__, __rsub__, __rxor__, igammac, "
@@ -95,7 +97,7 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "grad method raises reference second vmap vmapgrad": "chalf",
         "grad method value": "matrix_exp",
         "grad missing raises second": "function NumpyCubeNotComposableAutogradFunction",
-        "grad missing vmap vmapgrad": "_segment_reduce/lengths, _segment_reduce/offsets, grid_sampler_2d, grid_sampler_3d",
+        "grad missing vmap vmapgrad": "_segment_reduce/lengths, _segment_reduce/offsets",
         "grad reference vmapgrad": "sgn",
         "grad second":
             "foreach _foreach_addcdiv, foreach _foreach_norm, linalg.det, nn.functional.group_norm, "
@@ -105,7 +107,7 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "grad value":
             "nn.functional.fractional_max_pool2d, nn.functional.grid_sample, "
             "nn.functional.scaled_dot_product_attention",
-        "graph out outdtype outgaps second strides vmap": "linalg.lstsq",
+        "graph outdtype second strides vmap": "linalg.lstsq",
         "graph second strides vmap": "linalg.lstsq/grad_oriented",
         "inplace": "float_power",
         "inplace operator value": "remainder",
@@ -125,16 +127,16 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "method strides vmap": "cholesky, stft",
         "missing out outdtype outgaps vmap": "linalg.ldl_factor, linalg.ldl_factor_ex, linalg.ldl_solve",
         "out": "linalg.inv, linalg.qr, linalg.solve_triangular, qr",
-        "out outdtype outgaps":
-            "nn.functional.gelu, nn.functional.linear, nn.functional.logsigmoid, nn.functional.softplus, "
-            "nn.functional.softshrink, slice_scatter, split_with_sizes_copy, unbind_copy",
-        "out outdtype outgaps raises vmap": "nn.functional.avg_pool2d, nn.functional.avg_pool3d",
+        "out outdtype outgaps": "nn.functional.linear, split_with_sizes_copy, unbind_copy",
         "out outgaps reference value": "special.bessel_j0, special.bessel_y1",
         "out outgaps value": "randn",
         "out raises": "linalg.matrix_rank",
         "out strides vmap": "fft.ifft, fft.ihfft, linalg.cholesky, linalg.cholesky_ex, linalg.solve",
         "out vmap": "linalg.inv_ex, lu_solve",
-        "outdtype": "bernoulli, cumprod, cumsum",
+        "outdtype":
+            "bernoulli, cumprod, cumsum, nn.functional.gelu, nn.functional.logsigmoid, "
+            "nn.functional.softplus, nn.functional.softshrink, slice_scatter",
+        "outdtype raises vmap": "nn.functional.avg_pool2d, nn.functional.avg_pool3d",
         "raises": "module nn.InstanceNorm1d, module nn.InstanceNorm2d, module nn.InstanceNorm3d",
         "raises value": "module nn.BatchNorm1d, module nn.BatchNorm2d, module nn.BatchNorm3d",
         "raises vmap": "nn.functional.avg_pool1d, nn.functional.batch_norm/without_cudnn",
@@ -178,20 +180,26 @@ ON_A_GPU: list[tuple[str, dict[str, str]]] = [
         "grad": "fmod",
         "grad inplace jvp second value": "nn.functional.rrelu",
         "grad inplace jvp second value vmap": "function NumpyExpMarkDirtyAutogradFunction",
+        "grad jvp method missing reference second vmap vmapgrad": "__rdiv__",
         "grad jvp second value": "nn.functional.multi_head_attention_forward",
+        "grad missing vmap vmapgrad": "grid_sampler_2d, grid_sampler_3d",
         "grad value": "nn.functional.feature_alpha_dropout/with_train",
         "inplace value": "cauchy, exponential, geometric, log_normal",
         "jvp value": "nn.functional.dropout",
         "method out outgaps value": "bernoulli, multinomial",
         "method value": "div/trunc_rounding",
         "missing": "geqrf",
+        "out outgaps":
+            "linalg.lstsq, narrow_copy, nn.functional.avg_pool2d, nn.functional.avg_pool3d, "
+            "nn.functional.gelu, nn.functional.softplus, nn.functional.softshrink, slice_scatter",
+        "out outgaps reference": "nn.functional.logsigmoid",
         "outgaps value": "normal/number_mean",
         "raises": "linalg.lu_solve",
         "reference":
             "acosh, atanh, byte, cdouble, char, clamp_max, digamma, div/no_rounding_mode, erf, erfc, exp, "
             "expm1, int, isposinf, log1p, logit, lt, max/binary, maximum, mul, ne, nn.functional.celu, "
-            "nn.functional.logsigmoid, nn.functional.relu, nn.functional.relu6, nn.functional.softsign, "
-            "polygamma/polygamma_n_0, rad2deg, short, sign, signbit, sinc, special.i0e, special.i1e, "
+            "nn.functional.relu, nn.functional.relu6, nn.functional.softsign, polygamma/polygamma_n_0, "
+            "rad2deg, short, sign, signbit, sinc, special.i0e, special.i1e, "
             "special.polygamma/special_polygamma_n_0, special.shifted_chebyshev_polynomial_u, "
             "special.spherical_bessel_j0, sqrt, tanh",
         "second": "nn.functional.scaled_dot_product_attention",
