@@ -56,9 +56,11 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "error grad jvp missing name reference second vmap vmapgrad":
             "nn.functional.linear_cross_entropy, nn.functional.linear_cross_entropy/chunked, "
             "nn.functional.linear_cross_entropy/chunked_none",
+        "error grad jvp missing reference second vmap vmapgrad": "native_group_norm",
         "error grad missing second vmap vmapgrad": "native_layer_norm",
         "error inplace out reference value": "fmod",
         "error missing out outdtype outgaps": "_chunk_cat",
+        "error missing raises value": "module nn.LinearCrossEntropyLoss",
         "error none value": "optim LBFGS",
         "error out outgaps strides": "fft.ihfft2, fft.ihfftn",
         "error out second": "cat",

@@ -26,7 +26,7 @@ def walk():
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_planted_difference_is_found(walk, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = walk.Choice(share=4)
+    few = walk.Choice()
     assert walk.Walk("cpu", few, PROBES, ("float32", "int64")).entry("sin") == []
     right = rushlight.sin
     monkeypatch.setattr(rushlight, "sin", lambda x, **out: right(x * 1.01, **out))
