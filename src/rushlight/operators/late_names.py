@@ -34,7 +34,7 @@ LATE: dict[str, dict[str, str]] = {
     },
     "image.grid": {
         "functional": "affine_grid grid_sample",
-        "torch": "grid_sampler",
+        "torch": "grid_sampler grid_sampler_2d grid_sampler_3d",
     },
     "image.grid_kernels": {
         "kernels": "grid_sample grid_sample_grad_grid grid_sample_grad_input",
