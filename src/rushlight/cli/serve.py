@@ -183,7 +183,8 @@ def _bounded() -> Any:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._wait()
-            there = [c for c in self.connections if not c.transport.is_closing()]
+            everyone: Any = self.connections
+            there = [c for c in everyone if not c.transport.is_closing()]
             if len(there) > CONNECTIONS:
                 # whoever has asked for nothing for the longest leaves; the newest where all have asked
                 idle = [c for c in there if c.waits is not None]

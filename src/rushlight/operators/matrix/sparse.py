@@ -277,7 +277,9 @@ class SparseTensor(Tensor):
             return self
         return SparseTensor(self._at.to(values.device), values, self._size, self._coalesced)
 
-    def cuda(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> SparseTensor:
+    def cuda(
+        self, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+    ) -> SparseTensor:
         """On a GPU."""
         return self.to("cuda" if device is None else device)
 
