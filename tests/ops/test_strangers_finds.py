@@ -285,3 +285,16 @@ def test_resized_pictures_keep_channels_last(dtype, mode):
         ]
 
     same(story)
+
+
+def test_nodes_show_what_was_kept():
+    def story(lib):
+        x, y = lib.tensor([1.0, 2.0], requires_grad=True), lib.tensor([3.0, 4.0])
+        power, exponential, product = x.pow(2), x.exp(), x * y
+        shown = [power.grad_fn._saved_self is x, exponential.grad_fn._saved_result.tolist()]
+        shown += [product.grad_fn._saved_self, product.grad_fn._saved_other.tolist()]
+        exponential.sum().backward()
+        shown.append(told(lambda: exponential.grad_fn._saved_result))
+        return [*shown, told(lambda: product.grad_fn._saved_nothing)]
+
+    same(story)

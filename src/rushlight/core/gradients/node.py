@@ -18,6 +18,8 @@ _new = object.__new__
 _G, _GS, _INPUT, _OUTPUT, _SHAPE, _ATTR, _NEEDS, _REST, _REST_SHAPES = range(9)
 
 FREED = object()
+# Inputs as PyTorch's nodes call them.
+_PLACES = {"self": 0, "other": 1, "tensor": 1, "exponent": 1, "mat2": 1}
 
 
 class KeptPlan:
@@ -161,6 +163,24 @@ class OpNode(Node):
         out._ver = cell
         out._grad = out._ext = None
         return out
+
+    def __getattr__(self, name: str) -> Any:
+        """`_saved_self`, `_saved_other`, `_saved_result`: what is kept for the derivatives, by PyTorch's names."""
+        what = name.removeprefix("_saved_")
+        if what != name:
+            if FREED in (self.saved, self.outputs):
+                raise freed_error()
+            if what == "result" and self.plan.outputs:
+                return self.output(self.plan.outputs[0])
+            inputs = self.op.inputs
+            at = inputs.index(what) if what in inputs else _PLACES.get(what)
+            if at is not None and at < len(self.edges) and self.plan.keep:
+                if at not in self.plan.keep:
+                    return None  # the derivatives that are wanted do not read it
+                kept, edge = self.input(at), self.edges[at]
+                leaf = getattr(edge[0], "variable", None) if edge is not None else None
+                return leaf if leaf is not None and leaf._a is getattr(kept, "_a", None) else kept
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def apply(self, gs: list[Any]) -> Sequence[Any]:
         plan = self.plan
