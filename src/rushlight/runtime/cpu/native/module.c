@@ -51,14 +51,14 @@ static int usable_sets(void) {
 
 /* The best set; -1 with an error where the only whole one is not for this machine. */
 static int choose_loops(void) {
-    for (int i = 0; i < INSTRUCTION_SETS; i++)
-        for (LoopsPart *const *part = parts_of[i]; *part; part++) (*part)(&sets[i]);
     const int usable = usable_sets();
+    for (int i = 0; i < usable; i++) /* no others: what fills a set's table is compiled for that set, too */
+        for (LoopsPart *const *part = parts_of[i]; *part; part++) (*part)(&sets[i]);
     RL = &sets[usable - 1];
     if (usable > FIRST_WHOLE_SET) return 0;
     const char *words = "the engine was built for %s, which shall not or cannot run here: RUSHLIGHT_ALL_SETS=1 pip install -e . builds it for %s too";
     char message[200];
-    snprintf(message, sizeof message, words, sets[FIRST_WHOLE_SET].name, RL->name);
+    snprintf(message, sizeof message, words, FIRST_WHOLE_SET > 1 ? "AVX512" : "AVX2", RL->name);
     if (PyErr_WarnEx(PyExc_RuntimeWarning, message, 1) == 0) PyErr_SetString(PyExc_ImportError, message);
     return -1;
 }
