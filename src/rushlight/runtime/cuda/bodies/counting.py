@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -48,7 +47,6 @@ def _reduced(loss: DeviceArray, reduction: str) -> Any:
     return reduce("mean" if reduction == "mean" else "sum", loss, None, False)
 
 
-@lru_cache(64)
 def _expressions(name: str) -> tuple[Expression, Expression]:
     """The loss of one pair and its slope, as the records of the two kernels say them."""
     each, slope = printed(KERNELS[name].facts.each), printed(KERNELS[f"{name}_grad"].facts.each)
@@ -61,9 +59,10 @@ def _expressions(name: str) -> tuple[Expression, Expression]:
 
 def _loss(name: str) -> None:
     """Register a loss and its gradient."""
+    loss, grad = _expressions(name)
 
     def forward(x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0) -> Any:
-        return _reduced(compute(_expressions(name)[0], (x, y), (beta,)), reduction)
+        return _reduced(compute(loss, (x, y), (beta,)), reduction)
 
     def backward(
         gy: DeviceArray, x: DeviceArray, y: DeviceArray, *, reduction: str, beta: float = 0.0
@@ -71,7 +70,7 @@ def _loss(name: str) -> None:
         scale = 1.0 / x.size if reduction == "mean" and x.size else 1.0
         if gy.dtype != x.dtype:
             return NotImplemented
-        return compute(_expressions(name)[1], (gy, x, y), (beta, scale))
+        return compute(grad, (gy, x, y), (beta, scale))
 
     kernel_for("cuda", name)(forward)
     kernel_for("cuda", f"{name}_grad")(backward)
