@@ -10,7 +10,7 @@ import rushlight as rl
 from rushlight.runtime import point
 from rushlight.runtime.door import KERNELS, run
 
-POINTS = {name: k.facts.point for name, k in KERNELS.items() if k.facts.point is not None}
+POINTS = {name: k.facts.point for name, k in KERNELS.whole().items() if k.facts.point is not None}
 ATTRS = {
     "alpha": 1.5, "scale": 1.05, "inner": 0.8, "beta": 1.3, "limit": 2.0, "lambd": 0.5, "slope": 0.1, "low": -1.0,
     "high": 1.5, "threshold": 0.3, "value": 2.0, "rtol": 0.1, "atol": 0.2, "equal_nan": True, "eps": 0.1,
@@ -88,7 +88,7 @@ def test_the_build_reads_records_as_python_does() -> None:
     read: dict[str, point.Point] = {}
     for path in sorted((Path(rl.__file__).parent / "operators").rglob("*.py")):
         read |= point.records(path.read_text())
-    losses = {name: k.facts.each for name, k in KERNELS.items() if k.facts.each is not None}
+    losses = {name: k.facts.each for name, k in KERNELS.whole().items() if k.facts.each is not None}
     built = {name: p for name, p in (POINTS | losses).items() if p.cost}
     assert built.keys() == read.keys()
     for name, p in built.items():
