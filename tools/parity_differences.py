@@ -34,6 +34,7 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
             "linalg.norm/subgradients_at_zero, abs, foreach _foreach_abs, foreach _foreach_norm",
     }),
     ("to be mended", {
+        "value grad vmap vmapgrad second jvp reference method error strides": "grid_sampler_2d, grid_sampler_3d",
         "alias": "H, mH, nn.functional.dropout3d",
         "alias method reference": "conj",
         "dtype inplace method out outdtype outgaps": "addr",
