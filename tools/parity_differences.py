@@ -33,7 +33,11 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
             "linalg.norm, masked.norm, norm, linalg.matrix_norm, linalg.vector_norm, "
             "linalg.norm/subgradients_at_zero, abs, foreach _foreach_abs, foreach _foreach_norm",
     }),
+    ("PyTorch's own fault: what is written into a tensor with gaps is wrong there", {
+        "outgaps:value": "nn.functional.avg_pool3d",
+    }),
     ("to be mended", {
+        "out:raises outgaps:raises": "nn.functional.avg_pool2d, nn.functional.avg_pool3d",
         "value grad vmap vmapgrad second jvp reference method error strides": "grid_sampler_2d, grid_sampler_3d",
         "alias": "H, mH, nn.functional.dropout3d",
         "alias method reference": "conj",
