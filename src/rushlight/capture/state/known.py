@@ -100,7 +100,7 @@ _DRIVERS_PARTS = tuple([f"{name}." for name in sorted(_DRIVERS)])
 _ENTRIES = tuple([f"{PACKAGE}.{part}" for part in (
     "operators.", "nn.", "core.", "optim.", "autograd.", "amp.", "base.", "capture.", "distributions.",
     "_names.", "linalg", "fft", "special", "func", "compiler", "overrides", "_utils", "return_types",
-    "types", "jit.", "_checks", "_inner_functions", "_lowrank", "nested", "sparse", "ops", "library",
+    "types", "jit.", "_checks", "_inner_functions", "_lowrank", "nested", "sparse", "ops", "library", "_aten.overloads",
     "utils.checkpoint", "utils._pytree", "utils.hooks", "_dynamo", "runtime.door",
     "data.resident", "distributed.collectives", "_fake_quantize", "masked.", "signal.windows", "vision.ops.",
 )])  # fmt: skip
