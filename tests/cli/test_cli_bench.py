@@ -13,7 +13,7 @@ from rushlight.cli import bench, main
 
 
 def places(labels: list[str], monkeypatch) -> None:
-    made = [bench.Place(label, "cpu", i + 1) for i, label in enumerate(labels)]
+    made = [bench.TimedPlace(label, "cpu", i + 1) for i, label in enumerate(labels)]
     monkeypatch.setattr(bench, "_places", lambda *args: made)
 
 

@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from .config import settings
+from .symbols import SymInt
 
 MOST = (1 << 63) - 1  # the largest whole number that PyTorch's functions take
 LEAST = -MOST - 1
@@ -78,7 +79,9 @@ class Size(_Ints):
         return (Size, (tuple(self),))
 
 
-def _as_int(size: Any, place: int) -> int:
+def _as_int(size: Any, place: int) -> Any:
+    if isinstance(size, SymInt):  # of a nested tensor, a size that has no value
+        return size
     try:
         return size.__index__()
     except (AttributeError, TypeError):

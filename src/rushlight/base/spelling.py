@@ -80,7 +80,7 @@ _OPEN = (
 )  # fmt: skip
 # What PyTorch has no counterpart of, among modules and classes beside those that have one.
 _ALONE = frozenset((
-    "core.gradients.function.FunctionNode", "data.batching", "data.channel", "data.fetch", "data.iterators", "data.pool",
+    "core.gradients.function.FunctionNode", "core.gradients.function.VmapInfo", "data.batching", "data.channel", "data.fetch", "data.iterators", "data.pool",
     "data.prefetch", "data.resident", "data.sampler.EndlessSampler", "data.worker", "distributions._compose.Plain",
     "optim.calls", "optim.stepping", "optim.zero",
 ))  # fmt: skip

@@ -8,11 +8,11 @@ import os
 import posixpath
 import socket
 import sys
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from ..base.locks import new_lock
 from .errors import UsageError
 from .report.page_style import page
 from .runs import find_runs, history_of, summary
@@ -61,7 +61,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, *args: Any) -> None:
         self.open: dict[Any, None] = {}  # in the order in which they came
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         super().__init__(*args)
 
     def process_request(self, request: Any, client_address: Any) -> None:

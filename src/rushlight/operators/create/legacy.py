@@ -69,7 +69,7 @@ def _type_text(d: dtype, on: str) -> str:
 
 
 def _module(on: str) -> str:
-    return "rushlight" if on == "cpu" else f"rushlight.{on}"
+    return settings.module if on == "cpu" else f"{settings.module}.{on}"
 
 
 def _kinds(on: str) -> dict[str, _LegacyType]:

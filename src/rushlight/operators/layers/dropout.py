@@ -95,7 +95,7 @@ _kept_forward.derivative(gy=lambda g, mask, scale: _kept(g, mask, scale=scale))
 @public("aten")
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """The derivative of `native_dropout`: `grad_output` times `scale` where the mask is set, 0 elsewhere."""
-    if mask._a.dtype.kind != "b":
+    if mask._a.dtype.kind != "b" or mask._a.shape != grad_output._a.shape:
         return grad_output * (mask * scale)
     return _kept(grad_output, mask, scale=float(scale))
 
