@@ -209,7 +209,7 @@ def test_the_index_is_kept_while_instructions_change():
             n: {order[index.code[at]] for at in places} for n, places in mine.items() if places
         }
         assert moved == {n: places for n, places in fresh.items() if places}
-    check(fn, again.program, Y, rtol=1e-5)
+    check(fn, again.program, Y / 8, rtol=1e-5)  # so that exponents of exponents stay small
 
 
 def test_an_index_of_another_program_is_not_taken():

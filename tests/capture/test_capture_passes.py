@@ -56,8 +56,7 @@ def check(fn, program, *args, rtol=0.0):
         np.testing.assert_allclose(b, a.numpy(), rtol=rtol, atol=rtol)
 
 
-X = torch.randn(3, 4)
-Y = torch.randn(3, 4)
+X, Y = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
 
 
 # -- dead code -----------------------------------------------------------------------------------------
