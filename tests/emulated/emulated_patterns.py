@@ -76,6 +76,7 @@ for reduction in ("mean", "sum", "none"):
             ),
             numbers(5, 6, 4), labels, *given, near=True,
         )  # fmt: skip
+        same(lambda x, y, how=reduction: F.nll_loss(x.t(), y[::2], reduction=how), numbers(6, 7), random.integers(0, 6, 14), near=True)  # fmt: skip
         same(lambda x, y, how=reduction: F.nll_loss(x, y, reduction=how), numbers(300, 6), random.integers(0, 6, 300), near=True)  # fmt: skip
 same(lambda x, y: F.cross_entropy(x, y, label_smoothing=0.2), numbers(9, 6), labels[:, 0].repeat(2)[:9], near=True)  # fmt: skip
 for keepdim in (False, True):

@@ -14,7 +14,7 @@ from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, device, load
-from .fills import copied, fill
+from .fills import copied, fill, row_major
 from .pointwise import cast, compute
 from .sorting import argsort
 
@@ -54,10 +54,6 @@ def word(bits: int) -> tuple[int, str]:
     return next((size, name) for size, name in _UNITS if bits % size == 0)
 
 
-def _dense(a: DeviceArray) -> Any:
-    return a if a._c_contiguous else copied(a)
-
-
 def _lanes(words: int) -> int:
     """How many threads move a row together: the power of two that leaves the fewest of them idle."""
     return min(32, 1 << max(words - 1, 0).bit_length())
@@ -68,7 +64,7 @@ _takes: dict[tuple, Any] = Bounded(1024)
 
 def take(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
     """The rows of contiguous `x` at `index`, whose dims stand in the place of the one it picks from."""
-    index = _dense(index)
+    index = row_major(index)
     bits = rows.width * x.itemsize | x.data.ptr
     key = (x.shape, x.dtype, index.shape, index.dtype, len(rows.before), bits & 15, device())
     call = _takes.get(key)
@@ -112,7 +108,7 @@ def apart(a: DeviceArray, written: DeviceArray) -> Any:
 
 def put(out: DeviceArray, index: DeviceArray, values: DeviceArray, rows: IndexRows) -> None:
     """`out[., index, .] = values` into contiguous `out` of their dtype; of equal places any stays."""
-    index, values = _dense(apart(index, out)), _spread(apart(values, out), index, rows)
+    index, values = row_major(apart(index, out)), _spread(apart(values, out), index, rows)
     bits = rows.width * out.itemsize | out.data.ptr | values.data.ptr
     unit, name = word(bits)
     words, count = rows.width * out.itemsize // unit, rows.outer * rows.picks
@@ -181,12 +177,12 @@ def _wide(dtype: np.dtype) -> Any:
 def _spread(g: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
     """The gradient, one number for every element that was picked, in contiguous memory."""
     shape = (*rows.before, *index.shape, *rows.after)
-    return _dense(g if g.shape == shape else cupy.broadcast_to(g, shape))
+    return row_major(g if g.shape == shape else cupy.broadcast_to(g, shape))
 
 
 def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> None:
     """By atomic additions, in whichever order they come."""
-    g, index = _spread(g, index, rows), _dense(index)
+    g, index = _spread(g, index, rows), row_major(index)
     four = not (rows.width % 4 or g.data.ptr % (4 * g.itemsize) or total.data.ptr & 15)
     lanes, count = _lanes(rows.width // 4 if four else rows.width), rows.outer * rows.picks
     load(
@@ -200,7 +196,7 @@ def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: I
 
 def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> None:
     """The same bits every time: equal places are added in the order they come."""
-    g, index = _spread(g, index, rows), _dense(index)
+    g, index = _spread(g, index, rows), row_major(index)
     # Places counted from the start, so that equal rows stand beside each other in a stable order.
     order = argsort(compute("remainder", (index.reshape(-1), rows.extent)))
     lanes, count = _lanes(rows.width), rows.outer * rows.picks

@@ -15,7 +15,7 @@ from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import NUMBERS, blocks_for, counter, load
 from ..code.variants import prepared_into
-from .fills import copied, copy_to, tiles
+from .fills import copy_to, row_major, tiles
 from .index_rows import word
 from .pointwise import compute
 
@@ -30,10 +30,6 @@ ndarray = cupy.ndarray
 _LABELS = {"l": "i64", "q": "i64", "B": "u8"}
 _WHOLE = {"l": "i64", "q": "i64", "i": "int", "h": "short", "f": "float", "d": "double"}
 _FEW = 64  # blocks whose sums the last one adds up
-
-
-def _dense(a: DeviceArray) -> Any:
-    return a if a._c_contiguous else copied(a)
 
 
 def _triangle(name: str) -> None:
@@ -53,7 +49,7 @@ def _prepared(name: str, prepare: Callable[..., Any]) -> None:
     """A body for contiguous arrays whose launch is packed once; others are copied first."""
 
     def body(x: DeviceArray, **attrs: Any) -> Any:
-        x = _dense(x)
+        x = row_major(x)
         call = prepare(x, **attrs)
         return NotImplemented if call is None else call(x)
 
@@ -256,7 +252,7 @@ def _cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
 
 def _as(a: DeviceArray | None, dtype: Any) -> Any:
     """Contiguous weights of the dtype that is computed with, or none."""
-    return None if a is None else _dense(a.astype(dtype, copy=False))
+    return None if a is None else row_major(a.astype(dtype, copy=False))
 
 
 def _wide(dtype: np.dtype) -> Any:
@@ -271,7 +267,7 @@ def _nll_loss(
     if x.dtype.char not in NUMBERS or label is None or x.ndim < 2 or not target.size:
         return NotImplemented
     wide, each = _wide(x.dtype), reduction == "none"
-    weight = _as(weight, wide)
+    x, target, weight = row_major(x), row_major(target), _as(weight, wide)
     loss, total = ndarray(target.shape if each else (), x.dtype), ndarray((), wide)
     blocks = min(-(-target.size // 256), _FEW)
     sums = ndarray((2 * blocks,), wide)
@@ -279,7 +275,7 @@ def _nll_loss(
         "patterns.cu", "likelihood", (*"PPPPPPP", *"qqqq", "i", "i"), x.dtype.char, LABEL=label,
         WEIGHTED=int(weight is not None),
     )(
-        blocks, 256, _dense(x).data.ptr, _dense(target).data.ptr,
+        blocks, 256, x.data.ptr, target.data.ptr,
         0 if weight is None else weight.data.ptr, loss.data.ptr, total.data.ptr, sums.data.ptr,
         counter(), target.size, x.shape[1], prod(x.shape[2:]), ignore_index, int(each),
         int(reduction == "mean"),
@@ -296,14 +292,15 @@ def _nll_loss_grad(
     wide = _wide(gy.dtype)
     if gy.dtype.char not in NUMBERS or label is None or not target.size or total.dtype != wide:
         return NotImplemented
-    weight, out = _as(weight, wide), ndarray(shape, gy.dtype)
+    gy, target, weight = row_major(gy), row_major(target), _as(weight, wide)
+    out = ndarray(shape, gy.dtype)
     if not out.size:
         return out
     load(
         "patterns.cu", "likelihood_grad", (*"PPPPP", *"qqqq", "i", "i"), gy.dtype.char, LABEL=label,
         WEIGHTED=int(weight is not None),
     )(
-        blocks_for(out.size), 256, _dense(gy).data.ptr, _dense(target).data.ptr,
+        blocks_for(out.size), 256, gy.data.ptr, target.data.ptr,
         0 if weight is None else weight.data.ptr, total.data.ptr, out.data.ptr, out.size, shape[1],
         prod(shape[2:]), ignore_index, int(reduction == "none"), int(reduction == "mean"),
     )  # fmt: skip

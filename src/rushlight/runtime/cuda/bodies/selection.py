@@ -13,7 +13,7 @@ from ..code.sources import counter, load
 from ..memory.host_copies import to_host
 from ..processors import multiprocessors
 from . import index_rows
-from .fills import copied, fill
+from .fills import fill, row_major
 from .pointwise import cast, compute
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class _Counted(NamedTuple):
 
 
 def _counted(mask: DeviceArray) -> _Counted:
-    mask = mask if mask._c_contiguous else copied(mask)
+    mask = row_major(mask)
     tile = _THREADS * _EACH
     most = 8 * multiprocessors()
     chunk = -(-mask.size // (most * tile)) * tile
@@ -100,7 +100,7 @@ def take(x: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
     """`x[mask]`, in new contiguous memory."""
     if by.is_flat:
         found = _counted(mask)
-        x = x if x._c_contiguous else copied(x)
+        x = row_major(x)
         out = ndarray(by.shape(found.total()), x.dtype)
         if out.size:
             found.write("picked", out, x.data.ptr, formats="P", UNIT=index_rows.word(x.itemsize)[1])
@@ -109,7 +109,7 @@ def take(x: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
     if not at.size:
         return ndarray(by.shape(0), x.dtype)
     if len(by.masked) > 1:
-        x = (x if x._c_contiguous else copied(x)).reshape(by.shape(prod(by.masked)))
+        x = row_major(x).reshape(by.shape(prod(by.masked)))
     return index_rows.take_any(x, at, by.rows(at.size))
 
 
@@ -119,7 +119,7 @@ def spread(g: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
     fill(out, 0)
     if not g.size:
         return out
-    g = g if g._c_contiguous else copied(g)
+    g = row_major(g)
     if by.is_flat:
         _counted(mask).write(
             "spread", out, g.data.ptr, formats="P", UNIT=index_rows.word(g.itemsize)[1]

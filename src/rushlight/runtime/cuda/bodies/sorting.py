@@ -17,7 +17,7 @@ from ..code.generate import PRELUDE, TYPES
 from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import blocks_for, device
-from .fills import copied
+from .fills import row_major
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -146,7 +146,7 @@ def ordered(
     x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool = True
 ) -> tuple[Any, Any]:
     """`k` elements of the stable order along `dim`, from `first` on: their values, if wanted, and places."""
-    dense = x if x._c_contiguous else copied(x)
+    dense = row_major(x)
     key = (x.shape, x.dtype, dim, first, k, descending, values, device())
     call = _calls.get(key)
     if call is None:
@@ -190,7 +190,7 @@ def argsort(x: DeviceArray, dim: int = -1) -> Any:
 
 def search(sequence: DeviceArray, values: DeviceArray, right: bool, narrow: bool = False) -> Any:
     """Where values would stand in sorted rows of their own, or in one row for all; both of one dtype."""
-    dense = [a if a._c_contiguous else copied(a) for a in (sequence, values)]
+    dense = [row_major(a) for a in (sequence, values)]
     out = ndarray(values.shape, np.int32 if narrow else np.int64)
     if values.size:
         each = values.size if sequence.ndim == 1 else values.shape[-1]

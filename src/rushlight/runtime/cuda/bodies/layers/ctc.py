@@ -9,7 +9,7 @@ import numpy as np
 
 from ....door import kernel_for
 from ...code.sources import load
-from ..fills import copied
+from ..fills import row_major
 from ..pointwise import cast
 
 if TYPE_CHECKING:
@@ -19,10 +19,6 @@ ndarray = cupy.ndarray
 _SHARED = 48 << 10  # bytes for two lines of states
 _WIDEST = 512  # threads of a block
 _SIZES = ("i", "i", "i", "i", "i")
-
-
-def _dense(a: DeviceArray) -> Any:
-    return a if a._c_contiguous else copied(a)
 
 
 def _wide(a: DeviceArray) -> Any:
@@ -57,11 +53,11 @@ def _loss(
     places = (targets, input_lengths, target_lengths)
     if not _served(log_probs, *places):
         return NotImplemented
-    x = _dense(_wide(log_probs))
+    x = row_major(_wide(log_probs))
     sizes = (*x.shape, targets.shape[1], blank)
     loss = ndarray((x.shape[1],), x.dtype)
     alpha = ndarray((*x.shape[:2], 2 * targets.shape[1] + 1), x.dtype)
-    given = [_dense(a) for a in places]
+    given = [row_major(a) for a in places]
     _walk("ctc_alpha", (x, *given, loss, alpha), sizes, x.dtype.char)
     if x.dtype == log_probs.dtype:
         return loss, alpha
@@ -77,9 +73,9 @@ def _grad(
     places = (targets, input_lengths, target_lengths)
     if not _served(log_probs, *places) or gy.dtype != log_probs.dtype:
         return NotImplemented
-    g, x, loss, forward = [_dense(_wide(a)) for a in (gy, log_probs, nll, alpha)]
+    g, x, loss, forward = [row_major(_wide(a)) for a in (gy, log_probs, nll, alpha)]
     char, sizes = x.dtype.char, (*x.shape, targets.shape[1], blank)
-    given = [_dense(a) for a in places]
+    given = [row_major(a) for a in places]
     shares = ndarray(forward.shape, x.dtype)
     chains = ndarray(targets.shape, np.int32)
     _walk("ctc_beta", (x, *given, loss, forward, shares, chains), sizes, char)

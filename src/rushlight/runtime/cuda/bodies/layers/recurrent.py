@@ -17,14 +17,10 @@ from ...library.cudnn_rnn import call_for
 from ...library.cudnn_rnn_choice import way
 from ...memory.streams import current
 from ..casts import MOST, launch_casts
-from ..fills import copied
+from ..fills import row_major
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
-
-
-def _dense(a: DeviceArray | None) -> Any:
-    return a if a is None or a._c_contiguous else copied(a, "C")
 
 
 # -- weights --------------------------------------------------------------------------------------
@@ -48,7 +44,7 @@ def rnn_weights(*weights: DeviceArray, way: Way) -> Any:
     sizes = [a.size for a in weights]
     if sum(sizes) < way.size:  # gaps between weights
         runtime.memsetAsync(out.data.ptr, 0, out.nbytes, current.ptr)
-    _copies([_dense(a) for a in weights], _windows(out, way, sizes))
+    _copies([row_major(a) for a in weights], _windows(out, way, sizes))
     return out
 
 
@@ -57,7 +53,7 @@ def rnn_weights_grad(g: DeviceArray, *, way: Way, shapes: tuple) -> Any:
     if g.dtype.char not in NUMBERS:
         return NotImplemented
     outs = [cupy.ndarray(shape, g.dtype) for shape in shapes]
-    _copies(_windows(_dense(g), way, [prod(shape) for shape in shapes]), outs)
+    _copies(_windows(row_major(g), way, [prod(shape) for shape in shapes]), outs)
     return tuple(outs)
 
 
@@ -77,7 +73,7 @@ def rnn_stack(
     training: bool,
 ) -> Any:
     call = call_for(what, x.dtype.char, way, sizes, training)
-    x, h0, c0, w = _dense(x), _dense(h0), _dense(c0), _dense(w)
+    x, h0, c0, w = row_major(x), row_major(h0), row_major(c0), row_major(w)
     y = cupy.ndarray((x.shape[0], what.out * what.directions), x.dtype)
     h = cupy.ndarray(h0.shape, x.dtype)
     c = None if c0 is None else cupy.ndarray(c0.shape, x.dtype)
@@ -96,11 +92,11 @@ def rnn_stack_grad_over(
 ) -> Any:  # fmt: skip
     """cuDNN writes over what forward left."""
     call = call_for(what, x.dtype.char, way, sizes, True)
-    given = tuple([_dense(a) for a in (x, h0, c0, w, y)])
+    given = tuple([row_major(a) for a in (x, h0, c0, w, y)])
     if gy is None:
         gy = cupy.ndarray(y.shape, y.dtype)
         runtime.memsetAsync(gy.data.ptr, 0, gy.nbytes, current.ptr)
-    gradients = (_dense(gy), _dense(gh), _dense(gc))
+    gradients = (row_major(gy), row_major(gh), row_major(gc))
     gx, gh0 = cupy.ndarray(x.shape, x.dtype), cupy.ndarray(h0.shape, x.dtype)
     gc0 = None if c0 is None else cupy.ndarray(c0.shape, x.dtype)
     gw = cupy.ndarray(w.shape, x.dtype)

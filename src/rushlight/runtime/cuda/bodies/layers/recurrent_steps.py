@@ -12,7 +12,7 @@ from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, load
 from ...memory.streams import current
 from ...small import dense
-from ..fills import copied, copy_to
+from ..fills import copied, copy_to, row_major
 from ..products import product
 from ..reduce import reduce
 
@@ -42,10 +42,6 @@ def _agree(
         batch == sizes[0] and w_hh.shape == (gates * hidden, hidden)
         and xw.shape == (sum(sizes), gates * hidden)
     )  # fmt: skip
-
-
-def _dense(a: DeviceArray | None) -> Any:
-    return a if a is None or a._c_contiguous else copied(a, "C")
 
 
 def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]:
@@ -111,7 +107,7 @@ class _Back:
 
     def __init__(self, g: DeviceArray | None, shape: tuple, dtype: np.dtype, even: bool) -> None:
         self.even = even
-        self.now = _dense(g)
+        self.now = row_major(g)
         if not even:
             self.now = cupy.ndarray(shape, dtype) if g is None else copied(self.now, "C")
             if g is None:
@@ -140,7 +136,7 @@ def lstm_sequence(
 ) -> Any:
     if not _fits(xw, h0, c0, w_hh) or not _agree(4, xw, h0, w_hh, sizes) or c0.shape != h0.shape:
         return NotImplemented
-    xw, h0, c0 = _dense(xw), _dense(h0), _dense(c0)
+    xw, h0, c0 = row_major(xw), row_major(h0), row_major(c0)
     hidden, char = h0.shape[1], xw.dtype.char
     shape = (xw.shape[0], hidden)
     gates = cupy.ndarray(xw.shape, xw.dtype)
@@ -163,7 +159,7 @@ def lstm_sequence_grad(
 ) -> Any:  # fmt: skip
     if not _fits(xw, h0, c0, w_hh, gates, h_before, c_before, gout, gh, gc):
         return NotImplemented
-    gates, c_before, gout = _dense(gates), _dense(c_before), _dense(gout)
+    gates, c_before, gout = row_major(gates), row_major(c_before), row_major(gout)
     hidden, char, even = h0.shape[1], xw.dtype.char, sizes[0] == sizes[-1]
     gxw = cupy.ndarray(xw.shape, xw.dtype)
     to_h, to_c = [_Back(g, s.shape, xw.dtype, even) for g, s in ((gh, h0), (gc, c0))]
@@ -176,7 +172,7 @@ def lstm_sequence_grad(
         _go("lstm_step_grad", char, pointers, n * hidden, hidden)
         to_c.put(n, after)
         to_h.put(n, _times(gxw[row : row + n], w_hh, False))
-    return gxw, to_h.now, to_c.now, _weight(gxw, _dense(h_before))
+    return gxw, to_h.now, to_c.now, _weight(gxw, row_major(h_before))
 
 
 @kernel_for("cuda", "gru_sequence")
@@ -193,7 +189,7 @@ def gru_sequence(
         return NotImplemented
     if b_hh is not None and b_hh.size != xw.shape[1]:
         return NotImplemented
-    xw, h0, b_hh = _dense(xw), _dense(h0), _dense(b_hh)
+    xw, h0, b_hh = row_major(xw), row_major(h0), row_major(b_hh)
     hidden, char = h0.shape[1], xw.dtype.char
     gates = cupy.ndarray(xw.shape, xw.dtype)
     out, h_before, inner = [cupy.ndarray((xw.shape[0], hidden), xw.dtype) for _ in range(3)]
@@ -215,7 +211,7 @@ def gru_sequence_grad(
 ) -> Any:  # fmt: skip
     if not _fits(xw, h0, w_hh, b_hh, gates, h_before, inner, gout, gh):
         return NotImplemented
-    gates, h_before, inner, gout = [_dense(a) for a in (gates, h_before, inner, gout)]
+    gates, h_before, inner, gout = [row_major(a) for a in (gates, h_before, inner, gout)]
     hidden, char, even = h0.shape[1], xw.dtype.char, sizes[0] == sizes[-1]
     gxw, ghw = [cupy.ndarray(xw.shape, xw.dtype) for _ in range(2)]
     through = _Back(gh, h0.shape, xw.dtype, even)
@@ -240,7 +236,7 @@ def rnn_sequence(
 ) -> Any:
     if not _fits(xw, h0, w_hh) or not _agree(1, xw, h0, w_hh, sizes):
         return NotImplemented
-    xw, h0 = _dense(xw), _dense(h0)
+    xw, h0 = row_major(xw), row_major(h0)
     out, h_before = [cupy.ndarray(xw.shape, xw.dtype) for _ in range(2)]
     h = _State(h0, sizes)
     for row, n, z in _forward(h, w_hh, sizes, reverse):
@@ -257,11 +253,11 @@ def rnn_sequence_grad(
 ) -> Any:  # fmt: skip
     if not _fits(xw, h0, w_hh, y, h_before, gout, gh):
         return NotImplemented
-    y, gout = _dense(y), _dense(gout)
+    y, gout = row_major(y), row_major(gout)
     gxw = cupy.ndarray(xw.shape, xw.dtype)
     back = _Back(gh, h0.shape, xw.dtype, sizes[0] == sizes[-1])
     for row, n in reversed(_steps(sizes, reverse)):
         pointers = (_at(y, row), back.pointer, _at(gout, row), _at(gxw, row))
         _go("rnn_step_grad", xw.dtype.char, pointers, n * xw.shape[1], int(act == "relu"))
         back.put(n, _times(gxw[row : row + n], w_hh, False))
-    return gxw, back.now, _weight(gxw, _dense(h_before))
+    return gxw, back.now, _weight(gxw, row_major(h_before))
