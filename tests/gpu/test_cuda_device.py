@@ -89,6 +89,8 @@ def test_streams_and_events() -> None:
     assert (y + 1).sum().item() == 4e6
     end.synchronize()
     assert end.query() and begin.elapsed_time(end) >= 0
+    assert side.__cuda_stream__() == (0, side.cuda_stream)
+    assert side._as_parameter_.value == side.cuda_stream
 
 
 def test_memory_is_kept_for_another_stream() -> None:

@@ -41,11 +41,20 @@ def _array(t: Any, way: str) -> Any:
     return cupy.ndarray(tuple(t.shape), cupy.float32, cupy.cuda.MemoryPointer(memory, 0))
 
 
+def _stream(stream: Any) -> Any:
+    """The stream as CuPy's: by the protocol, or by its address in versions that do not know it."""
+    import cupy
+
+    if hasattr(cupy.cuda.Stream, "from_external"):
+        return cupy.cuda.Stream.from_external(stream)
+    return cupy.cuda.ExternalStream(stream.cuda_stream)
+
+
 def _launch(name: str, *args: Any) -> None:
     import cupy
 
     kernel = cupy.RawModule(code=TWICE).get_function(name)
-    with cupy.cuda.ExternalStream(rl.cuda.current_stream().cuda_stream):
+    with _stream(rl.cuda.current_stream()):
         kernel((8,) if name == "twice" else (1,), (128,) if name == "twice" else (1,), args)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 from ..base.device import device as _device
@@ -43,6 +44,15 @@ class Stream:
     def cuda_stream(self) -> int:
         """The address that CUDA libraries take."""
         return self.raw.ptr
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The address by the CUDA stream protocol, for libraries that take streams of others."""
+        return 0, self.cuda_stream
+
+    @property
+    def _as_parameter_(self) -> Any:
+        """The address as an argument of a function of `ctypes`."""
+        return ctypes.c_void_p(self.cuda_stream)
 
     def synchronize(self) -> None:
         """Wait until everything in this stream is done."""
