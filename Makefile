@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python writes the bytecode of what is imported; pip would write that of every file, half its time.
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all coverage-api libraries suites bench trust trust-long wheel docs docs-check nightly release clean
+.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all coverage-api libraries suites bench trust trust-long wheel docs docs-check nightly backbone release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -107,6 +107,11 @@ docs-check: docs ## open every page of it in a headless Chromium
 
 nightly: $(VENV)/.oracle ## a few benchmarks beside PyTorch: a line in benchmarks/history.jsonl, and its picture
 	$(BIN)/python benchmarks/nightly.py $(ARGS)
+
+backbone: $(VENV)/.dev ## the weights inside the package, trained anew: DATA=folder with CIFAR-10, MNIST, Fashion-MNIST and openclipart-png (docs/train.md)
+	$(BIN)/python tools/backbone.py pack $(DATA) build/backbone/pack.xz
+	$(BIN)/python tools/backbone.py train build/backbone/pack.xz build/backbone $(ARGS)
+	$(BIN)/python tools/backbone.py install build/backbone
 
 release: $(VENV)/.dev ## version, changelog, checks, sdist and wheel; uploads nothing (ARGS="0.2.0 --dry-run")
 	$(BIN)/python tools/release.py $(ARGS)

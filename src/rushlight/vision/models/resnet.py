@@ -13,7 +13,7 @@ from ._build import build
 
 __all__ = [
     "ResNet", "ResNet18_Weights", "ResNet34_Weights", "ResNet50_Weights", "ResNet101_Weights",
-    "ResNet152_Weights", "resnet18", "resnet18_cifar", "resnet34", "resnet34_cifar", "resnet50",
+    "ResNet152_Weights", "resnet18", "resnet18_cifar", "resnet18_small", "resnet34", "resnet34_cifar", "resnet50",
     "resnet50_cifar", "resnet101", "resnet152", "resnext50_32x4d", "resnext101_32x8d", "resnext101_64x4d",
     "wide_resnet50_2", "wide_resnet101_2", "ResNeXt50_32X4D_Weights", "ResNeXt101_32X8D_Weights",
     "ResNeXt101_64X4D_Weights", "Wide_ResNet50_2_Weights", "Wide_ResNet101_2_Weights",
@@ -112,7 +112,8 @@ class ResNet(nn.Module):
     """A stem, four stages of residual blocks, an average and a linear layer.
 
     The last three arguments are ours: `stem="cifar"` begins with a 3x3 convolution and no pooling, for
-    pictures of 32x32; `width` is the number of channels of the first stage.
+    pictures of 32x32, `stem="half"` with one of stride 2, for 48x48 to 96x96; `width` is the number of
+    channels of the first stage.
 
     Args:
         block: `BasicBlock` or `Bottleneck`.
@@ -122,7 +123,7 @@ class ResNet(nn.Module):
         groups, width_per_group: of the 3x3 convolutions: ResNeXt and wide networks.
         replace_stride_with_dilation: for the last three stages: keep the size and dilate.
         norm_layer: makes a normalisation; batch norm if not given.
-        stem: "imagenet" or "cifar".
+        stem: "imagenet", "cifar" or "half".
         width: channels of the first stage.
         in_channels: of the pictures.
 
@@ -152,8 +153,8 @@ class ResNet(nn.Module):
         in_channels: int = 3,
     ) -> None:
         super().__init__()
-        if stem not in ("imagenet", "cifar"):
-            raise ValueError(f"stem should be 'imagenet' or 'cifar', but got {stem!r}")
+        if stem not in ("imagenet", "cifar", "half"):
+            raise ValueError(f"stem should be 'imagenet', 'cifar' or 'half', but got {stem!r}")
         dilate = replace_stride_with_dilation or [False, False, False]
         if len(dilate) != 3:
             raise ValueError(
@@ -162,9 +163,10 @@ class ResNet(nn.Module):
         self._norm_layer = norm_layer or nn.BatchNorm2d
         self.inplanes, self.dilation = width, 1
         self.groups, self.base_width = groups, width_per_group
-        small = stem == "cifar"
+        small = stem != "imagenet"
+        stride = 1 if stem == "cifar" else 2
         self.conv1 = nn.Conv2d(
-            in_channels, width, 3 if small else 7, 1 if small else 2, 1 if small else 3, bias=False
+            in_channels, width, 3 if small else 7, stride, 1 if small else 3, bias=False
         )
         self.bn1 = self._norm_layer(width)
         self.relu = nn.ReLU(inplace=True)
@@ -287,5 +289,26 @@ def _for_cifar(
 resnet18_cifar = _for_cifar(
     "resnet18_cifar", BasicBlock, [2, 2, 2, 2], ": a 3x3 stem without pooling"
 )
+
+
+@register_model()
+def resnet18_small(num_classes: int = 1000, in_channels: int = 3) -> ResNet:
+    """ResNet-18 of 24 channels with a 3x3 stem of stride 2: the network of the weights inside this package.
+
+    Args:
+        num_classes: of the result.
+        in_channels: of the pictures.
+
+    Example:
+        >>> from rushlight.vision import models
+        >>> net = models.resnet18_small(num_classes=5)
+        >>> net(torch.ones(1, 3, 64, 64)).shape
+        torch.Size([1, 5])
+    """
+    return ResNet(
+        BasicBlock, [2, 2, 2, 2], num_classes, stem="half", width=24, in_channels=in_channels
+    )
+
+
 resnet34_cifar = _for_cifar("resnet34_cifar", BasicBlock, [3, 4, 6, 3])
 resnet50_cifar = _for_cifar("resnet50_cifar", Bottleneck, [3, 4, 6, 3])
