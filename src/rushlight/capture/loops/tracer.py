@@ -26,7 +26,7 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel, add_listener, collecting_replay_hooks, remove_listener, run
 from ...runtime.thread import FOREIGN, GRAD, PARTS, TRACED, WHOLE, here, swap, tracers
 from ..in_c import native
-from ..program.slots import MADE
+from ..program.slots import MADE, apart, whole
 from ..record.recorder import CannotCapture, Recorder, is_array, takes_part, user_line
 from .cursor import BY_PAIRS, Cursor
 from .described import Described
@@ -830,20 +830,13 @@ class Tracer:
 
     def _may_hold(self, path: Path, v: int, a: Any) -> bool:
         """Whether a path may take an array as that input: it would not notice writes into its memory."""
-        return not (path.changed or path.returned) or self._is_apart(path, v, a)
-
-    def _is_apart(self, path: Path, v: int, a: Any) -> bool:
-        """Whether an input's memory is nobody else's, where it or the others' is changed."""
+        if not (path.changed or path.returned):
+            return True
         root = root_array(a)
         if id(root) in path.changed or (v in path.returned and id(root) in path.roots):
             return False
-        if not path.returned:
-            return True
-        return all(
-            root_array(b) is not root
-            for w, b in self.bound.items()
-            if w != v and {v, w} & path.returned
-        )
+        inputs = {**self.bound, v: a}
+        return apart({w: whole(b) for w, b in inputs.items()}, path.returned)
 
     def references(self, a: Any) -> int:
         """How many references to an array are the tracer's own."""

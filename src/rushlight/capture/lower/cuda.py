@@ -20,8 +20,8 @@ from ...runtime.cuda.memory.streams import current
 from ...runtime.door import run
 from ..joined.cuda_proof import try_kernels
 from ..program.instructions import Instruction, Program
-from ..program.slots import MADE, Slot
-from ..record.recorder import CannotCapture, extent
+from ..program.slots import MADE, Slot, extent
+from ..record.recorder import CannotCapture
 from .cuda_arena import capture
 from .cuda_graph import Graph
 

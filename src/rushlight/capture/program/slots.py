@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -89,12 +90,8 @@ class Slot:
         return True
 
     def extent(self) -> tuple[int, int]:
-        """How many bytes before its first element its memory begins, and how many bytes it spans."""
-        low, high = 0, self.dtype.itemsize
-        for n, step in zip(self.shape, self.strides):
-            reach = (n - 1) * step
-            low, high = (low + reach, high) if reach < 0 else (low, high + reach)
-        return (low, high - low) if self.size else (0, 0)
+        """How far below its first element its memory begins, and how many bytes it spans."""
+        return extent(self)
 
     def same_window(self, other: Slot) -> bool:
         return (
@@ -116,6 +113,60 @@ def array_type(device: str) -> type:
     import cupy
 
     return cupy.ndarray
+
+
+# -- what shares memory ---------------------------------------------------------------------------
+
+Span = tuple[Any, int, int]  # whose memory, from where to where
+
+
+def extent(a: Any) -> tuple[int, int]:
+    """How far below its first element an array or a slot reaches, and how many bytes it spans."""
+    low, high = 0, a.dtype.itemsize
+    if not a.size:
+        return 0, 0
+    for n, step in zip(a.shape, a.strides):
+        reach = (n - 1) * step
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    return low, high - low
+
+
+def reach(a: Any) -> Span:
+    """The bytes that an array reaches over; kernels that were waiting are computed first."""
+    low, span = extent(a)
+    start = data_pointer(a) + low
+    return a.__class__, start, start + span
+
+
+def whole(a: Any) -> Span:
+    """All memory of an array's owner: what can be known of it while kernels wait."""
+    return root_array(a), 0, 1
+
+
+def overlap(a: Span, b: Span) -> bool:
+    """Whether two spans have bytes in common."""
+    return a[0] is b[0] and a[1] < b[2] and b[1] < a[2]
+
+
+def apart(spans: Mapping[int, Span], written: Collection[int]) -> bool:
+    """Whether memory that is written has no bytes in common with any other; what counts as one has one key."""
+    return not any(
+        i != j and overlap(spans[i], span)
+        for i in written
+        if i in spans
+        for j, span in spans.items()
+    )
+
+
+def touches(a: Any, root: Any, others: Iterable[Any]) -> bool:
+    """Whether an array lies over memory of others, judged by addresses where its owner is no array.
+
+    Two tensors from one buffer (`frombuffer`, DLPack) have no array in common.
+    """
+    if root.base is None:
+        return False  # memory of its own: who shares it has the same root
+    span = reach(a)
+    return any(overlap(span, reach(b)) for b in others)
 
 
 def window(a: Any, shift: int, slot: Slot) -> Any:

@@ -15,8 +15,9 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import Kernel, listening
 from ...runtime.thread import here
 from ..program.instructions import Instruction
+from ..program.slots import overlap, reach
 from ..state.kinds import is_trusted, isinstance_of
-from .recorder import CannotCapture, inside, overlap, reach
+from .recorder import CannotCapture, inside
 from .refusals import body, is_plain
 
 

@@ -18,7 +18,7 @@ from ...runtime.door import Kernel
 from ...runtime.thread import here
 from ..program.instructions import Instruction, Program
 from ..program.refuse import Bounds
-from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage
+from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage, extent
 from .flow import Reading
 
 _HERE = __name__.split(".")[0] + "."
@@ -320,43 +320,6 @@ def strange_use(values: Iterable[Any]) -> str | None:
 def _uses(a: Any) -> str:
     kind = devices.backend_of_type(a.__class__).type if is_array(a) else "nested"
     return f"makes or uses a {kind} tensor"
-
-
-def extent(a: Any) -> tuple[int, int]:
-    """How far below its first element an array reaches, and how many bytes it spans."""
-    low, high = 0, a.itemsize
-    if not a.size:
-        return 0, 0
-    for n, step in zip(a.shape, a.strides):
-        reach = (n - 1) * step
-        if reach < 0:
-            low += reach
-        else:
-            high += reach
-    return low, high - low
-
-
-def reach(a: Any) -> tuple[type, int, int]:
-    """Whose memory an array lies in, and from where to where."""
-    low, span = extent(a)
-    start = data_pointer(a) + low
-    return a.__class__, start, start + span
-
-
-def overlap(a: tuple, b: tuple) -> bool:
-    """Whether the stretches of memory that two arrays reach over have bytes in common."""
-    return a[0] is b[0] and a[1] < b[2] and b[1] < a[2]
-
-
-def touches(a: Any, root: Any, others: Iterable[Any]) -> bool:
-    """Whether an array lies over memory of others, judged by addresses where its owner is no array.
-
-    Two tensors from one buffer (`frombuffer`, DLPack) have no array in common.
-    """
-    if root.base is None:
-        return False  # memory of its own: who shares it has the same root
-    span = reach(a)
-    return any(overlap(span, reach(b)) for b in others)
 
 
 def user_line() -> str:

@@ -16,7 +16,7 @@ from ...runtime.devices import nothing_reused
 from ...runtime.door import collecting_replay_hooks, listening
 from ...runtime.thread import here
 from ..program.instructions import Program
-from ..program.slots import CONSTANT, MADE, Slot, window
+from ..program.slots import CONSTANT, MADE, Slot, overlap, reach, window
 from ..state import tree
 from ..state.identity import Identity
 from ..state.keys import attributes, mode
@@ -28,7 +28,7 @@ from .effects import SEEDING, noticing, random_states
 from .executed import Seen, Watching
 from .flow import reading_of
 from .host_work import HostWork
-from .recorder import Recorder, host_read_error, inside, is_array, overlap, reach
+from .recorder import Recorder, host_read_error, inside, is_array
 from .refusals import RuleOfCalls, first_failure, graphs_end_at, spent
 
 

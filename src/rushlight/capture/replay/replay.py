@@ -15,8 +15,19 @@ from ...runtime.thread import WATCHED, here
 from ..lower import lower
 from ..passes import again, optimise
 from ..program.refuse import Checks
-from ..program.slots import ARGUMENT, CONSTANT, MADE, STATE, Slot, Storage, window
-from ..record.recorder import CannotCapture, WrongKernel, overlap, reach, touches
+from ..program.slots import (
+    ARGUMENT,
+    CONSTANT,
+    MADE,
+    STATE,
+    Slot,
+    Storage,
+    apart,
+    reach,
+    touches,
+    window,
+)
+from ..record.recorder import CannotCapture, WrongKernel
 from ..record.recording import Recording
 from ..state import tree
 from .node import Remaking, ReplayNode
@@ -166,17 +177,12 @@ class Replay:
         }
         slots = self.program.arguments
         self.written = [i for i, s in enumerate(slots) if s.storage.number in written]
-        for i in self.written:
-            for j, other in enumerate(r.reaches):
-                if j != i and slots[i] is not slots[j] and overlap(r.reaches[i], other):
-                    raise SharedArguments("it changes an argument that shares memory with another")
-        self._check_kept(r)
-
-    def _check_kept(self, r: Recording) -> None:
-        """Refuse writes into memory that an argument shares with a view of what the function keeps.
-
-        An argument is copied where the program begins, so that neither side would see the other's writes.
-        """
+        spans = {id(s): span for s, span in zip(slots, r.reaches)}
+        changed = {id(slots[i]) for i in self.written}
+        if not apart(spans, changed):
+            raise SharedArguments("it changes an argument that shares memory with another")
+        # An argument is copied where the program begins, so that of it and of memory that the function keeps neither
+        # would see the other's writes.
         written = {s.number for ins in self.program.instructions for s in ins.writes}
         kept = {
             s.number: s
@@ -187,14 +193,15 @@ class Replay:
         }
         for slot in kept.values():
             root, (low, span_bytes) = slot.storage.array, slot.extent()
-            start = data_pointer(root) + slot.offset - low
-            span = (root.__class__, start, start + span_bytes)
-            for i, (argument, other) in enumerate(zip(self.program.arguments, r.reaches)):
-                changed = slot.number in written or i in self.written
-                if changed and argument.storage is not slot.storage and overlap(span, other):
-                    raise SharedArguments(
-                        "it changes memory that an argument shares with what the function keeps"
-                    )
+            start = data_pointer(root) + slot.offset + low
+            near = {
+                id(s): span for s, span in zip(slots, r.reaches) if s.storage is not slot.storage
+            }
+            near[id(slot)] = (root.__class__, start, start + span_bytes)
+            if not apart(near, {id(slot)} if slot.number in written else changed):
+                raise SharedArguments(
+                    "it changes memory that an argument shares with what the function keeps"
+                )
 
     def _way(self, slot: Slot, r: Recording) -> Any:
         """How a result leaves the program: None as it is, or what must be done to it."""
@@ -282,13 +289,9 @@ class Replay:
 
         None had when the call was recorded, but for one array given twice, which is part of the key.
         """
-        spans = {i: (t._a, reach(t._a)) for i, t in enumerate(tensors) if t is not None}
-        return any(
-            spans[i][0] is not a and overlap(spans[i][1], span)
-            for i in self.written
-            if i in spans
-            for a, span in spans.values()
-        )
+        arrays = [None if t is None else t._a for t in tensors]
+        spans = {id(a): reach(a) for a in arrays if a is not None}
+        return not apart(spans, {id(arrays[i]) for i in self.written if i < len(arrays)})
 
     def _grads_shared(self, tensors: Sequence[Tensor]) -> bool:
         """Whether gradients that are added to share memory otherwise than they did: one for two parameters, parts of another."""

@@ -12,7 +12,7 @@ from ...core.gradients.tape import AccumulateGrad
 from ...core.tensor import Tensor
 from ...core.views import current_edge
 from ...runtime.thread import CASTING, GRAD, INFERENCE, here
-from ..record.recorder import overlap, reach
+from ..program.slots import apart, reach
 from .kinds import isinstance_of
 from .tree import Same, flatten
 
@@ -41,14 +41,8 @@ def attributes(t: Tensor) -> Any:
 
 def arguments_overlap(tensors: Sequence[Tensor]) -> bool:
     """Whether two of the arguments, other than one given twice, have bytes in common."""
-    arrays = {id(t._a): t._a for t in tensors}
-    spans = sorted([reach(a) for a in arrays.values()], key=lambda s: (s[0].__name__, s[1]))
-    end: tuple | None = None
-    for span in spans:
-        if end is not None and overlap(span, end):
-            return True
-        end = span if end is None or span[0] is not end[0] or span[2] > end[2] else end
-    return False
+    spans = {id(t._a): reach(t._a) for t in tensors}
+    return not apart(spans, spans)
 
 
 PLAIN, LEAF, RESULT, HOOKED, INFERRED, GUARDED, QUIET = range(7)  # roles of a tensor in autograd
