@@ -1,10 +1,12 @@
-"""Runs the test suites that libraries carry in their source distributions: on PyTorch, then on rushlight, and writes docs/suites.md.
+"""Runs the test suites that libraries carry: on PyTorch, then on rushlight, and writes docs/suites.md.
 
     python tools/suites.py zuko gpytorch          # these; the table keeps its other rows
     python tools/suites.py --most 300 keras       # no more than so many tests, evenly from all: labelled as a sample
+    python tools/suites.py --again keras          # only rushlight, on the tests that passed on PyTorch in the last run
 
-A library comes from the package index into an environment without PyTorch, as for `tools/libraries.py`; PyTorch itself is the one of
-this interpreter. What passes on PyTorch is asked of rushlight under the alias. The same file is the pytest plugin of both runs.
+Tests come from the source distribution, or where that has none from the library's repository at a release (git's `url.<base>.insteadOf`
+names another place). What a library needs is in one environment without PyTorch, as for `tools/libraries.py`; PyTorch itself is the one
+of this interpreter. What passes on PyTorch is asked of rushlight under the alias. The same file is the pytest plugin of both runs.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -19,54 +23,85 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import libraries
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "suites.md"
 RESULTS = ROOT / "tools" / "suites.json"
 SECONDS = 3600  # for one run of a suite
+ONE = 120  # for one test
 
 
 class Suite(NamedTuple):
-    """A library whose source distribution has tests: its package, where they are, and what they need besides."""
+    """A library that has tests: its package, where they are, what they need besides, and the repository of a release, if they are there."""
 
     package: str
-    tests: str
+    tests: tuple[str, ...]
     needs: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    repository: str = ""
+    release: str = ""
 
 
 SUITES = {
-    "einops": Suite("einops", "einops/tests", ("parameterized",), env=(("EINOPS_TEST_BACKENDS", "numpy,torch"),)),
-    "gpytorch": Suite("gpytorch", "test", ("scipy", "scikit-learn", "pandas")),
-    "keras": Suite("keras", "keras/src/ops", ("scipy", "pandas"), env=(("KERAS_BACKEND", "torch"),)),
-    "linear_operator": Suite("linear_operator", "test", ("scipy",)),
-    "opt_einsum": Suite("opt_einsum", "opt_einsum/tests"),
-    "skorch": Suite("skorch", "skorch/tests", ("flaky", "pandas", "matplotlib")),
-    "timm": Suite("timm", "tests", options=("-k", "not test_model_forward and not test_model_backward")),
-    "zuko": Suite("zuko", "tests", ("matplotlib",)),
+    "captum": Suite("captum", ("tests",), ("parameterized", "scikit-learn", "flask", "flask_compress"), repository="pytorch/captum",
+                    release="v0.8.0"),
+    "einops": Suite("einops", ("einops/tests",), ("parameterized",), env=(("EINOPS_TEST_BACKENDS", "numpy,torch"),)),
+    "gpytorch": Suite("gpytorch", ("test",), ("scipy", "scikit-learn", "pandas")),
+    "keras": Suite("keras", ("keras/src/ops", "keras/src/layers", "keras/src/losses", "keras/src/optimizers"), ("scipy", "pandas"),
+                   env=(("KERAS_BACKEND", "torch"),)),
+    "kornia": Suite("kornia", ("tests",), ("scipy",), repository="kornia/kornia", release="v0.8.3"),
+    "linear_operator": Suite("linear_operator", ("test",), ("scipy",)),
+    "opt_einsum": Suite("opt_einsum", ("opt_einsum/tests",)),
+    "pyro": Suite("pyro-ppl", ("tests",), ("scipy", "pandas", "scikit-learn"), ("--stage", "unit"), (("CI", "1"),), "pyro-ppl/pyro", "1.9.1"),
+    "skorch": Suite("skorch", ("skorch/tests",), ("flaky", "pandas", "matplotlib")),
+    "timm": Suite("timm", ("tests",), options=("-k", "not test_model_forward and not test_model_backward")),
+    "torch_geometric": Suite("torch_geometric", ("test",), ("scipy", "pandas", "scikit-learn", "networkx"), repository="pyg-team/pytorch_geometric",
+                             release="2.8.0.post1"),
+    "torchmetrics": Suite("torchmetrics", ("tests/unittests",), ("scipy", "scikit-learn", "cachier", "pytest-rerunfailures", "pytest-timeout"),
+                          env=(("PYTHONPATH", "src:tests"),), repository="Lightning-AI/torchmetrics", release="v1.9.0"),
+    "torchvision": Suite("torchvision", ("test",), ("scipy", "pillow", "expecttest"), repository="pytorch/vision", release="v0.28.0"),
+    "zuko": Suite("zuko", ("tests",), ("matplotlib",)),
 }  # fmt: skip
-# Libraries whose source distributions have no tests: the package index does not give them.
-WITHOUT = (
-    "captum, kornia, pyro, torch_geometric, torchmetrics; of torchvision nothing newer than 0.1.6"
-)
 
 
 # -- the plugin, inside of a run ------------------------------------------------------------------
 
-SIDE, LOG, MOST = (os.environ.get(f"RUSHLIGHT_SUITE_{name}", "") for name in ("SIDE", "LOG", "MOST"))  # fmt: skip
+SIDE, LOG, MOST, ONLY = (os.environ.get(f"RUSHLIGHT_SUITE_{name}", "") for name in ("SIDE", "LOG", "MOST", "ONLY"))  # fmt: skip
 if SIDE == "rushlight":
     import rushlight
 
     rushlight.as_torch()
 elif SIDE:
-    sys.path.append(SIDE)
+    sys.path += SIDE.split(os.pathsep)
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Every so many tests, where fewer are wanted than there are."""
-    if MOST and len(items) > int(MOST):
+    """Every so many tests, where fewer are wanted than there are; in the second run those that passed in the first."""
+    if ONLY:
+        wanted = set(json.loads(Path(ONLY).read_text()))
+        items[:] = [item for item in items if item.nodeid in wanted]
+    elif MOST and len(items) > int(MOST):
         step = len(items) / int(MOST)
         items[:] = [items[int(i * step)] for i in range(int(MOST))]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Any:
+    """A test that takes too long fails, and the others go on."""
+
+    def late(*_: Any) -> None:
+        raise TimeoutError(f"the test took more than {ONE} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(ONE)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def pytest_runtest_logreport(report: Any) -> None:
@@ -82,8 +117,28 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def sources(suite: Suite, folder: Path) -> Path:
-    """The unpacked source distribution."""
+    """The folder of the library's sources: its source distribution, or its repository at the release."""
     folder.mkdir(parents=True, exist_ok=True)
+    if suite.repository:
+        place = folder / suite.release
+        if not place.exists():
+            command = [
+                "git",
+                "clone",
+                "-q",
+                "--depth",
+                "1",
+                "--branch",
+                suite.release,
+                f"https://github.com/{suite.repository}",
+                str(place),
+            ]
+            subprocess.run(command, check=True)  # fmt: skip
+            if suite.package in libraries.STAND_FOR:
+                shutil.rmtree(
+                    place / suite.package
+                )  # ours is judged, and PyTorch's has compiled parts
+        return place
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", suite.package,
                "-d", str(folder), suite.package]  # fmt: skip
     subprocess.run(command, check=True)
@@ -97,8 +152,6 @@ def sources(suite: Suite, folder: Path) -> Path:
 
 def environment(suite: Suite, folder: Path) -> Path:
     """The Python of an environment that has the library, pytest, what the tests need, and no PyTorch."""
-    import libraries
-
     python = folder / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
@@ -109,16 +162,35 @@ def environment(suite: Suite, folder: Path) -> Path:
     return python
 
 
-def run(python: Path, suite: Suite, place: Path, side: str, most: int | None) -> dict[str, Any]:
+def pytorch(folder: Path) -> str:
+    """The paths of PyTorch and of the torchvision that belongs to it."""
+    spec = find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise SystemExit("PyTorch is not installed beside this Python: make parity")
+    if not folder.exists():
+        wanted = f"torchvision=={libraries.STAND_FOR['torchvision']}"
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), wanted], check=True)  # fmt: skip
+    return os.pathsep.join([str(Path(spec.origin).parents[1]), str(folder)])
+
+
+def run(python: Path, suite: Suite, place: Path, side: str, most: int | None, only: list[str]) -> dict[str, Any]:  # fmt: skip
     """The outcome and the first line of the error of each test."""
-    log = place.parent / "log.jsonl"
+    log, wanted = place.parent / "log.jsonl", place.parent / "only.json"
     log.unlink(missing_ok=True)
+    wanted.write_text(json.dumps(only))
+    tests = list(dict.fromkeys(name.split("::")[0] for name in only)) or suite.tests
+    asked = dict(suite.env)
+    paths = [
+        str(ROOT / "tools"),
+        *(str(place / name) for name in asked.get("PYTHONPATH", "").split(":") if name),
+    ]
     env = {
-        **os.environ, **dict(suite.env), "PYTHONPATH": str(ROOT / "tools"), "OMP_NUM_THREADS": "1", "RUSHLIGHT_SUITE_SIDE": side,
-        "RUSHLIGHT_SUITE_LOG": str(log), "RUSHLIGHT_SUITE_MOST": str(most or ""), "PYTHONDONTWRITEBYTECODE": "1",
+        **os.environ, **asked, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "RUSHLIGHT_SUITE_SIDE": side,
+        "RUSHLIGHT_SUITE_LOG": str(log), "RUSHLIGHT_SUITE_MOST": str(most or ""),
+        "RUSHLIGHT_SUITE_ONLY": str(wanted) if only else "", "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
     command = [str(python), "-m", "pytest", "-q", "-p", "suites", "-p", "no:cacheprovider", "--continue-on-collection-errors",
-               *suite.options, suite.tests]  # fmt: skip
+               *suite.options, *tests]  # fmt: skip
     try:
         done = subprocess.run(command, cwd=place, env=env, text=True, capture_output=True, timeout=SECONDS)  # fmt: skip
         print("   ", (done.stdout.strip().splitlines() or [done.stderr[-300:]])[-1], flush=True)
@@ -139,14 +211,14 @@ def judged(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, str]:
 
 # -- the page -------------------------------------------------------------------------------------
 
-HEAD = f"""# Libraries' own tests, on rushlight
+HEAD = """# Libraries' own tests, on rushlight
 
-Made by `make suites LIB=gpytorch`: the tests that a library carries in its source distribution, first on PyTorch 2.13.0, then those
-that pass there on rushlight under the alias, on the CPU, each in one process. Other suites are not in the package index
-({WITHOUT}); small uses of those libraries are in [libraries.md](libraries.md).
+Made by `make suites LIB=gpytorch`: the tests of a library, from its source distribution or its repository at a release, first on
+PyTorch 2.13.0, then those that pass there on rushlight under the alias, on the CPU, each in one process. Small uses of these and
+other libraries are in [libraries.md](libraries.md).
 
-| library | version | tests that pass on PyTorch | of them on rushlight | what does not, and why |
-|---|---|---|---|---|
+| library | version | its tests are from | tests that pass on PyTorch | of them on rushlight | what does not, and why |
+|---|---|---|---|---|---|
 """
 
 
@@ -161,32 +233,40 @@ def page(results: dict[str, Any]) -> str:
         told = "; ".join(f"{n}: {why.replace('|', chr(92) + '|')[:120]}" for why, n in most[:6])
         told += f"; {len(most) - 6} other causes" if len(most) > 6 else ""
         label = f"{row['passed']:,}" + (" (a sample)" if row["sample"] else "")
+        place = SUITES[name].repository or "the package index"
         good = row["passed"] - len(row["wrong"])
-        rows.append(f"| {name} | {row['version']} | {label} | {good:,} | {told} |")
+        rows.append(f"| {name} | {row['version']} | {place} | {label} | {good:,} | {told} |")
     return HEAD + "\n".join(rows) + "\n"
 
 
 def main() -> int:
     """Run the suites that are named."""
-    import libraries
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("names", nargs="+", choices=sorted(SUITES))
     parser.add_argument("--most", type=int, help="run a sample of so many tests")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="run only rushlight: PyTorch's results are those of the last run",
+    )
     args = parser.parse_args()
-    spec = find_spec("torch")
-    if spec is None or spec.origin is None:
-        parser.error("PyTorch is not installed beside this Python: make parity")
-    torch = Path(spec.origin).parents[1]
-    results = libraries.read(RESULTS)
+    results, folder = libraries.read(RESULTS), libraries.cache().with_name("suites")
+    torch = pytorch(folder / "torchvision-of-pytorch")
     for name in args.names:
-        suite, folder = SUITES[name], libraries.cache().with_name("suites") / name
-        place, python = sources(suite, folder), environment(suite, folder / "environment")
-        theirs = run(python, suite, place, str(torch), args.most)
-        ours = run(python, suite, place, "rushlight", args.most)
+        suite = SUITES[name]
+        place, python = sources(suite, folder / name), environment(suite, folder / "environment")
+        kept = folder / name / "pytorch.json"
+        theirs = (
+            libraries.read(kept) if args.again else run(python, suite, place, torch, args.most, [])
+        )
+        kept.write_text(json.dumps(theirs))
+        good = [test for test, (outcome, _) in theirs.items() if outcome == "passed"]
+        ours = run(python, suite, place, "rushlight", None, good)
         passed, wrong = sum(o == "passed" for o, _ in theirs.values()), judged(theirs, ours)
-        version = libraries.version_of(python, suite.package)
-        sample = args.most is not None and len(theirs) >= args.most
+        version = suite.release.removeprefix("v") or libraries.version_of(python, suite.package)
+        sample = (
+            results.get(name, {}).get("sample", False) if args.again else len(theirs) == args.most
+        )
         results[name] = {"version": version, "passed": passed, "sample": sample, "wrong": wrong}
         libraries.write(RESULTS, results)
         PAGE.write_text(page(results))

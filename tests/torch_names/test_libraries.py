@@ -197,16 +197,72 @@ def test_hook_handles_made_by_others() -> None:
     assert isinstance(registered, rl.utils.hooks.RemovableHandle)
 
 
-def test_script_returns_its_argument_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+class _Small(rl.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = rl.nn.Sequential(rl.nn.Conv1d(1, 2, 1), rl.nn.BatchNorm1d(2))
+
+    def forward(self, x: rl.Tensor) -> rl.Tensor:
+        return rl.relu(self.layers(x))
+
+
+def _added(x: rl.Tensor, y: int) -> rl.Tensor:
+    return x + y
+
+
+def _decided(x: rl.Tensor) -> rl.Tensor:
+    return x if x.sum() > 0 else -x
+
+
+def test_script_keeps_python_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rl.jit, "_told", set())
-    layer = rl.nn.Linear(1, 1)
+    layer, x = rl.nn.Linear(1, 1), rl.ones(2, 1)
     with pytest.warns(UserWarning, match="no TorchScript"):
-        assert rl.jit.script(layer) is layer
-    assert rl.jit.script(layer) is layer  # a second warning would be an error
+        made = rl.jit.script(layer)
+    assert rl.jit.script(made) is made  # a second warning would be an error
+    assert rl.equal(made(x), layer(x)) and made.weight is layer.weight
     monkeypatch.setattr("rushlight.base.config.settings.jit", "refuse")
     with pytest.raises(NotImplementedError, match="no TorchScript"):
         rl.jit.script(layer)
     assert rl.jit.Final is typing.Final and rl.jit.annotate(int, 3) == 3
+
+
+@pytest.mark.filterwarnings("ignore:jit.script")
+def test_scripted_modules_are_known_as_such(tmp_path: Path) -> None:
+    net, x = _Small().eval(), rl.randn(1, 1, 3)
+    made = rl.jit.script(net)
+    assert isinstance(made, rl.jit.RecursiveScriptModule) and made.original_name == "_Small"
+    assert not isinstance(net, rl.jit.ScriptModule) and made.layers is not net.layers
+    assert repr(made.layers[0]) == "RecursiveScriptModule(original_name=Conv1d)"
+    made.train()
+    assert not net.training and not net.layers.training
+    made.eval()
+    assert made.graph.find_nodes(op="call_function", target=rl.relu) and "relu" in made.code
+    copied = copy.deepcopy(made)
+    assert copied.layers[0].weight is not net.layers[0].weight and rl.equal(copied(x), net(x))
+    with pytest.raises(pickle.PickleError, match="my_script_module.save"):
+        pickle.dumps(made)
+    made.save(tmp_path / "net.pt", _extra_files={"note": "five"})
+    extra = {"note": ""}
+    back = rl.jit.load(tmp_path / "net.pt", _extra_files=extra)
+    assert extra == {"note": b"five"} and isinstance(back, rl.jit.RecursiveScriptModule)
+    rl.testing.assert_close(back(x), net(x))
+    assert back.original_name == "_Small"
+    traced = rl.jit.trace(net, x)
+    assert isinstance(traced, rl.jit.TopLevelTracedModule) and traced.original_name == "_Small"
+
+
+@pytest.mark.filterwarnings("ignore:jit.script")
+def test_scripted_functions_are_known_as_such(tmp_path: Path) -> None:
+    made = rl.jit.script(_added)
+    assert isinstance(made, rl.jit.ScriptFunction) and made.name == "_added"
+    assert made(rl.ones(1), 2) == 3 and "x + y" in made.code
+    made.save(tmp_path / "added.pt")
+    assert rl.jit.load(tmp_path / "added.pt")(rl.ones(1), 2) == 3
+    other = rl.jit.script(_decided)
+    assert other(-rl.ones(1)) == 1
+    with pytest.raises(NotImplementedError, match="decides by values"):
+        other.save(tmp_path / "decided.pt")
 
 
 @pytest.mark.parametrize("value", [[1, 2], [1, "a"], {"a": 1}, (1, "a"), None, 3])

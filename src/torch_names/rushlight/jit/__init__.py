@@ -6,12 +6,20 @@ import builtins
 import typing
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from ..base.config import settings
 from ..base.refusal import refuser
 from ..futures import Future
 from ..nn.modules.module import Module
+from ._scripted import (
+    RecursiveScriptModule,
+    ScriptFunction,
+    ScriptModule,
+    TopLevelTracedModule,
+    scripted_module,
+)
 from .annotations import List as _List  # noqa: F401, UP035 - and `jit.annotations` is the module
 
 _ADVICE = (
@@ -55,35 +63,6 @@ class TracerWarning(Warning):
     """What a tracer of PyTorch's would say; rushlight has none, so it is never raised."""
 
 
-class ScriptModule(Module):
-    """A module whose methods TorchScript would compile; here it is an ordinary module.
-
-    Example:
-        >>> isinstance(torch.jit.ScriptModule(), nn.Module)
-        True
-    """
-
-
-class RecursiveScriptModule(ScriptModule):
-    """What PyTorch's `script` returns for a module; here nothing is one, because `script` returns its argument.
-
-    Example:
-        >>> isinstance(nn.ReLU(), torch.jit.RecursiveScriptModule)
-        False
-    """
-
-
-class ScriptFunction:
-    """What PyTorch's `script` returns for a function; here nothing is one, because `script` returns its argument.
-
-    Example:
-        >>> isinstance(torch.relu, torch.jit.ScriptFunction)
-        False
-    """
-
-    __init__ = _no_compiler("ScriptFunction")
-
-
 def is_scripting() -> bool:
     """Whether TorchScript is compiling this line: always False.
 
@@ -108,7 +87,9 @@ def is_tracing() -> bool:
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a function, class or module as it is: Python goes on running it, and one warning says so.
+    """A module or function that is known as scripted; Python goes on running it, and one warning says so.
+
+    A module becomes a second one of the same parameters. A class, a list or a dict stays as it is.
 
     Args:
         obj: the function, class or module.
@@ -121,8 +102,9 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
         >>> import warnings
         >>> with warnings.catch_warnings():
         ...     warnings.simplefilter("ignore")
-        ...     torch.jit.script(torch.relu) is torch.relu
-        True
+        ...     net = torch.jit.script(nn.Linear(2, 1))
+        >>> isinstance(net, torch.jit.ScriptModule), net.original_name
+        (True, 'Linear')
     """
     if settings.jit == "refuse":
         _no_compiler("script")()
@@ -133,20 +115,19 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
             "(RUSHLIGHT_JIT=refuse makes this an error)",
             stacklevel=2,
         )
-    return obj
+    if builtins.isinstance(obj, Module):
+        return scripted_module(obj)
+    return ScriptFunction(obj) if builtins.isinstance(obj, FunctionType) else obj
 
 
 def script_method(fn: Callable) -> Callable:
-    """Return the method `fn` as it is, as `script` does.
+    """Return the method `fn` as it is: the module that has it is scripted.
 
     Example:
-        >>> import warnings
-        >>> with warnings.catch_warnings():
-        ...     warnings.simplefilter("ignore")
-        ...     torch.jit.script_method(torch.relu) is torch.relu
+        >>> torch.jit.script_method(torch.relu) is torch.relu
         True
     """
-    return script(fn)
+    return fn
 
 
 def script_if_tracing(fn: Callable) -> Callable:
@@ -323,7 +304,7 @@ def _overload_method(fn: Callable) -> Callable:
 
 
 __all__ = [
-    "Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TracerWarning",
+    "Attribute", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "TopLevelTracedModule", "TracerWarning",
     "annotate", "annotations", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
     "is_tracing", "isinstance", "script", "script_if_tracing", "script_method", "unused", "wait",
 ]  # fmt: skip

@@ -24,7 +24,13 @@ from ..operators.late import load_all
 from ..overrides import resolve_name
 
 FORMAT = "rushlight traced program 1"
-_OTHERS = {"builtins.getattr": getattr, "operator.getitem": operator.getitem}
+# Operators are what scripted Python writes; none of them runs code but on the values of the program itself.
+_OPERATORS = ("add", "and_", "eq", "floordiv", "ge", "getitem", "gt", "invert", "le", "lt", "matmul", "mod", "mul", "ne", "neg", "or_",
+              "pos", "pow", "sub", "truediv", "xor")  # fmt: skip
+_OTHERS = {
+    "builtins.getattr": getattr,
+    **{f"operator.{name}": getattr(operator, name) for name in _OPERATORS},
+}
 _PLACES = {"torch": "torch", "torch.nn.functional": "functional", "torch.linalg": "linalg", "torch.fft": "fft",
            "torch.special": "special"}  # fmt: skip
 # Attributes of tensors that a graph may read.
@@ -41,7 +47,7 @@ def packed(module: GraphModule) -> dict[str, Any]:
     tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     return {
         "format": FORMAT,
-        "name": type(module).__name__,
+        "name": getattr(module, "original_name", type(module).__name__),
         "training": module.training,
         "nodes": json.dumps(nodes),
         "parameters": [name for name, _ in module.named_parameters()],

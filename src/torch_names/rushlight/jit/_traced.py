@@ -7,9 +7,15 @@ from typing import Any
 from ..base.errors import NotYet
 from ..fx.graph_module import GraphModule
 from ..io import load as load_file
-from ..io import save as save_file
 from ..nn.modules.module import Module
-from ._files import packed, unpacked
+from ._files import unpacked
+from ._scripted import (
+    RecursiveScriptModule,
+    ScriptFunction,
+    ScriptModule,
+    TopLevelTracedModule,
+    write,
+)
 from ._trace import check, record
 
 __all__ = ["load", "save", "trace", "trace_module"]
@@ -43,7 +49,7 @@ def trace(
     made = record(called, module, args, kwargs, name)
     if check_trace and not _draws(made):
         check(func, made, args, kwargs, max(check_tolerance, 1e-5))
-    return _as_traced(made)
+    return _as(TopLevelTracedModule, made)
 
 
 def _as_args(example: Any) -> tuple:
@@ -62,9 +68,10 @@ _DRAWS = frozenset(("normal", "normal_", "uniform_", "bernoulli", "bernoulli_", 
                     "poisson", "gumbel_softmax", "rrelu", "empty", "empty_like"))  # fmt: skip
 
 
-def _as_traced(module: GraphModule) -> Any:
-    """The same object, saved by `.save(file)`."""
-    object.__setattr__(module, "save", lambda f, **kwargs: save(module, f))
+def _as(kind: type[ScriptModule], module: GraphModule) -> Any:
+    """The same object, known as a script module; its class is its own."""
+    own = type(module)
+    module.__class__ = type(kind.__name__, (own, kind), {"_scripted": own})
     return module
 
 
@@ -78,16 +85,22 @@ def trace_module(mod: Module, inputs: dict[str, Any], *args: Any, **kwargs: Any)
     return trace(mod, inputs["forward"], *args, **kwargs)
 
 
-def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """Write a traced module to a file, which `load` reads without the Python that made it."""
-    if not isinstance(m, GraphModule):
+def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+    """Write a traced or scripted module to a file, which `load` reads without the Python that made it."""
+    if not isinstance(m, (GraphModule, ScriptModule, ScriptFunction)):
         raise NotYet(
             f"jit.save: {type(m).__name__} was not traced, and rushlight compiles no Python. Use jit.trace with an "
             "example first, or save its state_dict()."
         )
-    save_file(packed(m), f)
+    write(m, f, _extra_files)
 
 
-def load(f: Any, map_location: Any = None, _extra_files: Any = None, **kwargs: Any) -> Any:
-    """A traced module from a file."""
-    return _as_traced(unpacked(load_file(f, map_location=map_location, weights_only=True)))
+def load(
+    f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None, **kwargs: Any
+) -> Any:
+    """A module from a file of `save`; `_extra_files` gets what was saved under its names."""
+    data = load_file(f, map_location=map_location, weights_only=True)
+    made = _as(RecursiveScriptModule, unpacked(data))
+    for name in _extra_files or {}:
+        _extra_files[name] = data.get("extra_files", {}).get(name, b"")  # type: ignore[index]
+    return made
