@@ -1,4 +1,4 @@
-"""`torch._foreach_*` and the clipping of gradients against PyTorch."""
+"""Norms and refusals of `torch._foreach_*` and the clipping of gradients, beside PyTorch (tools/parity.py walks over the functions)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import rushlight as rl
-from rushlight.operators.foreach import FORMS, UNARY
 
 SHAPES = [(3, 4), (1,), (5,), (2, 3, 2), ()]
 
@@ -24,41 +23,6 @@ def check(found, wanted, rtol=1e-6):
         assert str(a.dtype).split(".")[-1] == str(b.dtype).split(".")[-1]
         a, b = (t.detach().cpu().double().numpy() for t in (a, b))
         np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-12)
-
-
-def calls(name, lib, device=None):
-    """Every form of a function: what stands behind the list."""
-    other = lists(lib, 1, True, device=device)
-    more = lists(lib, 2, True, device=device)
-    numbers = [0.5, 1.5, 2.0, 0.25, 3.0]
-    one = lib.tensor(0.5, dtype=lib.float64, **({} if device is None else {"device": device}))
-    if name in UNARY:
-        return [((), {})]
-    if name in ("addcmul", "addcdiv"):
-        forms = [((other, more), {}), ((other, more, 0.5), {}), ((other, more, numbers), {})]
-        return [*forms, ((other, more), {"value": 2.0}), ((other, more, lib.tensor(numbers)), {})]
-    if name == "lerp":
-        return [((other, 0.3), {}), ((other, more), {}), ((other, numbers), {})]
-    found = [((0.5,), {}), ((other,), {}), ((numbers,), {})]
-    if name in ("add", "sub"):
-        found.append(((other,), {"alpha": 2.0}))
-    return [*found, ((one,), {})] if name in ("add", "mul", "div") else found
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_functions_of_lists_agree_with_torch(name, device):
-    torch = pytest.importorskip("torch")
-    for i, (args, kwargs) in enumerate(calls(name, rl, device)):
-        other_args, other_kwargs = calls(name, torch)[i]
-        mine, theirs = lists(rl, 0, True, device=device), lists(torch, 0, True)
-        check(
-            getattr(rl, f"_foreach_{name}")(mine, *args, **kwargs),
-            getattr(torch, f"_foreach_{name}")(theirs, *other_args, **other_kwargs),
-        )
-        found = getattr(rl, f"_foreach_{name}_")(mine, *args, **kwargs)
-        assert found is mine
-        check(found, getattr(torch, f"_foreach_{name}_")(theirs, *other_args, **other_kwargs))
-        assert all(t._version == 1 for t in mine)
 
 
 def test_every_foreach_function_of_torch_is_here():
@@ -143,16 +107,3 @@ def test_lists_have_derivatives():
     assert x.grad is not None
     with pytest.raises(RuntimeError, match="leaf Variable"):
         rl._foreach_zero_([x])
-
-
-def test_copies_products_and_the_rest():
-    torch = pytest.importorskip("torch")
-    for act in (
-        lambda lib, t: lib._foreach_copy_(t, lists(lib, 5)),
-        lambda lib, t: lib._foreach_clone(t),
-        lambda lib, t: lib._foreach_max(t),
-        lambda lib, t: lib._foreach_zero_(t),
-        lambda lib, t: lib._foreach_powsum(t, 3),
-        lambda lib, t: lib._foreach_mm([t[0]], [t[0].T]),
-    ):
-        check(act(rl, lists(rl)), act(torch, lists(torch)))

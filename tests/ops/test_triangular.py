@@ -189,40 +189,6 @@ def test_matrices_without_a_factor(bad: float) -> None:
     assert errors[0] == errors[1]
 
 
-@pytest.mark.parametrize("left", [True, False])
-@pytest.mark.parametrize("unit", [True, False])
-def test_gradients_of_triangular_systems(left: bool, unit: bool) -> None:
-    for upper, (a_batch, b_batch) in itertools.product((False, True), BATCHES):
-        a = lower("float64", *a_batch, 5, 5)
-        b = np.random.RandomState(2).randn(*b_batch, *((5, 3) if left else (3, 5)))
-        grads = []
-        for lib in (rl, torch):
-            x, y = lib.from_numpy(a).requires_grad_(), lib.from_numpy(b).requires_grad_()
-            out = lib.linalg.solve_triangular(x, y, upper=upper, left=left, unitriangular=unit)
-            assert type(out.grad_fn).__name__ == "LinalgSolveTriangularBackward0"
-            (out * out).sum().backward()
-            grads.append((x.grad.numpy(), y.grad.numpy()))
-        for found, wanted in zip(*grads):
-            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("upper", [True, False])
-def test_gradients_of_cholesky_systems(upper: bool) -> None:
-    """The factor's gradient has both triangles, as in PyTorch."""
-    for a_batch, b_batch in BATCHES:
-        a = lower("float64", *a_batch, 5, 5)
-        b = np.random.RandomState(2).randn(*b_batch, 5, 3)
-        grads = []
-        for lib in (rl, torch):
-            x, y = lib.from_numpy(a).requires_grad_(), lib.from_numpy(b).requires_grad_()
-            out = lib.cholesky_solve(y, x, upper=upper)
-            assert type(out.grad_fn).__name__ == "CholeskySolveBackward0"
-            (out * out).sum().backward()
-            grads.append((x.grad.numpy(), y.grad.numpy()))
-        for found, wanted in zip(*grads):
-            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
-
-
 WRONG = {
     "sizes": ((3, 1), (2, 2)),
     "not square": ((2, 1), (2, 3)),

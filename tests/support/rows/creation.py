@@ -32,6 +32,11 @@ ROWS = [
     Row("hamming_window", 6, periodic=False, _dtypes=("float32",)),
     Row("blackman_window", 5, _dtypes=("float32",)),
     Row("bartlett_window", 6, _dtypes=("float32",)),
+    *[
+        Row(f"signal.windows.{name}", 7, sym=name < "g", _dtypes=("float32",))
+        for name in "bartlett blackman cosine exponential gaussian general_hamming hamming hann kaiser nuttall".split()
+    ],
+    Row("signal.windows.general_cosine", 6, a=[0.4, 0.5, 0.1], _dtypes=("float32",)),
     *[Row(name, T(2, 3), _dtypes=HALVES) for name in LIKE],
     Row("zeros_like", T()),
     Row("ones_like", T(0, 3, dtype="int")),

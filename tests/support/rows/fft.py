@@ -46,4 +46,5 @@ ROWS = [
     Row("fft.fftfreq", 5),
     Row("fft.fftfreq", 4, 0.5),
     Row("fft.rfftfreq", 5),
+    Row("stft", T(30), 8, hop_length=3, window=T(8, kind="positive"), return_complex=True),
 ]

@@ -175,4 +175,10 @@ NORMS = [
     Row("dist", T(3, 4, kind="distinct"), T(3, 4), _INF),
 ]  # fmt: skip
 
-ROWS = [*SUMS, *PRODUCTS, *TRUTH, *EXTREMES, *NORMS]
+_SEEN = T(value=[[True, False, True, True], [False, False, True, True]], dtype="bool")
+MASKED = [
+    Row(f"masked.{name}", T(2, 4, kind="distinct"), 1, mask=_SEEN)
+    for name in "sum amax amin mean var std logsumexp softmax cumsum argmax median".split()
+]
+
+ROWS = [*SUMS, *PRODUCTS, *TRUTH, *EXTREMES, *NORMS, *MASKED]
