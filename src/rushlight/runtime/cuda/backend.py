@@ -63,7 +63,7 @@ class CudaBackend:
         if own is None and (point is None or not point.texts):
             impl = generic
         else:
-            impl = self._bound(kernel.name, point, generic) if own is None else own
+            impl = self._bound(kernel.name, point) if own is None else own
             # Whoever calls it looks for NotImplemented: a function around both would cost a microsecond.
             kernel.fallbacks[cupy.ndarray] = generic if self._count == 1 else self._guarded(generic)
         return impl if self._count == 1 else self._guarded(impl)

@@ -11,9 +11,8 @@ from ....base.dtypes import finfo, from_np
 from ...door import kernel_for
 from ...thread import here
 from ..code.expressions import printed
-from ..code.generate import ARRAY, NUMBER
 from ..code.keyed import keyed
-from ..code.variants import MANY, THREADS, VariantPlan, compute, number, plan_for, prepared
+from ..code.variants import compute, prepared, prepared_with
 
 if TYPE_CHECKING:
     from ....base.dtypes import dtype
@@ -23,41 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["cast", "compute"]  # for fused chains and for other families
 
 ndarray = cupy.ndarray
-
-
-def _unary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
-    """A body for one array and no attributes."""
-
-    def body(x: DeviceArray) -> Any:
-        out = compute(name, (x,))
-        return generic(x) if out is NotImplemented else out
-
-    return body
-
-
-def _binary(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
-    """A body for two operands without attributes, with the short way beside a number inlined."""
-    left: dict[Any, VariantPlan] = {}
-
-    def body(x: Any, y: Any) -> Any:
-        if x.__class__ is ndarray and y.__class__ is not ndarray and x._c_contiguous:
-            d = x.dtype
-            plan = left.get(d)
-            if plan is None:
-                plan = plan_for(name, (d, d), (ARRAY, NUMBER))
-                if plan is None:
-                    return generic(x, y)
-                left[d] = plan
-            p, n = x.data.ptr, x.size
-            if not p & 15 and 0 < n < MANY:
-                out = ndarray(x.shape, plan.out)
-                value = number(y, plan.numbers)
-                plan.go(-(-n // plan.per_block), THREADS, n, out.data.ptr, p, *value)
-                return out
-        out = compute(name, (x, y))
-        return generic(x, y) if out is NotImplemented else out
-
-    return body
 
 
 def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,31 +52,26 @@ def _fits(y: DeviceArray, x: DeviceArray) -> bool:
     return y.data.ptr == x.data.ptr and y.shape == x.shape and y.strides == x.strides
 
 
-def _many(point: Point) -> Callable[..., Any]:
-    """A body for any number of operands and the attributes of the record, of which some may be None."""
+def bound(name: str, point: Point) -> Callable[..., Any]:
+    """The body of the kernel that a record describes: any number of operands, attributes, of which some may be None."""
     varies = bool(point.optional) or point.is_chosen
-    only = None if varies else printed(point)
 
     def body(*operands: Any, **attrs: Any) -> Any:
-        e = only
-        if e is None:
-            e = printed(point, operands, attrs)
-            operands = tuple([a for a in operands if a is not None])
-        return compute(e, operands, tuple([attrs[a] for a in e.attr_names]))
+        if not varies:
+            return compute(name, operands, tuple([attrs[a] for a in printed(point).attr_names]))
+        e = printed(point, operands, attrs)
+        left = tuple([a for a in operands if a is not None])
+        return compute(e, left, tuple([attrs[a] for a in e.attr_names]))
 
-    return body
+    def prepare(*operands: Any, **attrs: Any) -> Any:
+        if not any(a.__class__ is ndarray for a in operands):
+            return None
+        e = printed(point, operands, attrs) if varies else name
+        return prepared_with(e, operands, attrs)
 
-
-def bound(name: str, point: Point, generic: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of the kernel that a record describes, with the generic one at hand."""
-    if point.is_chosen:
-        return keyed(_many(point), lambda *a, **attrs: prepared(printed(point, a, attrs), a))
-    if point.attrs or point.optional or len(point.inputs) > 2 or point.main:
-        return _many(point)
-    body = (_unary if len(point.inputs) == 1 else _binary)(name, generic)
     if name in ("add", "sub", "relu"):
-        return keyed(_in_place(name, body), lambda *arrays: prepared(name, arrays), here)
-    return keyed(body, lambda *arrays: prepared(name, arrays))
+        return keyed(_in_place(name, body), prepare, here, (), True)
+    return keyed(body, prepare, None, (), True)
 
 
 def _pow(x: DeviceArray, y: Any) -> Any:

@@ -19,36 +19,42 @@ def keyed(
     prepare: Callable[..., Any],
     here: Any = None,
     watched: tuple[tuple[Any, str], ...] = (),
+    numbers: bool = False,
 ) -> Callable[..., Any]:
     """The body, which is passed by where `prepare` has a launch for dtypes, shapes, strides and attributes.
 
     `prepare` is called like the body, once per kind of call, and answers a launch of the arrays alone, or
     None where the body has to be called. A launch that answers NotImplemented is followed by the body, too.
     With `here`, a first operand that an in-place operation is about to overwrite goes to the body. What is
-    `watched`, attributes of objects, is asked at every call, and belongs to its kind.
+    `watched`, attributes of objects, is asked at every call, and belongs to its kind. With `numbers` operands
+    may be numbers, and a launch is given all operands and attributes: how much a number is then makes no kind.
     """
     if runtime.getDeviceCount() > 1:  # launches belong to the GPU that they were prepared on
         return body
     if _native is not None:
-        return _native.Keyed(body, prepare, here, watched)
+        return _native.Keyed(body, prepare, here, watched, numbers)
     calls: dict[Any, Any] = Bounded(_MOST)
 
     def call(*arrays: Any, **attrs: Any) -> Any:
-        if all(a is None or a.__class__ is cupy.ndarray for a in arrays) and not (
-            here is not None and here.in_place is arrays[0]
-        ):
-            kinds = [None if a is None else (a.shape, a.strides, a.dtype) for a in arrays]
-            values = [
-                (name, repr(value) if value.__class__ in (int, float) else id(value))
-                for name, value in attrs.items()
+        if all(
+            a is None or a.__class__ is cupy.ndarray or (numbers and a.__class__ in (int, float))
+            for a in arrays
+        ) and not (here is not None and here.in_place is arrays[0]):
+            kinds = [
+                (a.shape, a.strides, a.dtype) if a.__class__ is cupy.ndarray else a.__class__
+                for a in arrays
             ]
+            values = [
+                (name, (value.__class__ if numbers else repr(value)) if value.__class__ in (int, float) else id(value))
+                for name, value in attrs.items()
+            ]  # fmt: skip
             seen = [getattr(owner, name) for owner, name in watched]
             key = (*kinds, *values, *[id(value) for value in seen])
             found = calls.get(key)
             if found is None:  # what has an id in the key is kept, so that it stays its own
                 found = calls[key] = (prepare(*arrays, **attrs), attrs, seen)
             if found[0] is not None:
-                out = found[0](*arrays)
+                out = found[0](*arrays, *(attrs.values() if numbers else ()))
                 if out is not NotImplemented:
                     return out
         return body(*arrays, **attrs)

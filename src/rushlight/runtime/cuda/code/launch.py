@@ -247,24 +247,32 @@ class Launch:
     def prepared(
         self, grid: tuple, block: tuple, shared: int, head: int, results: tuple[Result, ...],
         *constants: Any, front: tuple = (), aligned: tuple[int, ...] = (), absent: tuple[int, ...] = (),
+        given: tuple[tuple[int, str], ...] = (),
     ) -> Callable[..., Any]:  # fmt: skip
         """As `fixed`, but the pointers at `results` are arrays it makes and returns.
 
         It is called with the other arrays in order (an array, an address, or None for 0), and answers
         NotImplemented when one at an `aligned` place does not start at a multiple of 16 bytes. The
         constants of `front` stand before the pointers. Those that are `absent` are 0, and not given.
+        Where numbers are among what it is called with, `given` has the place among the `head` parameters and the
+        format of each value: "P" an array, "d", "q", "Q" or "i" a number, "x" what no kernel takes. A number that
+        is not of its format is answered by NotImplemented, too.
         """
+        made_at = [r.at for r in results]
+        if not given:
+            given = tuple([(i, "P") for i in range(head) if i not in absent and i not in made_at])
         if _in_c:
-            there = [i for i in range(head) if i not in absent]
+            there = [*made_at, *[i for i, _ in given]]
             bits = sum([1 << there.index(i) for i in aligned])
-            made = tuple([r._replace(at=there.index(r.at)).described() for r in results])
-            return self._in_c(grid, block, shared, front, head, bits, made, constants, there)
+            made = tuple([r._replace(at=k).described() for k, r in enumerate(results)])
+            kinds = "P" * len(made) + "".join([kind for _, kind in given])
+            return self._in_c(grid, block, shared, front, head, bits, made, constants, there, kinds)
         go = _packing(self, grid, block, shared, front, head, constants)
-        return _making(go, head, results, aligned, absent)
+        return _making(go, head, results, aligned, given)
 
     def _in_c(
         self, grid: tuple, block: tuple, shared: int, front: tuple, head: int, aligned: int,
-        results: tuple, constants: tuple, there: Sequence[int] | None = None,
+        results: tuple, constants: tuple, there: Sequence[int] | None = None, kinds: str = "",
     ) -> Any:  # fmt: skip
         image = self.layout.pack(*front, *(0,) * head, *constants)
         places = self.offsets[len(front) : len(front) + head]
@@ -272,7 +280,7 @@ class Launch:
             places = tuple([places[i] for i in there])
         return _native.Call(
             self.function, grid, block, shared, aligned, image, self.offsets, places, results,
-            self.kernel, self.waits,
+            self.kernel, self.waits, None, kinds,
         )  # fmt: skip
 
     def with_places(
@@ -306,24 +314,17 @@ def _packing(
     launch: Launch, grid: tuple, block: tuple, shared: int, front: tuple, head: int,
     constants: tuple,
 ) -> Callable[..., None]:  # fmt: skip
-    """`fixed` in Python: the addresses are packed between constants that are packed once."""
+    """`fixed` in Python: addresses and numbers are packed between constants."""
     address, new_room, pack = launch.function, launch.room, launch.pack
-    pack_head = struct.Struct(f"{head}P").pack_into
     free: list[Any] = []
     start, stream = driver.launchKernel, current
     gx, gy, gz = grid
     bx, by, bz = block
-    blank = (0,) * head
-    at = launch.offsets[len(front)] if head else 0
 
     def go(*given: Any) -> None:
-        pointers = [0 if a is None else a if a.__class__ is int else a.data.ptr for a in given]
-        if free:
-            room = free.pop()
-        else:
-            room = new_room()
-            pack(room[0], 0, *front, *blank, *constants)
-        pack_head(room[0], at, *pointers)
+        values = [a.data.ptr if a.__class__ is cupy.ndarray else a or 0 for a in given]
+        room = free.pop() if free else new_room()
+        pack(room[0], 0, *front, *values, *constants)
         try:
             start(address, gx, gy, gz, bx, by, bz, shared, stream.ptr, room[1], 0)
         except driver.CUDADriverError as error:
@@ -339,15 +340,19 @@ def _making(
     head: int,
     results: tuple[Result, ...],
     aligned: tuple[int, ...],
-    absent: tuple[int, ...],
+    given: tuple[tuple[int, str], ...],
 ) -> Callable[..., Any]:
-    """`prepared` in Python around a launch that takes addresses."""
-    places = [i for i in range(head) if i not in absent and all(i != r.at for r in results)]
+    """`prepared` in Python around a launch that takes addresses and numbers."""
 
-    def call(*arrays: Any) -> Any:
-        pointers = [0] * head
-        for i, a in zip(places, arrays):
-            pointers[i] = 0 if a is None else a if a.__class__ is int else a.data.ptr
+    def call(*values: Any) -> Any:
+        pointers: list[Any] = [0] * head
+        for (i, kind), value in zip(given, values):
+            if kind == "P":
+                pointers[i] = value.data.ptr if value.__class__ is cupy.ndarray else value or 0
+            elif kind != "x":
+                if not isinstance(value, (float, int) if kind == "d" else int):
+                    return NotImplemented
+                pointers[i] = value & 0xFFFFFFFFFFFFFFFF if kind == "Q" else value
         for i in aligned:
             if pointers[i] & 15:
                 return NotImplemented

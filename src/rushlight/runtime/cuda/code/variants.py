@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -29,7 +29,7 @@ _MOST_BLOCKS = 2**22
 class VariantPlan:
     """An expression for operands of given dtypes and ways; its kernels are made when needed."""
 
-    __slots__ = ("dtypes", "flats", "go", "name", "numbers", "out", "out_name", "per_block",
+    __slots__ = ("dtypes", "flats", "name", "numbers", "out", "out_name", "per_block",
                  "strided", "vector", "ways")  # fmt: skip
 
     def __init__(
@@ -42,7 +42,6 @@ class VariantPlan:
         self.flats: dict[tuple[int, str], Launch] = {}
         self.strided: dict[tuple, Launch] = {}
         self.numbers = codegen.number_type(dtypes[named(name).main])[1]
-        self.go = self.flat(self.vector, "unsigned").go
 
     def flat(self, vector: int, index: str) -> Launch:
         found = self.flats.get((vector, index))
@@ -159,7 +158,7 @@ def compute(
         return NotImplemented
     call = ready.call
     if call is not None:
-        got = call(*operands) if out is None else call(out, *operands)
+        got = call(*operands, *attrs) if out is None else call(out, *operands, *attrs)
         if got is not NotImplemented:
             return got if out is None else out
     if out is None:
@@ -173,9 +172,21 @@ def compute(
 
 
 def prepared(name: str | Expression, operands: tuple, to: str | None = None) -> Any:
-    """The launch that `compute` makes for such arrays, or None where it needs more than the arrays."""
+    """The launch that `compute` makes for such operands: it takes them and the attributes; None where there is none."""
     ready = _prepare(name, operands, None, to)
     return None if ready is None else ready.call
+
+
+def prepared_with(name: str | Expression, operands: tuple, attrs: Mapping[str, Any]) -> Any:
+    """As `prepared`, for a launch that is given all operands and attributes of a call, also those that are None or text."""
+    left = [i for i, a in enumerate(operands) if a is not None]
+    ready = _prepare(name, tuple([operands[i] for i in left]), None, None)
+    if ready is None or ready.call is None:
+        return None
+    order = {attr: k for k, attr in enumerate(named(name).attr_names)}
+    at = [left.index(i) if i in left else -1 for i in range(len(operands))]
+    at += [len(left) + order[attr] if attr in order else -1 for attr in attrs]
+    return _packed(ready, allocate(ready.shape, ready.out, ready.order), False, tuple(at))
 
 
 def prepared_as(name: str | Expression, operands: tuple, model: DeviceArray) -> Any:
@@ -249,13 +260,16 @@ def _prepare(
     if n:
         model = allocate(shape, plan.out, r.order) if out is None else out
         _choose(r, model, whole, [operands[i] for i in r.arrays])
-        if not r.numbers and not r.ints:
+        if len(r.form) == 1 or not (r.numbers or r.ints):
             r.call = _packed(r, model, out is not None)
     return r
 
 
-def _packed(r: _Ready, out: DeviceArray, given: bool) -> Any:
-    """The launch that takes arrays only, and makes its result unless that is given, too."""
+def _packed(r: _Ready, out: DeviceArray, given: bool, at: tuple[int, ...] | None = None) -> Any:
+    """The launch that takes operands and attributes, and makes its result unless that is given, too.
+
+    `at` says which of them each value is that it will be called with, -1 for none.
+    """
     strides = None if out._c_contiguous else out.strides
     results = () if given else (Result(0, r.shape, r.out, strides),)
     aligned: tuple[int, ...] = ()
@@ -263,9 +277,18 @@ def _packed(r: _Ready, out: DeviceArray, given: bool) -> Any:
         r.slow is not None
     ):  # a result of its own is aligned; one that is given may be a window of something
         aligned = (0, *r.aligned) if given else r.aligned
+    operands = len(r.arrays) + len(r.numbers)
+    places = [0] * operands  # of operands among the parameters: arrays stand before numbers
+    for k, i in enumerate((*r.arrays, *r.numbers)):
+        places[i] = k + 1
+    kinds = ["P" if i in r.arrays else r.form for i in range(operands)]
+    kinds += ["i" if is_int else r.form for is_int in r.ints]
+    places += range(operands + 1, operands + 1 + len(r.ints))
+    every = list(zip(places, kinds))
+    taken = every if at is None else [every[i] if i >= 0 else (0, "x") for i in at]
     return r.launch.prepared(
-        (r.blocks, 1, 1), (THREADS, 1, 1), 0, 1 + len(r.arrays), results, *r.tail,
-        front=(r.units,), aligned=aligned,
+        (r.blocks, 1, 1), (THREADS, 1, 1), 0, 1 + len(every), results, *r.tail,
+        front=(r.units,), aligned=aligned, given=((0, "P"), *taken) if given else tuple(taken),
     )  # fmt: skip
 
 

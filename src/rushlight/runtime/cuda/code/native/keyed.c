@@ -1,6 +1,6 @@
 /* Prepared launches found by the arrays of a call: by their dtypes, shapes and strides, and by what attributes are.
  *
- * code/keyed.py has the same in Python. `Keyed(body, prepare, here, watched)` is called as a kernel's body. The first call of a
+ * code/keyed.py has the same in Python. `Keyed(body, prepare, here, watched, numbers)` is called as a kernel's body. The first call of a
  * kind asks `prepare` for a launch; later ones make it at once. Whatever cannot be prepared (None), or is refused by its
  * launch for once (NotImplemented), goes to the body.
  */
@@ -30,6 +30,7 @@ typedef struct {
     PyObject *body, *prepare, *here, *watched;
     Kind **places;
     int used;
+    int numbers; /* whether launches take numbers and attributes, too: then what they are worth makes no kind */
 } Keyed;
 
 /* The key of a call: words, and the objects whose addresses are among them. */
@@ -53,9 +54,20 @@ static int see(Key *key, PyObject *object)
     return 1;
 }
 
-/* One array's part of the key: 1 when done, 0 when it does not fit, -1 on error. */
-static int put_array(Key *key, PyObject *a)
+/* A number's part of the key where a launch is given its value: what it is. */
+static int put_kind(Key *key, PyObject *value)
 {
+    int kind = PyFloat_CheckExact(value) ? REAL : PyLong_CheckExact(value) ? WHOLE : 0;
+    if (kind)
+        key->words[key->n++] = kind;
+    return kind && key->n + 2 <= MOST_WORDS;
+}
+
+/* One array's part of the key: 1 when done, 0 when it does not fit, -1 on error. */
+static int put_array(Key *key, PyObject *a, int numbers)
+{
+    if (numbers && put_kind(key, a))
+        return 1;
     if (a == Py_None) {
         key->words[key->n++] = MISSING;
         return key->n + 2 <= MOST_WORDS;
@@ -76,10 +88,12 @@ static int put_array(Key *key, PyObject *a)
 }
 
 /* An attribute's: numbers by what they are, the rest by identity. */
-static int put_value(Key *key, PyObject *value)
+static int put_value(Key *key, PyObject *value, int numbers)
 {
     if (key->n + 3 > MOST_WORDS)
         return 0;
+    if (numbers && put_kind(key, value))
+        return 1;
     if (PyFloat_CheckExact(value)) {
         double number = PyFloat_AS_DOUBLE(value);
         key->words[key->n++] = REAL;
@@ -216,11 +230,11 @@ static PyObject *launch_for(Keyed *self, PyObject *const *args, size_t nargsf, P
     int usable = 1;
     key.words[key.n++] = (uint64_t)count << 8 | (uint64_t)more;
     for (Py_ssize_t i = 0; usable == 1 && i < count; i++)
-        usable = put_array(&key, args[i]);
+        usable = put_array(&key, args[i], self->numbers);
     for (Py_ssize_t i = 0; usable == 1 && i < more; i++) {
         usable = see(&key, PyTuple_GET_ITEM(names, i));
         if (usable == 1)
-            usable = put_value(&key, args[count + i]);
+            usable = put_value(&key, args[count + i], self->numbers);
     }
     if (usable == 1)
         usable = put_watched(&key, self->watched);
@@ -242,7 +256,10 @@ static PyObject *keyed_call(PyObject *callable, PyObject *const *args, size_t na
     if (status < 0)
         return NULL;
     if (call != NULL) {
-        PyObject *out = PyObject_Vectorcall(call, args, PyVectorcall_NARGS(nargsf), NULL);
+        Py_ssize_t given = PyVectorcall_NARGS(nargsf);
+        if (self->numbers && names != NULL)
+            given += PyTuple_GET_SIZE(names);
+        PyObject *out = PyObject_Vectorcall(call, args, given, NULL);
         Py_DECREF(call);
         if (out != Py_NotImplemented)
             return out;
@@ -254,7 +271,8 @@ static PyObject *keyed_call(PyObject *callable, PyObject *const *args, size_t na
 static PyObject *keyed_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *body, *prepare, *here, *watched;
-    if (!PyArg_ParseTuple(args, "OOOO!", &body, &prepare, &here, &PyTuple_Type, &watched))
+    int numbers = 0;
+    if (!PyArg_ParseTuple(args, "OOOO!|p", &body, &prepare, &here, &PyTuple_Type, &watched, &numbers))
         return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(watched); i++)
         if (!PyTuple_CheckExact(PyTuple_GET_ITEM(watched, i)) || PyTuple_GET_SIZE(PyTuple_GET_ITEM(watched, i)) != 2)
@@ -263,6 +281,7 @@ static PyObject *keyed_make(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (self == NULL)
         return NULL;
     self->vectorcall = keyed_call;
+    self->numbers = numbers;
     self->body = Py_NewRef(body);
     self->prepare = Py_NewRef(prepare);
     self->here = Py_NewRef(here);
@@ -304,7 +323,7 @@ PyTypeObject KeyedType = {
     .tp_new = keyed_make,
     .tp_as_sequence = &as_sequence,
     .tp_dealloc = keyed_free,
-    .tp_doc = "Keyed(body, prepare, here, watched): a kernel's body with its prepared launches in front of it.",
+    .tp_doc = "Keyed(body, prepare, here, watched[, numbers]): a kernel's body with its prepared launches in front of it.",
 };
 
 int name_keyed(void)

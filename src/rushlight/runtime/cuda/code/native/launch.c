@@ -79,8 +79,9 @@ typedef struct Call {
     unsigned grid[3], block[3], shared;
     int parameters, pointers, results, waits;
     int offsets[MOST_PARAMETERS]; /* where parameters begin in the image */
-    int places[MOST_POINTERS];    /* where addresses go in it */
-    int result_at[MOST_RESULTS];  /* rising positions among the pointers */
+    int places[MOST_POINTERS];    /* where addresses and numbers go in it */
+    char kinds[MOST_POINTERS];    /* 0: an address; 'r': a result's; 'x': what no kernel takes; else a number's format */
+    int result_at[MOST_RESULTS];  /* positions among the pointers */
     uint64_t aligned;             /* positions whose addresses must be multiples of 16 */
     PyObject *shapes[MOST_RESULTS], *dtypes[MOST_RESULTS], *sizes[MOST_RESULTS], *strides[MOST_RESULTS];
     Py_ssize_t result_bytes[MOST_RESULTS];
@@ -167,6 +168,38 @@ int address_of(PyObject *value, uint64_t *out)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* Write a number as a parameter of one of struct's formats: 1 when done, 0 where that is not its way. */
+static int put_number(char *at, char kind, PyObject *value)
+{
+    if (kind == 'd') {
+        double number = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value)
+                        : PyLong_Check(value)     ? PyLong_AsDouble(value)
+                                                  : -1.0;
+        if (!PyFloat_CheckExact(value) && (!PyLong_Check(value) || (number == -1.0 && PyErr_Occurred()))) {
+            PyErr_Clear();
+            return 0;
+        }
+        memcpy(at, &number, 8);
+        return 1;
+    }
+    if (!PyLong_Check(value))
+        return 0;
+    int beyond = 0;
+    if (kind == 'Q') {
+        uint64_t bits = PyLong_AsUnsignedLongLongMask(value);
+        memcpy(at, &bits, 8);
+        return 1;
+    }
+    int64_t number = PyLong_AsLongLongAndOverflow(value, &beyond);
+    if (kind == 'i') {
+        int32_t small = (int32_t)number;
+        beyond |= small != number;
+        memcpy(at, &small, 4);
+    } else
+        memcpy(at, &number, 8);
+    return !beyond;
+}
+
 /* An array for result i, and its address. */
 static PyObject *new_result(Call *self, int i, int reuse, uint64_t *address)
 {
@@ -246,13 +279,17 @@ static PyObject *call(PyObject *callable, PyObject *const *args, size_t nargsf, 
     PyObject *results[MOST_RESULTS];
     int made = 0;
     memcpy(values, self->image, self->bytes);
-    for (int i = 0, r = 0; i < self->pointers; i++) {
-        if (r < self->results && self->result_at[r] == i) {
-            r++;
+    for (int i = 0; i < self->pointers; i++) {
+        if (self->kinds[i] == 'r')
+            continue;
+        uint64_t address;
+        PyObject *value = args[next++];
+        if (self->kinds[i]) {
+            if (self->kinds[i] != 'x' && !put_number(values + self->places[i], self->kinds[i], value))
+                Py_RETURN_NOTIMPLEMENTED;
             continue;
         }
-        uint64_t address;
-        if (address_of(args[next++], &address) < 0)
+        if (address_of(value, &address) < 0)
             return NULL;
         if ((self->aligned >> i & 1) && (address & 15))
             Py_RETURN_NOTIMPLEMENTED;
@@ -302,7 +339,7 @@ error:
     return NULL;
 }
 
-static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *results)
+static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *results, const char *kinds)
 {
     self->parameters = (int)PyTuple_GET_SIZE(offsets);
     self->pointers = (int)PyTuple_GET_SIZE(places);
@@ -313,11 +350,13 @@ static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *resul
         PyErr_SetString(PyExc_ValueError, "too many parameters for a prepared launch");
         return -1;
     }
+    for (int i = 0; i < self->pointers && kinds[i]; i++)
+        self->kinds[i] = kinds[i] == 'P' ? 0 : kinds[i];
     for (int i = 0; i < self->parameters; i++)
         self->offsets[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(offsets, i));
     for (int i = 0; i < self->pointers; i++) {
         self->places[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
-        if (self->places[i] < 0 || self->places[i] + 8 > self->bytes) {
+        if (self->places[i] < 0 || self->places[i] + (self->kinds[i] == 'i' ? 4 : 8) > self->bytes) {
             PyErr_SetString(PyExc_ValueError, "an address lies outside of the parameters");
             return -1;
         }
@@ -327,6 +366,12 @@ static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *resul
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(results, i), "iOOOO", &self->result_at[i], &self->shapes[i],
                               &self->dtypes[i], &self->sizes[i], &strides))
             return -1;
+        if (self->result_at[i] < 0 || self->result_at[i] >= self->pointers) {
+            self->shapes[i] = self->dtypes[i] = self->sizes[i] = NULL;
+            PyErr_SetString(PyExc_ValueError, "a result has no place among the pointers");
+            return -1;
+        }
+        self->kinds[self->result_at[i]] = 'r';
         Py_INCREF(self->shapes[i]);
         Py_INCREF(self->dtypes[i]);
         Py_INCREF(self->sizes[i]);
@@ -342,10 +387,11 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned g[3], b[3], shared;
     Py_buffer image;
     PyObject *offsets, *places, *results, *keep, *product = Py_None;
+    const char *kinds = "";
     int waits;
-    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op|O", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op|Os", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
                           &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &places, &PyTuple_Type, &results,
-                          &keep, &waits, &product))
+                          &keep, &waits, &product, &kinds))
         return NULL;
     Call *self = (Call *)PyObject_NewVar(Call, type, image.len);
     if (self != NULL) {
@@ -364,7 +410,7 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         if (first_call != NULL)
             first_call->before = self;
         first_call = self;
-        if (fill(self, offsets, places, results) < 0 ||
+        if (fill(self, offsets, places, results, kinds) < 0 ||
             (product != Py_None && (self->product = make_product(product)) == NULL))
             Py_CLEAR(self);
     }
@@ -426,7 +472,7 @@ static PyTypeObject CallType = {
     .tp_new = call_make,
     .tp_methods = call_methods,
     .tp_dealloc = call_free,
-    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits[, product])",
+    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits[, product, kinds])",
 };
 
 /* setup(current, alloc, ndarray, new, bind_thread, pretend): whether launches can be made. */
