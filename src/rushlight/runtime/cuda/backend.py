@@ -15,6 +15,7 @@ from ...base.device import device
 from .. import devices
 from . import processors
 from .arrays import CUPY
+from .code.traced import in_one_kernel
 from .memory import host_copies as transfer
 from .memory import pool as memory
 from .memory.lost import explaining
@@ -60,10 +61,13 @@ class CudaBackend:
         own = devices.overrides("cuda").get(kernel.name)
         generic = _generic(kernel)
         point = kernel.facts.point
-        if own is None and (point is None or not point.texts):
+        told = point is not None and point.texts
+        if own is None and not told and (kernel.is_view or not _is_pointwise(kernel)):
             impl = generic
         else:
-            impl = self._bound(kernel.name, point) if own is None else own
+            if own is None:
+                own = self._bound(kernel.name, point) if told else in_one_kernel(kernel.generic)
+            impl = own
             # Whoever calls it looks for NotImplemented: a function around both would cost a microsecond.
             kernel.fallbacks[cupy.ndarray] = generic if self._count == 1 else self._guarded(generic)
         return impl if self._count == 1 else self._guarded(impl)
@@ -132,6 +136,10 @@ class CudaBackend:
     def streams(self) -> list[RandomStream]:
         """The random streams that have been opened."""
         return list(self._streams.values())
+
+
+def _is_pointwise(kernel: KernelLike) -> bool:
+    return kernel.facts.point is not None or kernel.facts.vmap == "pointwise"
 
 
 def _generic(kernel: KernelLike) -> KernelBody:
