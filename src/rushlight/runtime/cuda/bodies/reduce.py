@@ -12,13 +12,13 @@ import numpy as np
 from ....base.bounded import Bounded
 from ....base.dtypes import by_name, from_np
 from ...door import kernel_for
-from ..code.compile import kernel
+from ..code.compile import Launch, kernel
 from ..code.expressions import Expression
 from ..code.generate import TYPES
 from ..code.launch import Result
 from .fills import always
 from .pointwise import cast, compute
-from .reduce_sources import reduction_source, size_of, supports
+from .reduce_sources import PAIRS, reduction_source, size_of, supports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,9 @@ class _Recipe:
     go: Callable[..., None]
     aligned: bool  # whether `go` reads 16 bytes at a time
     plain: Callable[[], Callable[..., None]]  # makes the launch for memory that is not aligned
-    quick: dict[bool, Callable[..., Any]]  # by keepdim: the launch that also makes the result
+    quick: dict[
+        tuple[bool, bool], Callable[..., Any]
+    ]  # by keepdim and `both`: what also makes the results
     join: Callable[..., None] | None
     parts: int  # bytes for the parts of a reduction in two steps
 
@@ -133,18 +135,60 @@ def _choose(
     launch = kernel(text, names[r.aligned], formats)
     r.go = launch.fixed(*fixed)
     r.join, r.parts = None, 0
-    if parts == 1 and kind not in ("argmax", "argmin"):
-        for keepdim, shape in ((False, r.squeezed), (True, r.shape)):
-            results = (Result(1, shape, by_name(out).np),)
-            r.quick[keepdim] = launch.prepared(
-                *fixed[:4], results, *fixed[4:], aligned=(0,) if r.aligned else ()
-            )
     if parts > 1:
         way = "join_columns" if by_columns else "join"
         joined = kernel(text, way, ("P", "P", "P", letter, letter, "q"))
         grid, block = ((-(-outs // 32), 1, 1), block) if by_columns else ((outs, 1, 1), (256, 1, 1))
         r.join = joined.fixed(grid, block, 0, 3, outs, parts, terms)
         r.parts = parts * outs * size_of(kind, name)
+    _make_quick(r, kind, out, launch, fixed)
+
+
+def _make_quick(r: _Recipe, kind: str, out: str, launch: Launch, fixed: tuple[Any, ...]) -> None:
+    """The launches that make their results."""
+    for keepdim, shape in ((False, r.squeezed), (True, r.shape)):
+        for both in (False, True) if kind in PAIRS else (False,):
+            r.quick[keepdim, both] = _quick(r, kind, out, launch, fixed, shape, both)
+
+
+def _quick(
+    r: _Recipe, kind: str, out: str, launch: Launch, fixed: tuple[Any, ...], shape: tuple, both: bool
+) -> Callable[[Any], Any]:  # fmt: skip
+    made, join = [], r.join
+    if both or kind not in PAIRS:
+        made.append(Result(1, shape, by_name(out).np))
+    if kind in PAIRS:
+        made.append(Result(2, shape, by_name(out).np if kind == "aminmax" else np.dtype(np.int64)))
+    if join is not None:
+        made.append(Result(3, (r.parts,), np.dtype(np.uint8)))
+    places = [m.at for m in made]
+    absent = tuple([i for i in (1, 2, 3) if i not in places])
+    first = launch.prepared(
+        *fixed[:4], tuple(made), *fixed[4:], aligned=(0,) if r.aligned else (), absent=absent
+    )
+    if join is None:
+        return first
+    if len(made) == 3:
+
+        def to_two(x: DeviceArray) -> Any:
+            found = first(x)
+            if found is NotImplemented:
+                return found
+            values, index, parts = found
+            join(parts, values, index)
+            return values, index
+
+        return to_two
+
+    def to_one(x: DeviceArray) -> Any:
+        found = first(x)
+        if found is NotImplemented:
+            return found
+        result, parts = found
+        join(parts, *((None, result) if 2 in places else (result, None)))
+        return result
+
+    return to_one
 
 
 def _choose_short(
@@ -160,10 +204,7 @@ def _choose_short(
     r.plain = lambda: kernel(text, "columns", formats).fixed(
         (-(-outs // 32), 1, 1), (32, 8, 1), 0, 4, *rest
     )
-    if kind not in ("argmax", "argmin"):
-        for keepdim, shape in ((False, r.squeezed), (True, r.shape)):
-            results = (Result(1, shape, by_name(out).np),)
-            r.quick[keepdim] = launch.prepared(grid, block, 0, 4, results, *rest, aligned=(0,))
+    _make_quick(r, kind, out, launch, (grid, block, 0, 4, *rest))
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -181,7 +222,7 @@ def reduce(
     out: str | None = None,
     both: bool = False,
 ) -> Any:
-    """Reduce over dims (None: all); argmax and argmin give (value or None, index)."""
+    """Reduce over dims (None: all); argmax and argmin give the index, or with `both` the value as well, aminmax both ends."""
     key = (kind, x.dtype, x.shape, x.strides, dim, out)
     try:
         r = _recipes[key]
@@ -190,19 +231,20 @@ def reduce(
         r = _recipes[key] = _recipe(kind, x, dims, out or from_np(x.dtype).name)
     if r is None:
         return NotImplemented
-    quick = r.quick.get(keepdim)
+    quick = r.quick.get((keepdim, both))
     if quick is not None:
-        values = quick(x, None, None)
+        values = quick(x)
         if values is not NotImplemented:
             return values
     shape = r.shape if keepdim else r.squeezed
-    if kind == "argmax" or kind == "argmin":
-        index = ndarray(shape, np.int64)
-        values = ndarray(shape, x.dtype) if both else None
+    stored = x.dtype if out is None else by_name(out).np
+    if kind in PAIRS:
+        second = ndarray(shape, stored if kind == "aminmax" else np.int64)
+        values = ndarray(shape, stored) if both else None
         if r.outs:
-            _launch(r, x.data.ptr, 0 if values is None else values.data.ptr, index.data.ptr)
-        return values, index
-    values = ndarray(shape, x.dtype if out is None else by_name(out).np)
+            _launch(r, x.data.ptr, 0 if values is None else values.data.ptr, second.data.ptr)
+        return (values, second) if both else second
+    values = ndarray(shape, stored)
     if r.outs:
         _launch(r, x.data.ptr, values.data.ptr, 0)
     return values
@@ -281,8 +323,7 @@ def _place(kind: str) -> Any:
     def body(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
         if not x.ndim or not x.size:
             return NotImplemented
-        found = reduce(kind, x, dim, keepdim)
-        return found if found is NotImplemented else found[1]
+        return reduce(kind, x, dim, keepdim)
 
     return body
 
@@ -305,19 +346,20 @@ for _name in ("max", "min"):
     kernel_for("cuda", f"{_name}_dim")(_value_and_place(f"arg{_name}"))
 
 
+_NORMS = {0: "norm0", 1: "norm1", 2: "norm2", math.inf: "norminf", -math.inf: "norm-inf"}
+
+
 @kernel_for("cuda", "vector_norm")
 def _vector_norm(
     x: DeviceArray, *, ord: float, dim: int | Sequence[int] | None, keepdim: bool
 ) -> Any:
-    kind = {1: "norm1", 2: "norm2", math.inf: "norminf"}.get(ord)
-    if kind is None or x.dtype.kind not in "fV" or not x.size:
+    if x.dtype.kind not in "fV" or not x.size:
         return NotImplemented
-    return reduce(kind, x, dim, keepdim)
+    return reduce(_NORMS.get(ord) or f"normp {float(ord)!r}", x, dim, keepdim)
 
 
 # -- of two passes --------------------------------------------------------------------------------
 
-_SQUARE_OFF = Expression("x m", "scale", f="(x - m) * (x - m) * scale")
 _EXP_OFF = Expression("x m", "", f="exp(x - (fabs(m) == inf_of<T>() ? T(0) : m))")
 _LOG_ON = Expression("s m", "", f="log(s) + (fabs(m) == inf_of<T>() ? T(0) : m)")
 
@@ -336,12 +378,7 @@ def _spread(x: DeviceArray, correction: float, dim: Any, keepdim: bool, root: bo
     n = math.prod([x.shape[d] for d in _dims(dim, x.ndim)])
     if n <= correction:
         return NotImplemented
-    wide = _wider(x)
-    square = compute(
-        _SQUARE_OFF, (wide, reduce("mean", wide, dim, True)), (1.0 / (n - correction),)
-    )
-    out = reduce("sum", square, dim, keepdim)
-    return _as_before(compute("sqrt", (out,)) if root else out, x)
+    return reduce(f"{'std' if root else 'var'} {float(correction)!r}", x, dim, keepdim)
 
 
 @kernel_for("cuda", "var")

@@ -1,6 +1,10 @@
 // One reduction over some dims of a strided array. Before this file stand the prelude and:
 // S stored, A accumulated, O result types; INIT, MAP(v, r), JOIN(a, b), FINAL(a, n); I index type;
-// KEPT and GONE, the numbers of dims that stay and go; PAIR when FINAL's index is wanted as well.
+// KEPT and GONE, the numbers of dims that stay and go; PAIR where an accumulator holds two results, v and i, of which J is
+// the second one's type.
+#ifndef PAIR
+typedef i64 J;
+#endif
 
 struct Geometry { I kept[KEPT]; I kept_step[KEPT]; I gone[GONE]; I gone_step[GONE]; };
 
@@ -26,12 +30,12 @@ __device__ __forceinline__ I gone_offset(const Geometry& g, I r) {
     return at + r * g.gone_step[0];
 }
 
-__device__ __forceinline__ void store(O* out, i64* index, A* parts, I o, I outs, A a, i64 n) {
+__device__ __forceinline__ void store(O* out, J* index, A* parts, I o, I outs, A a, i64 n) {
     if (parts) parts[(u64)blockIdx.y * outs + o] = a;
     else {
 #ifdef PAIR
         if (out) out[o] = narrow(To<O>(), a.v);
-        index[o] = a.i;
+        index[o] = narrow(To<J>(), a.i);
 #else
         out[o] = narrow(To<O>(), FINAL(a, n));
 #endif
@@ -40,7 +44,7 @@ __device__ __forceinline__ void store(O* out, i64* index, A* parts, I o, I outs,
 
 // Threads along the reduced dims: `lanes` of them share one result, 256 / lanes results a block.
 BOUNDED_KERNEL(rows, 256)(
-    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+    const S* __restrict__ x, O* out, J* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     depend();
     __shared__ A room[256];
@@ -77,7 +81,7 @@ BOUNDED_KERNEL(rows, 256)(
 
 // As `rows`, for terms that lie next to each other at aligned addresses, 16 bytes at a time.
 BOUNDED_KERNEL(packs, 256)(
-    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+    const S* __restrict__ x, O* out, J* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     depend();
     static const int V = 16 / sizeof(S);
@@ -117,7 +121,7 @@ BOUNDED_KERNEL(packs, 256)(
 
 // Threads along the results, eight at a time along the reduced dims.
 BOUNDED_KERNEL(columns, 256)(
-    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+    const S* __restrict__ x, O* out, J* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     depend();
     __shared__ A room[8][32];
@@ -149,7 +153,7 @@ BOUNDED_KERNEL(columns, 256)(
 
 // As `columns`, for results that lie next to each other at aligned addresses, 16 bytes of them a thread.
 BOUNDED_KERNEL(column_packs, 256)(
-    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+    const S* __restrict__ x, O* out, J* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     depend();
     static const int V = 16 / sizeof(S), AHEAD = 4;
@@ -191,7 +195,7 @@ BOUNDED_KERNEL(column_packs, 256)(
 
 // As `column_packs`, for so few terms that one thread takes all of them.
 BOUNDED_KERNEL(short_columns, 256)(
-    const S* __restrict__ x, O* out, i64* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
+    const S* __restrict__ x, O* out, J* index, A* parts, I outs, I terms, I chunk, i64 n, Geometry g
 ) {
     depend();
     static const int V = 16 / sizeof(S), AHEAD = 4;
@@ -223,7 +227,7 @@ BOUNDED_KERNEL(short_columns, 256)(
 
 // The second step of a reduction in parts: a block per result joins them in a fixed order.
 BOUNDED_KERNEL(join, 256)(
-    const A* __restrict__ parts, O* out, i64* index, I outs, I count, i64 n
+    const A* __restrict__ parts, O* out, J* index, I outs, I count, i64 n
 ) {
     depend();
     __shared__ A room[256];
@@ -241,7 +245,7 @@ BOUNDED_KERNEL(join, 256)(
 
 // The same for many results: threads along them, eight at a time along the parts.
 BOUNDED_KERNEL(join_columns, 256)(
-    const A* __restrict__ parts, O* out, i64* index, I outs, I count, i64 n
+    const A* __restrict__ parts, O* out, J* index, I outs, I count, i64 n
 ) {
     depend();
     __shared__ A room[8][32];
