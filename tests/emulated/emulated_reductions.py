@@ -32,8 +32,8 @@ def of(x: np.ndarray, dim: Any) -> None:
         if n > correction:
             off = wide - wide.mean(dim, keepdims=True)
             want = (off * off).sum(dim) / (n - correction)
-            equal(reduce(f"var {correction!r}", g, dim, False), want)
-            equal(reduce(f"std {correction!r}", g, dim, False), np.sqrt(want))
+            equal(reduce(f"variance {correction!r}", g, dim, False), want)
+            equal(reduce(f"deviation {correction!r}", g, dim, False), np.sqrt(want))
     size = np.abs(wide)
     for p in NORMS:
         kind = reductions._NORMS.get(p) or f"normp {float(p)!r}"
@@ -55,11 +55,13 @@ def of(x: np.ndarray, dim: Any) -> None:
 def beyond_numbers() -> None:
     """NaN, infinities, whole numbers and booleans; a mean far from 0."""
     x = np.array([1.0, np.nan, -np.inf, 3.0], np.float32)
-    assert np.isnan(emulated_capture.on_host(reduce("var 1.0", on_gpu(x), None, False)))
+    assert np.isnan(emulated_capture.on_host(reduce("variance 1.0", on_gpu(x), None, False)))
     low, high = reduce("aminmax", on_gpu(x), None, False, None, True)
     assert np.isnan(emulated_capture.on_host(low)) and np.isnan(emulated_capture.on_host(high))
     far = (1e4 + random.normal(size=5000)).astype(np.float32)
-    equal(reduce("var 1.0", on_gpu(far), None, False), far.astype(np.float64).var(ddof=1), 1e-3)
+    equal(
+        reduce("variance 1.0", on_gpu(far), None, False), far.astype(np.float64).var(ddof=1), 1e-3
+    )
     for x in (
         np.array([5, -7, 9], np.int64),
         np.array([True, False]),

@@ -378,7 +378,7 @@ def _spread(x: DeviceArray, correction: float, dim: Any, keepdim: bool, root: bo
     n = math.prod([x.shape[d] for d in _dims(dim, x.ndim)])
     if n <= correction:
         return NotImplemented
-    return reduce(f"{'std' if root else 'var'} {float(correction)!r}", x, dim, keepdim)
+    return reduce(f"{'deviation' if root else 'variance'} {float(correction)!r}", x, dim, keepdim)
 
 
 @kernel_for("cuda", "var")

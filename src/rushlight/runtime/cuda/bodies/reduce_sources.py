@@ -60,7 +60,7 @@ def supports(kind: str, name: str) -> bool:
     group = TYPES[name][1]
     if group == "c":
         return kind in ("sum", "mean", "prod", "any", "all", "count_nonzero")
-    if kind in ("mean", "nansum", "var", "std") or kind.startswith("norm"):
+    if kind in ("mean", "nansum", "variance", "deviation") or kind.startswith("norm"):
         return group == "f"
     return True
 
@@ -70,7 +70,7 @@ def size_of(kind: str, name: str) -> int:
     if kind in ("argmax", "argmin"):
         return 16
     a = accumulator(kind, name)
-    if kind.startswith(("var ", "std ")):
+    if kind.startswith(("variance", "deviation")):
         return 24 if a == "double" else 12
     if kind == "aminmax":
         return 2 * size_of("max", name)
@@ -88,8 +88,8 @@ def reduction_source(kind: str, name: str, out: str, index: str, kept: int, gone
         lines.append(_best(kind, name))
     elif kind == "aminmax":
         lines.append(_both_ends(name))
-    elif what in ("var", "std"):
-        lines.append(_moments(accumulator(kind, name), number, what == "std"))
+    elif what in ("variance", "deviation"):
+        lines.append(_moments(accumulator(kind, name), number, what == "deviation"))
     else:
         a = accumulator(kind, name)
         lines.append(f"typedef {a} A;")

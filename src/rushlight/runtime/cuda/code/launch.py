@@ -352,7 +352,7 @@ def _making(
             elif kind != "x":
                 if not isinstance(value, (float, int) if kind == "d" else int):
                     return NotImplemented
-                pointers[i] = value & 0xFFFFFFFFFFFFFFFF if kind == "Q" else value
+                pointers[i] = int(value) & 0xFFFFFFFFFFFFFFFF if kind == "Q" else value
         for i in aligned:
             if pointers[i] & 15:
                 return NotImplemented

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import cupy
@@ -28,6 +29,31 @@ def _spelt(number: float) -> str:
     if math.isinf(number):
         return f"({'-' if number < 0 else ''}inf_of<double>())"
     return f"({float(number)!r})"
+
+
+_KNOWN: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b, "&&": lambda a, b: a and b, "||": lambda a, b: a or b,
+    "/": lambda a, b: a / b if b else math.nan if not a or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b),
+}  # fmt: skip
+
+
+def _operator(sign: str, turned: bool = False) -> Any:
+    truth = sign in ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
+
+    def method(self: _Value, other: Any) -> _Value:
+        x, y = self.beside(other)
+        if turned:
+            x, y = y, x
+        if (sign in ("&&", "||")) != (x.dtype.kind == "b") and sign not in ("==", "!="):
+            raise _Untold
+        dtype = np.dtype(bool) if truth else x.dtype
+        if x.known is not None and y.known is not None:
+            return x.sure(_KNOWN[sign](x.known, y.known), dtype)
+        return x.said(dtype, f"{x.text} {sign} {y.text}")
+
+    return method
 
 
 class _Value:
@@ -83,6 +109,20 @@ class _Value:
             return self.sure(self.known, dtype)
         return self.said(dtype, f"{_type(dtype)}({self.text})")
 
+    __add__, __radd__ = _operator("+"), _operator("+", True)
+    __sub__, __rsub__ = _operator("-"), _operator("-", True)
+    __mul__, __rmul__ = _operator("*"), _operator("*", True)
+    __truediv__, __rtruediv__ = _operator("/"), _operator("/", True)
+    __lt__, __le__, __gt__, __ge__ = (
+        _operator("<"),
+        _operator("<="),
+        _operator(">"),
+        _operator(">="),
+    )
+    __eq__, __ne__ = _operator("=="), _operator("!=")
+    __and__, __or__ = _operator("&&"), _operator("||")
+    __hash__ = object.__hash__
+
     def __bool__(self) -> bool:
         if self.known is None:
             raise _Untold
@@ -113,7 +153,7 @@ class _Value:
         if x.known is not None and n is not None:
             return x.sure(x.known**n)
         if n is not None and n == int(n) and 1 <= abs(n) <= 16:
-            product = x
+            product: Any = x
             for _ in range(int(abs(n)) - 1):
                 product = product * x
             return product if n > 0 else 1 / product
@@ -140,48 +180,6 @@ def _type(dtype: np.dtype) -> str:
     return "double" if dtype == np.float64 else "float"
 
 
-_KNOWN: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b, "&&": lambda a, b: a and b, "||": lambda a, b: a or b,
-    "/": lambda a, b: a / b if b else math.nan if not a or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b),
-}  # fmt: skip
-
-
-def _operator(sign: str, turned: bool = False) -> Callable[[_Value, Any], _Value]:
-    truth = sign in ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
-
-    def method(self: _Value, other: Any) -> _Value:
-        x, y = self.beside(other)
-        if turned:
-            x, y = y, x
-        if (sign in ("&&", "||")) != (x.dtype.kind == "b") and sign not in ("==", "!="):
-            raise _Untold
-        dtype = np.dtype(bool) if truth else x.dtype
-        if x.known is not None and y.known is not None:
-            return x.sure(_KNOWN[sign](x.known, y.known), dtype)
-        return x.said(dtype, f"{x.text} {sign} {y.text}")
-
-    return method
-
-
-for _name, _sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/")):
-    setattr(_Value, f"__{_name}__", _operator(_sign))
-    setattr(_Value, f"__r{_name}__", _operator(_sign, True))
-for _name, _sign in (
-    ("lt", "<"),
-    ("le", "<="),
-    ("gt", ">"),
-    ("ge", ">="),
-    ("eq", "=="),
-    ("ne", "!="),
-    ("and", "&&"),
-    ("or", "||"),
-):
-    setattr(_Value, f"__{_name}__", _operator(_sign))
-_Value.__hash__ = object.__hash__  # type: ignore[method-assign]
-
-
 class _Functions:
     """The part of an array library that pointwise bodies use."""
 
@@ -202,27 +200,31 @@ class _Functions:
         return self._value(x), self._value(y)
 
     def __getattr__(self, name: str) -> Any:
-        called = {
-            "arcsin": "asin",
-            "arccos": "acos",
-            "arctan": "atan",
-            "absolute": "fabs",
-            "abs": "fabs",
-        }.get(name, name)
-        if called in _ONE:
-            return lambda x: self._one(called, x)
-        called = {"minimum": "bottom", "maximum": "top", "arctan2": "atan2"}.get(name, name)
-        if called in _TWO:
-            return lambda x, y: self._two(called, x, y)
-        raise _Untold
+        """A ufunc that C's library has as well."""
+        ufunc = getattr(np, name, None)
+        called = name.replace("arc", "a", 1) if name.startswith("arc") else name
+        if not isinstance(ufunc, np.ufunc) or called not in _IN_C or ufunc.nout != 1:
+            raise _Untold
+        return partial(self._one if ufunc.nin == 1 else self._two, called)
 
-    def _one(self, name: str, x: Any) -> _Value:
+    def abs(self, x: Any) -> Any:
+        return self._one("fabs", x)
+
+    absolute = abs
+
+    def maximum(self, x: Any, y: Any) -> Any:
+        return self._two("top", x, y)
+
+    def minimum(self, x: Any, y: Any) -> Any:
+        return self._two("bottom", x, y)
+
+    def _one(self, name: str, x: Any) -> Any:
         x = self._value(x)
         if x.dtype.kind == "b":
             raise _Untold
         return x.said(x.dtype, f"{name}({x.text})")
 
-    def _two(self, name: str, x: Any, y: Any) -> _Value:
+    def _two(self, name: str, x: Any, y: Any) -> Any:
         x, y = self._pair(x, y)
         if x.dtype.kind == "b":
             raise _Untold
@@ -268,10 +270,7 @@ class _Functions:
         return x.sure(value)
 
 
-_ONE = frozenset(
-    "exp log log1p log2 log10 expm1 exp2 sqrt sin cos tan sinh cosh tanh asin acos atan fabs floor ceil rint trunc".split()
-)
-_TWO = frozenset("top bottom copysign fmod hypot atan2".split())
+_IN_C = frozenset({"rint", *dir(math)} - {"degrees", "radians"})
 
 
 def _expression(
