@@ -268,8 +268,8 @@ def header(points: Mapping[str, Point]) -> str:
             for choice, text in texts.items():
                 kinds[_kind(op, p)].append((f"{op} {choice}".strip(), text, p))
     lines = ["/* Written by setup.py from the records of pointwise ops. */"]
-    codes, macros, entries = [], [], []
-    for kind, (prefix, _, entry) in _LOOPS.items():
+    codes, entries = [], []
+    for kind, (prefix, _, bind) in _LOOPS.items():
         own = [f"{prefix}_{_constant(name)}" for name, _, _ in kinds[kind]]
         if kind == "T":  # the codes of the losses themselves
             own = [code.removesuffix("_GRAD") for code in own]
@@ -285,21 +285,21 @@ def header(points: Mapping[str, Point]) -> str:
                     f'{{"{s}", SCALAR, {code}}},' for s in (f"{name} number", f"number {name}")
                 ]
             if not p.by_hand:
-                words = "".join(f', "{a}"' for a in p.attrs)
-                macros.append(f"{entry}({name}, {code}, {p.cost}{words})")
-                takes = {"G": "1, ", "S": "1, ", "B": '0, "0", '}.get(kind, "")
-                entries.append(f'{{"{name}", point_{name}, {takes}.repeats = 1}},')
+                words = ", ".join(f'"{a}"' for a in p.attrs if kind in "AS")
+                takes = {"G": ", .copies = COPIES", "S": ", .copies = COPIES", "B": ', .rounds = "0"'}
+                told = takes.get(kind, "") + (f", .names = {{{words}}}" if words else "")
+                entries.append(f'POINT("{name}", {bind}, {p.cost}, .which = {code}{told}),')
         lines += _macro(f"CASES_{kind}", cases)
         if kind == "B":  # beside a number, which is a vector y already
             lines += _macro("CASES_NUMBER", [c.replace("EACH2", "EACH1") for c in cases])
-    lines += _macro("POINT_CODES", codes) + _macro("POINT_KERNELS", macros)
+    lines += _macro("POINT_CODES", codes)
     return "\n".join(lines + _macro("POINT_ENTRIES", entries)) + "\n"
 
 
 # One operand, two, a derivative of one; the same two with parameters; a loss of a pair and its slope: prefix of codes, arrays, what binds them.
 _LOOPS = {
-    "U": ("U", "x", "ONE_OPERAND"), "B": ("B", "xy", "TWO_OPERANDS"), "G": ("G", "xy", "SLOPE"),
-    "A": ("A", "x", "ACTIVE_ONE"), "S": ("AG", "xy", "ACTIVE_SLOPE"), "L": ("L", "xy", ""), "T": ("L", "xy", ""),
+    "U": ("U", "x", "unary"), "B": ("B", "xy", "binary"), "G": ("G", "xy", "slope"),
+    "A": ("A", "x", "active"), "S": ("AG", "xy", "active_grad"), "L": ("L", "xy", ""), "T": ("L", "xy", ""),
 }  # fmt: skip
 
 

@@ -20,10 +20,8 @@
 
 #define DIMS 8 /* most dims a native kernel looks at */
 
-/* A body answers a new reference, NULL with an exception set, or this: "the NumPy body shall do it". */
+/* The answer that says: "the NumPy body shall do it". */
 #define REFUSE ((PyObject *)&_Py_NotImplementedStruct)
-
-typedef PyObject *(*Body)(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs);
 
 /* A call into given memory lends its arrays to whoever asks for a new one that looks like them. */
 #define MOST_GIVEN 4
@@ -59,19 +57,21 @@ PyObject *attr(PyObject *attrs, const char *name); /* borrowed */
 
 #include "call.h"
 
-typedef struct {
+struct Entry {
     const char *name;
-    Body body; /* or `bind` */
-    int copies; /* where the body wants plain arrays: COPIES or TURNS */
+    void (*bind)(Call *c);
+    int copies; /* where it wants plain arrays: COPIES or TURNS */
     const char *rounds; /* half precision may be computed with in float32: see with_floats of module.c */
     int repeats; /* all that it computes is in parts and checks: see repeat.h */
-    void (*bind)(Call *c);
     int which; /* what it is told */
-} Entry;
+    double ns; /* of a number, about, where the binding asks for it */
+    const char *names[3]; /* attributes that its loop is told */
+};
 
 #define BOUND(name_, bind_, ...) {.name = name_, .bind = bind_, __VA_ARGS__}
 
-PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs); /* as a body answers */
+/* A new reference, NULL with an exception set, or REFUSE. */
+PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs);
 
 #define COPIES 1 /* it is worth to copy others for it */
 #define TURNS 2  /* channels-last ones too, whose results are turned back */
@@ -127,15 +127,15 @@ static inline int run_check_of(Check check, const void *what, size_t size) {
 }
 #define run_check(check, what) run_check_of(check, what, SIZE_OF_WHAT(what))
 
-/* Two operands of any shapes that fit together, whose inner numbers lie beside each other or are one; or REFUSE. */
-PyObject *broadcast(int which, PyObject *a, PyObject *b);
+/* Two operands of any shapes that fit together, whose inner numbers lie beside each other or are one. */
+void broadcast(Call *c, int which, PyObject *a, PyObject *b);
 PyObject *m_codes(PyObject *module, PyObject *unused); /* of the module */
 PyObject *m_places_within(PyObject *module, PyObject *const *args, Py_ssize_t nargs); /* of the module */
 void whole_sum(Call *c); /* of int64 */
 void whole_cumsum(Call *c);
 void sort_rows(Call *c, int descending); /* of float32 or int64, (values, places) */
 void whole_extreme(Call *c, int low);
-PyObject *whole_divide(PyObject *a, PyObject *b, int which); /* which: B_FMOD, B_REMAINDER or B_FLOOR_DIV */
+void whole_divide(Call *c, int which); /* which: B_FMOD, B_REMAINDER or B_FLOOR_DIV */
 float log_sum(const float *x, idx n); /* of the exponentials of a row */
 int product_of(const Gemm *g); /* one matrix product on all threads; -1 when memory is short */
 /* The same A with `batch` times B, `b_step` floats apart, into results that follow each other. */

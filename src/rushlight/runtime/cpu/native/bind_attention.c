@@ -25,16 +25,14 @@ typedef struct {
     idx room_floats;
 } Attention;
 
-static int view_of(View *v, PyObject *o, idx *shape) {
-    if (!is_float(o) || PyArray_NDIM(ARRAY(o)) != 4) return 0;
-    PyArrayObject *a = ARRAY(o);
+static View view_of(Call *c, int i, idx *shape) {
+    PyArrayObject *a = strided(c, i);
+    if (!a || !need(c, PyArray_NDIM(a) == 4)) return (View){NULL};
     for (int d = 0; d < 4; d++) {
-        if (PyArray_STRIDE(a, d) % 4) return 0;
+        need(c, PyArray_STRIDE(a, d) % 4 == 0);
         shape[d] = PyArray_DIM(a, d);
     }
-    *v = (View){DATA(a), PyArray_STRIDE(a, 0) / 4, PyArray_STRIDE(a, 1) / 4, PyArray_STRIDE(a, 2) / 4,
-                PyArray_STRIDE(a, 3) / 4};
-    return 1;
+    return (View){DATA(a), PyArray_STRIDE(a, 0) / 4, PyArray_STRIDE(a, 1) / 4, PyArray_STRIDE(a, 2) / 4, PyArray_STRIDE(a, 3) / 4};
 }
 
 static const float *at(const View *v, const Attention *a, idx pair, idx row) {
@@ -147,40 +145,37 @@ static void backward_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 /* A mask that is stretched to (batch, heads, queries, keys). */
-static int take_mask(Attention *a, PyObject *o, idx batch) {
-    if (!PyArray_CheckExact(o) || PyArray_NDIM(ARRAY(o)) > 4) return 0;
-    PyArrayObject *m = ARRAY(o);
+static void take_mask(Call *c, Attention *a, int i, idx batch) {
+    PyArrayObject *m = array_at(c, i);
+    if (!m || !need(c, PyArray_NDIM(m) <= 4)) return;
     const idx full[4] = {batch, a->heads, a->queries, a->keys};
     const int lead = 4 - PyArray_NDIM(m), bytes = (int)PyArray_ITEMSIZE(m);
-    a->mask_adds = is_float(o);
-    if (!a->mask_adds && PyArray_TYPE(m) != NPY_BOOL) return 0;
+    a->mask_adds = is_float((PyObject *)m);
+    need(c, a->mask_adds || PyArray_TYPE(m) == NPY_BOOL);
     for (int d = 0; d < 4; d++) {
         a->mask_step[d] = 0;
         if (d < lead || PyArray_DIM(m, d - lead) == 1) continue;
-        if (PyArray_DIM(m, d - lead) != full[d] || PyArray_STRIDE(m, d - lead) % bytes) return 0;
+        need(c, PyArray_DIM(m, d - lead) == full[d] && PyArray_STRIDE(m, d - lead) % bytes == 0);
         a->mask_step[d] = PyArray_STRIDE(m, d - lead) / bytes;
     }
     a->mask = PyArray_BYTES(m);
-    return 1;
 }
 
-/* Queries, keys and values, if they are what is computed with here: 1, 0, or -1 with an exception. */
-static int take(Attention *a, PyObject *const *qkv, PyObject *attrs, int masked) {
+/* Queries, keys and values, from argument `first` on; whether the call goes on. `which` of the entry: there is a mask behind them. */
+static int take(Call *c, Attention *a, int first) {
     idx q[4], k[4], v[4];
-    double scale;
-    a->causal = masked ? 0 : attr_flag(attrs, "causal");
-    if (a->causal < 0 || attr_double(attrs, "scale", &scale) < 0) return -1;
-    a->scale = (float)scale;
-    if (!view_of(&a->q, qkv[0], q) || !view_of(&a->k, qkv[1], k) || !view_of(&a->v, qkv[2], v)) return 0;
+    a->causal = c->which ? 0 : flag_of(c, "causal");
+    a->scale = (float)double_of(c, "scale");
+    a->q = view_of(c, first, q), a->k = view_of(c, first + 1, k), a->v = view_of(c, first + 2, v);
+    if (c->ends) return 0;
     a->heads = q[1], a->pairs = q[0] * q[1], a->queries = q[2], a->width = q[3], a->keys = k[2], a->depth = v[3];
-    for (int d = 0; d < 2; d++)
-        if (q[d] != k[d] || q[d] != v[d]) return 0;
-    if (masked && !take_mask(a, qkv[3], q[0])) return 0;
-    return k[3] == a->width && v[2] == a->keys && a->pairs && a->queries && a->keys && a->width && a->depth;
+    for (int d = 0; d < 2; d++) need(c, q[d] == k[d] && q[d] == v[d]);
+    if (c->which) take_mask(c, a, first + 3, q[0]);
+    return need(c, k[3] == a->width && v[2] == a->keys && a->pairs && a->queries && a->keys && a->width && a->depth);
 }
 
 /* Room for every part: blocks of scores, and the most that any of the products asks for. */
-static int take_room(Attention *a, idx parts, idx blocks) {
+static void take_room(Call *c, Attention *a, idx parts, idx blocks) {
     const idx m = a->keys > BLOCK ? a->keys : BLOCK, wide = a->width > a->depth ? a->width : a->depth;
     const Gemm most[3] = {{.m = BLOCK, .n = a->keys, .k = wide}, {.m = BLOCK, .n = wide, .k = a->keys},
                           {.m = m, .n = wide, .k = BLOCK}};
@@ -191,8 +186,7 @@ static int take_room(Attention *a, idx parts, idx blocks) {
     }
     a->room_floats = blocks * BLOCK * a->keys + (idx)(bytes / 4 + 32);
     a->room_floats = (a->room_floats + 15) / 16 * 16;
-    a->room = memory_take((size_t)(parts * a->room_floats) * 4);
-    return a->room != NULL;
+    a->room = room(c, (size_t)(parts * a->room_floats) * 4);
 }
 
 /* About how long it takes: two products a pair forward, five backward. */
@@ -201,63 +195,34 @@ static double duration(const Attention *a, double products) {
            (a->causal ? 0.6 : 1.0) / FLOPS_PER_NS;
 }
 
-static PyObject *forward(PyObject *const *args, PyObject *attrs, int masked) {
+static void forward(Call *c) {
     Attention a = {0};
-    const int fits = take(&a, args, attrs, masked);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    const npy_intp *dims = PyArray_DIMS(ARRAY(args[0]));
+    if (!take(c, &a, 0)) return;
+    const npy_intp *dims = PyArray_DIMS(ARRAY(c->args[0]));
     const npy_intp shape[4] = {dims[0], dims[1], a.queries, a.depth}, one[4] = {dims[0], dims[1], a.queries, 1};
     const double ns = duration(&a, 2.0);
     const idx parts = threads_parts(ns, a.pairs * ((a.queries + BLOCK - 1) / BLOCK));
-    if (!take_room(&a, parts, 1)) return PyErr_NoMemory();
-    PyArrayObject *out = array_new(4, shape, NPY_FLOAT32), *stats = array_new(4, one, NPY_FLOAT32);
-    if (out && stats) {
-        a.out = DATA(out), a.stats = DATA(stats);
-        run_parts(forward_part, &a, parts, ns);
-    }
-    memory_give(a.room, (size_t)(parts * a.room_floats) * 4);
-    if (out && stats) return Py_BuildValue("NN", out, stats);
-    Py_XDECREF(out);
-    Py_XDECREF(stats);
-    return NULL;
+    take_room(c, &a, parts, 1);
+    a.out = new_floats(c, 4, shape), a.stats = new_floats(c, 4, one);
+    if (!c->ends) run_parts(forward_part, &a, parts, ns);
 }
 
 /* gy, q, k, v, (mask,) out, stats -> gq, gk, gv */
-static PyObject *backward(PyObject *const *args, PyObject *attrs, int masked) {
+static void backward(Call *c) {
     Attention a = {0};
     idx g[4];
-    PyObject *const stats = args[5 + masked];
-    const int fits = take(&a, args + 1, attrs, masked);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    if (!view_of(&a.g, args[0], g) || g[2] != a.queries || g[3] != a.depth || !is_plain(stats)) return REFUSE;
-    const npy_intp *dims = PyArray_DIMS(ARRAY(args[1]));
-    if (g[0] != dims[0] || g[1] != dims[1] || PyArray_SIZE(ARRAY(stats)) != a.pairs * a.queries) return REFUSE;
-    a.stats_in = DATA(ARRAY(stats));
+    if (!take(c, &a, 1)) return;
+    const npy_intp *dims = PyArray_DIMS(ARRAY(c->args[1]));
+    a.g = view_of(c, 0, g), a.stats_in = some_floats(c, 5 + c->which, a.pairs * a.queries);
+    if (c->ends || !need(c, g[0] == dims[0] && g[1] == dims[1] && g[2] == a.queries && g[3] == a.depth)) return;
     const double ns = duration(&a, 5.0);
     const idx parts = threads_parts(ns, a.pairs);
-    if (!take_room(&a, parts, 2)) return PyErr_NoMemory();
-    PyArrayObject *made[3] = {NULL, NULL, NULL};
-    int ready = 1;
-    for (int i = 0; i < 3 && ready; i++)
-        ready = (made[i] = array_new(4, PyArray_DIMS(ARRAY(args[1 + i])), NPY_FLOAT32)) != NULL;
-    if (ready) {
-        a.gq = DATA(made[0]), a.gk = DATA(made[1]), a.gv = DATA(made[2]);
-        run_parts(backward_part, &a, parts, ns);
-    }
-    memory_give(a.room, (size_t)(parts * a.room_floats) * 4);
-    if (ready) return Py_BuildValue("NNN", made[0], made[1], made[2]);
-    for (int i = 0; i < 3; i++) Py_XDECREF(made[i]);
-    return NULL;
+    take_room(c, &a, parts, 2);
+    a.gq = new_like(c, ARRAY(c->args[1])), a.gk = new_like(c, ARRAY(c->args[2])), a.gv = new_like(c, ARRAY(c->args[3]));
+    if (!c->ends) run_parts(backward_part, &a, parts, ns);
 }
 
-#define EITHER(name, body, masked) \
-    static PyObject *name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return body(a, attrs, masked); }
-EITHER(attention, forward, 0)
-EITHER(attention_grad, backward, 0)
-EITHER(seen_attention, forward, 1)
-EITHER(seen_attention_grad, backward, 1)
-
 const Entry attention_entries[] = {
-    {"attention", attention, .repeats = 1}, {"attention_grad", attention_grad, .repeats = 1}, {"seen_attention", seen_attention, .repeats = 1},
-    {"seen_attention_grad", seen_attention_grad, .repeats = 1}, {NULL, NULL},
+    BOUND("attention", forward, .repeats = 1), BOUND("attention_grad", backward, .repeats = 1),
+    BOUND("seen_attention", forward, .which = 1, .repeats = 1), BOUND("seen_attention_grad", backward, .which = 1, .repeats = 1), {NULL},
 };

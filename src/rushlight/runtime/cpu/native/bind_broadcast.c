@@ -69,14 +69,14 @@ static int joint_shape(PyArrayObject *a, PyArrayObject *b, int ndim, npy_intp *s
     return 1;
 }
 
-PyObject *broadcast(int which, PyObject *left, PyObject *right) {
-    if (!is_float(left) || !is_float(right)) return REFUSE;
+void broadcast(Call *c, int which, PyObject *left, PyObject *right) {
+    if (!need(c, is_float(left) && is_float(right))) return;
     PyArrayObject *a = ARRAY(left), *b = ARRAY(right);
     const int ndim = PyArray_NDIM(a) > PyArray_NDIM(b) ? PyArray_NDIM(a) : PyArray_NDIM(b);
     npy_intp shape[DIMS];
     idx a_step[DIMS], b_step[DIMS];
-    if (ndim < 1 || ndim > DIMS || !joint_shape(a, b, ndim, shape)) return REFUSE;
-    if (!steps_of(a, ndim, shape, a_step) || !steps_of(b, ndim, shape, b_step)) return REFUSE;
+    if (!need(c, ndim >= 1 && ndim <= DIMS && joint_shape(a, b, ndim, shape))) return;
+    if (!need(c, steps_of(a, ndim, shape, a_step) && steps_of(b, ndim, shape, b_step))) return;
     const int turned = which == B_SUB ? B_RSUB : which == B_DIV ? B_RDIV : which > B_RDIV ? which + B_TURNED : which;
     Stretch s = {.which = which, .turned = turned, .a = DATA(a), .b = DATA(b), .rows = 1};
     for (int d = 0; d < ndim; d++) {
@@ -90,132 +90,97 @@ PyObject *broadcast(int which, PyObject *left, PyObject *right) {
         s.size[s.dims] = shape[d], s.a_step[s.dims] = a_step[d], s.b_step[s.dims++] = b_step[d];
     }
     const int last = s.dims - 1;
-    if (last < 0 || s.size[last] < 8 || s.a_step[last] > 1 || s.b_step[last] > 1) return REFUSE;
-    if (!s.a_step[last] && !s.b_step[last]) return REFUSE;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    s.out = DATA(out);
+    if (!need(c, last >= 0 && s.size[last] >= 8 && s.a_step[last] <= 1 && s.b_step[last] <= 1 && s.a_step[last] + s.b_step[last])) return;
+    if (!(s.out = new_floats(c, ndim, shape))) return;
     for (int d = 0; d < last; d++) s.rows *= s.size[d];
-    const double ns = 0.35 * (double)PyArray_SIZE(out) + 5.0 * (double)s.rows;
-    run_parts(stretch_part, &s, threads_parts(ns, s.rows), ns);
-    return (PyObject *)out;
+    run_shared(stretch_part, &s, s.rows, 0.35 * (double)(s.rows * s.size[last]) + 5.0 * (double)s.rows);
 }
 
-/* A view of x; strides in bytes. */
-static PyObject *shown(PyArrayObject *x, int ndim, const npy_intp *shape, const npy_intp *step) {
+/* -- views ------------------------------------------------------------------------------------------------- */
+
+/* The answer: a view of x; strides in bytes, NULL for those of C order. */
+static void show(Call *c, PyArrayObject *x, int ndim, const npy_intp *shape, const npy_intp *step) {
+    if (c->ends) return;
     PyArray_Descr *type = PyArray_DESCR(x);
     Py_INCREF(type);
-    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, type, ndim, shape, step, PyArray_DATA(x),
-                                         PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE, NULL);
-    if (!out) return NULL;
-    Py_INCREF(x);
-    if (PyArray_SetBaseObject(ARRAY(out), (PyObject *)x) < 0) {
-        Py_DECREF(out);
-        return NULL;
-    }
-    return out;
+    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, type, ndim, shape, step, PyArray_DATA(x), PyArray_FLAGS(x) & NPY_ARRAY_WRITEABLE, NULL);
+    if (new_made(c, ARRAY(out)) && PyArray_SetBaseObject(ARRAY(out), Py_NewRef((PyObject *)x)) < 0) fail(c);
 }
 
 /* The view that shows dims of size 1 as larger ones; writing to it is refused above. */
-static PyObject *expand(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *wanted = attr(attrs, "shape");
+static void expand(Call *c) {
     npy_intp shape[DIMS], step[DIMS];
-    if (!wanted) return NULL;
-    if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(wanted) || PyTuple_GET_SIZE(wanted) > DIMS) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = (int)PyTuple_GET_SIZE(wanted), lead = ndim - PyArray_NDIM(x);
-    if (lead < 0) return REFUSE;
+    PyArrayObject *x = array_at(c, 0);
+    const int ndim = ints_of(c, "shape", shape), lead = c->ends ? 0 : ndim - PyArray_NDIM(x);
+    if (!need(c, lead >= 0)) return;
     for (int d = 0; d < ndim; d++) {
-        shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
-        if (shape[d] == -1 && PyErr_Occurred()) return NULL;
         const npy_intp here = d < lead ? 1 : PyArray_DIM(x, d - lead);
-        if (shape[d] < 0 || (here != 1 && here != shape[d])) return REFUSE;
+        need(c, shape[d] >= 0 && (here == 1 || here == shape[d]));
         step[d] = here == 1 && (d < lead || shape[d] != 1) ? 0 : PyArray_STRIDE(x, d - lead);
     }
-    return shown(x, ndim, shape, step);
+    show(c, x, ndim, shape, step);
 }
 
-/* -- other views ------------------------------------------------------------------------------------------- */
-
-/* The strides of C order. */
-static void plain_steps(PyArrayObject *x, int ndim, const npy_intp *shape, npy_intp *step) {
-    npy_intp all = PyArray_ITEMSIZE(x);
-    for (int d = ndim - 1; d >= 0; d--) step[d] = all, all *= shape[d];
+/* A plain array that has numbers. */
+static PyArrayObject *numbers(Call *c) {
+    PyArrayObject *x = array_at(c, 0);
+    return x && need(c, PyArray_IS_C_CONTIGUOUS(x) && PyArray_SIZE(x) > 0) ? x : NULL;
 }
 
-/* Plain arrays, that have numbers, in another shape of as many. */
-static PyObject *view(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *wanted = attr(attrs, "shape");
-    npy_intp shape[DIMS], step[DIMS], all = 1;
-    if (!wanted) return NULL;
-    if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(wanted) || PyTuple_GET_SIZE(wanted) > DIMS) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = (int)PyTuple_GET_SIZE(wanted);
-    if (!PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0) return REFUSE;
-    for (int d = 0; d < ndim; d++) {
-        shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
-        if (shape[d] == -1 && PyErr_Occurred()) return NULL;
-        if (shape[d] < 1) return REFUSE;
-        all *= shape[d];
-    }
-    if (all != PyArray_SIZE(x)) return REFUSE;
-    plain_steps(x, ndim, shape, step);
-    return shown(x, ndim, shape, step);
+/* In another shape of as many. */
+static void view(Call *c) {
+    npy_intp shape[DIMS];
+    PyArrayObject *x = numbers(c);
+    const int ndim = ints_of(c, "shape", shape);
+    for (int d = 0; d < ndim; d++) need(c, shape[d] >= 1);
+    if (!c->ends && need(c, PyArray_MultiplyList(shape, ndim) == PyArray_SIZE(x))) show(c, x, ndim, shape, NULL);
 }
 
-static PyObject *unsqueeze(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    idx dim;
-    npy_intp shape[DIMS], step[DIMS];
-    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    if (!PyArray_CheckExact(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
+static void unsqueeze(Call *c) {
+    npy_intp shape[DIMS];
+    const idx dim = idx_of(c, "dim");
+    PyArrayObject *x = numbers(c);
+    if (!x || !need(c, PyArray_NDIM(x) < DIMS && dim >= 0 && dim <= PyArray_NDIM(x))) return;
     const int ndim = PyArray_NDIM(x) + 1;
-    if (!PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0 || ndim > DIMS || dim < 0 || dim >= ndim) return REFUSE;
     for (int d = 0; d < ndim; d++) shape[d] = d == dim ? 1 : PyArray_DIM(x, d < dim ? d : d - 1);
-    plain_steps(x, ndim, shape, step);
-    return shown(x, ndim, shape, step);
+    show(c, x, ndim, shape, NULL);
 }
 
 /* The dims in another order, `order[d]` at place d. */
-static PyObject *in_order(PyArrayObject *x, const int *order) {
+static void in_order(Call *c, PyArrayObject *x, const idx *order) {
     npy_intp shape[DIMS], step[DIMS];
     for (int d = 0; d < PyArray_NDIM(x); d++) shape[d] = PyArray_DIM(x, order[d]), step[d] = PyArray_STRIDE(x, order[d]);
-    return shown(x, PyArray_NDIM(x), shape, step);
+    show(c, x, PyArray_NDIM(x), shape, step);
 }
 
-static PyObject *transpose(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    idx one, other;
-    if (attr_idx(attrs, "dim0", &one) < 0 || attr_idx(attrs, "dim1", &other) < 0) return NULL;
-    if (!PyArray_CheckExact(args[0]) || PyArray_NDIM(ARRAY(args[0])) > DIMS) return REFUSE;
-    const int ndim = PyArray_NDIM(ARRAY(args[0]));
-    if (one < 0 || other < 0 || one >= ndim || other >= ndim) return REFUSE;
-    int order[DIMS];
-    for (int d = 0; d < ndim; d++) order[d] = d == one ? (int)other : d == other ? (int)one : d;
-    return in_order(ARRAY(args[0]), order);
+static void transpose(Call *c) {
+    const idx one = idx_of(c, "dim0"), other = idx_of(c, "dim1");
+    PyArrayObject *x = array_at(c, 0);
+    if (c->ends || !need(c, PyArray_NDIM(x) <= DIMS && one >= 0 && other >= 0 && one < PyArray_NDIM(x) && other < PyArray_NDIM(x))) return;
+    idx order[DIMS];
+    for (int d = 0; d < PyArray_NDIM(x); d++) order[d] = d == one ? other : d == other ? one : d;
+    in_order(c, x, order);
 }
 
-static PyObject *permute(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *dims = attr(attrs, "dims");
-    if (!dims) return NULL;
-    if (!PyArray_CheckExact(args[0]) || PyArray_NDIM(ARRAY(args[0])) > DIMS || !PyTuple_Check(dims)) return REFUSE;
-    const int ndim = PyArray_NDIM(ARRAY(args[0]));
-    int order[DIMS], seen = 0;
-    if (PyTuple_GET_SIZE(dims) != ndim) return REFUSE;
+static void permute(Call *c) {
+    PyArrayObject *x = array_at(c, 0);
+    idx order[DIMS];
+    int seen = 0;
+    const int ndim = ints_of(c, "dims", order);
+    if (c->ends || !need(c, ndim == PyArray_NDIM(x))) return;
     for (int d = 0; d < ndim; d++) {
-        const long at = PyLong_AsLong(PyTuple_GET_ITEM(dims, d));
-        if (at == -1 && PyErr_Occurred()) return NULL;
-        if (at < 0 || at >= ndim || seen >> at & 1) return REFUSE;
-        seen |= 1 << at, order[d] = (int)at;
+        if (!need(c, order[d] >= 0 && order[d] < ndim && !(seen >> order[d] & 1))) return;
+        seen |= 1 << order[d];
     }
-    return in_order(ARRAY(args[0]), order);
+    in_order(c, x, order);
 }
 
-static PyObject *t(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    static const int order[2] = {1, 0};
-    return PyArray_CheckExact(args[0]) && PyArray_NDIM(ARRAY(args[0])) == 2 ? in_order(ARRAY(args[0]), order) : REFUSE;
+static void t(Call *c) {
+    PyArrayObject *x = array_at(c, 0);
+    if (x && need(c, PyArray_NDIM(x) == 2)) in_order(c, x, (const idx[]){1, 0});
 }
 
 const Entry view_entries[] = {
-    {"expand", expand}, {"view", view}, {"unsqueeze", unsqueeze}, {"transpose", transpose}, {"permute", permute}, {"t", t},
-    {NULL, NULL},
+    BOUND("expand", expand), BOUND("view", view), BOUND("unsqueeze", unsqueeze), BOUND("transpose", transpose), BOUND("permute", permute),
+    BOUND("t", t), {NULL},
 };

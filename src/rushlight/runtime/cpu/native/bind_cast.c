@@ -16,10 +16,9 @@ static void cast_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     else RL->narrow(c->half, (const float *)c->x + from, (uint16_t *)c->out + from, n);
 }
 
-static void cast_run(Cast *c, PyArrayObject *x, PyArrayObject *out) {
-    c->x = PyArray_DATA(x), c->out = PyArray_DATA(out), c->n = PyArray_SIZE(x);
-    const double ns = 0.3 * (double)c->n;
-    run_parts(cast_part, c, threads_parts(ns, c->n / 4096 + 1), ns);
+static void cast_run(Cast *c, PyArrayObject *x, void *out, Part part) {
+    c->x = PyArray_DATA(x), c->out = out, c->n = PyArray_SIZE(x);
+    if (out) run_shared(part, c, c->n / 4096 + 1, 0.3 * (double)c->n);
 }
 
 PyArrayObject *array_widened(PyArrayObject *a) {
@@ -29,7 +28,7 @@ PyArrayObject *array_widened(PyArrayObject *a) {
     if (plain) out = array_like(plain);
     given = lent;
     Cast c = {.half = half_of(a), .widens = 1};
-    if (out) cast_run(&c, plain, out);
+    if (out) cast_run(&c, plain, PyArray_DATA(out), cast_part);
     Py_XDECREF(plain);
     return out;
 }
@@ -37,7 +36,7 @@ PyArrayObject *array_widened(PyArrayObject *a) {
 PyArrayObject *array_narrowed(PyArrayObject *a, int type, int half) {
     PyArrayObject *out = array_new(PyArray_NDIM(a), PyArray_DIMS(a), type);
     Cast c = {.half = half};
-    if (out) cast_run(&c, a, out);
+    if (out) cast_run(&c, a, PyArray_DATA(out), cast_part);
     return out;
 }
 
@@ -56,39 +55,22 @@ static void truth_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (idx k = share(c->n, i, parts); k < end; k++) out[k] = (x[k] & 0x7fffffffu) != 0;
 }
 
-static PyObject *cast_floats(PyArrayObject *x, int type) {
-    PyArrayObject *out = array_new(PyArray_NDIM(x), PyArray_DIMS(x), type);
-    if (!out) return NULL;
-    Cast c = {.x = PyArray_DATA(x), .out = PyArray_DATA(out), .n = PyArray_SIZE(x)};
-    const double ns = 0.3 * (double)c.n;
-    run_parts(type == NPY_BOOL ? truth_part : double_part, &c, threads_parts(ns, c.n / 4096 + 1), ns);
-    return (PyObject *)out;
+static void cast_to(Call *c, PyArrayObject *x, const PyArray_Descr *to) {
+    const int floats = is_float((PyObject *)x), type = to->type_num;
+    Cast k = {.half = half_of(x), .widens = 1};
+    if (floats) k.half = type == NPY_HALF ? FLOAT16 : to->type == 'E' ? BFLOAT16 : NO_HALF, k.widens = 0;
+    Part part = floats && type == NPY_BOOL ? truth_part : floats && type == NPY_FLOAT64 && PyDataType_ISNOTSWAPPED(to) ? double_part : cast_part;
+    if (need(c, part != cast_part || (k.half && (floats || type == NPY_FLOAT32)))) cast_run(&k, x, new_of(c, x, type), part);
 }
 
-static PyObject *cast(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *to = attr(attrs, "to");
-    if (!to) return NULL;
-    if (!PyArray_CheckExact(args[0]) || !PyArray_ISALIGNED(ARRAY(args[0]))) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int floats = is_float(args[0]);
-    Cast c = {.half = floats ? NO_HALF : half_of(x), .widens = !floats};
-    if ((!floats && !c.half) || !PyArray_IS_C_CONTIGUOUS(x)) return REFUSE;
+static void cast(Call *c) {
+    PyObject *to = attr_of(c, "to");
+    PyArrayObject *x = array_at(c, 0);
+    if (c->ends || !need(c, PyArray_ISALIGNED(x) && PyArray_IS_C_CONTIGUOUS(x) && (is_float((PyObject *)x) || half_of(x)))) return;
     PyObject *np = PyObject_GetAttrString(to, "np");
-    if (!np) return NULL;
-    PyObject *result = REFUSE;
-    if (PyArray_DescrCheck(np)) {
-        PyArray_Descr *d = (PyArray_Descr *)np;
-        if (floats) c.half = d->type_num == NPY_HALF ? FLOAT16 : d->type == 'E' ? BFLOAT16 : NO_HALF;
-        if (floats && (d->type_num == NPY_BOOL || (d->type_num == NPY_FLOAT64 && PyDataType_ISNOTSWAPPED(d))))
-            result = cast_floats(x, d->type_num);
-        else if (floats ? c.half != NO_HALF : d->type_num == NPY_FLOAT32) {
-            PyArrayObject *out = array_new(PyArray_NDIM(x), PyArray_DIMS(x), d->type_num);
-            if (out) cast_run(&c, x, out);
-            result = (PyObject *)out;
-        }
-    }
-    Py_DECREF(np);
-    return result;
+    if (!np) fail(c);
+    else if (need(c, PyArray_DescrCheck(np))) cast_to(c, x, (PyArray_Descr *)np);
+    Py_XDECREF(np);
 }
 
-const Entry cast_entries[] = {{"cast", cast, .repeats = 1}, {NULL, NULL}};
+const Entry cast_entries[] = {BOUND("cast", cast, .repeats = 1), {NULL}};

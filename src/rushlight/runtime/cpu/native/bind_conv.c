@@ -77,56 +77,34 @@ static int few_forward(const Geo *g, PyArrayObject *x, PyArrayObject *w, int w_l
     return status;
 }
 
-static PyObject *conv_few(const Geo *g, PyObject *const *args, const npy_intp *shape, int last) {
-    const int w_last = is_channels_last(ARRAY(args[1]));
-    PyArrayObject *out = last ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
-    PyArrayObject *x = readable(args[0]), *w = w_last ? ARRAY(Py_NewRef(args[1])) : array_plain(args[1]);
-    PyArrayObject *b = args[2] == Py_None ? NULL : ARRAY(args[2]);
-    if (!out || !x || !w || few_forward(g, x, w, w_last, b, DATA(out), last) < 0) {
-        Py_CLEAR(out);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-    }
-    Py_XDECREF(x);
-    Py_XDECREF(w);
-    return (PyObject *)out;
+static void conv_few(Call *c, const Geo *g, PyArrayObject *b, const npy_intp *shape, int last) {
+    const int w_last = is_channels_last(ARRAY(c->args[1]));
+    PyArrayObject *out = new_images(c, g, shape, last), *x = aside(c, readable(c->args[0]));
+    PyArrayObject *w = aside(c, w_last ? ARRAY(Py_NewRef(c->args[1])) : array_plain(c->args[1]));
+    if (!c->ends && few_forward(g, x, w, w_last, b, DATA(out), last) < 0) fail(c);
 }
 
 /* -- one place of the kernel ------------------------------------------------------------------------ */
 
-static PyObject *conv_one(const Geo *g, PyObject *const *args, const npy_intp *shape, int last) {
-    PyArrayObject *out = last ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
-    PyArrayObject *x = readable(args[0]), *w = readable(args[1]);
-    if (!out || !x || !w || one_place(g, x, w, args[2] == Py_None ? NULL : ARRAY(args[2]), out, last) < 0) {
-        Py_CLEAR(out);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-    }
-    Py_XDECREF(x);
-    Py_XDECREF(w);
-    return (PyObject *)out;
+static void conv_one(Call *c, const Geo *g, PyArrayObject *b, const npy_intp *shape, int last) {
+    PyArrayObject *out = new_images(c, g, shape, last), *x = aside(c, readable(c->args[0])), *w = aside(c, readable(c->args[1]));
+    if (!c->ends && one_place(g, x, w, b, out, last) < 0) fail(c);
 }
 
 /* -- one channel per group -------------------------------------------------------------------------- */
 
-static PyObject *conv_depth(const Geo *g, PyObject *const *args, const npy_intp *shape, int last) {
-    const int as_is = last && g->o == g->c && is_channels_last(ARRAY(args[0]));
-    PyArrayObject *out = as_is ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
-    PyArrayObject *x = as_is ? ARRAY(Py_NewRef(args[0])) : array_plain(args[0]), *w = array_plain(args[1]);
-    const float *bias = args[2] == Py_None ? NULL : DATA(ARRAY(args[2]));
-    if (!out || !x || !w || depthwise(g, DATA(x), DATA(w), bias, DATA(out), as_is) < 0) {
-        Py_CLEAR(out);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-    }
-    Py_XDECREF(x);
-    Py_XDECREF(w);
-    return (PyObject *)(out && last && !as_is ? array_turned(out) : out);
+static void conv_depth(Call *c, const Geo *g, PyArrayObject *b, const npy_intp *shape, int last) {
+    const int as_is = last && g->o == g->c && is_channels_last(ARRAY(c->args[0]));
+    PyArrayObject *out = new_images(c, g, shape, as_is), *w = aside(c, array_plain(c->args[1]));
+    PyArrayObject *x = aside(c, as_is ? ARRAY(Py_NewRef(c->args[0])) : array_plain(c->args[0]));
+    if (!c->ends && depthwise(g, DATA(x), DATA(w), b ? DATA(b) : NULL, DATA(out), as_is) < 0) fail(c);
+    if (!c->ends && last && !as_is) answer(c, array_turned(out));
 }
 
 /* -- many ------------------------------------------------------------------------------------------ */
 
-static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b,
-                        PyArrayObject *out) {
+static void conv_forward(Call *c, const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *w, PyArrayObject *b, PyArrayObject *out) {
     const idx outs = g->o / g->groups, taps = g->c / g->groups * volume(g->k);
-    int status = -1;
     strides_of(x, v->x_stride);
     memcpy(v->size, g->in, sizeof v->size);
     planes_for(&v->buffer, g->in, g->p, g->p, g->s);
@@ -145,46 +123,37 @@ static int conv_forward(const Geo *g, Conv *v, PyArrayObject *x, PyArrayObject *
     v->out_channel = volume(g->out), v->out_image = g->o * v->out_channel;
     v->taps.taps = taps, v->taps.outs = outs;
     v->packed_group = packed_floats(v->loops, outs, taps);
-    const size_t packed_bytes = v->packed_group * (size_t)g->groups * 4;
-    float *packed = memory_take(packed_bytes);
-    idx *tap = table_take((size_t)(2 * taps) * sizeof(idx));
-    if (packed && tap) {
-        conv_vectors(v, g->out[2]);
-        forward_taps(g, &v->buffer, v->channel, v->x_stride, v->direct, tap);
-        for (idx k = 0; k < taps; k++) tap[taps + k] = k;
-        v->taps.tap = tap;
-        pack_weights(v, DATA(w), outs * taps, taps, tap + taps, packed);
-        v->packed = packed;
-        status = conv_compute(v, 2.0 * (double)(g->n * g->o * taps) * (double)volume(g->out));
-    }
-    if (packed) memory_give(packed, packed_bytes);
-    table_give(tap);
-    return status;
+    float *packed = room(c, v->packed_group * (size_t)g->groups * 4);
+    idx *tap = table(c, (size_t)(2 * taps) * sizeof(idx));
+    if (c->ends) return;
+    conv_vectors(v, g->out[2]);
+    forward_taps(g, &v->buffer, v->channel, v->x_stride, v->direct, tap);
+    for (idx k = 0; k < taps; k++) tap[taps + k] = k;
+    v->taps.tap = tap;
+    pack_weights(v, DATA(w), outs * taps, taps, tap + taps, packed);
+    v->packed = packed;
+    if (conv_compute(v, 2.0 * (double)(g->n * g->o * taps) * (double)volume(g->out)) < 0) fail(c);
 }
 
-static PyObject *conv(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!conv_args(args, 0, 1) || !(args[2] == Py_None || is_plain(args[2]))) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *w = ARRAY(args[1]);
+static void conv(Call *c) {
     Geo g;
-    if (geometry(&g, attrs, x, PyArray_DIMS(x), PyArray_DIMS(w), PyArray_NDIM(x)) < 0) return NULL;
+    if (!conv_args(c)) return;
+    PyArrayObject *x = ARRAY(c->args[0]), *w = ARRAY(c->args[1]), *b = c->args[2] == Py_None ? NULL : floats(c, 2);
+    if (!geometry(c, &g, PyArray_DIMS(x), PyArray_DIMS(w))) return;
     npy_intp shape[5] = {g.n, g.o};
     for (int i = 2; i < g.ndim; i++) shape[i] = g.out[3 - g.ndim + i];
     const int last = is_channels_last(x) || is_channels_last(w);
     const idx places = g.n * volume(g.out);
-    if (g.groups == 1 && places > 0 && places <= FEW_PLACES && g.o >= places) return conv_few(&g, args, shape, last);
-    if (is_one_place(&g)) return conv_one(&g, args, shape, last);
-    if (is_depthwise(&g, last)) return conv_depth(&g, args, shape, last);
     Conv v = {.n = 0};
-    if (!conv_form(&v, g.out[2], g.out[1], (g.in[2] + 2 * g.p[2] + g.s[2] - 1) / g.s[2])) return REFUSE;
-    PyArrayObject *out = array_new(g.ndim, shape, NPY_FLOAT32);
-    x = readable(args[0]), w = array_plain(args[1]);
-    if (!out || !x || !w || conv_forward(&g, &v, x, w, args[2] == Py_None ? NULL : ARRAY(args[2]), out) < 0) {
-        Py_CLEAR(out);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
+    if (g.groups == 1 && places > 0 && places <= FEW_PLACES && g.o >= places) conv_few(c, &g, b, shape, last);
+    else if (is_one_place(&g)) conv_one(c, &g, b, shape, last);
+    else if (is_depthwise(&g, last)) conv_depth(c, &g, b, shape, last);
+    else if (need(c, conv_form(&v, g.out[2], g.out[1], (g.in[2] + 2 * g.p[2] + g.s[2] - 1) / g.s[2]))) {
+        PyArrayObject *out = new_images(c, &g, shape, 0);
+        x = aside(c, readable(c->args[0])), w = aside(c, array_plain(c->args[1]));
+        if (!c->ends) conv_forward(c, &g, &v, x, w, b, out);
+        if (!c->ends && last) answer(c, array_turned(out));
     }
-    Py_XDECREF(x);
-    Py_XDECREF(w);
-    return (PyObject *)(out && last ? array_turned(out) : out);
 }
 
-const Entry conv_entries[] = {{"conv", conv, .repeats = 1}, {NULL, NULL}};
+const Entry conv_entries[] = {BOUND("conv", conv, .repeats = 1), {NULL}};

@@ -117,60 +117,46 @@ static void ctc_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     memory_give(room, ROOM(size));
 }
 
-static int whole_numbers(PyObject *o) { return is_type(o, NPY_INT64) && PyArray_IS_C_CONTIGUOUS(ARRAY(o)); }
+/* Whether whole numbers are from `low` to below `high`: of others NumPy says what is wrong. */
+static int all_within(const int64_t *x, idx n, int64_t low, int64_t high) {
+    for (idx i = 0; i < n; i++)
+        if (x[i] < low || x[i] >= high) return 0;
+    return 1;
+}
 
-/* Fills in the shape; 0 where it is left to NumPy, as it is where a label or a length points outside. */
-static int ctc_of(Ctc *k, PyObject *const *args, PyObject *attrs) {
-    if (attr_idx(attrs, "blank", &k->blank) < 0) return -1;
-    if (!is_plain(args[0]) || !whole_numbers(args[1]) || !whole_numbers(args[2]) || !whole_numbers(args[3])) return 0;
-    PyArrayObject *x = ARRAY(args[0]), *targets = ARRAY(args[1]);
-    if (PyArray_NDIM(x) != 3 || PyArray_NDIM(targets) != 2 || PyArray_SIZE(x) == 0) return 0;
+/* Fills in what arguments from `first` on say; whether the call goes on. */
+static int ctc_of(Call *c, Ctc *k, int first) {
+    k->blank = idx_of(c, "blank");
+    PyArrayObject *x = floats(c, first), *targets = typed(c, first + 1, NPY_INT64);
+    if (c->ends || !need(c, PyArray_NDIM(x) == 3 && PyArray_NDIM(targets) == 2 && PyArray_SIZE(x) > 0)) return 0;
     k->t = PyArray_DIM(x, 0), k->n = PyArray_DIM(x, 1), k->c = PyArray_DIM(x, 2), k->s = 2 * PyArray_DIM(targets, 1) + 1;
-    if (PyArray_DIM(targets, 0) != k->n || PyArray_SIZE(ARRAY(args[2])) != k->n || PyArray_SIZE(ARRAY(args[3])) != k->n) return 0;
     k->log_probs = DATA(x), k->targets = PyArray_DATA(targets);
-    k->input_lengths = PyArray_DATA(ARRAY(args[2])), k->target_lengths = PyArray_DATA(ARRAY(args[3]));
-    for (idx i = 0; i < PyArray_SIZE(targets); i++)
-        if (k->targets[i] < 0 || k->targets[i] >= k->c) return 0;
-    for (idx i = 0; i < k->n; i++)
-        if (k->input_lengths[i] < 0 || k->input_lengths[i] > k->t || k->target_lengths[i] < 0 || 2 * k->target_lengths[i] >= k->s)
-            return 0;
-    return k->blank >= 0 && k->blank < k->c;
+    k->input_lengths = some_wholes(c, first + 2, k->n), k->target_lengths = some_wholes(c, first + 3, k->n);
+    return need(c, !c->ends && PyArray_DIM(targets, 0) == k->n && k->blank >= 0 && k->blank < k->c &&
+                       all_within(k->targets, PyArray_SIZE(targets), 0, k->c) && all_within(k->input_lengths, k->n, 0, k->t + 1) &&
+                       all_within(k->target_lengths, k->n, 0, k->s / 2 + 1));
 }
 
-static double ctc_ns(const Ctc *k) { return 8.0 * (double)(k->t * k->n) * (double)k->s; }
+static void ctc_run(Call *c, Ctc *k, Part part) {
+    if (c->ends) return;
+    run_shared(part, k, k->n, 8.0 * (double)(k->t * k->n) * (double)k->s);
+    if (k->failed) fail(c);
+}
 
-static PyObject *ctc_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void ctc_loss(Call *c) {
     Ctc k = {0};
-    const int fits = ctc_of(&k, args, attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
+    if (!ctc_of(c, &k, 0)) return;
     npy_intp shape[3] = {k.t, k.n, k.s};
-    PyArrayObject *out = array_new(1, &shape[1], NPY_FLOAT32), *alpha = out ? array_new(3, shape, NPY_FLOAT32) : NULL;
-    if (!alpha) {
-        Py_XDECREF(out);
-        return NULL;
-    }
-    k.out = DATA(out), k.to_alpha = DATA(alpha);
-    run_parts(ctc_part, &k, threads_parts(ctc_ns(&k), k.n), ctc_ns(&k));
-    if (!k.failed) return Py_BuildValue("NN", out, alpha);
-    Py_DECREF(out);
-    Py_DECREF(alpha);
-    return PyErr_NoMemory();
+    k.out = new_floats(c, 1, &shape[1]), k.to_alpha = new_floats(c, 3, shape);
+    ctc_run(c, &k, ctc_part);
 }
 
-static PyObject *ctc_loss_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void ctc_loss_grad(Call *c) {
     Ctc k = {0};
-    const int fits = ctc_of(&k, args + 1, attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    if (!is_plain(args[0]) || !is_plain(args[5]) || !is_plain(args[6]) || PyArray_SIZE(ARRAY(args[0])) != k.n ||
-        PyArray_SIZE(ARRAY(args[5])) != k.n || PyArray_SIZE(ARRAY(args[6])) != k.t * k.n * k.s)
-        return REFUSE;
-    PyArrayObject *out = array_like(ARRAY(args[1]));
-    if (!out) return NULL;
-    k.out = DATA(out), k.gy = DATA(ARRAY(args[0])), k.nll = DATA(ARRAY(args[5])), k.alpha = DATA(ARRAY(args[6]));
-    run_parts(ctc_grad_part, &k, threads_parts(ctc_ns(&k), k.n), ctc_ns(&k));
-    if (!k.failed) return (PyObject *)out;
-    Py_DECREF(out);
-    return PyErr_NoMemory();
+    if (!ctc_of(c, &k, 1)) return;
+    k.gy = some_floats(c, 0, k.n), k.nll = some_floats(c, 5, k.n), k.alpha = some_floats(c, 6, k.t * k.n * k.s);
+    k.out = new_like(c, ARRAY(c->args[1]));
+    ctc_run(c, &k, ctc_grad_part);
 }
 
 /* -- margins: one right class, which should beat every other ------------------------------------------------ */
@@ -203,44 +189,18 @@ static void margin_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static int margin_of(Margin *m, PyObject *const *args, PyObject *attrs) {
-    double margin;
-    idx p;
-    if (attr_double(attrs, "margin", &margin) < 0 || attr_idx(attrs, "p", &p) < 0) return -1;
-    if (!is_plain(args[0]) || !whole_numbers(args[1]) || PyArray_NDIM(ARRAY(args[0])) != 2) return 0;
-    PyArrayObject *x = ARRAY(args[0]);
-    m->n = PyArray_DIM(x, 0), m->c = PyArray_DIM(x, 1), m->margin = (float)margin, m->square = p == 2;
-    if (PyArray_SIZE(ARRAY(args[1])) != m->n || PyArray_SIZE(x) == 0) return 0;
-    if (args[2] != Py_None && (!is_plain(args[2]) || PyArray_SIZE(ARRAY(args[2])) != m->c)) return 0;
-    m->x = DATA(x), m->target = PyArray_DATA(ARRAY(args[1])), m->weight = args[2] == Py_None ? NULL : DATA(ARRAY(args[2]));
-    for (idx i = 0; i < m->n; i++)
-        if (m->target[i] < 0 || m->target[i] >= m->c) return 0;
-    return 1;
-}
-
-static PyObject *margin_run(Margin *m, PyArrayObject *out) {
-    if (!out) return NULL;
-    m->out = DATA(out);
-    const double ns = (double)(m->n * m->c);
-    run_parts(margin_part, m, threads_parts(ns, m->n), ns);
-    return (PyObject *)out;
-}
-
-static PyObject *multi_margin_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Margin m = {0};
-    const int fits = margin_of(&m, args, attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    npy_intp n = m.n;
-    return margin_run(&m, array_new(1, &n, NPY_FLOAT32));
-}
-
-static PyObject *multi_margin_loss_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Margin m = {0};
-    const int fits = margin_of(&m, args + 1, attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    if (!is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) != m.n) return REFUSE;
-    m.gy = DATA(ARRAY(args[0]));
-    return margin_run(&m, array_like(ARRAY(args[1])));
+/* (g,) x, target, weights: the loss of every sample, of `which` 1 its gradient. */
+static void multi_margin_loss(Call *c) {
+    const int grad = c->which;
+    Margin m = {.margin = (float)double_of(c, "margin"), .square = idx_of(c, "p") == 2};
+    PyArrayObject *x = floats(c, grad);
+    if (!x || !need(c, PyArray_NDIM(x) == 2 && PyArray_SIZE(x) > 0)) return;
+    m.x = DATA(x), m.n = PyArray_DIM(x, 0), m.c = PyArray_DIM(x, 1);
+    m.target = some_wholes(c, grad + 1, m.n), m.weight = maybe_floats(c, grad + 2, m.c);
+    if (grad) m.gy = some_floats(c, 0, m.n);
+    if (c->ends || !need(c, all_within(m.target, m.n, 0, m.c))) return;
+    m.out = grad ? new_like(c, x) : new_floats(c, 1, PyArray_DIMS(x));
+    if (m.out) run_shared(margin_part, &m, m.n, (double)(m.n * m.c));
 }
 
 /* -- several right classes, each of which should beat every other one ------------------------------------------- */
@@ -308,43 +268,23 @@ static void labels_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     memory_give(others, (size_t)m->c * 4);
 }
 
-/* Fills in the shape; 0 where it is left to NumPy, as it is where a class does not exist. */
-static int labels_of(Labels *m, PyObject *const *args) {
-    if (!is_plain(args[0]) || !whole_numbers(args[1]) || PyArray_NDIM(ARRAY(args[0])) != 2) return 0;
-    m->n = PyArray_DIM(ARRAY(args[0]), 0), m->c = PyArray_DIM(ARRAY(args[0]), 1);
-    if (PyArray_SIZE(ARRAY(args[1])) != m->n * m->c || m->n * m->c == 0) return 0;
-    m->x = DATA(ARRAY(args[0])), m->target = PyArray_DATA(ARRAY(args[1]));
-    for (idx i = 0; i < m->n * m->c; i++)
-        if (m->target[i] < -1 || m->target[i] >= m->c) return 0;
-    return 1;
-}
-
-static PyObject *labels_run(Labels *m, PyArrayObject *out) {
-    if (!out) return NULL;
-    m->out = DATA(out);
-    const double ns = (double)(m->n * m->c) * (double)m->c * 0.2;
-    run_parts(labels_part, m, threads_parts(ns, m->n), ns);
-    if (!m->failed) return (PyObject *)out;
-    Py_DECREF(out);
-    return PyErr_NoMemory();
-}
-
-static PyObject *multilabel_margin_loss(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+/* (g,) x, targets that end with -1: the loss of every sample, of `which` 1 its gradient. */
+static void multilabel_margin_loss(Call *c) {
+    const int grad = c->which;
     Labels m = {0};
-    if (!labels_of(&m, args)) return REFUSE;
-    npy_intp n = m.n;
-    return labels_run(&m, array_new(1, &n, NPY_FLOAT32));
-}
-
-static PyObject *multilabel_margin_loss_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Labels m = {0};
-    if (!labels_of(&m, args + 1) || !is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) != m.n) return REFUSE;
-    m.gy = DATA(ARRAY(args[0]));
-    return labels_run(&m, array_like(ARRAY(args[1])));
+    PyArrayObject *x = floats(c, grad);
+    if (!x || !need(c, PyArray_NDIM(x) == 2 && PyArray_SIZE(x) > 0)) return;
+    m.x = DATA(x), m.n = PyArray_DIM(x, 0), m.c = PyArray_DIM(x, 1), m.target = some_wholes(c, grad + 1, m.n * m.c);
+    if (grad) m.gy = some_floats(c, 0, m.n);
+    if (c->ends || !need(c, all_within(m.target, m.n * m.c, -1, m.c))) return;
+    m.out = grad ? new_like(c, x) : new_floats(c, 1, PyArray_DIMS(x));
+    if (m.out) run_shared(labels_part, &m, m.n, (double)(m.n * m.c) * (double)m.c * 0.2);
+    if (m.failed) fail(c);
 }
 
 const Entry ctc_entries[] = {
-    {"ctc_loss", ctc_loss, COPIES}, {"ctc_loss_grad", ctc_loss_grad, COPIES},
-    {"multi_margin_loss", multi_margin_loss, COPIES}, {"multi_margin_loss_grad", multi_margin_loss_grad, COPIES},
-    {"multilabel_margin_loss", multilabel_margin_loss, COPIES}, {"multilabel_margin_loss_grad", multilabel_margin_loss_grad, COPIES}, {NULL, NULL},
+    BOUND("ctc_loss", ctc_loss, .copies = COPIES), BOUND("ctc_loss_grad", ctc_loss_grad, .copies = COPIES),
+    BOUND("multi_margin_loss", multi_margin_loss, .copies = COPIES), BOUND("multi_margin_loss_grad", multi_margin_loss, .which = 1, .copies = COPIES),
+    BOUND("multilabel_margin_loss", multilabel_margin_loss, .copies = COPIES),
+    BOUND("multilabel_margin_loss_grad", multilabel_margin_loss, .which = 1, .copies = COPIES), {NULL},
 };

@@ -97,55 +97,38 @@ static void gradient_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* Fills in the shapes of rows and columns; 1, 0 where it is left to NumPy, -1 with an exception. */
-static int pairs_of(Pairs *p, PyObject *x_, PyObject *y_, PyObject *attrs) {
-    double order;
-    if (attr_double(attrs, "p", &order) < 0) return -1;
-    if (!is_plain(x_) || !is_plain(y_)) return 0;
-    PyArrayObject *x = ARRAY(x_), *y = ARRAY(y_);
-    const int ndim = PyArray_NDIM(x);
-    if (ndim < 2 || ndim > DIMS || PyArray_NDIM(y) != ndim || !PyArray_SIZE(x) || !PyArray_SIZE(y)) return 0;
-    p->batch = 1;
-    for (int k = 0; k < ndim - 2; k++) {
-        if (PyArray_DIM(x, k) != PyArray_DIM(y, k)) return 0;
-        p->batch *= PyArray_DIM(x, k);
-    }
+/* Fills in what arguments `first` and the next one and the attribute say; whether the call goes on. */
+static int pairs_of(Call *c, Pairs *p, int first) {
+    const double order = double_of(c, "p");
+    PyArrayObject *x = floats(c, first), *y = floats(c, first + 1);
+    if (c->ends || !need(c, PyArray_NDIM(x) >= 2 && PyArray_NDIM(x) <= DIMS && PyArray_NDIM(y) == PyArray_NDIM(x))) return 0;
+    const int last = PyArray_NDIM(x) - 1;
     p->norm = order == 1.0 ? SUM_OF_SIZES : order == 2.0 ? EUCLIDEAN : LARGEST;
-    p->n = PyArray_DIM(x, ndim - 1), p->rows = PyArray_DIM(x, ndim - 2), p->columns = PyArray_DIM(y, ndim - 2);
+    p->batch = PyArray_MultiplyList(PyArray_DIMS(x), last - 1);
+    p->n = PyArray_DIM(x, last), p->rows = PyArray_DIM(x, last - 1), p->columns = PyArray_DIM(y, last - 1);
     p->x = DATA(x), p->y = DATA(y);
-    return PyArray_DIM(y, ndim - 1) == p->n && (order == 1.0 || order == 2.0 || order == INFINITY);
+    return need(c, PyArray_SIZE(x) && PyArray_SIZE(y) && PyArray_CompareLists(PyArray_DIMS(x), PyArray_DIMS(y), last - 1) &&
+                       PyArray_DIM(y, last) == p->n && (order == 1.0 || order == 2.0 || order == INFINITY));
 }
 
-static PyObject *cdist(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void cdist(Call *c) {
     Pairs p;
-    const int fits = pairs_of(&p, args[0], args[1], attrs);
-    if (fits <= 0) return fits < 0 ? NULL : REFUSE;
     npy_intp shape[DIMS];
-    const int ndim = PyArray_NDIM(ARRAY(args[0]));
-    memcpy(shape, PyArray_DIMS(ARRAY(args[0])), sizeof(npy_intp) * (size_t)ndim);
+    if (!pairs_of(c, &p, 0)) return;
+    const int ndim = PyArray_NDIM(ARRAY(c->args[0]));
+    memcpy(shape, PyArray_DIMS(ARRAY(c->args[0])), sizeof(npy_intp) * (size_t)ndim);
     shape[ndim - 1] = p.columns;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    p.out = DATA(out);
-    const double ns = (double)(p.batch * p.rows * p.columns) * (3.0 + 0.3 * (double)p.n);
-    run_parts(distance_part, &p, threads_parts(ns, p.batch * p.rows), ns);
-    return (PyObject *)out;
+    if ((p.out = new_floats(c, ndim, shape)))
+        run_shared(distance_part, &p, p.batch * p.rows, (double)(p.batch * p.rows * p.columns) * (3.0 + 0.3 * (double)p.n));
 }
 
 /* pair_distances_grad(g, x, y, distances): the gradient of x. */
-static PyObject *cdist_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void cdist_grad(Call *c) {
     Pairs p;
-    const int fits = pairs_of(&p, args[1], args[2], attrs);
-    if (fits <= 0) return fits < 0 ? NULL : REFUSE;
-    if (!is_plain(args[0]) || !is_plain(args[3])) return REFUSE;
+    if (!pairs_of(c, &p, 1)) return;
     const idx count = p.batch * p.rows * p.columns;
-    if (PyArray_SIZE(ARRAY(args[0])) != count || PyArray_SIZE(ARRAY(args[3])) != count) return REFUSE;
-    PyArrayObject *out = array_like(ARRAY(args[1]));
-    if (!out) return NULL;
-    p.g = DATA(ARRAY(args[0])), p.d = DATA(ARRAY(args[3])), p.out = DATA(out);
-    const double ns = (double)count * (3.0 + 0.5 * (double)p.n);
-    run_parts(gradient_part, &p, threads_parts(ns, p.batch * p.rows), ns);
-    return (PyObject *)out;
+    p.g = some_floats(c, 0, count), p.d = some_floats(c, 3, count);
+    if ((p.out = new_like(c, ARRAY(c->args[1])))) run_shared(gradient_part, &p, p.batch * p.rows, (double)count * (3.0 + 0.5 * (double)p.n));
 }
 
-const Entry distance_entries[] = {{"pair_distances", cdist, COPIES}, {"pair_distances_grad", cdist_grad, COPIES}, {NULL, NULL}};
+const Entry distance_entries[] = {BOUND("pair_distances", cdist, .copies = COPIES), BOUND("pair_distances_grad", cdist_grad, .copies = COPIES), {NULL}};

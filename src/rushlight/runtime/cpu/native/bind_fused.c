@@ -63,32 +63,21 @@ static int lies_as(PyArrayObject *a, PyArrayObject *b) {
     return 1;
 }
 
-static PyObject *fused(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *code = attr(attrs, "code");
-    if (!code) return NULL;
-    if (!PyBytes_Check(code) || nargs < 1 || nargs > MOST_INPUTS) return REFUSE;
-    const Step *steps = (const Step *)PyBytes_AS_STRING(code);
-    const idx count = PyBytes_GET_SIZE(code) / (idx)sizeof(Step);
-    if (count < 1 || count > MOST_STEPS || !is_sound(steps, count, nargs)) return REFUSE;
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        if (!is_float(args[i])) return REFUSE; /* NumPy's bodies answer scalars, which are no arrays */
-    Chain chain = {.steps = steps, .count = count};
-    PyArrayObject *like = ARRAY(args[0]);
-    if (!is_filled(like)) return REFUSE;
-    for (Py_ssize_t i = 0; i < nargs; i++) {
-        if (!lies_as(ARRAY(args[i]), like)) return REFUSE;
-        chain.inputs[i] = DATA(ARRAY(args[i]));
+static void fused(Call *c) {
+    PyObject *code = attr_of(c, "code");
+    PyArrayObject *like = strided(c, 0); /* NumPy's bodies answer scalars, which are no arrays */
+    if (c->ends || !need(c, PyBytes_Check(code) && c->count <= MOST_INPUTS && is_filled(like))) return;
+    Chain chain = {.steps = (const Step *)PyBytes_AS_STRING(code), .count = PyBytes_GET_SIZE(code) / (idx)sizeof(Step), .n = PyArray_SIZE(like)};
+    if (!need(c, chain.count >= 1 && chain.count <= MOST_STEPS && is_sound(chain.steps, chain.count, c->count))) return;
+    for (int i = 0; i < c->count; i++) {
+        PyArrayObject *a = strided(c, i);
+        if (!a || !need(c, lies_as(a, like))) return;
+        chain.inputs[i] = DATA(a);
     }
-    PyArrayObject *out = array_dense(like);
-    if (!out) return NULL;
-    chain.n = PyArray_SIZE(like);
-    chain.out = DATA(out);
-    const double ns = 0.3 * (double)count * (double)chain.n;
-    run_parts(chain_part, &chain, threads_parts(ns, chain.n / 4096 + 1), ns);
-    return (PyObject *)out;
+    if ((chain.out = new_made(c, array_dense(like)))) run_shared(chain_part, &chain, chain.n / 4096 + 1, 0.3 * (double)chain.count * (double)chain.n);
 }
 
-const Entry fused_entries[] = {{"fused", fused, .repeats = 1}, {NULL, NULL}};
+const Entry fused_entries[] = {BOUND("fused", fused, .repeats = 1), {NULL}};
 
 /* What a step may be, which is told to Python: (name, kind, which); names have their option behind them, and where a number stands. */
 PyObject *m_codes(PyObject *module, PyObject *unused) {

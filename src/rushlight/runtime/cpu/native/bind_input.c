@@ -226,64 +226,41 @@ static int some_infinite(const void *what) {
     return bad;
 }
 
-static PyObject *input_one(const Geo *g, PyObject *const *args, const npy_intp *shape) {
-    const int last = is_channels_last(ARRAY(args[0]));
-    PyArrayObject *gx = last ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
-    PyArrayObject *gy = readable(args[0]), *w = readable(args[1]);
-    if (!gx || !gy || !w || one_place_input(g, gy, w, gx, last) < 0) {
-        Py_CLEAR(gx);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-    }
-    Py_XDECREF(gy);
-    Py_XDECREF(w);
-    return (PyObject *)gx;
+static void input_one(Call *c, const Geo *g, const npy_intp *shape, int last) {
+    PyArrayObject *gx = new_images(c, g, shape, last), *gy = aside(c, readable(c->args[0])), *w = aside(c, readable(c->args[1]));
+    if (!c->ends && one_place_input(g, gy, w, gx, last) < 0) fail(c);
 }
 
-static PyObject *input_depth(const Geo *g, PyObject *const *args, const npy_intp *shape) {
-    const int last = is_channels_last(ARRAY(args[0])), as_is = last && g->o == g->c;
-    PyArrayObject *gx = as_is ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32);
-    PyArrayObject *gy = as_is ? ARRAY(Py_NewRef(args[0])) : array_plain(args[0]), *w = array_plain(args[1]);
-    if (!gx || !gy || !w || depthwise_input(g, DATA(gy), DATA(w), DATA(gx), as_is) < 0) {
-        Py_CLEAR(gx);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-    }
-    Py_XDECREF(gy);
-    Py_XDECREF(w);
-    return (PyObject *)(gx && last && !as_is ? array_turned(gx) : gx);
+static void input_depth(Call *c, const Geo *g, const npy_intp *shape, int last) {
+    const int as_is = last && g->o == g->c;
+    PyArrayObject *gx = new_images(c, g, shape, as_is), *w = aside(c, array_plain(c->args[1]));
+    PyArrayObject *gy = aside(c, as_is ? ARRAY(Py_NewRef(c->args[0])) : array_plain(c->args[0]));
+    if (!c->ends && depthwise_input(g, DATA(gy), DATA(w), DATA(gx), as_is) < 0) fail(c);
+    if (!c->ends && last && !as_is) answer(c, array_turned(gx));
 }
 
-static PyObject *conv_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!conv_args(args, 0, 1)) return REFUSE;
-    PyArrayObject *gy = ARRAY(args[0]), *w = ARRAY(args[1]);
-    const int ndim = PyArray_NDIM(gy);
-    idx x_shape[5];
-    if (attr_dims(attrs, "x_shape", x_shape, ndim) < 0) return NULL;
+static void conv_grad_input(Call *c) {
     Geo g;
-    if (geometry(&g, attrs, gy, x_shape, PyArray_DIMS(w), ndim) < 0) return NULL;
-    for (int i = 0; i < ndim; i++) /* output_padding may make room for more outputs than there are */
-        if (x_shape[i] == 0) return REFUSE;
+    idx shape[5];
+    if (!conv_args(c)) return;
+    PyArrayObject *gy = ARRAY(c->args[0]), *w = ARRAY(c->args[1]);
+    const int ndim = PyArray_NDIM(gy), last = is_channels_last(gy);
+    if (!dims_of(c, "x_shape", shape, ndim) || !geometry(c, &g, shape, PyArray_DIMS(w))) return;
+    for (int i = 0; i < ndim; i++) need(c, shape[i] > 0); /* output_padding may make room for more outputs than there are */
+    if (c->ends) return;
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
-    if (is_one_place(&g)) return input_one(&g, args, x_shape);
-    if (is_depthwise(&g, 0)) return input_depth(&g, args, x_shape);
     Conv v = {.n = 0};
     const idx row = (g.k[2] - 1) * g.d[2] / g.s[2] + (g.in[2] - 1 + g.p[2]) / g.s[2] + 1;
-    if (!conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) return REFUSE;
-    const int last = is_channels_last(gy);
-    w = array_plain(args[1]);
-    const Numbers weights = {w ? DATA(w) : NULL, w ? PyArray_SIZE(w) : 0};
-    if (w && run_check(some_infinite, &weights)) {
-        Py_DECREF(w);
-        return REFUSE;
+    if (is_one_place(&g)) input_one(c, &g, shape, last);
+    else if (is_depthwise(&g, 0)) input_depth(c, &g, shape, last);
+    else if (need(c, conv_form(&v, narrowest(&g), (g.in[1] + g.s[1] - 1) / g.s[1], row)) && (w = aside(c, array_plain(c->args[1])))) {
+        const Numbers weights = {DATA(w), PyArray_SIZE(w)};
+        if (!need(c, !run_check(some_infinite, &weights))) return;
+        PyArrayObject *gx = new_images(c, &g, shape, 0);
+        gy = aside(c, readable(c->args[0]));
+        if (!c->ends && conv_backward(&g, &v, gy, w, DATA(gx)) < 0) fail(c);
+        if (!c->ends && last) answer(c, array_turned(gx));
     }
-    PyArrayObject *gx = array_new(ndim, x_shape, NPY_FLOAT32);
-    gy = readable(args[0]);
-    if (!gx || !gy || !w || conv_backward(&g, &v, gy, w, DATA(gx)) < 0) {
-        Py_CLEAR(gx);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-    }
-    Py_XDECREF(gy);
-    Py_XDECREF(w);
-    return (PyObject *)(gx && last ? array_turned(gx) : gx);
 }
 
-const Entry input_entries[] = {{"conv_grad_input", conv_grad_input, .repeats = 1}, {NULL, NULL}};
+const Entry input_entries[] = {BOUND("conv_grad_input", conv_grad_input, .repeats = 1), {NULL}};

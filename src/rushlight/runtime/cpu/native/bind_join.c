@@ -17,22 +17,16 @@ static int grows_from_channels(PyArrayObject *a) {
     return 1;
 }
 
-/* Whether all are arrays of one usual dtype that differ at most in `dim`; their sum of sizes there to `all`. */
-static int joinable(PyObject *const *args, Py_ssize_t n, idx dim, npy_intp *all) {
-    int last = 1;
-    *all = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (!PyArray_CheckExact(args[i])) return 0;
-        PyArrayObject *a = ARRAY(args[i]), *first = ARRAY(args[0]);
-        const int ndim = PyArray_NDIM(a), type = PyArray_TYPE(a);
-        if (ndim < 1 || ndim > DIMS || ndim != PyArray_NDIM(first) || dim < 0 || dim >= ndim) return 0;
-        if (type != PyArray_TYPE(first) || type >= NPY_OBJECT || !PyArray_ISBEHAVED_RO(a)) return 0;
-        for (int d = 0; d < ndim; d++)
-            if (d != dim && PyArray_DIM(a, d) != PyArray_DIM(first, d)) return 0;
-        *all += PyArray_DIM(a, dim);
-        last = last && (ndim == 4 || ndim == 5) && grows_from_channels(a);
+/* Arrays of one usual dtype and as many dims: the first of them, and whether all lie channels last. */
+static PyArrayObject *joinable(Call *c, int *last) {
+    PyArrayObject *first = behaved(c, 0);
+    *last = 1;
+    for (int i = 0; i < c->count; i++) {
+        PyArrayObject *a = behaved(c, i);
+        if (!a || !need(c, PyArray_NDIM(a) == PyArray_NDIM(first) && PyArray_TYPE(a) == PyArray_TYPE(first))) return NULL;
+        *last = *last && (PyArray_NDIM(a) == 4 || PyArray_NDIM(a) == 5) && grows_from_channels(a);
     }
-    return n > 0 && !last;
+    return first;
 }
 
 typedef struct {
@@ -46,14 +40,18 @@ static void rows_part(void *what, ptrdiff_t part, ptrdiff_t parts) {
     for (idx i = 0; i < r->outer; i++) memcpy(r->to + i * r->step, r->from + i * r->row, (size_t)r->row);
 }
 
+/* Part of `out`, to be written to. */
+static PyArrayObject *window_of(PyArrayObject *out, int ndim, const npy_intp *shape, const npy_intp *steps, char *at) {
+    PyArray_Descr *type = PyArray_DESCR(out);
+    Py_INCREF(type);
+    return ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, ndim, shape, steps, at, NPY_ARRAY_WRITEABLE, NULL));
+}
+
 /* Copy `a` to where it begins in `out`; -1 with an exception. */
 static int put_part(PyArrayObject *out, PyArrayObject *a, idx dim, npy_intp before) {
     char *to = PyArray_BYTES(out) + before * PyArray_STRIDE(out, dim);
     if (!PyArray_IS_C_CONTIGUOUS(a)) {
-        PyArray_Descr *type = PyArray_DESCR(out);
-        Py_INCREF(type);
-        PyArrayObject *view = ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, PyArray_NDIM(a), PyArray_DIMS(a),
-                                                         PyArray_STRIDES(out), to, NPY_ARRAY_WRITEABLE, NULL));
+        PyArrayObject *view = window_of(out, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(out), to);
         const int failed = !view || array_put(view, a) < 0;
         Py_XDECREF(view);
         return failed ? -1 : 0;
@@ -64,58 +62,50 @@ static int put_part(PyArrayObject *out, PyArrayObject *a, idx dim, npy_intp befo
     return 0;
 }
 
-static PyObject *cat(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    idx dim;
-    npy_intp all, shape[DIMS];
-    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    if (!joinable(args, nargs, dim, &all)) return REFUSE;
-    PyArrayObject *first = ARRAY(args[0]);
-    for (int d = 0; d < PyArray_NDIM(first); d++) shape[d] = d == dim ? all : PyArray_DIM(first, d);
-    PyArrayObject *out = array_new(PyArray_NDIM(first), shape, PyArray_TYPE(first));
-    if (!out || PyArray_SIZE(out) == 0) return (PyObject *)out;
-    npy_intp before = 0;
-    for (Py_ssize_t i = 0; i < nargs; i++) {
-        if (PyArray_SIZE(ARRAY(args[i])) && put_part(out, ARRAY(args[i]), dim, before) < 0) {
-            Py_DECREF(out);
-            return NULL;
-        }
-        before += PyArray_DIM(ARRAY(args[i]), dim);
+static void cat(Call *c) {
+    npy_intp shape[DIMS], before = 0;
+    int last;
+    const idx dim = idx_of(c, "dim");
+    PyArrayObject *first = joinable(c, &last);
+    if (!first || !need(c, !last && PyArray_NDIM(first) <= DIMS && dim >= 0 && dim < PyArray_NDIM(first))) return;
+    memcpy(shape, PyArray_DIMS(first), sizeof(npy_intp) * (size_t)PyArray_NDIM(first));
+    shape[dim] = 0;
+    for (int i = 0; i < c->count; i++) {
+        PyArrayObject *a = ARRAY(c->args[i]);
+        for (int d = 0; d < PyArray_NDIM(a); d++) need(c, d == dim || PyArray_DIM(a, d) == PyArray_DIM(first, d));
+        shape[dim] += PyArray_DIM(a, dim);
     }
-    return (PyObject *)out;
+    if (!new_array(c, PyArray_NDIM(first), shape, PyArray_TYPE(first))) return;
+    for (int i = 0; i < c->count && !c->ends; i++) {
+        PyArrayObject *a = ARRAY(c->args[i]);
+        if (PyArray_SIZE(a) && put_part(c->result[0], a, dim, before) < 0) fail(c);
+        before += PyArray_DIM(a, dim);
+    }
 }
 
 /* Arrays of one shape and dtype, each a place of a new dim. */
-static PyObject *stack(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    idx dim;
+static void stack(Call *c) {
     npy_intp shape[DIMS];
-    if (attr_idx(attrs, "dim", &dim) < 0) return NULL;
-    for (Py_ssize_t i = 0; i < nargs; i++) {
-        if (!PyArray_CheckExact(args[i]) || !PyArray_IS_C_CONTIGUOUS(ARRAY(args[i])) || !PyArray_ISBEHAVED_RO(ARRAY(args[i]))) return REFUSE;
-        PyArrayObject *a = ARRAY(args[i]), *first = ARRAY(args[0]);
-        if (PyArray_TYPE(a) != PyArray_TYPE(first) || PyArray_TYPE(a) >= NPY_OBJECT || PyArray_NDIM(a) != PyArray_NDIM(first)) return REFUSE;
-        if (!PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(first), PyArray_NDIM(a))) return REFUSE;
-    }
-    if (nargs < 1) return REFUSE;
-    PyArrayObject *first = ARRAY(args[0]);
+    int last;
+    const idx dim = idx_of(c, "dim");
+    PyArrayObject *first = joinable(c, &last);
+    if (!first || !need(c, PyArray_NDIM(first) < DIMS && dim >= 0 && dim <= PyArray_NDIM(first))) return;
+    for (int i = 0; i < c->count; i++) need(c, PyArray_IS_C_CONTIGUOUS(ARRAY(c->args[i])) && PyArray_SAMESHAPE(ARRAY(c->args[i]), first));
     const int ndim = PyArray_NDIM(first);
-    if (ndim >= DIMS || dim < 0 || dim > ndim) return REFUSE;
     size_t outer = 1, row = (size_t)PyArray_ITEMSIZE(first);
     for (int d = 0; d < ndim; d++) {
         shape[d < dim ? d : d + 1] = PyArray_DIM(first, d);
         *(d < dim ? &outer : &row) *= (size_t)PyArray_DIM(first, d);
     }
-    shape[dim] = nargs;
-    PyArrayObject *out = array_new(ndim + 1, shape, PyArray_TYPE(first));
-    if (!out) return NULL;
-    char *to = PyArray_BYTES(out);
+    shape[dim] = c->count;
+    char *to = new_array(c, ndim + 1, shape, PyArray_TYPE(first));
     const int numbers = row == 4;
-    for (size_t o = 0; o < outer; o++)
-        for (Py_ssize_t i = 0; i < nargs; i++, to += row) {
-            const char *from = PyArray_BYTES(ARRAY(args[i])) + o * row;
+    for (size_t o = 0; to && o < outer; o++)
+        for (int i = 0; i < c->count; i++, to += row) {
+            const char *from = PyArray_BYTES(ARRAY(c->args[i])) + o * row;
             if (numbers) memcpy(to, from, 4);
             else memcpy(to, from, row);
         }
-    return (PyObject *)out;
 }
 
 /* -- zeros around a window ------------------------------------------------------------------------------- */
@@ -181,68 +171,52 @@ static void zeros_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
 }
 
 /* Zeros with g in a window of them: the gradient of a slice. */
-static PyObject *unwindow(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *index = attr(attrs, "index"), *of = attr(attrs, "shape");
-    if (!index || !of) return NULL;
-    if (nargs != 1 || !PyArray_CheckExact(args[0]) || !PyTuple_Check(index) || !PyTuple_Check(of) || PyTuple_GET_SIZE(of) > DIMS) return REFUSE;
-    PyArrayObject *g = ARRAY(args[0]);
-    if (!PyArray_ISBEHAVED_RO(g) || PyArray_TYPE(g) >= NPY_OBJECT || PyArray_SIZE(g) == 0) return REFUSE;
+static void unwindow(Call *c) {
     npy_intp shape[DIMS];
-    if (attr_dims(attrs, "shape", (idx *)shape, (int)PyTuple_GET_SIZE(of)) < 0) return NULL;
-    PyArrayObject *out = array_new((int)PyTuple_GET_SIZE(of), shape, PyArray_TYPE(g));
-    if (!out) return NULL;
+    PyObject *index = attr_of(c, "index");
+    PyArrayObject *g = behaved(c, 0);
+    const int ndim = ints_of(c, "shape", shape);
+    if (c->ends || !need(c, PyTuple_Check(index) && PyArray_SIZE(g) > 0)) return;
+    Zeros zeros = {.out = new_array(c, ndim, shape, PyArray_TYPE(g))};
+    if (!zeros.out) return;
+    PyArrayObject *out = c->result[0];
     Place p = {.at = 0};
-    if (!place_of(&p, index, out) || p.ndim != PyArray_NDIM(g) || !PyArray_CompareLists(p.shape, PyArray_DIMS(g), p.ndim)) {
-        Py_DECREF(out);
-        return REFUSE;
-    }
-    Zeros zeros = {PyArray_DATA(out), (size_t)PyArray_NBYTES(out)};
+    if (!need(c, place_of(&p, index, out) && p.ndim == PyArray_NDIM(g) && PyArray_CompareLists(p.shape, PyArray_DIMS(g), p.ndim))) return;
+    zeros.bytes = (size_t)PyArray_NBYTES(out);
     if (PyArray_SIZE(g) != PyArray_SIZE(out)) run_once(zeros_part, &zeros, 0.05 * (double)zeros.bytes);
-    PyArray_Descr *type = PyArray_DESCR(out);
-    Py_INCREF(type);
-    PyArrayObject *window = ARRAY(PyArray_NewFromDescr(&PyArray_Type, type, p.ndim, p.shape, p.step, PyArray_BYTES(out) + p.at,
-                                                       NPY_ARRAY_WRITEABLE, NULL));
-    if (!window || array_put(window, g) < 0) Py_CLEAR(out);
-    Py_XDECREF(window);
-    return (PyObject *)out;
+    PyArrayObject *window = window_of(out, p.ndim, p.shape, p.step, PyArray_BYTES(out) + p.at);
+    if (aside(c, window) && array_put(window, g) < 0) fail(c);
 }
 
-static int is_written(PyObject *o) {
-    return PyArray_CheckExact(o) && PyArray_ISBEHAVED(ARRAY(o)) && PyArray_TYPE(ARRAY(o)) < NPY_OBJECT && is_filled(ARRAY(o));
+/* An array that is written to, and is the answer. */
+static PyArrayObject *written(Call *c, Py_ssize_t count) {
+    PyArrayObject *a = behaved(c, 0);
+    if (!a || !need(c, c->count == count && PyArray_ISWRITEABLE(a) && is_filled(a))) return NULL;
+    new_made(c, ARRAY(Py_NewRef(a)));
+    return a;
 }
 
 /* One array's numbers over another's that lie the same way. */
-static PyObject *copy_into(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 2 || !is_written(args[0]) || !PyArray_CheckExact(args[1])) return REFUSE;
-    PyArrayObject *to = ARRAY(args[0]), *from = ARRAY(args[1]);
-    const int ndim = PyArray_NDIM(to);
-    if (PyArray_TYPE(from) != PyArray_TYPE(to) || PyArray_NDIM(from) != ndim || !PyArray_ISNOTSWAPPED(from)) return REFUSE;
-    for (int d = 0; d < ndim; d++) {
-        const npy_intp size = PyArray_DIM(to, d);
-        if (PyArray_DIM(from, d) != size || (size != 1 && PyArray_STRIDE(from, d) != PyArray_STRIDE(to, d))) return REFUSE;
-    }
-    memmove(PyArray_DATA(to), PyArray_DATA(from), (size_t)PyArray_NBYTES(to));
-    return Py_NewRef(args[0]);
+static void copy_into(Call *c) {
+    PyArrayObject *to = written(c, 2), *from = array_at(c, 1);
+    if (c->ends || !need(c, PyArray_TYPE(from) == PyArray_TYPE(to) && PyArray_SAMESHAPE(from, to) && PyArray_ISNOTSWAPPED(from))) return;
+    for (int d = 0; d < PyArray_NDIM(to); d++) need(c, PyArray_DIM(to, d) == 1 || PyArray_STRIDE(from, d) == PyArray_STRIDE(to, d));
+    if (!c->ends) memmove(PyArray_DATA(to), PyArray_DATA(from), (size_t)PyArray_NBYTES(to));
 }
 
 /* A number over all of a float32 array; zeros over others, too. */
-static PyObject *fill_into(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *value = attr(attrs, "value");
-    if (!value) return NULL;
-    if (nargs != 1 || !is_written(args[0]) || !(PyFloat_CheckExact(value) || PyLong_CheckExact(value))) return REFUSE;
-    const double number = PyFloat_AsDouble(value);
-    if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return REFUSE;
-    }
-    PyArrayObject *to = ARRAY(args[0]);
+static void fill_into(Call *c) {
+    double number;
+    PyObject *value = attr_of(c, "value");
+    PyArrayObject *to = written(c, 1);
+    if (c->ends || !need(c, plain_number(value, &number))) return;
+    const float one = (float)number;
     if (number == 0.0 && !signbit(number)) memset(PyArray_DATA(to), 0, (size_t)PyArray_NBYTES(to));
-    else if (PyArray_TYPE(to) == NPY_FLOAT32) {
-        float *out = DATA(to);
-        const float one = (float)number;
-        for (idx i = 0, n = PyArray_SIZE(to); i < n; i++) out[i] = one;
-    } else return REFUSE;
-    return Py_NewRef(args[0]);
+    else if (need(c, PyArray_TYPE(to) == NPY_FLOAT32))
+        for (idx i = 0, n = PyArray_SIZE(to); i < n; i++) DATA(to)[i] = one;
 }
 
-const Entry join_entries[] = {{"cat", cat, .repeats = 1}, {"stack", stack}, {"unwindow", unwindow, .repeats = 1}, {"copy_into", copy_into}, {"fill_into", fill_into}, {NULL, NULL}};
+const Entry join_entries[] = {
+    BOUND("cat", cat, .repeats = 1), BOUND("stack", stack), BOUND("unwindow", unwindow, .repeats = 1), BOUND("copy_into", copy_into),
+    BOUND("fill_into", fill_into), {NULL},
+};

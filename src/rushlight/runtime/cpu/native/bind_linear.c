@@ -18,6 +18,7 @@ typedef struct {
     idx x_row, x_col, x_step;   /* in numbers: the result of one matrix */
     int failed;
 } System;
+enum { NO_RESULT = 1, NO_MEMORY }; /* of `failed` */
 
 /* The strides of the last two dims, in numbers; 0 where they are no whole ones. */
 static int matrix_strides(PyArrayObject *a, idx size, idx *row, idx *col) {
@@ -88,7 +89,7 @@ static void system_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     idx count = 1;
     for (int d = 0; d < s->lead; d++) count *= s->shape[d];
     for (idx m = share(count, i, parts); m < share(count, i + 1, parts); m++)
-        if ((s->type == NPY_FLOAT32 ? solve_float_matrix : solve_double_matrix)(s, m) < 0) s->failed = 1;
+        if ((s->type == NPY_FLOAT32 ? solve_float_matrix : solve_double_matrix)(s, m) < 0) s->failed = NO_MEMORY;
 }
 
 /* The batch of two arrays; 0 where they do not broadcast. */
@@ -106,46 +107,54 @@ static int batch_of(System *s, PyArrayObject *a, PyArrayObject *b) {
     return 1;
 }
 
-static PyObject *solved(System *s, PyObject *a_, PyObject *b_, int left) {
-    if (!PyArray_CheckExact(a_) || !PyArray_CheckExact(b_)) return REFUSE;
-    s->type = PyArray_TYPE(ARRAY(a_));
-    if ((s->type != NPY_FLOAT32 && s->type != NPY_FLOAT64) || !is_type(a_, s->type) || !is_type(b_, s->type)) return REFUSE;
-    PyArrayObject *a = ARRAY(a_), *b = ARRAY(b_);
-    const idx size = PyArray_ITEMSIZE(a);
+/* Matrices of one floating type: square ones `a`, and those `b` that have as many rows (of the left side: columns), or the same again. */
+static int system_of(Call *c, System *s, int at, int other, int left) {
+    PyArrayObject *a = array_at(c, at), *b = array_at(c, other);
+    if (c->ends) return 0;
+    s->type = PyArray_TYPE(a);
     const int na = PyArray_NDIM(a), nb = PyArray_NDIM(b);
-    if (na < 2 || nb < 2 || na > DIMS || nb > DIMS || !PyArray_SIZE(a) || !PyArray_SIZE(b)) return REFUSE;
-    if (!matrix_strides(a, size, &s->a_row, &s->a_col) || !matrix_strides(b, size, &s->b_row, &s->b_col)) return REFUSE;
+    if (!need(c, (s->type == NPY_FLOAT32 || s->type == NPY_FLOAT64) && is_type((PyObject *)a, s->type) && is_type((PyObject *)b, s->type)) ||
+        !need(c, na >= 2 && nb >= 2 && na <= DIMS && nb <= DIMS && PyArray_SIZE(a) && PyArray_SIZE(b)))
+        return 0;
     s->n = PyArray_DIM(a, na - 1), s->k = PyArray_DIM(b, left ? nb - 1 : nb - 2);
-    if (PyArray_DIM(a, na - 2) != s->n || PyArray_DIM(b, left ? nb - 2 : nb - 1) != s->n || !batch_of(s, a, b)) return REFUSE;
+    s->a = PyArray_DATA(a), s->b = PyArray_DATA(b);
+    const idx size = PyArray_ITEMSIZE(a);
+    return need(c, matrix_strides(a, size, &s->a_row, &s->a_col) && matrix_strides(b, size, &s->b_row, &s->b_col) &&
+                       PyArray_DIM(a, na - 2) == s->n && PyArray_DIM(b, left ? nb - 2 : nb - 1) == s->n && batch_of(s, a, b));
+}
+
+/* Results of `rows` and `columns`, column by column; `ns`: how long one takes. */
+static void system_run(Call *c, System *s, Part part, idx rows, idx columns, double ns) {
     npy_intp shape[DIMS];
     for (int d = 0; d < s->lead; d++) shape[d] = s->shape[d];
-    shape[s->lead] = PyArray_DIM(b, nb - 2), shape[s->lead + 1] = PyArray_DIM(b, nb - 1);
-    PyArrayObject *out = array_columns(s->lead + 2, shape, s->type);
-    if (!out) return NULL;
-    s->a = PyArray_DATA(a), s->b = PyArray_DATA(b), s->x = PyArray_DATA(out);
-    s->x_row = 1, s->x_col = s->n, s->x_step = s->n * s->k;
+    shape[s->lead] = rows, shape[s->lead + 1] = columns;
+    const idx count = PyArray_MultiplyList(shape, s->lead);
+    if (!(s->x = (char *)new_made(c, array_columns(s->lead + 2, shape, s->type)))) return;
+    run_shared(part, s, count, (double)count * ns);
+    if (s->failed == NO_MEMORY) fail(c);
+    need(c, !s->failed); /* LAPACK says which one has none */
+}
+
+static void solved(Call *c, System *s, int at, int other, int left) {
+    if (!system_of(c, s, at, other, left)) return;
+    const idx n = s->n, k = s->k;
+    s->x_row = 1, s->x_col = n, s->x_step = n * k;
     if (!left) { /* X A = B: A^T X^T = B^T */
         const idx a_row = s->a_row, b_row = s->b_row;
         s->a_row = s->a_col, s->a_col = a_row, s->b_row = s->b_col, s->b_col = b_row;
-        s->upper = !s->upper, s->x_row = s->k, s->x_col = 1;
+        s->upper = !s->upper, s->x_row = k, s->x_col = 1;
     }
-    const idx count = PyArray_SIZE(out) / (s->n * s->k);
-    const double ns = (double)count * (1 + s->both) * (double)s->n * (double)s->n * (1.0 + (double)s->k / FLOPS_PER_NS);
-    run_parts(system_part, s, threads_parts(ns, count), ns);
-    if (!s->failed) return (PyObject *)out;
-    Py_DECREF(out);
-    return PyErr_NoMemory();
+    system_run(c, s, system_part, left ? n : k, left ? k : n, (1 + s->both) * (double)n * (double)n * (1.0 + (double)k / FLOPS_PER_NS));
 }
 
-static PyObject *solve_triangular(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    System s = {.upper = attr_flag(attrs, "upper"), .unit = attr_flag(attrs, "unitriangular")};
-    const int left = attr_flag(attrs, "left");
-    return s.upper < 0 || s.unit < 0 || left < 0 ? NULL : solved(&s, args[0], args[1], left);
+static void solve_triangular(Call *c) {
+    System s = {.upper = flag_of(c, "upper"), .unit = flag_of(c, "unitriangular")};
+    solved(c, &s, 0, 1, flag_of(c, "left"));
 }
 
-static PyObject *cholesky_solve(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    System s = {.both = 1, .upper = attr_flag(attrs, "upper")};
-    return s.upper < 0 ? NULL : solved(&s, args[1], args[0], 1);
+static void cholesky_solve(Call *c) {
+    System s = {.both = 1, .upper = flag_of(c, "upper")};
+    solved(c, &s, 1, 0, 1);
 }
 
 /* -- any square system: elimination with the largest number of a column -------------------------------------- */
@@ -220,44 +229,25 @@ static void eliminate_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (int d = 0; d < s->lead; d++) count *= s->shape[d];
     char *held = memory_take(bytes);
     if (!held) {
-        s->failed = 2;
+        s->failed = NO_MEMORY;
         return;
     }
     char *b = held + s->n * s->n * size;
     for (idx m = share(count, i, parts); m < share(count, i + 1, parts) && !s->failed; m++)
         if (!(size == 4 ? eliminate_float_matrix(s, m, (float *)held, (float *)b) : eliminate_double_matrix(s, m, (double *)held, (double *)b)))
-            s->failed = 1;
+            s->failed = NO_RESULT;
     memory_give(held, bytes);
 }
 
-static PyObject *eliminated(PyObject *a_, PyObject *b_) {
+static void eliminated(Call *c, int other) {
     System s = {0};
-    if (!PyArray_CheckExact(a_) || (b_ && !PyArray_CheckExact(b_))) return REFUSE;
-    PyArrayObject *a = ARRAY(a_), *b = b_ ? ARRAY(b_) : a;
-    s.type = PyArray_TYPE(a);
-    if ((s.type != NPY_FLOAT32 && s.type != NPY_FLOAT64) || !is_type(a_, s.type) || !is_type((PyObject *)b, s.type)) return REFUSE;
-    const int na = PyArray_NDIM(a), nb = PyArray_NDIM(b);
-    if (na < 2 || nb < 2 || na > DIMS || nb > DIMS || !PyArray_SIZE(a) || !PyArray_SIZE(b)) return REFUSE;
-    const idx size = PyArray_ITEMSIZE(a);
-    if (!matrix_strides(a, size, &s.a_row, &s.a_col) || !matrix_strides(b, size, &s.b_row, &s.b_col)) return REFUSE;
-    s.n = PyArray_DIM(a, na - 1), s.k = PyArray_DIM(b, nb - 1);
-    if (PyArray_DIM(a, na - 2) != s.n || PyArray_DIM(b, nb - 2) != s.n || s.n > MOST_ELIMINATED || !batch_of(&s, a, b)) return REFUSE;
-    npy_intp shape[DIMS];
-    for (int d = 0; d < s.lead; d++) shape[d] = s.shape[d];
-    shape[s.lead] = s.n, shape[s.lead + 1] = s.k;
-    PyArrayObject *out = array_columns(s.lead + 2, shape, s.type);
-    if (!out) return NULL;
-    s.a = PyArray_DATA(a), s.b = b_ ? PyArray_DATA(b) : NULL, s.x = PyArray_DATA(out);
-    const idx count = PyArray_SIZE(out) / (s.n * s.k);
-    const double ns = (double)count * (double)s.n * (double)s.n * (1.0 + 0.3 * (double)(s.n + s.k));
-    run_parts(eliminate_part, &s, threads_parts(ns, count), ns);
-    if (!s.failed) return (PyObject *)out;
-    Py_DECREF(out);
-    return s.failed == 2 ? PyErr_NoMemory() : REFUSE; /* LAPACK says which one has none */
+    if (!system_of(c, &s, 0, other, 1) || !need(c, s.n <= MOST_ELIMINATED)) return;
+    if (other == 0) s.b = NULL;
+    system_run(c, &s, eliminate_part, s.n, s.k, (double)s.n * (double)s.n * (1.0 + 0.3 * (double)(s.n + s.k)));
 }
 
-static PyObject *solve(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) { return eliminated(args[0], args[1]); }
-static PyObject *inverse(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) { return eliminated(args[0], NULL); }
+static void solve(Call *c) { eliminated(c, 1); }
+static void inverse(Call *c) { eliminated(c, 0); }
 
 /* -- Cholesky's factor ------------------------------------------------------------------------------------ */
 
@@ -287,7 +277,7 @@ static void factor_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     for (int d = 0; d < s->lead; d++) count *= s->shape[d];
     char *u = memory_take(bytes);
     if (!u) {
-        s->failed = 2;
+        s->failed = NO_MEMORY;
         return;
     }
     memset(u, 0, bytes); /* what is computed with and not used shall be no slow number */
@@ -296,35 +286,18 @@ static void factor_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         char *x = s->x + m * s->n * s->n * size;
         const int done = size == 4 ? factor_float(s, (const float *)a, (float *)x, (float *)u, step)
                                    : factor_double(s, (const double *)a, (double *)x, (double *)u, step);
-        if (!done) s->failed = 1;
+        if (!done) s->failed = NO_RESULT;
     }
     memory_give(u, bytes);
 }
 
-static PyObject *cholesky(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void cholesky(Call *c) {
     System s = {0};
-    if (!PyArray_CheckExact(args[0])) return REFUSE;
-    PyArrayObject *a = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(a);
-    s.type = PyArray_TYPE(a);
-    if ((s.type != NPY_FLOAT32 && s.type != NPY_FLOAT64) || !is_type(args[0], s.type)) return REFUSE;
-    if (ndim < 2 || ndim > DIMS || !PyArray_SIZE(a) || !matrix_strides(a, PyArray_ITEMSIZE(a), &s.a_row, &s.a_col)) return REFUSE;
-    s.n = PyArray_DIM(a, ndim - 1);
-    if (PyArray_DIM(a, ndim - 2) != s.n || s.n > MOST_FACTORED) return REFUSE;
-    batch_of(&s, a, a);
-    PyArrayObject *out = array_columns(ndim, PyArray_DIMS(a), s.type);
-    if (!out) return NULL;
-    s.a = PyArray_DATA(a), s.x = PyArray_DATA(out);
-    const idx count = PyArray_SIZE(a) / (s.n * s.n);
-    const double ns = (double)count * (double)s.n * (double)s.n * (1.0 + (double)s.n / 3 / FLOPS_PER_NS);
-    run_parts(factor_part, &s, threads_parts(ns, count), ns);
-    if (!s.failed) return (PyObject *)out;
-    Py_DECREF(out);
-    return s.failed == 2 ? PyErr_NoMemory() : REFUSE; /* LAPACK says which one has no factor */
+    if (system_of(c, &s, 0, 0, 1) && need(c, s.n <= MOST_FACTORED))
+        system_run(c, &s, factor_part, s.n, s.n, (double)s.n * (double)s.n * (1.0 + (double)s.n / 3 / FLOPS_PER_NS));
 }
 
 const Entry linear_entries[] = {
-    {"linalg_solve", solve}, {"linalg_inv", inverse},
-    {"linalg_solve_triangular", solve_triangular}, {"linalg_cholesky_solve", cholesky_solve}, {"linalg_cholesky", cholesky},
-    {NULL, NULL},
+    BOUND("linalg_solve", solve), BOUND("linalg_inv", inverse), BOUND("linalg_solve_triangular", solve_triangular),
+    BOUND("linalg_cholesky_solve", cholesky_solve), BOUND("linalg_cholesky", cholesky), {NULL},
 };

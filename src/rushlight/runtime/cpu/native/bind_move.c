@@ -80,10 +80,8 @@ static int plan_copy(Copy *c, PyArrayObject *x, const idx *order) {
 }
 
 static void copy_run(Copy *c, PyArrayObject *x, float *out) {
-    c->x = DATA(x);
-    c->out = out;
-    const double ns = (double)PyArray_SIZE(x) * 0.6;
-    run_parts(copy_part, c, threads_parts(ns, c->outer), ns);
+    c->x = DATA(x), c->out = out;
+    if (out) run_shared(copy_part, c, c->outer, (double)PyArray_SIZE(x) * 0.6);
 }
 
 typedef struct {
@@ -98,71 +96,50 @@ static void whole_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     if (from < w->bytes) memcpy(w->out + from, w->x + from, (end < w->bytes ? end : w->bytes) - from);
 }
 
-/* An array in C order, as it lies. */
-static PyObject *whole_copy(PyArrayObject *x) {
-    PyArrayObject *out = array_new(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_TYPE(x));
-    if (!out) return NULL;
-    Whole w = {PyArray_BYTES(x), PyArray_BYTES(out), (size_t)PyArray_NBYTES(x)};
-    const double ns = 0.1 * (double)w.bytes;
-    run_parts(whole_part, &w, threads_parts(ns, (idx)(w.bytes / 65536 + 1)), ns);
-    return (PyObject *)out;
-}
+static int is_word(PyObject *o, const char *word) { return PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, word) == 0; }
 
-static PyObject *clone_array(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *given = attr(attrs, "order");
-    if (!given) return NULL;
-    if (!is_float(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
+static void clone_array(Call *c) {
+    PyObject *given = attr_of(c, "order");
+    PyArrayObject *x = strided(c, 0);
+    if (c->ends) return;
     const int ndim = PyArray_NDIM(x);
     idx order[DIMS], back[DIMS];
-    const int kept = PyUnicode_Check(given) && (PyUnicode_CompareWithASCIIString(given, "C") == 0 || PyUnicode_CompareWithASCIIString(given, "K") == 0);
-    if (kept && ndim && PyArray_IS_C_CONTIGUOUS(x)) return whole_copy(x);
-    if (ndim < 2 || ndim > DIMS || PyArray_SIZE(x) < 1024) return REFUSE;
-    if (PyUnicode_Check(given)) {
-        if (PyUnicode_CompareWithASCIIString(given, "C") != 0 || PyArray_IS_C_CONTIGUOUS(x)) return REFUSE;
-        for (int i = 0; i < ndim; i++) order[i] = i;
-    } else if (attr_dims(attrs, "order", order, ndim) < 0) {
-        return NULL;
+    if (ndim && PyArray_IS_C_CONTIGUOUS(x) && (is_word(given, "C") || is_word(given, "K"))) { /* as it lies */
+        Whole w = {PyArray_BYTES(x), new_of(c, x, PyArray_TYPE(x)), (size_t)PyArray_NBYTES(x)};
+        if (w.out) run_shared(whole_part, &w, (idx)(w.bytes / 65536 + 1), 0.1 * (double)w.bytes);
+        return;
     }
-    Copy c;
-    if (!plan_copy(&c, x, order)) return REFUSE;
-    npy_intp shape[DIMS], perm[DIMS];
+    if (!need(c, ndim >= 2 && ndim <= DIMS && PyArray_SIZE(x) >= 1024)) return;
+    if (PyUnicode_Check(given)) {
+        need(c, is_word(given, "C") && !PyArray_IS_C_CONTIGUOUS(x));
+        for (int i = 0; i < ndim; i++) order[i] = i;
+    } else dims_of(c, "order", order, ndim);
+    Copy copy;
+    if (c->ends || !need(c, plan_copy(&copy, x, order))) return;
+    npy_intp shape[DIMS];
     int plain = 1;
     for (int i = 0; i < ndim; i++) {
         shape[i] = PyArray_DIM(x, order[i]);
         back[order[i]] = i;
         plain = plain && order[i] == i;
     }
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    copy_run(&c, x, DATA(out));
-    if (plain) return (PyObject *)out;
-    for (int i = 0; i < ndim; i++) perm[i] = back[i];
-    PyArray_Dims dims = {perm, ndim};
-    PyObject *turned = PyArray_Transpose(out, &dims);
-    Py_DECREF(out);
-    return turned;
+    copy_run(&copy, x, new_floats(c, ndim, shape));
+    PyArray_Dims dims = {back, ndim};
+    if (plain || c->ends) return;
+    PyArrayObject *made = c->result[0];
+    answer(c, ARRAY(PyArray_Transpose(made, &dims)));
+    Py_DECREF(made);
 }
 
-static PyObject *reshape_copy(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *target = attr(attrs, "shape");
-    if (!target) return NULL;
-    if (!is_float(args[0]) || !PyTuple_Check(target) || PyTuple_GET_SIZE(target) > DIMS) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    idx order[DIMS], size = 1;
-    if (PyArray_NDIM(x) < 2 || PyArray_NDIM(x) > DIMS || PyArray_SIZE(x) < 1024) return REFUSE;
+static void reshape_copy(Call *c) {
+    PyArrayObject *x = strided(c, 0);
     npy_intp shape[DIMS];
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(target); i++) {
-        shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(target, i));
-        if (shape[i] == -1 && PyErr_Occurred()) return NULL;
-        size *= shape[i];
-    }
+    idx order[DIMS];
+    const int ndim = ints_of(c, "shape", shape);
+    if (c->ends || !need(c, PyArray_NDIM(x) >= 2 && PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) >= 1024)) return;
     for (int i = 0; i < PyArray_NDIM(x); i++) order[i] = i;
-    Copy c;
-    if (size != PyArray_SIZE(x) || !plan_copy(&c, x, order)) return REFUSE;
-    PyArrayObject *out = array_new((int)PyTuple_GET_SIZE(target), shape, NPY_FLOAT32);
-    if (out) copy_run(&c, x, DATA(out));
-    return (PyObject *)out;
+    Copy copy;
+    if (need(c, PyArray_MultiplyList(shape, ndim) == PyArray_SIZE(x) && plan_copy(&copy, x, order))) copy_run(&copy, x, new_floats(c, ndim, shape));
 }
 
 /* -- full ------------------------------------------------------------------------------------------- */
@@ -181,52 +158,39 @@ static int names_float32(PyObject *dtype) {
 
 #define MANY_ZEROS 65536 /* so many come untouched from the system, and are written when first used */
 
-static PyObject *full(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *size = attr(attrs, "size"), *value = attr(attrs, "value"), *dtype = attr(attrs, "dtype");
-    if (!size || !value || !dtype) return NULL;
-    PyObject *order = PyDict_GetItemString(attrs, "order");
-    if ((order && order != Py_None) || !PyTuple_Check(size) || PyTuple_GET_SIZE(size) > DIMS) return REFUSE;
-    if (!(PyFloat_CheckExact(value) || PyLong_CheckExact(value)) || !names_float32(dtype)) return REFUSE;
+/* Whether an attribute is there and says something. */
+static int has(Call *c, const char *name) {
+    PyObject *found = PyDict_GetItemString(c->attrs, name);
+    return found && found != Py_None;
+}
+
+static void full(Call *c) {
+    double number = 0;
     npy_intp shape[DIMS];
-    const int ndim = (int)PyTuple_GET_SIZE(size);
-    for (int i = 0; i < ndim; i++) {
-        shape[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(size, i));
-        if (shape[i] == -1 && PyErr_Occurred()) return NULL;
-        if (shape[i] < 0) return REFUSE;
-    }
-    const double number = PyFloat_AsDouble(value);
-    if (number == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear(); /* an int beyond all floats: NumPy says so */
-        return REFUSE;
-    }
-    if (number == 0.0 && PyArray_MultiplyList(shape, ndim) > MANY_ZEROS) return REFUSE;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    float *to = DATA(out);
+    PyObject *value = attr_of(c, "value"), *dtype = attr_of(c, "dtype");
+    const int ndim = ints_of(c, "size", shape);
+    if (c->ends || !need(c, !has(c, "order") && plain_number(value, &number) && names_float32(dtype))) return;
+    for (int i = 0; i < ndim; i++) need(c, shape[i] >= 0);
+    if (!need(c, number != 0.0 || PyArray_MultiplyList(shape, ndim) <= MANY_ZEROS)) return;
+    float *to = new_floats(c, ndim, shape);
     const float each = (float)number;
-    const idx n = PyArray_SIZE(out);
-    for (idx i = 0; i < n; i++) to[i] = each;
-    return (PyObject *)out;
+    for (idx i = 0, n = to ? PyArray_SIZE(c->result[0]) : 0; i < n; i++) to[i] = each;
 }
 
 /* Numbers of equal distance, from both ends to the middle, so that the ends are exact; doubles are rounded once. */
-static PyObject *linspace(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *size = attr(attrs, "size"), *first = attr(attrs, "start"), *last = attr(attrs, "end"), *dtype = attr(attrs, "dtype");
-    if (!size || !first || !last || !dtype) return NULL;
-    PyObject *base = PyDict_GetItemString(attrs, "base");
-    if ((base && base != Py_None) || !PyTuple_Check(size) || PyTuple_GET_SIZE(size) != 1 || !names_float32(dtype)) return REFUSE;
-    if (!(PyFloat_CheckExact(first) || PyLong_CheckExact(first)) || !(PyFloat_CheckExact(last) || PyLong_CheckExact(last))) return REFUSE;
-    const float start = (float)PyFloat_AsDouble(first), end = (float)PyFloat_AsDouble(last);
-    npy_intp steps = PyLong_AsSsize_t(PyTuple_GET_ITEM(size, 0));
-    if (PyErr_Occurred()) PyErr_Clear(), steps = 0; /* an int beyond all floats: NumPy says so */
-    if (steps < 2 || !(start - start == 0) || !(end - end == 0)) return REFUSE;
-    PyArrayObject *out = array_new(1, &steps, NPY_FLOAT32);
-    if (!out) return NULL;
+static void linspace(Call *c) {
+    double first, last;
+    npy_intp shape[DIMS];
+    PyObject *from = attr_of(c, "start"), *upto = attr_of(c, "end"), *dtype = attr_of(c, "dtype");
+    if (ints_of(c, "size", shape) != 1) refuse(c);
+    if (c->ends || !need(c, !has(c, "base") && names_float32(dtype) && plain_number(from, &first) && plain_number(upto, &last))) return;
+    const idx steps = shape[0];
+    const float start = (float)first, end = (float)last;
+    float *to = need(c, steps >= 2 && start - start == 0 && end - end == 0) ? new_floats(c, 1, shape) : NULL;
+    if (!to) return;
     const double gap = (double)((end - start) / (float)(steps - 1));
-    float *to = DATA(out);
     for (idx i = 0; i < steps / 2; i++) to[i] = (float)((double)start + gap * (double)i);
     for (idx i = steps / 2; i < steps; i++) to[i] = (float)((double)end + -gap * (double)(steps - 1 - i));
-    return (PyObject *)out;
 }
 
 /* -- the other way round --------------------------------------------------------------------------------- */
@@ -274,32 +238,28 @@ static void flip_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static PyObject *flip(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *dims = attr(attrs, "dims");
-    if (!dims) return NULL;
-    if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(dims)) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    Flip f = {.ndim = PyArray_NDIM(x), .n = 1, .bytes = PyArray_ITEMSIZE(x)};
-    if (f.ndim < 1 || f.ndim > DIMS || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISALIGNED(x) || PyArray_SIZE(x) == 0 ||
-        PyArray_TYPE(x) == NPY_OBJECT || PyArray_TYPE(x) >= NPY_USERDEF)
-        return REFUSE;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dims); i++) {
-        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, i));
-        if (d == -1 && PyErr_Occurred()) return NULL;
-        if (d < 0 || d >= f.ndim) return REFUSE;
-        f.turned |= 1 << d;
-    }
-    PyArrayObject *out = array_new(f.ndim, PyArray_DIMS(x), PyArray_TYPE(x));
-    if (!out) return NULL;
+/* A plain array of one of NumPy's own types with numbers in it, of as many dims as are looked at. */
+static PyArrayObject *some_plain(Call *c) {
+    PyArrayObject *x = any_type(c, 0);
+    return x && need(c, PyArray_NDIM(x) >= 1 && PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) > 0 && PyArray_TYPE(x) < NPY_USERDEF) ? x : NULL;
+}
+
+static void flip(Call *c) {
+    idx dims[DIMS];
+    PyArrayObject *x = some_plain(c);
+    const int count = ints_of(c, "dims", dims);
+    if (c->ends) return;
+    Flip f = {.ndim = PyArray_NDIM(x), .n = 1, .bytes = PyArray_ITEMSIZE(x), .x = PyArray_BYTES(x)};
+    for (int i = 0; i < count; i++)
+        if (need(c, dims[i] >= 0 && dims[i] < f.ndim)) f.turned |= 1 << dims[i];
+    if (!(f.out = new_of(c, x, PyArray_TYPE(x)))) return;
     f.inside = f.turned >> (f.ndim - 1) & 1;
     while (f.ndim > 0 && (f.turned >> (f.ndim - 1) & 1) == f.inside) /* turned dims side by side are one, others too */
         f.n *= PyArray_DIM(x, --f.ndim);
     for (int d = 0; d < f.ndim; d++) f.sizes[d] = PyArray_DIM(x, d);
     f.alone = f.inside && f.bytes == 4 && !(f.turned & ((1 << f.ndim) - 1));
-    f.rows = PyArray_SIZE(x) / f.n, f.x = PyArray_BYTES(x), f.out = PyArray_BYTES(out);
-    const double ns = 0.5 * (double)PyArray_SIZE(x) + 5.0 * (double)f.rows;
-    run_parts(flip_part, &f, threads_parts(ns, f.rows), ns);
-    return (PyObject *)out;
+    f.rows = PyArray_SIZE(x) / f.n;
+    run_shared(flip_part, &f, f.rows, 0.5 * (double)PyArray_SIZE(x) + 5.0 * (double)f.rows);
 }
 
 /* -- what leaves at the end comes back at the front -------------------------------------------------------- */
@@ -355,36 +315,20 @@ static void roll_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         for (idx o = share(q->outer, i, parts); o < share(q->outer, i + 1, parts); o++) roll_item(q, o, 0, size);
 }
 
-/* How far each dim is moved, in numbers of its own size, each below it; false where an attribute is another thing. */
-static int roll_steps(PyObject *shifts, PyObject *dims, PyArrayObject *x, idx *by) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dims); i++) {
-        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, i));
-        const long long shift = PyLong_AsLongLong(PyTuple_GET_ITEM(shifts, i));
-        if (PyErr_Occurred()) {
-            PyErr_Clear();
-            return 0;
-        }
-        if (d < 0 || d >= PyArray_NDIM(x)) return 0;
-        const idx size = PyArray_DIM(x, d), rest = (idx)(shift % size);
-        by[d] = (by[d] + (rest < 0 ? rest + size : rest)) % size;
+/* shifts, dims: how far each dim is moved, below its own size. */
+static void roll(Call *c) {
+    PyArrayObject *x = some_plain(c);
+    idx steps[DIMS] = {0}, shifts[DIMS], dims[DIMS];
+    const int count = ints_of(c, "dims", dims), moved = ints_of(c, "shifts", shifts);
+    if (c->ends || !need(c, count == moved)) return;
+    for (int i = 0; i < count; i++) {
+        if (!need(c, dims[i] >= 0 && dims[i] < PyArray_NDIM(x))) return;
+        const idx size = PyArray_DIM(x, dims[i]), rest = shifts[i] % size;
+        steps[dims[i]] = (steps[dims[i]] + (rest < 0 ? rest + size : rest)) % size;
     }
-    return 1;
-}
-
-static PyObject *roll(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *shifts = attr(attrs, "shifts"), *dims = attr(attrs, "dims");
-    if (!shifts || !dims) return NULL;
-    if (!PyArray_CheckExact(args[0]) || !PyTuple_Check(dims) || !PyTuple_Check(shifts)) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int all = PyArray_NDIM(x);
-    idx steps[DIMS] = {0};
-    if (all < 1 || all > DIMS || !PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0 || PyArray_TYPE(x) == NPY_OBJECT ||
-        PyArray_TYPE(x) >= NPY_USERDEF || PyTuple_GET_SIZE(shifts) != PyTuple_GET_SIZE(dims) || !roll_steps(shifts, dims, x, steps))
-        return REFUSE;
-    PyArrayObject *out = array_new(all, PyArray_DIMS(x), PyArray_TYPE(x));
-    if (!out) return NULL;
-    Roll q = {.x = PyArray_BYTES(x), .out = PyArray_BYTES(out), .n = PyArray_ITEMSIZE(x), .outer = 1};
-    int d = all;
+    Roll q = {.x = PyArray_BYTES(x), .out = new_of(c, x, PyArray_TYPE(x)), .n = PyArray_ITEMSIZE(x), .outer = 1};
+    if (!q.out) return;
+    int d = PyArray_NDIM(x);
     while (d > 0 && steps[d - 1] == 0) q.n *= PyArray_DIM(x, --d);
     if (d > 0) d--, q.by = steps[d] * q.n, q.n *= PyArray_DIM(x, d); /* the last dim that moves is part of a row */
     for (int k = 0; k < d; k++) {
@@ -394,9 +338,10 @@ static PyObject *roll(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) 
     }
     if (!q.ndim) q.sizes[q.ndim++] = 1;
     for (int k = 0; k < q.ndim - 1; k++) q.outer *= q.sizes[k];
-    const double ns = 0.3 * (double)PyArray_SIZE(x) + 20.0 * (double)q.outer;
-    run_parts(roll_part, &q, threads_parts(ns, q.outer == 1 ? q.sizes[q.ndim - 1] : q.outer), ns);
-    return (PyObject *)out;
+    run_shared(roll_part, &q, q.outer == 1 ? q.sizes[q.ndim - 1] : q.outer, 0.3 * (double)PyArray_SIZE(x) + 20.0 * (double)q.outer);
 }
 
-const Entry move_entries[] = {{"roll", roll}, {"clone", clone_array, .repeats = 1}, {"reshape_copy", reshape_copy, .repeats = 1}, {"full", full}, {"linspace", linspace}, {"flip", flip, .repeats = 1}, {NULL, NULL}};
+const Entry move_entries[] = {
+    BOUND("roll", roll), BOUND("clone", clone_array, .repeats = 1), BOUND("reshape_copy", reshape_copy, .repeats = 1), BOUND("full", full),
+    BOUND("linspace", linspace), BOUND("flip", flip, .repeats = 1), {NULL},
+};

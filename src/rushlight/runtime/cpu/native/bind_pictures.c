@@ -89,32 +89,27 @@ static int is_missing(const void *what) {
 }
 
 /* (pictures (N, C, H, W) of bytes in any order of memory, table (C, 256), places or None) -> (n, C, H, W). */
-static PyObject *pictures_by_table(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 3 || !is_type(args[0], NPY_UINT8) || !PyArray_CheckExact(args[1])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]), *table = ARRAY(args[1]);
+static void pictures_by_table(Call *c) {
+    PyArrayObject *x = array_at(c, 0), *table = any_type(c, 1);
+    if (c->ends || !need(c, c->count == 3 && is_type((PyObject *)x, NPY_UINT8) && PyArray_NDIM(x) == 4 && PyArray_NDIM(table) == 2)) return;
     const int type = PyArray_TYPE(table), bytes = (int)PyArray_ITEMSIZE(table);
-    if (!(PyTypeNum_ISNUMBER(type) || type == NPY_BOOL) || bytes > 8 || !PyArray_ISCARRAY_RO(table)) return REFUSE;
-    if (PyArray_NDIM(x) != 4 || PyArray_NDIM(table) != 2) return REFUSE;
-    if (PyArray_DIM(table, 0) != PyArray_DIM(x, 1) || PyArray_DIM(table, 1) != BYTES) return REFUSE;
+    if (!need(c, (PyTypeNum_ISNUMBER(type) || type == NPY_BOOL) && bytes <= 8 && PyArray_DIM(table, 0) == PyArray_DIM(x, 1) &&
+                     PyArray_DIM(table, 1) == BYTES))
+        return;
     npy_intp shape[4];
     memcpy(shape, PyArray_DIMS(x), sizeof shape);
     const npy_intp *steps = PyArray_STRIDES(x);
     Pictures p = {.from = PyArray_DATA(x), .table = PyArray_BYTES(table), .bytes = bytes};
     p.pictures = p.count = shape[0], p.channels = shape[1], p.rows = shape[2], p.width = shape[3];
     p.picture_step = steps[0], p.channel_step = steps[1], p.row_step = steps[2], p.step = steps[3];
-    if (args[2] != Py_None) {
-        if (!is_type(args[2], NPY_INT64) || PyArray_NDIM(ARRAY(args[2])) != 1) return REFUSE;
-        if (!PyArray_IS_C_CONTIGUOUS(ARRAY(args[2]))) return REFUSE;
-        p.at = PyArray_DATA(ARRAY(args[2])), p.count = shape[0] = PyArray_SIZE(ARRAY(args[2]));
+    if (c->args[2] != Py_None) {
+        PyArrayObject *at = typed(c, 2, NPY_INT64);
+        if (!at || !need(c, PyArray_NDIM(at) == 1)) return;
+        p.at = PyArray_DATA(at), p.count = shape[0] = PyArray_SIZE(at);
     }
-    if (run_check(is_missing, &p)) return REFUSE;
+    if (!need(c, !run_check(is_missing, &p)) || !(p.out = new_array(c, 4, shape, type))) return;
     if (p.row_step == p.step * p.width) p.width *= p.rows, p.rows = 1;
-    PyArrayObject *out = array_new(4, shape, type);
-    if (!out) return NULL;
-    p.out = PyArray_BYTES(out);
-    const double ns = 0.5 * (double)PyArray_SIZE(out);
-    run_parts(pictures_part, &p, threads_parts(ns, p.count * p.rows), ns);
-    return (PyObject *)out;
+    run_shared(pictures_part, &p, p.count * p.rows, 0.5 * (double)PyArray_SIZE(c->result[0]));
 }
 
-const Entry picture_entries[] = {{"pictures_by_table", pictures_by_table, .repeats = 1}, {NULL, NULL}};
+const Entry picture_entries[] = {BOUND("pictures_by_table", pictures_by_table, .repeats = 1), {NULL}};

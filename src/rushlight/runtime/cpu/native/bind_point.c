@@ -80,14 +80,10 @@ static void point_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     else point_floats(p, p->x + from, p->y ? p->y + from : NULL, p->out + from, n);
 }
 
-static PyObject *point_run(Point *p, PyArrayObject *like, double ns_each) {
-    PyArrayObject *out = array_dense(like);
-    if (!out) return NULL;
+static void point_run(Call *c, Point *p, PyArrayObject *like, double ns_each) {
+    if (!(p->out = new_made(c, array_dense(like)))) return;
     p->n = PyArray_SIZE(like);
-    p->out = DATA(out);
-    const double ns = (ns_each + (p->half ? CHEAP : 0.0)) * (double)p->n;
-    run_parts(point_part, p, threads_parts(ns, p->n / 4096 + 1), ns);
-    return (PyObject *)out;
+    run_shared(point_part, p, p->n / 4096 + 1, (ns_each + (p->half ? CHEAP : 0.0)) * (double)p->n);
 }
 
 /* -- one operand, also a view whose rows have gaps between them ---------------------------------------- */
@@ -128,54 +124,40 @@ static int gaps_of(Gaps *g, PyArrayObject *x) {
     return last > 0 && g->step[last] == 1 && g->size[last] >= 8;
 }
 
-/* p of one array of any layout that fits; REFUSE otherwise. */
-static PyObject *point_one(Point *p, PyObject *o, double ns_each) {
-    if (is_dense(o) || is_dense_half(o)) {
+/* p of one array of any layout that fits. */
+static void point_one(Call *c, Point *p, int i) {
+    PyObject *o = c->args[i];
+    const double ns_each = c->entry->ns;
+    const int floats = is_float(o);
+    if (floats ? is_filled(ARRAY(o)) : is_dense_half(o)) {
         p->x = DATA(ARRAY(o));
-        p->half = is_float(o) ? NO_HALF : half_of(ARRAY(o));
-        return point_run(p, ARRAY(o), ns_each);
+        p->half = floats ? NO_HALF : half_of(ARRAY(o));
+        point_run(c, p, ARRAY(o), ns_each);
+        return;
     }
     Gaps g = {.rows = 1};
-    if (!is_float(o) || !gaps_of(&g, ARRAY(o))) return REFUSE;
-    PyArrayObject *out = array_like(ARRAY(o));
-    if (!out) return NULL;
-    p->x = DATA(ARRAY(o)), p->out = DATA(out);
+    if (!need(c, floats && gaps_of(&g, ARRAY(o))) || !(p->out = new_like(c, ARRAY(o)))) return;
+    p->x = DATA(ARRAY(o));
     g.point = *p;
     for (int d = 0; d < g.dims - 1; d++) g.rows *= g.size[d];
-    const double ns = ns_each * (double)PyArray_SIZE(out) + 5.0 * (double)g.rows;
-    run_parts(gaps_part, &g, threads_parts(ns, g.rows), ns);
-    return (PyObject *)out;
+    run_shared(gaps_part, &g, g.rows, ns_each * (double)PyArray_SIZE(ARRAY(o)) + 5.0 * (double)g.rows);
 }
 
-/* p of two arrays of one layout; REFUSE otherwise. */
-static PyObject *point_two(Point *p, PyObject *x, PyObject *y, double ns_each) {
+/* p of the first two arrays, of one layout. */
+static void point_two(Call *c, Point *p) {
+    PyObject *x = c->args[0], *y = c->args[1];
     const int floats = is_dense(x) && is_dense(y);
-    if (!floats && !(is_dense_half(x) && is_dense_half(y))) return REFUSE;
-    if (!same_layout(ARRAY(x), ARRAY(y))) return REFUSE;
+    if (!need(c, (floats || (is_dense_half(x) && is_dense_half(y))) && same_layout(ARRAY(x), ARRAY(y)))) return;
     p->x = DATA(ARRAY(x)), p->y = DATA(ARRAY(y));
     p->half = floats ? NO_HALF : half_of(ARRAY(x));
-    return point_run(p, ARRAY(x), ns_each);
+    point_run(c, p, ARRAY(x), c->entry->ns);
 }
 
-static PyObject *relu(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Point p = {.kind = ONE, .one = RL->relu};
-    return point_one(&p, args[0], CHEAP);
-}
-
-static PyObject *relu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Point p = {.kind = TWO, .two = RL->relu_grad};
-    return point_two(&p, args[0], args[1], CHEAP);
-}
-
-static PyObject *unary(PyObject *const *args, int which, double ns) {
-    Point p = {.kind = UNARY, .which = which};
-    return point_one(&p, args[0], ns);
-}
-
-static PyObject *slope(PyObject *const *args, int which, double ns) {
-    Point p = {.kind = GRAD, .which = which};
-    return point_two(&p, args[0], args[1], ns);
-}
+static void relu(Call *c) { point_one(c, &(Point){.kind = ONE, .one = RL->relu}, 0); }
+static void relu_grad(Call *c) { point_two(c, &(Point){.kind = TWO, .two = RL->relu_grad}); }
+static void unary_of(Call *c, int which) { point_one(c, &(Point){.kind = UNARY, .which = which}, 0); }
+static void unary(Call *c) { unary_of(c, c->which); }
+static void slope(Call *c) { point_two(c, &(Point){.kind = GRAD, .which = c->which}); }
 
 /* -- two operands ----------------------------------------------------------------------------------- */
 
@@ -216,101 +198,102 @@ static int find_broadcast(Point *p, PyArrayObject *x, PyArrayObject *y) {
 }
 
 static int as_number(PyObject *o, float *out) {
-    if (PyFloat_CheckExact(o)) {
-        *out = (float)PyFloat_AS_DOUBLE(o);
-        return 1;
-    }
-    if (PyLong_CheckExact(o)) {
-        const double v = PyLong_AsDouble(o);
-        if (v == -1.0 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return 0;
-        }
-        *out = (float)v;
-        return 1;
-    }
+    double value;
     if (is_float(o) && PyArray_NDIM(ARRAY(o)) == 0) {
         repeat_cannot();
         *out = *DATA(ARRAY(o));
         return 1;
     }
-    return 0;
+    if (!plain_number(o, &value)) return 0;
+    *out = (float)value;
+    return 1;
 }
 
 /* Two of half precision, or one and a number, which is computed with as it comes: whether it is rounded, the op said. */
-static PyObject *binary_half(PyObject *a, PyObject *b, int which) {
+static void binary_half(Call *c, int which) {
+    PyObject *a = c->args[0], *b = c->args[1];
     const int first = is_dense_half(a);
     Point p = {.kind = BINARY, .which = which};
-    if (first && is_dense_half(b)) return point_two(&p, a, b, CHEAP);
+    if (first && is_dense_half(b)) {
+        point_two(c, &p);
+        return;
+    }
     PyObject *const array = first ? a : b, *const other = first ? b : a;
     if (!first && which != B_ADD && which != B_MUL) {
-        if (which != B_SUB && which != B_DIV) return REFUSE;
+        if (!need(c, which == B_SUB || which == B_DIV)) return;
         p.which = which == B_SUB ? B_RSUB : B_RDIV;
     }
     if (PyArray_IsScalar(other, Generic)) p.scalar = (float)PyFloat_AsDouble(other);
-    else if (!as_number(other, &p.scalar)) return REFUSE;
+    else if (!need(c, as_number(other, &p.scalar))) return;
     p.kind = SCALAR, p.x = DATA(ARRAY(array)), p.half = half_of(ARRAY(array));
-    return point_run(&p, ARRAY(array), CHEAP);
+    point_run(c, &p, ARRAY(array), CHEAP);
 }
 
-static PyObject *binary(PyObject *const *args, int which) {
-    PyObject *a = args[0], *b = args[1];
-    if (which >= B_FMOD && which <= B_FLOOR_DIV && (is_type(a, NPY_INT64) || is_type(b, NPY_INT64))) return repeat_cannot(), whole_divide(a, b, which);
+static void binary(Call *c) {
+    const int which = c->which;
+    PyObject *a = c->args[0], *b = c->args[1];
+    Point p = {.kind = BINARY, .which = which};
+    if (is_plain(a) && is_plain(b) && PyArray_NDIM(ARRAY(a)) && PyArray_SAMESHAPE(ARRAY(a), ARRAY(b))) { /* as most are */
+        p.x = DATA(ARRAY(a)), p.y = DATA(ARRAY(b));
+        point_run(c, &p, ARRAY(a), CHEAP);
+        return;
+    }
+    if (which >= B_FMOD && which <= B_FLOOR_DIV && (is_type(a, NPY_INT64) || is_type(b, NPY_INT64))) {
+        repeat_cannot();
+        whole_divide(c, which);
+        return;
+    }
     const int commutes = which == B_ADD || which == B_MUL;
-    if (is_dense_half(a) || is_dense_half(b)) return binary_half(a, b, which);
+    if (is_dense_half(a) || is_dense_half(b)) {
+        binary_half(c, which);
+        return;
+    }
     if (!is_dense(a) || PyArray_NDIM(ARRAY(a)) == 0) {
-        if (!is_dense(b)) return broadcast(which, a, b);
-        if (!commutes) {
-            float number;
-            if ((which != B_SUB && which != B_DIV) || !as_number(a, &number)) return broadcast(which, a, b);
-            Point p = {.kind = SCALAR, .which = which == B_SUB ? B_RSUB : B_RDIV, .x = DATA(ARRAY(b)),
-                       .scalar = number};
-            return point_run(&p, ARRAY(b), CHEAP);
+        if (!commutes && is_dense(b) && (which == B_SUB || which == B_DIV) && as_number(a, &p.scalar)) {
+            p.kind = SCALAR, p.which = which == B_SUB ? B_RSUB : B_RDIV, p.x = DATA(ARRAY(b));
+            point_run(c, &p, ARRAY(b), CHEAP);
+            return;
         }
-        a = args[1], b = args[0];
+        if (!commutes || !is_dense(b)) {
+            broadcast(c, which, a, b);
+            return;
+        }
+        a = c->args[1], b = c->args[0];
     }
-    PyArrayObject *x = ARRAY(a);
-    Point p = {.which = which, .x = DATA(x)};
-    if (as_number(b, &p.scalar)) {
-        p.kind = SCALAR;
-        return point_run(&p, x, CHEAP);
-    }
-    if (!is_dense(b)) return broadcast(which, a, b);
-    PyArrayObject *y = ARRAY(b);
-    p.y = DATA(y);
-    if (same_layout(x, y)) {
-        p.kind = BINARY;
-        return point_run(&p, x, CHEAP);
+    PyArrayObject *x = ARRAY(a), *y = ARRAY(b);
+    p.x = DATA(x);
+    if (as_number(b, &p.scalar)) p.kind = SCALAR;
+    else if (!is_dense(b)) {
+        broadcast(c, which, a, b);
+        return;
+    } else p.y = DATA(y);
+    if (p.kind == SCALAR || same_layout(x, y)) {
+        point_run(c, &p, x, CHEAP);
+        return;
     }
     if (commutes && PyArray_NDIM(y) >= PyArray_NDIM(x) && PyArray_SIZE(y) > PyArray_SIZE(x)) {
         PyArrayObject *t = x;
         x = y, y = t;
         p.x = DATA(x), p.y = DATA(y);
     }
-    if (!PyArray_IS_C_CONTIGUOUS(x) || !PyArray_IS_C_CONTIGUOUS(y) || !find_broadcast(&p, x, y))
-        return broadcast(which, a, b);
-    PyArrayObject *out = array_like(x);
-    if (!out) return NULL;
-    p.out = DATA(out);
-    const double ns = CHEAP * (double)PyArray_SIZE(x);
-    run_parts(broadcast_part, &p, threads_parts(ns, p.rows * p.period), ns);
-    return (PyObject *)out;
+    if (!PyArray_IS_C_CONTIGUOUS(x) || !PyArray_IS_C_CONTIGUOUS(y) || !find_broadcast(&p, x, y)) broadcast(c, which, a, b);
+    else if ((p.out = new_like(c, x))) run_shared(broadcast_part, &p, p.rows * p.period, CHEAP * (double)PyArray_SIZE(x));
 }
 
-/* 1 for gelu's tanh form, 0 for the exact one, -1 with an exception. */
-static int approximates(PyObject *attrs) {
-    PyObject *s = attr(attrs, "approximate");
-    return s ? PyUnicode_CompareWithASCIIString(s, "tanh") == 0 : -1;
+/* Whether it is gelu's tanh form. */
+static int approximates(Call *c) {
+    PyObject *s = attr_of(c, "approximate");
+    return s && PyUnicode_CompareWithASCIIString(s, "tanh") == 0;
 }
 
-static PyObject *gelu(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    const int tanh_form = approximates(attrs);
-    return tanh_form < 0 ? NULL : unary(args, tanh_form ? U_GELU_TANH : U_GELU_NONE, 2 * DEAR);
+static void gelu(Call *c) {
+    const int which = approximates(c) ? U_GELU_TANH : U_GELU_NONE;
+    if (!c->ends) unary_of(c, which);
 }
 
-static PyObject *gelu_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    const int tanh_form = approximates(attrs);
-    return tanh_form < 0 ? NULL : slope(args, tanh_form ? G_GELU_GRAD_TANH : G_GELU_GRAD_NONE, 3 * DEAR);
+static void gelu_grad(Call *c) {
+    Point p = {.kind = GRAD, .which = approximates(c) ? G_GELU_GRAD_TANH : G_GELU_GRAD_NONE};
+    if (!c->ends) point_two(c, &p);
 }
 
 /* PReLU: a slope for all, one per channel (x seen as [rows][period][n]), or one for each number of a row. */
@@ -325,90 +308,72 @@ static void prelu_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* x and the slopes; for the gradient g in front of them. */
-static PyObject *prelu_of(PyObject *const *args, int grad) {
-    PyObject *x = args[grad], *w = args[grad + 1];
-    if (!is_dense(x) || !is_plain(w)) return REFUSE;
-    if (grad && (!is_dense(args[0]) || !same_layout(ARRAY(args[0]), ARRAY(x)))) return REFUSE;
-    Point p = {.kind = grad ? ACTIVE_GRAD : ACTIVE, .which = grad ? AG_LEAKY_RELU_GRAD : A_LEAKY_RELU, .x = DATA(ARRAY(args[0])), .y = DATA(ARRAY(w))};
-    p.other = DATA(ARRAY(x));
-    if (PyArray_SIZE(ARRAY(w)) == 1) {
+/* x and the slopes; of `which` 1, the gradient, g in front of them. */
+static void prelu(Call *c) {
+    const int grad = c->which;
+    PyArrayObject *x = strided(c, grad), *w = floats(c, grad + 1);
+    if (c->ends || !need(c, is_filled(x))) return;
+    if (grad && !need(c, is_dense(c->args[0]) && same_layout(ARRAY(c->args[0]), x))) return;
+    Point p = {.kind = grad ? ACTIVE_GRAD : ACTIVE, .which = grad ? AG_LEAKY_RELU_GRAD : A_LEAKY_RELU, .x = DATA(ARRAY(c->args[0])), .y = DATA(w)};
+    p.other = DATA(x);
+    if (PyArray_SIZE(w) == 1) {
         repeat_cannot();
         p.h[0] = *p.y;
         p.y = p.other;
-        return point_run(&p, ARRAY(x), CHEAP);
-    }
-    if (!PyArray_IS_C_CONTIGUOUS(ARRAY(x)) || !find_broadcast(&p, ARRAY(x), ARRAY(w))) return REFUSE;
-    PyArrayObject *out = array_like(ARRAY(x));
-    if (!out) return NULL;
-    p.out = DATA(out);
-    const double ns = CHEAP * (double)PyArray_SIZE(out);
-    run_parts(prelu_part, &p, threads_parts(ns, p.rows * p.period), ns);
-    return (PyObject *)out;
+        point_run(c, &p, x, CHEAP);
+    } else if (need(c, PyArray_IS_C_CONTIGUOUS(x) && find_broadcast(&p, x, w)) && (p.out = new_like(c, x)))
+        run_shared(prelu_part, &p, p.rows * p.period, CHEAP * (double)PyArray_SIZE(x));
 }
-
-static PyObject *prelu(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return prelu_of(a, 0); }
-static PyObject *prelu_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return prelu_of(a, 1); }
 
 /* -- activations with parameters --------------------------------------------------------------------- */
 
-static int as_number(PyObject *o, float *out);
-
 /* The attributes that are an activation's parameters, in the order in which the loops read them. */
-static int parameters(PyObject *attrs, const char *const *names, float *h) {
-    for (int i = 0; i < 3 && names[i]; i++) {
-        double value;
-        if (attr_double(attrs, names[i], &value) < 0) return -1;
-        h[i] = (float)value;
-    }
-    return 0;
+static int parameters(Call *c, float *h) {
+    for (int i = 0; i < 3 && c->entry->names[i]; i++) h[i] = (float)double_of(c, c->entry->names[i]);
+    return !c->ends;
 }
 
-static PyObject *active(PyObject *const *args, PyObject *attrs, int which, const char *const *names, double ns) {
-    Point p = {.kind = ACTIVE, .which = which};
-    return parameters(attrs, names, p.h) < 0 ? NULL : point_one(&p, args[0], ns);
+static void active(Call *c) {
+    Point p = {.kind = ACTIVE, .which = c->which};
+    if (parameters(c, p.h)) point_one(c, &p, 0);
 }
 
-static PyObject *active_grad(PyObject *const *args, PyObject *attrs, int which, const char *const *names, double ns) {
-    Point p = {.kind = ACTIVE_GRAD, .which = which};
-    return parameters(attrs, names, p.h) < 0 ? NULL : point_two(&p, args[0], args[1], ns);
+static void active_grad(Call *c) {
+    Point p = {.kind = ACTIVE_GRAD, .which = c->which};
+    if (parameters(c, p.h)) point_two(c, &p);
 }
 
-static PyObject *threshold(PyObject *const *a, Py_ssize_t n, PyObject *attrs) {
-    static const char *const names[] = {"threshold", "value", NULL};
-    return is_float(a[0]) ? active(a, attrs, A_THRESHOLD, names, CHEAP) : REFUSE;
+/* of float32 alone */
+static void threshold(Call *c) {
+    if (strided(c, 0)) active(c);
 }
 
 /* nan_to_num: what stands for NaN and the infinities; None for the largest number. */
-static PyObject *nan_to_num(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    static const char *const names[] = {"nan", "posinf", "neginf"};
+static void nan_to_num(Call *c) {
+    double value;
     Point p = {.kind = ACTIVE, .which = A_NAN_TO_NUM, .h = {0.0f, FLT_MAX, -FLT_MAX}};
+    strided(c, 0);
     for (int i = 0; i < 3; i++) {
-        PyObject *value = attr(attrs, names[i]);
-        if (!value) return NULL;
-        if (i && value == Py_None) continue;
-        if (PyArray_Check(value) || !as_number(value, p.h + i)) return REFUSE;
+        PyObject *given = attr_of(c, c->entry->names[i]);
+        if (given && (given != Py_None || !i) && need(c, plain_number(given, &value))) p.h[i] = (float)value;
     }
-    return is_float(args[0]) ? point_one(&p, args[0], CHEAP) : REFUSE;
+    if (!c->ends) point_one(c, &p, 0);
 }
 
-/* eps: how far from 0 and 1 the input is kept, or None; the slope outside is 0, or NaN. */
-static PyObject *logit_of(PyObject *const *args, PyObject *attrs, int slope) {
-    PyObject *eps = attr(attrs, "eps");
-    if (!eps) return NULL;
+/* eps: how far from 0 and 1 the input is kept, or None; the slope (`which` 1) outside is 0, or NaN. */
+static void logit(Call *c) {
+    const int slope = c->which;
+    PyObject *eps = attr_of(c, "eps");
     Point p = {.kind = slope ? ACTIVE_GRAD : ACTIVE, .which = slope ? AG_LOGIT : A_LOGIT, .h = {0.0f, 1.0f, NAN}};
+    if (!eps || !need(c, eps == Py_None || PyFloat_CheckExact(eps)) || (slope && !strided(c, 0))) return;
     if (eps != Py_None) {
-        if (!PyFloat_CheckExact(eps)) return REFUSE;
         const double within = PyFloat_AS_DOUBLE(eps);
         p.which = slope ? AG_LOGIT : A_LOGIT_WITHIN;
         p.h[0] = (float)within, p.h[1] = (float)(1 - within), p.h[2] = 0.0f;
     }
-    if (!slope) return point_one(&p, args[0], DEAR);
-    return is_float(args[0]) ? point_two(&p, args[0], args[1], DEAR) : REFUSE;
+    if (slope) point_two(c, &p);
+    else point_one(c, &p, 0);
 }
-
-static PyObject *logit(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return logit_of(a, attrs, 0); }
-static PyObject *logit_grad(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return logit_of(a, attrs, 1); }
 
 /* A bound given as a number, or as an array of one; None is no bound. */
 static int bound(PyObject *o, float *h) {
@@ -430,81 +395,73 @@ static int bound(PyObject *o, float *h) {
     return *h == *h;
 }
 
-static int bounds(PyObject *low, PyObject *high, float *h) {
+/* The bounds are the arguments from `first` on. */
+static int bounds(Call *c, int first, float *h) {
     h[0] = -INFINITY, h[1] = INFINITY;
-    return bound(low, h) && bound(high, h + 1);
+    return need(c, c->count == first + 2 && bound(c->args[first], h) && bound(c->args[first + 1], h + 1));
 }
 
-static PyObject *clamp(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 3 || !(is_dense(args[0]) || is_dense_half(args[0]))) return REFUSE;
+static void clamp(Call *c) {
     Point p = {.kind = ACTIVE, .which = A_HARDTANH};
-    return bounds(args[1], args[2], p.h) ? point_one(&p, args[0], CHEAP) : REFUSE;
+    if (need(c, is_dense(c->args[0]) || is_dense_half(c->args[0])) && bounds(c, 1, p.h)) point_one(c, &p, 0);
 }
 
-static PyObject *clamp_backward(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 4) return REFUSE;
+static void clamp_backward(Call *c) {
     Point p = {.kind = ACTIVE_GRAD, .which = AG_CLAMP_BACKWARD};
-    return bounds(args[2], args[3], p.h) ? point_two(&p, args[0], args[1], CHEAP) : REFUSE;
+    if (bounds(c, 2, p.h)) point_two(c, &p);
 }
 
 /* -- the table --------------------------------------------------------------------------------------- */
 
-#define POINT_BODY(name, ...) \
-    static PyObject *point_##name(PyObject *const *a, Py_ssize_t n, PyObject *attrs) { return __VA_ARGS__; }
-#define ONE_OPERAND(name, code, cost) POINT_BODY(name, unary(a, code, cost))
-#define TWO_OPERANDS(name, code, cost) POINT_BODY(name, binary(a, code))
-#define SLOPE(name, code, cost) POINT_BODY(name, slope(a, code, cost))
-#define NAMES(...) (const char *const[]){__VA_ARGS__, NULL}
-#define ACTIVE_ONE(name, code, cost, ...) POINT_BODY(name, active(a, attrs, code, NAMES(__VA_ARGS__), cost))
-#define ACTIVE_SLOPE(name, code, cost, ...) POINT_BODY(name, active_grad(a, attrs, code, NAMES(__VA_ARGS__), cost))
+static void erfinv(Call *c) {
+    if (strided(c, 0)) unary(c); /* half precision is rounded from doubles */
+}
 
-POINT_KERNELS
-ONE_OPERAND(sin, U_SIN, DEAR)
-ONE_OPERAND(cos, U_COS, DEAR)
-TWO_OPERANDS(fmod, B_FMOD, CHEAP)
-TWO_OPERANDS(remainder, B_REMAINDER, CHEAP)
-TWO_OPERANDS(floor_divide, B_FLOOR_DIV, CHEAP)
-TWO_OPERANDS(hypot, B_HYPOT, CHEAP)
-TWO_OPERANDS(copysign, B_COPYSIGN, CHEAP)
-POINT_BODY(erfinv, is_float(a[0]) ? unary(a, U_ERFINV, 3 * DEAR) : REFUSE) /* half precision is rounded from doubles */
-POINT_BODY(logsigmoid, PyArray_CheckExact(a[0]) && PyArray_IS_C_CONTIGUOUS(ARRAY(a[0])) ? /* PyTorch's is always in C order */
-       unary(a, U_LOGSIGMOID, 2 * DEAR) : REFUSE)
+static void logsigmoid(Call *c) {
+    PyArrayObject *x = array_at(c, 0);
+    if (x && need(c, PyArray_IS_C_CONTIGUOUS(x))) unary(c); /* PyTorch's is always in C order */
+}
 
 /* The powers that need no logarithm. */
-static PyObject *power(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void power(Call *c) {
     static const float powers[] = {2.0f, 3.0f, 0.5f, -0.5f, -1.0f};
     static const int codes[] = {U_SQUARE, U_CUBE, U_SQRT, U_RSQRT, U_RECIPROCAL};
-    float y;
-    if (nargs != 2 || !is_float(args[0]) || PyArray_Check(args[1]) || !as_number(args[1], &y)) return REFUSE;
+    double y;
+    if (!need(c, c->count == 2 && is_float(c->args[0]) && plain_number(c->args[1], &y))) return;
     for (int i = 0; i < 5; i++)
-        if (y == powers[i]) return unary(args, codes[i], CHEAP);
-    return REFUSE;
+        if ((float)y == powers[i]) {
+            unary_of(c, codes[i]);
+            return;
+        }
+    refuse(c);
 }
+
+#define POINT(name, bind, ns_, ...) BOUND(name, bind, .ns = ns_, .repeats = 1, __VA_ARGS__)
 
 const Entry point_entries[] = {
     POINT_ENTRIES
-    {"relu", relu, .repeats = 1},
-    {"relu_grad", relu_grad, 1, .repeats = 1},
-    {"gelu", gelu, .repeats = 1},
-    {"gelu_grad", gelu_grad, 1, .repeats = 1},
-    {"pow", power, .repeats = 1},
-    {"logsigmoid", point_logsigmoid, .repeats = 1},
-    {"prelu", prelu, .repeats = 1},
-    {"prelu_grad", prelu_grad, 1, .repeats = 1},
-    {"threshold", threshold, .repeats = 1},
-    {"fmod", point_fmod, 0, "0", .repeats = 1},
-    {"remainder", point_remainder, 0, "0", .repeats = 1},
-    {"floor_divide", point_floor_divide, 0, "0", .repeats = 1},
-    {"hypot", point_hypot, 0, "0", .repeats = 1},
-    {"sin", point_sin, .repeats = 1},
-    {"cos", point_cos, .repeats = 1},
-    {"sgn", point_sign, .repeats = 1},
-    {"copysign", point_copysign, .repeats = 1},
-    {"erfinv", point_erfinv, .repeats = 1},
-    {"nan_to_num", nan_to_num, .repeats = 1},
-    {"logit", logit, .repeats = 1},
-    {"logit_grad", logit_grad, COPIES, .repeats = 1},
-    {"clamp", clamp, 0, "0", .repeats = 1},
-    {"clamp_backward", clamp_backward, 0, "0", .repeats = 1},
-    {NULL, NULL},
+    POINT("relu", relu, CHEAP),
+    POINT("relu_grad", relu_grad, CHEAP, .copies = COPIES),
+    POINT("gelu", gelu, 2 * DEAR),
+    POINT("gelu_grad", gelu_grad, 3 * DEAR, .copies = COPIES),
+    POINT("pow", power, CHEAP),
+    POINT("logsigmoid", logsigmoid, 2 * DEAR, .which = U_LOGSIGMOID),
+    POINT("prelu", prelu, CHEAP),
+    POINT("prelu_grad", prelu, CHEAP, .which = 1, .copies = COPIES),
+    POINT("threshold", threshold, CHEAP, .which = A_THRESHOLD, .names = {"threshold", "value"}),
+    POINT("fmod", binary, CHEAP, .which = B_FMOD, .rounds = "0"),
+    POINT("remainder", binary, CHEAP, .which = B_REMAINDER, .rounds = "0"),
+    POINT("floor_divide", binary, CHEAP, .which = B_FLOOR_DIV, .rounds = "0"),
+    POINT("hypot", binary, CHEAP, .which = B_HYPOT, .rounds = "0"),
+    POINT("sin", unary, DEAR, .which = U_SIN),
+    POINT("cos", unary, DEAR, .which = U_COS),
+    POINT("sgn", unary, CHEAP, .which = U_SIGN),
+    POINT("copysign", binary, CHEAP, .which = B_COPYSIGN),
+    POINT("erfinv", erfinv, 3 * DEAR, .which = U_ERFINV),
+    POINT("nan_to_num", nan_to_num, CHEAP, .names = {"nan", "posinf", "neginf"}),
+    POINT("logit", logit, DEAR),
+    POINT("logit_grad", logit, DEAR, .which = 1, .copies = COPIES),
+    POINT("clamp", clamp, CHEAP, .rounds = "0"),
+    POINT("clamp_backward", clamp_backward, CHEAP, .rounds = "0"),
+    {NULL},
 };

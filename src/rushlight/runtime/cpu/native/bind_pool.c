@@ -27,25 +27,29 @@ static idx out_size(const Pool *p, int i, int ceil_mode) {
     return m;
 }
 
-static int pool_geometry(Pool *p, PyObject *attrs, const idx *shape, int ndim, int dilated) {
-    const int n = ndim - 2, lead = 3 - n;
-    const int ceil_mode = attr_flag(attrs, "ceil_mode");
-    if (ceil_mode < 0) return -1;
+static int pool_geometry(Call *c, Pool *p, const idx *shape, int dilated) {
+    const int ndim = PyArray_NDIM(ARRAY(c->args[0])), n = ndim - 2, lead = 3 - n, ceil_mode = flag_of(c, "ceil_mode");
     for (int i = 0; i < 3; i++) p->in[i] = p->k[i] = p->s[i] = p->d[i] = 1, p->p[i] = 0;
-    if (attr_dims(attrs, "kernel", p->k + lead, n) < 0 || attr_dims(attrs, "stride", p->s + lead, n) < 0 ||
-        attr_dims(attrs, "padding", p->p + lead, n) < 0 ||
-        (dilated && attr_dims(attrs, "dilation", p->d + lead, n) < 0))
-        return -1;
+    dims_of(c, "kernel", p->k + lead, n), dims_of(c, "stride", p->s + lead, n), dims_of(c, "padding", p->p + lead, n);
+    if (dilated) dims_of(c, "dilation", p->d + lead, n);
+    if (c->ends) return 0;
     p->planes = shape[0] * shape[1];
     for (int i = 0; i < n; i++) p->in[lead + i] = shape[2 + i];
     for (int i = 0; i < 3; i++) p->out[i] = out_size(p, i, ceil_mode);
-    return 0;
+    return 1;
 }
 
-static int pool_array(PyObject *o) {
-    if (!is_plain(o)) return 0;
-    PyArrayObject *a = ARRAY(o);
-    return PyArray_NDIM(a) >= 3 && PyArray_NDIM(a) <= 5 && PyArray_SIZE(a) > 0;
+/* Images that have numbers. */
+static PyArrayObject *images(Call *c) {
+    PyArrayObject *a = floats(c, 0);
+    return a && need(c, PyArray_NDIM(a) >= 3 && PyArray_NDIM(a) <= 5 && PyArray_SIZE(a) > 0) ? a : NULL;
+}
+
+/* The shape of what is made of them; whether the call goes on. */
+static int pooled_shape(Call *c, const Pool *p, PyArrayObject *x, npy_intp *shape) {
+    shape[0] = PyArray_DIM(x, 0), shape[1] = PyArray_DIM(x, 1);
+    for (int i = 2; i < PyArray_NDIM(x); i++) need(c, (shape[i] = p->out[3 - PyArray_NDIM(x) + i]) > 0);
+    return !c->ends;
 }
 
 /* The part of a window that lies inside: first and last + 1 of kernel places. */
@@ -58,9 +62,9 @@ static inline void inside(const Pool *p, int i, idx o, idx *lo, idx *hi) {
 }
 
 /* What is the same for every row, worked out once: divisions are slow. */
-static int pool_tables(Pool *p) {
-    p->first = table_take((size_t)(2 * p->k[2] + p->out[2]) * sizeof(idx));
-    if (!p->first) return -1;
+static int pool_tables(Call *c, Pool *p) {
+    p->first = table(c, (size_t)(2 * p->k[2] + p->out[2]) * sizeof(idx));
+    if (!p->first) return 0;
     p->last = p->first + p->k[2];
     p->lead = p->last + p->k[2];
     for (idx kx = 0; kx < p->k[2]; kx++) {
@@ -74,7 +78,7 @@ static int pool_tables(Pool *p) {
         inside(p, 2, ox, &lo, &hi);
         p->lead[ox] = ox * p->s[2] - p->p[2] + lo * p->d[2];
     }
-    return 0;
+    return 1;
 }
 
 #define ROW 512 /* windows worked on at once */
@@ -134,33 +138,18 @@ static void max_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         else max_plane(p, p->x + c * in, p->y + c * out, p->index + c * out);
 }
 
-static PyObject *max_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!pool_array(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x);
-    Pool p = {.x = DATA(x)};
-    if (pool_geometry(&p, attrs, PyArray_DIMS(x), ndim, 1) < 0) return NULL;
-    npy_intp shape[5] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1)};
-    for (int i = 2; i < ndim; i++) {
-        shape[i] = p.out[3 - ndim + i];
-        if (shape[i] <= 0) return REFUSE;
-    }
-    p.simple = p.k[0] == 1 && p.s[0] == 1;
+static void max_pool(Call *c) {
+    Pool p = {0};
+    npy_intp shape[5];
+    PyArrayObject *x = images(c);
+    if (!x || !pool_geometry(c, &p, PyArray_DIMS(x), 1) || !pooled_shape(c, &p, x, shape)) return;
+    p.simple = p.k[0] == 1 && p.s[0] == 1 && p.in[0] == 1;
     for (int i = 1; i < 3; i++)
         p.simple = p.simple && p.k[i] == 2 && p.s[i] == 2 && p.p[i] == 0 && p.d[i] == 1 && p.out[i] == p.in[i] / 2;
-    p.simple = p.simple && p.in[0] == 1;
-    PyArrayObject *y = array_new(ndim, shape, NPY_FLOAT32), *index = array_new(ndim, shape, NPY_INT64);
-    if (!y || !index || pool_tables(&p) < 0) {
-        Py_XDECREF(y);
-        Py_XDECREF(index);
-        return PyErr_NoMemory();
-    }
-    p.y = DATA(y);
-    p.index = PyArray_DATA(index);
-    const double ns = (double)PyArray_SIZE(y) * (p.simple ? 2.0 : 2.0 + 1.5 * (double)(p.k[0] * p.k[1] * p.k[2]));
-    run_parts(max_part, &p, threads_parts(ns, p.planes), ns);
-    table_give(p.first);
-    return Py_BuildValue("NN", y, index);
+    p.x = DATA(x), p.y = new_floats(c, PyArray_NDIM(x), shape), p.index = new_array(c, PyArray_NDIM(x), shape, NPY_INT64);
+    if (!pool_tables(c, &p)) return;
+    const double ns = (double)PyArray_SIZE(c->result[0]) * (p.simple ? 2.0 : 2.0 + 1.5 * (double)(p.k[0] * p.k[1] * p.k[2]));
+    run_shared(max_part, &p, p.planes, ns);
 }
 
 static void max_grad_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -214,34 +203,21 @@ static int max_grad_run(Pool *p, int halves, double ns) {
     return 1;
 }
 
-static PyObject *max_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!pool_array(args[0]) || !is_type(args[1], NPY_INT64)) return REFUSE;
-    PyArrayObject *g = ARRAY(args[0]), *index = ARRAY(args[1]);
-    if (!PyArray_IS_C_CONTIGUOUS(index) || PyArray_SIZE(index) != PyArray_SIZE(g)) return REFUSE;
-    const int ndim = PyArray_NDIM(g);
+static void max_pool_grad(Call *c) {
     idx shape[5];
-    if (attr_dims(attrs, "x_shape", shape, ndim) < 0) return NULL;
-    Pool p = {.x = DATA(g), .index = PyArray_DATA(index), .planes = shape[0] * shape[1]};
-    p.in[0] = p.out[0] = 1;
-    for (int i = 2; i < ndim; i++) p.in[0] *= shape[i], p.out[0] *= PyArray_DIM(g, i);
-    if ((p.overlap = attr_flag(attrs, "overlap")) < 0) return NULL;
-    if (p.planes * p.out[0] != PyArray_SIZE(g) || p.in[0] == 0) return REFUSE;
-    const double ns = (double)PyArray_SIZE(g) * 1.5;
-    const int halves = ndim == 4 && shape[2] / 2 == PyArray_DIM(g, 2) && shape[3] / 2 == PyArray_DIM(g, 3) &&
-                       shape[3] >= RL->lanes; /* of fewer most of a vector would be empty */
-    PyArrayObject *gx = array_new(ndim, shape, NPY_FLOAT32);
-    if (!gx) return NULL;
-    p.y = DATA(gx);
+    PyArrayObject *g = images(c);
+    const int64_t *index = g ? some_wholes(c, 1, PyArray_SIZE(g)) : NULL;
+    const int overlap = flag_of(c, "overlap"), ndim = g ? PyArray_NDIM(g) : 0;
+    if (!index || !dims_of(c, "x_shape", shape, ndim)) return;
+    Pool p = {.x = DATA(g), .index = (int64_t *)index, .planes = shape[0] * shape[1], .overlap = overlap};
+    p.in[0] = PyArray_MultiplyList(shape + 2, ndim - 2), p.out[0] = PyArray_MultiplyList(PyArray_DIMS(g) + 2, ndim - 2);
     p.in[1] = ndim == 4 ? shape[2] : 1, p.in[2] = shape[ndim - 1];
-    if (!(p.outside = memory_take(sizeof *p.outside))) {
-        Py_DECREF(gx);
-        return PyErr_NoMemory();
-    }
-    const int fine = max_grad_run(&p, halves && !p.overlap && RL->spread_2x2 && p.in[0] <= INT32_MAX, ns);
-    memory_give(p.outside, sizeof *p.outside);
-    if (fine) return (PyObject *)gx;
-    Py_DECREF(gx);
-    return REFUSE; /* max_unpool with places of the user's: NumPy says which is wrong */
+    if (!need(c, p.planes * p.out[0] == PyArray_SIZE(g) && p.in[0])) return;
+    const int halves = ndim == 4 && shape[2] / 2 == PyArray_DIM(g, 2) && shape[3] / 2 == PyArray_DIM(g, 3) &&
+                       shape[3] >= RL->lanes && /* of fewer most of a vector would be empty */
+                       !overlap && RL->spread_2x2 && p.in[0] <= INT32_MAX;
+    p.y = new_floats(c, ndim, shape), p.outside = room(c, sizeof *p.outside);
+    if (!c->ends) need(c, max_grad_run(&p, halves, (double)PyArray_SIZE(g) * 1.5)); /* max_unpool with places of the user's: NumPy says which is wrong */
 }
 
 /* -- mean ----------------------------------------------------------------------------------------- */
@@ -320,64 +296,37 @@ static void avg_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
         else avg_plane(p, p->x + c * in, p->y + c * out);
 }
 
-static int avg_attrs(Pool *p, PyObject *attrs) {
-    PyObject *divisor = attr(attrs, "divisor");
-    if (!divisor || (p->include_pad = attr_flag(attrs, "include_pad")) < 0) return -1;
-    if (divisor != Py_None) {
-        p->divisor = PyLong_AsSsize_t(divisor);
-        if (p->divisor == -1 && PyErr_Occurred()) return -1;
-    }
-    return 0;
-}
-
-static PyObject *avg_run(Pool *p, int ndim, const npy_intp *shape, double results) {
+static void avg_run(Call *c, Pool *p, int ndim, const npy_intp *shape, double results) {
+    PyObject *divisor = attr_of(c, "divisor");
+    p->include_pad = flag_of(c, "include_pad");
+    if (divisor && divisor != Py_None) p->divisor = idx_of(c, "divisor");
     const double ns = results * (2.0 + (double)(p->k[0] * p->k[1] * p->k[2]));
     const idx parts = threads_parts(ns, p->planes);
-    const size_t bytes = (size_t)(parts * p->out[2]) * 4;
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    p->each = memory_take(bytes);
-    if (out && p->each && pool_tables(p) == 0) {
-        p->y = DATA(out);
-        run_parts(avg_part, p, parts, ns);
-        table_give(p->first);
-    } else {
-        Py_CLEAR(out);
-        PyErr_NoMemory();
-    }
-    if (p->each) memory_give(p->each, bytes);
-    return (PyObject *)out;
+    p->y = new_floats(c, ndim, shape), p->each = room(c, (size_t)(parts * p->out[2]) * 4);
+    if (pool_tables(c, p)) run_parts(avg_part, p, parts, ns);
 }
 
-static PyObject *avg_pool(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!pool_array(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x);
-    Pool p = {.x = DATA(x)};
-    if (pool_geometry(&p, attrs, PyArray_DIMS(x), ndim, 0) < 0 || avg_attrs(&p, attrs) < 0) return NULL;
-    npy_intp shape[5] = {PyArray_DIM(x, 0), PyArray_DIM(x, 1)};
-    double results = (double)p.planes;
-    for (int i = 2; i < ndim; i++) {
-        shape[i] = p.out[3 - ndim + i];
-        if (shape[i] <= 0) return REFUSE;
-        results *= (double)shape[i];
-    }
-    return avg_run(&p, ndim, shape, results);
+static void avg_pool(Call *c) {
+    Pool p = {0};
+    npy_intp shape[5];
+    PyArrayObject *x = images(c);
+    if (!x || !pool_geometry(c, &p, PyArray_DIMS(x), 0) || !pooled_shape(c, &p, x, shape)) return;
+    p.x = DATA(x);
+    avg_run(c, &p, PyArray_NDIM(x), shape, (double)PyArray_MultiplyList(shape, PyArray_NDIM(x)));
 }
 
-static PyObject *avg_pool_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!pool_array(args[0])) return REFUSE;
-    PyArrayObject *g = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(g);
+static void avg_pool_grad(Call *c) {
+    Pool p = {.overlap = 1};
     idx shape[5];
-    if (attr_dims(attrs, "x_shape", shape, ndim) < 0) return NULL;
-    Pool p = {.x = DATA(g), .overlap = 1};
-    if (pool_geometry(&p, attrs, shape, ndim, 0) < 0 || avg_attrs(&p, attrs) < 0) return NULL;
-    for (int i = 2; i < ndim; i++)
-        if (p.out[3 - ndim + i] != PyArray_DIM(g, i) || shape[i] == 0) return REFUSE;
-    return avg_run(&p, ndim, shape, (double)PyArray_SIZE(g));
+    PyArrayObject *g = images(c);
+    const int ndim = g ? PyArray_NDIM(g) : 0;
+    if (!g || !dims_of(c, "x_shape", shape, ndim) || !pool_geometry(c, &p, shape, 0)) return;
+    for (int i = 2; i < ndim; i++) need(c, p.out[3 - ndim + i] == PyArray_DIM(g, i) && shape[i]);
+    p.x = DATA(g);
+    if (!c->ends) avg_run(c, &p, ndim, shape, (double)PyArray_SIZE(g));
 }
 
 const Entry pool_entries[] = {
-    {"max_pool", max_pool, TURNS, .repeats = 1}, {"max_pool_grad", max_pool_grad, TURNS, .repeats = 1}, {"avg_pool", avg_pool, TURNS, .repeats = 1},
-    {"avg_pool_grad", avg_pool_grad, TURNS, .repeats = 1}, {NULL, NULL},
+    BOUND("max_pool", max_pool, .copies = TURNS, .repeats = 1), BOUND("max_pool_grad", max_pool_grad, .copies = TURNS, .repeats = 1),
+    BOUND("avg_pool", avg_pool, .copies = TURNS, .repeats = 1), BOUND("avg_pool_grad", avg_pool_grad, .copies = TURNS, .repeats = 1), {NULL},
 };

@@ -7,57 +7,29 @@ typedef struct {
     int reverse;
 } Walk;
 
-static void walk_free(Walk *w) { PyMem_RawFree(w->first); }
-
-/* Attributes `sizes` and `reverse`; 0 to refuse, -1 with an exception. */
-static int walk_of(Walk *w, PyObject *attrs, PyArrayObject *xw, PyArrayObject *h0, idx gates) {
-    PyObject *sizes = attr(attrs, "sizes");
-    w->reverse = attr_flag(attrs, "reverse");
-    if (!sizes || w->reverse < 0) return -1;
-    if (!PyTuple_Check(sizes) || PyArray_NDIM(xw) != 2 || PyArray_NDIM(h0) != 2) return 0;
-    w->steps = PyTuple_GET_SIZE(sizes);
-    w->hidden = PyArray_DIM(h0, 1), w->batch = PyArray_DIM(h0, 0), w->gates = gates;
-    if (w->steps == 0 || w->hidden == 0 || PyArray_DIM(xw, 1) != gates * w->hidden) return 0;
-    w->first = PyMem_RawMalloc((size_t)(2 * w->steps) * sizeof(idx));
-    if (!w->first) return 0;
+/* Attributes `sizes` and `reverse`, and the first two arguments, xw and h0; whether the call goes on. */
+static int walk_of(Call *c, Walk *w, idx gates) {
+    PyObject *sizes = attr_of(c, "sizes");
+    PyArrayObject *xw = floats(c, 0), *h0 = floats(c, 1);
+    w->reverse = flag_of(c, "reverse");
+    if (c->ends || !need(c, PyTuple_Check(sizes) && PyArray_NDIM(xw) == 2 && PyArray_NDIM(h0) == 2)) return 0;
+    w->steps = PyTuple_GET_SIZE(sizes), w->hidden = PyArray_DIM(h0, 1), w->batch = PyArray_DIM(h0, 0), w->gates = gates, w->frames = 0;
+    if (!need(c, w->steps && w->hidden && PyArray_DIM(xw, 1) == gates * w->hidden)) return 0;
+    if (!(w->first = room(c, (size_t)(2 * w->steps) * sizeof(idx)))) return 0;
     w->alive = w->first + w->steps;
-    w->frames = 0;
     for (idx t = 0; t < w->steps; t++) {
         w->first[t] = w->frames;
         w->alive[t] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, t));
-        if (w->alive[t] <= 0 || w->alive[t] > w->batch) {
-            walk_free(w);
-            return PyErr_Occurred() ? -1 : 0;
-        }
+        if (w->alive[t] == -1 && PyErr_Occurred()) fail(c);
+        if (!need(c, w->alive[t] > 0 && w->alive[t] <= w->batch)) return 0;
         w->frames += w->alive[t];
     }
-    if (w->frames == PyArray_DIM(xw, 0)) return 1;
-    walk_free(w);
-    return 0;
+    return need(c, w->frames == PyArray_DIM(xw, 0));
 }
 
-static int all_plain(PyObject *const *args, int from, int to) {
-    for (int i = from; i < to; i++)
-        if (!is_plain(args[i])) return 0;
-    return 1;
-}
-
-static PyArrayObject *matrix(idx rows, idx cols) {
+static float *matrix(Call *c, idx rows, idx cols) {
     const npy_intp shape[2] = {rows, cols};
-    return array_new(2, shape, NPY_FLOAT32);
-}
-
-/* A tuple of new arrays, taking over the references; NULL if any is missing. */
-static PyObject *results(PyArrayObject *const *arrays, int n) {
-    PyObject *tuple = PyTuple_New(n);
-    int whole = tuple != NULL;
-    for (int i = 0; i < n; i++) whole = whole && arrays[i];
-    for (int i = 0; i < n; i++)
-        if (whole) PyTuple_SET_ITEM(tuple, i, (PyObject *)arrays[i]);
-        else Py_XDECREF(arrays[i]);
-    if (whole) return tuple;
-    Py_XDECREF(tuple);
-    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    return new_floats(c, 2, shape);
 }
 
 /* -- products: shares of columns -------------------------------------------------------------------- */
@@ -197,34 +169,21 @@ static void lstm_walk(Layer *q) {
     panels_done(&p);
 }
 
-static PyObject *lstm(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+/* xw, h0, c0, w_hh */
+static void lstm(Call *c) {
     Walk w;
-    if (nargs != 4 || !all_plain(args, 0, 4)) return REFUSE;
-    PyArrayObject *xw = ARRAY(args[0]), *h0 = ARRAY(args[1]), *c0 = ARRAY(args[2]), *w_hh = ARRAY(args[3]);
-    const int found = walk_of(&w, attrs, xw, h0, 4);
-    if (found <= 0) return found < 0 ? NULL : REFUSE;
+    if (!need(c, c->count == 4) || !walk_of(c, &w, 4)) return;
     const idx n = w.hidden, size = w.batch * n;
-    if (PyArray_SIZE(w_hh) != 4 * n * n || PyArray_SIZE(c0) != size) {
-        walk_free(&w);
-        return REFUSE;
-    }
-    PyArrayObject *a[6] = {matrix(w.frames, n), matrix(w.batch, n), matrix(w.batch, n), matrix(w.frames, 4 * n),
-                           matrix(w.frames, n), matrix(w.frames, n)};
-    const size_t bytes = (size_t)(w.batch * 4 * n) * 4;
-    Layer q = {.w = &w, .xw = DATA(xw), .w_hh = DATA(w_hh), .z = memory_take(bytes)};
-    PyObject *tuple = results(a, 6);
-    if (tuple && q.z) {
-        q.out = DATA(a[0]), q.h = DATA(a[1]), q.c = DATA(a[2]), q.gates = DATA(a[3]);
-        q.h_before = DATA(a[4]), q.c_before = DATA(a[5]);
-        memcpy(q.h, DATA(h0), (size_t)size * 4);
-        memcpy(q.c, DATA(c0), (size_t)size * 4);
-        Py_BEGIN_ALLOW_THREADS
-        lstm_walk(&q);
-        Py_END_ALLOW_THREADS
-    }
-    if (q.z) memory_give(q.z, bytes);
-    walk_free(&w);
-    return tuple;
+    const float *c0 = some_floats(c, 2, size);
+    Layer q = {.w = &w, .xw = DATA(ARRAY(c->args[0])), .w_hh = some_floats(c, 3, 4 * n * n), .z = room(c, (size_t)(4 * size) * 4)};
+    q.out = matrix(c, w.frames, n), q.h = matrix(c, w.batch, n), q.c = matrix(c, w.batch, n);
+    q.gates = matrix(c, w.frames, 4 * n), q.h_before = matrix(c, w.frames, n), q.c_before = matrix(c, w.frames, n);
+    if (c->ends) return;
+    memcpy(q.h, DATA(ARRAY(c->args[1])), (size_t)size * 4);
+    memcpy(q.c, c0, (size_t)size * 4);
+    Py_BEGIN_ALLOW_THREADS
+    lstm_walk(&q);
+    Py_END_ALLOW_THREADS
 }
 
 static void lstm_grad_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -252,40 +211,28 @@ static void lstm_grad_walk(Layer *q) {
 }
 
 /* A gradient to start from: a copy of what arrived, or zeros. */
-static void start(float *to, PyObject *from, idx n) {
-    if (from == Py_None) memset(to, 0, (size_t)n * 4);
-    else memcpy(to, DATA(ARRAY(from)), (size_t)n * 4);
+static void start(float *to, const float *from, idx n) {
+    if (from) memcpy(to, from, (size_t)n * 4);
+    else memset(to, 0, (size_t)n * 4);
 }
 
-static int arrived(PyObject *o, idx n) { return o == Py_None || (is_plain(o) && PyArray_SIZE(ARRAY(o)) == n); }
-
-static PyObject *lstm_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Walk w; /* args: xw, h0, c0, w_hh, gates, h_before, c_before, gout, gh, gc */
-    if (nargs != 10 || !all_plain(args, 0, 7)) return REFUSE;
-    PyArrayObject *xw = ARRAY(args[0]), *h0 = ARRAY(args[1]);
-    const int found = walk_of(&w, attrs, xw, h0, 4);
-    if (found <= 0) return found < 0 ? NULL : REFUSE;
-    const idx n = w.hidden, size = w.batch * n;
-    if (!arrived(args[7], w.frames * n) || !arrived(args[8], size) || !arrived(args[9], size)) {
-        walk_free(&w);
-        return REFUSE;
-    }
-    PyArrayObject *a[4] = {matrix(w.frames, 4 * n), matrix(w.batch, n), matrix(w.batch, n), matrix(4 * n, n)};
-    PyObject *tuple = results(a, 4);
-    if (tuple) {
-        Layer q = {.w = &w, .w_hh = DATA(ARRAY(args[3])), .gates = DATA(ARRAY(args[4])),
-                   .h_before = DATA(ARRAY(args[5])), .c_before = DATA(ARRAY(args[6])),
-                   .gout = args[7] == Py_None ? NULL : DATA(ARRAY(args[7])),
-                   .d = DATA(a[0]), .h = DATA(a[1]), .c = DATA(a[2])};
-        start(q.h, args[8], size);
-        start(q.c, args[9], size);
-        Py_BEGIN_ALLOW_THREADS
-        lstm_grad_walk(&q);
-        multiply_frames(DATA(a[3]), q.d, q.h_before, w.frames, 4 * n, n);
-        Py_END_ALLOW_THREADS
-    }
-    walk_free(&w);
-    return tuple;
+/* xw, h0, c0, w_hh, gates, h_before, c_before, gout, gh, gc */
+static void lstm_grad(Call *c) {
+    Walk w;
+    if (!need(c, c->count == 10) || !walk_of(c, &w, 4)) return;
+    const idx n = w.hidden, size = w.batch * n, all = w.frames * n;
+    Layer q = {.w = &w, .w_hh = some_floats(c, 3, 4 * n * n), .gates = some_floats(c, 4, 4 * all), .h_before = some_floats(c, 5, all),
+               .c_before = some_floats(c, 6, all), .gout = maybe_floats(c, 7, all)};
+    const float *gh = maybe_floats(c, 8, size), *gc = maybe_floats(c, 9, size);
+    q.d = matrix(c, w.frames, 4 * n), q.h = matrix(c, w.batch, n), q.c = matrix(c, w.batch, n);
+    float *to_w = matrix(c, 4 * n, n);
+    if (c->ends) return;
+    start(q.h, gh, size);
+    start(q.c, gc, size);
+    Py_BEGIN_ALLOW_THREADS
+    lstm_grad_walk(&q);
+    multiply_frames(to_w, q.d, q.h_before, w.frames, 4 * n, n);
+    Py_END_ALLOW_THREADS
 }
 
 /* -- GRU -------------------------------------------------------------------------------------------- */
@@ -315,33 +262,20 @@ static void gru_walk(Layer *q) {
     panels_done(&p);
 }
 
-static PyObject *gru(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Walk w; /* args: xw, h0, w_hh, b_hh or None */
-    if (nargs != 4 || !all_plain(args, 0, 3)) return REFUSE;
-    PyArrayObject *xw = ARRAY(args[0]), *h0 = ARRAY(args[1]);
-    const int found = walk_of(&w, attrs, xw, h0, 3);
-    if (found <= 0) return found < 0 ? NULL : REFUSE;
-    const idx n = w.hidden;
-    if (PyArray_SIZE(ARRAY(args[2])) != 3 * n * n || !arrived(args[3], 3 * n)) {
-        walk_free(&w);
-        return REFUSE;
-    }
-    PyArrayObject *a[5] = {matrix(w.frames, n), matrix(w.batch, n), matrix(w.frames, 3 * n), matrix(w.frames, n),
-                           matrix(w.frames, n)};
-    const size_t bytes = (size_t)(w.batch * 3 * n) * 4;
-    Layer q = {.w = &w, .xw = DATA(xw), .w_hh = DATA(ARRAY(args[2])), .z = memory_take(bytes)};
-    if (args[3] != Py_None) q.b_hh = DATA(ARRAY(args[3]));
-    PyObject *tuple = results(a, 5);
-    if (tuple && q.z) {
-        q.out = DATA(a[0]), q.h = DATA(a[1]), q.gates = DATA(a[2]), q.h_before = DATA(a[3]), q.inner = DATA(a[4]);
-        memcpy(q.h, DATA(h0), (size_t)(w.batch * n) * 4);
-        Py_BEGIN_ALLOW_THREADS
-        gru_walk(&q);
-        Py_END_ALLOW_THREADS
-    }
-    if (q.z) memory_give(q.z, bytes);
-    walk_free(&w);
-    return tuple;
+/* xw, h0, w_hh, b_hh or None */
+static void gru(Call *c) {
+    Walk w;
+    if (!need(c, c->count == 4) || !walk_of(c, &w, 3)) return;
+    const idx n = w.hidden, size = w.batch * n;
+    Layer q = {.w = &w, .xw = DATA(ARRAY(c->args[0])), .w_hh = some_floats(c, 2, 3 * n * n), .b_hh = maybe_floats(c, 3, 3 * n),
+               .z = room(c, (size_t)(3 * size) * 4)};
+    q.out = matrix(c, w.frames, n), q.h = matrix(c, w.batch, n), q.gates = matrix(c, w.frames, 3 * n);
+    q.h_before = matrix(c, w.frames, n), q.inner = matrix(c, w.frames, n);
+    if (c->ends) return;
+    memcpy(q.h, DATA(ARRAY(c->args[1])), (size_t)size * 4);
+    Py_BEGIN_ALLOW_THREADS
+    gru_walk(&q);
+    Py_END_ALLOW_THREADS
 }
 
 static void gru_grad_rows(void *what, ptrdiff_t i, ptrdiff_t parts) {
@@ -374,40 +308,26 @@ static void sum_frames(const float *e, idx frames, idx n, float *out) {
     for (idx f = 0; f < frames; f++) RL->add_into(out, e + f * n, n);
 }
 
-static PyObject *gru_grad(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Walk w; /* args: xw, h0, w_hh, b_hh, gates, h_before, inner, gout, gh */
-    if (nargs != 9 || !all_plain(args, 0, 3) || !all_plain(args, 4, 7)) return REFUSE;
-    PyArrayObject *xw = ARRAY(args[0]), *h0 = ARRAY(args[1]);
-    const int found = walk_of(&w, attrs, xw, h0, 3);
-    if (found <= 0) return found < 0 ? NULL : REFUSE;
-    const idx n = w.hidden, size = w.batch * n;
-    if (!arrived(args[7], w.frames * n) || !arrived(args[8], size)) {
-        walk_free(&w);
-        return REFUSE;
-    }
-    const npy_intp wide = 3 * n;
-    PyArrayObject *a[4] = {matrix(w.frames, 3 * n), matrix(w.batch, n), matrix(3 * n, n),
-                           array_new(1, &wide, NPY_FLOAT32)};
-    const size_t bytes = (size_t)(w.frames * 3 * n) * 4;
-    float *e = memory_take(bytes);
-    PyObject *tuple = results(a, 4);
-    if (tuple && e) {
-        Layer q = {.w = &w, .w_hh = DATA(ARRAY(args[2])), .gates = DATA(ARRAY(args[4])),
-                   .h_before = DATA(ARRAY(args[5])), .inner = DATA(ARRAY(args[6])),
-                   .gout = args[7] == Py_None ? NULL : DATA(ARRAY(args[7])), .d = DATA(a[0]), .h = DATA(a[1]), .e = e};
-        start(q.h, args[8], size);
-        Py_BEGIN_ALLOW_THREADS
-        gru_grad_walk(&q);
-        multiply_frames(DATA(a[2]), e, q.h_before, w.frames, 3 * n, n);
-        sum_frames(e, w.frames, 3 * n, DATA(a[3]));
-        Py_END_ALLOW_THREADS
-    }
-    if (e) memory_give(e, bytes);
-    walk_free(&w);
-    return tuple;
+/* xw, h0, w_hh, b_hh, gates, h_before, inner, gout, gh */
+static void gru_grad(Call *c) {
+    Walk w;
+    if (!need(c, c->count == 9) || !walk_of(c, &w, 3)) return;
+    const idx n = w.hidden, size = w.batch * n, all = w.frames * n;
+    Layer q = {.w = &w, .w_hh = some_floats(c, 2, 3 * n * n), .gates = some_floats(c, 4, 3 * all), .h_before = some_floats(c, 5, all),
+               .inner = some_floats(c, 6, all), .gout = maybe_floats(c, 7, all)};
+    const float *gh = maybe_floats(c, 8, size);
+    q.d = matrix(c, w.frames, 3 * n), q.h = matrix(c, w.batch, n), q.e = room(c, (size_t)(3 * all) * 4);
+    float *to_w = matrix(c, 3 * n, n), *to_b = new_floats(c, 1, (const npy_intp[]){3 * n});
+    if (c->ends) return;
+    start(q.h, gh, size);
+    Py_BEGIN_ALLOW_THREADS
+    gru_grad_walk(&q);
+    multiply_frames(to_w, q.e, q.h_before, w.frames, 3 * n, n);
+    sum_frames(q.e, w.frames, 3 * n, to_b);
+    Py_END_ALLOW_THREADS
 }
 
 const Entry recurrent_entries[] = {
-    {"lstm_sequence", lstm, 1}, {"lstm_sequence_grad", lstm_grad, 1}, {"gru_sequence", gru, 1},
-    {"gru_sequence_grad", gru_grad, 1}, {NULL, NULL},
+    BOUND("lstm_sequence", lstm, .copies = COPIES), BOUND("lstm_sequence_grad", lstm_grad, .copies = COPIES),
+    BOUND("gru_sequence", gru, .copies = COPIES), BOUND("gru_sequence_grad", gru_grad, .copies = COPIES), {NULL},
 };

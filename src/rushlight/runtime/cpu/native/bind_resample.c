@@ -132,11 +132,10 @@ static void resample_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-static int resample_run(Resample *r) {
+static void resample_run(Call *c, Resample *r) {
     const idx all = r->n * r->taps;
-    const size_t bytes = (size_t)all * (sizeof(idx) + 12) + (size_t)r->n * sizeof(Run);
-    char *lists = memory_take(bytes);
-    if (!lists) return -1;
+    char *lists = room(c, (size_t)all * (sizeof(idx) + 12) + (size_t)r->n * sizeof(Run));
+    if (!lists) return;
     r->runs = (Run *)lists, r->rows = (idx *)(r->runs + r->n);
     r->weights = (float *)(r->rows + all), r->sum_weight = r->weights + all, r->sum_at = (int32_t *)(r->sum_weight + all);
     find_runs(r);
@@ -147,57 +146,29 @@ static int resample_run(Resample *r) {
             r->rows[j * r->taps + t] = r->at[t * r->n + j] * r->inner;
             r->weights[j * r->taps + t] = r->weight[t * r->n + j];
         }
-    const double ns = 0.5 * (double)(r->outer * r->n) * (double)(r->inner * r->taps);
-    run_parts(resample_part, r, threads_parts(ns, r->runs || r->inner == 1 ? r->outer : r->outer * r->n), ns);
-    memory_give(lists, bytes);
-    return 0;
+    run_shared(resample_part, r, r->runs || r->inner == 1 ? r->outer : r->outer * r->n, 0.5 * (double)(r->outer * r->n) * (double)(r->inner * r->taps));
 }
 
-/* The plan's table: (places int32, weights float32 or None, whether zeros only fill it). */
-static PyObject *table_of(PyObject *attrs, Resample *r, idx places) {
-    PyObject *plan = attr(attrs, "plan"), *flip = attr(attrs, "flip");
-    if (!plan || !flip) return NULL;
-    PyObject *table = PyObject_CallMethod(plan, "table", "O", flip);
-    if (!table) return NULL;
-    PyObject *at = PyTuple_GET_ITEM(table, 0), *weight = PyTuple_GET_ITEM(table, 1);
-    r->at = PyArray_DATA(ARRAY(at)), r->taps = PyArray_DIM(ARRAY(at), 0), r->n = PyArray_DIM(ARRAY(at), 1);
-    r->weight = weight == Py_None ? NULL : DATA(ARRAY(weight));
-    r->skip = PyTuple_GET_ITEM(table, 2) == Py_True;
-    const idx all = r->taps * r->n;
-    for (idx i = 0; i < all; i++)
-        if (r->at[i] < 0 || r->at[i] >= places) {
-            Py_DECREF(table);
-            return REFUSE;
-        }
-    return table;
-}
-
-static PyObject *resample_axis(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    Resample r = {.outer = 1, .inner = 1};
-    idx axis;
-    if (attr_idx(attrs, "axis", &axis) < 0) return NULL;
-    if (!is_plain(args[0])) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x);
-    if (ndim > DIMS || axis < 0 || axis >= ndim || PyArray_SIZE(x) == 0) return REFUSE;
-    PyObject *table = table_of(attrs, &r, PyArray_DIM(x, axis));
-    if (!table || table == REFUSE) return table;
+static void resample_axis(Call *c) {
+    Resample r = {0};
     npy_intp shape[DIMS];
-    for (int d = 0; d < ndim; d++) {
-        shape[d] = d == axis ? r.n : PyArray_DIM(x, d);
-        *(d < axis ? &r.outer : d == axis ? &r.m : &r.inner) *= d == axis ? 1 : shape[d];
-    }
-    r.m = PyArray_DIM(x, axis), r.x = DATA(x);
-    PyArrayObject *out = r.taps > 0 && r.n > 0 ? array_new(ndim, shape, NPY_FLOAT32) : ARRAY(REFUSE);
-    if (out && (PyObject *)out != REFUSE) {
-        r.out = DATA(out);
-        if (resample_run(&r) < 0) {
-            Py_CLEAR(out);
-            PyErr_NoMemory();
-        }
-    }
-    Py_DECREF(table);
-    return (PyObject *)out;
+    const idx axis = idx_of(c, "axis");
+    PyObject *plan = attr_of(c, "plan"), *flip = attr_of(c, "flip");
+    PyArrayObject *x = floats(c, 0);
+    if (!along(c, x, axis, &r.outer, &r.m, &r.inner) || !need(c, PyArray_NDIM(x) <= DIMS && PyArray_SIZE(x) > 0)) return;
+    /* the plan's table: (places int32, weights float32 or None, whether zeros only fill it) */
+    PyObject *table = (PyObject *)aside(c, ARRAY(PyObject_CallMethod(plan, "table", "O", flip)));
+    if (!table) return;
+    PyObject *at = PyTuple_GET_ITEM(table, 0), *weight = PyTuple_GET_ITEM(table, 1);
+    r.at = PyArray_DATA(ARRAY(at)), r.taps = PyArray_DIM(ARRAY(at), 0), r.n = PyArray_DIM(ARRAY(at), 1);
+    r.weight = weight == Py_None ? NULL : DATA(ARRAY(weight));
+    r.skip = PyTuple_GET_ITEM(table, 2) == Py_True;
+    for (idx i = 0; i < r.taps * r.n; i++)
+        if (!need(c, r.at[i] >= 0 && r.at[i] < r.m)) return;
+    memcpy(shape, PyArray_DIMS(x), sizeof(npy_intp) * (size_t)PyArray_NDIM(x));
+    shape[axis] = r.n, r.x = DATA(x);
+    r.out = need(c, r.taps > 0 && r.n > 0) ? new_floats(c, PyArray_NDIM(x), shape) : NULL;
+    resample_run(c, &r);
 }
 
 /* -- one value around an array ------------------------------------------------------------------------------ */
@@ -252,46 +223,31 @@ static int pad_dim(Pad *p, int d, idx n, idx before, idx after) {
     return p->count[d] > 0;
 }
 
-static int pad_value(PyObject *value, float *out) {
-    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return 0;
-    const double v = PyFloat_AsDouble(value);
-    if (v == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return 0;
-    }
-    *out = v == 0 ? 0.0f : (float)v; /* zeros have no sign here */
-    return isfinite(*out) || !isfinite(v);
-}
-
-static PyObject *pad_constant(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    PyObject *widths = attr(attrs, "widths"), *value = attr(attrs, "value");
-    if (!widths || !value) return NULL;
-    if (!is_plain(args[0]) || !PyTuple_Check(widths)) return REFUSE;
-    PyArrayObject *x = ARRAY(args[0]);
-    const int ndim = PyArray_NDIM(x), lead = ndim == 1; /* a row is a plane, too */
-    Pad p = {.x = DATA(x), .ndim = ndim + lead, .planes = 1};
-    if (ndim < 1 || ndim >= DIMS || PyArray_SIZE(x) == 0 || PyTuple_GET_SIZE(widths) != ndim || !pad_value(value, &p.value)) return REFUSE;
+static void pad_constant(Call *c) {
+    double value;
     npy_intp shape[DIMS];
+    PyObject *widths = attr_of(c, "widths"), *given = attr_of(c, "value");
+    PyArrayObject *x = floats(c, 0);
+    if (c->ends || !need(c, PyTuple_Check(widths) && plain_number(given, &value))) return;
+    const int ndim = PyArray_NDIM(x), lead = ndim == 1; /* a row is a plane, too */
+    Pad p = {.x = DATA(x), .value = value == 0 ? 0.0f : (float)value, .ndim = ndim + lead, .planes = 1}; /* zeros have no sign here */
+    if (!need(c, ndim >= 1 && ndim < DIMS && PyArray_SIZE(x) > 0 && PyTuple_GET_SIZE(widths) == ndim && (isfinite(p.value) || !isfinite(value)))) return;
     pad_dim(&p, 0, 1, 0, 0);
     for (int d = 0; d < ndim; d++) {
         PyObject *pair = PyTuple_GET_ITEM(widths, d);
-        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return REFUSE;
+        if (!need(c, PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)) return;
         const long long before = PyLong_AsLongLong(PyTuple_GET_ITEM(pair, 0)), after = PyLong_AsLongLong(PyTuple_GET_ITEM(pair, 1));
-        if (PyErr_Occurred()) return NULL;
-        if (!pad_dim(&p, d + lead, PyArray_DIM(x, d), (idx)before, (idx)after)) return REFUSE;
+        if (PyErr_Occurred()) fail(c);
+        if (!need(c, pad_dim(&p, d + lead, PyArray_DIM(x, d), (idx)before, (idx)after))) return;
         shape[d] = p.size[d + lead];
     }
-    PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    p.out = DATA(out);
+    if (!(p.out = new_floats(c, ndim, shape))) return;
     for (int l = p.ndim - 1; l >= 2 && p.size[l] == p.in[l] && !p.from[l] && !p.to[l]; l = --p.ndim - 1) { /* the last one stays: */
         const idx n = p.in[l];                                                                             /* part of a row */
         p.in[l - 1] *= n, p.size[l - 1] *= n, p.from[l - 1] *= n, p.to[l - 1] *= n, p.count[l - 1] *= n;
     }
     for (int d = 0; d < p.ndim - 2; d++) p.planes *= p.size[d];
-    const double ns = 0.3 * (double)PyArray_SIZE(out) + 10.0 * (double)p.planes;
-    run_parts(pad_part, &p, threads_parts(ns, p.planes), ns);
-    return (PyObject *)out;
+    run_shared(pad_part, &p, p.planes, 0.3 * (double)PyArray_SIZE(c->result[0]) + 10.0 * (double)p.planes);
 }
 
-const Entry resample_entries[] = {{"resample_axis", resample_axis, COPIES}, {"pad_constant", pad_constant}, {NULL, NULL}};
+const Entry resample_entries[] = {BOUND("resample_axis", resample_axis, .copies = COPIES), BOUND("pad_constant", pad_constant), {NULL}};

@@ -6,7 +6,7 @@
 #define BLOCK 1024 /* floats of a value that is worked on at once, or one row */
 #define MOST_STEPS 48
 #define MOST_INPUTS 24
-#define MOST_OUTS 24
+#define MOST_OUTS MOST_RESULTS
 
 enum { FULL, ROW, COLUMN, ONE, SOME };
 enum { RELU, RELU_GRAD, UNARY, BINARY, SCALAR, GRAD, REDUCE, WHOLE };
@@ -205,16 +205,17 @@ static int lies_as_column(PyArrayObject *a, idx columns) {
     return last >= 0 && PyArray_SIZE(a) == columns && PyArray_DIM(a, last) == columns && PyArray_STRIDE(a, last) == 4;
 }
 
-static int group_fits(Group *g, PyObject *const *args) {
+static void group_fits(Call *c, Group *g) {
     g->rows = 0;
-    for (idx i = 0; i < g->head->inputs; i++) {
-        if (!is_float(args[i])) return 0;
-        g->arrays[i] = DATA(ARRAY(args[i]));
-        if (g->inputs[i].kind == FULL) g->rows = PyArray_SIZE(ARRAY(args[i])) / g->columns;
+    for (int i = 0; i < g->head->inputs; i++) {
+        PyArrayObject *a = strided(c, i);
+        if (!a) return;
+        g->arrays[i] = DATA(a);
+        if (g->inputs[i].kind == FULL) g->rows = PyArray_SIZE(a) / g->columns;
     }
-    if (g->rows == 0) return 0;
-    for (idx i = 0; i < g->head->inputs; i++) {
-        PyArrayObject *a = ARRAY(args[i]);
+    need(c, g->rows > 0);
+    for (idx i = 0; i < g->head->inputs && !c->ends; i++) {
+        PyArrayObject *a = ARRAY(c->args[i]);
         const Input *in = &g->inputs[i];
         const idx size = PyArray_SIZE(a);
         int fine = size == 1;
@@ -222,63 +223,42 @@ static int group_fits(Group *g, PyObject *const *args) {
         else if (in->kind == ROW) fine = lies_as_rows(a, g->rows);
         else if (in->kind == COLUMN) fine = lies_as_column(a, g->columns);
         else if (in->kind == SOME) fine = PyArray_IS_C_CONTIGUOUS(a) && size == in->count * g->columns;
-        if (!fine) return 0;
+        need(c, fine);
     }
-    return 1;
 }
 
-/* New arrays for what others read: a tuple, or NULL with an exception; REFUSE where their sizes are not the group's. */
-static PyObject *group_results(Group *g, PyObject *shapes) {
+/* New arrays for what others read, of the group's sizes. */
+static void group_results(Call *c, Group *g, PyObject *shapes) {
     idx size[MOST_OUTS] = {0};
+    npy_intp shape[DIMS];
     for (idx s = 0; s < g->head->steps; s++)
         if (g->steps[s].kind >= 0 && g->steps[s].out >= 0)
             size[g->steps[s].out] = g->steps[s].made == FULL ? g->rows * g->columns : g->rows;
-    PyObject *all = PyTuple_New(g->head->outs);
-    for (idx i = 0; all && i < g->head->outs; i++) {
+    for (idx i = 0; i < g->head->outs; i++) {
         PyObject *wanted = PyTuple_GET_ITEM(shapes, i);
-        npy_intp shape[DIMS];
-        int ndim = PyTuple_Check(wanted) && PyTuple_GET_SIZE(wanted) <= DIMS ? (int)PyTuple_GET_SIZE(wanted) : -1;
-        idx n = 1;
-        for (int d = 0; d < ndim; d++) {
-            shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
-            n *= shape[d];
-        }
-        if (ndim < 0 || n != size[i] || PyErr_Occurred()) {
-            Py_DECREF(all);
-            return PyErr_Occurred() ? NULL : REFUSE;
-        }
-        PyArrayObject *out = array_new(ndim, shape, NPY_FLOAT32);
-        if (!out) {
-            Py_CLEAR(all);
-            break;
-        }
-        g->outs[i] = DATA(out);
-        PyTuple_SET_ITEM(all, i, (PyObject *)out);
+        if (!need(c, PyTuple_Check(wanted) && PyTuple_GET_SIZE(wanted) <= DIMS)) return;
+        const int ndim = (int)PyTuple_GET_SIZE(wanted);
+        for (int d = 0; d < ndim; d++) shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(wanted, d));
+        if (PyErr_Occurred()) fail(c);
+        if (!need(c, PyArray_MultiplyList(shape, ndim) == size[i])) return;
+        g->outs[i] = new_floats(c, ndim, shape);
     }
-    return all;
 }
 
-static PyObject *row_group(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void row_group(Call *c) {
     Group g = {0};
-    PyObject *code = attr(attrs, "code"), *shapes = attr(attrs, "shapes");
-    if (!code || !shapes) return NULL;
-    if (!group_read(&g, code, nargs) || !group_fits(&g, args)) return REFUSE;
-    if (!PyTuple_Check(shapes) || PyTuple_GET_SIZE(shapes) != g.head->outs) return REFUSE;
-    PyObject *out = group_results(&g, shapes);
-    if (!out || out == REFUSE) return out;
+    PyObject *code = attr_of(c, "code"), *shapes = attr_of(c, "shapes");
+    if (c->ends || !need(c, group_read(&g, code, c->count) && PyTuple_Check(shapes) && PyTuple_GET_SIZE(shapes) == g.head->outs)) return;
+    c->tuple = 1;
+    group_fits(c, &g);
+    if (c->ends) return;
+    group_results(c, &g, shapes);
     g.at_once = g.columns < BLOCK ? BLOCK / g.columns : 1;
     if (g.at_once > g.rows) g.at_once = g.rows;
     g.room = (g.head->places + 2) * g.at_once * g.columns + g.head->steps * g.at_once;
     const double ns = 0.4 * (double)g.head->steps * (double)(g.rows * g.columns);
     const idx parts = threads_parts(ns, (g.rows + g.at_once - 1) / g.at_once);
-    const size_t bytes = (size_t)(parts * g.room) * 4;
-    if (!(g.memory = memory_take(bytes))) {
-        Py_DECREF(out);
-        return PyErr_NoMemory();
-    }
-    run_parts(group_part, &g, parts, ns);
-    memory_give(g.memory, bytes);
-    return out;
+    if ((g.memory = room(c, (size_t)(parts * g.room) * 4))) run_parts(group_part, &g, parts, ns);
 }
 
-const Entry row_group_entries[] = {{"row_group", row_group, .repeats = 1}, {NULL, NULL}};
+const Entry row_group_entries[] = {BOUND("row_group", row_group, .repeats = 1), {NULL}};

@@ -133,22 +133,25 @@ static void slope_part(void *what, ptrdiff_t i, ptrdiff_t parts) {
     }
 }
 
-/* Fills in what the arrays and attributes say: 1, 0 where it is left to NumPy, -1 with an exception. */
-static int sample_of(Sample *s, PyObject *x_, PyObject *grid_, PyObject *attrs) {
-    static const char *const modes[] = {"bilinear", "nearest", "bicubic"}, *const paddings[] = {"zeros", "border", "reflection"};
-    PyObject *mode = attr(attrs, "mode"), *padding = attr(attrs, "padding");
-    if (!mode || !padding || (s->align = attr_flag(attrs, "align")) < 0) return -1;
-    if (!is_plain(x_) || !is_plain(grid_)) return 0;
-    PyArrayObject *x = ARRAY(x_), *grid = ARRAY(grid_);
-    s->mode = s->padding = -1;
-    for (int k = 0; k < 3; k++) {
-        if (PyUnicode_CompareWithASCIIString(mode, modes[k]) == 0) s->mode = k;
-        if (PyUnicode_CompareWithASCIIString(padding, paddings[k]) == 0) s->padding = k;
-    }
+/* Which of three words an attribute is; a refusal for another one. */
+static int word_of(Call *c, const char *name, const char *const *words) {
+    PyObject *found = attr_of(c, name);
+    for (int k = 0; found && k < 3; k++)
+        if (PyUnicode_CompareWithASCIIString(found, words[k]) == 0) return k;
+    return refuse(c), 0;
+}
+
+/* Fills in what arguments `first` and the next one and the attributes say; whether the call goes on. */
+static int sample_of(Call *c, Sample *s, int first) {
+    s->mode = word_of(c, "mode", (const char *const[]){"bilinear", "nearest", "bicubic"});
+    s->padding = word_of(c, "padding", (const char *const[]){"zeros", "border", "reflection"});
+    s->align = flag_of(c, "align");
+    PyArrayObject *x = floats(c, first), *grid = floats(c, first + 1);
+    if (c->ends) return 0;
     s->dims = PyArray_NDIM(x) - 2;
-    if (s->mode < 0 || s->padding < 0 || s->dims < 2 || s->dims > 3 || (s->mode == S_CUBIC && s->dims > 2)) return 0;
-    if (PyArray_NDIM(grid) != s->dims + 2 || PyArray_DIM(grid, s->dims + 1) != s->dims) return 0;
-    if (PyArray_SIZE(x) == 0 || PyArray_SIZE(grid) == 0 || PyArray_DIM(grid, 0) != PyArray_DIM(x, 0)) return 0;
+    if (!need(c, s->dims >= 2 && s->dims <= 3 && (s->mode != S_CUBIC || s->dims == 2) && PyArray_NDIM(grid) == s->dims + 2) ||
+        !need(c, PyArray_DIM(grid, s->dims + 1) == s->dims && PyArray_SIZE(x) && PyArray_SIZE(grid) && PyArray_DIM(grid, 0) == PyArray_DIM(x, 0)))
+        return 0;
     s->taps = s->mode == S_NEAREST ? 1 : s->mode == S_CUBIC ? 4 : 2;
     s->n = PyArray_DIM(x, 0), s->c = PyArray_DIM(x, 1), s->plane = s->places = 1;
     for (int d = 0; d < s->dims; d++) {
@@ -157,7 +160,8 @@ static int sample_of(Sample *s, PyObject *x_, PyObject *grid_, PyObject *attrs) 
         s->places *= PyArray_DIM(grid, 1 + d);
     }
     s->x = DATA(x), s->grid = DATA(grid);
-    return s->plane < INT32_MAX;
+    if (first) s->g = some_floats(c, 0, s->n * s->c * s->places);
+    return need(c, s->plane < INT32_MAX);
 }
 
 static double sample_ns(const Sample *s) {
@@ -166,55 +170,27 @@ static double sample_ns(const Sample *s) {
     return (double)(s->n * s->places) * (10.0 + 0.5 * taps * (double)s->c);
 }
 
-static PyObject *grid_sample(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void grid_sample(Call *c) {
     Sample s;
-    const int fits = sample_of(&s, args[0], args[1], attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
+    if (!sample_of(c, &s, 0)) return;
     npy_intp shape[5] = {s.n, s.c};
-    for (int d = 0; d < s.dims; d++) shape[2 + d] = PyArray_DIM(ARRAY(args[1]), 1 + d);
-    PyArrayObject *out = array_new(s.dims + 2, shape, NPY_FLOAT32);
-    if (!out) return NULL;
-    s.out = DATA(out);
-    const double ns = sample_ns(&s);
-    run_parts(read_part, &s, threads_parts(ns, s.n * blocks_of(&s)), ns);
-    return (PyObject *)out;
+    for (int d = 0; d < s.dims; d++) shape[2 + d] = PyArray_DIM(ARRAY(c->args[1]), 1 + d);
+    if ((s.out = new_floats(c, s.dims + 2, shape))) run_shared(read_part, &s, s.n * blocks_of(&s), sample_ns(&s));
 }
 
-static int gradient_of(Sample *s, PyObject *const *args, PyObject *attrs) {
-    const int fits = sample_of(s, args[1], args[2], attrs);
-    if (fits <= 0) return fits;
-    if (!is_plain(args[0]) || PyArray_SIZE(ARRAY(args[0])) != s->n * s->c * s->places) return 0;
-    s->g = DATA(ARRAY(args[0]));
-    return 1;
-}
-
-static PyObject *grid_sample_grad_input(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void grid_sample_grad_input(Call *c) {
     Sample s;
-    const int fits = gradient_of(&s, args, attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    PyArrayObject *gx = array_like(ARRAY(args[1]));
-    if (!gx) return NULL;
-    s.gx = DATA(gx), s.share_c = s.n > 3 ? s.c : (s.c + 3) / 4; /* a share looks its places up again */
-    const double ns = 2 * sample_ns(&s);
-    run_parts(spread_part, &s, threads_parts(ns, s.n * ((s.c + s.share_c - 1) / s.share_c)), ns);
-    return (PyObject *)gx;
+    if (!sample_of(c, &s, 1) || !(s.gx = new_like(c, ARRAY(c->args[1])))) return;
+    s.share_c = s.n > 3 ? s.c : (s.c + 3) / 4; /* a share looks its places up again */
+    run_shared(spread_part, &s, s.n * ((s.c + s.share_c - 1) / s.share_c), 2 * sample_ns(&s));
 }
 
-static PyObject *grid_sample_grad_grid(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
+static void grid_sample_grad_grid(Call *c) {
     Sample s;
-    const int fits = gradient_of(&s, args, attrs);
-    if (fits <= 0) return fits ? NULL : REFUSE;
-    PyArrayObject *out = array_like(ARRAY(args[2]));
-    if (!out) return NULL;
-    s.to_grid = DATA(out);
-    const double ns = sample_ns(&s);
-    run_parts(slope_part, &s, threads_parts(ns, s.n * blocks_of(&s)), ns);
-    return (PyObject *)out;
+    if (sample_of(c, &s, 1) && (s.to_grid = new_like(c, ARRAY(c->args[2])))) run_shared(slope_part, &s, s.n * blocks_of(&s), sample_ns(&s));
 }
 
 const Entry sample_entries[] = {
-    {"grid_sample", grid_sample, COPIES},
-    {"grid_sample_grad_input", grid_sample_grad_input, COPIES},
-    {"grid_sample_grad_grid", grid_sample_grad_grid, COPIES},
-    {NULL, NULL},
+    BOUND("grid_sample", grid_sample, .copies = COPIES), BOUND("grid_sample_grad_input", grid_sample_grad_input, .copies = COPIES),
+    BOUND("grid_sample_grad_grid", grid_sample_grad_grid, .copies = COPIES), {NULL},
 };

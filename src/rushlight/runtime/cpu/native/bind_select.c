@@ -86,25 +86,24 @@ static int steps_along(PyArrayObject *a, int ndim, const npy_intp *shape, idx *s
 }
 
 /* The operands (NULL: a number, whose data is set) over their common shape. */
-static PyObject *select_run(Select *s, PyArrayObject *const *given, PyArrayObject *like) {
+static void select_run(Call *c, Select *s, PyArrayObject *const *given, PyArrayObject *like) {
     npy_intp shape[DIMS];
     idx step[OPERANDS][DIMS] = {{0}};
     int ndim = 0;
     for (int k = 0; k < OPERANDS; k++)
         if (given[k] && PyArray_NDIM(given[k]) > ndim) ndim = PyArray_NDIM(given[k]);
-    if (ndim < 1 || ndim > DIMS) return REFUSE;
+    if (!need(c, ndim >= 1 && ndim <= DIMS)) return;
     for (int d = 0; d < ndim; d++) shape[d] = 1;
     for (int k = 0; k < OPERANDS; k++)
         for (int d = 0; given[k] && d < PyArray_NDIM(given[k]); d++)
             if (PyArray_DIM(given[k], d) != 1) shape[d + ndim - PyArray_NDIM(given[k])] = PyArray_DIM(given[k], d);
     for (int k = 0; k < OPERANDS; k++)
         if (given[k]) {
-            if (!steps_along(given[k], ndim, shape, step[k])) return REFUSE;
+            if (!need(c, steps_along(given[k], ndim, shape, step[k]))) return;
             s->data[k] = PyArray_BYTES(given[k]);
         }
     for (int d = 0; d < ndim; d++) {
         const int l = s->dims - 1;
-        if (shape[d] == 0) return REFUSE;
         if (shape[d] == 1) continue;
         int joins = l >= 0;
         for (int k = 0; k < OPERANDS && joins; k++) joins = s->step[k][l] == step[k][d] * shape[d];
@@ -113,76 +112,54 @@ static PyObject *select_run(Select *s, PyArrayObject *const *given, PyArrayObjec
         for (int k = 0; k < OPERANDS; k++) s->step[k][to] = step[k][d];
     }
     const int last = s->dims - 1;
-    if (last < 0 || s->size[last] < 4) return REFUSE;
-    for (int k = 0; k < OPERANDS; k++)
-        if (s->step[k][last] > 1) return REFUSE;
-    PyArrayObject *out = array_new(ndim, shape, PyArray_TYPE(like));
-    if (!out) return NULL;
-    s->out = PyArray_BYTES(out), s->rows = 1;
-    for (int d = 0; d < last; d++) s->rows *= s->size[d];
-    const double ns = 0.6 * (double)PyArray_SIZE(out) + 6.0 * (double)s->rows;
-    run_parts(select_part, s, threads_parts(ns, s->rows), ns);
-    return (PyObject *)out;
+    const idx all = PyArray_MultiplyList(shape, ndim);
+    if (!need(c, all > 0 && last >= 0 && s->size[last] >= 4)) return;
+    for (int k = 0; k < OPERANDS; k++) need(c, s->step[k][last] <= 1);
+    if (!(s->out = new_array(c, ndim, shape, PyArray_TYPE(like)))) return;
+    s->rows = all / s->size[last];
+    run_shared(select_part, s, s->rows, 0.6 * (double)all + 6.0 * (double)s->rows);
 }
 
-static int is_mask(PyObject *o) { return PyArray_CheckExact(o) && PyArray_TYPE(ARRAY(o)) == NPY_BOOL; }
+static PyArrayObject *mask_at(Call *c, int i) {
+    PyArrayObject *mask = array_at(c, i);
+    return mask && need(c, PyArray_TYPE(mask) == NPY_BOOL && c->count == OPERANDS) ? mask : NULL;
+}
 
-/* A plain number as float32; 0 where it is something else. */
-static int number_of(PyObject *o, float *out) {
-    if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) return 0;
-    const double value = PyFloat_AsDouble(o);
-    if (value == -1.0 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return 0;
-    }
-    *out = (float)value;
+/* Whether it is a plain number: operand `k`, which is kept in `numbers`. */
+static int takes_number(Select *s, int k, PyObject *o, float *numbers) {
+    double value;
+    if (!plain_number(o, &value)) return 0;
+    numbers[k] = (float)value, s->data[k] = (const char *)&numbers[k];
     return 1;
 }
 
 /* x with a number, or an array without dims, where the mask is true. */
-static PyObject *masked_fill(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 3 || !is_float(args[0]) || !is_mask(args[1])) return REFUSE;
-    float *number = table_take(sizeof *number);
-    PyArrayObject *given[OPERANDS] = {ARRAY(args[1]), NULL, ARRAY(args[0])};
+static void masked_fill(Call *c) {
+    PyArrayObject *given[OPERANDS] = {mask_at(c, 1), NULL, strided(c, 0)};
+    float *numbers = table(c, OPERANDS * sizeof *numbers);
     Select s = {.bytes = 4};
-    if (!number) return PyErr_NoMemory();
-    if (is_float(args[2]) && PyArray_NDIM(ARRAY(args[2])) == 0) s.data[THEN] = PyArray_BYTES(ARRAY(args[2]));
-    else if (number_of(args[2], number)) s.data[THEN] = (const char *)number;
-    PyObject *out = s.data[THEN] ? select_run(&s, given, ARRAY(args[0])) : REFUSE;
-    table_give(number);
-    return out;
+    if (c->ends) return;
+    if (is_float(c->args[2]) && PyArray_NDIM(ARRAY(c->args[2])) == 0) s.data[THEN] = PyArray_BYTES(ARRAY(c->args[2]));
+    else if (!need(c, takes_number(&s, THEN, c->args[2], numbers))) return;
+    select_run(c, &s, given, given[ELSE]);
 }
 
-/* `numbers`: room for those that are no arrays. */
-static PyObject *where_with(PyObject *const *args, PyObject *attrs, float *numbers) {
-    PyArrayObject *given[OPERANDS] = {ARRAY(args[0])}, *like = NULL;
+static void where(Call *c) {
+    PyArrayObject *given[OPERANDS] = {mask_at(c, MASK)}, *like = NULL;
+    PyObject *to = attr_of(c, "to"); /* None, or the dtype of the one array */
+    float *numbers = table(c, OPERANDS * sizeof *numbers);
     Select s = {0};
+    if (c->ends) return;
     for (int k = THEN; k <= ELSE; k++) {
-        PyObject *o = args[k];
-        if (number_of(o, &numbers[k])) {
-            s.data[k] = (const char *)&numbers[k];
-            continue;
-        }
-        if (!PyArray_CheckExact(o) || !PyArray_ISBEHAVED_RO(ARRAY(o))) return REFUSE;
-        if (like && PyArray_TYPE(like) != PyArray_TYPE(ARRAY(o))) return REFUSE;
-        given[k] = like = ARRAY(o);
+        if (takes_number(&s, k, c->args[k], numbers)) continue;
+        given[k] = array_at(c, k);
+        if (!given[k] || !need(c, PyArray_ISBEHAVED_RO(given[k]) && (!like || PyArray_TYPE(like) == PyArray_TYPE(given[k])))) return;
+        like = given[k];
     }
     const int whole = given[THEN] && given[ELSE];
-    if (!like || !(is_float((PyObject *)like) || (whole && PyArray_ITEMSIZE(like) == 2))) return REFUSE;
-    PyObject *to = attr(attrs, "to"); /* None, or the dtype of the one array */
-    if (!to) return NULL;
-    if (to != Py_None && whole) return REFUSE;
+    if (!need(c, like && (is_float((PyObject *)like) || (whole && PyArray_ITEMSIZE(like) == 2)) && !(to != Py_None && whole))) return;
     s.bytes = (int)PyArray_ITEMSIZE(like);
-    return select_run(&s, given, like);
+    select_run(c, &s, given, like);
 }
 
-static PyObject *where(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (nargs != 3 || !is_mask(args[0])) return REFUSE;
-    float *numbers = table_take(OPERANDS * sizeof *numbers);
-    if (!numbers) return PyErr_NoMemory();
-    PyObject *out = where_with(args, attrs, numbers);
-    table_give(numbers);
-    return out;
-}
-
-const Entry select_entries[] = {{"masked_fill", masked_fill, .repeats = 1}, {"where", where, .repeats = 1}, {NULL, NULL}};
+const Entry select_entries[] = {BOUND("masked_fill", masked_fill, .repeats = 1), BOUND("where", where, .repeats = 1), {NULL}};

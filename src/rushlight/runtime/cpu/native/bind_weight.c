@@ -269,35 +269,26 @@ static int weight_run(const Geo *g, PyArrayObject *gy, PyArrayObject *x, PyArray
     return status;
 }
 
-static PyObject *conv_grad_weight(PyObject *const *args, Py_ssize_t nargs, PyObject *attrs) {
-    if (!conv_args(args, 0, 1)) return REFUSE;
-    PyArrayObject *gy = ARRAY(args[0]), *x = ARRAY(args[1]);
-    const int ndim = PyArray_NDIM(gy);
-    idx w_shape[5];
-    if (attr_dims(attrs, "w_shape", w_shape, ndim) < 0) return NULL;
-    for (int i = 0; i < ndim; i++)
-        if (w_shape[i] == 0) return REFUSE;
+static void conv_grad_weight(Call *c) {
     Geo g;
-    if (geometry(&g, attrs, x, PyArray_DIMS(x), w_shape, ndim) < 0) return NULL;
+    idx shape[5];
+    if (!conv_args(c)) return;
+    PyArrayObject *gy = ARRAY(c->args[0]), *x = ARRAY(c->args[1]);
+    const int ndim = PyArray_NDIM(gy);
+    if (!dims_of(c, "w_shape", shape, ndim) || !need(c, PyArray_MultiplyList(shape, ndim) > 0)) return;
+    if (!geometry(c, &g, PyArray_DIMS(x), shape)) return;
     for (int i = 2; i < ndim; i++) g.out[3 - ndim + i] = PyArray_DIM(gy, i);
     const int last = is_channels_last(gy) && is_channels_last(x), deep = is_depthwise(&g, last);
     const int one = is_one_place(&g) && (last || volume(g.s) > 1 || volume(g.out) <= FEW_PLACES);
     const int as_is = deep && last && g.o == g.c;
-    PyArrayObject *gw = array_new(ndim, w_shape, NPY_FLOAT32);
-    gy = deep && !as_is ? array_plain(args[0]) : readable(args[0]);
-    x = deep && !as_is ? array_plain(args[1]) : readable(args[1]);
-    int status = -1;
-    if (gw && gy && x)
-        status = deep  ? depthwise_weight(&g, DATA(gy), DATA(x), DATA(gw), as_is)
-                 : one ? one_place_weight(&g, gy, x, gw, last)
-                       : weight_run(&g, gy, x, gw, 0);
-    if (status < 0) {
-        Py_CLEAR(gw);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-    }
-    Py_XDECREF(gy);
-    Py_XDECREF(x);
-    return (PyObject *)gw;
+    PyArrayObject *gw = new_images(c, &g, shape, 0);
+    gy = aside(c, deep && !as_is ? array_plain(c->args[0]) : readable(c->args[0]));
+    x = aside(c, deep && !as_is ? array_plain(c->args[1]) : readable(c->args[1]));
+    if (c->ends) return;
+    const int status = deep  ? depthwise_weight(&g, DATA(gy), DATA(x), DATA(gw), as_is)
+                       : one ? one_place_weight(&g, gy, x, gw, last)
+                             : weight_run(&g, gy, x, gw, 0);
+    if (status < 0) fail(c);
 }
 
-const Entry weight_entries[] = {{"conv_grad_weight", conv_grad_weight, .repeats = 1}, {NULL, NULL}};
+const Entry weight_entries[] = {BOUND("conv_grad_weight", conv_grad_weight, .repeats = 1), {NULL}};

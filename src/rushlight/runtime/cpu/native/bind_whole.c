@@ -165,19 +165,15 @@ static int whole_operand(PyObject *o, const int64_t **data, idx *step, int64_t *
     return 1;
 }
 
-PyObject *whole_divide(PyObject *a, PyObject *b, int which) {
+void whole_divide(Call *c, int which) {
     int64_t first, second;
     Quotient q = {.which = which};
-    if (!whole_operand(a, &q.x, &q.x_step, &first) || !whole_operand(b, &q.y, &q.y_step, &second)) return REFUSE;
-    if (!q.x_step && !q.y_step) return REFUSE;
+    PyObject *a = c->args[0], *b = c->args[1];
+    if (!need(c, whole_operand(a, &q.x, &q.x_step, &first) && whole_operand(b, &q.y, &q.y_step, &second) && q.x_step + q.y_step)) return;
     PyArrayObject *like = ARRAY(q.x_step ? a : b);
-    if (q.x_step && q.y_step && !PyArray_SAMESHAPE(like, ARRAY(b))) return REFUSE;
-    PyArrayObject *out = array_new(PyArray_NDIM(like), PyArray_DIMS(like), NPY_INT64);
-    if (!out) return NULL;
-    q.out = PyArray_DATA(out), q.n = PyArray_SIZE(like);
-    const double ns = 2.0 * (double)q.n;
-    run_parts(quotient_part, &q, threads_parts(ns, q.n / 256 + 1), ns);
-    return (PyObject *)out;
+    if (!need(c, !q.x_step || !q.y_step || PyArray_SAMESHAPE(like, ARRAY(b)))) return;
+    q.out = new_of(c, like, NPY_INT64), q.n = PyArray_SIZE(like);
+    if (q.out) run_shared(quotient_part, &q, q.n / 256 + 1, 2.0 * (double)q.n);
 }
 
 /* Four rows side by side. */

@@ -8,6 +8,33 @@ PyArrayObject *any_type(Call *c, int i) {
 
 PyArrayObject *strided(Call *c, int i) { return need(c, i < c->count && is_float(c->args[i])) ? ARRAY(c->args[i]) : NULL; }
 
+PyArrayObject *array_at(Call *c, int i) { return need(c, i < c->count && PyArray_CheckExact(c->args[i])) ? ARRAY(c->args[i]) : NULL; }
+
+PyArrayObject *behaved(Call *c, int i) {
+    PyArrayObject *a = array_at(c, i);
+    return a && need(c, PyArray_ISBEHAVED_RO(a) && PyArray_TYPE(a) < NPY_OBJECT) ? a : NULL;
+}
+
+int64_t *some_wholes(Call *c, int i, idx n) {
+    PyArrayObject *found = typed(c, i, NPY_INT64);
+    return found && need(c, PyArray_SIZE(found) == n) ? PyArray_DATA(found) : NULL;
+}
+
+int plain_number(PyObject *o, double *out) {
+    if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) return 0;
+    *out = PyFloat_AsDouble(o);
+    if (*out != -1.0 || !PyErr_Occurred()) return 1;
+    PyErr_Clear(); /* an int beyond all floats: NumPy says so */
+    return 0;
+}
+
+int ints_of(Call *c, const char *name, idx *out) {
+    PyObject *found = attr_of(c, name);
+    if (!found || !need(c, PyTuple_Check(found) && PyTuple_GET_SIZE(found) <= DIMS)) return -1;
+    const int n = (int)PyTuple_GET_SIZE(found);
+    return dims_of(c, name, out, n) ? n : -1;
+}
+
 int dims_of(Call *c, const char *name, idx *out, int n) {
     if (attr_dims(c->attrs, name, out, n) < 0) fail(c);
     return !c->ends;
@@ -55,17 +82,26 @@ void *room(Call *c, size_t bytes) {
     return found;
 }
 
+void *table(Call *c, size_t bytes) {
+    if (c->ends) return NULL;
+    void *found = table_take(bytes);
+    if (!found) return fail(c), NULL;
+    c->block[c->blocks].at = found, c->block[c->blocks++].bytes = 0;
+    return found;
+}
+
 PyArrayObject *aside(Call *c, PyArrayObject *copy) {
     if (!copy) return fail(c), NULL;
     return c->aside[c->copies++] = copy;
 }
 
 PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs) {
-    if (e->body) return e->body(args, count, attrs);
     Call c;
-    c.args = args, c.count = count, c.attrs = attrs, c.which = e->which, c.ends = c.results = c.blocks = c.copies = c.tuple = 0, c.value = NULL;
+    c.args = args, c.count = count, c.attrs = attrs, c.entry = e, c.which = e->which, c.ends = c.results = c.blocks = c.copies = c.tuple = 0, c.value = NULL;
     e->bind(&c);
-    for (int i = 0; i < c.blocks; i++) memory_give(c.block[i].at, c.block[i].bytes);
+    for (int i = 0; i < c.blocks; i++)
+        if (c.block[i].bytes) memory_give(c.block[i].at, c.block[i].bytes);
+        else table_give(c.block[i].at);
     for (int i = 0; i < c.copies; i++) Py_DECREF(c.aside[i]);
     PyObject *out = c.value;
     if (!c.ends && c.results == 1 && !c.tuple) return (PyObject *)c.result[0];

@@ -7,19 +7,23 @@
 
 enum { REFUSES = 1, FAILS = 2 };
 
+typedef struct Entry Entry;
+#define MOST_RESULTS 24
+
 typedef struct {
     PyObject *const *args;
     Py_ssize_t count;
     PyObject *attrs;
+    const Entry *entry;
     int which; /* what the entry says, of bindings that serve several kernels */
     int ends;
     int results, blocks, copies;
     int tuple; /* of one result as well */
     PyObject *value; /* the answer, where it is no array */
-    PyArrayObject *result[MOST_GIVEN], *aside[4];
+    PyArrayObject *result[MOST_RESULTS], *aside[4];
     struct {
         void *at;
-        size_t bytes;
+        size_t bytes; /* 0 of a table */
     } block[4];
 } Call;
 
@@ -42,7 +46,9 @@ static inline PyArrayObject *typed(Call *c, int i, int type) {
 
 static inline PyArrayObject *floats(Call *c, int i) { return typed(c, i, NPY_FLOAT32); }
 PyArrayObject *any_type(Call *c, int i); /* but Python's objects */
-PyArrayObject *strided(Call *c, int i);                       /* float32, of whatever steps */
+PyArrayObject *strided(Call *c, int i); /* float32, of whatever steps */
+PyArrayObject *array_at(Call *c, int i); /* of whatever type and steps */
+PyArrayObject *behaved(Call *c, int i); /* of a usual type, aligned, of whatever steps */
 
 /* of a shape */
 static inline PyArrayObject *floats_like(Call *c, int i, PyArrayObject *x) {
@@ -62,6 +68,9 @@ static inline float *some_floats(Call *c, int i, idx n) {
 
 /* n of them, or NULL for None */
 static inline float *maybe_floats(Call *c, int i, idx n) { return i < c->count && c->args[i] == Py_None ? NULL : some_floats(c, i, n); }
+
+/* so many int64 */
+int64_t *some_wholes(Call *c, int i, idx n);
 
 /* attributes, or a failure */
 static inline PyObject *attr_of(Call *c, const char *name) {
@@ -89,6 +98,9 @@ static inline idx idx_of(Call *c, const char *name) {
 }
 
 int dims_of(Call *c, const char *name, idx *out, int n); /* a tuple of n; 0 where it ends */
+int ints_of(Call *c, const char *name, idx *out); /* a tuple of at most DIMS: how many; -1 where it ends */
+/* A float or an int of Python's that is one, too; the others are NumPy's business. */
+int plain_number(PyObject *o, double *out);
 int reduction_of(Call *c); /* 0 none, 1 sum, 2 mean */
 
 /* x as [outer][n][inner] around a dim; 0 with a refusal where it has none such */
@@ -117,10 +129,17 @@ static inline float *new_floats(Call *c, int ndim, const npy_intp *shape) { retu
 static inline float *new_number(Call *c) { return new_array(c, 0, NULL, NPY_FLOAT32); } /* without dims */
 static inline float *new_like(Call *c, PyArrayObject *x) { return new_of(c, x, NPY_FLOAT32); }
 /* takes the reference; fails for NULL */
-static inline void *new_made(Call *c, PyArrayObject *a) { return kept(c, a); }
+static inline float *new_made(Call *c, PyArrayObject *a) { return kept(c, a); }
+
+/* another array than the one made before, whose reference is gone; takes the reference */
+static inline void answer(Call *c, PyArrayObject *a) {
+    if (a) c->result[0] = a;
+    else c->results = 0, fail(c);
+}
 
 /* for the time of the call */
 void *room(Call *c, size_t bytes);
+void *table(Call *c, size_t bytes); /* for a list that follows from layouts alone */
 PyArrayObject *aside(Call *c, PyArrayObject *copy); /* takes the reference; fails for NULL */
 
 #endif

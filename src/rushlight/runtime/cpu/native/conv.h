@@ -23,21 +23,30 @@ typedef struct {
 #define FEW_PLACES 32 /* results for which turning the weights would take longer than computing with them as they lie */
 #define SLACK 16 /* floats after a buffer that a vector at the end of the last row may read */
 
-static inline int geometry(Geo *g, PyObject *attrs, PyArrayObject *x, const npy_intp *x_shape,
-                    const npy_intp *w_shape, int ndim) {
-    const int n = ndim - 2, lead = 3 - n;
-    g->ndim = ndim;
+/* Two images or kernels of three to five dims that have numbers. */
+static inline int conv_args(Call *c) {
+    PyArrayObject *a = strided(c, 0), *b = strided(c, 1);
+    return !c->ends && need(c, PyArray_NDIM(a) >= 3 && PyArray_NDIM(a) <= 5 && PyArray_NDIM(b) == PyArray_NDIM(a) && PyArray_SIZE(a) && PyArray_SIZE(b));
+}
+
+static inline int geometry(Call *c, Geo *g, const npy_intp *x_shape, const npy_intp *w_shape) {
+    const int ndim = PyArray_NDIM(ARRAY(c->args[0])), n = ndim - 2, lead = 3 - n;
+    g->ndim = ndim, g->groups = idx_of(c, "groups");
     for (int i = 0; i < 3; i++) g->in[i] = g->k[i] = g->s[i] = g->d[i] = 1, g->p[i] = 0;
-    if (attr_dims(attrs, "stride", g->s + lead, n) < 0 || attr_dims(attrs, "padding", g->p + lead, n) < 0 ||
-        attr_dims(attrs, "dilation", g->d + lead, n) < 0 || attr_idx(attrs, "groups", &g->groups) < 0)
-        return -1;
+    dims_of(c, "stride", g->s + lead, n), dims_of(c, "padding", g->p + lead, n), dims_of(c, "dilation", g->d + lead, n);
+    if (c->ends) return 0;
     g->n = x_shape[0], g->c = x_shape[1], g->o = w_shape[0];
     for (int i = 0; i < n; i++) {
         g->in[lead + i] = x_shape[2 + i];
         g->k[lead + i] = w_shape[2 + i];
     }
     for (int i = 0; i < 3; i++) g->out[i] = (g->in[i] + 2 * g->p[i] - g->d[i] * (g->k[i] - 1) - 1) / g->s[i] + 1;
-    return 0;
+    return 1;
+}
+
+/* A result that lies with channels last, or a plain one. */
+static inline PyArrayObject *new_images(Call *c, const Geo *g, const npy_intp *shape, int last) {
+    return new_made(c, last ? array_channels_last(g->ndim, shape) : array_new(g->ndim, shape, NPY_FLOAT32)) ? c->result[0] : NULL;
 }
 
 static inline idx volume(const idx *v) { return v[0] * v[1] * v[2]; }
@@ -184,13 +193,5 @@ int is_depthwise(const Geo *g, int last);
 int depthwise(const Geo *g, const float *x, const float *w, const float *bias, float *y, int last);
 int depthwise_input(const Geo *g, const float *gy, const float *w, float *gx, int last);
 int depthwise_weight(const Geo *g, const float *gy, const float *x, float *gw, int last);
-
-static inline int conv_args(PyObject *const *args, int first, int second) {
-    for (int i = first; i <= second; i++)
-        if (!is_float(args[i])) return 0;
-    const int ndim = PyArray_NDIM(ARRAY(args[first]));
-    if (ndim < 3 || ndim > 5 || PyArray_NDIM(ARRAY(args[second])) != ndim) return 0;
-    return PyArray_SIZE(ARRAY(args[first])) > 0 && PyArray_SIZE(ARRAY(args[second])) > 0;
-}
 
 #endif
