@@ -286,7 +286,11 @@ def header(points: Mapping[str, Point]) -> str:
                 ]
             if not p.by_hand:
                 words = ", ".join(f'"{a}"' for a in p.attrs if kind in "AS")
-                takes = {"G": ", .copies = COPIES", "S": ", .copies = COPIES", "B": ', .rounds = "0"'}
+                takes = {
+                    "G": ", .copies = COPIES",
+                    "S": ", .copies = COPIES",
+                    "B": ', .rounds = "0"',
+                }
                 told = takes.get(kind, "") + (f", .names = {{{words}}}" if words else "")
                 entries.append(f'POINT("{name}", {bind}, {p.cost}, .which = {code}{told}),')
         lines += _macro(f"CASES_{kind}", cases)

@@ -70,8 +70,17 @@ struct Entry {
 
 #define BOUND(name_, bind_, ...) {.name = name_, .bind = bind_, __VA_ARGS__}
 
+PyObject *call_ended(const Call *c); /* the answer; what was the call's own goes */
+
 /* A new reference, NULL with an exception set, or REFUSE. */
-PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs);
+static inline PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs) {
+    Call c;
+    c.args = args, c.count = count, c.attrs = attrs, c.entry = e, c.which = e->which, c.value = NULL;
+    c.ends = c.results = c.blocks = c.copies = c.tuple = 0;
+    e->bind(&c);
+    if (c.results == 1 && !(c.ends | c.blocks | c.copies | c.tuple)) return (PyObject *)c.result[0];
+    return call_ended(&c);
+}
 
 #define COPIES 1 /* it is worth to copy others for it */
 #define TURNS 2  /* channels-last ones too, whose results are turned back */

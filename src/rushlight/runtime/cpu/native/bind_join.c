@@ -17,16 +17,23 @@ static int grows_from_channels(PyArrayObject *a) {
     return 1;
 }
 
-/* Arrays of one usual dtype and as many dims: the first of them, and whether all lie channels last. */
-static PyArrayObject *joinable(Call *c, int *last) {
-    PyArrayObject *first = behaved(c, 0);
-    *last = 1;
-    for (int i = 0; i < c->count; i++) {
-        PyArrayObject *a = behaved(c, i);
-        if (!a || !need(c, PyArray_NDIM(a) == PyArray_NDIM(first) && PyArray_TYPE(a) == PyArray_TYPE(first))) return NULL;
-        *last = *last && (PyArray_NDIM(a) == 4 || PyArray_NDIM(a) == 5) && grows_from_channels(a);
+/* Arrays of one usual dtype and as many dims: the first of them. */
+static PyArrayObject *joinable(Call *c) {
+    PyArrayObject *first = array_at(c, 0);
+    for (int i = 0; i < c->count && !c->ends; i++) {
+        PyArrayObject *a = array_at(c, i);
+        need(c, a && PyArray_ISBEHAVED_RO(a) && PyArray_TYPE(a) < NPY_OBJECT && PyArray_NDIM(a) == PyArray_NDIM(first) &&
+                    PyArray_TYPE(a) == PyArray_TYPE(first));
     }
-    return first;
+    return c->ends ? NULL : first;
+}
+
+/* Whether all lie channels last. */
+static int all_last(Call *c, int ndim) {
+    if (ndim != 4 && ndim != 5) return 0;
+    for (int i = 0; i < c->count; i++)
+        if (!grows_from_channels(ARRAY(c->args[i]))) return 0;
+    return 1;
 }
 
 typedef struct {
@@ -64,10 +71,9 @@ static int put_part(PyArrayObject *out, PyArrayObject *a, idx dim, npy_intp befo
 
 static void cat(Call *c) {
     npy_intp shape[DIMS], before = 0;
-    int last;
     const idx dim = idx_of(c, "dim");
-    PyArrayObject *first = joinable(c, &last);
-    if (!first || !need(c, !last && PyArray_NDIM(first) <= DIMS && dim >= 0 && dim < PyArray_NDIM(first))) return;
+    PyArrayObject *first = joinable(c);
+    if (!first || !need(c, PyArray_NDIM(first) <= DIMS && dim >= 0 && dim < PyArray_NDIM(first) && !all_last(c, PyArray_NDIM(first)))) return;
     memcpy(shape, PyArray_DIMS(first), sizeof(npy_intp) * (size_t)PyArray_NDIM(first));
     shape[dim] = 0;
     for (int i = 0; i < c->count; i++) {
@@ -86,9 +92,8 @@ static void cat(Call *c) {
 /* Arrays of one shape and dtype, each a place of a new dim. */
 static void stack(Call *c) {
     npy_intp shape[DIMS];
-    int last;
     const idx dim = idx_of(c, "dim");
-    PyArrayObject *first = joinable(c, &last);
+    PyArrayObject *first = joinable(c);
     if (!first || !need(c, PyArray_NDIM(first) < DIMS && dim >= 0 && dim <= PyArray_NDIM(first))) return;
     for (int i = 0; i < c->count; i++) need(c, PyArray_IS_C_CONTIGUOUS(ARRAY(c->args[i])) && PyArray_SAMESHAPE(ARRAY(c->args[i]), first));
     const int ndim = PyArray_NDIM(first);

@@ -199,13 +199,10 @@ static int find_broadcast(Point *p, PyArrayObject *x, PyArrayObject *y) {
 
 static int as_number(PyObject *o, float *out) {
     double value;
-    if (is_float(o) && PyArray_NDIM(ARRAY(o)) == 0) {
-        repeat_cannot();
-        *out = *DATA(ARRAY(o));
-        return 1;
-    }
-    if (!plain_number(o, &value)) return 0;
-    *out = (float)value;
+    if (plain_number(o, &value)) return *out = (float)value, 1;
+    if (!is_float(o) || PyArray_NDIM(ARRAY(o))) return 0;
+    repeat_cannot();
+    *out = *DATA(ARRAY(o));
     return 1;
 }
 

@@ -104,6 +104,7 @@ static void select_run(Call *c, Select *s, PyArrayObject *const *given, PyArrayO
         }
     for (int d = 0; d < ndim; d++) {
         const int l = s->dims - 1;
+        if (!need(c, shape[d])) return;
         if (shape[d] == 1) continue;
         int joins = l >= 0;
         for (int k = 0; k < OPERANDS && joins; k++) joins = s->step[k][l] == step[k][d] * shape[d];
@@ -112,12 +113,12 @@ static void select_run(Call *c, Select *s, PyArrayObject *const *given, PyArrayO
         for (int k = 0; k < OPERANDS; k++) s->step[k][to] = step[k][d];
     }
     const int last = s->dims - 1;
-    const idx all = PyArray_MultiplyList(shape, ndim);
-    if (!need(c, all > 0 && last >= 0 && s->size[last] >= 4)) return;
+    if (!need(c, last >= 0 && s->size[last] >= 4)) return;
     for (int k = 0; k < OPERANDS; k++) need(c, s->step[k][last] <= 1);
     if (!(s->out = new_array(c, ndim, shape, PyArray_TYPE(like)))) return;
-    s->rows = all / s->size[last];
-    run_shared(select_part, s, s->rows, 0.6 * (double)all + 6.0 * (double)s->rows);
+    s->rows = 1;
+    for (int d = 0; d < last; d++) s->rows *= s->size[d];
+    run_shared(select_part, s, s->rows, 0.6 * (double)(s->rows * s->size[last]) + 6.0 * (double)s->rows);
 }
 
 static PyArrayObject *mask_at(Call *c, int i) {

@@ -8,8 +8,6 @@ PyArrayObject *any_type(Call *c, int i) {
 
 PyArrayObject *strided(Call *c, int i) { return need(c, i < c->count && is_float(c->args[i])) ? ARRAY(c->args[i]) : NULL; }
 
-PyArrayObject *array_at(Call *c, int i) { return need(c, i < c->count && PyArray_CheckExact(c->args[i])) ? ARRAY(c->args[i]) : NULL; }
-
 PyArrayObject *behaved(Call *c, int i) {
     PyArrayObject *a = array_at(c, i);
     return a && need(c, PyArray_ISBEHAVED_RO(a) && PyArray_TYPE(a) < NPY_OBJECT) ? a : NULL;
@@ -20,9 +18,8 @@ int64_t *some_wholes(Call *c, int i, idx n) {
     return found && need(c, PyArray_SIZE(found) == n) ? PyArray_DATA(found) : NULL;
 }
 
-int plain_number(PyObject *o, double *out) {
-    if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) return 0;
-    *out = PyFloat_AsDouble(o);
+int plain_int(PyObject *o, double *out) {
+    *out = PyLong_AsDouble(o);
     if (*out != -1.0 || !PyErr_Occurred()) return 1;
     PyErr_Clear(); /* an int beyond all floats: NumPy says so */
     return 0;
@@ -32,7 +29,14 @@ int ints_of(Call *c, const char *name, idx *out) {
     PyObject *found = attr_of(c, name);
     if (!found || !need(c, PyTuple_Check(found) && PyTuple_GET_SIZE(found) <= DIMS)) return -1;
     const int n = (int)PyTuple_GET_SIZE(found);
-    return dims_of(c, name, out, n) ? n : -1;
+    for (int i = 0; i < n; i++) {
+        out[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, i));
+        if (out[i] != -1 || !PyErr_Occurred()) continue;
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return fail(c), -1;
+        PyErr_Clear(); /* beyond all sizes: NumPy says so */
+        return refuse(c), -1;
+    }
+    return n;
 }
 
 int dims_of(Call *c, const char *name, idx *out, int n) {
@@ -95,20 +99,17 @@ PyArrayObject *aside(Call *c, PyArrayObject *copy) {
     return c->aside[c->copies++] = copy;
 }
 
-PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs) {
-    Call c;
-    c.args = args, c.count = count, c.attrs = attrs, c.entry = e, c.which = e->which, c.ends = c.results = c.blocks = c.copies = c.tuple = 0, c.value = NULL;
-    e->bind(&c);
-    for (int i = 0; i < c.blocks; i++)
-        if (c.block[i].bytes) memory_give(c.block[i].at, c.block[i].bytes);
-        else table_give(c.block[i].at);
-    for (int i = 0; i < c.copies; i++) Py_DECREF(c.aside[i]);
-    PyObject *out = c.value;
-    if (!c.ends && c.results == 1 && !c.tuple) return (PyObject *)c.result[0];
-    if (!c.ends && !out && (out = PyTuple_New(c.results)))
-        for (int i = 0; i < c.results; i++) PyTuple_SET_ITEM(out, i, Py_NewRef((PyObject *)c.result[i]));
-    for (int i = 0; i < c.results; i++) Py_DECREF(c.result[i]);
-    if (!c.ends) return out;
-    if (!(c.ends & FAILS)) return REFUSE;
+PyObject *call_ended(const Call *c) {
+    for (int i = 0; i < c->blocks; i++)
+        if (c->block[i].bytes) memory_give(c->block[i].at, c->block[i].bytes);
+        else table_give(c->block[i].at);
+    for (int i = 0; i < c->copies; i++) Py_DECREF(c->aside[i]);
+    PyObject *out = c->value;
+    if (!c->ends && c->results == 1 && !c->tuple) return (PyObject *)c->result[0];
+    if (!c->ends && !out && (out = PyTuple_New(c->results)))
+        for (int i = 0; i < c->results; i++) PyTuple_SET_ITEM(out, i, Py_NewRef((PyObject *)c->result[i]));
+    for (int i = 0; i < c->results; i++) Py_DECREF(c->result[i]);
+    if (!c->ends) return out;
+    if (!(c->ends & FAILS)) return REFUSE;
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
 }

@@ -47,7 +47,10 @@ static inline PyArrayObject *typed(Call *c, int i, int type) {
 static inline PyArrayObject *floats(Call *c, int i) { return typed(c, i, NPY_FLOAT32); }
 PyArrayObject *any_type(Call *c, int i); /* but Python's objects */
 PyArrayObject *strided(Call *c, int i); /* float32, of whatever steps */
-PyArrayObject *array_at(Call *c, int i); /* of whatever type and steps */
+/* of whatever type and steps */
+static inline PyArrayObject *array_at(Call *c, int i) {
+    return need(c, i < c->count && PyArray_CheckExact(c->args[i])) ? ARRAY(c->args[i]) : NULL;
+}
 PyArrayObject *behaved(Call *c, int i); /* of a usual type, aligned, of whatever steps */
 
 /* of a shape */
@@ -100,7 +103,11 @@ static inline idx idx_of(Call *c, const char *name) {
 int dims_of(Call *c, const char *name, idx *out, int n); /* a tuple of n; 0 where it ends */
 int ints_of(Call *c, const char *name, idx *out); /* a tuple of at most DIMS: how many; -1 where it ends */
 /* A float or an int of Python's that is one, too; the others are NumPy's business. */
-int plain_number(PyObject *o, double *out);
+int plain_int(PyObject *o, double *out);
+static inline int plain_number(PyObject *o, double *out) {
+    if (PyFloat_CheckExact(o)) return *out = PyFloat_AS_DOUBLE(o), 1;
+    return PyLong_CheckExact(o) && plain_int(o, out);
+}
 int reduction_of(Call *c); /* 0 none, 1 sum, 2 mean */
 
 /* x as [outer][n][inner] around a dim; 0 with a refusal where it has none such */
