@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -203,3 +205,113 @@ def test_a_loop_and_a_compiled_function_see_what_the_class_computes_with() -> No
     for _ in range(8):  # long enough to be taken for a loop that is run ahead
         total.append(float((x * 2 + 1).sum()))
     assert total == [9.0] * 8
+
+
+# -- what a class is told: PyTorch's operators with their arguments in PyTorch's places -----------------
+
+CALLS = {
+    "a range and a position": lambda lib, x: x[1, 1:2],
+    "the last dim": lambda lib, x: x[..., 0],
+    "a new dim": lambda lib, x: x[None],
+    "a mask": lambda lib, x: x[lib.tensor([True, False])],
+    "select": lambda lib, x: x.select(1, 0),
+    "index_select": lambda lib, x: x.index_select(1, lib.tensor([0])),
+    "gather": lambda lib, x: x.gather(0, lib.zeros(1, 3, dtype=lib.int64)),
+    "scatter_add": lambda lib, x: x.scatter_add(0, lib.zeros(1, 3, dtype=lib.int64), lib.ones(1, 3)),
+    "cumsum": lambda lib, x: x.cumsum(dim=0),
+    "sort": lambda lib, x: x.sort(0, descending=True),
+    "topk": lambda lib, x: x.topk(1, 0),
+    "flip": lambda lib, x: x.flip(0),
+    "roll": lambda lib, x: x.roll(1),
+    "any": lambda lib, x: x.any(),
+    "prod": lambda lib, x: x.prod(),
+    "amax": lambda lib, x: x.amax(1),
+    "max": lambda lib, x: x.max(dim=0),
+    "tril": lambda lib, x: x.tril(),
+    "addmm": lambda lib, x: lib.addmm(lib.ones(2), x, lib.ones(3, 2)),
+    "masked_fill": lambda lib, x: x.masked_fill(lib.ones(2, 3, dtype=lib.bool), 0.0),
+    "remainder": lambda lib, x: x % 2,
+    "both": lambda lib, x: (x > 0) & (x > 1),
+    "split": lambda lib, x: x.split([1, 2], 1),
+    "clamp": lambda lib, x: x.clamp(0, 1),
+    "in place": lambda lib, x: x.add_(1),
+    "by another": lambda lib, x: x.mul_(x),
+    "written at indices": lambda lib, x: x.index_put_((lib.tensor([0]),), lib.ones(1, 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("asks", [True, False], ids=["asked", "not asked"])
+def test_calls_are_pytorchs(name: str, asks: bool) -> None:
+    told = []
+    for lib in (rl, torch):
+        kind = wrapper_of(lib)
+        if asks:  # results get the class by the function protocol as well
+            del kind.__torch_function__
+        calls: list[str] = []
+        answer = kind.__torch_dispatch__
+
+        def spy(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None, answer: Any = answer,
+                calls: Any = calls) -> Any:  # fmt: skip
+            calls.append(f"{func}{_shown(args)}{_shown(kwargs or {})}")
+            return answer(func, types, args, kwargs)
+
+        kind.__torch_dispatch__ = classmethod(spy)
+        CALLS[name](lib, kind(lib.arange(6.0).reshape(2, 3)))
+        told.append(calls)
+    assert told[0] == told[1]
+
+
+def _shown(value: Any) -> str:
+    return str(tree_map(lambda v: "tensor" if hasattr(v, "stride") else v, value))
+
+
+@BOTH
+def test_new_tensors_beside_one(lib: Any) -> None:
+    kind = wrapper_of(lib)
+    x = kind(lib.ones(2))
+    with asked_for(kind, "new_zeros.default", "new_ones.default"):
+        assert type(x.new_zeros(3)) is kind and x.new_ones((2, 2)).held.shape == (2, 2)
+
+
+class Kept(rl.Tensor):
+    """A wrapper that files can name."""
+
+    @staticmethod
+    def __new__(cls: Any, held: Any) -> Any:
+        return rl.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        plain = tree_map(lambda t: t.held if isinstance(t, Kept) else t, (args, kwargs or {}))
+        return func(*plain[0], **plain[1])
+
+
+@pytest.mark.filterwarnings("ignore:load")
+def test_files_and_pickles_keep_what_it_is_made_of(tmp_path: Path) -> None:
+    x = Kept(rl.arange(3.0))
+    rl.save({"x": x}, tmp_path / "x.pt")
+    read = rl.load(tmp_path / "x.pt", weights_only=False)["x"]
+    for again in (read, pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert type(again) is Kept and again.shape == (3,) and rl.equal(again.held, x.held)
+        assert again.held is not x.held
+
+
+class Said(rl.Tensor):
+    """A tensor that says itself how it is written."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _said, (self.tolist(),)
+
+
+def _said(values: list) -> Said:
+    return rl.tensor(values).as_subclass(Said)
+
+
+@pytest.mark.filterwarnings("ignore:load")
+def test_files_ask_a_class_how_it_is_written(tmp_path: Path) -> None:
+    rl.save(rl.ones(2).as_subclass(Said), tmp_path / "x.pt")
+    assert type(rl.load(tmp_path / "x.pt", weights_only=False)) is Said

@@ -37,7 +37,10 @@ def _index(x: Any, indices: Any) -> Any:
 
 
 def _to_copy(x: Any, **options: Any) -> Any:
-    return x.to(**{name: value for name, value in options.items() if value is not None}, copy=True)
+    pinned = options.pop("pin_memory", None)
+    options.pop("layout", None)
+    made = x.to(**{name: value for name, value in options.items() if value is not None}, copy=True)
+    return made.pin_memory() if pinned else made
 
 
 def _pin_memory(x: Any, device: Any = None) -> Any:

@@ -1,15 +1,18 @@
 """How a kernel's inputs and attributes are written as a call of PyTorch's inner operator.
 
 A translation takes the inputs and the attributes and gives (overload, arguments, named arguments). Kernels without
-one have their inputs in order, then the attributes by name.
+one have their inputs and attributes in the places that the public function of that name has for them.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..core.tensor import Tensor
+import numpy as np
+
+from ..core.tensor import Tensor, tensor_over
 from ..runtime.door import KERNELS
 from ..runtime.thread import here
 from .names import aten_name, operator, own
@@ -43,11 +46,36 @@ def written(kernel: str, inputs: Sequence[Any], attrs: dict) -> Written:
         return Written(own(kernel), tuple(inputs), dict(attrs))
     way = (KERNELS[kernel].facts.aten or "").split()[1:]
     if not way:
-        return Written(operator(name), tuple(inputs), dict(attrs))
+        return Written(operator(name), *_in_places(operator(name).op, inputs, attrs))
     overload, args, *rest = _WAYS[way[0]](inputs, attrs, *way[1:])
     kwargs = rest[0] if rest else {}
     whole = overload if "." in overload else f"{name}.{overload}"
     return Written(operator(whole), args, kwargs, rest[1] if len(rest) > 1 else None)
+
+
+def _in_places(body: Any, inputs: Sequence[Any], attrs: dict) -> tuple[tuple, dict]:
+    """Arguments by position as far as the public function takes them so; those that are as by default are left out."""
+    try:
+        parameters = list(inspect.signature(body).parameters.values())
+    except (TypeError, ValueError):
+        return tuple(inputs), dict(attrs)
+    given, named, left = list(inputs), dict(attrs), []
+    for p in parameters:
+        if p.kind is not p.POSITIONAL_OR_KEYWORD:
+            break
+        if p.name not in named and not given:
+            break
+        value = named.pop(p.name) if p.name in named else given.pop(0)
+        left.append((list(value) if type(value) is tuple else value, p.default))
+    known = {p.name: p.default for p in parameters}
+    named = {
+        k: v for k, v in named.items() if (v != known[k] if k in known else v not in (None, False))
+    }
+    if given or not named.keys() <= known.keys():  # a kernel that says things its own way
+        return tuple(inputs), dict(attrs)
+    while left and not isinstance(left[-1][0], Tensor) and left[-1][0] == left[-1][1]:
+        left.pop()
+    return tuple([value for value, _ in left]), named
 
 
 @_way
@@ -65,7 +93,7 @@ def _less(x: Sequence[Any], attrs: dict) -> tuple:
 
 @_way
 def _compared(x: Sequence[Any], attrs: dict) -> tuple:
-    return "Tensor" if isinstance(x[1], Tensor) else "Scalar", tuple(x)
+    return "Tensor" if isinstance(x[-1], Tensor) else "Scalar", tuple(x)
 
 
 @_way
@@ -97,6 +125,8 @@ def _ordered(x: Sequence[Any], attrs: dict, *names: str) -> tuple:
     *words, overload = names if names[-1].startswith("overload=") else (*names, "default")
     values = [False if word == "False" else attrs[word] for word in words]
     given = [list(v) if isinstance(v, tuple) else v for v in values]
+    if words[-1] == "keepdim" and not given[-1]:
+        given.pop()
     return overload.removeprefix("overload="), (*x, *given)
 
 
@@ -106,6 +136,12 @@ def _split(x: Sequence[Any], attrs: dict) -> tuple:
     if len({*sizes[:-1]}) <= 1 and sizes[-1] <= sizes[0]:
         return "split.Tensor", (x[0], sizes[0], *((attrs["dim"],) if attrs["dim"] else ()))
     return "split_with_sizes.default", (x[0], sizes, attrs["dim"])
+
+
+@_way
+def _parted(x: Sequence[Any], attrs: dict) -> tuple:
+    sizes = [size for _, size in attrs["ranges"]]
+    return "default", (x[0], sizes, attrs["dim"]) if attrs["dim"] else (x[0], sizes)
 
 
 @_way
@@ -217,6 +253,16 @@ def _index(x: Sequence[Any], attrs: dict) -> tuple:
     """The indices in their places, None for the dims between them."""
     given, slots = iter(x[1:]), attrs["slots"]
     return "Tensor", (x[0], [next(given, None) if used else None for used in slots])
+
+
+@_way
+def _put(x: Sequence[Any], attrs: dict) -> tuple:
+    """As `_index`, and the values behind the indices."""
+    target, values, *given = x
+    if not isinstance(values, Tensor):
+        values = tensor_over(np.asarray(values, target.dtype.np), np.ndarray)
+    at = _index((target, *given), attrs)[1]
+    return "default", (*at, values, True) if attrs["accumulate"] else (*at, values)
 
 
 @_way

@@ -14,7 +14,7 @@ from ..runtime.thread import GRAD, here, swap
 from ..runtime.wrapped import WrappedArray, answer
 from .calls import Written, written
 from .names import operator
-from .seen import _PARTS, _UNSEEN, _arrays, _shown
+from .seen import _UNSEEN, _arrays, _shown, parts_of
 
 
 class Again:
@@ -62,8 +62,9 @@ def by_classes(kernel: door.Kernel, arrays: Sequence[Any], attrs: dict[str, Any]
     inputs = [tensor_over(a, a.__class__) if devices.is_array(a) else a for a in arrays]
     if kernel.name == "host_read":
         return _read(inputs[0])
-    if kernel.name in _PARTS:
-        return _out(_PARTS[kernel.name](_part, *inputs, **attrs), inputs)
+    parts = parts_of(kernel)
+    if parts is not None:
+        return _out(parts(_part, *inputs, **attrs), inputs)
     plain = written(kernel.name, inputs, attrs)
     call = _renamed(target, plain)
     found = ask(call, Again(call, kernel, inputs, attrs) if call is plain else None)

@@ -53,8 +53,9 @@ class Seer:
         if kernel.name in _UNSEEN or self._is_second_half(kernel, arrays):
             return call()
         inputs = [tensor_over(a, a.__class__) if devices.is_array(a) else a for a in arrays]
-        if kernel.name in _PARTS:
-            return _PARTS[kernel.name](self.ask, *inputs, **attrs)._a
+        parts = parts_of(kernel)
+        if parts is not None:
+            return parts(self.ask, *inputs, **attrs)._a
         shown = self._in_place(arrays, self._written(kernel.name, inputs, attrs))
         raw: list[Any] = []
 
@@ -161,16 +162,20 @@ def _linear(ask: Any, x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
     return ask("view.default", ask("addmm.default", b, flat, ask("t.default", w)), size)
 
 
-def _select(ask: Any, x: Tensor, index: tuple) -> Tensor:
+def _window(ask: Any, x: Tensor, index: tuple) -> Tensor:
+    """Positions, ranges and new dims from the first dim to the last."""
+    dim = 0
     for place in index:
-        x = ask("select.int", x, 0, place)
-    return x
-
-
-def _slice(ask: Any, x: Tensor, index: tuple) -> Tensor:
-    for dim, (start, stop, step) in enumerate(index):
-        if (start, stop, step) != (0, x.shape[dim], 1):
-            x = ask("slice.Tensor", x, dim, start, stop, *((step,) if step != 1 else ()))
+        if place is None:
+            x = ask("unsqueeze.default", x, dim)
+        elif isinstance(place, tuple):
+            start, stop, step = slice(*place).indices(x.shape[dim])
+            if (start, stop, step) != (0, x.shape[dim], 1):
+                x = ask("slice.Tensor", x, dim, start, stop, *((step,) if step != 1 else ()))
+        else:
+            x = ask("select.int", x, dim, place)
+            continue
+        dim += 1
     return x
 
 
@@ -199,6 +204,11 @@ def _bmm_tn(ask: Any, x: Tensor, y: Tensor) -> Tensor:
 
 
 _PARTS: dict[str, Callable[..., Tensor]] = {
-    "linear": _linear, "select": _select, "slice": _slice, "squeeze": _squeeze, "reshape_copy": _reshape_copy,
+    "linear": _linear, "squeeze": _squeeze, "reshape_copy": _reshape_copy,
     "mm_nt": _mm_nt, "mm_tn": _mm_tn, "bmm_nt": _bmm_nt, "bmm_tn": _bmm_tn,
 }  # fmt: skip
+
+
+def parts_of(kernel: door.Kernel) -> Callable[..., Tensor] | None:
+    """The operators that a kernel is several of; None where it is one."""
+    return _window if (kernel.facts.aten or "").endswith(" windowed") else _PARTS.get(kernel.name)

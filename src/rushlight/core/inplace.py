@@ -91,6 +91,7 @@ def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> 
     # keeps of `t` can be distinguished, and copied before the new values overwrite it.
     start = next(numbers)
     before = tensor_over(t._a, t._a.__class__)
+    before._a = t._a  # of a tensor made of others the very array: its class is told that it changes
     before._edge = current_edge(t)
     before._ver = [0]
     r = fn(before, *args, **kwargs)

@@ -16,8 +16,10 @@ from ..base.shapes import Size
 from ..base.spelling import home_of, theirs
 from ..core.memory import data_pointer, root_array
 from ..core.tensor import Tensor
+from ..operators.memory.interop import wrapper_words
 from ..operators.memory.storage import TypedStorage, UntypedStorage
 from ..runtime.thread import settle
+from ..runtime.wrapped import WrappedArray
 from . import nested
 from .names import STORAGE_NAMES
 from .rebuild import is_parameter, is_spread, is_uninitialized
@@ -79,7 +81,8 @@ class Pickler(_Base):
                 return nested.described(obj, Name)
             if obj.is_sparse:
                 return self._sparse(obj)
-            return obj.__reduce_ex__(2) if is_spread(obj) else self._object(obj)
+            own = is_spread(obj) or _reduces_itself(type(obj))
+            return obj.__reduce_ex__(2) if own else self._object(obj)
         if isinstance(obj, Size):
             return Name("torch", "Size"), (tuple(obj),)
         if type(obj) is device:
@@ -100,6 +103,13 @@ class Pickler(_Base):
             return kind, (t.requires_grad, t.device, t.dtype)
         if kind is Tensor and not state:
             return self._tensor(t)
+        if t._a.__class__ is WrappedArray:
+            words = (
+                Name("torch._utils", "_rebuild_wrapper_subclass"),
+                kind,
+                (kind, *wrapper_words(t)),
+            )
+            return Name("torch._tensor", "_rebuild_from_type_v2"), (*words, state)
         return Name("torch._tensor", "_rebuild_from_type_v2"), (
             *_parted(self._tensor(t), kind),
             state,
@@ -169,6 +179,12 @@ class Pickler(_Base):
     dispatch[layout] = save_layout
     dispatch[type] = save_type
     dispatch[types.FunctionType] = save_global
+
+
+def _reduces_itself(kind: type) -> bool:
+    """Whether a class of the user's says how its tensors are written."""
+    before = kind.__mro__[: kind.__mro__.index(Tensor)]
+    return any("__reduce_ex__" in vars(c) and not _is_ours(c) for c in before)
 
 
 def _is_ours(obj: Any) -> bool:

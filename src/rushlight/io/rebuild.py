@@ -37,6 +37,7 @@ def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:
         "torch._utils._rebuild_parameter": parameter,
         "torch._utils._rebuild_parameter_with_state": parameter_with_state,
         "torch._utils._rebuild_sparse_tensor": sparse_tensor,
+        "torch._utils._rebuild_wrapper_subclass": wrapper,
         "torch._tensor._rebuild_from_type_v2": typed_tensor,
         **nested.REBUILDERS,
         "torch.nn.parameter.Parameter": parameter,
@@ -136,6 +137,15 @@ def _described(make: Callable, words: tuple) -> Any:
         return make(*words)
     except (ValueError, TypeError, OverflowError) as error:
         raise CorruptFileError(f"the file describes a DTensor wrongly: {error}") from None
+
+
+def wrapper(cls: Any, *words: Any) -> Any:
+    """A tensor of a class of the user's that is made of others; its attributes come behind."""
+    from ..operators.memory.interop import rebuild_wrapper
+
+    if not isinstance(cls, type) or not issubclass(cls, Tensor) or len(words) != 7:
+        raise CorruptFileError("the file describes a tensor wrongly")
+    return rebuild_wrapper(cls, *words)
 
 
 def parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:

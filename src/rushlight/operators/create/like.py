@@ -197,6 +197,11 @@ def _define_new(name: str, kernel: Kernel, **fixed: Any) -> None:
     ) -> Tensor:
         shape = sizes(name, size, only_size(name, keyword))
         d = self.dtype if dtype is None else as_dtype(dtype)
+        if self._a.__class__ is WrappedArray:
+            named = {"dtype": dtype, "device": device}
+            given = {name: value for name, value in named.items() if value is not None}
+            mine = answer.of_tensor(f"{name}.default", self, list(shape), **given)
+            return mine.requires_grad_() if requires_grad else mine
         where = self.device if device is None else device
         made = create(kernel, where, requires_grad, None, pin_memory, layout, size=shape, dtype=d,
                       **fixed)  # fmt: skip

@@ -171,7 +171,7 @@ _PUT_INTO = Kernel(
         xp, dst, values, indices, slots, accumulate
     ),
     meta=lambda dst, *rest, **attrs: (dst.shape, dst.dtype),
-    facts=Facts(positions=Slots(at=2)),
+    facts=Facts(positions=Slots(at=2), aten="index_put_ put"),
 )
 
 _index_put = Op(
@@ -180,7 +180,7 @@ _index_put = Op(
     ),
     "index_put",
     meta=lambda x, *rest, **attrs: (x.shape, x.dtype),
-    facts=Facts(positions=Slots(at=2), autocast={"cuda": "widest"}),
+    facts=Facts(positions=Slots(at=2), autocast={"cuda": "widest"}, aten="index_put put"),
 )
 
 

@@ -15,6 +15,7 @@ from ...core.tensor import Tensor, wrap
 from ...runtime import devices
 from ...runtime.door import KERNELS, run
 from ...runtime.thread import settle
+from ...runtime.wrapped import WrappedArray
 from ..create.legacy import as_subclass
 
 # -- copy and pickle -------------------------------------------------------------------------------
@@ -64,6 +65,8 @@ def _copy(self: Tensor) -> Tensor:
 @public("Tensor", name="__reduce_ex__")
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     """The values and `requires_grad`; how they were computed cannot be kept."""
+    if self._a.__class__ is WrappedArray:
+        return _rebuild_wrapper, (type(self), wrapper_words(self), self.__dict__)
     if self.is_meta:
         data: Any = None
     else:
@@ -74,6 +77,26 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     state = (cls, data, tuple(self._a.shape), self.dtype, str(self.device),
              self.requires_grad, self.__dict__ or None)  # fmt: skip
     return _rebuild, state
+
+
+def wrapper_words(t: Tensor) -> tuple:
+    """What PyTorch keeps of a tensor that is made of others, besides its attributes."""
+    size, stride = tuple(t.shape), tuple(t.stride())
+    return t.dtype, size, stride, 0, t.layout, t.device, t.requires_grad
+
+
+def rebuild_wrapper(
+    cls: Any, d: Any, size: Any, stride: Any, offset: Any, layout: Any, where: Any, grad: bool
+) -> Any:
+    """A tensor of a class that computes with others, before it gets its attributes."""
+    make: Any = Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+    return make(cls, size, strides=stride, dtype=d, layout=layout, device=where, requires_grad=grad)
+
+
+def _rebuild_wrapper(cls: Any, words: tuple, state: dict) -> Any:
+    made = rebuild_wrapper(cls, *words)
+    made.__dict__.update(state)
+    return made
 
 
 def _order_and_bytes(a: np.ndarray) -> tuple[tuple[int, ...], bytearray]:

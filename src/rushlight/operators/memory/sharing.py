@@ -26,6 +26,7 @@ from ...core.public import public
 from ...core.references import unwatched
 from ...core.tensor import Tensor, wrap
 from ...runtime.thread import settle
+from ...runtime.wrapped import WrappedArray
 from ..create.legacy import as_subclass
 from ..shape.strided import Geometry, geometry, strided_over
 
@@ -189,7 +190,7 @@ def reduce_tensor(t: Tensor) -> Any:
             "Cowardly refusing to serialize non-leaf tensor which requires_grad: the graph behind it "
             "cannot go to another process. detach() it before it is sent"
         )
-    if not t.is_cpu or t.is_nested or t.is_sparse:
+    if not t.is_cpu or t.is_nested or t.is_sparse or t._a.__class__ is WrappedArray:
         return t.__reduce_ex__(2)
     settle()
     a = t._a

@@ -344,7 +344,7 @@ remainder = binary(
     rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
     dy=lambda g, x, y: -g * _floor_divide(x, y),
     doc="What `input // other` leaves over, with the sign of `other`, as Python's `%`.",
-    example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"), facts=Facts(refuses="integers", onnx="divide"),
+    example=("torch.tensor([7, -7]).remainder(3)", "tensor([1, 2])"), facts=Facts(refuses="integers", onnx="divide", aten="remainder compared"),
 )  # fmt: skip
 fmod = binary(
     "fmod", ufunc2("fmod"), point=Point("x y", "fmod(x, y)", iu="ifmod(x, y)"),

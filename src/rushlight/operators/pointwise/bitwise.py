@@ -23,7 +23,7 @@ def _logic(symbol: str, sign: str, of_truths: str, which: str, example: tuple[st
     name = f"bitwise_{symbol}"
     return _bitwise(
         name, name, symbol, name, "biu", doc=f"`input {sign} other`: the bits that {which}.",
-        point=Point("x y", iu=f"x {sign} y", b=of_truths), facts=Facts(onnx=f"bits {symbol.capitalize()}"),
+        point=Point("x y", iu=f"x {sign} y", b=of_truths), facts=Facts(onnx=f"bits {symbol.capitalize()}", aten=f"{name} compared"),
         example=(f"torch.tensor({example[0]}).{name}(2)", f"tensor({example[1]})"),
     )  # fmt: skip
 

@@ -140,7 +140,7 @@ def _masked_fill_body(xp: ArrayModule, x: Array, mask: Array, value: Any) -> Any
 _masked_fill = Op(
     _masked_fill_body, "masked_fill", point=Point("x mask value", fiubc="value if mask else x"),
     broadcasts=True, moves_only=True,
-    meta=lambda x, mask, value: (_joint_shape(x, mask), x.dtype), facts=Facts(layout="plain", onnx="masked_fill"),
+    meta=lambda x, mask, value: (_joint_shape(x, mask), x.dtype), facts=Facts(layout="plain", onnx="masked_fill", aten="masked_fill compared"),
 )  # fmt: skip
 _masked_fill.derivative(
     x=lambda g, mask: _masked_fill(g, mask, 0),

@@ -33,7 +33,12 @@ def _unbind_body(xp: ArrayModule, x: Array, *, dim: int) -> tuple:
 
 
 _unbind = Op(
-    _unbind_body, "unbind", view=True, facts=Facts(vmap="along", onnx="unbind", sparse="slices")
+    _unbind_body,
+    "unbind",
+    view=True,
+    facts=Facts(
+        vmap="along", onnx="unbind", sparse="slices", aten="unbind ordered dim overload=int"
+    ),
 )
 
 
@@ -102,7 +107,9 @@ def _split_op(name: str, grad_name: str, aten: str | None = None) -> Op:
 
 
 _split = _split_op("split", "SplitBackward0", aten="split split")
-_split_sizes = _split_op("split_with_sizes", "SplitWithSizesBackward0")
+_split_sizes = _split_op(
+    "split_with_sizes", "SplitWithSizesBackward0", aten="split_with_sizes parted"
+)
 
 
 def _parts(op: Op, x: Tensor, lengths: Sequence[int], dim: int) -> tuple[Tensor, ...]:

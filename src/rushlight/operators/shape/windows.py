@@ -29,16 +29,16 @@ def _window(xp: ArrayModule, x: Array, *, index: Window) -> Any:
     return x[_decode(index)]
 
 
-def _window_op(name: str, grad_name: str, aten: str | None = None, sparse: str | None = None) -> Op:
-    facts = Facts(vmap="window", aten=aten, onnx="window", sparse=sparse)
+def _window_op(name: str, grad_name: str, aten: str, sparse: str | None = None) -> Op:
+    facts = Facts(vmap="window", aten=f"{aten} windowed", onnx="window", sparse=sparse)
     op = Op(_window, name, view=True, grad_name=grad_name, facts=facts)
     op.derivative(x=lambda g, x_shape, index: unwindow(g, index=index, shape=x_shape))
     return op
 
 
-select_op = _window_op("select", "SelectBackward0", sparse="selected")
-slice_op = _window_op("slice", "SliceBackward0")
-window_op = _window_op("window", "UnsqueezeBackward0", aten="")
+select_op = _window_op("select", "SelectBackward0", "select", sparse="selected")
+slice_op = _window_op("slice", "SliceBackward0", "slice")
+window_op = _window_op("window", "UnsqueezeBackward0", "")
 
 
 def _unwindow_body(xp: ArrayModule, g: Array, *, index: Window, shape: tuple[int, ...]) -> Any:
