@@ -174,13 +174,16 @@ def histogram(
 
 
 def _bincount_body(xp: ArrayModule, x: Array, weights: Array | None, *, minlength: int) -> Any:
+    if x.size and bool((x < 0).any()):
+        raise RuntimeError(_NO_BINS)
     out = xp.bincount(x, weights=weights, minlength=minlength)
     if weights is None:
         return out.astype(xp.int64, copy=False)
     return out.astype(weights.dtype if weights.dtype == xp.float32 else xp.float64, copy=False)
 
 
-_bincount = Op(_bincount_body, "bincount", facts=Facts(shape_by_values=True))
+_NO_BINS = "bincount only supports 1-d non-negative integral inputs."
+_bincount = Op(_bincount_body, "bincount", facts=Facts(refuses=True, shape_by_values=True))
 
 
 @public()
@@ -202,8 +205,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise unsupported("bincount_cpu", input.dtype)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if input._a.ndim != 1 or (input._a.size and bool((input < 0).any())):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if input._a.ndim != 1:
+        raise RuntimeError(_NO_BINS)
     if weights is not None and weights._a.shape != input._a.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     if not input._a.size:  # PyTorch forgets the weights there

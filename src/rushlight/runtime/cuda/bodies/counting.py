@@ -1,4 +1,4 @@
-"""Counting and searching where CuPy's functions differ from NumPy's, and losses in two launches."""
+"""Counting on the GPU: medians, modes, unique elements, bins, equality; and losses in two launches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
+from ....base.dtypes import from_np
 from ...door import KERNELS, kernel_for
 from ..code.expressions import Expression, printed
-from .pointwise import compute
-from .reduce import reduce
+from ..code.sources import blocks_for, typed
+from ..memory.host_copies import to_host
+from ..processors import multiprocessors
+from .fills import fill, row_major
+from .index_rows import word
+from .pointwise import cast, compute
+from .reduce import ends, reduce
+from .selection import counted
+from .sorting import Lines, lines_of, ordered, sortable
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -29,13 +37,150 @@ def _isin(x: DeviceArray, y: Any, *, invert: bool) -> Any:
     return cupy.isin(x, y, invert=invert)
 
 
+def _in_rows(x: DeviceArray, dim: int, keepdim: bool) -> tuple[Lines, tuple[int, ...]]:
+    shape = tuple([1 if d == dim else n for d, n in enumerate(x.shape) if keepdim or d != dim])
+    return lines_of(x, dim), shape
+
+
+def _can_be_sorted(x: DeviceArray) -> bool:
+    return bool(x.ndim and x.size and sortable(x.dtype))
+
+
+def _middle(
+    x: DeviceArray, dim: int, shape: tuple[int, ...], lines: Lines, ignore_nan: bool
+) -> tuple[Any, Any]:
+    values, places = ordered(x, dim, 0, lines.n, False)
+    value, place = ndarray(shape, x.dtype), ndarray(shape, np.int64)
+    typed("counting.cu", "middle", x.dtype, ("P", "P", "P", "P", "q", "q", "q", "i"))(
+        blocks_for(lines.rows), 256, values.data.ptr, places.data.ptr, value.data.ptr, place.data.ptr,
+        lines.rows, lines.n, lines.inner, int(ignore_nan),
+    )  # fmt: skip
+    return value, place
+
+
+@kernel_for("cuda", "median")
+def _median(x: DeviceArray, *, ignore_nan: bool) -> Any:
+    if not x.size or not sortable(x.dtype):
+        return NotImplemented
+    flat = row_major(x).reshape(-1)
+    return _middle(flat, 0, (), lines_of(flat, 0), ignore_nan)[0]
+
+
+@kernel_for("cuda", "median_dim")
+def _median_dim(x: DeviceArray, *, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
+    if not _can_be_sorted(x):
+        return NotImplemented
+    lines, shape = _in_rows(x, dim % x.ndim, keepdim)
+    return _middle(x, dim % x.ndim, shape, lines, ignore_nan)
+
+
+@kernel_for("cuda", "mode")
+def _mode(x: DeviceArray, *, dim: int, keepdim: bool) -> Any:
+    if not _can_be_sorted(x):
+        return NotImplemented
+    lines, shape = _in_rows(x, dim % x.ndim, keepdim)
+    values, places = ordered(x, dim % x.ndim, 0, lines.n, False)
+    value, place = ndarray(shape, x.dtype), ndarray(shape, np.int64)
+    typed("counting.cu", "most", x.dtype, ("P", "P", "P", "P", "q", "q"))(
+        lines.rows, 32 if lines.n <= 64 else 256, values.data.ptr, places.data.ptr, value.data.ptr,
+        place.data.ptr, lines.n, lines.inner,
+    )  # fmt: skip
+    return value, place
+
+
 @kernel_for("cuda", "unique")
 def _unique(x: DeviceArray, *, dim: int | None) -> Any:
-    if x.dtype.kind != "b":
+    """The host waits once, for how many there are."""
+    if dim is not None and x.dtype.kind == "b":
+        body = KERNELS["unique"].fallbacks[ndarray]
+        values, inverse, counts = body(x.astype(np.uint8), dim=dim)
+        return values.astype(np.bool_), inverse, counts
+    if dim is not None or not x.size or not sortable(x.dtype):
         return NotImplemented
-    body = KERNELS["unique"].fallbacks[ndarray]
-    values, inverse, counts = body(x.astype(np.uint8), dim=dim)
-    return values.astype(np.bool_), inverse, counts
+    flat = row_major(x).reshape(-1)
+    n = flat.size
+    ranked, places = ordered(flat, 0, 0, n, False)
+    begins = ndarray((n,), np.bool_)
+    typed("counting.cu", "begins", x.dtype, ("P", "P", "q"))(
+        blocks_for(n), 256, ranked.data.ptr, begins.data.ptr, n
+    )
+    found = counted(begins)
+    inverse = ndarray(x.shape, np.int64)
+    found.write("ranks", inverse, places.data.ptr, formats="P")
+    count = found.total()
+    values, counts, at = (
+        ndarray((count,), x.dtype),
+        ndarray((count,), np.int64),
+        ndarray((count,), np.int64),
+    )
+    found.write("picked", values, ranked.data.ptr, formats="P", UNIT=word(x.itemsize)[1])
+    found.write("places", at)
+    typed("counting.cu", "lengths", x.dtype, ("P", "P", "q", "q"))(
+        blocks_for(count), 256, at.data.ptr, counts.data.ptr, count, n
+    )
+    return values, inverse, counts
+
+
+_HELD = 8192  # bins that a block counts in its own memory
+_TALLY = ("P", "P", "q", "q", "d", "d", "d", "i")
+
+
+def _tally(x: DeviceArray, bins: int, low: float, high: float, span: float, histc: bool) -> Any:
+    counts = ndarray((bins,), np.uint64)
+    fill(counts, 0)
+    if x.size:
+        held = bins if bins <= _HELD else 0
+        blocks = min(blocks_for(x.size), 2 * multiprocessors()) if held else blocks_for(x.size)
+        typed("counting.cu", "tally", x.dtype, _TALLY, HISTC=int(histc)).on_grid(
+            (blocks, 1, 1), (256, 1, 1), 4 * held, x.data.ptr, counts.data.ptr, x.size, bins, low, high,
+            span, held,
+        )  # fmt: skip
+    return counts
+
+
+@kernel_for("cuda", "bincount")
+def _bincount(x: DeviceArray, weights: DeviceArray | None, *, minlength: int) -> Any:
+    """The host waits once, for the smallest and the largest number."""
+    if weights is not None or not x.size:
+        return NotImplemented
+    x = row_major(x)
+    low, high = to_host(ends(x)).tolist()
+    if low < 0:
+        return NotImplemented  # which says so
+    return _tally(x, max(high + 1, minlength), 0.0, 0.0, 0.0, False).view(np.int64)
+
+
+@kernel_for("cuda", "histc")
+def _histc(x: DeviceArray, *, bins: int, low: float, high: float) -> Any:
+    if x.dtype.kind not in "fV" or not x.size:
+        return NotImplemented
+    x = row_major(x)
+    wide = np.float64 if x.itemsize == 8 else np.float32
+    span = wide(high - low)
+    if low == high:
+        first, last = to_host(ends(x)).astype(wide)
+        if not first < last and first == last:
+            first, last = first - wide(1), last + wide(1)
+        if not np.isfinite(first) or not np.isfinite(last):
+            return NotImplemented  # which says so
+        low, high, span = float(first), float(last), last - first
+    return cast(_tally(x, bins, low, high, float(span), True), from_np(x.dtype).name)
+
+
+@kernel_for("cuda", "equal_everywhere")
+def _equal_everywhere(x: DeviceArray, y: DeviceArray) -> Any:
+    """Whether all pairs are equal: the host waits for a byte of each block."""
+    if x.dtype != y.dtype or x.shape != y.shape or not x.size:
+        return NotImplemented
+    if x.dtype.kind in "biu" and x.data.ptr == y.data.ptr and x.strides == y.strides:
+        return np.bool_(True)
+    x, y = row_major(x), row_major(y)
+    blocks = min(-(-x.size // 1024), 2 * multiprocessors())
+    found = ndarray((blocks,), np.uint8)
+    typed("counting.cu", "differs", x.dtype, ("P", "P", "P", "q"))(
+        blocks, 256, x.data.ptr, y.data.ptr, found.data.ptr, x.size
+    )
+    return np.bool_(not to_host(found).any())
 
 
 # -- losses ---------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class _Counted(NamedTuple):
         )  # fmt: skip
 
 
-def _counted(mask: DeviceArray) -> _Counted:
+def counted(mask: DeviceArray) -> _Counted:
     mask = row_major(mask)
     tile = _THREADS * _EACH
     most = 8 * multiprocessors()
@@ -61,7 +61,7 @@ def _counted(mask: DeviceArray) -> _Counted:
 
 def places(mask: DeviceArray, count: int | None = None) -> Any:
     """The flat positions of the true elements, of which there are `count` if that is known."""
-    found = _counted(mask)
+    found = counted(mask)
     out = ndarray((found.total() if count is None else count,), np.int64)
     if out.size:
         found.write("places", out)
@@ -99,7 +99,7 @@ def chosen(shape: tuple[int, ...], slots: tuple, indices: tuple) -> Chosen | Non
 def take(x: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
     """`x[mask]`, in new contiguous memory."""
     if by.is_flat:
-        found = _counted(mask)
+        found = counted(mask)
         x = row_major(x)
         out = ndarray(by.shape(found.total()), x.dtype)
         if out.size:
@@ -121,7 +121,7 @@ def spread(g: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
         return out
     g = row_major(g)
     if by.is_flat:
-        _counted(mask).write(
+        counted(mask).write(
             "spread", out, g.data.ptr, formats="P", UNIT=index_rows.word(g.itemsize)[1]
         )
         return out
@@ -175,7 +175,7 @@ def _masked_select_grad(g: DeviceArray, mask: DeviceArray) -> Any:
 def _nonzero(x: DeviceArray) -> Any:
     if not x.size or x.dtype.kind not in "biuf" or not 0 < x.ndim <= 8:
         return NotImplemented
-    found = _counted(x if x.dtype.kind == "b" else cast(x, "bool"))
+    found = counted(x if x.dtype.kind == "b" else cast(x, "bool"))
     count = found.total()
     out = ndarray((x.ndim, count), np.int64)
     if count:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,13 +10,11 @@ import cupy
 import numpy as np
 
 from ....base.bounded import Bounded
-from ....base.dtypes import from_np
 from ...door import kernel_for
-from ..code.compile import Launch, kernel, source
-from ..code.generate import PRELUDE, TYPES
+from ..code.compile import Launch
 from ..code.keyed import keyed
 from ..code.launch import Result
-from ..code.sources import blocks_for, device
+from ..code.sources import blocks_for, device, typed
 from .fills import row_major
 
 if TYPE_CHECKING:
@@ -45,19 +43,7 @@ def sortable(dtype: np.dtype) -> bool:
     return dtype.char in _ORDERED
 
 
-@lru_cache(64)
-def source_for(name: str) -> str:
-    """The kernels for elements of one dtype."""
-    return f"{PRELUDE}\ntypedef {TYPES[name][0]} S;\n{source('sorting.cu')}"
-
-
-@lru_cache(256)
-def _options(**constants: int | str) -> tuple[str, ...]:
-    return tuple([f"-D{name}={value}" for name, value in constants.items()])
-
-
-def _kernel(name: str, dtype: np.dtype, formats: tuple[str, ...], **constants: int | str) -> Launch:
-    return kernel(source_for(from_np(dtype).name), name, formats, _options(**constants))
+_kernel = partial(typed, "sorting.cu")
 
 
 def _most(dtype: np.dtype) -> int:
@@ -156,11 +142,11 @@ def ordered(
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
     places, out = ndarray(shape, np.int64), ndarray(shape, x.dtype) if values else None
     if places.size:
-        _Order(dense, _lines(x, dim), first, k, descending).into(out, places)
+        _Order(dense, lines_of(x, dim), first, k, descending).into(out, places)
     return out, places
 
 
-def _lines(x: DeviceArray, dim: int) -> Lines:
+def lines_of(x: DeviceArray, dim: int) -> Lines:
     return Lines(
         prod(x.shape[:dim]) * prod(x.shape[dim + 1 :]), x.shape[dim], prod(x.shape[dim + 1 :])
     )
@@ -168,7 +154,7 @@ def _lines(x: DeviceArray, dim: int) -> Lines:
 
 def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool) -> Any:
     """The one launch for rows that a block holds; None for longer ones, and for none."""
-    lines, most = _lines(x, dim), _most(x.dtype)
+    lines, most = lines_of(x, dim), _most(x.dtype)
     if lines.n > most or not k or not lines.rows:
         return None
     sizes = _Chunks(lines, lines.n, _chunk_of(lines.n, most))

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import cupy
+import numpy as np
 from cupy.cuda import runtime
 
 from ....base.bounded import Bounded
+from ....base.dtypes import from_np
 from ..memory.streams import current
 from ..processors import multiprocessors
 from .compile import Launch, kernel, source
+from .generate import PRELUDE, TYPES
 from .room import COUNTERS as COUNTERS
 from .room import PARTIALS as PARTIALS
 
@@ -61,6 +64,19 @@ def load(
     if found is None:
         text = source("common.cu") + source(file)
         found = _loaded[key] = kernel(text, name, formats, options(char, **constants))
+    return found
+
+
+def typed(
+    file: str, name: str, dtype: np.dtype, formats: tuple[str, ...], **constants: str | int
+) -> Launch:
+    """The kernel `name` of `kernels/<file>`, which calls its elements S, for those of any dtype, made once."""
+    key = (file, name, dtype, *constants.values(), device())
+    found = _loaded.get(key)
+    if found is None:
+        text = f"{PRELUDE}\ntypedef {TYPES[from_np(dtype).name][0]} S;\n{source(file)}"
+        given = tuple([f"-D{constant}={value}" for constant, value in constants.items()])
+        found = _loaded[key] = kernel(text, name, formats, given)
     return found
 
 

@@ -93,6 +93,25 @@ KERNEL(places)(const u8* __restrict__ mask, const i64* __restrict__ starts, i64*
     each_true(mask, starts, n, chunk, [&](i64 i, i64 k) { out[k] = i; });
 }
 
+// For every element, at the place that `at` has for it: how many true ones there are up to it, less one.
+KERNEL(ranks)(const u8* __restrict__ mask, const i64* __restrict__ starts, i64* __restrict__ out, i64 n, i64 chunk,
+              const i64* __restrict__ at) {
+    depend();
+    __shared__ i64 hold[32];
+    const i64 begin = (i64)blockIdx.x * chunk, end = begin + chunk < n ? begin + chunk : n;
+    i64 carry = starts[blockIdx.x], all;
+    for (i64 base = begin; base < end; base += (i64)blockDim.x * EACH) {
+        const i64 i = base + threadIdx.x * EACH;
+        const u64 w = i < end ? truths(mask, i, end) : 0;
+        i64 k = carry + before_thread(__popcll(w), all, hold) - 1;
+        carry += all;
+        for (int j = 0; j < EACH && i + j < end; j++) {
+            k += w >> 8 * j & 1;
+            out[at[i + j]] = k;
+        }
+    }
+}
+
 // The elements of x themselves.
 KERNEL(picked)(const u8* __restrict__ mask, const i64* __restrict__ starts, UNIT* __restrict__ out, i64 n, i64 chunk,
                const UNIT* __restrict__ x) {
