@@ -205,7 +205,7 @@ def preparation(fn: Any, x: Any, y: Any, wait: Callable) -> dict[str, Any]:
     spent = time.perf_counter() - begin
     if fn.why():
         return {"why": fn.why()}
-    program, low = fn.program(), fn.replays[-1].lowered
+    program, low = fn.program(), fn.replays[-1].low
     return {
         "prepare_ms": round(spent * 1e3, 1),
         "make_ms": round(fn.replays[-1].seconds * 1e3, 1),

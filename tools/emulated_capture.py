@@ -85,7 +85,7 @@ def install() -> None:
         a = outs[i]
         copy = cupy.ndarray(a.shape, a.dtype, cupy.cuda.alloc(max(a.nbytes, 1)), a.strides)
         ctypes.memmove(copy.data.ptr, outs[i].data.ptr, copy.nbytes)
-        return tensor_over(copy, self.lowered.array_type)
+        return tensor_over(copy, self.low.array_type)
 
     replay.Replay._tensor = result  # type: ignore[method-assign]
 

@@ -249,7 +249,7 @@ class Measured:
         self.eager = [peak(step) for _ in range(3)][-1]
         self.compiled = torch.compile(step, fullgraph=True)
         self.calls = [peak(self.compiled) for _ in range(4)]
-        self.lowered = self.compiled.replays[-1].lowered
+        self.lowered = self.compiled.replays[-1].low
         self.program = self.compiled.program()
 
     def largest(self, count: int) -> list[str]:

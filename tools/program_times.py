@@ -107,7 +107,7 @@ def main() -> None:
     step = compiled_row(args.row)
     rows: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
     each = []
-    for ins, us in times(step.replays[-1].lowered):
+    for ins, us in times(step.replays[-1].low):
         moved = sum(s.nbytes for s in (*ins.reads, *ins.outputs, *ins.writes))
         row = rows[ins.name]
         row[0] += 1

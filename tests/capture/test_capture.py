@@ -460,7 +460,7 @@ def test_a_training_step_allocates_nothing():
     step = training_step()
     for _ in range(CALLS):
         step(torch.randn(5, 4), torch.randint(0, 3, (5,)))
-    low = step.replays[-1].lowered
+    low = step.replays[-1].low
     made = [s for s in step.program().storages if s.kind == "made"]
     outside = [s for s in made if s.number not in low.static]
     assert {s.nbytes for s in outside} <= {

@@ -324,7 +324,7 @@ def test_compiled_steps_need_no_more_memory_than_eager_ones(make, casting):
     del step
     found, losses, step = peaks(make, casting, True)
     assert step.replays, step.why()
-    low = step.replays[-1].lowered
+    low = step.replays[-1].low
     held = torch.cuda.memory_reserved(), torch.cuda.memory_allocated()
     print(
         f"{make.__name__}: eager {eager[-1] >> 20} MiB, compiled {[n >> 20 for n in found]}, arena "
@@ -387,7 +387,7 @@ def test_checkpoints_save_memory_on_the_gpu():
         compiled = torch.compile(step, fullgraph=True)
         losses = [compiled(x, y).item() for _ in range(6)]
         assert compiled.replays, compiled.why()
-        found.append((compiled.replays[-1].lowered.arena_bytes, losses))
+        found.append((compiled.replays[-1].low.arena_bytes, losses))
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=2e-3)
     assert found[1][0] < 0.7 * found[0][0], found
 

@@ -105,7 +105,7 @@ def compare(make_step, calls=16, device="cpu", between=None, replayed=True, **op
         for result, was in held:  # nobody's result is written again
             equal(was, values(result), exact=device == "cpu")
     assert not replayed or compiled.parts, compiled.why()
-    return sum(path.launches * path.kernels for path in compiled.parts)
+    return sum(path.runs * path.kernels for path in compiled.parts)
 
 
 def loss_of(side, x, y):
@@ -314,11 +314,11 @@ def test_after_learning_no_kernel_is_run_by_python():
     x, y = torch.randn(5, 4), torch.randint(0, 3, (5,))
     for _ in range(8):
         compiled(x, y)
-    before = sum(path.launches for path in compiled.parts)
+    before = sum(path.runs for path in compiled.parts)
     fallen = [path.misses for path in compiled.parts]
     for _ in range(5):
         compiled(x, y)
-    launched = sum(path.launches for path in compiled.parts) - before
+    launched = sum(path.runs for path in compiled.parts) - before
     assert (
         launched == 5 * 2
     )  # up to the branch, and up to the step: less is behind it than is worth a program

@@ -105,7 +105,7 @@ def kernels_stay_with_their_graphs() -> None:
     step = rl.compile(lambda x: rl.addcmul(x, x, x, value=0.5))
     want = [step(x) for _ in range(3)][-1].tolist()
     made = [weakref.ref(m) for m in set(held._loaded) - before]
-    lowered = weakref.ref(step.replays[-1].lowered)
+    lowered = weakref.ref(step.replays[-1].low)
     del before
     forget_all()
     assert any(m() is not None for m in made), "nothing was compiled for the graph"
@@ -129,7 +129,7 @@ def main() -> None:
     )  # no joined kernels: weight gradients get lanes of their own
     found = train("cuda", start)
     agree(want, found)
-    low = found[2].replays[-1].lowered
+    low = found[2].replays[-1].low
     assert isinstance(low.arena, cuda_arena.Placing), type(low.arena)
     assert any(low.first.branches.lane), "no lane beside the main one"
     asked = low.arena.ledger.asked
@@ -139,11 +139,11 @@ def main() -> None:
     agree(want, train("cuda", start))
     later = twice("cuda", start)
     agree(twice("cpu", start), later)
-    halves = later[2]._compiled.replays[-1].lowered
+    halves = later[2]._compiled.replays[-1].low
     assert isinstance(halves.arena, cuda_arena.Placing) and halves.first is not halves.second
     cuda_arena._TRIES = 0  # memory from a pool, as where captures differ
     plain = train("cuda", start)
-    assert isinstance(plain[2].replays[-1].lowered.arena, cuda_arena.Plain)
+    assert isinstance(plain[2].replays[-1].low.arena, cuda_arena.Plain)
     agree(want, plain)
     print(f"{len(asked)} pieces, {low.arena_bytes} bytes of arena")
     print("equal")

@@ -44,8 +44,8 @@ def handle() -> Iterator[Callable[[Any], None]]:
 
 # Where the signal comes: a class, and its method that is just about to begin.
 WHERE = {
-    "a program": (path.Path, "launch"),
-    "a fallback": (path.Path, "run_steps"),
+    "a program": (path.PathOfStretch, "launch"),
+    "a fallback": (path.PathOfStretch, "run_steps"),
     "an input": (tracer.Tracer, "bind"),
     "a backward pass": (graphs.Backward, "carry_out"),
     "an update": (updates.Update, "carry_out"),

@@ -9,7 +9,7 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.capture.loops.pool import Pool
+from rushlight.capture.outlets import Pool
 from rushlight.nn import functional as F
 from traced import both
 

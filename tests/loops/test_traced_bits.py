@@ -11,7 +11,7 @@ import pytest
 import rushlight as rl
 from rushlight import nn, optim
 from rushlight.capture.loops import tracer
-from rushlight.capture.loops.path import Path
+from rushlight.capture.loops.path import PathOfStretch
 from rushlight.nn import functional as F
 from traced import both
 
@@ -155,7 +155,7 @@ def test_the_same_without_kernels_that_have_to_be_compiled(
     """As in a script that has not asked."""
     if device == "cpu":
         pytest.skip("the CPU's engine needs no compiler")
-    monkeypatch.setattr(tracer, "Path", lambda *given: Path(*given[:3], False))
+    monkeypatch.setattr(tracer, "PathOfStretch", lambda *given: PathOfStretch(*given[:3], False))
     train(name, "sgd", device)
 
 

@@ -57,7 +57,7 @@ class Calls:
     @property
     def launched(self) -> int:
         """How many stretches ran as programs."""
-        return sum(path.launches for path in self.traced.paths)
+        return sum(path.runs for path in self.traced.paths)
 
 
 @contextmanager

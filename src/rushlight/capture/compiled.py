@@ -32,7 +32,7 @@ from .state.watch import NotReady
 
 if TYPE_CHECKING:
     from .loops.in_calls import TracedCalls
-    from .loops.path import Path
+    from .loops.path import PathOfStretch
 
 PROGRAMS = 16  # kept per function; the oldest goes
 _TRIES = 5  # recordings in a row that may disagree before the function stays eager
@@ -200,7 +200,7 @@ class Compiled:
         return [r for e in self.entries.values() for r in reversed(e.programs)]
 
     @property
-    def parts(self) -> list[Path]:
+    def parts(self) -> list[PathOfStretch]:
         """The programs of a function that is traced, between the values that it reads."""
         return [p for e in self.entries.values() if e.traced for p in reversed(e.traced.paths)]
 

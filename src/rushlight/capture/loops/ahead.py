@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.exposed import exposed
 from ...core.memory import root_array
 from ...runtime import devices
 from ..program.instructions import Instruction
 from ..program.slots import ARGUMENT, CONSTANT, MADE
 
 if TYPE_CHECKING:
-    from .path import Path
+    from .path import PathOfStretch
 
 _LEAST = 150.0  # microseconds of the GPU that are worth a start, which takes the host up to forty
 _KERNEL, _BYTES = 2.0, 3e6  # what a kernel takes at least, and bytes that it moves in a microsecond
@@ -69,15 +68,11 @@ class Ahead:
         return self.event if self.misses < _MOST_MISSES else 0
 
 
-def planned(path: Path) -> Ahead | None:
+def planned(path: PathOfStretch) -> Ahead | None:
     """What of a path's program may begin early; None where that is not worth a launch."""
-    if path.program.device != "cuda" or path.returned or not path.events:
+    when = path.arrivals_of_inputs() if path.on_gpu else None
+    if when is None:
         return None
-    if not exposed.refilled.keys().isdisjoint(path.roots):
-        return None  # arrays that are filled while the stretch goes on, and nobody knows when
-    when = {
-        path.program.arguments[i].storage.number: path.bound_at[k] for k, i in path.inputs.items()
-    }
     ready, changed = _ready(path.program.instructions, when, path.program.result_storages())
     total, best, found = len(path.program.instructions), 0.0, None
     for time in sorted(set(ready)):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.exposed import exposed
 from ...runtime.cpu import threads
 from ..program.instructions import Instruction, Program
 from ..program.slots import STATE
 
 if TYPE_CHECKING:
-    from .path import Path
+    from .path import PathOfStretch
 
 _MOST_TIMES = 8  # behind so many events at most more calls may be made
 _MOST_MISSES = 16  # stretches that went another way behind a start, before none is started any more
@@ -89,16 +88,12 @@ def _only_changes(ins: Instruction) -> bool:
     return kinds == {STATE} and {s.storage.number for s in ins.outputs} <= mine
 
 
-def on_host(path: Path) -> OnHost | None:
+def on_host(path: PathOfStretch) -> OnHost | None:
     """What of a path's program another thread may begin with; None where that is nothing."""
     low = path.low
-    if path.returned or not path.events or not low.first_code:
+    when = path.arrivals_of_inputs() if low.first_code else None
+    if when is None:
         return None
-    if not exposed.refilled.keys().isdisjoint(path.roots):
-        return None  # arrays that are filled while the stretch goes on, and nobody knows when
-    when = {
-        path.program.arguments[i].storage.number: path.bound_at[k] for k, i in path.inputs.items()
-    }
     return OnHost(low.first, _times(low.first_code, when), _filled(path, low.first_code))
 
 
@@ -113,7 +108,7 @@ def _times(code: list[Instruction], when: dict[int, int]) -> list[tuple[int, int
     return [*times[: _MOST_TIMES - 1], times[-1]] if len(times) > _MOST_TIMES else times
 
 
-def _filled(path: Path, code: list[Instruction]) -> dict[int, int]:
+def _filled(path: PathOfStretch, code: list[Instruction]) -> dict[int, int]:
     """Arrays of results, by their ids: how many calls come before they are written."""
     first: dict[int, int] = {}
     for at, ins in enumerate(code):

@@ -20,7 +20,7 @@ from ..in_c import native
 from ..owners import example
 from ..program.slots import array_type
 from ..record.recorder import same
-from .path import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, Path, Step
+from .path import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, PathOfStretch, Step
 
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
 
@@ -60,7 +60,7 @@ class Steps:
         self.owner = owner
         self.start(None)
 
-    def start(self, path: Path | None) -> None:
+    def start(self, path: PathOfStretch | None) -> None:
         """Go to the beginning of a path; with None, follow no path."""
         self.path = path
         self.at = self.wary = 0
@@ -68,7 +68,7 @@ class Steps:
         self.now = [] if path is None else [NOT_MET] * len(path.layouts)
         self.table = None if path is None else table_of(path)
 
-    def change(self, path: Path) -> None:
+    def change(self, path: PathOfStretch) -> None:
         """Continue at the same position of another path that began in the same way."""
         self.path, self.alarm = path, 0
         self.now += [NOT_MET] * (len(path.layouts) - len(self.now))
@@ -137,7 +137,7 @@ class Steps:
         return tuple(outs) if e.several else outs[0]
 
 
-def table_of(path: Path) -> Any:
+def table_of(path: PathOfStretch) -> Any:
     """The path's steps as C compares them, made once."""
     if native is None:
         return None
@@ -147,7 +147,7 @@ def table_of(path: Path) -> Any:
     return path.table
 
 
-def _quick_inputs(path: Path) -> tuple:
+def _quick_inputs(path: PathOfStretch) -> tuple:
     """Inputs that C may take: how those from outside have to lie, and the program's array where they are copied at once."""
     if path.returned:
         return ()
@@ -162,7 +162,7 @@ def _quick_inputs(path: Path) -> tuple:
     return tuple(found)
 
 
-def _row(path: Path, e: Any) -> tuple | None:
+def _row(path: PathOfStretch, e: Any) -> tuple | None:
     if e.__class__ is not Step:
         return None
     pools = [path.pools[k] for k in e.outs] if e.how == FRESH else []

@@ -32,17 +32,17 @@ class Macro:
 
     def is_same(self, other: Macro) -> bool:
         """Whether another path, which began alike, expects the same here; both are settled."""
-        raise NotImplementedError
+        return self.agrees(other, _same_operand)
 
     def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
         """From now on, name arrays by kind and number instead of by slot."""
         raise NotImplementedError
 
 
-def same_operand(a: Any, b: Any) -> bool:
+def _same_operand(a: Any, b: Any) -> bool:
     """Whether two settled operands are the same: a number, or the very array."""
-    if a is None or b is None:
-        return a is b
+    if a.__class__ is int:  # of what the call makes
+        return a == b
     return a[0] == b[0] and (a[1] is b[1] or (a[1].__class__ is int and a[1] == b[1]))
 
 
@@ -116,14 +116,6 @@ class Described(Macro):
     def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
         self.arrays = [operand(s) for s in self.arrays]
         self.new = [None if s is None else operand(s)[1] for s in self.new]
-
-    def is_same(self, other: Macro) -> bool:
-        """Whether another path expects the same here."""
-        if not isinstance(other, Described) or self.key != other.key or self.noted != other.noted:
-            return False
-        if self.new != other.new or len(self.arrays) != len(other.arrays):
-            return False
-        return all(map(same_operand, self.arrays, other.arrays))
 
     def matches(self, what: Description, tracer: Any) -> Any:
         """What the call copies, if it is this one; else None."""

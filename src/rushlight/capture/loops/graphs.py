@@ -18,7 +18,7 @@ from ...core.inplace import bump as bump_version
 from ...core.tensor import Tensor
 from ..in_c import native
 from ..record.recorder import same
-from .described import Macro, same_operand
+from .described import Macro
 
 
 class Kept(NamedTuple):
@@ -176,10 +176,11 @@ class Backward(Macro):
             return False
         if any(a is not b for a, b in zip(self.leaves, other.leaves)):
             return False
-        if [s is None for s in self.new] != [s is None for s in other.new]:
-            return False
-        return all(map(_same_node, self.nodes, other.nodes)) and all(
-            map(same_slot, self.slots(), other.slots())
+        mine, theirs = ([s is None for s in (*b.homes, *b.old, *b.new)] for b in (self, other))
+        return (
+            mine == theirs
+            and all(map(_same_node, self.nodes, other.nodes))
+            and all(map(same_slot, self.slots(), other.slots()))
         )
 
     def settle(self, operand: Callable[[Any], tuple[int, Any]]) -> None:
@@ -196,27 +197,6 @@ class Backward(Macro):
             )
             for n in self.nodes
         ]
-
-    def is_same(self, other: Macro) -> bool:
-        """Whether another path expects the same here."""
-        if not isinstance(other, Backward) or len(self.nodes) != len(other.nodes):
-            return False
-        mine = (self.roots, self.keep, self.freed, self.bumps, self.had, self.new, self.shared)
-        if mine != (
-            other.roots, other.keep, other.freed, other.bumps, other.had, other.new, other.shared,
-        ):  # fmt: skip
-            return False
-        if len(self.leaves) != len(other.leaves):
-            return False
-        if any(a is not b for a, b in zip(self.leaves, other.leaves)):
-            return False
-        if not all(map(_same_node, self.nodes, other.nodes)):
-            return False
-        return all(map(same_operand, self._operands(), other._operands()))
-
-    def _operands(self) -> list[Any]:
-        kept = [k.what for n in self.nodes for k in (*n.saved, *n.outputs) if k.array]
-        return [*self.seeds, *self.homes, *self.old, *kept]
 
     # -- comparing what lies there --------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...base.locks import new_lock
 from ...core.hot import LoopWatch, settle_before_forks
 from ...runtime.thread import here, tracers
-from .path import Path
+from .path import PathOfStretch
 from .tracer import Tracer
 
 
@@ -27,7 +27,7 @@ class TracedCalls:
         self.busy = new_lock()
 
     @property
-    def paths(self) -> list[Path]:
+    def paths(self) -> list[PathOfStretch]:
         """The programs between the places, the newest first."""
         return [] if self.tracer is None else self.tracer.paths
 

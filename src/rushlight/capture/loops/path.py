@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.config import settings
+from ...core.exposed import exposed
 from ...core.memory import data_pointer, root_array
 from ...runtime.door import KERNELS, Kernel, run
 from ..in_c import native
 from ..lower import lower
+from ..outlets import Pool, is_reserved, small_addresses
 from ..owners import only_listed
 from ..passes import JOINING, optimise
+from ..path import Path
 from ..program.instructions import Instruction, Program, class_of
 from ..program.refuse import look_of
 from ..program.slots import ARGUMENT, MADE, STATE, Slot, Storage
@@ -24,7 +27,6 @@ from .ahead_on_host import OnHost, changes_last, on_host
 from .arrivals import Arrivals
 from .described import Described, Macro
 from .places import AgreementOfStretches
-from .pool import Pool, is_reserved, small_addresses
 from .stretch import is_host
 from .trial import Trial
 from .updates import Update
@@ -60,11 +62,15 @@ class Step(NamedTuple):
 _PLANS = 16  # ways to copy results that are kept
 
 
-class Path:
-    """Steps, what they hand out, and the program."""
+class PathOfStretch(Path):
+    """The path of a stretch: steps, what they hand out, and the program."""
 
     def __init__(
-        self, first: Recorder, second: Recorder, others: Sequence[Path], patient: bool = True
+        self,
+        first: Recorder,
+        second: Recorder,
+        others: Sequence[PathOfStretch],
+        patient: bool = True,
     ) -> None:
         agreement = AgreementOfStretches(first, second)
         if agreement.why is not None:
@@ -78,7 +84,7 @@ class Path:
         self.events: list[Step | Macro] = []
         self.steps: list[Step] = []  # all kernels, those of macros included
         self.unseen: set[int] = set()  # numbers that only kernels of macros know
-        self.launches = self.misses = 0
+        self.misses = 0
         self.row: Any = None  # of the report
         self.trial = Trial()
         self.numerics = settings.numerics  # that the program is made for
@@ -183,11 +189,11 @@ class Path:
 
     # -- the program ----------------------------------------------------------------------------
 
-    def _compile(self, first: Recorder, second: Recorder, others: Sequence[Path]) -> None:
+    def _compile(self, first: Recorder, second: Recorder, others: Sequence[PathOfStretch]) -> None:
         live = self._live(first, second)
         self._share(others, set(live))
         code, arguments = Rewriting(self, second).program()
-        self._note_changes(code, arguments)
+        self._note_changes(code)
         device = second.device()
         for slot in arguments:  # what the host makes anew for each call
             slot.storage.fed = slot.storage.device == "cpu" and device == "cuda"
@@ -197,9 +203,10 @@ class Path:
         # Results have eager's bits. Who has not asked does not wait for a compiler, either: on a GPU a program is then
         # made of nothing but kernels that eager calls have run.
         own = device == "cpu" or self.patient
-        self.program = optimise(program, exact_only=True, without=frozenset() if own else JOINING)
-        if device == "cpu":
-            self.program = changes_last(self.program)
+        program = optimise(program, exact_only=True, without=frozenset() if own else JOINING)
+        super().__init__(changes_last(program) if device == "cpu" else program)
+        self.returned = {k for k, i in self.inputs.items() if i in self.written}
+        self.counted = [e for e in self.events if isinstance(e, Update)]
         ahead = planned(self)
         self.ahead: Ahead | OnHost | None = ahead  # what may begin before the place is reached
         lent = self.program.result_storages() - (set() if ahead is None else ahead.results)
@@ -211,7 +218,7 @@ class Path:
             )  # fmt: skip
         except WrongKernel as error:
             raise CannotCapture(str(error)) from error
-        if device == "cuda" and self.low.arena_bytes > _TRIED_BYTES:
+        if self.on_gpu and self.low.arena_bytes > _TRIED_BYTES:
             self.trial.skip()
         # number -> which result of the program, and its array where that is always the same
         self.results = {k: (i, self._lasting(k, i)) for i, k in enumerate(live)}
@@ -222,7 +229,7 @@ class Path:
                 self.pools[k].lend(taken)
         self._note_pools()
         self._note_sent()
-        if device == "cpu":
+        if not self.on_gpu:
             self.ahead = on_host(self)
         self.arrivals = Arrivals(self.changed) if self.on_gpu and native is not None else None
 
@@ -243,11 +250,8 @@ class Path:
         """What the program has sent, by the ids of the arrays that were handed out; only those that a pool keeps alive."""
         return {id(a): value for k, arrays, value in self.sends for a in arrays if a is now[k]}
 
-    def _note_changes(self, code: list[Instruction], arguments: list[Slot]) -> None:
+    def _note_changes(self, code: list[Instruction]) -> None:
         """Which memory from outside is changed, and by which event first."""
-        written = {s.storage.number for ins in code for s in ins.writes}
-        # Inputs that are changed: the program changes its own copy, which goes back afterwards.
-        self.returned = {k for k, s in zip(self.inputs, arguments) if s.storage.number in written}
         fixed = {s.storage.number: s for ins in code for s in ins.reads if s.array is not None}
         self.roots = {id(root_array(s.array)) for s in fixed.values()}
         self.changed: dict[int, int] = {}
@@ -262,6 +266,15 @@ class Path:
                     root = id(root_array(fixed[s.storage.number].array))
                     self.changed.setdefault(root, at)
 
+    def arrivals_of_inputs(self) -> dict[int, int] | None:
+        """By storage, behind which event each input is known; None where no part of the program may run before its end."""
+        if self.returned or not self.events:
+            return None
+        if not exposed.refilled.keys().isdisjoint(self.roots):
+            return None  # arrays that are filled while the stretch goes on, and nobody knows when
+        arguments = self.program.arguments
+        return {arguments[i].storage.number: self.bound_at[k] for k, i in self.inputs.items()}
+
     def _lasting(self, k: int, i: int) -> Any:
         """The array that the program fills in every run, if it can stand for the result itself."""
         slot, want = self.program.results[i], self.layouts[k]
@@ -271,13 +284,13 @@ class Path:
             want.strides,
         )
         numbers = [s.storage.number for s in self.program.results]
-        if self.low.fresh[i] or not same_layout or slot.storage.kind != MADE:
+        if not self.lends(i) or not same_layout or slot.storage.kind != MADE:
             return None
         if self.ahead is not None and slot.storage.number in self.ahead.results:
             return None
-        if slot.offset or numbers.count(slot.storage.number) > 1 or not self.low.owns(i):
+        if slot.offset or numbers.count(slot.storage.number) > 1:
             return None
-        if self.program.device == "cpu":
+        if not self.on_gpu:
             return self.low.array(slot)
         # On a GPU a joined kernel may lay its result out otherwise than the last of its parts.
         array = self.low.env[slot.number]
@@ -298,7 +311,7 @@ class Path:
             found[s.number] = number
         return list(found.values())
 
-    def _share(self, others: Sequence[Path], live: set[int]) -> None:
+    def _share(self, others: Sequence[PathOfStretch], live: set[int]) -> None:
         """Where to take arrays from: those of a path that begins alike serve both, as far as it does."""
         self.common = {id(o): self._alike_until(o) for o in others}
         for o in others:
@@ -328,7 +341,7 @@ class Path:
                     elif storage in homes:
                         self.views.setdefault(homes[storage], []).append(k)
 
-    def _alike_until(self, other: Path) -> int:
+    def _alike_until(self, other: PathOfStretch) -> int:
         """How many events at the beginning are the same."""
         for at, (a, b) in enumerate(zip(self.events, other.events)):
             if not isinstance(a, Step) or not isinstance(b, Step):
@@ -406,7 +419,6 @@ class Path:
         self.lent = tuple([
             (k, p.arrays, p.free) for k, p, a in pools if a is not None and p.lent is a
         ])  # fmt: skip
-        self.on_gpu = self.program.device != "cpu"
         # places of inputs that are copied when the program runs; dense ones by one launch, whatever their order
         self.there = {
             v: self.low.arguments[i]
@@ -433,14 +445,7 @@ class Path:
         kept = self.busy(now)
         if kept:
             kept = [(a, a.copy()) for a in kept]
-        low.ran.clear()
-        try:
-            made = low.run()
-        except BaseException:
-            for e in self.events:
-                if isinstance(e, Update):
-                    e.take_back(low.ran)
-            raise
+        made = self.run(low, low.run)
         if native is not None:
             others = native.others(now, made, self.handed)
         else:
@@ -451,7 +456,7 @@ class Path:
             copy(array, old)
         for k in self.returned:
             copy(bound[k], low.arguments[self.inputs[k]])
-        self.launches += 1
+        self.runs += 1
 
     def fill(self, bound: dict[int, Any]) -> None:
         """Bring inputs that lie on a GPU to their places in the program."""
@@ -557,7 +562,7 @@ def _alike(a: Slot, b: Slot) -> bool:
 class Rewriting:
     """Slots of a heard stretch, with the inputs as arguments of a program."""
 
-    def __init__(self, path: Path, recorder: Recorder) -> None:
+    def __init__(self, path: PathOfStretch, recorder: Recorder) -> None:
         self.path, self.recorder = path, recorder
         self.renamed: dict[int, Slot] = {}
         path.renamed = self.renamed

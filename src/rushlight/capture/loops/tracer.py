@@ -31,7 +31,7 @@ from ..record.recorder import CannotCapture, Recorder, is_array, takes_part, use
 from .cursor import BY_PAIRS, Cursor
 from .described import Described
 from .graphs import Backward
-from .path import FIXED, NOT_MET, Path, Step
+from .path import FIXED, NOT_MET, PathOfStretch, Step
 from .places import PATIENCE, Place, Rest, alone, name_of
 from .quiet import Quiet
 from .report import Report
@@ -52,7 +52,7 @@ class Tracer:
     awake = True  # whether backward passes are to be told
 
     def __init__(self, watch: LoopWatch) -> None:
-        self.paths: list[Path] = []
+        self.paths: list[PathOfStretch] = []
         self.cursor: Any = Cursor(self)
         self.loose: set[tuple[str, str]] = set()  # kernels, by name and line, that are run at once
         self.loose_names: set[str] = set()
@@ -678,9 +678,9 @@ class Tracer:
         self.clock = time.thread_time if on_cpu else time.perf_counter
         self.report.built(place, path, time.perf_counter() - began)
 
-    def _path(self, first: Recorder, second: Recorder) -> Path:
+    def _path(self, first: Recorder, second: Recorder) -> PathOfStretch:
         try:
-            return Path(first, second, self.paths, self.asked)
+            return PathOfStretch(first, second, self.paths, self.asked)
         except CannotCapture:
             recorders = (first, second)
             if not any(isinstance(m, Described) for r in recorders for m in r.macros):
@@ -688,9 +688,9 @@ class Tracer:
         self.undescribed = True  # what such a call computes can only be compared kernel by kernel
         for r in recorders:
             r.macros = [m for m in r.macros if not isinstance(m, Described)]
-        return Path(first, second, self.paths, self.asked)
+        return PathOfStretch(first, second, self.paths, self.asked)
 
-    def _drop(self, path: Path) -> None:
+    def _drop(self, path: PathOfStretch) -> None:
         self.sent = {}
         self.paths.remove(path)
         for other in self.paths:
@@ -699,7 +699,7 @@ class Tracer:
             if place.last is path:
                 place.last, place.quick, place.known, place.listen = None, None, False, 2
 
-    def _give_up(self, path: Path) -> None:
+    def _give_up(self, path: PathOfStretch) -> None:
         """A path that does not pay goes, and so does the listening behind its places."""
         text = path.trial.text()
         places = [p for p in self.places.values() if p.last is path]
@@ -787,7 +787,7 @@ class Tracer:
             self.shown.pop(v, None)
             cursor.now[v] = NOT_MET
 
-    def _bind_again(self, left: Path, other: Path, bound: dict[int, Any]) -> None:
+    def _bind_again(self, left: PathOfStretch, other: PathOfStretch, bound: dict[int, Any]) -> None:
         """Inputs with the values they had when they were met."""
         for v, a in bound.items():
             if is_host(a):
@@ -828,7 +828,7 @@ class Tracer:
         path = self.cursor.path
         return all(same_bytes(a, path.low.arguments[path.inputs[v]]) for v, a in self.shown.items())
 
-    def _may_hold(self, path: Path, v: int, a: Any) -> bool:
+    def _may_hold(self, path: PathOfStretch, v: int, a: Any) -> bool:
         """Whether a path may take an array as that input: it would not notice writes into its memory."""
         if not (path.changed or path.returned):
             return True

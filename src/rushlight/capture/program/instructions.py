@@ -108,6 +108,13 @@ class Program:
         return names.index("hand_over") if "hand_over" in names else None
 
     @property
+    def late_reads(self) -> list[Slot]:
+        """What the backward half reads."""
+        cut = self.hand_over
+        code = [] if cut is None else self.instructions[cut + 1 :]
+        return [s for ins in code for s in ins.reads]
+
+    @property
     def slots(self) -> list[Slot]:
         """Every slot, in order of appearance."""
         seen: dict[int, Slot] = {}

@@ -13,7 +13,9 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
 from ...runtime.thread import WATCHED, here
 from ..lower import lower
+from ..outlets import Counters, Gradients
 from ..passes import again, optimise
+from ..path import Path
 from ..program.refuse import Checks
 from ..program.slots import (
     ARGUMENT,
@@ -30,8 +32,8 @@ from ..program.slots import (
 from ..record.recorder import CannotCapture, WrongKernel
 from ..record.recording import Recording
 from ..state import tree
+from ..state.identity import order_of
 from .node import Remaking, ReplayNode
-from .outlets import Counters, Gradients
 from .results import Leaves, SpentNode, on_base, timed
 
 _IN_FLIGHT = 8  # calls of one program that may wait for their backward
@@ -45,18 +47,18 @@ class SharedArguments(CannotCapture):
     """Two arguments of this call share memory that the program writes; later calls may still be replayed."""
 
 
-class Replay:
-    """A recording made ready to run again and again."""
+class Replay(Path):
+    """The path of a call: a recording made ready to run again and again."""
 
     def __init__(self, recording: Recording) -> None:
         began = time.perf_counter()
         self.lock = new_lock()
-        self.runs = 0
         r = recording
         self.name = f"program of {getattr(r.function, '__qualname__', type(r.function).__name__)}"
         self.watch, self.intact = r.watch, r.watch.quick.unchanged
         self.identity = r.identity
         self.host_work = r.host_work
+        self.counted = [r.host_work]
         self.after = r.after
         self.makers = r.leaf_makers
         self.shape = tree.rebuild(r.result, lambda v: None)
@@ -71,7 +73,7 @@ class Replay:
         self.spent = self._spent_node(first) if self.alone and first[2] else SpentNode("")
         self.complaint: str | None = None  # what had to be left out of the program
         _drop_unread(r)
-        self.program = optimise(r.program)
+        super().__init__(optimise(r.program))
         places = {id(t): i for i, t in enumerate(r.given)}
         self.entry = [(places.get(id(t)), t, there) for t, there in r.entry_rules]
         arguments = r.program.arguments
@@ -88,14 +90,11 @@ class Replay:
         self.unfit: str | None = None  # why callers' derivatives need another program, or none
         self.wanted: frozenset[int] | None = None  # results that they came to, where that was all
         self.needed_later: set[int] = set()  # results that the backward half reads, too
-        self.device = r.program.device
         if r.backward is not None:
             self.program.handed = r.backward.handed
             held = {id(t) for t in r.watch.held}
-            self.lasting = [t for t in r.watch.held if _used_after(self.program, t)]
+            self._note_late_reads(r)
             self.remade = Remaking(self, r)
-            self.needed_later = self._needed_later()
-            self.late = self._read_late(len(r.tensors))
             self.reached = [
                 (None if id(t) in held else places[id(t)], t)
                 for t in (*r.backward.targets, *r.backward.others)
@@ -103,7 +102,7 @@ class Replay:
         self.returned = [self._way(s, r) for s in self.program.results]
         lasting = {i for _, _, i in self.grads if i is not None}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
-        self.apart = self.device != "cuda"  # whether gradients have memory that nothing else uses
+        self.apart = not self.on_gpu  # whether gradients have memory that nothing else uses
         while True:
             try:
                 self.lower()
@@ -118,17 +117,15 @@ class Replay:
     def lower(self) -> None:
         """Prepare memory and code; again when somebody holds on to the old memory."""
         seeds = [] if self.backward is None else self.backward.seeds
-        self.lowered = lower(self.program, self._exclusive(), seeds)
-        self.program.arena_bytes = self.lowered.arena_bytes
-        self.pool = [self.lowered]
+        self.low = lower(self.program, self._exclusive(), seeds)
+        self.program.arena_bytes = self.low.arena_bytes
+        self.pool = [self.low]
         # Parameters show gradients in the program's own memory; arguments get theirs for themselves.
-        fresh = self.lowered.fresh
-        self.lent = Gradients(self.lowered.array_type)
+        self.lent = Gradients(self.low.array_type)
         self.lent_grads: list[tuple[Tensor, int]] = []
         self.loose_grads: list[tuple[int | None, Tensor, int | None]] = []
         for at, t, place in self.grads:
-            lent = at is None and place is not None and not fresh[place]
-            if place is not None and lent and self.lowered.owns(place):
+            if at is None and place is not None and self.lends(place):
                 self.lent_grads.append((t, place))
             else:
                 self.loose_grads.append((at, t, place))
@@ -152,31 +149,22 @@ class Replay:
         self.pool.append(lower(self.program, self._exclusive(), self.backward.seeds))
         return self.pool[-1]
 
-    def _needed_later(self) -> set[int]:
-        cut = self.program.hand_over
-        code = [] if cut is None else self.program.instructions[cut + 1 :]
-        later = {s.storage.number for ins in code for s in ins.reads}
-        results = self.program.results[: self.program.handed]
-        return {i for i, s in enumerate(results) if s.storage.number in later}
+    def _note_late_reads(self, r: Recording) -> None:
+        """What the backward half reads: tensors that outlive the call, results, and arguments.
 
-    def _read_late(self, n: int) -> list[int]:
-        """Arguments that the backward half reads: it finds there what the caller's memory holds by then."""
-        cut = self.program.hand_over
-        code = [] if cut is None else self.program.instructions[cut + 1 :]
-        later = {s.storage.number for ins in code for s in ins.reads}
-        slots = self.program.arguments[:n]
-        read = [i for i, s in enumerate(slots) if s.storage.number in later]
-        return [i for i in read if i not in self.written]
+        Of an argument it finds what the caller's memory holds by then.
+        """
+        later = self.program.late_reads
+        numbers, arrays = {s.storage.number for s in later}, {id(s.array) for s in later}
+        self.lasting = [t for t in r.watch.held if id(t._a) in arrays]
+        results = self.program.results[: self.program.handed]
+        self.needed_later = {i for i, s in enumerate(results) if s.storage.number in numbers}
+        given = enumerate(self.program.arguments[: len(r.tensors)])
+        read = [i for i, s in given if s.storage.number in numbers]
+        self.late = [i for i in read if i not in self.written]
 
     def _check_arguments(self, r: Recording) -> None:
-        written = {
-            s.storage.number
-            for ins in self.program.instructions
-            for s in ins.writes
-            if s.storage.kind == ARGUMENT
-        }
         slots = self.program.arguments
-        self.written = [i for i, s in enumerate(slots) if s.storage.number in written]
         spans = {id(s): span for s, span in zip(slots, r.reaches)}
         changed = {id(slots[i]) for i in self.written}
         if not apart(spans, changed):
@@ -258,7 +246,7 @@ class Replay:
         if self.written and any(self._is_own(g._a) for g in grads):
             raise SharedArguments("a gradient lies in memory that the function keeps")
         slots = r.program.arguments
-        self.order = _order([*slots[: len(r.tensors)], *[slots[i] for _, i in r.added_to]])
+        self.order = order_of([*slots[: len(r.tensors)], *[slots[i] for _, i in r.added_to]])
 
     def _shared(self, tensors: Sequence[Tensor]) -> bool:
         """Whether memory is shared otherwise than it was when the call was recorded."""
@@ -297,7 +285,7 @@ class Replay:
         """Whether gradients that are added to share memory otherwise than they did: one for two parameters, parts of another."""
         full = self._with_grads(tensors)
         arrays = [t._a for t in (*tensors, *[full[i] for _, _, i, _ in self.added_to])]
-        if _order(arrays) != self.order:
+        if order_of(arrays) != self.order:
             return True
         if any(i in self.written and self._is_own(full[i]._a) for _, _, i, _ in self.added_to):
             return True
@@ -333,7 +321,7 @@ class Replay:
             self.apart = True
             self.lower()
         # Without a bound: another thread may have taken the last one since `obstacle` looked.
-        low = self.lowered if self.backward is None else self._free(most=None)
+        low = self.low if self.backward is None else self._free(most=None)
         given = tensors
         if tensors:
             low.fill_all([t._a for t in tensors])
@@ -341,22 +329,20 @@ class Replay:
             tensors = self._with_grads(tensors)
             for _, _, i, _ in self.added_to:
                 low.fill(low.arguments[i], tensors[i]._a)
-        low.ran.clear()
         seen = timed(low, self.name) if here.state & WATCHED else low
         self.host_work.do()  # this counts the optimiser's step, so everything that may fail for want of memory comes before it
         try:
             if self.backward is None:
-                outs, node = seen.run(), None
+                outs, node = self.run(low, seen.run), None
                 self.counters.count(tensors)
             else:
-                outs, saved = seen.forward()
+                outs, saved = self.run(low, seen.forward)
                 edges = [current_edge(t if at is None else tensors[at]) for at, t in self.reached]
                 self.counters.count(tensors)  # what the call wrote itself is no change since then
                 noted = self.remade.note(args, kwargs, given)
                 node = ReplayNode(self, low, edges, saved, noted, self._stamps(tensors))
                 node.late = [(i, tensors[i]._a) for i in self.late]
         except BaseException as error:
-            self.host_work.take_back(low.ran)
             self._fail(error, seen, tensors)
             raise
         for settle in self.after:
@@ -374,7 +360,7 @@ class Replay:
                 array = outs[place] if low.fresh[place] else copy_as_it_lies(outs[place])
                 t._grad = tensor_over(array, low.array_type)
         # Others run while results of earlier calls wait for their backward.
-        first = low is self.lowered
+        first = low is self.low
         if self.lent_grads and first:
             self.lent.attach(self.lent_grads, outs)
         elif self.lent_grads:
@@ -453,12 +439,12 @@ class Replay:
     def _tensor(self, i: int, outs: tuple, tensors: Sequence[Tensor], inference: bool) -> Tensor:
         array, way = outs[i], self.returned[i]
         if way is None:
-            if not self.lowered.fresh[i] or i in self.needed_later:
-                array = self.lowered.copied(i, array)
+            if not self.low.fresh[i] or i in self.needed_later:
+                array = self.low.copied(i, array)
         elif way != "live":
             at, shift, slot = way
             array = window(tensors[at]._a, shift, slot)
-        t = tensor_over(array, self.lowered.array_type)
+        t = tensor_over(array, self.low.array_type)
         if inference:
             extra(t).inference = True
         return t
@@ -466,12 +452,6 @@ class Replay:
 
 def _never() -> bool:
     return False
-
-
-def _order(things: Sequence[Any]) -> list[int]:
-    """Which of some objects are the same: for each the place of the first."""
-    first: dict[int, int] = {}
-    return [first.setdefault(id(thing), i) for i, thing in enumerate(things)]
 
 
 def _drop_unread(r: Recording) -> None:
@@ -485,9 +465,3 @@ def _drop_unread(r: Recording) -> None:
             nothing = Storage(slot.storage.number, ARGUMENT, 0, slot.storage.label)
             nothing.device = slot.storage.device
             arguments[i] = Slot(slot.number, nothing, (0,), slot.dtype, (slot.dtype.itemsize,))
-
-
-def _used_after(program: Any, t: Tensor) -> bool:
-    """Whether the backward half reads a tensor that outlives the call."""
-    cut = program.hand_over
-    return any(s.array is t._a for ins in program.instructions[cut + 1 :] for s in ins.reads)

@@ -6,7 +6,7 @@ a while, sees more than that: one list given twice, or a list that the function 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any
 
@@ -22,7 +22,7 @@ class Identity:
     def __init__(self, watch: Any, given: tuple) -> None:
         self.every = watch.by_identity  # otherwise only what can be changed matters
         self.recorded = self._objects(given)
-        self.order = _order(self.recorded)
+        self.order = order_of(self.recorded)
         self.own = watch.own_objects() if self.recorded else frozenset()
 
     def _objects(self, given: tuple) -> list[Any]:
@@ -36,7 +36,7 @@ class Identity:
     def same(self, given: tuple) -> bool:
         """Whether the same of these are one object, and those of the function's own are so again."""
         now = self._objects(given)
-        if _order(now) != self.order:
+        if order_of(now) != self.order:
             return False
         own = self.own
         return all(
@@ -48,7 +48,7 @@ def _is_nan(value: Any) -> bool:
     return issubclass(type(value), (float, complex, np.inexact)) and bool(value != value)
 
 
-def _order(things: list[Any]) -> list[int]:
+def order_of(things: Sequence[Any]) -> list[int]:
     """Which of some objects are the same: for each the place of the first."""
     first: dict[int, int] = {}
     return [first.setdefault(id(thing), i) for i, thing in enumerate(things)]

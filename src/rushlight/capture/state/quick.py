@@ -165,7 +165,7 @@ class Checks:
     def table(self, table: Any, keys: tuple, values: tuple) -> None:
         """A dict as a whole."""
         self.items(self.name(table), keys)
-        if keys:
+        if values:
             self.add(
                 f"all(map({self.name(is_)}, {self.name(table)}.values(), {self.name(values)}))"
             )
@@ -211,12 +211,7 @@ class Group(Checks):
     def class_(self, cls: type, keys: tuple, values: tuple | None) -> None:
         """The members of a class by name, and where `values` are given, by identity."""
         self.classes.append(cls)
-        members = vars(cls)
-        self.items(self.name(members), keys)
-        if values:
-            self.add(
-                f"all(map({self.name(is_)}, {self.name(members)}.values(), {self.name(values)}))"
-            )
+        super().table(vars(cls), keys, values or ())
 
     def functions(self, table: dict, keys: tuple, values: tuple) -> None:
         """What a module has under these names, whatever else it has."""
