@@ -27,7 +27,8 @@ from rushlight.cli.scripts.alias import install  # noqa: E402
 
 install()
 
-import fuzz_compile  # noqa: E402
+import fuzz  # noqa: E402
+import fuzz_words  # noqa: E402
 import numpy as np  # noqa: E402
 import park_rows  # noqa: E402
 import torch  # noqa: E402
@@ -213,25 +214,22 @@ def of_park() -> Steps:
 
 def of_chance(count: int = 60) -> Steps:
     """Lines of the fuzzer one after another."""
-    lines = [text for text in fuzz_compile.LINES if "if " not in text and "backward" not in text]
+    reading = ("if ", "backward", ".item()", "try:", "is_contiguous")
+    lines = [t for t in fuzz_words.LINES if not any(word in t for word in reading)]
     for seed in range(count):
         r, body, made = random.Random(seed), ["def step(x, y):"], ["x", "y"]
         for k in range(12):
             text = r.choice(lines)
-            for letter in ("M", "S"):
-                while fuzz_compile._word(text, letter):
-                    text = fuzz_compile._replaced(
-                        text, letter, r.choice(made) + (".sum()" if letter == "S" else "")
-                    )
-            new = "NEW" in text
-            body += ["    " + line for line in text.replace("NEW", f"v{k}").split("\n")]
-            made += [f"v{k}"] * new
+            filled = fuzz_words.filled(text, r, made, f"v{k}")
+            body += ["    " + line for line in filled.split("\n")]
+            made += [f"v{k}"] * ("NEW" in text)
         body.append(f"    loss = ({' + '.join(made[-3:])}).sum()")
         body.append(
             "    return (loss, *torch.autograd.grad(loss, [w.p, w.lin.weight], allow_unused=True)) if loss.requires_grad else loss"
         )
-        names = {"torch": torch, "F": F, "nn": nn, "w": fuzz_compile.World(), "G": 1.5, "box": {"v": 2.0},
-                 "Mode": fuzz_compile.Mode}  # fmt: skip
+        names: dict[str, Any] = {"__name__": "chance"}
+        exec(fuzz.world("rushlight"), names)
+        names["w"] = names["World"]()
         exec(compile("\n".join(body), f"chance {seed}", "exec"), names)
         yield f"chance {seed}", names["step"], (torch.randn(3, 4), torch.randn(3, 4))
 

@@ -223,6 +223,7 @@ HOOKS = {
     "wrong kind": "x.register_hook(lambda g: 'no')\n(x * 2).sum().backward()",
     "wrong shape": "x.register_hook(lambda g: g[:1])\n(x * 2).sum().backward()",
     "not callable": "x.register_hook(3)\n(x * 2).sum().backward()",
+    "post with a result": "x.register_post_accumulate_grad_hook(lambda t: t.grad)\n(x * 2).sum().backward()",
     "post": "seen = []\nx.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.clone())))\n(x * 2).sum().backward()\nr = seen",
     "post frees": "def f(t):\n    t.grad = None\nx.register_post_accumulate_grad_hook(f)\n(x * 2).sum().backward()\nr = x.grad",
     "post inside": "y = x * 2\ny.register_post_accumulate_grad_hook(lambda t: None)",

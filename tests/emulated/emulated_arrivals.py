@@ -220,7 +220,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     if "emulated_gpu" in sys.modules:
-        import fuzz_compile
+        import fuzz
 
-        fuzz_compile.emulate()
+        fuzz.emulate()
     main()

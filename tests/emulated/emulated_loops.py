@@ -209,9 +209,9 @@ def memory_goes() -> None:
 
 def main() -> None:
     if "emulated_gpu" in sys.modules:
-        import fuzz_compile
+        import fuzz
 
-        fuzz_compile.emulate()
+        fuzz.emulate()
     warnings.simplefilter("ignore")
     meeting.barred, meeting.timed = None, False  # replayed, whether that pays or not
     memory_goes()

@@ -788,14 +788,14 @@ def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_random_loops() -> None:
-    """A few of tools/fuzz_loops.py; it says by hand what thousands do."""
+    """A few of tools/fuzz.py as a command; it says by hand what thousands do."""
     tools = Path(__file__).resolve().parents[2] / "tools"
     done = subprocess.run(
-        [sys.executable, str(tools / "fuzz_loops.py"), "25"],
+        [sys.executable, str(tools / "fuzz.py"), "12", "--start", "1000", "--sides", "traced"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tools), *sys.path])},
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
-    assert done.returncode == 0 and "25 loops, 0 differ" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "12 scripts" in done.stdout and ", 0 differ" in done.stdout, done.stdout + done.stderr
     assert int(done.stdout.rpartition("; ")[2].split()[0]) > 50  # stretches that were replayed
 
 

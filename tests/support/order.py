@@ -12,8 +12,7 @@ import pytest
 
 # Files that have a test of about five seconds of work or more (`pytest --durations=50` says), the longest first.
 LONG = (
-    "test_fuzz_compile.py",
-    "test_fuzz_loops.py",
+    "test_fuzz.py",
     "test_faults.py",
     "test_distributed_sharding.py",
     "test_distributed.py",

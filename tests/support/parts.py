@@ -57,7 +57,7 @@ REST: dict[str, int] = {
     "test_docstrings.py::test_examples": 8,
     "test_files_hostile.py": 6,
     "test_fork.py": 3,
-    "test_fuzz_compile.py": 4,
+    "test_fuzz.py::test_random_scripts": 2,
     "test_io.py": 3,
     "test_leak.py": 3,
     "test_library_uses.py": 4,

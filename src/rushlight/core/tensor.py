@@ -324,7 +324,7 @@ class Tensor(_Base):
         An optimiser step in such a hook can free each gradient before the next one is computed.
 
         Args:
-            hook: called with this tensor; its result is ignored.
+            hook: called with this tensor; returns None.
 
         Raises:
             RuntimeError: if this is not a leaf that wants a gradient.

@@ -142,7 +142,8 @@ class AccumulateGrad(Node):
                 leaf._accumulate(g)
             if self.post_hooks:
                 for hook in list(self.post_hooks.values()):
-                    hook(leaf)
+                    if hook(leaf) is not None:
+                        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
 
 
