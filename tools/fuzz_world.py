@@ -48,7 +48,7 @@ def kept(value: Any) -> Any:
     if isinstance(value, dict):
         return [[kept(k), kept(v)] for k, v in value.items()]
     if isinstance(value, BaseException):
-        text = str(value).splitlines()[0][:60] if str(value) else ""
+        text = str(value).splitlines()[0][:40] if str(value) else ""
         kind = next(c.__name__ for c in type(value).__mro__ if c.__module__ == "builtins")
         return ["error", kind, text]
     return (
