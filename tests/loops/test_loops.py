@@ -795,7 +795,9 @@ def test_random_loops() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tools), *sys.path])},
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
-    assert done.returncode == 0 and "12 scripts" in done.stdout and ", 0 differ" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "12 scripts" in done.stdout and ", 0 differ" in done.stdout, (
+        done.stdout + done.stderr
+    )
     assert int(done.stdout.rpartition("; ")[2].split()[0]) > 50  # stretches that were replayed
 
 
