@@ -53,6 +53,7 @@ REST: dict[str, int] = {
     "test_distributed.py::test_train_goes_on_after_a_rank_was_killed": 0,
     "test_distributed.py::test_training_is_that_of_one_process": 0,
     "test_distributed_files.py": 8,
+    "test_distributed_meeting.py": 5,
     "test_distributed_sharding.py": 8,
     "test_docstrings.py::test_examples": 8,
     "test_files_hostile.py": 6,

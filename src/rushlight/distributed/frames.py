@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import socket
 import struct
 
-__all__ = ["receive", "send", "watched"]
+__all__ = ["proof", "receive", "send", "watched"]
 
 _COUNT = struct.Struct("!I")
 _LENGTH = struct.Struct("!Q")
 _MOST_FIELDS = 1 << 20
 _MOST_BYTES = 1 << 30
-_QUIET_S, _EVERY_S, _TRIES = 10, 5, 4  # a host that is gone is noticed after half a minute
+_QUIET_S, _EVERY_S, _TRIES = 1, 1, 3  # a host that is gone is noticed after four seconds
 
 
 def watched(line: socket.socket) -> socket.socket:
@@ -26,6 +28,11 @@ def watched(line: socket.socket) -> socket.socket:
         if option is not None:
             line.setsockopt(socket.IPPROTO_TCP, option, value)
     return line
+
+
+def proof(token: str, question: bytes) -> bytes:
+    """The answer to `question` of one who knows the token, which itself is never sent."""
+    return hmac.new(token.encode(), question, hashlib.sha256).digest()
 
 
 def send(to: socket.socket, *fields: bytes | str) -> None:

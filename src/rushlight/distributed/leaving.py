@@ -64,7 +64,7 @@ def _finish_child() -> None:
 
 def _finish() -> None:
     presence, mpi = _End.meeting.presence, _End.meeting.mpi
-    if _End.failed or (presence is not None and presence.gone) or mpi is None:
+    if _End.failed or (presence is not None and presence.broken) or mpi is None:
         return
     if presence is not None:
         presence.leave()
@@ -75,8 +75,8 @@ def _finish() -> None:
 
 def _not_for_ever(presence: Any) -> None:
     """End this process when another one dies while MPI says goodbye."""
-    while not presence.gone:
+    while not presence.broken:
         time.sleep(0.1)
-    sys.stderr.write(f"rank {presence.rank}: rank {min(presence.gone)} died before the end\n")
+    sys.stderr.write(f"rank {presence.rank}: {presence.broken} before the end\n")
     sys.stderr.flush()
     os._exit(1)

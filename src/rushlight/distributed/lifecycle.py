@@ -179,7 +179,7 @@ def init_process_group(
     if world_size > 1:
         # The other ranks wait for what this one computes, and messages go past the door.
         bar("several processes compute together")
-    world, comm = meet(rank, world_size, init_method, store, None)
+    world, comm = meet(rank, world_size, init_method, store, timeout)
     group = ProcessGroup(world, range(world_size), "default_pg", name, limit, comm)
     world.groups[group.group_name] = group
     GroupMember.WORLD = group

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +24,7 @@ class Meeting:
 
     mpi: Any = None
     presence: Any = None
+    by_store = False  # whether the ranks became one world by a store that all of them reach
 
     @classmethod
     def start(cls) -> Any:
@@ -30,15 +32,34 @@ class Meeting:
         if cls.mpi is None:
             import mpi4py
 
-            mpi4py.rc.thread_level = "multiple"
+            mpi4py.rc.initialize = (
+                False  # importing it would keep all threads from running meanwhile
+            )
             mpi4py.rc.finalize = (
                 False  # a rank that failed must not wait for the others: leaving.py
             )
             from mpi4py import MPI
 
+            _begin(MPI)
             cls.mpi = MPI
             leave_well(cls)
         return cls.mpi
+
+
+def _begin(mpi: Any) -> None:
+    """MPI_Init_thread, while other threads run: the store that the other ranks still ask may be one of them."""
+    if mpi.Is_initialized():
+        return
+    try:
+        begin = ctypes.CDLL(mpi.__file__).MPI_Init_thread
+    except (OSError, AttributeError):  # linked in another way
+        mpi.Init_thread(mpi.THREAD_MULTIPLE)
+        return
+    code = begin(None, None, mpi.THREAD_MULTIPLE, ctypes.byref(ctypes.c_int()))
+    if code != mpi.SUCCESS:
+        raise DistBackendError(f"MPI_Init_thread: {mpi.Get_error_string(code)}")
+    for comm in (mpi.COMM_WORLD, mpi.COMM_SELF):
+        comm.Set_errhandler(mpi.ERRORS_RETURN)  # then mpi4py raises
 
 
 def _needed(name: str) -> str:
@@ -122,6 +143,7 @@ def meet(
     if Meeting.mpi is None and place is None:
         store = store or store_for(init_method, rank, size, timeout)
         places.take(rank, size, store)
+        Meeting.by_store = True
     elif store is None and launcher("MASTER_PORT") is not None:
         store = store_for(init_method, rank, size, timeout)
     mpi = Meeting.start()
@@ -141,7 +163,7 @@ def _be_present(world: World, comm: Any) -> None:
     store = world.store
     while store is not None and not isinstance(store, TCPStore):
         store = getattr(store, "underlying_store", None)
-    served = comm.allgather(store is not None and (store.host, store.port))
+    served = comm.allgather(store is not None and (Meeting.by_store or (store.host, store.port)))
     if len(set(served)) != 1 or not served[0]:
         hosts = comm.allgather(socket.gethostname())
         host = hosts[0] if len(set(hosts)) > 1 else "localhost"  # where rank 0 is

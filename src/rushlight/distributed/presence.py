@@ -27,6 +27,7 @@ class Presence:
         self.rank = rank
         self.gone: dict[int, str] = {}
         self.left: dict[int, float] = {}  # ended in peace, and when that was heard
+        self.lost = ""
         self._progress = progress
         self._sending = new_lock()
         self._socket = connect(store.host, store.port, 30.0)
@@ -59,11 +60,20 @@ class Presence:
                     self.left[int(message[1])] = time.monotonic()
                 elif kind == "where":
                     self._say("at", message[1].decode(), json.dumps(self._progress()))
+        except TimeoutError:  # the kernel asked for the store's host, and nobody answered
+            self.lost = f"the host of the store, {self.store.host}, is not reached any more"
         except OSError:
             return  # the process ends
 
+    @property
+    def broken(self) -> str:
+        """Why not every rank can be met any more; empty while all can."""
+        return self.lost or (f"rank {min(self.gone)} died" if self.gone else "")
+
     def check(self, doing: str, ranks: Sequence[int]) -> None:
         """Raise when a rank has died, or one of these has ended its script; with its number."""
+        if self.lost:
+            raise DistBackendError(f"[Rank {self.rank}] {doing} cannot end: {self.lost}. Start the job again from its last checkpoint.")  # fmt: skip
         gone = {r: why for r, why in self.gone.items() if r != self.rank}
         # what a rank sent before it ended may still be on its way
         late = time.monotonic() - _ON_ITS_WAY_S

@@ -9,9 +9,10 @@ import tempfile
 import time
 from typing import Any
 
+from ..base.config import launcher
 from ..base.locks import new_rlock
 from . import frames
-from .errors import DistNetworkError, DistStoreError
+from .errors import DistBackendError, DistNetworkError, DistStoreError
 from .store_server import StoreServer
 
 __all__ = ["FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"]
@@ -216,10 +217,25 @@ class TCPStore(Store):
     __del__ = close
 
 
-def _serve(host: str, port: int) -> StoreServer:
-    local = host in ("localhost", "127.0.0.1", "::1")  # then nobody outside needs to reach it
+def _listens_at(host: str) -> str:
+    """The address at which the store of `host` is served: no more than others need to reach it; "" is every one."""
+    if host in ("localhost", "127.0.0.1", "::1"):
+        # Kubernetes' operators call the first pod localhost, inside of it.
+        return "" if launcher("KUBERNETES_SERVICE_HOST") else "127.0.0.1"
     try:
-        return StoreServer("127.0.0.1" if local else "", port)
+        address = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
+        if str(address).startswith("127."):
+            return ""  # this host's own name: others know it by another address
+        with socket.socket() as trial:
+            trial.bind((address, 0))
+        return str(address)
+    except OSError:
+        return ""  # a name that stands for this host elsewhere, such as a service's
+
+
+def _serve(host: str, port: int) -> StoreServer:
+    try:
+        return StoreServer(_listens_at(host), port)
     except OSError as error:
         raise DistNetworkError(
             "The server socket has failed to listen on any local network address. "
@@ -235,19 +251,41 @@ def connect(host: str, port: int, patience: float) -> socket.socket:
     while True:
         try:
             found = socket.create_connection((host, port), timeout=max(min(patience, 10), 0.1))
-            return frames.watched(found)
-        except socket.gaierror as error:
-            raise DistNetworkError(
-                f"The hostname of the client socket cannot be retrieved: {host}: {error}"
-            ) from None
-        except OSError as error:
+            return _admitted(frames.watched(found), host, port)
+        except (
+            OSError
+        ) as error:  # a scheduler may give names to hosts later than it starts the ranks
             if time.monotonic() + pause > until:
+                nameless = isinstance(error, socket.gaierror)
+                hint = (
+                    "Its name is not known here"
+                    if nameless
+                    else "Is the process of rank 0 running?"
+                )
                 raise DistNetworkError(
                     f"The client socket has timed out after {patience * 1000:.0f}ms while trying to "
-                    f"connect to ({host}, {port}): {error}. Is the process of rank 0 running?"
+                    f"connect to ({host}, {port}): {error}. {hint}"
                 ) from None
         time.sleep(pause)
         pause = min(pause * 1.5, 0.5)
+
+
+def _admitted(line: socket.socket, host: str, port: int) -> socket.socket:
+    """The line, after it has shown that this side knows the token, where one is set."""
+    token = launcher("RUSHLIGHT_STORE_TOKEN")
+    if not token:
+        return line
+    frames.send(line, "hello")
+    asked = frames.receive(line)
+    if asked is not None and asked[0] == b"prove":
+        frames.send(line, "proof", frames.proof(token, asked[1]))
+        if frames.receive(line) == [b"ok"]:
+            return line
+        why = "does not take the token of this process"
+    else:
+        why = "asks for no token, and this process has one"
+    line.close()
+    raise DistBackendError(f"the store at {host}:{port} {why}: RUSHLIGHT_STORE_TOKEN must be the same on every rank")  # fmt: skip
 
 
 class FileStore(Store):

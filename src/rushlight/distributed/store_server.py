@@ -7,13 +7,16 @@ asks here where the others are: the question goes to the ranks, and a thread in 
 
 from __future__ import annotations
 
+import hmac
 import json
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from ..base.config import launcher
 from ..base.locks import new_lock
 from . import frames
 
@@ -33,9 +36,11 @@ class StoreServer:
         self.present: dict[int, socket.socket] = {}
         self.gone: dict[int, str] = {}
         self.answers: dict[str, dict[int, str]] = {}
+        self.unreached: set[socket.socket] = set()
         self._sending = new_lock()
         self._on_event = on_event or (lambda *event: None)
         self._closed = False
+        self._token = launcher("RUSHLIGHT_STORE_TOKEN") or ""
         self.listener = _listener(host, port)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, name="rushlight store", daemon=True).start()
@@ -60,6 +65,8 @@ class StoreServer:
     def _serve(self, client: socket.socket) -> None:
         with client:
             try:
+                if self._token and not self._admits(client):
+                    return
                 while (message := frames.receive(client)) is not None:
                     name = message[0].decode("ascii", "replace")
                     if name == "present":
@@ -68,6 +75,23 @@ class StoreServer:
                     frames.send(client, *self._answer(name, message[1:]))
             except (ConnectionError, OSError, ValueError, IndexError):
                 return  # a stranger, or a client that went away in the middle of a word
+
+    def _admits(self, client: socket.socket) -> bool:
+        """Whether the other side knows the token; nothing else of it is listened to before that."""
+        message = frames.receive(client)
+        if message != [b"hello"]:
+            frames.send(
+                client, "error", "this store needs a token: set RUSHLIGHT_STORE_TOKEN as on rank 0"
+            )
+            return False
+        question = secrets.token_bytes(32)
+        frames.send(client, "prove", question)
+        message = frames.receive(client)
+        if message is None or len(message) != 2:
+            return False
+        known = hmac.compare_digest(message[1], frames.proof(self._token, question))
+        frames.send(client, "ok" if known else "error")
+        return known
 
     def _answer(self, name: str, rest: list[bytes]) -> list[bytes]:
         act = getattr(self, f"_do_{name}", None)
@@ -150,7 +174,10 @@ class StoreServer:
             farewell = self._listen_to(client, rank)
         except OSError:
             why = "its host is not reached any more"
+        if client in self.unreached:
+            why = "its host is not reached any more"
         with self.changed:
+            self.unreached.discard(client)
             if self.present.get(rank) is client:
                 del self.present[rank]
         self._on_event("left" if farewell else "lost", rank, [])
@@ -190,8 +217,12 @@ class StoreServer:
         with self._sending:
             try:
                 frames.send(client, *fields)
-            except OSError:
+            except ConnectionError:
                 pass  # it is gone too; its own thread notices
+            except OSError:
+                self.unreached.add(
+                    client
+                )  # the kernel says it once: that thread will only see an end
 
     def _do_where(self, question: bytes) -> list[bytes]:
         """Ask every rank where it is; those that do not answer in time are left out."""

@@ -1,0 +1,219 @@
+"""Ranks that share nothing but a store's address become one world, without ssh, hostfile or a launcher of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rushlight.distributed import mpiexec, places
+from rushlight.distributed.errors import DistBackendError, DistNetworkError
+from rushlight.distributed.store import TCPStore, _listens_at
+from test_distributed import HERE, environment, free_port, needs_mpi
+
+pytestmark = needs_mpi
+FOUND = mpiexec.find()
+needs_mpich = pytest.mark.skipif(FOUND is None or FOUND.kind != "mpich", reason="several hosts without ssh need MPICH's mpiexec")  # fmt: skip
+
+
+def start(rank: int, size: int, port: str, *words: str, inside: tuple[str, ...] = (), **more: str) -> subprocess.Popen:  # fmt: skip
+    told = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "RANK": str(rank),
+        "WORLD_SIZE": str(size),
+    }
+    return subprocess.Popen(
+        [*inside, sys.executable, str(HERE / "meets.py"), *words], env={**environment(), **told, **more},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def ended(*ranks: subprocess.Popen) -> list[tuple[int, str]]:
+    told = []
+    for rank in ranks:
+        out, err = rank.communicate(timeout=900)
+        told.append((rank.returncode, out + err))
+    return told
+
+
+@needs_mpich
+@pytest.mark.parametrize("hosts", ["aab", "abab", "abc"])
+def test_ranks_of_several_hosts_are_one_world(hosts: str, tmp_path) -> None:
+    port, size = free_port(), len(hosts)
+    ranks = [start(r, size, port, TEST_HOST=h, TMPDIR=str(tmp_path)) for r, h in enumerate(hosts)]
+    total = float(size * (size + 1) // 2)
+    said = f"sum {total} {total} {list(enumerate(hosts))}\n"
+    assert [(code, text) for code, text in ended(*ranks)] == [(0, said)] * size
+    assert os.listdir(tmp_path) == []  # the folders of places are gone
+
+
+@pytest.mark.parametrize("case", ["size", "version", "twice"])
+def test_ranks_that_do_not_belong_together_are_told_on_both_sides(case: str) -> None:
+    port = free_port()
+    if case == "twice":
+        ranks = [start(0, 3, port), start(1, 3, port), start(1, 3, port)]
+        told = ended(*ranks)
+        words = "rank 1 came twice: first as process "
+    else:
+        other = {"TEST_VERSION": "0.0.1"} if case == "version" else {}
+        told = ended(start(0, 2, port), start(1, 3 if case == "size" else 2, port, **other))
+        words = {"size": "has a world of 3 ranks", "version": "has rushlight 0.0.1"}[case]
+    assert [code for code, _ in told] == [3] * len(told), told
+    assert all(words in text for _, text in told), told
+
+
+def test_a_rank_that_does_not_come_is_named() -> None:
+    port = free_port()
+    told = ended(*[start(r, 4, port, TEST_SECONDS="3") for r in (0, 2)])
+    assert told[0][0] == 3 and "ranks 1, 3 of 4 did not come within 3 s" in told[0][1]
+    assert told[1][0] == 3
+
+
+def test_a_rank_too_many_is_told_the_size_of_the_world(monkeypatch) -> None:
+    from rushlight.distributed.store import HashStore
+
+    book = HashStore()
+    monkeypatch.setattr(places, "_opened", lambda host, plan: "error:not needed here")
+    for rank in (1, 0, 5):
+        with pytest.raises(DistBackendError) as caught:
+            if rank == 1:  # it would wait for rank 0, in another process
+                places._arrive(1, 2, places.PrefixStore("places/0", book))
+                raise DistBackendError
+            places.take(rank, 2 if rank == 0 else 6, book)
+    assert str(caught.value) == "rank 5 of 6 came to a world of 2"
+
+
+def test_a_store_with_a_token_answers_only_those_who_know_it(monkeypatch) -> None:
+    monkeypatch.setenv("RUSHLIGHT_STORE_TOKEN", "correct horse")
+    store = TCPStore("localhost", 0, is_master=True)
+    other = TCPStore("localhost", store.port)
+    other.set("a", "1")
+    assert store.get("a") == b"1"
+    monkeypatch.setenv("RUSHLIGHT_STORE_TOKEN", "battery")
+    with pytest.raises(DistBackendError, match="does not take the token of this process"):
+        TCPStore("localhost", store.port)
+    monkeypatch.delenv("RUSHLIGHT_STORE_TOKEN")
+    with pytest.raises(RuntimeError, match="needs a token"):
+        TCPStore("localhost", store.port).set("a", "2")
+    assert store.get("a") == b"1"
+    open_store = TCPStore("localhost", 0, is_master=True)
+    monkeypatch.setenv("RUSHLIGHT_STORE_TOKEN", "correct horse")
+    with pytest.raises(DistBackendError, match="asks for no token"):
+        TCPStore("localhost", open_store.port)
+    for one in (store, other, open_store):
+        one.close()
+
+
+def test_a_store_listens_only_where_others_must_reach_it(monkeypatch) -> None:
+    assert _listens_at("localhost") == "127.0.0.1"
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert _listens_at("localhost") == ""  # how an operator calls the first pod inside of it
+    assert _listens_at("no.such.name.invalid") == ""
+
+
+def test_a_name_that_is_not_known_yet_is_asked_for_again() -> None:
+    with pytest.raises(DistNetworkError, match="Its name is not known here"):
+        TCPStore("no.such.name.invalid", 1, timeout=0.2)
+
+
+@pytest.mark.parametrize("text", ["29600", "1-2", "29600-29500", "a-b", "29600-70000"])
+def test_ports_that_are_none_are_refused(text: str, monkeypatch) -> None:
+    monkeypatch.setenv("RUSHLIGHT_PORTS", text)
+    with pytest.raises(ValueError, match="RUSHLIGHT_PORTS must be FIRST-LAST"):
+        places._ports()
+
+
+# -- two hosts made of one: network namespaces ------------------------------------------------------------------------
+
+_numbers = itertools.count()
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=600)
+
+
+@contextlib.contextmanager
+def two_hosts() -> Iterator[tuple[str, str, str]]:
+    """Two network namespaces joined by a virtual cable, and the names of both and of the cable's end in the second."""
+    if not (os.geteuid() == 0 and shutil.which("ip") and shutil.which("unshare")):
+        pytest.skip("network namespaces need root, `ip` and `unshare`")
+    mark = f"{os.getpid()}x{next(_numbers)}"
+    a, b, here, there = f"rl-a{mark}", f"rl-b{mark}", f"a{mark}"[:15], f"b{mark}"[:15]
+    try:
+        _ip("netns", "add", a)
+    except (subprocess.CalledProcessError, OSError) as error:
+        pytest.skip(f"no network namespace can be made here: {error}")
+    try:
+        _ip("netns", "add", b)
+        try:
+            _ip("link", "add", here, "type", "veth", "peer", "name", there)
+        except subprocess.CalledProcessError as error:
+            pytest.skip(f"no virtual cable can be made here: {error}")
+        for space, end, address in ((a, here, "10.77.0.1/24"), (b, there, "10.77.0.2/24")):
+            _ip("link", "set", end, "netns", space)
+            _ip("-n", space, "addr", "add", address, "dev", end)
+            _ip("-n", space, "link", "set", end, "up")
+            _ip("-n", space, "link", "set", "lo", "up")
+        yield a, b, there
+    finally:
+        for space in (a, b):
+            subprocess.run(["ip", "netns", "del", space], capture_output=True, timeout=600)
+
+
+def on(host: str) -> tuple[str, ...]:
+    return (
+        "ip",
+        "netns",
+        "exec",
+        host,
+        "unshare",
+        "-u",
+        "sh",
+        "-c",
+        f'hostname {host}; exec "$0" "$@"',
+    )
+
+
+@needs_mpich
+def test_two_networks_without_ssh_are_one_world_and_a_lost_one_is_named() -> None:
+    with two_hosts() as (a, b, cable):
+        # The transport must not see that both hosts are one machine.
+        more: dict[str, Any] = {
+            "MASTER_ADDR": "10.77.0.1",
+            "RUSHLIGHT_PORTS": "29600-29700",
+            "UCX_TLS": "tcp,self",
+        }
+        ranks = [
+            start(r, 4, "29511", "wait", inside=on(h), **more) for r, h in enumerate((a, b, a, b))
+        ]
+        for rank in ranks:
+            assert rank.stdout is not None and rank.stdout.readline().startswith("sum 10.0 10.0")
+        _ip("-n", b, "link", "set", cable, "down")  # nobody says goodbye
+        told = ended(*ranks)
+        assert [code for code, _ in told] == [4] * 4, told
+        for rank in (0, 2):
+            lost = "rank [13] \\(its host is not reached any more\\)"  # the first that is noticed, or both
+            assert re.search(lost, told[rank][1]), told
+        for rank in (1, 3):
+            assert "the host of the store, 10.77.0.1, is not reached any more" in told[rank][1], (
+                told
+            )
+
+
+@needs_mpich
+def test_the_first_pod_may_be_called_localhost_inside() -> None:
+    """As Kubernetes' PyTorchJob sets it: localhost on the master, its service's name on the others."""
+    with two_hosts() as (a, b, _):
+        more = {"KUBERNETES_SERVICE_HOST": "10.77.0.100"}
+        first = start(0, 2, "29512", inside=on(a), **more | {"MASTER_ADDR": "localhost"})
+        second = start(1, 2, "29512", inside=on(b), **more | {"MASTER_ADDR": "10.77.0.1"})
+        assert [code for code, _ in ended(first, second)] == [0, 0]
