@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -315,3 +316,23 @@ def _said(values: list) -> Said:
 def test_files_ask_a_class_how_it_is_written(tmp_path: Path) -> None:
     rl.save(rl.ones(2).as_subclass(Said), tmp_path / "x.pt")
     assert type(rl.load(tmp_path / "x.pt", weights_only=False)) is Said
+
+
+@BOTH
+def test_printed_around_contents_of_its_own(lib: Any) -> None:
+    strings = importlib.import_module("rushlight._tensor_str" if lib is rl else "torch._tensor_str")
+    x = wrapper_of(lib)(lib.ones(2, dtype=lib.float64))
+    name = "rushlight" if lib is rl else "torch"
+    assert (
+        strings._str_intern(x, tensor_contents="[a, b]") == f"Holder([a, b], dtype={name}.float64)"
+    )
+    assert strings._add_suffixes("Own([1]", ["a=1"], 4, False) == "Own([1], a=1)"
+    assert strings._add_suffixes("Own([1]", ["a=1"], 4, True) == "Own([1],\n    a=1)"
+
+
+@BOTH
+def test_positions_of_a_class(lib: Any) -> None:
+    kind = wrapper_of(lib)
+    picked = kind(lib.tensor([1, 0], dtype=lib.int64))
+    with asked_for(kind, "index_select.default"):
+        assert lib.index_select(lib.arange(3.0), 0, picked).held.tolist() == [1.0, 0.0]

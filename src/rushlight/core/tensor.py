@@ -361,7 +361,9 @@ class Tensor(_Base):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         cls = type(self)
-        if self._a.__class__ is WrappedArray:  # it has no values of its own
+        if (
+            self._a.__class__ is WrappedArray and tensor_contents is None
+        ):  # it has no values of its own
             return f"{cls.__name__}(..., size={tuple(self._a.shape)}, dtype={self.dtype})"
         if self._a.__class__ is BatchedArray:
             inner = repr(tensor_over(self._a.held, self._a.held.__class__)).replace("\n", "\n    ")
@@ -370,8 +372,8 @@ class Tensor(_Base):
 
         # a subclass prints its own name unless it writes the line around this one itself
         own = cls.__repr__  # core/arming.py puts a function of the same name around ours
-        plain = cls is Tensor or own.__qualname__ != Tensor.__repr__.__qualname__
-        return describe(self, "tensor(" if plain else f"{cls.__name__}(")
+        plain = cls is Tensor or (own.__qualname__ != Tensor.__repr__.__qualname__ and tensor_contents is None)  # fmt: skip
+        return describe(self, "tensor(" if plain else f"{cls.__name__}(", tensor_contents)
 
     def _repr_html_(self) -> str:
         """What notebooks show."""

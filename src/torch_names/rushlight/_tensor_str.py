@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .core.shown import printing
+from .core.tensor import Tensor
 
 __all__ = ["PRINT_OPTS", "printoptions", "set_printoptions"]
 
@@ -43,3 +44,19 @@ def _tensor_str(self: Any, indent: int) -> str:
         .removesuffix(", dtype=rushlight.)")
         .removesuffix(")")
     )
+
+
+def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:
+    """The printed form of a tensor, with other contents if they are given."""
+    return Tensor.__repr__(inp, tensor_contents=tensor_contents)
+
+
+def _str(self: Any, *, tensor_contents: str | None = None) -> str:
+    """As `_str_intern`."""
+    return _str_intern(self, tensor_contents=tensor_contents)
+
+
+def _add_suffixes(tensor_str: str, suffixes: Any, indent: int, force_newline: bool) -> str:
+    """What stands behind the numbers, in lines of its own where it would be too long."""
+    options = printing.PrintOptions(**printing.get_printoptions())
+    return printing.append_notes(tensor_str, suffixes, 0, indent, options, force_newline)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-def describe(t: Tensor, prefix: str) -> str:
-    """The printed form of a tensor: values, then device, dtype and history where they matter."""
+def describe(t: Tensor, prefix: str, contents: str | None = None) -> str:
+    """The printed form of a tensor: values (or `contents`), then device, dtype and history where they matter."""
     common: dict[str, Any] = {
         "dtype_name": t.dtype.name,
         "default_dtype_name": dtypes.get_default_dtype().name,
@@ -22,9 +22,12 @@ def describe(t: Tensor, prefix: str) -> str:
         "prefix": prefix,
         "module": settings.module,
     }
+    device = None if t.device.type == "cpu" else str(t.device)
+    if contents is not None:
+        shaped: Any = t._a  # its class may have no values of its own
+        return format_tensor(shaped, device=device, contents=contents, **common)
     if t.is_meta:
         return format_meta(t._a.shape, **common)
-    device = None if t.is_cpu else str(t.device)
     return format_tensor(t._host(), device=device, **common)
 
 

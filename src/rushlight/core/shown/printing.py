@@ -109,10 +109,12 @@ def format_tensor(
     prefix: str = "tensor(",
     indent: int = 0,
     module: str = "rushlight",
+    contents: str | None = None,
 ) -> str:
     """Return `tensor([...], device=..., dtype=..., <suffixes>)` for an array.
 
-    `device` is printed when it is not None, `suffixes` (such as `requires_grad=True`) as given.
+    `device` is printed when it is not None, `suffixes` (such as `requires_grad=True`) as given, `contents` in place of
+    the elements.
     `indent` is the column the text starts at: it counts towards the wrapping and moves the
     lines after the first.
     """
@@ -127,8 +129,8 @@ def format_tensor(
     if dtype_name not in plain:
         notes.append(f"dtype={module}.{dtype_name}")
     column = indent + len(prefix)
-    body = "[]" if empty else _render(a, column, options)
-    return _append_notes(prefix + body, [*notes, *suffixes], indent, column, options)
+    body = contents or ("[]" if empty else _render(a, column, options))
+    return append_notes(prefix + body, [*notes, *suffixes], indent, column, options)
 
 
 def format_meta(
@@ -147,7 +149,7 @@ def format_meta(
     if dtype_name != default_dtype_name:
         notes.append(f"dtype={module}.{dtype_name}")
     column = indent + len(prefix)
-    return _append_notes(prefix + "...", [*notes, *suffixes], indent, column, _options)
+    return append_notes(prefix + "...", [*notes, *suffixes], indent, column, _options)
 
 
 def format_parts(
@@ -178,7 +180,7 @@ def format_parts(
         notes.append(f"dtype={module}.{dtype_name}")
     margin = " " * len(prefix)
     text = prefix + f",\n{margin}".join(texts)
-    return _append_notes(text, [*notes, *suffixes], 0, len(prefix), options, apart)
+    return append_notes(text, [*notes, *suffixes], 0, len(prefix), options, apart)
 
 
 def format_parameter(tensor_text: str) -> str:
@@ -191,7 +193,7 @@ def _unmarked_dtypes(default_dtype_name: str) -> tuple[str, ...]:
     return (default_dtype_name, default_complex, "int64", "bool")
 
 
-def _append_notes(
+def append_notes(
     text: str, notes: Sequence[str], indent: int, column: int, options: PrintOptions,
     apart: bool = False,
 ) -> str:  # fmt: skip

@@ -11,6 +11,7 @@ from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts, Rows
+from ...runtime.wrapped import WrappedArray
 from ..made_of.spelling import axis_for_dim
 from .brackets import is_position
 from .gather import check_bounds, size_along
@@ -54,6 +55,8 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
     dim = wrap_dim(dim, input._a.ndim)
     if index._a.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
+    if index._a.__class__ is WrappedArray:  # its class says what its values are
+        return into_same(out, _index_select(input, index, dim=dim))
     if not is_position(index._a.dtype):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     try:

@@ -14,6 +14,7 @@ from ..core.tensor import Tensor
 from ..nn.modules.container import Sequential
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
+from ._compatibility import compatibility  # noqa: F401 - libraries take it from here
 from .graph import Graph
 from .graph_module import GraphModule
 from .proxy import Attribute, Proxy, TracerBase
