@@ -52,7 +52,7 @@ SUITES = {
     "gpytorch": Suite("gpytorch", ("test",), ("scipy", "scikit-learn", "pandas")),
     "keras": Suite("keras", ("keras/src/ops", "keras/src/layers", "keras/src/losses", "keras/src/optimizers"), ("scipy", "pandas"),
                    env=(("KERAS_BACKEND", "torch"),)),
-    "kornia": Suite("kornia", ("tests",), ("scipy",), repository="kornia/kornia", release="v0.8.3"),
+    "kornia": Suite("kornia", ("tests",), ("scipy", "onnx"), repository="kornia/kornia", release="v0.8.3"),
     "linear_operator": Suite("linear_operator", ("test",), ("scipy",)),
     "opt_einsum": Suite("opt_einsum", ("opt_einsum/tests",)),
     "pyro": Suite("pyro-ppl", ("tests",), ("scipy", "pandas", "scikit-learn"), ("--stage", "unit"), (("CI", "1"),), "pyro-ppl/pyro", "1.9.1"),
