@@ -11,7 +11,7 @@ import pytest
 
 import rushlight as rl
 from rushlight.distributed import mpiexec
-from rushlight.io.sharded import Reader
+from rushlight.io.sharded import CheckpointReader
 from test_distributed import environment, free_port, launch, passed
 
 torch = pytest.importorskip("torch")
@@ -36,8 +36,8 @@ def test_each_reads_what_the_other_wrote(tmp_path: Path) -> None:
         assert rank.returncode == 0, told
     passed(launch(2, "files.py", str(tmp_path / "ours"), str(tmp_path / "theirs")), 2, "read")
 
-    a, b = (Reader(str(tmp_path / name)).nested() for name in ("theirs", "ours"))
-    assert sorted(Reader(str(tmp_path / "theirs")).names()) == sorted(Reader(str(tmp_path / "ours")).names())  # fmt: skip
+    a, b = (CheckpointReader(str(tmp_path / name)).nested() for name in ("theirs", "ours"))
+    assert sorted(CheckpointReader(str(tmp_path / "theirs")).names()) == sorted(CheckpointReader(str(tmp_path / "ours")).names())  # fmt: skip
     assert b["columns"].tolist() == a["columns"].tolist() == rl.arange(12.0).reshape(3, 4).tolist()
     assert b["more"]["pair"] == a["more"]["pair"] == (0.5, "x") and a["step"] == 7
     assert b["more"]["list"][2] == a["more"]["list"][2] == {"a": "b"}
@@ -66,5 +66,5 @@ class _Runs:
 def test_a_table_that_is_none_is_refused(what, tmp_path: Path, capsys) -> None:
     (tmp_path / ".metadata").write_bytes(pickle.dumps(what))
     with pytest.raises(RuntimeError, match="is damaged"):
-        Reader(str(tmp_path))
+        CheckpointReader(str(tmp_path))
     assert capsys.readouterr().out == ""

@@ -22,7 +22,7 @@ from rushlight.distributed.launcher.job import _script
 from rushlight.distributed.launcher.options import parse
 from rushlight.distributed.patience import wait_until
 from rushlight.distributed.store import FileStore, HashStore, PrefixStore, TCPStore
-from rushlight.io.sharded import Reader
+from rushlight.io.sharded import CheckpointReader
 
 
 class FakeNccl:
@@ -431,9 +431,9 @@ def test_checkpoint_of_one_process_and_damaged_ones(tmp_path: Path) -> None:
         dcp.load(other, checkpoint_id=folder)
     (folder / ".metadata").write_text("{")
     with pytest.raises(RuntimeError, match="damaged"):
-        Reader(str(folder))
+        CheckpointReader(str(folder))
     with pytest.raises(RuntimeError, match="was not finished"):
-        Reader(str(tmp_path))
+        CheckpointReader(str(tmp_path))
 
 
 class _Stream:

@@ -101,7 +101,7 @@ class _Level:
         if attribute or name in _NO_NUMBERS or here.inference or all(t is None for t in tangents):
             return func(*args, **kwargs)
         places = [i for i, t in enumerate(tangents) if t is not None]
-        call = _Call(func, leaves, spec, places, [tangents[i] for i in places])
+        call = _CallWithTangents(func, leaves, spec, places, [tangents[i] for i in places])
         if _writes(name):
             return self.in_place(call, name, args, kwargs)
         if kwargs.get("out") is not None:
@@ -111,7 +111,7 @@ class _Level:
             )
         return self.result(call, args, kwargs)
 
-    def result(self, call: _Call, args: Any, kwargs: Any) -> Any:
+    def result(self, call: _CallWithTangents, args: Any, kwargs: Any) -> Any:
         """Run a function once on leaves of its own; its float outputs get tangents."""
         inputs = Inputs(tuple(call.leaves[i] for i in call.places), tuple(range(len(call.places))))
         with enable_grad():
@@ -134,7 +134,7 @@ class _Level:
             self.put(outputs[i], tangent)
         return tree_unflatten(outputs, spec)
 
-    def in_place(self, call: _Call, name: str, args: Any, kwargs: Any) -> Any:
+    def in_place(self, call: _CallWithTangents, name: str, args: Any, kwargs: Any) -> Any:
         """The tangent comes from the same function of a copy, before the tensor itself is changed."""
         target = args[0]
         if name in _OVERWRITE:
@@ -185,7 +185,7 @@ class _Level:
         here.function_modes = here.function_modes[:-1]
 
 
-class _Call:
+class _CallWithTangents:
     """A function with its arguments taken apart: those that carry tangents can be exchanged."""
 
     def __init__(

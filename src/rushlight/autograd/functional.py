@@ -32,7 +32,7 @@ def _as_tuple(value: Any, what: str, name: str) -> tuple[tuple[Tensor, ...], boo
     return values, many
 
 
-class _Call:
+class _CallOfInputs:
     """A function called on inputs of its own, and what came out."""
 
     def __init__(self, name: str, func: Callable, inputs: Any, create_graph: bool) -> None:
@@ -141,7 +141,7 @@ def vjp(
         >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
         (tensor([1., 1.]), tensor([1., 2.]))
     """
-    call = _Call("vjp", func, inputs, create_graph)
+    call = _CallOfInputs("vjp", func, inputs, create_graph)
     if strict:
         call.strictly()
     returned = "the user-provided function returns"
@@ -167,7 +167,7 @@ def jvp(
         >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.tensor([1.0, 2.0]))
         (tensor([1., 1.]), tensor([1., 2.]))
     """
-    call = _Call("jvp", func, inputs, create_graph)
+    call = _CallOfInputs("jvp", func, inputs, create_graph)
     if strict:
         call.strictly()
     taken = "the input to the user-provided function is"
@@ -216,7 +216,7 @@ def jacobian(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has '
             'more outputs than inputs, "forward-mode" tends to be more performant.'
         )
-    call = _Call("jacobian", func, inputs, create_graph)
+    call = _CallOfInputs("jacobian", func, inputs, create_graph)
     if strict:
         call.strictly()
     with enable_grad():
@@ -225,7 +225,7 @@ def jacobian(
     return rows if call.many_outputs else rows[0]
 
 
-def _blocks(call: _Call, k: int, strict: bool) -> tuple[Tensor, ...]:
+def _blocks(call: _CallOfInputs, k: int, strict: bool) -> tuple[Tensor, ...]:
     """The derivatives of output k in every input."""
     out = call.outputs[k]
     rows: list[list[Tensor]] = [[] for _ in call.inputs]
@@ -263,7 +263,7 @@ def hessian(
     _, many = _as_tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs: Tensor) -> Any:
-        call = _Call("hessian", func, xs, create_graph=True)
+        call = _CallOfInputs("hessian", func, xs, create_graph=True)
         gs = call.gradients((call.only_scalar(),), None, True, strict)
         return gs if many else gs[0]
 
@@ -311,7 +311,7 @@ def vhp(
 def _hessian_product(
     name: str, func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> Any:
-    call = _Call(name, func, inputs, create_graph)
+    call = _CallOfInputs(name, func, inputs, create_graph)
     taken = "the input to the user-provided function is"
     vs = call.vector(v, call.inputs, call.many_inputs, taken)
     out = call.only_scalar()

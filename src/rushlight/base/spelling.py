@@ -81,7 +81,7 @@ _OPEN = (
 # What PyTorch has no counterpart of, among modules and classes beside those that have one.
 _ALONE = frozenset((
     "core.gradients.function.FunctionNode", "core.gradients.function.VmapInfo", "data.batching", "data.channel", "data.fetch", "data.iterators", "data.pool",
-    "data.prefetch", "data.resident", "data.sampler.EndlessSampler", "data.worker", "distributions._compose.Plain",
+    "data.prefetch", "data.resident", "data.sampler.EndlessSampler", "data.worker", "distributions._compose.PlainMap",
     "optim.calls", "optim.stepping", "optim.zero",
 ))  # fmt: skip
 _INNER = ("operators", "core", "runtime", "capture", "io", "dezero", "cli")

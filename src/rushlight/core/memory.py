@@ -97,7 +97,7 @@ def memory_order(a: Any) -> list[int] | None:
     return order if a.transpose(order).flags.c_contiguous else None
 
 
-class _Owner:
+class _StandIn:
     """A stand-in for the tensor while references are counted."""
 
     __slots__ = ("_a",)
@@ -108,7 +108,7 @@ class _Owner:
 def _is_taken(count: int) -> bool:
     global _ALONE
     _ALONE = count
-    owner = _Owner()
+    owner = _StandIn()
     owner._a = np.empty(1)
     return owns_plainly(owner._a, np.empty(1))
 

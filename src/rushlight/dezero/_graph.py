@@ -162,11 +162,11 @@ def operands(x0: Any, x1: Any) -> tuple[Any, Any]:
     return x0, x1
 
 
-class _Walk(threading.local):
+class _WalkSettings(threading.local):
     retain = False  # whether the walk under way leaves gradients on intermediate results
 
 
-_walk = _Walk()
+_walk = _WalkSettings()
 
 
 class CallNode(tape.Node):

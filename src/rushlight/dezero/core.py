@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Operand: TypeAlias = "Variable | Array"  # what functions take
 
 
-class _Switches(type):
+class _GradModeSwitches(type):
     """`Config.enable_backprop` is rushlight's own grad mode, so the two can never disagree."""
 
     @property
@@ -43,7 +43,7 @@ class _Switches(type):
         rl.set_grad_enabled(bool(value))
 
 
-class Config(metaclass=_Switches):
+class Config(metaclass=_GradModeSwitches):
     """The switches: whether calls are recorded, and whether layers train.
 
     Example:

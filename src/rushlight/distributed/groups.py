@@ -13,7 +13,7 @@ from .engine_self import SelfEngine
 from .errors import DistBackendError
 from .patience import wait_until
 from .store import Store, seconds
-from .works import Worker
+from .works import GroupThread
 
 __all__ = ["GroupMember", "ProcessGroup", "World", "world_or_none"]
 
@@ -57,7 +57,7 @@ class ProcessGroup:
         self.backend = backend
         self.timeout = timeout
         self.comm = comm  # MPI's communicator, or None in a group of one
-        self.worker = Worker(f"group {name}")
+        self.worker = GroupThread(f"group {name}")
         self.number = 0  # of the last collective that was begun
         self.doing = ""
         self._rank = self.ranks.index(world.rank) if world.rank in self.ranks else -1

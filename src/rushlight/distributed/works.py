@@ -12,7 +12,7 @@ from ..base.locks import new_lock
 from ..futures import Future
 from .errors import DistBackendError
 
-__all__ = ["RequestWork", "StreamWork", "Work", "Worker"]
+__all__ = ["RequestWork", "StreamWork", "Work", "GroupThread"]
 
 
 class Work:
@@ -134,7 +134,7 @@ def _nothing() -> None:
     """The job of a work that is done."""
 
 
-class Worker:
+class GroupThread:
     """A group's thread: jobs one after the other, in the order in which they were given."""
 
     def __init__(self, name: str) -> None:

@@ -339,7 +339,7 @@ class IndependentTransform(Transform):
         return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
 
-class Plain(Transform):
+class PlainMap(Transform):
     """A map without parameters: all objects of one kind are equal."""
 
     bijective = True

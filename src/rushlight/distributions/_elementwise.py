@@ -9,14 +9,14 @@ from ..base.dtypes import finfo
 from ..core.tensor import Tensor
 from ..operators.pointwise.activation_smooth import softplus
 from . import constraints
-from ._compose import Plain, Transform
+from ._compose import PlainMap, Transform
 from .utils import broadcast_all, sum_rightmost
 
 if TYPE_CHECKING:
     from .distribution import Distribution
 
 
-class ExpTransform(Plain):
+class ExpTransform(PlainMap):
     """y = exp(x).
 
     Args:
@@ -87,7 +87,7 @@ def _clipped_sigmoid(x: Tensor) -> Tensor:
     return x.sigmoid().clamp(min=limits.tiny, max=1.0 - limits.eps)
 
 
-class SigmoidTransform(Plain):
+class SigmoidTransform(PlainMap):
     """y = 1 / (1 + exp(-x)).
 
     Args:
@@ -113,7 +113,7 @@ class SigmoidTransform(Plain):
         return -softplus(-x) - softplus(x)
 
 
-class SoftplusTransform(Plain):
+class SoftplusTransform(PlainMap):
     """y = log(1 + exp(x)).
 
     Args:
@@ -137,7 +137,7 @@ class SoftplusTransform(Plain):
         return -softplus(-x)
 
 
-class TanhTransform(Plain):
+class TanhTransform(PlainMap):
     """y = tanh(x).
 
     Args:
@@ -162,7 +162,7 @@ class TanhTransform(Plain):
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
-class AbsTransform(Plain):
+class AbsTransform(PlainMap):
     """y = |x|.
 
     Args:

@@ -12,11 +12,11 @@ from ..operators.image.padding import pad
 from ..operators.pointwise.activation_smooth import softplus
 from ..operators.shape.join import cat, stack
 from . import constraints
-from ._compose import Plain, Transform
+from ._compose import PlainMap, Transform
 from ._elementwise import SigmoidTransform
 
 
-class SoftmaxTransform(Plain):
+class SoftmaxTransform(PlainMap):
     """y = softmax(x) along the last dimension; several x have the same y, so it has no `log_abs_det_jacobian`.
 
     Args:
@@ -46,7 +46,7 @@ class SoftmaxTransform(Plain):
     inverse_shape = forward_shape
 
 
-class StickBreakingTransform(Plain):
+class StickBreakingTransform(PlainMap):
     """From K - 1 real numbers to K positive ones that sum to 1, breaking a stick piece by piece.
 
     Args:
@@ -84,7 +84,7 @@ class StickBreakingTransform(Plain):
         return (*shape[:-1], shape[-1] - 1)
 
 
-class LowerCholeskyTransform(Plain):
+class LowerCholeskyTransform(PlainMap):
     """From any square matrix to a lower triangular one with positive diagonal.
 
     Args:
@@ -106,7 +106,7 @@ class LowerCholeskyTransform(Plain):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(Plain):
+class PositiveDefiniteTransform(PlainMap):
     """From any square matrix to a positive definite one.
 
     Args:
@@ -131,7 +131,7 @@ class PositiveDefiniteTransform(Plain):
         return LowerCholeskyTransform().inv(cholesky(y))
 
 
-class CorrCholeskyTransform(Plain):
+class CorrCholeskyTransform(PlainMap):
     """From D(D-1)/2 real numbers to the Cholesky factor of a D by D correlation matrix.
 
     Args:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from ..base.protocols import Array
 
 
-class _Refused(ValueError):
+class _CheckFailed(ValueError):
     """What a check of the CPU raises; an eager call says more."""
 
 
 def _all_true(fine: Array, value: Array, begin: str, end: str) -> None:
     if not fine.all():
-        raise _Refused(f"{begin} {end}\n{value}")
+        raise _CheckFailed(f"{begin} {end}\n{value}")
 
 
 def require(
@@ -37,7 +37,7 @@ def require(
         try:
             run(CHECK, np.ndarray, (fine._a, value._a), {"test": _all_true, "limits": limits})
             return
-        except _Refused:
+        except _CheckFailed:
             pass
     elif fine.all():
         return

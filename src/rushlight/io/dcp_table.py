@@ -16,7 +16,7 @@ from ..base.shapes import Size
 from .atomic import atomic_write
 from .errors import CorruptFileError
 from .machine import Machine
-from .pickler import Name, Pickler
+from .pickler import GlobalName, Pickler
 
 __all__ = ["TABLE", "read_table", "write_table"]
 
@@ -39,7 +39,7 @@ class _Made:
     """An object of PyTorch's as a file says it: a class and its arguments."""
 
     def __init__(self, name: str, *args: Any, module: str = _HOME) -> None:
-        self.reduced = (Name(module, name), args)
+        self.reduced = (GlobalName(module, name), args)
 
     def __reduce__(self) -> Any:
         return self.reduced

@@ -25,7 +25,7 @@ from .names import STORAGE_NAMES
 from .rebuild import is_parameter, is_spread, is_uninitialized
 
 
-class Name:
+class GlobalName:
     """A global name to be written as it is."""
 
     def __init__(self, module: str, name: str) -> None:
@@ -42,7 +42,7 @@ class _StorageRef:
 
     def __init__(self, key: str, dtype_name: str, location: str, numel: int) -> None:
         name = STORAGE_NAMES.get(dtype_name)
-        kind = Name("torch", name) if name else Name("torch.storage", "UntypedStorage")
+        kind = GlobalName("torch", name) if name else GlobalName("torch.storage", "UntypedStorage")
         self.id = ("storage", kind, key, location, numel)
 
 
@@ -78,16 +78,16 @@ class Pickler(_Base):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
             if obj.is_nested:
-                return nested.described(obj, Name)
+                return nested.described(obj, GlobalName)
             if obj.is_sparse:
                 return self._sparse(obj)
             own = is_spread(obj) or _reduces_itself(type(obj))
             return obj.__reduce_ex__(2) if own else self._object(obj)
         if isinstance(obj, Size):
-            return Name("torch", "Size"), (tuple(obj),)
+            return GlobalName("torch", "Size"), (tuple(obj),)
         if type(obj) is device:
             args = (obj.type,) if obj.index is None else (obj.type, obj.index)
-            return Name("torch", "device"), args
+            return GlobalName("torch", "device"), args
         return NotImplemented
 
     def _object(self, t: Tensor) -> Any:
@@ -97,20 +97,20 @@ class Pickler(_Base):
         if is_parameter(t):
             args: tuple = (t.detach(), t.requires_grad, OrderedDict())
             if not state:
-                return Name("torch._utils", "_rebuild_parameter"), args
-            return Name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
+                return GlobalName("torch._utils", "_rebuild_parameter"), args
+            return GlobalName("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
         if is_uninitialized(t):
             return kind, (t.requires_grad, t.device, t.dtype)
         if kind is Tensor and not state:
             return self._tensor(t)
         if t._a.__class__ is WrappedArray:
             words = (
-                Name("torch._utils", "_rebuild_wrapper_subclass"),
+                GlobalName("torch._utils", "_rebuild_wrapper_subclass"),
                 kind,
                 (kind, *wrapper_words(t)),
             )
-            return Name("torch._tensor", "_rebuild_from_type_v2"), (*words, state)
-        return Name("torch._tensor", "_rebuild_from_type_v2"), (
+            return GlobalName("torch._tensor", "_rebuild_from_type_v2"), (*words, state)
+        return GlobalName("torch._tensor", "_rebuild_from_type_v2"), (
             *_parted(self._tensor(t), kind),
             state,
         )
@@ -137,14 +137,14 @@ class Pickler(_Base):
         where = str(t.device)
         if t.dtype.name in STORAGE_NAMES:
             ref = _StorageRef(key, t.dtype.name, where, root.size)
-            return Name("torch._utils", "_rebuild_tensor_v2"), (ref, *rest)
+            return GlobalName("torch._utils", "_rebuild_tensor_v2"), (ref, *rest)
         # dtypes younger than typed storages: bytes, and the dtype beside them
         ref = _StorageRef(key, t.dtype.name, where, root.nbytes)
-        return Name("torch._utils", "_rebuild_tensor_v3"), (ref, *rest, t.dtype)
+        return GlobalName("torch._utils", "_rebuild_tensor_v3"), (ref, *rest, t.dtype)
 
     def _sparse(self, t: Any) -> Any:
         data = (t._indices(), t._values(), t.shape, t.is_coalesced())
-        return Name("torch._utils", "_rebuild_sparse_tensor"), (t.layout, data)
+        return GlobalName("torch._utils", "_rebuild_sparse_tensor"), (t.layout, data)
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         if getattr(obj, "__module__", None) is not None and _is_ours(obj):
@@ -155,7 +155,7 @@ class Pickler(_Base):
     def _write_name(self, module: str, name: str) -> None:
         self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
 
-    def save_name(self, obj: Name) -> None:
+    def save_name(self, obj: GlobalName) -> None:
         self._write_name(obj.module, obj.name)
 
     def save_dtype(self, obj: dtype) -> None:
@@ -165,7 +165,7 @@ class Pickler(_Base):
         self._write_name("torch", obj.name)
 
     def save_layout(self, obj: layout) -> None:
-        name = Name("torch.serialization", "_get_layout")
+        name = GlobalName("torch.serialization", "_get_layout")
         self.save_reduce(name, (f"torch.{obj.name}",), obj=obj)
 
     def save_type(self, obj: type) -> None:
@@ -173,7 +173,7 @@ class Pickler(_Base):
             return self.save_global(obj)
         return _Base.save_type(self, obj)
 
-    dispatch[Name] = save_name
+    dispatch[GlobalName] = save_name
     dispatch[dtype] = save_dtype
     dispatch[memory_format] = save_format
     dispatch[layout] = save_layout

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["Piece", "Reader", "file_name", "merge", "publish", "write_pieces"]
+__all__ = ["Piece", "CheckpointReader", "file_name", "merge", "publish", "write_pieces"]
 
 
 class Piece(NamedTuple):
@@ -110,7 +110,7 @@ def publish(folder: str, index: dict[str, Any]) -> None:
             os.remove(os.path.join(folder, name))
 
 
-class Reader:
+class CheckpointReader:
     """A checkpoint that is being read, PyTorch's or ours."""
 
     def __init__(self, folder: str) -> None:

@@ -116,7 +116,7 @@ class CustomOpDef:
 def _differentiable(op: CustomOpDef, backward: Any, setup: Any) -> Any:
     """The operator on the tape: what it does inside is not recorded, its derivative is what was given."""
 
-    class Recorded(Function):
+    class RecordedOp(Function):
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
             result = op._run(args)
@@ -133,5 +133,5 @@ def _differentiable(op: CustomOpDef, backward: Any, setup: Any) -> Any:
                 )
             return backward(ctx, *grads)
 
-    Recorded.__name__ = f"GeneratedBackwardFor_{op._namespace}_{op._name}_default"
-    return Recorded
+    RecordedOp.__name__ = f"GeneratedBackwardFor_{op._namespace}_{op._name}_default"
+    return RecordedOp

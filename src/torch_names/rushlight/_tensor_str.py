@@ -13,7 +13,7 @@ printoptions = printing.printoptions
 set_printoptions = printing.set_printoptions
 
 
-class _Options:
+class _PrintOptions:
     """The options in force at the time one asks."""
 
     def __getattr__(self, name: str) -> Any:
@@ -23,7 +23,7 @@ class _Options:
         return options[name]
 
 
-PRINT_OPTS = _Options()
+PRINT_OPTS = _PrintOptions()
 
 
 def _tensor_str(self: Any, indent: int) -> str:

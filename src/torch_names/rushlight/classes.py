@@ -12,7 +12,7 @@ def load_library(path: Any) -> None:
     raise NotYet(f"{path}: rushlight cannot load classes that were compiled for PyTorch")
 
 
-class _Namespace:
+class _ClassesOfLibrary:
     """The classes of one library."""
 
     def __init__(self, name: str) -> None:
@@ -28,4 +28,4 @@ class _Namespace:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    return _Namespace(name)
+    return _ClassesOfLibrary(name)

@@ -66,7 +66,7 @@ class _OwnRows(Function):
         return None, None, _Gather.apply(ctx.group, ctx.dim, ctx.length, g[0])
 
 
-class _Reduce(Function):
+class _SummandsToWhole(Function):
     """Summands to the whole; every summand gets the whole gradient."""
 
     @staticmethod
@@ -83,7 +83,7 @@ class _Reduce(Function):
         return None, None, g[0] / ctx.size if ctx.op == "avg" else g[0]
 
 
-class _ReduceScatter(Function):
+class _SummandsToShards(Function):
     """Summands to this rank's rows of their sum; the gradient is gathered."""
 
     @staticmethod
@@ -115,7 +115,7 @@ class _SummedBack(Function):
     def backward(ctx: Any, *g: Any) -> Any:
         total = g[0].contiguous()
         for group in ctx.groups:
-            total = _Reduce.apply(group, "sum", total)
+            total = _SummandsToWhole.apply(group, "sum", total)
         return None, total
 
 
@@ -135,7 +135,7 @@ class _WholeGradient(Function):
 
 def reduced(local: Tensor, group: Any, op: str = "sum") -> Tensor:
     """What all ranks of a group have together of one summand each."""
-    return _Reduce.apply(group, op, local)
+    return _SummandsToWhole.apply(group, op, local)
 
 
 def summed_back(local: Tensor, mesh: Any, dims: Sequence[int]) -> Tensor:
@@ -168,7 +168,7 @@ def _gathered(local: Tensor, shape: Any, mesh: Any, kinds: list[Placement], leve
     kind = kinds[level]
     group = mesh.get_group(level)
     if isinstance(kind, Partial):
-        return _Reduce.apply(group, kind.reduce_op, local)
+        return _SummandsToWhole.apply(group, kind.reduce_op, local)
     if isinstance(kind, Shard):
         length = _length(shape, mesh, kinds, level, kind.dim)
         return _Gather.apply(group, kind.dim, length, local)
@@ -184,7 +184,7 @@ def moved(
     if not differ:
         return local
     if len(differ) == 1 == mesh.ndim and isinstance(kinds[0], Partial) and isinstance(wanted[0], Shard):  # fmt: skip
-        return _ReduceScatter.apply(mesh.get_group(0), wanted[0].dim, kinds[0].reduce_op, local)
+        return _SummandsToShards.apply(mesh.get_group(0), wanted[0].dim, kinds[0].reduce_op, local)
     # each cut divides what the cuts before it left: from the first that differs they are undone, and done again
     before, after = cutting_order(given), cutting_order(wanted)
     same = 0

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ...base.formats import memory_format
 
 
-class Convert(Members):
+class MapsTensors(Members):
     """The part of Module that maps a function over its tensors."""
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace every tensor by `fn(tensor)`, keeping the Parameter objects themselves."""
         if recurse:
-            for module, own in children_first(self, "_apply", Convert._apply):
+            for module, own in children_first(self, "_apply", MapsTensors._apply):
                 if module is not self:
                     module._apply(fn) if own else module._apply(fn, recurse=False)
         for param in self._parameters.values():
@@ -60,7 +60,7 @@ class Convert(Members):
             >>> net[0].weight.detach()
             tensor([[1., 1.]])
         """
-        for module, own in children_first(self, "apply", Convert.apply):
+        for module, own in children_first(self, "apply", MapsTensors.apply):
             if own:
                 module.apply(fn)
             else:

@@ -13,7 +13,7 @@ from ...core.op import native
 from ...core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _members
-from ._convert import Convert
+from ._convert import MapsTensors
 from ._global_hooks import (  # noqa: F401 - their public home, as in PyTorch
     GLOBAL,
     on_registration,
@@ -87,7 +87,7 @@ class _CallSignature:
         )
 
 
-class Module(Convert, State, Hooks):
+class Module(MapsTensors, State, Hooks):
     """The base class of every layer and every model.
 
     A module holds parameters (trained), buffers (kept, not trained) and other modules. Assigning

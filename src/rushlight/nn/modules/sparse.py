@@ -32,7 +32,7 @@ def _wrapped(padding_idx: int | None, rows: int) -> int | None:
     return padding_idx
 
 
-class _Table(Module):
+class _RowTable(Module):
     """The base class of tables: a weight with one row per index."""
 
     def _make_weight(
@@ -63,7 +63,7 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
 
-class Embedding(_Table):
+class Embedding(_RowTable):
     """Look vectors up in a learnt table, by index.
 
     Args:
@@ -185,7 +185,7 @@ class Embedding(_Table):
         )
 
 
-class EmbeddingBag(_Table):
+class EmbeddingBag(_RowTable):
     """Look vectors up and reduce each bag of them, without making the vectors.
 
     Args:

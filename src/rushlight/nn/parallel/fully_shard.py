@@ -84,7 +84,7 @@ class FSDPModule:
         >>> dist.destroy_process_group()
     """
 
-    _fsdp: _State
+    _fsdp: _ShardedModule
 
     def unshard(self, async_op: bool = False) -> Any:
         """Make the whole parameters now; with `async_op` return something to wait for."""
@@ -101,7 +101,7 @@ class FSDPModule:
         """Free the whole parameters."""
         self._fsdp.shards.reshard()
 
-    def _each(self, recurse: bool) -> list[_State]:
+    def _each(self, recurse: bool) -> list[_ShardedModule]:
         """What belongs to this module, and to the sharded ones inside it."""
         modules = self.modules() if recurse else [self]  # type: ignore[attr-defined]
         return [m._fsdp for m in modules if isinstance(m, FSDPModule)]
@@ -210,7 +210,7 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
     object.__setattr__(module, method_name, call)
 
 
-class _State:
+class _ShardedModule:
     """What belongs to one sharded module."""
 
     def __init__(self, module: Any, shards: Shards, after_forward: bool | None) -> None:
@@ -343,7 +343,7 @@ def attach(module: Any, shards: Shards, after_forward: bool | None) -> None:
     """Let a module's passes gather and free its shards."""
     cls = type(module)
     module.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
-    module._fsdp = _State(module, shards, after_forward)
+    module._fsdp = _ShardedModule(module, shards, after_forward)
 
 
 def default_device() -> str:

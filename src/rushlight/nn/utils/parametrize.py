@@ -53,10 +53,6 @@ def _register(module: Module, name: str, t: Tensor) -> None:
         module.register_buffer(name, t)
 
 
-def _as_sequence(value: Any) -> tuple:
-    return (value,) if isinstance(value, Tensor) else tuple(value)
-
-
 class ParametrizationList(ModuleList):
     """The tensors behind one parametrized name, and the modules that compute its value from them.
 

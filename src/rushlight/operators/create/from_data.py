@@ -41,7 +41,7 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     except (TypeError, ValueError):
         _raise_first_misfit(data, shape, 0)
         raise
-    except _Unknown as error:
+    except _NoDtype as error:
         told = RuntimeError(str(error)) if d is None else _not_one_of(d, error.kind)
         raise told from None
     if d is None:
@@ -123,7 +123,7 @@ def _raise_first_misfit(node: Any, shape: tuple[int, ...], depth: int) -> None:
         _raise_first_misfit(child, shape, depth + 1)
 
 
-class _Unknown(RuntimeError):
+class _NoDtype(RuntimeError):
     """Something that is no number, where a dtype is looked for."""
 
     def __init__(self, kind: type) -> None:
@@ -159,7 +159,7 @@ def _check_leaf(kind: type, rows: list[Any], kinds: set, depth: int) -> None:
     elif hasattr(kind, "__index__") or hasattr(kind, "__float__"):
         return
     else:
-        raise _Unknown(kind)
+        raise _NoDtype(kind)
 
 
 def _infer(kinds: set) -> dtype:

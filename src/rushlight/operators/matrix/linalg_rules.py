@@ -66,11 +66,6 @@ def eye_like(x: Tensor, n: int) -> Tensor:
     return wrap(np.eye(n, dtype=x._a.dtype)).to(x.device)
 
 
-def off_diagonal(x: Tensor, n: int) -> Tensor:
-    """A mask that is one everywhere but on the diagonal."""
-    return 1 - eye_like(x, n)
-
-
 def leading(xp: ArrayModule, a: Any) -> tuple[int, ...]:
     return a.shape[:-2]
 

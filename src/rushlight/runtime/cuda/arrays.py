@@ -51,7 +51,7 @@ class _Strides:
         return out
 
 
-class _Library:
+class _NumpyLib:
     stride_tricks = _Strides
 
 
@@ -61,7 +61,7 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 class _Cupy:
     """`cupy` with the gaps filled; everything else is CuPy's own."""
 
-    lib = _Library
+    lib = _NumpyLib
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(cupy, name)

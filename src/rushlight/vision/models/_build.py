@@ -16,7 +16,7 @@ _Model = TypeVar("_Model", bound=nn.Module)
 _Made = TypeVar("_Made", bound=nn.Module, covariant=True)
 
 
-class Builder(Protocol[_Made]):
+class ModelBuilder(Protocol[_Made]):
     """A function that builds a model, with weights where they are asked for."""
 
     def __call__(
@@ -47,7 +47,7 @@ def build(
     adjust: Callable | None = None,
     note: str = "",
     more: str = "",
-) -> tuple[Any, Builder[_Model]]:
+) -> tuple[Any, ModelBuilder[_Model]]:
     """The table of a model's weights and its public builder: for "VGG11", `VGG11_Weights` and `vgg11`.
 
     The builder calls `make(**kwargs)` and loads weights where they are asked for. `adjust(kwargs, weights)` changes

@@ -11,7 +11,7 @@ from ...operators.random.draws import randperm
 from .._shown import ShownModule
 from . import functional as F
 from ._draw import rand, uniform
-from ._sometimes import Sometimes
+from ._sometimes import ImageSometimes
 
 if TYPE_CHECKING:
     from .._pillow import Picture
@@ -90,7 +90,7 @@ class ColorJitter(ShownModule):
         return img
 
 
-class RandomGrayscale(Sometimes):
+class RandomGrayscale(ImageSometimes):
     """Without colour, with probability p.
 
     Args:
@@ -156,7 +156,7 @@ class GaussianBlur(ShownModule):
         return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
 
 
-class RandomInvert(Sometimes):
+class RandomInvert(ImageSometimes):
     """The negative, with probability p.
 
     Args:
@@ -171,7 +171,7 @@ class RandomInvert(Sometimes):
     _functional = F.invert
 
 
-class RandomAutocontrast(Sometimes):
+class RandomAutocontrast(ImageSometimes):
     """Every channel stretched over the whole range, with probability p.
 
     Args:
@@ -186,7 +186,7 @@ class RandomAutocontrast(Sometimes):
     _functional = F.autocontrast
 
 
-class RandomEqualize(Sometimes):
+class RandomEqualize(ImageSometimes):
     """Every channel with an even histogram, with probability p.
 
     Args:
@@ -204,7 +204,7 @@ class RandomEqualize(Sometimes):
     _functional = F.equalize
 
 
-class RandomPosterize(Sometimes):
+class RandomPosterize(ImageSometimes):
     """Only the highest bits kept, with probability p.
 
     Args:
@@ -224,7 +224,7 @@ class RandomPosterize(Sometimes):
         self.bits = bits
 
 
-class RandomSolarize(Sometimes):
+class RandomSolarize(ImageSometimes):
     """The bright parts inverted, with probability p.
 
     Args:
@@ -244,7 +244,7 @@ class RandomSolarize(Sometimes):
         self.threshold = threshold
 
 
-class RandomAdjustSharpness(Sometimes):
+class RandomAdjustSharpness(ImageSometimes):
     """Sharper or softer, with probability p.
 
     Args:

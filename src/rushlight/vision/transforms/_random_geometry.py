@@ -19,7 +19,7 @@ from ._batch import PlannedTransform, Stage
 from ._draw import rand, uniform, whole
 from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
-from ._sometimes import Sometimes
+from ._sometimes import ImageSometimes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +84,7 @@ def drawn_hole(
     return None
 
 
-class RandomHorizontalFlip(Sometimes):
+class RandomHorizontalFlip(ImageSometimes):
     """Left and right exchanged with probability p.
 
     Args:
@@ -103,7 +103,7 @@ class RandomHorizontalFlip(Sometimes):
         return PlannedTransform(_batch.flip_some(-1, self.p), stage, 1)
 
 
-class RandomVerticalFlip(Sometimes):
+class RandomVerticalFlip(ImageSometimes):
     """Top and bottom exchanged with probability p.
 
     Args:

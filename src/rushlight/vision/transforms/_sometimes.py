@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .._pillow import Picture
 
 
-class Sometimes(ShownModule):
+class ImageSometimes(ShownModule):
     """One function of the image, with probability p."""
 
     _between = ","

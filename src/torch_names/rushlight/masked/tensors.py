@@ -158,7 +158,7 @@ class _Filled(Function):
         return _quietly(g._masked_data if is_masked_tensor(g) else g, ctx.mask), None
 
 
-class _Joined(Function):
+class _DataWithMask(Function):
     @staticmethod
     def forward(ctx: Any, data: Any, mask: Any) -> Any:
         return _quietly(data.detach().clone(), mask.clone())
@@ -175,7 +175,7 @@ def with_filled_gaps(masked: MaskedTensor, value: Any) -> Tensor:
 
 def joined(data: Tensor, mask: Tensor) -> Any:
     """A masked tensor on the tape of its numbers."""
-    return _Joined.apply(data, mask)
+    return _DataWithMask.apply(data, mask)
 
 
 def _element(value: Any) -> str:

@@ -9,8 +9,6 @@ import numpy as np
 
 from .graph import Graph
 
-_INT = np.dtype(np.int64)
-
 
 def write(g: Graph, arrays: Sequence[np.ndarray], shape: Sequence[Any]) -> str | None:
     """The ONNX name of a tensor that was `arrays[i]` in call i; None when it is none of the usual ones."""

@@ -143,7 +143,9 @@ def checkpoint(
     if use_reentrant and kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     outer, inner = context_fn()
-    part = _Part(function, args, kwargs, inner, preserve_rng_state, determinism_check == "default")
+    part = _CheckpointedPart(
+        function, args, kwargs, inner, preserve_rng_state, determinism_check == "default"
+    )
     with outer, part.casting(), part.drawing():
         start = next(numbers)
         result = function(*args, **kwargs)
@@ -152,7 +154,7 @@ def checkpoint(
     return result
 
 
-class _Part:
+class _CheckpointedPart:
     """A checkpointed part: how to run it again, and its nodes whose saved tensors are gone."""
 
     def __init__(
@@ -163,7 +165,7 @@ class _Part:
         self.check = check
         self.casting = as_now()
         # A replay draws new numbers: what is recorded keeps them instead of drawing the same again.
-        self.drawn = None if here.recorder is None else _Drawn()
+        self.drawn = None if here.recorder is None else _DrawnNumbers()
         rewinds = rng and self.drawn is None
         self.random = [(s, s.get_state()) for s in _streams()] if rewinds else []
         self.nodes: list[Node] = []
@@ -220,7 +222,7 @@ class _Part:
             )
 
 
-class _Drawn:
+class _DrawnNumbers:
     """Listens at the door to the two runs of a part: the second is given what the first one drew."""
 
     def __init__(self) -> None:
@@ -276,7 +278,7 @@ def _once_more() -> Iterator[None]:
 class _Gone:
     """Stands where saved tensors were; asked for one, it has them computed again."""
 
-    def __init__(self, part: _Part, index: int, name: str) -> None:
+    def __init__(self, part: _CheckpointedPart, index: int, name: str) -> None:
         self.part, self.index, self.name = part, index, name
 
     def _now(self) -> Any:

@@ -54,7 +54,7 @@ def _given_back(t: Any, wanted: Any, local: bool) -> Any:
     return t
 
 
-class _Layer(ParallelStyle):
+class _MatrixStyle(ParallelStyle):
     """Styles of layers that have a matrix; each says how input and output lie if nothing is given."""
 
     _input: Placement
@@ -104,7 +104,7 @@ def _what(module: Any) -> str:
     raise NotImplementedError("ColwiseParallel and RowwiseParallel only support nn.Linear and nn.Embedding!")  # fmt: skip
 
 
-class ColwiseParallel(_Layer):
+class ColwiseParallel(_MatrixStyle):
     """Cut a Linear's outputs, or an Embedding's columns: each rank computes some of them.
 
     Args:
@@ -126,7 +126,7 @@ class ColwiseParallel(_Layer):
         return {"weight": Shard(1)}
 
 
-class RowwiseParallel(_Layer):
+class RowwiseParallel(_MatrixStyle):
     """Cut a Linear's inputs, or an Embedding's rows: the ranks' results are added up.
 
     Args:

@@ -43,7 +43,7 @@ class Convolution(NamedTuple):
     relu: bool = False  # after the bias
 
 
-class Chosen(NamedTuple):
+class ChosenPlan(NamedTuple):
     """One plan of a graph's list, which is built, and the working memory that it needs."""
 
     number: int
@@ -60,7 +60,7 @@ class CudnnPlan:
     ) -> None:
         self.graph, self.uids = graph, uids
         self.untuned = untuned  # what is still to be measured, if anything
-        self.chosen = Chosen(0, 0)
+        self.chosen = ChosenPlan(0, 0)
         self.handles: dict[Any, Any] = {}  # by stream
         runnable(self)
 
@@ -68,14 +68,14 @@ class CudnnPlan:
         """Run the plan at `index` of the list, which is built, from now on."""
         self.chosen = self.at(index)
 
-    def at(self, index: int) -> Chosen:
+    def at(self, index: int) -> ChosenPlan:
         """The plan at `index`, which is built."""
-        return Chosen(index, self.graph.get_workspace_size_plan_at_index(index))
+        return ChosenPlan(index, self.graph.get_workspace_size_plan_at_index(index))
 
     def __call__(self, *pointers: int) -> None:
         self.run(self.chosen, pointers)
 
-    def run(self, chosen: Chosen, pointers: tuple[int, ...]) -> None:
+    def run(self, chosen: ChosenPlan, pointers: tuple[int, ...]) -> None:
         """Run one of the plans; another thread may choose a new one meanwhile.
 
         Its working memory goes back to the pool at once: what uses it next on this stream comes later.

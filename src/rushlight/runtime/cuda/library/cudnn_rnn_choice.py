@@ -42,7 +42,7 @@ def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> 
     device, tf32 = runtime.getDevice(), settings.cudnn_allow_tf32
     chosen = _choose(
         device, what, char, tf32, sizes[0], len(sizes).bit_length(), sizes[-1] != sizes[0], training,
-        settings.deterministic, _Sizes(sizes),
+        settings.deterministic, _CallLengths(sizes),
     )  # fmt: skip
     if chosen is None:
         return None
@@ -52,7 +52,7 @@ def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> 
         return None
 
 
-class _Sizes:
+class _CallLengths:
     """The lengths of one call; they are not part of the key under which a choice is kept."""
 
     __slots__ = ("sizes",)
@@ -61,7 +61,7 @@ class _Sizes:
         self.sizes = sizes
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Sizes)
+        return isinstance(other, _CallLengths)
 
     def __hash__(self) -> int:
         return 0
@@ -73,7 +73,7 @@ measured: dict[int, float] = {}  # milliseconds of each algorithm, when they wer
 @lru_cache(KEPT)
 def _choose(
     device: int, what: Recurrence, char: str, tf32: bool, batch: int, magnitude: int, packed: bool,
-    training: bool, deterministic: bool, example: _Sizes,
+    training: bool, deterministic: bool, example: _CallLengths,
 ) -> int | None:  # fmt: skip
     """The quickest algorithm for sequences like the example's."""
     calls = []

@@ -19,11 +19,11 @@ _RUNS = 6  # calls of each kernel that are measured
 _CLOCK = 2e9  # cycles a second; no GPU has many more
 
 
-class _Here(threading.local):
+class _Measuring(threading.local):
     on = False
 
 
-_here = _Here()
+_here = _Measuring()
 watched = ((_here, "on"), (settings, "cudnn_benchmark"))  # what `are_measured` looks at
 
 

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from ...io import pth
-from ...io.sharded import Reader
+from ...io.sharded import CheckpointReader
 from .saving import save
 
 __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
@@ -32,7 +32,7 @@ def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
         ...     torch.load(folder + "/net.pt")
         {'net': {'w': tensor([1., 1.])}}
     """
-    reader = Reader(os.fspath(dcp_checkpoint_dir))
+    reader = CheckpointReader(os.fspath(dcp_checkpoint_dir))
     pth.save(reader.nested(), torch_save_path)
 
 

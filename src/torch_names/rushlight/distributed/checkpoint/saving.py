@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...core.tensor import Tensor
 from ...futures import Future
-from ...io.sharded import Piece, Reader, file_name, merge, publish, write_pieces
+from ...io.sharded import CheckpointReader, Piece, file_name, merge, publish, write_pieces
 from ..groups import group_of, world_or_none
 from ..objects import all_gather_object, broadcast_object_list
 from ..tensor._utils import compute_local_shape_and_global_offset
@@ -58,21 +58,21 @@ def _path(checkpoint_id: Any, storage: Any) -> str:
     return os.path.abspath(os.fspath(found))
 
 
-class _Flat(NamedTuple):
+class _FlatStateDict(NamedTuple):
     """A state dict as one table: values by names with dots, and by which keys each was reached."""
 
     values: dict[str, Any]
     paths: dict[str, list[Any]]
 
 
-def _flat(tree: Any) -> _Flat:
+def _flat(tree: Any) -> _FlatStateDict:
     """Nested dicts and lists as one table; objects with a state dict as that."""
-    found = _Flat({}, {})
+    found = _FlatStateDict({}, {})
     _flatten(tree, "", [], found)
     return found
 
 
-def _flatten(tree: Any, prefix: str, path: list[Any], found: _Flat) -> None:
+def _flatten(tree: Any, prefix: str, path: list[Any], found: _FlatStateDict) -> None:
     if hasattr(tree, "state_dict") and not isinstance(tree, dict):
         tree = tree.state_dict()
     pairs: Any = None
@@ -188,7 +188,7 @@ def save(
         raise RuntimeError(f"the checkpoint {final} was not written: {problem[0]}")
 
 
-def _publish(folder: str, key: str, tables: list[Any], flat: _Flat, problem: str) -> str:
+def _publish(folder: str, key: str, tables: list[Any], flat: _FlatStateDict, problem: str) -> str:
     """Rank 0: put the table in its place, or take away what was written; what went wrong."""
     try:
         if not problem:
@@ -257,11 +257,11 @@ def load(
         >>> torch.equal(found["net"]["weight"], net.weight)
         True
     """
-    reader = Reader(_path(checkpoint_id, storage_reader))
+    reader = CheckpointReader(_path(checkpoint_id, storage_reader))
     _load_into(state_dict, "", reader, bool(getattr(planner, "allow_partial_load", False)))
 
 
-def _load_into(tree: Any, prefix: str, reader: Reader, partly: bool) -> Any:
+def _load_into(tree: Any, prefix: str, reader: CheckpointReader, partly: bool) -> Any:
     """The value that belongs at a place; tensors are filled where they are. `partly`: what is missing stays."""
 
     def at(key: Any) -> str:
@@ -287,7 +287,7 @@ def _load_into(tree: Any, prefix: str, reader: Reader, partly: bool) -> Any:
     raise RuntimeError(f"Missing key in checkpoint state_dict: {prefix}.")
 
 
-def _fill(t: Tensor, name: str, reader: Reader) -> None:
+def _fill(t: Tensor, name: str, reader: CheckpointReader) -> None:
     """A tensor, or this rank's part of one, from what is stored under a name."""
     if not isinstance(t, DTensor):
         reader.into(name, (0,) * t.dim(), t)
@@ -297,7 +297,7 @@ def _fill(t: Tensor, name: str, reader: Reader) -> None:
         reader.into(name, offset, t.to_local().detach())
 
 
-def _there(name: str, shape: Any, reader: Reader, partly: bool) -> bool:
+def _there(name: str, shape: Any, reader: CheckpointReader, partly: bool) -> bool:
     """Whether a tensor of this name and shape is stored."""
     if name not in reader.index["tensors"]:
         if partly:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .....core.tensor import Tensor
 from .... import tv_tensors
-from ...._pillow import is_pil_image, need
+from ...._pillow import need
 from ....tv_tensors import BoundingBoxes, Image, KeyPoints, Mask, TVTensor, Video
 from ..._convert import pil_to_tensor, to_pil_image
 
@@ -201,8 +201,3 @@ def _by_name(name: str) -> Kernel:
             f"Could not find functional with name '{name}' in torchvision.transforms.v2.functional."
         )
     return names[name]
-
-
-def is_picture(inpt: object) -> bool:
-    """Whether something says that it is a picture or a video."""
-    return isinstance(inpt, (Image, Video)) or is_pil_image(inpt)
