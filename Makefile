@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 LOCKED ?= # 1: packages of the tests only with the hashes of requirements-ci.lock
 BIN := $(VENV)/bin
-# Python writes the bytecode of what is imported; pip would write that of every file, half its time.
+# Python writes the bytecode of what is imported; pip would write that of every file, half its time. Without any, which some
+# machines ask for, each of the hundred processes that tests start compiles all of it anew: 3 s of 4.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install -q --no-compile
 
 .PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all coverage-api libraries suites bench trust trust-long wheel docs docs-check nightly backbone release clean

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -57,6 +58,7 @@ LATE = {
 }  # fmt: skip
 
 
+@lru_cache(256)
 def _exists(module: str) -> bool:
     try:
         return find_spec(module) is not None
