@@ -8,6 +8,7 @@ import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -19,11 +20,59 @@ from rushlight.cli.training import weights
 from rushlight.vision import models
 
 
+def answer(handler, status: int, body: bytes, headers: dict) -> None:
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name, str(value))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def other_part(handler, content: bytes) -> None:
+    """The first time half of the file, then a part that does not begin where the half ends."""
+    if handler.headers.get("Range"):
+        where = {"Content-Range": f"bytes 0-{len(content) - 1}/{len(content)}"}
+        answer(handler, 206, content, {"Content-Length": len(content), **where})
+    else:
+        again = [a for a in handler.server.asked if a[1] == handler.path]
+        half = content[: len(content) // 2] if len(again) == 1 else content
+        answer(handler, 200, half, {"Content-Length": len(content)})
+
+
+def new_version(handler, content: bytes) -> None:
+    """The first time half of an older file, then the rest of a newer one for whoever does not ask for the same version."""
+    wanted, begin = handler.headers.get("If-Range"), handler.headers.get("Range")
+    if begin and wanted in (None, '"new"'):
+        at = int(begin[6:-1])
+        where = {"Content-Range": f"bytes {at}-{len(content) - 1}/{len(content)}"}
+        answer(handler, 206, content[at:], {"Content-Length": len(content) - at, **where})
+    elif begin:
+        answer(handler, 200, content, {"Content-Length": len(content), "ETag": '"new"'})
+    else:
+        old = bytes(len(content) // 2)
+        answer(handler, 200, old, {"Content-Length": len(content), "ETag": '"old"'})
+
+
+HOSTILE = {
+    "file": lambda h, c: answer(h, 302, b"", {"Location": "file:///etc/passwd"}),
+    "around": lambda h, c: answer(h, 302, b"", {"Location": h.path}),
+    "short": lambda h, c: answer(h, 200, c[:100], {"Content-Length": len(c)}),
+    "no number": lambda h, c: answer(h, 200, c, {"Content-Length": "many"}),
+    "negative": lambda h, c: answer(h, 200, c, {"Content-Length": -5}),
+    "unasked": lambda h, c: answer(h, 206, c[50:], {"Content-Range": f"bytes 50-{len(c) - 1}/{len(c)}"}),
+    "huge": lambda h, c: answer(h, 200, c, {"Content-Length": 2**62}),
+    "no http": lambda h, c: h.wfile.write(b"\x00\xff" * 50_000),
+    "header": lambda h, c: answer(h, 200, c, {"X": "a" * 100_000}),
+    "other": other_part,
+    "new": new_version,
+}  # fmt: skip
+
+
 class Files(BaseHTTPRequestHandler):
     """Sends the server's files; `/cut/NAME` breaks off in the middle once, `/moved/NAME` points to the file."""
 
     def _answer(self, body: bool) -> None:
-        kind, _, name = self.path.strip("/").partition("/")
+        kind, _, name = unquote(self.path).strip("/").partition("/")
         content = self.server.files.get(name or kind)
         self.server.asked.append((self.command, self.path, self.headers.get("Range")))
         if content is None:
@@ -34,6 +83,9 @@ class Files(BaseHTTPRequestHandler):
             self.send_header("Location", f"/{name}")
             self.send_header("X-Linked-Etag", f'"{hashlib.sha256(content).hexdigest()}"')
             self.end_headers()
+            return
+        if kind in HOSTILE:
+            HOSTILE[kind](self, content)
             return
         begin = int((self.headers.get("Range") or "bytes=0-")[6:].partition("-")[0])
         part = content[begin:]
@@ -112,6 +164,42 @@ def test_a_transfer_that_breaks_off(server) -> None:
         hub.load_state_dict_from_url(address, progress=False, check_hash=True)
     assert left() == [name]
     assert (Path(hub.get_dir()) / "checkpoints" / name).read_bytes() == server.files[name]
+
+
+@pytest.mark.parametrize("kind", [k for k in HOSTILE if k not in ("other", "new")])
+def test_a_hostile_server(kind: str, server, tmp_path) -> None:
+    """One error, and nothing that looks whole."""
+    server.files["a.bin"] = os.urandom(5000)
+    with pytest.raises(hub.DownloadError):
+        hub.download_url_to_file(
+            f"{server.url}/{quote(kind)}/a.bin", tmp_path / "a.bin", None, False
+        )
+    assert not (tmp_path / "a.bin").exists()
+
+
+@pytest.mark.parametrize("kind", ["other", "new"])
+def test_parts_that_do_not_belong_together(kind: str, server, tmp_path) -> None:
+    server.files["a.bin"] = os.urandom(5000)
+    hub.download_url_to_file(f"{server.url}/{kind}/a.bin", tmp_path / "a.bin", None, False)
+    assert (tmp_path / "a.bin").read_bytes() == server.files["a.bin"]
+
+
+def test_what_is_left_of_another_version(server, tmp_path) -> None:
+    """Without a hash nobody could tell, so that the file is fetched as a whole."""
+    server.files["a.bin"] = os.urandom(5000)
+    (tmp_path / "a.bin.part").write_bytes(bytes(100))
+    hub.download_url_to_file(f"{server.url}/a.bin", tmp_path / "a.bin", None, False)
+    assert (tmp_path / "a.bin").read_bytes() == server.files["a.bin"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk(server, tmp_path) -> None:
+    server.files["a.bin"] = os.urandom(5000)
+    (tmp_path / "a.bin.part").symlink_to("/dev/full")
+    sha = hashlib.sha256(server.files["a.bin"]).hexdigest()
+    with pytest.raises(hub.DownloadError, match="cannot be written: No space left"):
+        hub.download_url_to_file(f"{server.url}/a.bin", tmp_path / "a.bin", sha, False)
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_file_that_is_not_there(server) -> None:

@@ -287,6 +287,8 @@ class Server:
                 return
         request.send_response(206 if start else 200)
         request.send_header("Content-Length", str(len(body) - start))
+        if start:
+            request.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
         request.end_headers()
         if self.breaks:
             self.breaks -= 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -137,39 +139,88 @@ def _size(n: float) -> str:
     return f"{n:.1f} GB"
 
 
-def _open(url: str, start: int) -> tuple[Any, int]:
-    """The answer of the server, and the byte it begins at."""
+class _Unwritten(Exception):
+    """The disk refused what was downloaded."""
+
+
+def _open(url: str, start: int, tag: str | None) -> tuple[Any, int, int | None]:
+    """The answer of the server, the byte it begins at, and the length of the whole file if it says so."""
     from urllib.request import Request, urlopen
 
     headers = {"User-Agent": "rushlight"}
     if start:
         headers["Range"] = f"bytes={start}-"
+        headers |= {} if tag is None else {"If-Range": tag}  # the whole, where it has changed
     try:
         answer = urlopen(Request(url, headers=headers), timeout=_TIMEOUT)
     except HTTPError as error:
         if error.code == 416 and start:  # nothing lies beyond what we have: begin anew
             error.close()
-            return _open(url, 0)
+            return _open(url, 0, None)
         raise
-    return answer, start if answer.status == 206 else 0
-
-
-def _fetch(url: str, part: str, name: str, progress: bool) -> None:
-    """Fetch the rest of `url` into the file `part`."""
-    start = os.path.getsize(part) if os.path.exists(part) else 0
-    answer, start = _open(url, start)
-    with answer, open(part, "ab" if start else "wb") as f:
+    if answer.status != 206:
         length = answer.headers.get("Content-Length")
-        total = None if length is None else int(length) + start
+        if length is None or length.isdecimal():
+            return answer, 0, None if length is None else int(length)
+        answer.close()
+        raise ConnectionError(f"the server says that the file has {length!r} bytes")
+    found = re.match(r"bytes (\d+)-(\d+)/(\d+)", answer.headers.get("Content-Range", ""))
+    if found is not None and int(found[1]) == start:
+        return answer, start, int(found[3])
+    answer.close()
+    if not start:
+        raise ConnectionError("the server sends a part of the file that nobody asked for")
+    return _open(url, 0, None)  # another part than what is missing
+
+
+def _fetch(url: str, part: str, name: str, progress: bool, tag: str | None) -> str | None:
+    """Fetch the rest of `url` into the file `part`; the server's word for this version of the file."""
+    start = os.path.getsize(part) if os.path.exists(part) else 0
+    answer, start, total = _open(url, start, tag)
+    with answer:
+        free = shutil.disk_usage(os.path.dirname(os.path.abspath(part))).free
+        if total is not None and total - start > free:
+            raise _Unwritten(f"{_size(total - start)} are to come, {_size(free)} are free")
         bar = Progress(name, total, start, progress)
-        while chunk := answer.read(_CHUNK):
-            f.write(chunk)
-            bar.add(len(chunk))
-        f.flush()
-        os.fsync(f.fileno())
+        with _written(part, start) as write:
+            while chunk := answer.read(_CHUNK):
+                write(chunk)
+                bar.add(len(chunk))
+        tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
     bar.end()
     if total is not None and bar.done != total:
-        raise ConnectionError(f"the connection ended after {bar.done} of {total} bytes")
+        raise _BrokenOff(bar.done, total, tag)
+    return tag
+
+
+class _BrokenOff(ConnectionError):
+    """The connection ended too early."""
+
+    def __init__(self, done: int, total: int, tag: str | None) -> None:
+        super().__init__(f"the connection ended after {done} of {total} bytes")
+        self.tag = tag
+
+
+@contextmanager
+def _written(part: str, start: int) -> Iterator[Callable[[bytes], None]]:
+    """A function that writes into a file; what the disk refuses is no fault of the server's."""
+
+    def done(act: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return act(*args)
+        except OSError as error:
+            raise _Unwritten(error.strerror or str(error)) from None
+
+    with done(open, part, "ab" if start else "wb", 0) as f:
+        yield lambda chunk: _all(done, f, chunk)
+        done(os.fsync, f.fileno())
+
+
+def _all(done: Callable[..., Any], f: Any, chunk: bytes) -> None:
+    """Write a chunk whole: a file without a buffer may take less."""
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[done(f.write, rest) :]
 
 
 def digest(path: str, kind: str) -> str:
@@ -196,7 +247,7 @@ def digest(path: str, kind: str) -> str:
 
 
 def fetch_checked(
-    url: str, path: str, right: Callable[[str], bool], progress: bool = True, tries: int = 3
+    url: str, path: str, right: Callable[[str], bool] | None, progress: bool = True, tries: int = 3
 ) -> None:
     """Download `url` to `path`: goes on where an earlier try broke off, and checks the whole.
 
@@ -205,12 +256,13 @@ def fetch_checked(
     Args:
         url: http, https or file.
         path: the file.
-        right: given the path of what was downloaded; says whether it is what was wanted.
+        right: given the path of what was downloaded; says whether it is what was wanted. None: nothing says so, and an
+            earlier call's part is not gone on with.
         progress: show a bar on the terminal.
         tries: how often a connection that breaks off is taken up again.
 
     Raises:
-        DownloadError: if the server cannot be reached, or `right` says no.
+        DownloadError: if the server cannot be reached, the disk refuses the file, or `right` says no.
 
     Example:
         >>> import pathlib, tempfile
@@ -224,18 +276,25 @@ def fetch_checked(
     """
     part = path + ".part"
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    if right is None and os.path.exists(part):
+        os.unlink(part)  # perhaps of another version, and nobody could tell
+    tag = None
     for attempt in range(tries):
         try:
-            _fetch(url, part, os.path.basename(path), progress)
+            _fetch(url, part, os.path.basename(path), progress, tag)
             break
+        except _Unwritten as error:
+            if os.path.exists(part):
+                os.unlink(part)
+            raise DownloadError(f"{path} cannot be written: {error}") from None
         except HTTPError as error:
             error.close()  # it holds the connection
             raise DownloadError(f"{url} answers {error.code} {error.reason}") from None
         except (URLError, OSError, ValueError, HTTPException) as error:
-            reason = getattr(error, "reason", error)
+            reason, tag = getattr(error, "reason", error), getattr(error, "tag", None)
             if attempt == tries - 1 or isinstance(error, (URLError, ValueError)):
                 raise DownloadError(f"{url} cannot be reached: {reason}") from None
-    if not right(part):
+    if right is not None and not right(part):
         os.unlink(part)
         raise DownloadError(f"{url} sent a file whose checksum is wrong; it was thrown away")
     os.replace(part, path)
@@ -246,7 +305,8 @@ def download_url_to_file(
 ) -> None:
     """Download `url` to the file `dst`, whose SHA-256 must begin with `hash_prefix`.
 
-    A download that broke off goes on where it ended; until the file is complete and right, it is called `dst` + ".part".
+    A download that broke off goes on where it ended, an earlier call's only where there is a hash to check the whole;
+    until the file is complete and right, it is called `dst` + ".part".
 
     Args:
         url: http, https or file.
@@ -269,9 +329,10 @@ def download_url_to_file(
     """
 
     def right(path: str) -> bool:
-        return hash_prefix is None or digest(path, "sha256").startswith(hash_prefix)
+        return digest(path, "sha256").startswith(hash_prefix or "")
 
-    fetch_checked(url, os.path.expanduser(os.fspath(dst)), right, progress)
+    check = None if hash_prefix is None else right
+    fetch_checked(url, os.path.expanduser(os.fspath(dst)), check, progress)
 
 
 _download_url_to_file = download_url_to_file  # its name in old scripts

@@ -58,7 +58,8 @@ def download_url(
     reasons = []
     for address in urls:
         try:
-            return fetch_checked(address, path, lambda p: check_integrity(p, md5))
+            check = None if md5 is None else lambda p: check_integrity(p, md5)
+            return fetch_checked(address, path, check)
         except DownloadError as error:
             reasons.append(str(error))
     raise DownloadError("; ".join(reasons))
