@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,12 @@ def test_every_kernel_is_tested() -> None:
         name for family in FAMILIES.values() for seed in range(8) for name, *_ in family(Draw(seed))
     }
     assert set(_native.names()) <= drawn
+
+
+def test_bindings_ask_their_call_for_everything() -> None:
+    """Refusals, references and memory are the call's business (call.h)."""
+    found = Path(engine.__file__).parent.joinpath("native").glob("bind_*.c")
+    assert [p.name for p in found if p.name != "bind_into.c" and "REFUSE" in p.read_text()] == []
 
 
 @needs_native
