@@ -60,7 +60,7 @@ SUITES = {
     "timm": Suite("timm", ("tests",), options=("-k", "not test_model_forward and not test_model_backward")),
     "torch_geometric": Suite("torch_geometric", ("test",), ("scipy", "pandas", "scikit-learn", "networkx"), repository="pyg-team/pytorch_geometric",
                              release="2.8.0.post1"),
-    "torchmetrics": Suite("torchmetrics", ("tests/unittests",), ("scipy", "scikit-learn", "cachier", "pytest-rerunfailures", "pytest-timeout"),
+    "torchmetrics": Suite("torchmetrics", ("tests/unittests",), ("scipy", "scikit-learn", "cachier", "pytest-rerunfailures", "pytest-timeout"), ("-o", "addopts="),
                           env=(("PYTHONPATH", "src:tests"),), repository="Lightning-AI/torchmetrics", release="v1.9.0"),
     "torchvision": Suite("torchvision", ("test",), ("scipy", "pillow", "expecttest"), repository="pytorch/vision", release="v0.28.0"),
     "zuko": Suite("zuko", ("tests",), ("matplotlib",)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import rushlight as rl
@@ -128,3 +130,33 @@ def test_operators_that_are_named_before_they_are_implemented() -> None:
     assert rl.ops.test_named.later(rl.ones(1)).tolist() == [2]
     with pytest.raises(ValueError, match="Unsupported kind: NEW"):
         library.Library("test_named", "NEW")
+
+
+def _checked(name: str, fn: Any, fake: Any = None, **options: Any) -> Any:
+    op = library.custom_op(f"checked::{name}", fn, mutates_args=())
+    if fake is not None:
+        op.register_fake(fake)
+    found = library.opcheck(op, (rl.ones(2),), raise_exception=False, **options)
+    return {check: result if result == "SUCCESS" else "failed" for check, result in found.items()}
+
+
+def test_opcheck_tries_what_an_operator_promises() -> None:
+    def good(x: rl.Tensor) -> rl.Tensor:
+        return x.sin()
+
+    def writes(x: rl.Tensor) -> rl.Tensor:
+        x.add_(1)
+        return x.clone()
+
+    def longer(x: rl.Tensor) -> rl.Tensor:
+        return rl.cat([x, x])
+
+    whole = dict.fromkeys(
+        ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"), "SUCCESS"
+    )  # fmt: skip
+    assert _checked("good", good, rl.empty_like) == whole
+    assert _checked("writes", writes, rl.empty_like)["test_schema"] == "failed"
+    assert _checked("longer", longer, rl.empty_like)["test_faketensor"] == "failed"
+    assert _checked("bare", good, test_utils="test_faketensor") == {"test_faketensor": "failed"}
+    with pytest.raises(Exception, match="test_schema failed"):
+        library.opcheck(library.custom_op("checked::raises", writes, mutates_args=()), (rl.ones(1),))  # fmt: skip

@@ -141,4 +141,8 @@ def __getattr__(name: str) -> Any:
         from . import _library_fragments
 
         return getattr(_library_fragments, name)
+    if name == "opcheck":
+        from ._library_checks import opcheck
+
+        return opcheck
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
