@@ -159,3 +159,16 @@ def test_names_in_a_file_that_are_not_safe(lib: Any, tmp_path: Path) -> None:
     path.write_bytes(b"nothing")
     with pytest.raises((ValueError, RuntimeError)):
         lib.serialization.get_unsafe_globals_in_checkpoint(path)
+
+
+def test_explain_tells_what_stands_in_the_way() -> None:
+    net = rl.nn.Sequential(rl.nn.Linear(2, 2), rl.nn.ReLU())
+    whole = rl._dynamo.explain(net)(rl.ones(1, 2))
+    assert (whole.graph_count, whole.graph_break_count, whole.break_reasons) == (1, 0, [])
+    assert len(whole.graphs) == 1 and whole.op_count == len(whole.ops_per_graph[0]) >= 2
+
+    def reads(x: rl.Tensor) -> rl.Tensor:
+        return x * 2 if x.sum().item() > 0 else x
+
+    told = rl._dynamo.explain(reads, rl.ones(2))
+    assert told.graph_break_count == 1 and "reads" in told.break_reasons[0].reason

@@ -23,6 +23,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __getattr__(name: str) -> Any:
+    if name == "explain":
+        from ._explained import explain
+
+        return explain
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
 def is_dynamo_supported() -> bool:
     """Whether functions can be compiled here: always."""
     return True
