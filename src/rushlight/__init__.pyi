@@ -78,6 +78,7 @@ from ._control_flow import while_loop as while_loop
 from ._device_module import get_device_module as get_device_module
 from ._fake_quantize import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
 from ._fake_quantize import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
+from ._inner_functions import segment_reduce as segment_reduce
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
 from .amp.autocast import autocast as autocast
@@ -133,8 +134,8 @@ from .cuda.streams import Stream as Stream
 from .futures import Future as Future
 from .io.pth import load as load
 from .io.pth import save as save
-from .jit import ScriptFunction as ScriptFunction
-from .jit import ScriptModule as ScriptModule
+from .jit._scripted import ScriptFunction as ScriptFunction
+from .jit._scripted import ScriptModule as ScriptModule
 from .operators.memory.storage import TypedStorage as TypedStorage
 from .operators.memory.storage import UntypedStorage as StorageBase
 from .operators.memory.storage import UntypedStorage as UntypedStorage

@@ -48,7 +48,7 @@ def _tensor_str(self: Any, indent: int) -> str:
 
 def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:
     """The printed form of a tensor, with other contents if they are given."""
-    return Tensor.__repr__(inp, tensor_contents=tensor_contents)
+    return Tensor.__repr__(inp, tensor_contents=tensor_contents)  # type: ignore[call-arg]
 
 
 def _str(self: Any, *, tensor_contents: str | None = None) -> str:

@@ -143,7 +143,7 @@ class ScriptFunction:
         return self.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # what a decorated function's name stands for
+        return self.__wrapped__.__qualname__  # type: ignore[attr-defined]  # what a decorated function's name stands for
 
     @property
     def graph(self) -> Any:
