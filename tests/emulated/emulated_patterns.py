@@ -58,6 +58,11 @@ for steps in (2, 7, 40):
     same(lambda a: rl.linspace(3, -1, steps, device=a.device, dtype=rl.float64), numbers(1))
 same(lambda a: a.roll(2), numbers(3, 4))
 same(lambda a: a.roll((1, -2, 1), (0, 2, 0)), numbers(3, 4, 5))
+for turned in ((0,), (-1,), (0, 2), (2, 1, 0), ()):
+    same(lambda a: a.flip(turned), numbers(3, 4, 5))
+along = random.integers(-4, 4, (3, 6, 5))
+same(lambda a, i: rl.take_along_dim(a, i, 1), numbers(3, 4, 5), along)
+same(lambda a, i: rl.take_along_dim(a, i[:, :, :1], 1), numbers(3, 4, 5), along)
 same(lambda a, b: rl.linalg.cross(a, b, dim=1), numbers(4, 3, 2), numbers(4, 3, 1), near=True)
 rows, columns = random.integers(-4, 4, (2, 9)), random.integers(-5, 5, 9)
 same(lambda a, i, j: a[i, j], numbers(4, 5, 3), rows, columns)

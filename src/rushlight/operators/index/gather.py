@@ -15,6 +15,7 @@ from ...core.tensor import Tensor
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.cpu.places import within
 from ...runtime.facts import Facts, Rows
+from ...runtime.point import Point
 from ...runtime.thread import PARTS, WATCHED, here, settle
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
@@ -336,6 +337,15 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     return into_same(out, _scatter_add(input, index, src, dim=dim))
 
 
+# Positions of which negative ones count from the end of `n`.
+_from_the_front = Op(
+    lambda xp, x, *, n: xp.where(x < 0, x + n, x),
+    "from_the_front",
+    meta=lambda x, *, n: (x.shape, x.dtype),
+    facts=Facts(vmap="pointwise", point=Point("x | n", i="x + n if x < 0 else x")),
+)
+
+
 @public()
 @axis_for_dim
 def take_along_dim(
@@ -364,7 +374,5 @@ def take_along_dim(
     common[dim] = input._a.shape[dim]
     spread = input.expand(common)
     common[dim] = indices._a.shape[dim]
-    counted = indices.where(
-        indices >= 0, indices + input._a.shape[dim]
-    )  # negative ones from the end
+    counted = _from_the_front(indices, n=input._a.shape[dim])
     return gather(spread, dim, counted.expand(common), out=out)

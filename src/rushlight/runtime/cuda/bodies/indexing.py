@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import cupy
 import numpy as np
 
+from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.dtypes import from_np
 from ...door import kernel_for
@@ -17,6 +18,7 @@ from ..code.expressions import Expression
 from ..code.generate import PRELUDE, TYPES
 from ..code.keyed import keyed
 from ..code.launch import Result
+from ..code.sources import device
 from . import index_rows, selection
 from .fills import copied, fill
 from .pointwise import cast, compute
@@ -61,25 +63,42 @@ def _along(
     *more: int,
 ) -> None:
     """One of the kernels over the elements of `index`; `far` is indexed along `dim`, `more` are its own numbers."""
-    n = index.size
-    if not n:
+    if not index.size:
         return
-    dims = index.ndim
-    other = far if near is None else near
-    geometry = (
-        *index.shape,
-        *[s // far.itemsize for s in far.strides],
-        *[s // index.itemsize for s in index.strides],
-        *[s // other.itemsize for s in other.strides],
+    others = None if near is None else near.strides
+    kind = (
+        what,
+        far.shape,
+        far.strides,
+        far.dtype,
+        index.shape,
+        index.strides,
+        index.dtype,
+        others,
+        dim,
+        more,
+        device(),
     )
+    launch = _walks.get(kind)
+    if launch is None:
+        launch = _walks[kind] = _walk(what, far, near, index, dim, more)
+    launch(out, far if what == "gather" else near, index)
+
+
+_walks: dict[tuple, Any] = Bounded(2048)
+
+
+def _walk(
+    what: str, far: DeviceArray, near: DeviceArray | None, index: DeviceArray, dim: int, more: tuple
+) -> Any:
+    """The launch of `_along` for arrays of a kind, which takes those."""
+    n, dims = index.size, index.ndim
+    other = far if near is None else near
+    geometry = [s // a.itemsize for a in (far, index, other) for s in a.strides]
     formats = ("q", "P", "P", "P", "i", "q", f"{4 * dims}q", *"i" * len(more))
-    launch = _kernel(what, far.dtype, index.dtype, dims, formats)
-    read = 0 if near is None else near.data.ptr
-    if what == "gather":
-        read = far.data.ptr
-    launch(
-        min(-(-n // 256), 2**20), 256, n, out.data.ptr, read, index.data.ptr, dim,
-        far.shape[dim], *geometry, *more,
+    return _kernel(what, far.dtype, index.dtype, dims, formats).prepared(
+        (min(-(-n // 256), 2**20), 1, 1), (256, 1, 1), 0, 3, (), dim, far.shape[dim], *index.shape,
+        *geometry, *more, front=(n,),
     )  # fmt: skip
 
 

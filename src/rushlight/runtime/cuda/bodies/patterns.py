@@ -80,6 +80,17 @@ def _roll(x: DeviceArray, *, shifts: tuple[int, ...], dims: tuple[int, ...] | No
     by = [0] * len(shape)
     for shift, dim in zip(shifts, dims or (0,)):
         by[dim] = (by[dim] + shift) % shape[dim]
+    return _turned(x, shape, by)
+
+
+def _flip(x: DeviceArray, *, dims: tuple[int, ...]) -> Any:
+    if not x.size or not x.ndim or x.ndim > 8 or not x._c_contiguous:
+        return None
+    turned = [d % x.ndim for d in dims]
+    return _turned(x, x.shape, [-1 if d in turned else 0 for d in range(x.ndim)])
+
+
+def _turned(x: DeviceArray, shape: tuple[int, ...], by: list[int]) -> Any:
     formats = ("P", "P", "q", f"{2 * len(shape)}q")
     unit = word(x.itemsize)[1]
     return load("patterns.cu", "roll", formats, UNIT=unit, DIMS=len(shape)).prepared(
@@ -90,6 +101,7 @@ def _roll(x: DeviceArray, *, shifts: tuple[int, ...], dims: tuple[int, ...] | No
 
 # Pictures of channels_last keep their order, which other bodies know.
 kernel_for("cuda", "roll")(keyed(lambda x, **attrs: NotImplemented, _roll))
+kernel_for("cuda", "flip")(keyed(lambda x, **attrs: NotImplemented, _flip))
 
 
 # -- joins ----------------------------------------------------------------------------------------

@@ -10,14 +10,15 @@ import numpy as np
 
 from ...door import kernel_for
 from ..code.compile import Launch
+from ..code.keyed import keyed
+from ..code.launch import Result
 from ..code.sources import blocks_for, load
 from ..processors import multiprocessors
-from .fills import copied
+from .fills import copied, row_major
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
-ndarray = cupy.ndarray
 _PER = 9  # elements of a thread, as in scan.cu
 _EACH = 8  # blocks for a multiprocessor
 _STORED = {"f": "float", "d": "double", "e": "half_t", "E": "bf16_t", "?": "u8", "b": "signed char", "B": "u8",
@@ -25,10 +26,31 @@ _STORED = {"f": "float", "d": "double", "e": "half_t", "E": "bf16_t", "?": "u8",
 _ROWS = ("P", "P", "P", "q", "q", "q", "i")
 
 
+def _is_turned(x: DeviceArray, dim: int) -> bool:
+    """Whether there are few threads along other dims, and long ways for each."""
+    n = x.shape[dim]
+    return prod(x.shape[dim + 1 :]) > 1 and x.size // n < 64 * multiprocessors() and n > 64
+
+
 def _scan(x: DeviceArray, dim: int, reverse: bool, product: bool) -> Any:
-    stored = _STORED.get(x.dtype.char)
-    if stored is None or not x.ndim or not x.size:
+    if x.dtype.char not in _STORED or not x.ndim or not x.size:
         return NotImplemented
+    dim %= x.ndim
+    if _is_turned(x, dim):
+        turned = copied(cupy.moveaxis(x, dim, -1))
+        return copied(cupy.moveaxis(_scan(turned, x.ndim - 1, reverse, product), -1, dim))
+    dense = row_major(x)
+    return _call(dense, dim, reverse, product)(dense)
+
+
+def _call(x: DeviceArray, dim: int, reverse: bool, product: bool) -> Any:
+    """The launches for arrays of a kind; None where these take more."""
+    stored = _STORED.get(x.dtype.char)
+    if stored is None or not x.ndim or not x.size or not x._c_contiguous:
+        return None
+    dim %= x.ndim
+    if _is_turned(x, dim):
+        return None
     whole = x.dtype.kind in "biu"
     dtype = np.dtype(np.int64) if whole else x.dtype
     wide = "i64" if whole else "double"
@@ -39,19 +61,12 @@ def _scan(x: DeviceArray, dim: int, reverse: bool, product: bool) -> Any:
             PRODUCT=int(product),
         )  # fmt: skip
 
-    n, inner = x.shape[dim], prod(x.shape[dim + 1 :])
-    if inner > 1 and (x.size // n < 64 * multiprocessors() and n > 64):  # few threads, long ways
-        turned = copied(cupy.moveaxis(x, dim, -1))
-        return copied(cupy.moveaxis(_scan(turned, x.ndim - 1, reverse, product), -1, dim))
-    if not x._c_contiguous:
-        x = copied(x)
-    out = ndarray(x.shape, dtype)
+    n, inner, result = x.shape[dim], prod(x.shape[dim + 1 :]), Result(1, x.shape, dtype)
     if inner > 1:
         columns = x.size // n
-        launch("scan_columns", ("P", "P", "q", "q", "q", "i"))(
-            blocks_for(columns, 128), 128, x.data.ptr, out.data.ptr, columns, n, inner, int(reverse)
-        )
-        return out
+        return launch("scan_columns", ("P", "P", "q", "q", "q", "i")).prepared(
+            (blocks_for(columns, 128), 1, 1), (128, 1, 1), 0, 2, (result,), columns, n, inner, int(reverse)
+        )  # fmt: skip
     rows = x.size // n
     threads = 32
     while threads < 256 and threads * _PER < n:
@@ -60,24 +75,29 @@ def _scan(x: DeviceArray, dim: int, reverse: bool, product: bool) -> Any:
     parts = min(-(-n // tile), max(1, _EACH * multiprocessors() // rows))
     chunk = -(-n // (parts * tile)) * tile
     parts = -(-n // chunk)
-    sums = 0
-    if parts > 1:
-        held = ndarray((rows * parts,), dtype if whole else np.float64)
-        sums = held.data.ptr
-        launch("part_sums", ("P", "P", "q", "q", "q", "i"))(
-            rows * parts, threads, x.data.ptr, sums, n, chunk, parts, int(reverse)
-        )
-    launch("scan_rows", _ROWS)(
-        rows * parts, threads, x.data.ptr, out.data.ptr, sums, n, chunk, parts, int(reverse)
+    grid, block, sizes = (rows * parts, 1, 1), (threads, 1, 1), (n, chunk, parts, int(reverse))
+    scan = launch("scan_rows", _ROWS)
+    if parts == 1:
+        return scan.prepared(grid, block, 0, 3, (result,), *sizes, absent=(2,))
+    held = Result(1, (rows * parts,), np.dtype(wide.replace("i64", "int64")))
+    sums = launch("part_sums", ("P", "P", "q", "q", "q", "i")).prepared(
+        grid, block, 0, 2, (held,), *sizes
     )
-    return out
+    last = scan.prepared(grid, block, 0, 3, (result,), *sizes)
+    return lambda a: last(a, sums(a))
 
 
-@kernel_for("cuda", "cumsum")
-def _cumsum(x: DeviceArray, *, dim: int, reverse: bool) -> Any:
-    return _scan(x, dim % max(x.ndim, 1), reverse, False)
+def _running(name: str, product: bool) -> None:
+    """Register a scan."""
+
+    def body(x: DeviceArray, *, dim: int, reverse: bool) -> Any:
+        return _scan(x, dim, reverse, product)
+
+    def prepare(x: DeviceArray, *, dim: int, reverse: bool) -> Any:
+        return _call(x, dim, reverse, product)
+
+    kernel_for("cuda", name)(keyed(body, prepare))
 
 
-@kernel_for("cuda", "cumprod")
-def _cumprod(x: DeviceArray, *, dim: int, reverse: bool) -> Any:
-    return _scan(x, dim % max(x.ndim, 1), reverse, True)
+_running("cumsum", False)
+_running("cumprod", True)

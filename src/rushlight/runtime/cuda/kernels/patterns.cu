@@ -71,6 +71,7 @@ KERNEL(linspace)(UNIT* __restrict__ out, i64 n, double start, double end, double
 }
 
 // Element i comes from `by` positions before it along each of DIMS dims; what leaves at the end comes back in front.
+// Where `by` is negative the dim is turned round.
 KERNEL(roll)(const UNIT* __restrict__ x, UNIT* __restrict__ out, i64 n, Turns turns) {
     depend();
     const i64 step = (i64)gridDim.x * blockDim.x;
@@ -78,8 +79,8 @@ KERNEL(roll)(const UNIT* __restrict__ x, UNIT* __restrict__ out, i64 n, Turns tu
         i64 rest = i, from = 0, stride = 1;
 #pragma unroll
         for (int d = DIMS - 1; d >= 0; d--) {
-            const i64 q = rest / turns.size[d], at = rest - q * turns.size[d] - turns.by[d];
-            from += (at < 0 ? at + turns.size[d] : at) * stride;
+            const i64 q = rest / turns.size[d], here = rest - q * turns.size[d], at = here - turns.by[d];
+            from += (turns.by[d] < 0 ? turns.size[d] - 1 - here : at < 0 ? at + turns.size[d] : at) * stride;
             stride *= turns.size[d];
             rest = q;
         }
