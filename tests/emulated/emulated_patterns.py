@@ -60,6 +60,11 @@ same(lambda a: a.roll(2), numbers(3, 4))
 same(lambda a: a.roll((1, -2, 1), (0, 2, 0)), numbers(3, 4, 5))
 for turned in ((0,), (-1,), (0, 2), (2, 1, 0), ()):
     same(lambda a: a.flip(turned), numbers(3, 4, 5))
+mask = random.random((3, 4)) > 0.5
+whole = random.integers(0, 99, (3, 4))
+same(lambda a, m, v: a.masked_scatter(m, v), whole, mask, np.arange(20))
+same(lambda a, m: a.masked_scatter(m[:1], a), whole, mask)
+same(lambda a, m: a.index_put((m,), a[m] + 1), whole, mask)
 along = random.integers(-4, 4, (3, 6, 5))
 same(lambda a, i: rl.take_along_dim(a, i, 1), numbers(3, 4, 5), along)
 same(lambda a, i: rl.take_along_dim(a, i[:, :, :1], 1), numbers(3, 4, 5), along)

@@ -143,6 +143,15 @@ def put(dst: DeviceArray, values: Any, mask: DeviceArray, by: Chosen) -> Any:
         return compute("masked_fill", (dst, where, values), (), dst)
     if values.dtype != dst.dtype:
         return NotImplemented
+    if by.is_flat and dst._c_contiguous and values.ndim == 1:
+        found, given = (
+            counted(index_rows.apart(mask, dst)),
+            row_major(index_rows.apart(values, dst)),
+        )
+        if found.total() == given.size:
+            unit = index_rows.word(dst.itemsize)[1]
+            found.write("spread", dst, given.data.ptr, formats="P", UNIT=unit)
+            return dst
     at = places(mask)
     if not at.size:
         cupy.broadcast_to(values, by.shape(0))  # raises where shapes do not fit
