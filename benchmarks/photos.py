@@ -35,8 +35,23 @@ SIDES = ("rushlight", "PyTorch")
 
 
 def ours(folder: Path, out: Path, seed: int, epochs: int | None) -> dict[str, Any]:
-    """`rushlight train --data FOLDER` as a user types it."""
-    more = ["--epochs", str(epochs)] if epochs else []
+    """`rushlight train --data FOLDER` from scratch, with the settings that the other side has, too."""
+    more = [
+        "--epochs",
+        str(epochs or 25),
+        "--weights",
+        "none",
+        "--model",
+        "resnet18",
+        "--width",
+        "0.5",
+        "--fit",
+        "crop",
+        "--ema",
+        "0",
+        "--views",
+        "1",
+    ]  # what the other side does, too
     command = [sys.executable, "-m", "rushlight", "train", "--data", str(folder), "--out", str(out),
                "--seed", str(seed), "--device", "cpu", "--quiet", *more]  # fmt: skip
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -177,7 +192,7 @@ def worker(folder: str, record: str, seed: int) -> None:
     other = {k: settings[k] for k, v in asked.items() if settings[k] != v}
     if other or settings["size"] <= 40:
         raise SystemExit(
-            f"this side knows the recipe for few pictures only, not {other or settings['size']}"
+            f"this side knows the recipe for few pictures from scratch only, not {other or settings['size']}"
         )
     torch.manual_seed(seed)
     data = pictures(folder, settings)
@@ -267,7 +282,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", default="ground,things")
     parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--epochs", type=int, help="(default: the recipe's)")
+    parser.add_argument("--epochs", type=int, help="(default: 25)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--write", type=Path, metavar="FILE.json")
     args = parser.parse_args()
@@ -281,7 +296,7 @@ def main() -> None:
         }
     if args.write:
         record = {"date": time.strftime("%Y-%m-%d"), "machine": platform.machine(), "threads": args.threads,
-                  "epochs": args.epochs or "the recipe's", "load": os.getloadavg()[1], "sets": found}  # fmt: skip
+                  "epochs": args.epochs or 25, "load": os.getloadavg()[1], "sets": found}  # fmt: skip
         compact.write(args.write, record)
 
 

@@ -13,6 +13,7 @@ import pytest
 import rushlight as rl
 from cli_help import CLASSES, picture, write_pictures
 from rushlight.cli import config, main
+from rushlight.cli.data import augment
 from rushlight.cli.data.cache import make_store
 from rushlight.cli.data.listing import list_pictures
 from rushlight.cli.data.pictures import TooLarge, open_picture
@@ -20,7 +21,9 @@ from rushlight.cli.data.scan import scan
 from rushlight.cli.data.sources import Source, find_source, load_images
 from rushlight.cli.errors import UsageError
 from rushlight.cli.report.scores import Result, wilson
-from rushlight.cli.training.recipe import recipe_for
+from rushlight.cli.training import lr_find
+from rushlight.cli.training.loop import overfits
+from rushlight.cli.training.recipe import epochs_in, recipe_for
 from rushlight.cli.training.recipes import factor
 
 Image = pytest.importorskip("PIL.Image")
@@ -38,7 +41,7 @@ def photos(tmp_path_factory) -> Path:
 
 def settings(**more) -> SimpleNamespace:
     plain = {"size": 16, "augment": "none", "val_split": 0.1, "test_split": 0.2, "cache": "memory", "quiet": True,
-             "strict": False, "class_weights": False, "data_dir": "data"}  # fmt: skip
+             "strict": False, "class_weights": False, "data_dir": "data", "fit": None}  # fmt: skip
     return SimpleNamespace(**{**plain, **more})
 
 
@@ -179,18 +182,86 @@ def test_the_disk_cache_is_used_and_kept_true(tmp_path, monkeypatch) -> None:
 
 
 def test_recipes_by_size() -> None:
-    def of(count: int, gpu: bool = False, weights: str | None = None) -> dict:
+    def of(count: int, gpu: bool = False, weights: str | None = None, model: str | None = None) -> dict:  # fmt: skip
         from rushlight.cli.data.listing import Listing, Sample
 
         listing = Listing("x", [Sample("", 0, "")] * count, ["a", "b"], "", 0)
-        return recipe_for(Source("x", listing), gpu, weights).settings
+        return recipe_for(Source("x", listing), gpu, weights, model).settings
 
-    assert (
-        of(300)["model"] == "resnet18" and of(300)["size"] == 64 and of(300)["augment"] == "strong"
-    )
-    assert of(300, gpu=True)["size"] > of(300)["size"]
-    assert of(5000)["mixup"] > 0 and of(100_000)["optimizer"] == "sgd"
-    assert of(300, weights="imagenet")["lr"] < of(300)["lr"]
+    few, scratch = of(300), of(300, weights="none")
+    assert (few["model"], few["weights"], few["size"], few["augment"]) == ("resnet18_small", "own", 64, "auto")  # fmt: skip
+    assert (scratch["weights"], scratch["augment"], scratch["head_lr"]) == ("none", "strong", None)
+    assert few["lr"] < few["head_lr"] and few["epochs"] is None and few["minutes"] < of(5000)["minutes"]  # fmt: skip
+    assert of(300, gpu=True)["size"] > few["size"] and of(300, model="vgg11")["weights"] == "none"
+    assert of(5000, weights="none")["mixup"] > 0
+    assert (of(100_000)["optimizer"], of(100_000)["weights"]) == ("sgd", "none")
+    assert of(300, weights="imagenet")["lr"] < few["lr"]
+
+
+def test_epochs_by_the_time() -> None:
+    assert epochs_in(180, 6.0, from_scratch=False) == 30
+    assert epochs_in(180, 500.0, from_scratch=False) == 1
+    assert epochs_in(180, 1e-3, False) < epochs_in(180, 1e-3, True) < 1000
+
+
+def test_pictures_become_squares_by_their_shapes(tmp_path) -> None:
+    assert augment.fit_for([(100, 100)] * 8 + [(100, 400)]) == "pad"
+    assert augment.fit_for([(100, 140)] * 20 + [(100, 400)]) == "squash" == augment.fit_for([])
+    page = Image.new("RGB", (40, 20), (255, 0, 0))
+    squash, pad = (np.asarray(augment.squared(page, fit, 16)) for fit in ("squash", "pad"))
+    assert squash.shape == pad.shape == (16, 16, 3)
+    assert (squash == (255, 0, 0)).all() and (pad[8] == (255, 0, 0)).all()
+    assert (pad[0] == (124, 116, 104)).all() and augment.squared(page, "crop", 16) is page
+    for fit in ("squash", "pad", "crop"):
+        for kind in augment.KINDS:
+            varied, plain = augment.for_photos(16, fit, kind, (0.5,) * 3, (0.5,) * 3)
+            assert tuple(varied(page).shape) == tuple(plain(page).shape) == (3, 16, 16)
+
+
+def test_classes_of_few_pictures(tmp_path) -> None:
+    """One or two pictures are trained on, three are tested, an empty class is left out: each with a sentence."""
+    root = write_pictures(tmp_path / "p", 8)
+    for path in sorted((root / "dots").iterdir())[2:]:
+        path.unlink()
+    for path in sorted((root / "plain").iterdir())[3:]:
+        path.unlink()
+    (root / "nothing").mkdir()
+    (root / "none either").mkdir()
+    images = load(root)
+    assert images.classes == ["bars", "dots", "plain"] and images.counts == [5, 2, 2]
+    assert set(images.test.targets) == {0, 2}
+    told = "\n".join(images.notes)
+    assert "No picture of classes 'none either', 'nothing' can be used to train on" in told
+    assert "Too few pictures of class 'dots' to keep some for the test" in told
+    for name in ("dots", "plain"):
+        for path in (root / name).iterdir():
+            path.write_bytes(b"no picture")
+    with pytest.raises(
+        UsageError, match=r"needs two classes or more, and classes 'dots', 'none either'.*left out"
+    ):
+        load(root)
+
+
+@pytest.mark.parametrize("shares", [{"val_split": 0.9}, {"test_split": 0.9}])
+def test_some_of_every_class_are_left_to_train_on(tmp_path, shares: dict[str, float]) -> None:
+    write_pictures(tmp_path / "few", 5)
+    assert load(tmp_path / "few", **shares).counts == [1, 1, 1]
+
+
+def test_no_test_part(photos: Path) -> None:
+    images = load(photos, test_split=0.0)
+    assert (len(images.train), len(images.val), len(images.test)) == (54, 6, 6)
+    assert not images.honest and any("flatter a little" in note for note in images.notes)
+    images = load(photos, test_split=0.0, val_split=0.0)
+    assert len(images.test) == len(images.train) == 60 and images.val is None
+    assert any("say nothing of other pictures" in note for note in images.notes)
+
+
+def test_variety_grows_once_it_overfits() -> None:
+    line = {"epoch": 1, "train_accuracy": 0.99, "val_accuracy": 0.85}
+    assert overfits([line]) and overfits([line, {**line, "val_accuracy": 0.99}])
+    assert not overfits([{**line, "train_accuracy": 0.9}, {**line, "val_accuracy": 0.95}])
+    assert not overfits([{"epoch": 1, "train_accuracy": 1.0}]) and not overfits([])
 
 
 def test_schedules_go_on_along_a_longer_curve() -> None:
@@ -282,7 +353,7 @@ def test_patience(photos: Path, tmp_path, capsys) -> None:
 def test_lr_find_and_profile(photos: Path, tmp_path, capsys) -> None:
     common = ["train", "--data", str(photos), *FLAGS]
     assert main([*common, "--lr-find", "--out", str(tmp_path / "f")]) == 0
-    found = re.search(r"Rate: ([\d.e-]+) \(where the loss falls fastest", capsys.readouterr().out)
+    found = re.search(r"Rate: ([\d.e-]+) \(the loss falls from", capsys.readouterr().out)
     assert found and 1e-6 < float(found[1]) < 10
     drawn = (tmp_path / "f" / "lr-find.svg").read_text()
     assert drawn.startswith("<svg xmlns=") and "polyline" in drawn
@@ -290,6 +361,31 @@ def test_lr_find_and_profile(photos: Path, tmp_path, capsys) -> None:
     assert "10 steps of 16 images" in capsys.readouterr().out
     assert json.loads((tmp_path / "p" / "trace.json").read_text())["traceEvents"]
     assert not list(tmp_path.glob("*/*.pth"))
+
+
+def _fallen(seed: int, noise: float) -> list[tuple[float, float]]:
+    """Losses of a hundred rates: flat, a fall around 1e-3, an explosion from 0.1 on."""
+    draw = np.random.default_rng(seed)
+    rates = [1e-6 * 10 ** (7 * i / 99) for i in range(85)]
+    losses = [1.1 - 0.7 / (1 + (1e-3 / r) ** 1.5) + (r / 0.3) ** 2 for r in rates]
+    return [(r, loss + noise * float(draw.normal())) for r, loss in zip(rates, losses)]
+
+
+def test_the_rate_that_is_found_hardly_depends_on_luck() -> None:
+    found = [lr_find.useful(p, lr_find.smooth(p)) for p in (_fallen(seed, 0.15) for seed in range(10))]  # fmt: skip
+    rates = [f.rate for f in found if f is not None]
+    assert (
+        len(rates) == 10 and max(rates) < 3 * min(rates) and 3e-4 < min(rates) < max(rates) < 1e-2
+    )
+    assert all(f.low <= f.rate <= f.high for f in found if f is not None)
+
+
+def test_no_rate_is_told_where_nothing_can_be_told() -> None:
+    draw = np.random.default_rng(0)
+    flat = [(1e-6 * 1.1**i, 1.1 + 0.2 * float(draw.normal())) for i in range(100)]
+    assert lr_find.useful(flat, lr_find.smooth(flat)) is None
+    rising = [(r, 1.0 + i / 50) for i, (r, _) in enumerate(flat)]
+    assert lr_find.useful(rising, lr_find.smooth(rising)) is None
 
 
 def test_a_config_file(photos: Path, tmp_path, capsys) -> None:

@@ -233,5 +233,7 @@ def test_optimizers_are_found_beside_modules_of_their_names() -> None:
 
     for name in ("adam", "adamw", "sgd", "rmsprop"):
         importlib.import_module(f"rushlight.optim.{name}")
-        args = argparse.Namespace(lr=0.1, weight_decay=0.0, momentum=0.9, optimizer=name)
+        args = argparse.Namespace(
+            lr=0.1, weight_decay=0.0, momentum=0.9, optimizer=name, head_lr=None
+        )
         assert type(make_optimizer(args, rl.nn.Linear(2, 2))).__name__.lower() == name

@@ -62,7 +62,7 @@ def test_sizes_that_fit() -> None:
 
 def _settled(**given: object) -> SimpleNamespace:
     names = ("augment", "label_smoothing", "mixup", "weight_decay", "optimizer", "lr", "batch_size", "size", "width",
-             "model", "epochs", "weights")  # fmt: skip
+             "model", "epochs", "weights", "minutes", "head_lr", "ema", "views")  # fmt: skip
     args = SimpleNamespace(**dict.fromkeys(names), freeze=False, patience=0, val_split=0.1)
     args.__dict__.update(given)
     samples = [Sample(f"{i}.png", 0, "") for i in range(300)]
@@ -71,8 +71,9 @@ def _settled(**given: object) -> SimpleNamespace:
 
 
 def test_recipes_follow_the_network() -> None:
-    plain, deep = _settled(), _settled(model="vit_h_14")
-    assert (plain.model, plain.size, plain.width) == ("resnet18", 64, 0.5)
+    plain, deep = _settled(weights="none"), _settled(model="vit_h_14")
+    assert (plain.model, plain.size, plain.width, plain.timed) == ("resnet18_small", 64, 1, True)
+    assert not _settled(epochs=3).timed and _settled(minutes=2.0).minutes == 2
     assert (deep.size, deep.width) == (70, 1) and deep.lr == plain.lr / zoo.GENTLER
     assert _settled(model="vgg11_bn").lr == _settled(model="densenet121").lr == plain.lr
     assert _settled(model="vgg11", lr=0.5).lr == 0.5

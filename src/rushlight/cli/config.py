@@ -17,16 +17,20 @@ WIDE = ("lenet", "mlp", "resnet18", "resnet34", "resnet50")
 OPTIMIZERS = ("sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam")
 SCHEDULES = ("cosine", "step", "none")
 PRECISIONS = ("bf16", "fp16")
+FITS = ("squash", "pad", "crop")
+# `--weights`: those inside the package, and the word for none at all.
+OWN, NONE = "own", "none"
 
 WIDTHS: dict[str, float] = {"lenet": 2}
 RATES = {"sgd": 0.05, "adadelta": 1.0, "adagrad": 0.01}
 
 # What makes the numbers of a run; None where the recipe (recipe.py) or another setting decides.
 DEFAULTS: dict[str, Any] = {
-    "data": "fashion-mini", "size": None, "augment": None, "val_split": 0.1, "test_split": 0.2,
+    "data": "fashion-mini", "size": None, "fit": None, "augment": None, "val_split": 0.1, "test_split": 0.2,
     "class_weights": False, "model": None, "width": None, "weights": None, "freeze": False,
-    "epochs": None, "batch_size": None, "accumulate": 1, "optimizer": None, "lr": None, "momentum": 0.9,
-    "weight_decay": None, "schedule": "cosine", "label_smoothing": None, "mixup": None, "patience": 0,
+    "epochs": None, "minutes": None, "batch_size": None, "accumulate": 1, "optimizer": None, "lr": None, "momentum": 0.9,
+    "head_lr": None, "weight_decay": None, "schedule": "cosine", "label_smoothing": None, "mixup": None, "patience": 0,
+    "ema": None, "views": None,
     "amp": None, "channels_last": False, "seed": 0,
 }  # fmt: skip
 # Settings that a resumed run may have changed: more epochs, another patience.
@@ -75,7 +79,7 @@ def finish(args: Namespace) -> None:
         raise UsageError(f"--width is for {', '.join(WIDE)}, not for {args.model}: leave it out")
     if args.width != int(args.width) and not args.model.startswith("resnet"):
         raise UsageError(f"--width {args.width}: only ResNets have widths between whole numbers")
-    if args.freeze and not args.weights:
+    if args.freeze and args.weights == NONE:
         raise UsageError("--freeze keeps weights as they are, and there are none: give --weights FILE, imagenet or hf:NAME")  # fmt: skip
     if args.patience and not args.val_split:
         raise UsageError("--patience needs a validation part to look at: leave out --val-split 0")
@@ -102,7 +106,11 @@ def arguments(args: Namespace) -> list[str]:
 
 def _from_there(name: str, value: Any, folder: Any) -> Any:
     """A setting of a run; its paths are read from the folder in which that run was started, not from this one."""
-    if name not in ("data", "weights") or not (isinstance(value, str) and isinstance(folder, str)):
+    if (
+        name not in ("data", "weights")
+        or value in (OWN, NONE)
+        or not (isinstance(value, str) and isinstance(folder, str))
+    ):
         return value
     place = os.path.join(folder, value)
     if not os.path.exists(place) or (os.path.exists(value) and os.path.samefile(value, place)):

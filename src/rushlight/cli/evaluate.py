@@ -66,7 +66,8 @@ def evaluate_file(args: Namespace) -> int:
     if not args.json:
         print(f"Testing on {why}.")
     loader = DataLoader(images.test, args.batch_size)
-    result = measure(network_of(saved).to(device), loader, device, images.classes)
+    views = saved["config"]["views"]
+    result = measure(network_of(saved).to(device), loader, device, images.classes, views=views)
     if args.json:
         print(json.dumps(result.as_dict(), indent=1))
     else:

@@ -6,10 +6,12 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from .data.augment import MARGIN
 from .errors import UsageError
 from .evaluate import network_of
-from .training import checkpoint
+from .training import checkpoint, zoo
 from .training.loop import BEST, LAST
+from .training.networks import how_to_build
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -37,6 +39,8 @@ def export(args: Namespace) -> int:
         raise UsageError(
             f"{path} cannot be written: {getattr(error, 'strerror', None) or error}"
         ) from None
+    except ImportError as error:
+        raise UsageError(f"--to {args.to}: {error}") from None
     size = os.path.getsize(path) / 2**20
     print(f"Wrote {path} ({size:.1f} MB). {_how(args.to, saved, path)}")
     return 0
@@ -48,6 +52,7 @@ def about(saved: dict[str, Any]) -> dict[str, str]:
         "model": saved["config"]["model"], "classes": json.dumps(saved["classes"]), "size": str(saved["size"]),
         "channels": str(saved["channels"]), "mean": json.dumps(list(saved["mean"])),
         "std": json.dumps(list(saved["std"])), "width": str(saved["config"]["width"]),
+        "fit": saved["config"]["fit"] or "crop", "margin": f"{MARGIN if saved['config']['fit'] == 'crop' else 1:.6f}",
     }  # fmt: skip
 
 
@@ -83,8 +88,12 @@ def _how(kind: str, saved: dict[str, Any], path: str) -> str:
     if kind == "onnx":
         return (
             f"Input image: float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std; output scores: N x {len(saved['classes'])}. "
-            "Classes, mean and std are in its metadata."
+            "Classes, mean, std and how pictures become squares are in its metadata."
         )
+    builder, options = how_to_build(saved["config"]["model"], c, s, len(saved["classes"]), saved["config"]["width"])  # fmt: skip
+    theirs = zoo.trained_size(builder) is not None and not {"width", "in_channels"} & set(options)
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    net = f"{'torchvision' if theirs else 'rushlight.vision'}.models.{builder}({given})"
     if kind == "safetensors":
-        return "Tensors by the names of torchvision's models; classes, size, mean and std are in its metadata."
-    return f"A state_dict, which torch.load reads: model.load_state_dict(torch.load({path!r}))."
+        return f"Tensors for {net}; classes, size, mean, std and how pictures become squares are in its metadata."
+    return f"A state_dict for {net}, which torch.load reads: model.load_state_dict(torch.load({path!r}))."

@@ -39,12 +39,14 @@ def _data(add: Callable[..., Any]) -> None:
         metavar="N",
         help="pixels of a side that the network sees",
     )
+    add("--fit", type=one_of(config.FITS), metavar="HOW", help="pictures into squares: squash, pad or crop the middle "
+        "(default: by their shapes)")  # fmt: skip
     add("--augment", nargs="?", const="light", type=one_of(augment.KINDS), metavar="KIND",
-        help="none, light (random crops and flips) or strong (TrivialAugment, too)")  # fmt: skip
+        help="none, light (random crops and flips), strong (TrivialAugment, too) or auto (light until it overfits)")  # fmt: skip
     add("--val-split", type=number(float, 0, 0.9), metavar="SHARE", help="of the training pictures, kept apart to "
         f"choose the best epoch (default: {d['val_split']}; 0 for none)")  # fmt: skip
-    add("--test-split", type=number(float, 0.01, 0.9), metavar="SHARE",
-        help=f"of a folder without train/ and test/, kept for the test (default: {d['test_split']})")  # fmt: skip
+    add("--test-split", type=number(float, 0, 0.9), metavar="SHARE",
+        help=f"of a folder without train/ and test/, kept for the test (default: {d['test_split']}; 0 for none)")  # fmt: skip
     add("--class-weights", action="store_true", default=None, help="let rare classes count as much as common ones")  # fmt: skip
     add("--strict", action="store_true", help="stop when a picture is broken, empty, too large or there twice")  # fmt: skip
     add("--cache", type=one_of(cache.KINDS), default="auto", metavar="WHERE",
@@ -59,24 +61,29 @@ def _network(add: Callable[..., Any]) -> None:
         metavar="N",
         help="times the channels; 0.25, 0.5 and 0.75 for ResNets",
     )
-    add("--weights", metavar="FILE|imagenet|hf:NAME", help="to start from: a .pth or .safetensors file, torchvision's "
-        "for ImageNet, or a model of the Hugging Face hub; the head is new")  # fmt: skip
+    add("--weights", metavar="own|none|imagenet|hf:NAME|FILE", help="to start from: those inside this package (for folders), "
+        "none, torchvision's for ImageNet, a model of the Hugging Face hub, a .pth or .safetensors file; the head is new")  # fmt: skip
     add("--freeze", action="store_true", default=None, help="with --weights: train the head only")
 
 
 def _training(add: Callable[..., Any]) -> None:
     d = config.DEFAULTS
     add("--epochs", type=number(int, 1, 100000), metavar="N", help="times through the data; may be raised with --resume")  # fmt: skip
+    add("--minutes", type=number(float, 0, 100000, above=True), metavar="M", help="instead of --epochs: as many as fit, by the "
+        "pace of the first steps (default: by the number of pictures)")  # fmt: skip
     add("--batch-size", type=number(int, 1, 2**20), metavar="N", help="images a step")
     add("--accumulate", type=number(int, 1, 1024), metavar="N", help="batches whose gradients make one step (default: 1)")  # fmt: skip
     add("--optimizer", type=one_of(config.OPTIMIZERS), metavar="NAME", help=", ".join(config.OPTIMIZERS))  # fmt: skip
     add("--lr", type=number(float, 0, above=True), metavar="RATE", help="learning rate, the highest of the schedule")  # fmt: skip
+    add("--head-lr", type=number(float, 0, above=True), metavar="RATE", help="of the last layer, which is new where weights are given")  # fmt: skip
     add("--momentum", type=number(float, 0, 1), metavar="M", help=f"of sgd and rmsprop (default: {d['momentum']})")  # fmt: skip
     add("--weight-decay", type=number(float, 0), metavar="W")
     add("--schedule", type=one_of(config.SCHEDULES), metavar="KIND", help="of the learning rate: cosine (one cycle), step, none "
         f"(default: {d['schedule']})")  # fmt: skip
     add("--label-smoothing", type=number(float, 0, 0.9), metavar="S", help="0.1 keeps a network from being too sure")  # fmt: skip
     add("--mixup", type=number(float, 0, 10), metavar="A", help="mix pictures with each other; 0.2 is usual")  # fmt: skip
+    add("--ema", type=number(float, 0, 0.9999), metavar="D", help="test a moving average of the weights that keeps D of itself a step (0 for none)")  # fmt: skip
+    add("--views", type=number(int, 1, 2), metavar="N", help="2: answers are the average over a picture and its mirror image")  # fmt: skip
     add("--patience", type=number(int, 0, 100000), metavar="N", help="stop when so many epochs were no better (default: never)")  # fmt: skip
     add("--seed", type=number(int, 0, 2**63 - 1), metavar="N", help=f"same seed, same numbers (default: {d['seed']})")  # fmt: skip
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .config import DATA
-from .data.augment import MARGIN
+from .data.augment import plain
 from .data.listing import walk
 from .data.pictures import ENDINGS, kept_side, open_picture, shrink
 from .errors import UsageError, printable
 from .evaluate import network_of
 from .pick_device import pick_device
+from .report.scores import scores_of
 from .training import checkpoint
 
 if TYPE_CHECKING:
@@ -83,11 +84,10 @@ class Reader:
         from rushlight.vision import transforms as t
 
         size = self.saved["size"]
-        margin = (
-            1.0 if self.saved["data"] in DATA else MARGIN
-        )  # of photographs the middle is tested
+        named = self.saved["data"] in DATA  # its pictures have one size
+        fit = [t.Resize(size), t.CenterCrop(size)] if named else plain(size, self.saved["config"]["fit"])  # fmt: skip
         picture = shrink(picture, kept_side(size))
-        x = t.Compose([t.Resize(round(size * margin)), t.CenterCrop(size), t.ToTensor()])(picture)
+        x = t.Compose([*fit, t.ToTensor()])(picture)
         if invert:
             x = 1 - x
         if _light_background(x) and max(self.saved["mean"]) < 0.35:
@@ -102,7 +102,8 @@ class Reader:
         if not inputs:
             return []
         with rl.no_grad():
-            shares = self.net(rl.stack(inputs).to(self.device)).float().softmax(1).cpu()
+            x, views = rl.stack(inputs).to(self.device), self.saved["config"]["views"]
+            shares = scores_of(self.net, x, views).softmax(1).cpu()
         values, at = shares.topk(self.top, 1)
         return [
             [(self.classes[int(i)], float(v)) for v, i in zip(*row)]

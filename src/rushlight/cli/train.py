@@ -58,6 +58,7 @@ def _in_folder(args: Namespace, wanted: str | None) -> int:
     if source.listing is not None:
         check_model(args.model, 3, args.size)  # before thousands of pictures are decoded
     images = load_images(source, args)
+    args.fit = images.fit
     ranks.agreed(lambda: _hold(args))
     run = ranks.run_of(args, images, device, fresh=saved is None)
     if saved is not None:
@@ -79,7 +80,11 @@ def _hold(args: Namespace) -> None:
 
 
 def _whole(args: Namespace, source: Source, images: Images, run: Run, device: str, why: str) -> int:
-    record = folder_of_run.write_args(args, why, args.argv)
+    if args.resume:
+        record = folder_of_run.update_args(args, why, resumed=True)
+    else:
+        record = folder_of_run.write_args(args, why, args.argv)
+    run.told_epochs = lambda: record.update(folder_of_run.update_args(args, why))
     if source.listing is not None:
         from .data.folders import write_scan
 
@@ -152,7 +157,7 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
 
     saved = checkpoint.read(os.path.join(args.out, BEST))
     net = network_of(saved).to(device)
-    result = measure(net, DataLoader(images.test, 256), device, images.classes)
+    result = measure(net, DataLoader(images.test, 256), device, images.classes, views=args.views)
     write_json(args.out, result, {"best_epoch": saved["epoch"], "seconds": round(record["seconds"], 2),
                                   "joules": record["joules"]})  # fmt: skip
     print(table(result))

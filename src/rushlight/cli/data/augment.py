@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ...vision._pillow import PILImage
 
-KINDS = ("none", "light", "strong")
+KINDS = ("none", "light", "strong", "auto")
 # Before its middle is cut out for the test, a picture's shorter side is so many times the network's.
 MARGIN = 8 / 7
 # The least part of a picture that a crop keeps.
 _LEAST = {"light": 0.6, "strong": 0.35}
+# What padding adds: the mean of photographs, which is 0 for the network.
+_GROUND = (124, 116, 104)
+# Pictures are squashed where nine of ten are at most so many times as long as wide, and padded otherwise.
+_NEARLY_SQUARE = 1.5
 # TrivialAugment's operations: (strongest, whether the sign is drawn).
 _SPACE: dict[str, tuple[float, bool]] = {
     "identity": (0.0, False), "shear_x": (0.99, True), "shear_y": (0.99, True),
@@ -71,15 +75,57 @@ def _apply(name: str, picture: PILImage, strength: float) -> Any:
     return picture.transform((wide, high), Image.Transform.AFFINE, matrix, fillcolor=fill)
 
 
-def for_photos(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
+def fit_for(shapes: list[tuple[int, int]]) -> str:
+    """How pictures of these heights and widths become squares: nothing is cut away unless that is asked for."""
+    longer = sorted(max(h, w) / min(h, w) for h, w in shapes)
+    return "squash" if not longer or longer[len(longer) * 9 // 10] <= _NEARLY_SQUARE else "pad"
+
+
+def squared(picture: PILImage, fit: str, side: int) -> Any:
+    """A picture as training varies it and the test sees it: squashed or padded to `side`; a crop is cut later."""
+    from PIL import Image, ImageOps
+
+    if fit == "squash":
+        return picture.resize((side, side), Image.Resampling.BILINEAR, reducing_gap=3.0)
+    if fit == "pad":
+        ground = _GROUND if picture.mode == "RGB" else _GROUND[1]
+        return ImageOps.pad(picture, (side, side), Image.Resampling.BILINEAR, color=ground)
+    return picture
+
+
+class Squared:
+    """`squared` as the first of some transforms."""
+
+    def __init__(self, fit: str, side: int) -> None:
+        self.fit, self.side = fit, side
+
+    def __call__(self, picture: PILImage) -> Any:
+        return squared(picture, self.fit, self.side)
+
+    def __repr__(self) -> str:
+        return f"Squared({self.fit!r}, {self.side})"
+
+
+def plain(size: int, fit: str) -> list[Any]:
+    """What brings any picture to the network's size, for validation, test and prediction."""
+    from rushlight.vision import transforms as t
+
+    if fit == "crop":
+        return [t.Resize(round(size * MARGIN)), t.CenterCrop(size)]
+    return [Squared(fit, size)]
+
+
+def for_photos(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
     """The transforms of photographs of any size: for training and for the test."""
     from rushlight.vision import transforms as t
 
     last: list[Any] = [t.ToTensor(), t.Normalize(mean, std)]
-    fixed = t.Compose([t.Resize(round(size * MARGIN)), t.CenterCrop(size), *last])
+    fixed = t.Compose([*plain(size, fit), *last])
     if kind == "none":
         return fixed, fixed
+    kind = "light" if kind == "auto" else kind
     first: list[Any] = [
+        Squared(fit, round(size * MARGIN)),
         t.RandomResizedCrop(size, scale=(_LEAST[kind], 1.0)),
         t.RandomHorizontalFlip(),
     ]
@@ -94,6 +140,7 @@ def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, 
 
     last: list[Any] = [t.ToTensor(), t.Normalize(mean, std)]
     first: list[Any] = []
+    kind = "light" if kind == "auto" else kind
     if kind != "none":
         first = [t.RandomCrop(size, padding=size // 8), t.RandomHorizontalFlip()]
     if kind == "strong":
@@ -107,4 +154,5 @@ def in_words(kind: str) -> str:
         "none": "no augmentation",
         "light": "random crops and flips",
         "strong": "random crops, flips and TrivialAugment",
+        "auto": "random crops and flips, TrivialAugment once it overfits",
     }[kind]

@@ -8,16 +8,16 @@ import os
 from collections import Counter
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from . import augment
 from .cache import make_store
 from .images import PHOTO_SCALE, Images
 from .listing import Listing, Sample
 from .pictures import kept_side
-from .scan import Problem, scan, told
+from .scan import Problem, Scan, Some, scan, told
 
-# Fewer pictures of a class cannot be split into three parts.
-LEAST = 5
+# A class with fewer pictures is trained on and not tested.
+LEAST = 3
 # A class with so many times the pictures of another is worth a word.
 UNEVEN = 3.0
 
@@ -49,20 +49,23 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
             f"--strict: {len(seen.problems)} of {len(listing.samples)} pictures cannot be used, the first "
             f"is {worst.path} ({worst.kind}: {worst.why}); mend or remove them, or leave --strict out"
         )
-    parts = _split(listing, seen.samples, settings.val_split, settings.test_split, seen.problems)
-    varied, plain = augment.for_photos(size, settings.augment, *PHOTO_SCALE)
+    listing, seen = _without_empty(listing, seen)
+    parts = _split(listing, seen.samples, settings.val_split, settings.test_split)
+    fit = settings.fit or augment.fit_for(seen.shapes)
+    varied, plain = augment.for_photos(size, fit, settings.augment, *PHOTO_SCALE)
+    stronger = augment.for_photos(size, fit, "strong", *PHOTO_SCALE)[0] if settings.augment == "auto" else None  # fmt: skip
     made = {
         part: Pictures(seen.store, places, [seen.samples[i].label for i in places],
                        varied if part == "train" else plain)
         for part, places in parts.items() if places
     }  # fmt: skip
     honest = "test" in made
-    test = made["test"] if honest else made["val"]
+    test = made.get("test") or made.get("val") or Pictures(seen.store, parts["train"], made["train"].targets, plain)  # fmt: skip
     counts = _counts(made["train"].targets, len(listing.classes))
     notes = _notes(listing, made, counts, seen.problems, seen.store, settings)
     paths = [seen.samples[i].path for i in test.places]
     return Images(name, made["train"], made.get("val"), test, list(listing.classes), 3, size,
-                  *PHOTO_SCALE, counts, notes, seen.problems, honest, paths)  # fmt: skip
+                  *PHOTO_SCALE, counts, notes, seen.problems, honest, paths, fit, stronger)  # fmt: skip
 
 
 def _counts(labels: list[int], classes: int) -> list[int]:
@@ -73,58 +76,82 @@ def _counts(labels: list[int], classes: int) -> list[int]:
 # -- splitting -----------------------------------------------------------------------------------
 
 
+def _without_empty(listing: Listing, seen: Scan) -> tuple[Listing, Scan]:
+    """Without the classes of which no picture can be trained on; they are told, or are too many to go on."""
+    there = {s.label for s in seen.samples if s.part in ("", "train")}
+    lost = [i for i in range(len(listing.classes)) if i not in there]
+    if not lost:
+        return listing, seen
+    names = [listing.classes[i] for i in lost]
+    if len(there) < 2:
+        raise UsageError(_too_few(listing, names, lost, seen.problems))
+    number = {old: new for new, old in enumerate(sorted(there))}
+    keep = [i for i, s in enumerate(seen.samples) if s.label in there]
+    samples = [seen.samples[i]._replace(label=number[seen.samples[i].label]) for i in keep]
+    store = seen.store if len(keep) == len(seen.samples) else Some(seen.store, keep)
+    note = (
+        f"No picture of {_named(names)} can be used to train on: left out, the network will not know "
+        f"{'it' if len(names) == 1 else 'them'}."
+    )
+    listing = listing._replace(
+        classes=[listing.classes[i] for i in sorted(there)], notes=(*listing.notes, note)
+    )
+    return listing, Scan(samples, seen.problems, store, [seen.shapes[i] for i in keep])
+
+
 def _split(
-    listing: Listing, samples: list[Sample], val: float, test: float, problems: list[Problem]
+    listing: Listing, samples: list[Sample], val: float, test: float
 ) -> dict[str, list[int]]:
     """Places of the samples by part; what the folders leave open is drawn, by name, in each class.
 
     A picture's place in the order is a hash of its path inside the data set: other pictures that come or
-    go, and other machines, do not change it.
+    go, and other machines, do not change it. A class of one or two pictures is trained on only.
     """
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     given = {s.part for s in samples} - {""}
     root = listing.root if os.path.isdir(listing.root) else os.path.dirname(listing.root)
-    for label, name in enumerate(listing.classes):
+    for label in range(len(listing.classes)):
         mine = [i for i, s in enumerate(samples) if s.label == label]
         free = [i for i in mine if samples[i].part in ("", "train")]
-        least = LEAST if not given else 2
-        if len(free) < least:
-            raise UsageError(_too_few(listing, name, label, least, problems))
         free.sort(key=lambda i: _rank(samples[i].path, root))
         for part in ("test", "val"):
             parts[part] += [i for i in mine if samples[i].part == part]
+        enough = len(free) >= LEAST
         held = 0
-        if not given:
-            held = max(1, round(len(free) * test))
+        if not given and test and enough:
+            held = _some(len(free), test)
             parts["test"] += free[:held]
         chosen = 0
-        if "val" not in given and val:
-            chosen = max(1, round((len(free) - held) * val))
+        if "val" not in given and val and len(free) - held >= LEAST:
+            chosen = _some(len(free) - held, val)
             parts["val"] += free[held : held + chosen]
-        if len(free) == held + chosen:
-            raise UsageError(
-                f"--data {listing.root}: --test-split {test:g} and --val-split {val:g} leave no picture of "
-                f"class {name!r} to train on: give smaller ones"
-            )
         parts["train"] += free[held + chosen :]
-    if not parts["test"] and not parts["val"]:
-        raise UsageError(
-            f"--data {listing.root}: there are no pictures to test on: add a test folder or give --val-split"
-        )
     return {part: sorted(places) for part, places in parts.items()}
 
 
-def _too_few(listing: Listing, name: str, label: int, least: int, problems: list[Problem]) -> str:
-    """What to say of a class that cannot be split: also why its pictures were left out, where they were."""
-    mine = {s.path for s in listing.samples if s.label == label}
+def _some(count: int, share: float) -> int:
+    """A share of the pictures of a class: one at least, and one is left to train on."""
+    return min(max(1, round(count * share)), count - 1)
+
+
+def _named(names: list[str]) -> str:
+    """class 'a', or classes 'a', 'b' and so on."""
+    shown = ", ".join(repr(printable(n)) for n in names[:8])
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"class{'' if len(names) == 1 else 'es'} {shown}{more}"
+
+
+def _too_few(listing: Listing, names: list[str], lost: list[int], problems: list[Problem]) -> str:
+    """What to say where fewer than two classes are left: also why pictures were left out, where they were."""
+    mine = {s.path for s in listing.samples if s.label in lost}
     bad = [p for p in problems if p.path in mine]
-    folder = os.path.isdir(listing.root)
-    said = f"--data {listing.root}: class {'folder ' if folder else ''}{name!r} has fewer than {least} images"
+    said = f"--data {listing.root}: a classifier needs two classes or more, and {_named(names)} "
+    said += f"ha{'s' if len(names) == 1 else 've'} no picture that can be used"
     if bad:
-        said += f" that can be used ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"  # fmt: skip
-        if not folder and all(p.kind == "missing" for p in bad):
+        said += f" ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"  # fmt: skip
+        if not os.path.isdir(listing.root) and all(p.kind == "missing" for p in bad):
             return f"{said}: paths are meant from the folder of the .csv file, {os.path.dirname(os.path.abspath(listing.root))}"
-    return f"{said}, too few to keep some for the test: add images of it, or remove it"
+    return f"{said}: add pictures"
 
 
 def _rank(path: str, root: str) -> bytes:
@@ -144,9 +171,17 @@ def _notes(
     settings: Any,
 ) -> list[str]:
     """Lines on what was found: counts, what was left out, imbalance, the cache."""
-    lines = told(problems)
+    lines = [*told(problems), *listing.notes]
     if listing.others:
-        lines.append(f"{listing.others} other files are no pictures, and were not looked at.")
+        lines.append(
+            "1 other file is no picture, and was not looked at."
+            if listing.others == 1
+            else f"{listing.others:,} other files are no pictures, and were not looked at."
+        )
+    tested = {label for part in ("test", "val") if part in parts for label in parts[part].targets}
+    untested = [c for i, c in enumerate(listing.classes) if i not in tested]
+    if untested and tested:
+        lines.append(f"Too few pictures of {_named(untested)} to keep some for the test: trained on, not tested.")  # fmt: skip
     shown = [f"{name} {n:,}" for name, n in zip(listing.classes, counts)]
     more = f" ... and {len(shown) - 12} more classes" if len(shown) > 12 else ""
     lines.append(f"Classes: {', '.join(shown[:12])}{more} (to train on, from {listing.layout}).")
@@ -157,7 +192,9 @@ def _notes(
                      "makes every class count the same.")  # fmt: skip
     if "test" not in parts:
         lines.append("There is no test part: the final numbers are the validation part's, which also chose the "
-                     "best epoch, so they flatter a little.")  # fmt: skip
+                     "best epoch, so they flatter a little." if "val" in parts else
+                     "There is no test part: the final numbers are those of the pictures it was trained on, so "
+                     "they say nothing of other pictures.")  # fmt: skip
     lines.append(f"Cache: {store.label}.")
     return lines
 

@@ -29,6 +29,8 @@ class Images:
     problems: list[Any] = field(default_factory=list)  # what the scan left out
     honest: bool = True  # the test is apart from what chose the best epoch
     paths: list[str] = field(default_factory=list)  # of the test's pictures, where they are files
+    fit: str = "crop"  # how pictures become squares
+    stronger: Any = None  # the transform for training once it overfits, with `--augment auto`
 
 
 @dataclass(frozen=True)

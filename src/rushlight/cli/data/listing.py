@@ -50,6 +50,7 @@ class Listing(NamedTuple):
     classes: list[str]
     layout: str  # what was found, in words
     others: int  # files that are no pictures
+    notes: tuple[str, ...] = ()  # lines on what was left out already
 
 
 def list_pictures(path: str) -> Listing:
@@ -67,7 +68,7 @@ def list_pictures(path: str) -> Listing:
     if not folders:
         raise UsageError(f"--data {path}: {_no_classes(path)}")
     samples, others = _of_classes(path, folders, "")
-    _check(path, folders, samples)
+    _check(path, folders)
     return Listing(path, samples, folders, "a folder for each class", others)
 
 
@@ -136,6 +137,7 @@ def _from_parts(path: str, parts: dict[str, str]) -> Listing:
         raise UsageError(f"--data {path}: there is {', '.join(parts)} but no train folder in it")
     classes: list[str] = []
     samples: list[Sample] = []
+    odd: list[str] = []
     others = 0
     for name, part in sorted(parts.items(), key=lambda item: item[1] != "train"):
         inside = os.path.join(path, name)
@@ -144,35 +146,25 @@ def _from_parts(path: str, parts: dict[str, str]) -> Listing:
             classes = found
             if not classes:
                 raise UsageError(f"--data {path}: {_no_classes(inside)}")
-        elif set(found) - set(classes):
-            odd = sorted(set(found) - set(classes))[0]
-            raise UsageError(
-                f"--data {path}: class folder {odd!r} of {name} is not in train: rename it or add it"
-            )
+        odd += [f"class folder {c!r} of {name} is not in train" for c in found if c not in classes]
         known = [c for c in classes if c in found]
         more, left = _of_classes(inside, known, part)
         samples += [s._replace(label=classes.index(known[s.label])) for s in more]
         others += left
-    _check(path, classes, [s for s in samples if s.part == "train"])
+    if odd:
+        raise UsageError(f"--data {path}: {'; '.join(odd)}: rename or add what is missing")
+    _check(path, classes)
     said = ", ".join(sorted(parts, key=lambda n: ("train", "val", "test").index(parts[n])))
     return Listing(path, samples, classes, f"folders {said}", others)
 
 
-def _check(path: str, classes: list[str], samples: list[Sample]) -> None:
-    """Every class has pictures, and there are two classes or more."""
-    counts = [0] * len(classes)
-    for s in samples:
-        counts[s.label] += 1
+def _check(path: str, classes: list[str]) -> None:
+    """There are two classes or more; that each has pictures is seen once they are looked at."""
     if len(classes) == 1:
         inner = _folders(os.path.join(path, classes[0])) if os.path.isdir(path) else []
         hint = f"did you mean --data {os.path.join(path, classes[0])}?" if len(inner) > 1 else (
             "a classifier needs two or more; add a folder of other pictures")  # fmt: skip
         raise UsageError(f"--data {path}: only one class, {classes[0]!r}: {hint}")
-    empty = [c for c, n in zip(classes, counts) if not n]
-    if empty:
-        raise UsageError(
-            f"--data {path}: there is no picture of class {empty[0]!r}: fill or remove its folder"
-        )
 
 
 # -- CSV -----------------------------------------------------------------------------------------
@@ -187,7 +179,7 @@ def _from_csv(path: str) -> Listing:
     classes = sorted({label for _, label, _ in rows})
     number = {name: i for i, name in enumerate(classes)}
     samples = [Sample(_place(base, name), number[label], part) for name, label, part in rows]
-    _check(path, classes, [s for s in samples if s.part in ("", "train")])
+    _check(path, classes)
     parts = {s.part for s in samples}
     if "" in parts and len(parts) > 1:
         raise UsageError(

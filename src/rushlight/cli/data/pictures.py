@@ -54,7 +54,7 @@ def need_pillow() -> None:
     try:
         import PIL.Image  # noqa: F401
     except ImportError:
-        raise UsageError("image files need Pillow: pip install 'rushlight[vision]'") from None
+        raise UsageError("image files need Pillow: pip install 'rushlight[cli]'") from None
 
 
 def open_picture(path: Any, mode: str = "RGB") -> Any:

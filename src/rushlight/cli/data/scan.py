@@ -38,6 +38,7 @@ class Scan(NamedTuple):
     samples: list[Sample]
     problems: list[Problem]
     store: Any
+    shapes: list[tuple[int, int]]  # height and width of each sample's picture
 
 
 class _Seen(NamedTuple):
@@ -49,7 +50,7 @@ class _Seen(NamedTuple):
 def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
     """Decode every picture once, into the cache; leave out what is broken or there twice."""
     need_pillow()
-    found = []
+    found, shapes = [], []
     problems: list[Problem] = []
     with pillow_rules(), bar("Looking at pictures", len(listing.samples), quiet) as step:
         order = sorted(range(len(listing.samples)), key=lambda i: _FIRST[listing.samples[i].part])
@@ -62,6 +63,7 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
                 assert seen.entry is not None
                 first[seen.entry.digest] = sample
                 found.append(sample)
+                shapes.append((seen.entry.high, seen.entry.wide))
                 store.add(sample.path, seen.entry, seen.pixels)
             else:
                 problems.append(problem)
@@ -69,7 +71,7 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
                     doubted.add(first[seen.entry.digest].path)
             step()
     store.close()
-    return _without_contradictions(found, problems, doubted, store)
+    return _without_contradictions(Scan(found, problems, store, shapes), doubted)
 
 
 def _all(samples: list[Sample], order: list[int], store: Any, side: int) -> Iterator[_Seen]:
@@ -127,16 +129,15 @@ def _again(
     )  # fmt: skip
 
 
-def _without_contradictions(
-    found: list[Sample], problems: list[Problem], doubted: set[str], store: Any
-) -> Scan:
+def _without_contradictions(scan: Scan, doubted: set[str]) -> Scan:
     """A picture that is in two classes is left out of both."""
     if not doubted:
-        return Scan(found, problems, store)
+        return scan
+    found, problems, store, shapes = scan
     kept = [i for i, s in enumerate(found) if s.path not in doubted]
     problems += [Problem(s.path, "contradiction", "the same file is in another class, too")
                  for s in found if s.path in doubted]  # fmt: skip
-    return Scan([found[i] for i in kept], problems, Some(store, kept))
+    return Scan([found[i] for i in kept], problems, Some(store, kept), [shapes[i] for i in kept])
 
 
 class Some:

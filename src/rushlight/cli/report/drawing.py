@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import short
 
-ABSENT = "no picture: that needs matplotlib, `pip install 'rushlight[plot]'`"
+ABSENT = "no picture: that needs matplotlib, `pip install 'rushlight[cli]'`"
 
 
 def _figure(width: float, height: float) -> Any:

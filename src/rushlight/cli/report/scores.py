@@ -121,8 +121,21 @@ def wilson(right: int, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def scores_of(net: Module, x: Any, views: int = 1) -> Any:
+    """A network's scores of some pictures; with two views, those of the mean with their mirror images."""
+    out = net(x).float()
+    if views == 1:
+        return out
+    return ((out.softmax(1) + net(x.flip(3)).float().softmax(1)) / 2).clamp(1e-30).log()
+
+
 def measure(
-    net: Module, loader: Iterable[Any], device: str, classes: list[str], prepare: Any = None
+    net: Module,
+    loader: Iterable[Any],
+    device: str,
+    classes: list[str],
+    prepare: Any = None,
+    views: int = 1,
 ) -> Result:
     """Test a network on every image of a loader; `prepare` brings a batch into the network's format."""
     import rushlight as rl
@@ -133,7 +146,7 @@ def measure(
     with rl.no_grad():
         for x, y in loader:
             x, y = x.to(device), y.to(device)
-            out = net(x if prepare is None else prepare(x)).float()
+            out = scores_of(net, x if prepare is None else prepare(x), views)
             shares = out.softmax(1)
             sure, answer = shares.max(1)
             top = out.topk(min(TOP, out.shape[1]), 1)[1]

@@ -16,9 +16,10 @@ def table(result: Result, by_class: bool = False) -> str:
     images = len(result.truth)
     low, high = result.interval()
     error, _ = result.calibration()
-    head = f"Accuracy of the network on the {images} test images: {result.accuracy:.2%}"
+    tested = "1 test image" if images == 1 else f"{images} test images"
+    head = f"Accuracy of the network on the {tested}: {result.accuracy:.2%}"
     more = f"Between {low:.1%} and {high:.1%} at 95 % confidence; F1 {result.f1().mean():.3f}; "
-    if len(result.classes) > TOP:
+    if len(result.classes) > 2 * TOP:  # of six, five are nearly all
         more += f"among the five likeliest {result.top5:.1%}; "
     more += f"confidence is off by {error:.1%} on average."
     if by_class:
@@ -82,6 +83,6 @@ def chance_warning(result: Result) -> str | None:
         told = f"of {len(result.truth)} pictures may be chance (between {low:.1%} and {high:.1%} at 95 %)"
     return (
         f"Warning: {result.accuracy:.1%} {told}: always answering {short(name)!r} gets "
-        f"{share:.1%}. Try --lr-find for another rate, more --epochs, a larger --size, --model resnet18, or "
-        f"--weights to start from; look at the pictures in the report to see that the labels are right."
+        f"{share:.1%}. Try more --minutes, --lr-find for another rate, a larger --size, or --weights imagenet to start "
+        f"from; look at the pictures in the report to see that the labels are right."
     )

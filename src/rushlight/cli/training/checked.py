@@ -88,11 +88,12 @@ def _best(v: Any) -> bool:
 
 
 _CONFIG: dict[str, Test] = {
-    "data": _text, "size": _or_none(_whole(8, 1024)), "augment": _one_of(augment.KINDS),
+    "data": _text, "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
     "val_split": _number(0), "test_split": _number(0), "class_weights": _flag, "accumulate": _whole(1, 1024),
     "model": zoo.known, "width": lambda v: _number(0.25)(v) and v <= 64,
-    "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000),
-    "batch_size": _whole(1, 2**20), "optimizer": _one_of(config.OPTIMIZERS), "lr": _number(0, True),
+    "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000), "minutes": _or_none(_number(0, True)),
+    "batch_size": _whole(1, 2**20), "optimizer": _one_of(config.OPTIMIZERS), "lr": _number(0, True), "head_lr": _or_none(_number(0, True)),
+    "ema": lambda v: _number(0)(v) and v < 1, "views": _whole(1, 2),
     "momentum": _number(0), "weight_decay": _number(0), "schedule": _one_of(config.SCHEDULES),
     "label_smoothing": _number(0), "mixup": _number(0), "patience": _whole(0),
     "amp": _or_none(_one_of(config.PRECISIONS)), "channels_last": _flag, "seed": _whole(0),
@@ -100,7 +101,7 @@ _CONFIG: dict[str, Test] = {
 _FIELDS: dict[str, Test] = {
     "config": _dict, "data": _text, "data_dir": _text, "classes": _classes, "count": _whole(0),
     "channels": lambda v: type(v) is int and v in (1, 3), "size": _whole(1, 1024), "mean": _numbers,
-    "std": _numbers, "model": _weights, "optimizer": _dict, "schedule": _dict, "epoch": _whole(0),
+    "std": _numbers, "model": _weights, "average": _or_none(_weights), "optimizer": _dict, "schedule": _dict, "epoch": _whole(0),
     "step": _whole(0), "sums": lambda v: _numbers(v) and len(v) == 3, "history": _history,
     "best": _best, "rng": _tensor, "scaler": _or_none(_dict), "cuda_rng": _or_none(_tensor),
 }  # fmt: skip
@@ -116,7 +117,8 @@ def check(content: dict[str, Any], size: int, path: str) -> None:
     if len(scale) != 2 * channels or min(content["std"]) <= 0:
         raise UsageError(f"{path} is damaged: its mean and std do not fit {channels} channels")
     # A tensor can claim any size over one element; weights that were trained differ.
-    if sum(t.numel() * t.itemsize for t in content["model"].values()) > size:
+    held = [*content["model"].values(), *(content["average"] or {}).values()]
+    if sum(t.numel() * t.itemsize for t in held) > size:
         raise UsageError(f"{path} is damaged: its weights are larger than the file")
 
 

@@ -46,5 +46,16 @@ def read(path: str) -> dict[str, Any]:
             f"{path} is a weights file, but not one that `rushlight train` wrote; "
             f"`rushlight train --weights {path}` starts from it"
         )
+    _as_of_today(content)
     check(content, size, path)
     return content
+
+
+# What files of earlier versions do not say, and meant.
+_MEANT = {"fit": "crop", "minutes": None, "head_lr": None, "ema": 0.0, "views": 1}
+
+
+def _as_of_today(content: dict[str, Any]) -> None:
+    content.setdefault("average", None)
+    if isinstance(content.get("config"), dict):
+        content["config"] = {**_MEANT, **content["config"]}

@@ -169,6 +169,28 @@ def write_args(args: Namespace, why: str, argv: list[str]) -> dict[str, Any]:
     return content
 
 
+def update_args(args: Namespace, why: str, resumed: bool = False) -> dict[str, Any]:
+    """args.json as the run that began it wrote it, but for what may change: epochs, patience; and when it went on.
+
+    Where there is none that can be read, it is written anew.
+    """
+    from rushlight.io import atomic_write
+
+    path = os.path.join(args.out, "args.json")
+    try:
+        with open(path, encoding="utf-8") as f:
+            content = json.load(f)
+        content["settings"].update({name: getattr(args, name) for name in config.MAY_CHANGE})
+    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        return write_args(args, why, args.argv)
+    if resumed:
+        now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+        content.setdefault("resumed", []).append(now)
+    with atomic_write(path, "w") as f:
+        json.dump(content, f, indent=1)
+    return content
+
+
 def versions() -> dict[str, str]:
     """Of what the numbers depend on."""
     import numpy

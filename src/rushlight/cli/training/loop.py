@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from . import checkpoint
 from .loggers import Loggers
 from .networks import build, head_of
 from .progress import Progress
-from .recipes import make_optimizer, make_schedule
+from .recipe import epochs_in, minutes
+from .recipes import factor, make_optimizer, make_schedule
 from .stepping import Stepper, compiled, freeze_body, mixup_share
 from .weights import start_from
 
@@ -30,6 +32,12 @@ if TYPE_CHECKING:
     from ...core.tensor import Tensor
 
 LAST, BEST = "last.pth", "best.pth"
+# Steps between which the pace is measured: the first ones are recorded and compiled.
+PACED = (3, 8)
+# A picture that is only tested takes so much of the time of one that is trained on.
+TESTED = 0.4
+# It overfits where the pictures it learns from go so much better than others, and so well.
+OVERFIT_GAP, OVERFIT_FROM = 0.08, 0.95
 
 
 class Run:
@@ -43,7 +51,9 @@ class Run:
         self.net = build(args.model, channels=images.channels, size=images.size,
                          classes=len(images.classes), width=args.width)  # fmt: skip
         self.start_note = (
-            start_from(self.net, args.weights, args.model) if fresh and args.weights else ""
+            start_from(self.net, args.weights, args.model)
+            if fresh and args.weights != config.NONE
+            else ""
         )
         if args.freeze:
             freeze_body(self.net, head_of(self.net))
@@ -55,6 +65,9 @@ class Run:
         self.schedule = make_schedule(args, self.optimizer, self.steps)
         self.stepper = Stepper(args, self._for_steps(), self.optimizer, images.counts, device)
         self.one_step, self.compile_note = compiled(self.stepper.__call__, args.compile)
+        self.shown = copy.deepcopy(self.net) if args.ema else self.net  # what is tested and kept
+        self.timed = args.timed and fresh
+        self.told_epochs: Callable[[], None] = lambda: None  # called when the time has decided
         self.epoch = self.step = 0
         self.sums = [0.0, 0, 0]  # loss times images, right answers, images of this epoch
         self.history: list[dict[str, Any]] = []
@@ -83,6 +96,7 @@ class Run:
     def fit(self) -> int:
         """Train to the end, or until a signal; the answer is the signal's number or 0."""
         with self.loggers, catching_signals() as caught, self._same_bits():
+            self.begun = time.perf_counter()
             progress = Progress(self.args.epochs, self.args.quiet)
             try:
                 while self.epoch < self.args.epochs and not caught and not self._patience_is_out():
@@ -118,14 +132,20 @@ class Run:
     def _epoch(self, progress: Progress, caught: list[int]) -> None:
         progress.start(self.epoch, self.steps, self.step)
         self.stepper.train_mode()
+        if self.images.stronger is not None and overfits(self.history):
+            self.images.train.transform = self.images.stronger
         begin = shown = time.perf_counter()
         first = self.sums[2]
         waiting: list[tuple[Any, Any, int]] = []
         for x, y in self._batches():
             loss, right = self._one(x.to(self.device), y.to(self.device))
             waiting.append((loss, right, len(y)))
+            if self.args.ema:
+                self._average()
             self.schedule.step()
             self.step += 1
+            if self.timed:
+                self._pace(loss, progress)
             now = time.perf_counter()
             if caught or now - shown > 0.2 or self.step == self.steps:
                 self._collect(waiting)  # reading a value waits for the device: only now and then
@@ -141,6 +161,51 @@ class Run:
         if not self.args.mixup:
             return self.one_step(x, y)
         return self.one_step(x, y, mixup_share(self.args.mixup).to(self.device))
+
+    def _average(self) -> None:
+        """Move the tested weights towards the trained ones; the first steps count more."""
+        import rushlight as rl
+
+        done = self.epoch * self.steps + self.step
+        share = 1 - min(self.args.ema, (1 + done) / (10 + done))
+        with rl.no_grad():
+            trained = self.net.state_dict()
+            for name, value in self.shown.state_dict().items():
+                if value.is_floating_point():
+                    value.lerp_(trained[name], share)
+                else:
+                    value.copy_(trained[name])
+
+    def _pace(self, loss: Any, progress: Progress) -> None:
+        """Measure the first steps; then the number of epochs is what fits into `--minutes`."""
+        done = self.epoch * self.steps + self.step
+        if done == PACED[0]:
+            loss.item()  # waits for the device
+            self.paced = time.perf_counter()
+        elif done == PACED[1]:
+            loss.item()
+            now = time.perf_counter()
+            of_step = (now - self.paced) / (PACED[1] - PACED[0])
+            self._settle_epochs(of_step, self.args.minutes * 60 - (now - self.begun), progress)
+
+    def _epochs_that_fit(self, of_step: float, seconds: float) -> int:
+        """By the seconds of a step and those that are left; what was trained until now counts."""
+        tested = len(self.images.val or ()) + self.args.views * len(self.images.test) / 10
+        of_epoch = self.steps * of_step * (1 + TESTED * tested / len(self.images.train))
+        done = self.epoch + self.step / self.steps
+        return epochs_in(seconds + done * of_epoch, of_epoch, self.args.weights == config.NONE)
+
+    def _settle_epochs(self, of_step: float, seconds: float, progress: Progress) -> None:
+        self.timed = False
+        epochs = max(self._epochs_that_fit(of_step, seconds), self.epoch + 1)
+        self.args.epochs = progress.epochs = epochs
+        share = factor(self.args.schedule, epochs * self.steps)
+        self.schedule.lr_lambdas = [share] * len(self.optimizer.param_groups)
+        self._follow_schedule()
+        self.told_epochs()
+        if not self.args.quiet:
+            many = "1 epoch fits" if epochs == 1 else f"{epochs} epochs fit"
+            progress.say(f"A step takes {of_step:.2g} seconds: {many} into {minutes(self.args.minutes)}.")  # fmt: skip
 
     def _collect(self, waiting: list) -> None:
         for loss, right, n in waiting:
@@ -194,7 +259,7 @@ class Run:
     def _measure(self, data: Any) -> Any:
         from rushlight.utils.data import DataLoader
 
-        return measure(self.net, DataLoader(data, 256), self.device, self.images.classes, self.stepper.prepare)  # fmt: skip
+        return measure(self.shown, DataLoader(data, 256), self.device, self.images.classes, self.stepper.prepare)  # fmt: skip
 
     def _is_best(self, line: dict[str, Any]) -> bool:
         """Better than the best so far; without a validation part the last is."""
@@ -216,17 +281,21 @@ class Run:
             raise UsageError(f"{path} cannot be written: {error}") from None
 
     def save(self, name: str = LAST) -> None:
-        """Everything, so that going on is as if nothing had happened."""
+        """Everything, so that going on is as if nothing had happened; the best is only to be used."""
         import rushlight as rl
 
         images = self.images
         on_gpu = self.device != "cpu"
+        to_use, averaged = name == BEST, self.shown is not self.net
         checkpoint.write(os.path.join(self.args.out, name), {
             "config": {name: getattr(self.args, name) for name in config.DEFAULTS},
             "data_dir": os.path.abspath(self.args.data_dir), "classes": images.classes,
             "count": len(images.train), "channels": images.channels, "size": images.size, "mean": images.mean,
-            "std": images.std, "data": images.name, "model": self.net.state_dict(),
-            "optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state_dict(),
+            "std": images.std, "data": images.name,
+            "model": (self.shown if to_use else self.net).state_dict(),
+            "average": self.shown.state_dict() if averaged and not to_use else None,
+            "optimizer": {} if to_use else self.optimizer.state_dict(),
+            "schedule": {} if to_use else self.schedule.state_dict(),
             "epoch": self.epoch, "step": self.step, "sums": self.sums, "history": self.history,
             "best": self.best, "rng": rl.get_rng_state(),
             "scaler": self.stepper.scaler.state_dict() if self.stepper.scaler else None,
@@ -250,6 +319,8 @@ class Run:
             raise UsageError(f"{self.path} is damaged: it claims to be {self.where()}")
         try:
             self.net.load_state_dict(saved["model"])
+            if self.shown is not self.net:
+                self.shown.load_state_dict(saved["average"])
             self.optimizer.load_state_dict(saved["optimizer"])
             self.schedule.load_state_dict(saved["schedule"])
             rl.set_rng_state(saved["rng"])
@@ -258,12 +329,12 @@ class Run:
             if self.stepper.scaler and saved["scaler"]:
                 self.stepper.scaler.load_state_dict(saved["scaler"])
             if self.args.epochs != saved["config"]["epochs"]:
-                self._follow_longer_schedule()
+                self._follow_schedule()
         except (RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
             raise UsageError(f"{self.path} cannot be resumed: {error}") from None
 
-    def _follow_longer_schedule(self) -> None:
-        """With more epochs than before, the rate is that of the longer run at this step."""
+    def _follow_schedule(self) -> None:
+        """With another number of epochs than before, the rate is that of the new schedule at this step."""
         for group, share in zip(self.optimizer.param_groups, self.schedule.lr_lambdas):
             group["lr"] = group["initial_lr"] * share(self.schedule.last_epoch)
 
@@ -279,6 +350,15 @@ def _batches_of_one_told() -> Iterator[None]:
         raise UsageError(
             "batch normalisation cannot work on one image of so few pixels: give a larger --batch-size or --size"
         ) from None
+
+
+def overfits(history: list[dict[str, Any]]) -> bool:
+    """Whether some epoch knew its own pictures well, and others clearly less well."""
+    return any(
+        line["train_accuracy"] >= OVERFIT_FROM
+        and line["train_accuracy"] - line.get("val_accuracy", 1.0) > OVERFIT_GAP
+        for line in history
+    )
 
 
 def steps_of(images: int, batch: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UsageError
 from ..report import svg
@@ -15,58 +15,98 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 LOW, HIGH, STEPS = 1e-6, 10.0, 100
-SMOOTH = 0.9  # of the loss from step to step
+WINDOW = 6  # neighbours to each side that a point of the curve is averaged with
 WORSE = 4.0  # times the best loss: the rest is not worth trying
+# Of the whole fall: where useful rates begin, and the rate to take.
+BEGIN, TAKE = 0.2, 0.6
+# A fall that is not so many times the noise of the curve, or such a part of the loss, may be none.
+CLEAR, LEAST = 3.0, 0.05
+
+
+class Found(NamedTuple):
+    """The rate to take, and the range of those that teach something."""
+
+    rate: float
+    low: float
+    high: float
 
 
 def find_rate(args: Namespace, run: Run) -> int:
     """Raise the rate from step to step until the loss explodes; print and draw what was found."""
     points = try_rates(run)
-    if len(points) < 8:
+    if len(points) < 2 * WINDOW:
         raise UsageError(
             "--lr-find: the loss explodes at once; look at the data, or try another --model"
         )
-    best = steepest(points)
+    curve = smooth(points)
+    found = useful(points, curve)
     path = os.path.join(args.out, "lr-find.svg")
-    _draw(path, points, best)
-    print(f"Rate: {best:.2g} (where the loss falls fastest, of {len(points)} rates tried).\n"
-          f"Drew {path}. Train with: rushlight train --lr {best:.2g} and the same options.")  # fmt: skip
+    _draw(path, curve, found.rate if found else None)
+    if found is None:
+        raise UsageError(
+            f"--lr-find cannot tell: over {len(points)} rates the loss falls no more than it wavers (drew {path}); "
+            "try a larger --batch-size, or keep the recipe's rate"
+        )
+    print(f"Rate: {found.rate:.2g} (the loss falls from {found.low:.2g} on and is lowest at {found.high:.2g}, of {len(points)} rates tried).\n"
+          f"Drew {path}. Train with: rushlight train --lr {found.rate:.2g} and the same options.")  # fmt: skip
     return 0
 
 
 def try_rates(run: Run) -> list[tuple[float, float]]:
-    """(rate, smoothed loss) of up to a hundred steps, each with a higher rate than the one before."""
+    """(rate, loss) of up to a hundred steps, each with a higher rate than the one before."""
     points: list[tuple[float, float]] = []
-    mean, lowest, step = 0.0, math.inf, 0
+    lowest, step = math.inf, 0
+    groups = run.optimizer.param_groups
+    first = min(group["initial_lr"] for group in groups)
     run.stepper.train_mode()
     while step < STEPS:
         for x, y in run._batches():
             rate = LOW * (HIGH / LOW) ** (step / (STEPS - 1))
-            for group in run.optimizer.param_groups:
-                group["lr"] = rate
+            for group in groups:
+                group["lr"] = rate * group["initial_lr"] / first  # a head's own rate goes along
             loss = run.stepper(x.to(run.device), y.to(run.device))[0].item()
             step += 1
-            mean = SMOOTH * mean + (1 - SMOOTH) * loss
-            smooth = mean / (1 - SMOOTH**step)
-            if not math.isfinite(smooth) or smooth > WORSE * lowest:
+            if not math.isfinite(loss) or loss > WORSE * lowest:
                 return points
-            lowest = min(lowest, smooth)
-            points.append((rate, smooth))
+            points.append((rate, loss))
+            lowest = min(lowest, sum(v for _, v in points[-WINDOW:]) / len(points[-WINDOW:]))
             if step == STEPS:
                 break
         run.epoch += 1  # another order of the pictures
     return points
 
 
-def steepest(points: list[tuple[float, float]]) -> float:
-    """The rate at which the loss falls most from one rate to the next, before it is lowest."""
-    lowest = min(range(len(points)), key=lambda i: points[i][1])
-    room = points[: max(lowest, 4) + 1]
-    falls = [(room[i + 1][1] - room[i - 1][1], room[i][0]) for i in range(1, len(room) - 1)]
-    return min(falls)[1]
+def smooth(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Every loss averaged with its neighbours to both sides, so that the curve does not lag behind the rates."""
+    kept = []
+    for i, (rate, _) in enumerate(points):
+        side = min(WINDOW, i, len(points) - 1 - i)
+        near = [loss for _, loss in points[i - side : i + side + 1]]
+        kept.append((rate, sum(near) / len(near)))
+    return kept
 
 
-def _draw(path: str, points: list[tuple[float, float]], best: float) -> None:
+def useful(points: list[tuple[float, float]], curve: list[tuple[float, float]]) -> Found | None:
+    """Where the fall begins, where most of it is done, where it ends; None where it may be noise.
+
+    A place by its share of the whole fall hardly moves with the noise of single steps, as the steepest place does.
+    """
+    lowest = min(range(len(curve)), key=lambda i: curve[i][1])
+    first = sorted(loss for _, loss in points[: 2 * WINDOW])
+    start = first[len(first) // 2]  # rates so small that nothing is learnt
+    fall = start - curve[lowest][1]
+    apart = [(loss - even) ** 2 for (_, loss), (_, even) in zip(points, curve)][: lowest + 1]
+    noise = math.sqrt(sum(apart) / max(1, len(apart))) / math.sqrt(2 * WINDOW + 1)
+    if lowest < 2 * WINDOW or fall < CLEAR * noise or fall < LEAST * start:
+        return None
+
+    def at(share: float) -> float:
+        return next(rate for rate, loss in curve if loss <= start - share * fall)
+
+    return Found(at(TAKE), at(BEGIN), curve[lowest][0])
+
+
+def _draw(path: str, points: list[tuple[float, float]], best: float | None) -> None:
     from rushlight.io import atomic_write
 
     drawn = svg.line_chart("loss by rate", [svg.Line("", "one", points)], "learning rate", log_x=True, mark=best)  # fmt: skip

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Of an MLP of width 1, and of a ResNet's first stage.
 HIDDEN = (256, 128)
+# The network of the weights inside this package.
+SMALL = "resnet18_small"
 STAGE = 64
 # Up to so many pixels a ResNet begins without halving the size twice: at 64 that would cost four times
 # as much as the usual beginning does.
@@ -24,21 +26,27 @@ def build(name: str, *, channels: int, size: int, classes: int, width: float = 1
     from rushlight.vision import models
 
     check_model(name, channels, size)
+    builder, options = how_to_build(name, channels, size, classes, width)
+    return models.get_model(builder, **options)
+
+
+def how_to_build(
+    name: str, channels: int, size: int, classes: int, width: float
+) -> tuple[str, dict[str, Any]]:
+    """The builder of `rushlight.vision.models` and its arguments; those of torchvision's have no others than it takes."""
     if name == "lenet":
-        return models.get_model(
-            "lenet", num_classes=classes, in_channels=channels, size=size, width=int(width)
-        )
+        return name, {"num_classes": classes, "in_channels": channels, "size": size, "width": int(width)}  # fmt: skip
     if name == "mlp":
         hidden = [int(n * width) for n in HIDDEN]
-        return models.get_model(
-            "mlp", in_features=channels * size * size, hidden=hidden, num_classes=classes
-        )
+        return name, {"in_features": channels * size * size, "hidden": hidden, "num_classes": classes}  # fmt: skip
     if name not in config.WIDE:
-        return models.get_model(name, num_classes=classes, **_options(name, size))
-    stem = "_cifar" if size <= CIFAR_STEM else ""
-    return models.get_model(
-        name + stem, num_classes=classes, in_channels=channels, width=int(STAGE * width)
-    )
+        return name, {"num_classes": classes, **_options(name, size)}
+    options: dict[str, Any] = {"num_classes": classes}
+    if channels != 3:
+        options["in_channels"] = channels
+    if width != 1:
+        options["width"] = int(STAGE * width)
+    return name + ("_cifar" if size <= CIFAR_STEM else ""), options
 
 
 def check_model(name: str, channels: int, size: int) -> None:

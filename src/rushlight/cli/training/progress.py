@@ -84,6 +84,15 @@ class Progress:
         elif not self.quiet:
             print(line, flush=True)
 
+    def say(self, line: str) -> None:
+        """A line between, which stays; the epochs may be others now."""
+        self.label = f"epoch {self.epoch + 1}/{self.epochs}"
+        if self.live is not None:
+            self.live.console.print(line, highlight=False, soft_wrap=True)
+            self.live.update(self.task, description=self.label)
+        elif not self.quiet:
+            print(line, flush=True)
+
     def close(self) -> None:
         """Leave the terminal as it was."""
         if self.live is not None:

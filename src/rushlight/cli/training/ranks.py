@@ -216,6 +216,9 @@ class RankedRun(Run):
 
         self.epoch, self.step, self.sums, self.history, self.best = agreed(close)
 
+    def _epochs_that_fit(self, of_step: float, seconds: float) -> int:
+        return agreed(lambda: super(RankedRun, self)._epochs_that_fit(of_step, seconds))
+
     def save(self, name: str = "last.pth") -> None:
         if self.rank == 0:
             super().save(name)

@@ -8,12 +8,17 @@ from .. import config
 from ..data import augment
 from ..data.images import Source
 from . import zoo
+from .networks import SMALL
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 # Weights trained elsewhere want the size they were trained at, and small steps.
 _PRETRAINED_SIZE = 224
+# From so many pictures on, a larger network from scratch learns more than the small one inside this package.
+MANY = 20_000
+# Where the time decides: how many epochs are thought of until it is measured, and the most that are of any use.
+GUESS, MOST, MOST_FROM_SCRATCH = 20, 60, 200
 
 
 class Recipe(NamedTuple):
@@ -24,40 +29,52 @@ class Recipe(NamedTuple):
 
 
 def _settings(**kept: Any) -> dict[str, Any]:
-    plain = {"augment": "none", "label_smoothing": 0.0, "mixup": 0.0, "weight_decay": 5e-4,
-             "optimizer": "sgd", "lr": None, "batch_size": 64, "size": None, "width": None}  # fmt: skip
+    plain = {"augment": "none", "label_smoothing": 0.0, "mixup": 0.0, "weight_decay": 5e-4, "epochs": None,
+             "optimizer": "sgd", "lr": None, "head_lr": None, "batch_size": 64, "size": None, "width": None,
+             "weights": config.NONE, "minutes": None, "ema": 0.0, "views": 1}  # fmt: skip
     return {**plain, **kept}
 
 
-def recipe_for(source: Source, on_gpu: bool, weights: str | None) -> Recipe:
+def recipe_for(
+    source: Source, on_gpu: bool, weights: str | None, model: str | None = None
+) -> Recipe:
     """The settings for this data set on this device."""
     if source.listing is None:
         return _of_named(source.name, on_gpu)
     count = source.count or 0
-    if weights:
+    few, told = count < 2000, _pictures(count)
+    small = model in (None, SMALL)
+    if weights is None:
+        weights = config.OWN if small and count < MANY else config.NONE
+    photo = {"label_smoothing": 0.1, "minutes": 3.0 if few else 10.0 if count < MANY else 60.0,
+             "ema": 0.98, "views": 2, "weights": weights}  # fmt: skip
+    if weights == config.OWN:
         return Recipe(
-            f"{count:,} pictures and weights to start from: small steps, light changes of the pictures",
-            _settings(model="resnet18", size=_PRETRAINED_SIZE, epochs=10, batch_size=32, optimizer="adamw",
-                      lr=3e-4, weight_decay=0.01, augment="light", label_smoothing=0.1),
+            f"{told}: the small network inside this package, taught further",
+            _settings(**photo, model=SMALL, size=96 if on_gpu else 64, batch_size=32, optimizer="adamw",
+                      lr=1e-3, head_lr=5e-3, weight_decay=0.02, augment="auto"),
         )  # fmt: skip
-    photo = {"model": "resnet18", "label_smoothing": 0.1}
-    if count < 2000:
+    if weights != config.NONE:
         return Recipe(
-            f"{count:,} pictures are few: a small ResNet, many epochs, strong changes of the pictures",
-            _settings(**photo, size=128 if on_gpu else 64, width=0.5, epochs=25, batch_size=32, optimizer="adamw",
-                      lr=3e-3, weight_decay=0.05, augment="strong"),
+            f"{told} and weights to start from: small steps, light changes of the pictures",
+            _settings(**{**photo, "minutes": 10.0}, model="resnet18", size=_PRETRAINED_SIZE, batch_size=32,
+                      optimizer="adamw", lr=3e-4, head_lr=3e-3, weight_decay=0.01, augment="auto"),
         )  # fmt: skip
-    if count < 20_000:
+    if count < MANY:
         return Recipe(
-            f"{count:,} pictures: a ResNet-18, strong changes of the pictures, a little mixup",
-            _settings(**photo, size=128 if on_gpu else 64, width=1 if on_gpu else 0.5, epochs=30, optimizer="adamw",
-                      lr=2e-3, weight_decay=0.05, augment="strong", mixup=0.1),
+            f"{told}, from scratch: a small ResNet, many epochs, strong changes of the pictures",
+            _settings(**photo, model=SMALL, size=96 if on_gpu else 64, batch_size=32, optimizer="adamw",
+                      lr=3e-3, weight_decay=0.05, augment="strong", mixup=0.0 if few else 0.1),
         )  # fmt: skip
     return Recipe(
-        f"{count:,} pictures are many: SGD with one cycle, mixup",
-        _settings(**{**photo, "model": "resnet50" if on_gpu else "resnet18"}, size=160 if on_gpu else 64,
-                  epochs=20, batch_size=128, lr=0.1, augment="light", mixup=0.2),
+        f"{told}: SGD with one cycle, mixup",
+        _settings(**photo, model="resnet50" if on_gpu else "resnet18", size=160 if on_gpu else 64,
+                  batch_size=128, lr=0.1, augment="light", mixup=0.2),
     )  # fmt: skip
+
+
+def _pictures(count: int) -> str:
+    return "1 picture" if count == 1 else f"{count:,} pictures"
 
 
 def _of_named(name: str, on_gpu: bool) -> Recipe:
@@ -71,13 +88,17 @@ def _of_named(name: str, on_gpu: bool) -> Recipe:
 
 def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
     """Fill in what is still open after the command line, the file and the defaults; the answer says why."""
-    chosen = recipe_for(source, on_gpu, args.weights)
+    chosen = recipe_for(source, on_gpu, args.weights, args.model)
+    by_time = args.minutes is not None or chosen.settings["epochs"] is None
+    args.timed = args.epochs is None and by_time
     open_before = {name for name in chosen.settings if getattr(args, name) is None}
     other = args.model is not None and args.model != chosen.settings["model"]
     if args.optimizer is not None and args.optimizer != chosen.settings["optimizer"]:
         chosen.settings.update(lr=None, weight_decay=5e-4)
     if other:
-        _fit_network(chosen.settings, args.model, args.weights)
+        _fit_network(chosen.settings, args.model, args.weights or config.NONE)
+    if args.timed:
+        chosen.settings["epochs"] = GUESS
     for name in open_before:
         setattr(args, name, chosen.settings[name])
     if args.model == "mlp" and args.augment == "strong" and "augment" in open_before:
@@ -86,10 +107,10 @@ def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
     return chosen.why
 
 
-def _fit_network(settings: dict[str, Any], name: str, weights: str | None) -> None:
+def _fit_network(settings: dict[str, Any], name: str, weights: str) -> None:
     """Width, rate and size for another network than the recipe's."""
     settings["width"] = None
-    if settings["lr"] is not None and not weights and zoo.gentle(name):
+    if settings["lr"] is not None and weights == config.NONE and zoo.gentle(name):
         settings["lr"] /= zoo.GENTLER
     if settings["size"] is not None:
         trained = zoo.trained_size(name) if weights == "imagenet" else None
@@ -99,7 +120,10 @@ def _fit_network(settings: dict[str, Any], name: str, weights: str | None) -> No
 def in_words(args: Namespace) -> list[str]:
     """One line each: network, optimiser, pictures."""
     wide = "" if args.width == 1 else f", {args.width:g} times as wide"
-    start = f", from {args.weights}" if args.weights else ", from scratch"
+    start = {
+        config.OWN: ", from the weights inside this package",
+        config.NONE: ", from scratch",
+    }.get(args.weights, f", from {args.weights}")
     more = ""
     if args.label_smoothing:
         more += f", labels smoothed by {args.label_smoothing:g}"
@@ -111,11 +135,29 @@ def in_words(args: Namespace) -> list[str]:
     half = f", {args.amp} where it is safe" if args.amp else ""
     return [
         f"Recipe: {args.model}{wide}{start}{'; only the head is trained' if args.freeze else ''}.",
-        f"Steps: {args.optimizer}, rate {args.lr:g} ({cycle}), weight decay {args.weight_decay:g}, batch "
-        f"{batch}{parts}, {_epochs(args.epochs)}{half}.",
+        f"Steps: {args.optimizer}, rate {args.lr:g}{_of_head(args)} ({cycle}), weight decay {args.weight_decay:g}, batch "
+        f"{batch}{parts}, {_how_long(args)}{half}.",
         f"Variety: {augment.in_words(args.augment)}{more}.",
     ]
 
 
-def _epochs(count: int) -> str:
-    return f"{count} epoch" if count == 1 else f"{count} epochs"
+def _of_head(args: Namespace) -> str:
+    return f", of the head {args.head_lr:g}" if args.head_lr and args.head_lr != args.lr else ""
+
+
+def _how_long(args: Namespace) -> str:
+    """How many epochs, or the time that decides it."""
+    if getattr(args, "timed", False):
+        return f"as many epochs as fit into {minutes(args.minutes)} (--minutes, --epochs)"
+    return "1 epoch" if args.epochs == 1 else f"{args.epochs} epochs"
+
+
+def minutes(count: float) -> str:
+    """1 minute, or 2.5 minutes."""
+    return "1 minute" if count == 1 else f"{count:g} minutes"
+
+
+def epochs_in(seconds: float, of_one: float, from_scratch: bool) -> int:
+    """How many epochs of `of_one` seconds fit into the time: one at least, and no more than are of use."""
+    most = MOST_FROM_SCRATCH if from_scratch else MOST
+    return max(1, min(most, int(seconds / max(of_one, 1e-9))))

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .networks import head_of
+
 if TYPE_CHECKING:
     from argparse import Namespace
 
@@ -26,12 +28,16 @@ def make_optimizer(args: Namespace, net: Module) -> Any:
     options = {"lr": args.lr, "weight_decay": args.weight_decay}
     if args.optimizer in ("sgd", "rmsprop"):
         options["momentum"] = args.momentum
-    trained = [p for p in net.parameters() if p.requires_grad]
-    groups: Any = trained
-    if args.optimizer == "adamw":
-        groups = [{"params": [p for p in trained if p.dim() > 1]},
-                  {"params": [p for p in trained if p.dim() <= 1], "weight_decay": 0.0}]  # fmt: skip
-        groups = [g for g in groups if g["params"]]
+    head = head_of(net) + "." if args.head_lr else " "  # no name begins so
+    parts: dict[tuple[bool, bool], list[Any]] = {}
+    for name, p in net.named_parameters():
+        if p.requires_grad:
+            flat = args.optimizer == "adamw" and p.dim() <= 1
+            parts.setdefault((name.startswith(head), flat), []).append(p)
+    groups = [
+        {"params": params, **({"lr": args.head_lr} if of_head else {}), **({"weight_decay": 0.0} if flat else {})}
+        for (of_head, flat), params in sorted(parts.items(), key=lambda item: item[0])
+    ]  # fmt: skip
     return kinds[args.optimizer](groups, **options)
 
 

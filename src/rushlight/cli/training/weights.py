@@ -6,8 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from .. import config
 from ..errors import UsageError
-from .networks import head_of
+from .networks import SMALL, head_of
 
 if TYPE_CHECKING:
     from ...nn.modules.module import Module
@@ -46,6 +47,9 @@ def start_from(net: Module, source: str, model: str) -> str:
         raise UsageError(f"--weights {source}: {_misfit(lost[0], found, own, model)}")
     net.load_state_dict({**own, **taken})
     new = any(n.startswith(head + ".") for n in left)
+    if source == config.OWN:
+        return ("Weights: those inside this package, learnt from small pictures; better ones, where there is a network: "
+                "--weights imagenet, or --weights hf:timm/resnet18.a1_in1k.")  # fmt: skip
     return f"Weights: {len(taken)} tensors of {source}" + ("; the head is new." if new else ".")
 
 
@@ -64,7 +68,16 @@ def _misfit(name: str, found: dict[str, Any], own: dict[str, Any], model: str) -
 # -- getting them --------------------------------------------------------------------------------
 
 
+def own_file() -> str:
+    """The weights inside this package (tools/backbone.py made them)."""
+    from rushlight import vision
+
+    return os.path.join(os.path.dirname(vision.__file__), "embedded", SMALL + ".pth")
+
+
 def _fetch(source: str, model: str) -> dict[str, Any]:
+    if source == config.OWN:
+        return _read(own_file())
     if source == "imagenet":
         return _imagenet(model)
     if source.startswith("hf:"):

@@ -1,0 +1,121 @@
+"""Folders of pictures that anybody can make again, to see what `rushlight train` learns from few of them.
+
+    python tools/drawn_set.py shapes FOLDER             330 pictures of three shapes on noise, one of them broken
+    python tools/drawn_set.py things FOLDER             6 classes of 56: three shapes, three textures
+    python tools/drawn_set.py cifar FOLDER DATA         10 classes of 50: CIFAR-10's test pictures as JPEG of mixed sizes
+
+Drawn by Pillow, not by what draws for the backbone (tools/backbone_drawn.py). The pictures of `cifar` come with a test
+folder of 100 others a class; none of them was seen by the backbone.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+CIFAR = "airplane automobile bird cat deer dog frog horse ship truck".split()
+Draws = np.random.Generator
+
+
+def noise(draw: Draws, wide: int, high: int) -> Image.Image:
+    """Grains around a colour."""
+    middle = draw.integers(60, 196, 3)
+    grains = draw.normal(0, draw.uniform(10, 45), (high, wide, 3))
+    return Image.fromarray(np.clip(middle + grains, 0, 255).astype(np.uint8))
+
+
+def colour(draw: Draws) -> tuple[int, ...]:
+    return tuple(int(v) for v in draw.integers(0, 256, 3))
+
+
+def shape(draw: Draws, kind: str) -> Image.Image:
+    """A circle, square, triangle or star somewhere on noise."""
+    wide, high = (int(v) for v in draw.integers(60, 241, 2))
+    page = noise(draw, wide, high)
+    short = min(wide, high)
+    radius = short * draw.uniform(0.16, 0.4)
+    x, y = draw.uniform(radius, wide - radius), draw.uniform(radius, high - radius)
+    if kind == "circle":
+        ImageDraw.Draw(page).ellipse((x - radius, y - radius, x + radius, y + radius), colour(draw))
+        return page
+    corners = {"triangle": 3, "square": 4, "star": 10}[kind]
+    turn = draw.uniform(0, 2 * math.pi)
+    points = []
+    for i in range(corners):
+        far = radius * (0.45 if kind == "star" and i % 2 else 1)
+        angle = turn + i * 2 * math.pi / corners
+        points.append((x + far * math.cos(angle), y + far * math.sin(angle)))
+    ImageDraw.Draw(page).polygon(points, colour(draw))
+    return page
+
+
+def texture(draw: Draws, kind: str) -> Image.Image:
+    """Stripes, checks or spots of two colours."""
+    wide, high = (int(v) for v in draw.integers(60, 241, 2))
+    page = Image.new("RGB", (wide, high), colour(draw))
+    pen, ink, step = ImageDraw.Draw(page), colour(draw), int(draw.integers(8, 26))
+    if kind == "stripes":
+        lean = int(draw.integers(-high, high))
+        for x in range(-2 * wide, 3 * wide, 2 * step):
+            pen.line((x, 0, x + lean, high), ink, step)
+    for y in range(0, high, step):
+        for x in range(0, wide, step):
+            if kind == "checks" and (x + y) // step % 2:
+                pen.rectangle((x, y, x + step, y + step), ink)
+            elif kind == "spots" and draw.random() < 0.5:
+                r = step * draw.uniform(0.2, 0.5)
+                pen.ellipse((x - r, y - r, x + r, y + r), ink)
+    grains = draw.normal(0, 12, (high, wide, 3))
+    return Image.fromarray(np.clip(np.asarray(page) + grains, 0, 255).astype(np.uint8))
+
+
+def write(folder: Path, kinds: tuple[str, ...], each: int, seed: int = 0) -> None:
+    """`each` pictures of every kind."""
+    for number, kind in enumerate(kinds):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        for i in range(each):
+            draw = np.random.default_rng([seed, number, i])
+            make = texture if kind in ("stripes", "checks", "spots") else shape
+            make(draw, kind).save(folder / kind / f"{i:03}.png")
+
+
+def shapes(folder: Path) -> None:
+    """110 each of circles, squares and triangles, one file of them broken."""
+    write(folder, ("circle", "square", "triangle"), 110)
+    broken = folder / "circle" / "000.png"
+    broken.write_bytes(broken.read_bytes()[:200])
+
+
+def cifar(folder: Path, data: Path, each: int = 50, tested: int = 100) -> None:
+    """CIFAR-10's test pictures, enlarged 2 to 6 times and saved as JPEG."""
+    with open(data / "cifar-10-batches-py" / "test_batch", "rb") as f:
+        batch = pickle.load(f, encoding="latin1")
+    pixels = np.asarray(batch["data"]).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    labels = np.asarray(batch["labels"])
+    draw = np.random.default_rng(0)
+    for label, name in enumerate(CIFAR):
+        for i, at in enumerate(np.flatnonzero(labels == label)[: each + tested]):
+            place = folder / ("train" if i < each else "test") / name
+            place.mkdir(parents=True, exist_ok=True)
+            size = tuple(int(v) for v in (32 * draw.uniform(2, 6) * draw.uniform(0.8, 1.25, 2)))
+            page = Image.fromarray(pixels[at]).resize(size, Image.Resampling.BICUBIC)
+            page.save(place / f"{i:03}.jpg", quality=int(draw.integers(70, 96)))
+
+
+def main() -> None:
+    which, folder, *rest = sys.argv[1:]
+    if which == "shapes":
+        shapes(Path(folder))
+    elif which == "things":
+        write(Path(folder), ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)
+    else:
+        cifar(Path(folder), Path(rest[0]))
+
+
+if __name__ == "__main__":
+    main()
