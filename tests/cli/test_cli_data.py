@@ -352,7 +352,8 @@ def test_patience(photos: Path, tmp_path, capsys) -> None:
 
 def test_lr_find_and_profile(photos: Path, tmp_path, capsys) -> None:
     common = ["train", "--data", str(photos), *FLAGS]
-    assert main([*common, "--lr-find", "--out", str(tmp_path / "f")]) == 0
+    found = ["train", "--data", str(photos), "--size", "16", "--model", "mlp", "--batch-size", "16"]
+    assert main([*found, "--lr-find", "--out", str(tmp_path / "f")]) == 0
     found = re.search(r"Rate: ([\d.e-]+) \(the loss falls from", capsys.readouterr().out)
     assert found and 1e-6 < float(found[1]) < 10
     drawn = (tmp_path / "f" / "lr-find.svg").read_text()

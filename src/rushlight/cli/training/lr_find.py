@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 LOW, HIGH, STEPS = 1e-6, 10.0, 100
-WINDOW = 6  # neighbours to each side that a point of the curve is averaged with
+WINDOW = 8  # neighbours to each side that a point of the curve is averaged with
 WORSE = 4.0  # times the best loss: the rest is not worth trying
-# Of the whole fall: where useful rates begin, and the rate to take.
-BEGIN, TAKE = 0.2, 0.6
+# Useful rates begin where so much of the fall is done; the one to take is so many times the fall's middle.
+BEGIN, BEYOND = 0.2, 2.0
 # A fall that is not so many times the noise of the curve, or such a part of the loss, may be none.
-CLEAR, LEAST = 3.0, 0.05
+CLEAR, LEAST = 4.0, 0.05
 
 
 class Found(NamedTuple):
@@ -34,7 +34,7 @@ class Found(NamedTuple):
 def find_rate(args: Namespace, run: Run) -> int:
     """Raise the rate from step to step until the loss explodes; print and draw what was found."""
     points = try_rates(run)
-    if len(points) < 2 * WINDOW:
+    if len(points) < 3 * WINDOW:
         raise UsageError(
             "--lr-find: the loss explodes at once; look at the data, or try another --model"
         )
@@ -77,33 +77,35 @@ def try_rates(run: Run) -> list[tuple[float, float]]:
 
 
 def smooth(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Every loss averaged with its neighbours to both sides, so that the curve does not lag behind the rates."""
+    """Every loss averaged with its neighbours to both sides, so that the curve does not lag behind the rates.
+
+    Points that lack some of them, at both ends, are left out.
+    """
     kept = []
-    for i, (rate, _) in enumerate(points):
-        side = min(WINDOW, i, len(points) - 1 - i)
-        near = [loss for _, loss in points[i - side : i + side + 1]]
-        kept.append((rate, sum(near) / len(near)))
+    for i in range(WINDOW, len(points) - WINDOW):
+        near = [loss for _, loss in points[i - WINDOW : i + WINDOW + 1]]
+        kept.append((points[i][0], sum(near) / len(near)))
     return kept
 
 
 def useful(points: list[tuple[float, float]], curve: list[tuple[float, float]]) -> Found | None:
-    """Where the fall begins, where most of it is done, where it ends; None where it may be noise.
+    """Where the fall begins, twice the rate in its middle, where it ends; None where it may be noise.
 
-    A place by its share of the whole fall hardly moves with the noise of single steps, as the steepest place does.
+    The middle is found by the area under the curve, which hardly moves with the noise of single steps.
     """
     lowest = min(range(len(curve)), key=lambda i: curve[i][1])
-    first = sorted(loss for _, loss in points[: 2 * WINDOW])
-    start = first[len(first) // 2]  # rates so small that nothing is learnt
+    start = sum(loss for _, loss in points[: 2 * WINDOW]) / (
+        2 * WINDOW
+    )  # too small to teach anything
     fall = start - curve[lowest][1]
-    apart = [(loss - even) ** 2 for (_, loss), (_, even) in zip(points, curve)][: lowest + 1]
-    noise = math.sqrt(sum(apart) / max(1, len(apart))) / math.sqrt(2 * WINDOW + 1)
-    if lowest < 2 * WINDOW or fall < CLEAR * noise or fall < LEAST * start:
+    apart = [(loss - even) ** 2 for (_, loss), (_, even) in zip(points[WINDOW:], curve[: lowest + 1])]  # fmt: skip
+    noise = math.sqrt(sum(apart) / len(apart) / WINDOW)  # of the difference of two averages
+    if fall < CLEAR * noise or fall < LEAST * start:
         return None
-
-    def at(share: float) -> float:
-        return next(rate for rate, loss in curve if loss <= start - share * fall)
-
-    return Found(at(TAKE), at(BEGIN), curve[lowest][0])
+    done = [min(max((start - loss) / fall, 0.0), 1.0) for _, loss in curve[: lowest + 1]]
+    middle = curve[lowest][0] * (curve[0][0] / curve[1][0]) ** sum(done)
+    low = next(rate for (rate, _), share in zip(curve, done) if share >= BEGIN)
+    return Found(min(BEYOND * middle, curve[lowest][0]), min(low, middle), curve[lowest][0])
 
 
 def _draw(path: str, points: list[tuple[float, float]], best: float | None) -> None:
