@@ -43,7 +43,6 @@ ALLOWED = {
     "operators/memory/interop.py": _MEMORY,
     "operators/memory/sharing.py": _MEMORY,
     "operators/memory/storage.py": _MEMORY,
-    "operators/pointwise/compare.py: equal": _LOOKS,
     "operators/random/draws.py: _refuse_negative": _LOOKS,
     "operators/random/generator.py": "whose generator it is",
     "nn/modules/_parameter_containers.py: _line": _NAMED,
