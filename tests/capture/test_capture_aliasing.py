@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from rushlight.capture.program.slots import apart, reach, whole
 
 
 def shared(kind, first):
@@ -245,3 +246,23 @@ def test_an_argument_that_is_or_covers_a_view_of_what_the_function_keeps(keeps, 
         return found, kept.whole.tolist()
 
     assert results(True) == results(False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "by_bytes", "by_owner"),
+    [
+        ("apart", True, True),
+        ("beside", True, False),
+        ("overlapping", False, False),
+        ("every other", False, False),
+        ("one buffer", False, True),  # owners without an array in common: loops take none that is seen so
+        ("one buffer, apart", True, True),
+    ],
+)  # fmt: skip
+def test_apart_by_bytes_and_by_owner(kind, by_bytes, by_owner):
+    arrays = [t._a for t in shared(kind, 0)[:2]]
+    for written in (0, 1):
+        assert apart({i: reach(a) for i, a in enumerate(arrays)}, {written}) is by_bytes
+        assert apart({i: whole(a) for i, a in enumerate(arrays)}, {written}) is by_owner
+    assert apart({i: reach(a) for i, a in enumerate(arrays)}, ())  # nothing is written
+    assert apart({0: reach(arrays[0])}, {0, 1})  # one array given twice has one key
