@@ -153,7 +153,7 @@ def renorm_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
         rows = indices.detach().reshape(-1).unique()
         picked = w[rows]
         norms = picked.norm(p=norm_type, dim=tuple(range(1, w.ndim)), keepdim=True)
-        scale = (max_norm / (norms + 1e-7)).clamp(max=1.0)
+        scale = (max_norm / (norms + 1e-7)).masked_fill((norms > max_norm).logical_not(), 1.0)
         out = w.clone()
         out[rows] = picked * scale
         return out

@@ -69,7 +69,7 @@ def _between_ranks(ordered: Tensor, ranks: Tensor, how: str) -> Tensor:
     low = ordered.gather(-1, floor.long())
     high = ordered.gather(-1, ranks.ceil().long())
     weight = 0.5 if how == "midpoint" else ranks - floor
-    return low + (high - low) * weight
+    return low.lerp(high, weight)
 
 
 @public()

@@ -201,5 +201,5 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
     at = wrap_dim(dim, input.dim())
     others = tuple([d for d in range(input.dim()) if d != at])
     norm = input.norm(p, others, keepdim=True)
-    scale = (maxnorm / (norm + 1e-7)).masked_fill(norm <= maxnorm, 1.0)
+    scale = (maxnorm / (norm + 1e-7)).masked_fill((norm > maxnorm).logical_not(), 1.0)  # nan stays
     return into(out, input * scale)
