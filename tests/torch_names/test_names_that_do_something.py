@@ -172,3 +172,11 @@ def test_explain_tells_what_stands_in_the_way() -> None:
 
     told = rl._dynamo.explain(reads, rl.ones(2))
     assert told.graph_break_count == 1 and "reads" in told.break_reasons[0].reason
+
+
+def test_marks_of_methods_for_scripts_change_nothing() -> None:
+    def method() -> int:
+        return 1
+
+    assert rl._jit_internal._copy_to_script_wrapper(method) is method
+    assert not rl._jit_internal.is_tracing()

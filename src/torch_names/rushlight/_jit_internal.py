@@ -28,4 +28,16 @@ def boolean_dispatch(
     return fn
 
 
+def _copy_to_script_wrapper(fn: Any) -> Any:
+    """A mark for methods of modules that scripted ones have as well: all of them are."""
+    return fn
+
+
+def is_tracing() -> bool:
+    """Whether `jit.trace` is recording."""
+    from .jit import is_tracing as asked
+
+    return asked()
+
+
 _marks = (_overload, _overload_method)  # asked for under this path
