@@ -56,7 +56,7 @@ SUITES = {
     "linear_operator": Suite("linear_operator", ("test",), ("scipy",)),
     "opt_einsum": Suite("opt_einsum", ("opt_einsum/tests",)),
     "pyro": Suite("pyro-ppl", ("tests",), ("scipy", "pandas", "scikit-learn"), ("--stage", "unit"), (("CI", "1"),), "pyro-ppl/pyro", "1.9.1"),
-    "skorch": Suite("skorch", ("skorch/tests",), ("flaky", "pandas", "matplotlib")),
+    "skorch": Suite("skorch", ("skorch/tests",), ("flaky", "pandas", "matplotlib"), ("-o", "addopts=")),
     "timm": Suite("timm", ("tests",), options=("-k", "not test_model_forward and not test_model_backward")),
     "torch_geometric": Suite("torch_geometric", ("test",), ("scipy", "pandas", "scikit-learn", "networkx"), repository="pyg-team/pytorch_geometric",
                              release="2.8.0.post1"),
