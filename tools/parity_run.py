@@ -258,6 +258,8 @@ def host(t: Any) -> np.ndarray:
     t = t.detach()
     if t.layout in (torch.sparse_coo, rushlight.sparse_coo):
         t = t.to_dense()
+    if isinstance(t, torch.Tensor) and t._is_zerotensor():  # zeros without memory
+        t = torch.zeros(t.shape, dtype=t.dtype)
     t = t.resolve_conj().resolve_neg().cpu()
     name = str(t.dtype).rpartition(".")[2]
     return np.array((t.float() if name in ("bfloat16", "complex32") else t).numpy())
@@ -271,7 +273,11 @@ def numbers(t: Any) -> Seen | None:
 
 
 def address(t: Any) -> Any:
-    if not t.numel() or t.layout in (torch.sparse_coo, rushlight.sparse_coo):
+    if (
+        not t.numel()
+        or getattr(t, "_is_zerotensor", bool)()
+        or t.layout in (torch.sparse_coo, rushlight.sparse_coo)
+    ):
         return None
     return t.untyped_storage().data_ptr()
 

@@ -25,9 +25,9 @@ FOREACH = ("unary", "binary", "pointwise", "reduce", "other")
 # Messages by which PyTorch says that it cannot do something: doing it is no difference.
 CANNOT = (
     "not implemented", "not supported", "unsupported", "not yet implemented", "does not support", "doesn't support",
-    "not have a batching rule", "Batching rule", "vmap", "forward AD", "derivative for", "data-dependent",
+    "Batching rule", "vmap", "forward AD", "derivative for", "data-dependent",
     "not differentiable", "not currently support", "only supports", "functorch", "Expected a proper Tensor",
-    "isn't implemented", "is not deterministic", "can't call numpy", "inconsistent range", "Cannot access data pointer", "unhandled",
+    "batching rule", "tensor to use channels_last", "isn't implemented", "is not deterministic", "can't call numpy", "inconsistent range", "Cannot access data pointer", "unhandled",
 )  # fmt: skip
 
 

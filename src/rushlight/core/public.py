@@ -124,8 +124,22 @@ def into(out: Any, result: Any) -> Any:
     check_cast(result, out)  # before its shape changes
     if out._a.shape != result._a.shape:
         out.resize_(result._a.shape)
+        _lie_as(out, result)
     check_writable(out)
     return write(out, result)
+
+
+def _lie_as(out: Tensor, result: Tensor) -> None:
+    """An `out` that was given new memory lies there as the result does."""
+    shape, steps = result._a.shape, result.stride()
+    dense = sum((size - 1) * step for size, step in zip(shape, steps)) + 1 == result.numel()
+    if dense and not result.is_contiguous():
+        out.as_strided_(shape, steps)
+
+
+def row_major(out: Any, result: Tensor) -> Tensor:
+    """`result`, row by row where it goes into an `out=` that PyTorch copies it into when it is made."""
+    return result if out is None else result.contiguous()
 
 
 def check_no_grad(out: Tensor, result: Tensor) -> None:

@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.dtypes import title
+from ...base.dtypes import int32, title
 from ...core.op import Op
-from ...core.public import into_same, public
+from ...core.public import into_same, public, row_major
 from ...core.tensor import Tensor, wrap
 from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
-from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
+from .linalg_rules import (
+    LinAlgError,
+    adjoint,
+    batch_label,
+    check_matrix,
+    check_square,
+    columns,
+    eye_like,
+)
 from .linalg_solve import solve, triangular_op
 
 if TYPE_CHECKING:
@@ -97,7 +105,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     """
     check_square(A, "linalg.cholesky")
     if upper:
-        return into_same(out, adjoint(cholesky_op(adjoint(A))))
+        return into_same(out, columns(adjoint(cholesky_op(adjoint(A)))))
     return into_same(out, cholesky_op(A))
 
 
@@ -108,7 +116,8 @@ def _torch_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> T
     Args:
         upper: return the upper triangular factor.
     """
-    return cholesky(input, upper=upper, out=out)
+    found = cholesky(input, upper=upper)
+    return into_same(out, row_major(out, found))
 
 
 @public("linalg")
@@ -127,7 +136,7 @@ def cholesky_ex(
         tensor(0, dtype=torch.int32)
     """
     check_square(A, "linalg.cholesky_ex")
-    info = np.zeros(A._a.shape[:-2], np.int32)
+    info = A.new_zeros(A._a.shape[:-2], dtype=int32)
     try:
         result = cholesky(A, upper=upper)
     except LinAlgError:
@@ -135,9 +144,9 @@ def cholesky_ex(
             raise
         flat = A._host().reshape(prod(A._a.shape[:-2]), *A._a.shape[-2:])
         orders = [_first_bad_minor(a[None])[1] for a in flat]
-        info = np.asarray(orders, np.int32).reshape(info.shape)
+        info = wrap(np.asarray(orders, np.int32).reshape(A._a.shape[:-2])).to(A.device)
         result = A.triu() if upper else A.tril()
-    pair = named("linalg_cholesky_ex", "L", "info")(result, wrap(info).to(A.device))
+    pair = named("linalg_cholesky_ex", "L", "info")(result, info)
     return into_same(out, pair)
 
 
@@ -282,16 +291,25 @@ lu_op = Op(
 
 @lu_op.backward
 def _lu_backward(g: Tensor, out: Tensor, out2: Tensor, x_shape: tuple) -> tuple:
+    from ..shape.join import cat
+
     m, n = x_shape[-2:]
-    if m != n:
-        raise NotImplementedError(
-            f"the derivative of LU exists here for square matrices only, not for {m} by {n}"
-        )
+    k = min(m, n)  # the square part; rows below it are of L alone, columns beside it of U alone
     lower, upper = unpacked(out)
-    lh, uh = adjoint(lower), adjoint(upper)
-    inner = (lh @ g.tril(-1)).tril(-1) + (g.triu() @ uh).triu()
-    left = _upper(lh, inner)
-    total = adjoint(_upper(upper, adjoint(left)))
+    top, left = lower[..., :k, :], upper[..., :k]
+    square = g[..., :k, :k]
+    inner = adjoint(top) @ square.tril(-1)
+    outer = square.triu() @ adjoint(left)
+    if n > k:
+        inner = inner - g[..., k:] @ adjoint(upper[..., k:])
+    if m > k:
+        outer = outer - adjoint(lower[..., k:, :]) @ g[..., k:, :]
+    total = _upper(adjoint(top), inner.tril(-1) + outer.triu())
+    total = adjoint(_upper(left, adjoint(total)))
+    if n > k:
+        total = cat([total, _upper(adjoint(top), g[..., k:])], -1)
+    if m > k:
+        total = cat([total, adjoint(_upper(left, adjoint(g[..., k:, :])))], -2)
     p = permutation_matrix(out2.detach(), total)
     return (p @ total,)
 
@@ -307,7 +325,7 @@ def unpacked(packed: Tensor) -> tuple[Tensor, Tensor]:
 def permutation_matrix(order: Tensor, like: Tensor) -> Tensor:
     """P with `A = P L U`."""
     eye = eye_like(like, order._a.shape[-1])
-    return eye[order].transpose(-2, -1)
+    return eye[order].transpose(-2, -1).contiguous()
 
 
 @public("linalg")

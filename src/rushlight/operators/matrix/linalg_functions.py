@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.shapes import check_size, whole
 from ...core.op import Op
-from ...core.public import into_same, public
+from ...core.public import into_same, public, row_major
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..shape.diagonal import diagonal
@@ -38,7 +38,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
     check_square(A, "linalg.matrix_power", any_dtype=True)
     if whole(n, "n") == 0:
         eye = eye_like(A, A._a.shape[-1])
-        return into_same(out, eye.expand(*A._a.shape).clone())
+        return into_same(out, A.clone().copy_(eye.expand(*A._a.shape)))
     if n < 0:
         A, n = inv(A), -n
     result, square = None, A
@@ -47,7 +47,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
             result = square if result is None else result @ square
         n //= 2
         square = square @ square if n else square
-    return into_same(out, result.clone() if result is A else result)
+    return into_same(out, row_major(out, result.clone() if result is A else result))
 
 
 @public(name="matrix_power")

@@ -12,7 +12,7 @@ from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
 from ..made_of.return_types import named
 from .linalg_factor import lu_factor, lu_solve, permutation_matrix, swap_order_op, unpacked
-from .linalg_rules import LinAlgError, adjoint, check_matrix, eye_like
+from .linalg_rules import LinAlgError, adjoint, check_matrix, columns, eye_like
 from .linalg_solve import solve, solve_triangular
 
 
@@ -68,7 +68,10 @@ def lu_factor_ex(
     """
     packed, swaps = lu_factor(A, pivot=pivot)
     zero = (packed.detach().diagonal(0, -2, -1) == 0).to(dtypes.int32)
-    info = (zero.amax(-1) * (zero.argmax(-1) + 1)).to(dtypes.int32)
+    if zero._a.shape[-1]:
+        info = (zero.amax(-1) * (zero.argmax(-1) + 1)).to(dtypes.int32)
+    else:
+        info = zero.sum(-1, dtype=dtypes.int32)
     if check_errors and info.any():
         raise LinAlgError(
             f"torch.linalg.lu_factor_ex: U[{int(info.max())},{int(info.max())}] is zero and using it on lu_solve would result in a "
@@ -96,8 +99,12 @@ def _older_lu(
         UserWarning,
         stacklevel=2,
     )
-    found = lu_factor_ex(A, pivot=pivot) if get_infos else lu_factor(A, pivot=pivot)
-    return into_same(out, tuple(found))
+    found = lu_factor_ex(A, pivot=pivot) if get_infos else tuple(lu_factor(A, pivot=pivot))
+    if out is None:
+        return found
+    for place, part in zip(out, found):
+        place.resize_(part._a.shape).copy_(part)
+    return tuple(out)
 
 
 @public("linalg")
@@ -141,7 +148,7 @@ def triangular_solve(
         matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular
     )
     kind = named("triangular_solve", "solution", "cloned_coefficient")
-    return into_same(out, kind(solution, A.clone()))
+    return into_same(out, kind(solution, columns(A.clone())))
 
 
 @public("linalg")
@@ -170,7 +177,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     for i in reversed(range(tau._a.shape[-1])):
         v = below[..., i : i + 1] + eye[:, i : i + 1]
         q = q - tau[..., i : i + 1].unsqueeze(-1) * (v @ (adjoint(v) @ q))
-    return into(out, q)
+    return into(out, columns(q))
 
 
 @public()

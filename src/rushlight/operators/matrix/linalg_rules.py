@@ -9,6 +9,7 @@ import numpy as np
 from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
+from ..memory.copies import clone_op
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -57,6 +58,14 @@ def adjoint(x: Tensor) -> Tensor:
     """The conjugate transpose of the last two dims."""
     x = x.transpose(-2, -1)
     return x.conj() if x._a.dtype.kind == "c" else x
+
+
+def columns(x: Tensor) -> Tensor:
+    """`x` with its matrices column by column in memory, as PyTorch's factorisations leave them."""
+    n = x._a.ndim
+    if n < 2 or x.transpose(-2, -1).is_contiguous():
+        return x
+    return clone_op(x, order=(*range(n - 2), n - 1, n - 2))
 
 
 def eye_like(x: Tensor, n: int) -> Tensor:

@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.dtypes import title
+from ...base.dtypes import int32, title
 from ...base.shapes import broadcast_shapes, whole
 from ...core.op import Op
-from ...core.public import into, into_same, public
+from ...core.public import into, into_same, public, row_major
 from ...core.tensor import Tensor, wrap
 from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
 from .linalg_kernels import lu_raw
-from .linalg_rules import LinAlgError, adjoint, batch_label, check_matrix, check_square, eye_like
+from .linalg_rules import (
+    LinAlgError,
+    adjoint,
+    batch_label,
+    check_matrix,
+    check_square,
+    columns,
+    eye_like,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
@@ -113,17 +121,17 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
         check_errors: raise an error after all.
     """
     check_square(A, "linalg.inv_ex")
-    shape = A._a.shape[:-2]
     try:
-        result, info = inv_op(A), np.zeros(shape, np.int32)
+        result, info = inv_op(A), A.new_zeros(A._a.shape[:-2], dtype=int32)
     except LinAlgError:
         if check_errors:
             raise
         factored, _ = lu_raw(np, A._host())
         zero = np.diagonal(factored, axis1=-2, axis2=-1) == 0
-        info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
+        place = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
+        info = wrap(np.asarray(place)).to(A.device)
         result = A * float("nan")
-    pair = named("linalg_inv_ex", "inverse", "info")(result, wrap(np.asarray(info)).to(A.device))
+    pair = named("linalg_inv_ex", "inverse", "info")(result, info)
     return into_same(out, pair)
 
 
@@ -189,7 +197,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor
     a, b = A._a.shape, B._a.shape
     if _is_vector(a, b) and left:
         _check_fits(a, (*b, 1), True)
-        return into_same(out, solve_op(A, B.unsqueeze(-1)).squeeze(-1))
+        return into_same(out, columns(solve_op(A, B.unsqueeze(-1)).squeeze(-1)))
     _check_fits(a, b, left)
     if left:
         return into_same(out, solve_op(A, B))
@@ -340,7 +348,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Any = None
                 f"{name} should have at least 2 dimensions, but has {t._a.ndim} dimensions instead"
             )
     _check_factor(B, L)
-    return into(out, factored_op(B, L, upper=bool(upper)))
+    return into(out, row_major(out, factored_op(B, L, upper=bool(upper))))
 
 
 def _check_factor(B: Tensor, L: Tensor) -> None:
@@ -472,4 +480,5 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {prod(tail)} != {prod(lead)}"
         )
-    return into(out, inv(A.reshape((prod(lead), prod(tail)))).reshape((*tail, *lead)))
+    found = inv(A.reshape((prod(lead), prod(tail)))).reshape((*tail, *lead))
+    return into(out, row_major(out, found))

@@ -10,6 +10,7 @@ import numpy as np
 from ...base import dtypes
 from ...base.device import CPU, as_device, device
 from ...base.dtypes import as_dtype, dtype
+from ...base.formats import ORDERS, contiguous_format
 from ...core.op import Op, native
 from ...core.public import check_no_grad, public
 from ...core.tensor import Tensor
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:
-    if x.dtype.kind == "c" and to.category != dtypes.COMPLEX:
+    if x.dtype.kind == "c" and to.category != dtypes.COMPLEX and to is not dtypes.bool_:
         x = x.real
     if to.name == "float8_e4m3fn":  # it has no infinity: what is too large becomes the largest
         x = x.clip(-448, 448)
@@ -162,11 +163,32 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         result = move_to(result, d, non_blocking)
     if kwargs.get("copy", len(positional_flags) > 1 and positional_flags[1]) and result is self:
         result = self.clone()
-    return _in_order(result, kwargs.get("memory_format"))
+    return _in_order(result, kwargs.get("memory_format"), self)
 
 
-def _in_order(x: Tensor, memory_format: Any) -> Tensor:
-    return x if memory_format is None else x.contiguous(memory_format=memory_format)
+def _in_order(x: Tensor, memory_format: Any, given: Tensor) -> Tensor:
+    """`x`, made of `given`, in that order; as in PyTorch `given` itself stays where its strides suggest no other."""
+    if memory_format is None:
+        return x
+    if x is given and memory_format is contiguous_format and not _is_turned(x):
+        return x
+    return x.contiguous(memory_format=memory_format)
+
+
+def _is_turned(x: Tensor) -> bool:
+    """Whether its strides suggest channels last: they grow from the channels outwards."""
+    order = _OUTWARDS.get(x._a.ndim)
+    if order is None or x.is_contiguous():
+        return False
+    least = 0
+    for size, step in ((x._a.shape[d], x.stride(d)) for d in order):
+        if not size or not step or step < least:
+            return False
+        least = step * size
+    return True
+
+
+_OUTWARDS = {len(order): order[::-1] for order in ORDERS.values()}
 
 
 @public("Tensor")
@@ -177,7 +199,7 @@ def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
         >>> torch.zeros(2).cpu().device
         device(type='cpu')
     """
-    return _in_order(move_to(self, "cpu"), memory_format)
+    return _in_order(move_to(self, "cpu"), memory_format, self)
 
 
 @public("Tensor")
@@ -201,7 +223,7 @@ def cuda(
         torch.Size([2])
     """
     moved = move_to(self, "cuda" if device is None else device, non_blocking)
-    return _in_order(moved, memory_format)
+    return _in_order(moved, memory_format, self)
 
 
 @public("Tensor")
@@ -217,7 +239,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 def _short(name: str, d: dtype) -> None:
     def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
-        return _in_order(cast_to(self, d), memory_format)
+        return _in_order(cast_to(self, d), memory_format, self)
 
     method.__name__ = name
     method.__doc__ = (

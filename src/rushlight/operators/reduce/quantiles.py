@@ -6,7 +6,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.shapes import wrap_dim
-from ...core.public import into_same, public
+from ...core.public import into_same, public, row_major
 from ...core.tensor import Tensor
 from ..made_of.checks import between_zero_and_one, check_values
 from ..made_of.spelling import numpy_names
@@ -58,7 +58,7 @@ def _quantile(name: str, x: Tensor, q: Any, dim: Any, keepdim: bool, how: str, o
         lead = q._a.shape
         ones = (1,) * ndim if rest is None else x._a.shape[:rest] + (1,) + x._a.shape[rest + 1 :]
         result = reshape(result, (*lead, *(ones if ndim else ())))
-    return into_same(out, result)
+    return into_same(out, row_major(out, result))
 
 
 def _between_ranks(ordered: Tensor, ranks: Tensor, how: str) -> Tensor:

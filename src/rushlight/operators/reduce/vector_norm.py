@@ -82,7 +82,14 @@ def norm_slopes(g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdi
     return scaled * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
 
 
-_vector_norm.derivative(x=norm_slopes)
+def _norm_dx(
+    g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdim: bool
+) -> Tensor | None:
+    """None of a count, as in PyTorch."""
+    return None if ord == 0 else norm_slopes(g, x, out, ord, dim, keepdim)
+
+
+_vector_norm.derivative(x=_norm_dx)
 
 
 def _check_dtype(x: Tensor, dtype: Any) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...base.formats import contiguous_format
 from ...base.shapes import whole, wrap_dim
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -65,8 +66,14 @@ def _copying(name: str, view: Callable[..., Any]) -> None:
     def copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         shown = view(input, *args, **kwargs)
         if isinstance(shown, tuple):
-            return into_same(out, tuple(part.clone() for part in shown))
-        return into_same(out, shown.clone())
+            parts = tuple(part.clone(memory_format=contiguous_format) for part in shown)
+            if out is not None and len(out) != len(parts):
+                raise RuntimeError(
+                    f"{name}_copy_out expected an out= argument of size {len(parts)}, got size {len(out)}"
+                )
+            said = into_same(out, parts)
+            return said if out is None else None
+        return into_same(out, shown.clone(memory_format=contiguous_format))
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
     copy.__doc__ = f"As `{name}`, but the result is a copy and not a view.{_EXAMPLES.get(name, '')}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ from ...base import dtypes
 from ...base.dtypes import title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
-from ...core.public import into, into_same, public
+from ...core.public import into, into_same, public, row_major
 from ...core.tensor import Tensor, wrap
 from ...runtime.facts import Facts
 from ..made_of.spelling import axis_for_dim
@@ -35,26 +37,43 @@ def _narrow(xp: ArrayModule, out: Array, like: Array) -> Any:
     return out.astype(np.complex64 if out.dtype.kind == "c" else np.float32, copy=False)
 
 
+def _transformed(
+    xp: ArrayModule, transform: Callable[..., Any], x: Array, dims: Dims, last: int = 0
+) -> Any:
+    """`transform` of x over `dims`; a result lies in memory as PyTorch's: what is not transformed outside, by its steps.
+
+    The last dims of `last` keep their place among those that are transformed.
+    """
+    steps = x.strides
+    outer = sorted((d for d in range(x.ndim) if d not in dims), key=lambda d: -steps[d])
+    free = len(dims) - last
+    order = (*outer, *sorted(dims[:free], key=lambda d: -steps[d]), *dims[free:])
+    back = sorted(range(x.ndim), key=order.__getitem__)
+    rows = xp.ascontiguousarray(x.transpose(order))
+    return transform(rows, axes=tuple(range(len(outer), x.ndim))).transpose(back)
+
+
 def _fft_forward(xp: ArrayModule, x: Array, *, dims: Dims) -> Any:
     """The unscaled transform over `dims`."""
-    return _narrow(xp, xp.fft.fftn(x, axes=dims), x)
+    return _narrow(xp, _transformed(xp, xp.fft.fftn, x, dims), x)
 
 
 def _fft_backward(xp: ArrayModule, x: Array, *, dims: Dims) -> Any:
     """The unscaled inverse transform over `dims`."""
-    return _narrow(xp, xp.fft.ifftn(x, axes=dims, norm="forward"), x)
+    return _narrow(xp, _transformed(xp, partial(xp.fft.ifftn, norm="forward"), x, dims), x)
 
 
 def _fft_real(xp: ArrayModule, x: Array, *, dims: Dims) -> Any:
     """The unscaled transform of real x, halved along the last of `dims`."""
-    return _narrow(xp, xp.fft.rfftn(x, axes=dims), x)
+    return _narrow(xp, _transformed(xp, xp.fft.rfftn, x, dims, last=1), x)
 
 
 def _fft_to_real(xp: ArrayModule, x: Array, *, dims: Dims, n: int) -> Any:
     """The unscaled inverse of `fft_real`, of length n along the last of `dims`."""
     if len(dims) > 1:
-        x = xp.fft.ifftn(x, axes=dims[:-1], norm="forward")
-    return _narrow(xp, xp.fft.irfft(x, n=n, axis=dims[-1], norm="forward"), x)
+        x = _transformed(xp, partial(xp.fft.ifftn, norm="forward"), x, dims[:-1])
+    inverse = partial(xp.fft.irfftn, s=(n,), norm="forward")
+    return _narrow(xp, _transformed(xp, inverse, x, dims[-1:]), x)
 
 
 def _complex_of(dtype: Any) -> Any:
@@ -81,7 +100,7 @@ _real = Op(
 )  # fmt: skip
 _to_real = Op(
     _fft_to_real, "fft_to_real", grad_name="FftC2RBackward0",
-    meta=lambda x, *, dims, n: (_with(x.shape, dims[-1], n), _real_of(x.dtype)), facts=Facts(vmap="several", layout="plain", autocast={"cpu": "float32"}),
+    meta=lambda x, *, dims, n: (_with(x.shape, dims[-1], n), _real_of(x.dtype)), facts=Facts(vmap="several", autocast={"cpu": "float32"}),
 )  # fmt: skip
 
 _forward.derivative(x=lambda g, dims: _backward(g, dims=dims))
@@ -163,7 +182,7 @@ def _several(x: Tensor, s: Any, dim: Any) -> tuple[Dims, Dims]:
     shape = x._a.shape
     if dim is not None:
         dim = (dim,) if isinstance(dim, int) else tuple(dim)
-        dims = tuple([wrap_dim(d, len(shape)) for d in dim])
+        dims = tuple([_one_dim(x, d)[0] for d in dim])
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
     if s is None:
@@ -243,7 +262,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
     """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
-    return into_same(out, _c2c(input, dims, sizes, norm, False, "fft"))
+    return into_same(out, row_major(out, _c2c(input, dims, sizes, norm, False, "fft")))
 
 
 @public("fft")
@@ -264,7 +283,8 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
     """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
-    return into_same(out, _c2c(input, dims, sizes, norm, True, "ifft"))
+    found = _c2c(input, dims, sizes, norm, True, "ifft")
+    return into_same(out, row_major(out, found) if input.is_complex() else found)
 
 
 @public("fft")
@@ -284,7 +304,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
     """
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
-    return into_same(out, _r2c(input, dims, sizes, norm, "rfft"))
+    return into_same(out, row_major(out, _r2c(input, dims, sizes, norm, "rfft")))
 
 
 @public("fft")
@@ -305,7 +325,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
     """
     dims = _one_dim(input, dim)
     sizes = _checked((2 * (input._a.shape[dims[0]] - 1) if n is None else n,))
-    return into(out, _c2r(input, dims, sizes, norm, "irfft"))
+    return into(out, row_major(out, _c2r(input, dims, sizes, norm, "irfft")))
 
 
 @public("fft")
@@ -361,7 +381,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
                 [0., 0.]])
     """
     dims, sizes = _several(input, s, dim)
-    return into_same(out, _c2c(input, dims, sizes, norm, False, "fftn"))
+    return into_same(out, row_major(out, _c2c(input, dims, sizes, norm, False, "fftn")))
 
 
 @public("fft")
@@ -381,7 +401,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
                 [1., 1.]])
     """
     dims, sizes = _several(input, s, dim)
-    return into_same(out, _c2c(input, dims, sizes, norm, True, "ifftn"))
+    return into_same(out, row_major(out, _c2c(input, dims, sizes, norm, True, "ifftn")))
 
 
 @public("fft")
@@ -400,7 +420,7 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
         torch.Size([4, 3])
     """
     dims, sizes = _several(input, s, dim)
-    return into_same(out, _r2c(input, dims, sizes, norm, "rfftn"))
+    return into_same(out, row_major(out, _r2c(input, dims, sizes, norm, "rfftn")))
 
 
 @public("fft")
@@ -422,7 +442,7 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
     dims, sizes = _several(input, s, dim)
     if s is None or tuple(s)[-1] == -1:
         sizes = _checked((*sizes[:-1], 2 * (input._a.shape[dims[-1]] - 1)))
-    return into(out, _c2r(input, dims, sizes, norm, "irfftn"))
+    return into(out, row_major(out, _c2r(input, dims, sizes, norm, "irfftn")))
 
 
 _FLIPPED = {None: "forward", "backward": "forward", "forward": "backward"}
@@ -461,7 +481,13 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
         >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
         torch.Size([2, 2])
     """
-    return into_same(out, rfftn(input, s, dim, _FLIPPED.get(norm, norm)).conj())
+    dims, sizes = _several(input, s, dim)
+    if not dims:
+        raise RuntimeError("ihfftn must transform at least one axis")
+    x = _resize(_check(input, "ihfftn", real=True), dims, sizes)
+    half = _real(x, dims=dims[-1:]).conj()
+    whole = _backward(half, dims=dims[:-1]) if len(dims) > 1 else half
+    return into_same(out, row_major(out, _scaled(whole, _factor(norm, prod(sizes), True))))
 
 
 def _two_dims(name: str, general: Any) -> None:
