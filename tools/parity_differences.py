@@ -33,31 +33,29 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
             "linalg.norm, masked.norm, norm, linalg.matrix_norm, linalg.vector_norm, "
             "linalg.norm/subgradients_at_zero, abs, foreach _foreach_abs, foreach _foreach_norm",
     }),
+    ("PyTorch's own fault: rows of a map differ though their arguments do not", {
+        "vmap": "linspace/tensor_overload, logspace/tensor_overload",
+    }),
+    ("PyTorch's own fault: nothing is written into out=", {
+        "out outgaps": "fft.ihfft2, fft.ihfftn",
+    }),
+    ("PyTorch's own fault: the gradient of what is not written over is lost", {
+        "grad second": "as_strided_scatter",
+    }),
     ("PyTorch's own fault: what is written into a tensor with gaps is wrong there", {
         "outgaps:value": "nn.functional.avg_pool3d",
     }),
     ("to be mended", {
-        "out:raises outgaps:raises": "nn.functional.avg_pool2d, nn.functional.avg_pool3d",
-        "value grad vmap vmapgrad second jvp reference method error strides": "grid_sampler_2d, grid_sampler_3d",
         "alias": "H, mH, nn.functional.dropout3d",
         "alias method reference": "conj",
         "dtype inplace method out outdtype outgaps": "addr",
         "dtype vmap": "native_dropout_backward",
         "error":
-            "__rdiv__, __rmod__, __rpow__, amax, amin, aminmax, complex, empty_permuted, foreach "
-            "_foreach_max, gather, gradient, hsplit, index_select, kthvalue, linspace, logspace, "
-            "masked_select, mean, movedim, multinomial, narrow, nn.functional.adaptive_avg_pool1d, "
-            "nn.functional.adaptive_avg_pool2d, nn.functional.adaptive_avg_pool3d, "
-            "nn.functional.adaptive_max_pool1d, nn.functional.adaptive_max_pool2d, "
-            "nn.functional.adaptive_max_pool3d, nn.functional.conv1d, nn.functional.conv2d, "
-            "nn.functional.conv3d, nn.functional.embedding, nn.functional.max_pool1d, "
-            "nn.functional.max_pool3d, nn.functional.multilabel_margin_loss, nn.functional.prelu, "
-            "nn.functional.soft_margin_loss, optim SGD, roll, signal.windows.bartlett, "
-            "signal.windows.blackman, signal.windows.cosine, signal.windows.exponential, "
-            "signal.windows.gaussian, signal.windows.general_cosine, signal.windows.general_hamming, "
-            "signal.windows.hamming, signal.windows.hann, signal.windows.nuttall, torch._scaled_mm_v2, "
-            "torch.ops.aten._efficient_attention_forward, torch.ops.aten._flash_attention_forward, vsplit",
-        "error grad graph method second": "take",
+            "__rdiv__, __rmod__, __rpow__, gather, multinomial, nn.functional.conv1d, nn.functional.conv2d, "
+            "nn.functional.conv3d, nn.functional.max_pool1d, nn.functional.max_pool3d, "
+            "nn.functional.soft_margin_loss",
+        "error grad jvp method reference second strides value vmap vmapgrad":
+            "grid_sampler_2d, grid_sampler_3d",
         "error grad jvp missing name reference second vmap vmapgrad":
             "nn.functional.linear_cross_entropy, nn.functional.linear_cross_entropy/chunked, "
             "nn.functional.linear_cross_entropy/chunked_none",
@@ -66,36 +64,25 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "error inplace out reference value": "fmod",
         "error missing out outdtype outgaps": "_chunk_cat",
         "error missing raises value": "module nn.LinearCrossEntropyLoss",
-        "error none value": "optim LBFGS",
-        "error out outgaps strides": "fft.ihfft2, fft.ihfftn",
         "error out second": "cat",
-        "error outdtype": "narrow_copy, torch._scaled_mm",
+        "error outdtype": "narrow_copy",
         "error raises silent": "module nn.FractionalMaxPool3d",
         "error reference":
             "__radd__, __rand__, __rmul__, __ror__, __rsub__, __rxor__, igammac, "
-            "nn.functional.multi_margin_loss, rsub, signal.windows.kaiser",
-        "error strides vmap":
-            "fft.fft2, fft.fftn, fft.hfft2, fft.hfftn, fft.ifft2, fft.ifftn, fft.irfft2, fft.irfftn, "
-            "fft.rfft2, fft.rfftn, nn.functional.max_pool2d",
-        "error vmap": "linspace/tensor_overload, logspace/tensor_overload",
-        "grad":
-            "index_reduce/amin, linalg.vector_norm, masked.norm, norm, scatter_reduce/amax, "
-            "scatter_reduce/amin",
+            "nn.functional.multi_margin_loss",
+        "error strides vmap": "nn.functional.max_pool2d",
+        "grad": "index_reduce/amin, scatter_reduce/amax, scatter_reduce/amin",
         "grad graph name out second strides vmap": "linalg.householder_product",
-        "grad graph name second": "linalg.matrix_power",
         "grad graph out outgaps second value": "normal",
         "grad graph out second": "normal/number_mean",
         "grad inplace jvp raises second vmap vmapgrad": "nn.functional.feature_alpha_dropout/without_train",
-        "grad jvp method out outdtype outgaps second value vmapgrad": "lu",
         "grad jvp method out outgaps raises second vmapgrad": "logcumsumexp",
         "grad jvp missing out outdtype outgaps second": "_batch_norm_with_update",
-        "grad jvp missing out outdtype outgaps second vmap vmapgrad": "_native_batch_norm_legit, native_batch_norm",
+        "grad jvp missing out outdtype outgaps second vmap vmapgrad":
+            "_native_batch_norm_legit, native_batch_norm",
         "grad jvp missing second vmap vmapgrad":
             "_softmax_backward_data, _unsafe_masked_index, _unsafe_masked_index_put_accumulate, "
             "_upsample_bilinear2d_aa, max_pool2d_with_indices_backward",
-        "grad jvp out outdtype outgaps raises second strides vmap vmapgrad": "linalg.solve_ex",
-        "grad jvp out outgaps second strides value vmap vmapgrad": "linalg.lu",
-        "grad jvp out outgaps second value vmapgrad": "linalg.lu_factor, linalg.lu_factor_ex",
         "grad jvp raises second vmap vmapgrad": "nn.functional.batch_norm",
         "grad jvp raises value": "nn.functional.fractional_max_pool3d",
         "grad jvp second": "linalg.norm, linalg.norm/subgradients_at_zero",
@@ -109,7 +96,6 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "grad second":
             "foreach _foreach_addcdiv, foreach _foreach_norm, linalg.det, nn.functional.group_norm, "
             "nn.functional.normalize",
-        "grad second vmap vmapgrad": "as_strided_scatter",
         "grad second vmapgrad": "renorm",
         "grad value":
             "nn.functional.fractional_max_pool2d, nn.functional.grid_sample, "
@@ -121,29 +107,27 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "inplace outgaps raises": "foreach _foreach_pow",
         "inplace value": "normal/in_place, uniform",
         "jvp":
-            "as_strided/partial_views, corrcoef, foreach _foreach_add, foreach _foreach_zero, function "
-            "ForwardHasDefaultArgsAutogradFunction, linalg.slogdet, logsumexp, masked.normalize, "
+            "as_strided/partial_views, cholesky_inverse, corrcoef, foreach _foreach_add, foreach "
+            "_foreach_zero, function ForwardHasDefaultArgsAutogradFunction, logsumexp, masked.normalize, "
             "nn.functional.cosine_similarity, nn.functional.max_unpool1d, nn.functional.max_unpool3d",
-        "jvp out": "cholesky_inverse",
         "jvp strides vmap": "nn.functional.max_unpool2d",
         "method out outdtype outgaps strides": "nonzero",
         "method out outgaps reference value vmapgrad": "logaddexp",
-        "method out strides vmap": "triangular_solve",
         "method outgaps value": "histc",
         "method strides": "nonzero_static",
-        "method strides vmap": "cholesky, stft",
+        "method strides vmap": "stft",
         "missing out outdtype outgaps vmap": "linalg.ldl_factor, linalg.ldl_factor_ex, linalg.ldl_solve",
-        "out": "linalg.inv, linalg.qr, linalg.solve_triangular, qr",
-        "out outdtype outgaps": "nn.functional.linear, split_with_sizes_copy, unbind_copy",
+        "none value": "optim LBFGS",
+        "out outdtype outgaps": "nn.functional.linear",
         "out outgaps reference value": "special.bessel_j0, special.bessel_y1",
         "out outgaps value": "randn",
         "out raises": "linalg.matrix_rank",
-        "out strides vmap": "fft.ifft, fft.ihfft, linalg.cholesky, linalg.cholesky_ex, linalg.solve",
-        "out vmap": "linalg.inv_ex, lu_solve",
+        "out vmap": "lu_solve",
+        "out:raises outdtype outgaps:raises raises vmap":
+            "nn.functional.avg_pool2d, nn.functional.avg_pool3d",
         "outdtype":
             "bernoulli, cumprod, cumsum, nn.functional.gelu, nn.functional.logsigmoid, "
-            "nn.functional.softplus, nn.functional.softshrink, slice_scatter",
-        "outdtype raises vmap": "nn.functional.avg_pool2d, nn.functional.avg_pool3d",
+            "nn.functional.softplus, nn.functional.softshrink, slice_scatter, torch._scaled_mm",
         "raises": "module nn.InstanceNorm1d, module nn.InstanceNorm2d, module nn.InstanceNorm3d",
         "raises value": "module nn.BatchNorm1d, module nn.BatchNorm2d, module nn.BatchNorm3d",
         "raises vmap": "nn.functional.avg_pool1d, nn.functional.batch_norm/without_cudnn",
@@ -152,14 +136,11 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
             "mvlgamma/mvlgamma_p_5, nn.functional.interpolate/bicubic, nn.functional.interpolate/bilinear, "
             "nn.functional.margin_ranking_loss, nn.functional.rrelu, nn.functional.upsample_bilinear, "
             "polygamma/polygamma_n_1, polygamma/polygamma_n_2, polygamma/polygamma_n_3, "
-            "polygamma/polygamma_n_4, special.airy_ai, special.bessel_j1, special.bessel_y0, "
-            "special.chebyshev_polynomial_t, special.chebyshev_polynomial_w, special.hermite_polynomial_he, "
-            "special.laguerre_polynomial_l, special.legendre_polynomial_p, "
+            "polygamma/polygamma_n_4, rsub, signal.windows.kaiser, special.airy_ai, special.bessel_j1, "
+            "special.bessel_y0, special.chebyshev_polynomial_t, special.chebyshev_polynomial_w, "
+            "special.hermite_polynomial_he, special.laguerre_polynomial_l, special.legendre_polynomial_p, "
             "special.shifted_chebyshev_polynomial_t, special.shifted_chebyshev_polynomial_w, special.zeta, "
             "square, sub",
-        "reference strides vmap": "diagonal_copy, permute_copy",
-        "reference vmap": "bool, long",
-        "reference vmap vmapgrad": "bfloat16, cfloat, double",
         "second":
             "foreach _foreach_lgamma, linalg.cond, nn.functional.l1_loss, nn.functional.smooth_l1_loss, "
             "norm/inf, scatter_reduce/prod, special.i1, special.i1e",
@@ -169,12 +150,9 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "strides":
             "geqrf, nn.functional.max_unpool2d/grad, nn.functional.multi_head_attention_forward, unique, "
             "unique_consecutive",
-        "strides vmap":
-            "as_strided_copy, fft.fft, fft.hfft, fft.irfft, fft.rfft, lu_unpack, transpose_copy, unfold_copy, "
-            "unravel_index",
+        "strides vmap": "unravel_index",
         "value": "rand_like, randn_like",
-        "vmap": "byte, char, index_fill, int, new_full, nn.functional.embedding_bag, quantile, rot90, short",
-        "vmap vmapgrad": "cdouble, float, half, to",
+        "vmap": "index_fill, new_full, nn.functional.embedding_bag, quantile, rot90",
         "vmapgrad": "function NumpyExpMarkDirtyAutogradFunction",
     }),
 ]  # fmt: skip

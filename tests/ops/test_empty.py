@@ -24,7 +24,6 @@ KNOWN = {
     "F.conv1d F.conv2d F.conv3d conv2d convolution":
         "no input channels: PyTorch's result has no output channels either; ours are the bias",
     "linalg.matrix_norm linalg.norm linalg.cond": "norms of nothing by singular values are refused",
-    "linalg.lu linalg.lu_factor linalg.lu_factor_ex": "derivatives of LU are there for square matrices only",
     "F.batch_norm F.instance_norm": "no channels: a weight of another size is refused here",
     "F.group_norm group_norm": "nobody's gradient is None here, NaN there",
     "F.pad": "circular padding of no channels is refused",

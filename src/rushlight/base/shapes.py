@@ -164,7 +164,9 @@ def check_size(size: Iterable[int], itemsize: int = 1) -> None:
     if count > MOST:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if dims > MOST_DIMS:
-        raise RuntimeError(f"a tensor has at most {MOST_DIMS} dimensions, but {dims} were given")
+        raise RuntimeError(
+            f"only tensors with up to {MOST_DIMS} dims are supported, but {dims} were given"
+        )
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ..base.dtypes import c_name
 from ..base.late_table import LateTable
 from ..runtime.thread import GRAD, TAPE, here
@@ -135,6 +137,25 @@ def _lie_as(out: Tensor, result: Tensor) -> None:
     dense = sum((size - 1) * step for size, step in zip(shape, steps)) + 1 == result.numel()
     if dense and not result.is_contiguous():
         out.as_strided_(shape, steps)
+
+
+def check_apart(out: Any, *inputs: Tensor) -> None:
+    """Raise where PyTorch's kernel would write into an `out=` while it reads an input in the same memory."""
+    if out is None:
+        return
+    for place in out if isinstance(out, (tuple, list)) else (out,):
+        if 0 in place.stride():
+            check_writable(place)
+        for given in inputs:
+            mine, other = place._a, given._a
+            if mine.__class__ is not np.ndarray or other.__class__ is not np.ndarray:
+                continue
+            if mine.flags.forc and other.flags.forc and np.may_share_memory(mine, other):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor "
+                    "refer to a single memory location. Please clone() the tensor before performing "
+                    "the operation."
+                )
 
 
 def row_major(out: Any, result: Tensor) -> Tensor:

@@ -55,7 +55,7 @@ class SGD(KernelOptimizer):
         weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        if lr == lr:  # PyTorch's takes nan
+        if (isinstance(lr, Tensor) and lr.numel() != 1) or lr == lr:  # PyTorch's takes nan
             check_lr(lr)
         check("momentum value", momentum, not momentum < 0.0)
         check("weight_decay value", weight_decay, not weight_decay < 0.0)

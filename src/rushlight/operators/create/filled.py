@@ -364,12 +364,19 @@ def empty_permuted(
         (12, 1, 3)
     """
     order = tuple(physical_layout)
+    if len(order) != len(size):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    for place, dim in enumerate(order):
+        if not 0 <= dim < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at "
+                f"index {place}).  NB: negative dims not currently supported; file an issue if you want it."
+            )
     if len(set(order)) != len(order):
         raise RuntimeError("Duplicate dim not allowed")
-    if sorted(order) != list(range(len(size))):
-        raise RuntimeError(
-            "Number of dimensions in size does not match the length of the physical_layout"
-        )
     return create(EMPTY, device, requires_grad, None, pin_memory, layout,
                   size=sizes("empty_permuted", (tuple(size),)), order=order,
                   dtype=float_dtype(dtype))  # fmt: skip

@@ -254,11 +254,20 @@ def _spaced(
 ) -> Tensor:
     steps = number(steps)
     if not isinstance(steps, int) or isinstance(steps, bool):
+        kinds = [type(a).__name__ for a in (start, end, steps)]
         raise TypeError(
-            f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}"
+            f"{name}() received an invalid combination of arguments - got ({', '.join(kinds)}): "
+            f"argument 'steps' (position 3) must be int, not {kinds[2]}"
         )
     if whole(steps, "steps") < 0:
         raise RuntimeError("number of steps must be non-negative")
+    given = [(n, t._a.ndim) for n, t in (("start", start), ("end", end)) if isinstance(t, Tensor)]
+    if any(dims for _, dims in given):
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got "
+            + " and ".join(f"{n} with {dims} dimension(s)" for n, dims in given)
+            + "."
+        )
     ends = (number(start), number(end))
     for value in ends:
         if isinstance(value, int):

@@ -12,7 +12,7 @@ from ...base.dtypes import title
 from ...base.shapes import as_size, broadcast_shapes, whole
 from ...core.inplace import change
 from ...core.op import Op
-from ...core.public import into_same, public
+from ...core.public import check_apart, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.checks import check_values
@@ -60,8 +60,9 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:  # noqa: A
         tensor([1, 4])
     """
     _check_flat(input, index, "take")
+    check_apart(out, input, index)
     if not input._a.size:
-        return into_same(out, input.new_empty(index._a.shape))
+        return into_same(out, input.reshape(-1)[:0].reshape(index._a.shape))
     return into_same(out, index_op(input.reshape(-1), index, slots=(1,)))
 
 
@@ -160,6 +161,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:  #
     """
     if mask._a.dtype.kind != "b":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    check_apart(out, input, mask)
     shape = broadcast_shapes(input._a.shape, mask._a.shape)
     x, where = input.expand(shape), mask.expand(shape)
     if not shape:

@@ -51,7 +51,7 @@ def _check_numbers(stride: Dims, padding: Dims, dilation: Dims, groups: int) -> 
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
-        raise RuntimeError("non-positive dilation is not supported")
+        raise RuntimeError("dilation should be greater than zero")
 
 
 def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
@@ -69,14 +69,21 @@ def _check_types(x: Tensor, w: Tensor, b: Tensor | None) -> None:
         )
 
 
-def _check_weight(w: Tensor, n: int, groups: int, name: str) -> None:
-    shape = w._a.shape
+def _check_weight(x: Tensor, w: Tensor, n: int, groups: int) -> None:
+    shape, given = w._a.shape, x._a.shape
+    if len(shape) < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if len(shape) != n + 2:
         raise RuntimeError(
-            f"expected weight of {name} to be {n + 2}-dimensional, but got weight of size "
-            f"{list(shape)}"
+            f"Expected {len(shape)}-dimensional input for {len(shape)}-dimensional weight{list(shape)}, but got "
+            f"{len(given)}-dimensional input of size {list(given)} instead"
         )
-    if shape[0] % groups or shape[0] < groups:
+    if shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of "
+            f"size {list(shape)} instead"
+        )
+    if shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but "
             f"got weight of size [{list(shape)}] instead"
@@ -170,7 +177,7 @@ def _convolve_checked(
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     if whole(groups, "groups") <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    _check_weight(w, n, groups, name)
+    _check_weight(x, w, n, groups)
     kernel = w._a.shape[2:]
     x, padding = _padding(x, padding, kernel, stride, dilation)
     _check_numbers(stride, padding, dilation, groups)
@@ -270,7 +277,7 @@ def convolve_transposed(
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     padding, extra = spread(padding, n, "padding"), spread(output_padding, n, "output_padding")
     _check_numbers(stride, padding, dilation, groups)
-    _check_weight(w, n, groups, name)
+    _check_weight(x, w, n, groups)
     _check_transposed(x, w, b, groups)
     _check_output_padding(extra, stride, dilation)
     _check_types(x, w, b)

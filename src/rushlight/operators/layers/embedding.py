@@ -45,12 +45,12 @@ def embedding(
         tensor([[2., 4.],
                 [0., 0.]])
     """
+    if weight._a.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
     padding = padding_row(padding_idx, weight._a.shape[0])
     check_indices(input, "embedding")
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
-    if weight._a.ndim < 1:
-        raise RuntimeError("'weight' must be at least 1-D")
     lookup = embedding_sparse if sparse else embedding_op
     return lookup(weight, input, padding_idx=padding, scale_by_freq=bool(scale_grad_by_freq))
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...base.dtypes import int64, title
 from ...core.modes import no_grad
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -169,8 +170,14 @@ def multi_margin_loss(
             f"{list(target._a.shape)}. Input has shape {list(input._a.shape)}."
         )
     classes = x._a.shape[1]
+    if weight is not None and weight._a.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
     if weight is not None and weight._a.size != classes:
-        raise RuntimeError("weight must be one-dimensional with one entry for each class")
+        raise RuntimeError(
+            f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}"
+        )
+    if target.dtype is not int64:
+        raise RuntimeError(f"expected scalar type Long but found {title(target.dtype)}")
     one_dtype(input, weight)
     loss = margins(x, t, weight, p=p, margin=margin)
     if input._a.ndim < 2:
@@ -200,12 +207,17 @@ def multilabel_margin_loss(
         tensor(0.8500)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
+    classes = input._a.shape[-1] if input._a.ndim else 1
+    if input._a.ndim > 2 or not classes:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input._a.shape)}"
+        )
     if input._a.shape != target._a.shape:
         raise RuntimeError(
             f"inconsistent target size: {list(target._a.shape)} for input of size: "
             f"{list(input._a.shape)}"
         )
-    classes = input._a.shape[-1] if input._a.ndim else 1
     x, t = input.reshape(-1, classes), target.reshape(-1, classes)
     check_kind(input, "fV", "multilabel_margin_loss_forward_out_frame")
     loss = label_margins(x, t)

@@ -82,7 +82,7 @@ def lu_factor_ex(
     return into_same(out, kind(packed, swaps, info))
 
 
-@public(name="lu")
+@public("torch", name="lu")
 def _older_lu(
     A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None
 ) -> tuple[Tensor, ...]:
@@ -105,6 +105,17 @@ def _older_lu(
     for place, part in zip(out, found):
         place.resize_(part._a.shape).copy_(part)
     return tuple(out)
+
+
+@public("Tensor", name="lu")
+def _lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """As `torch.lu`.
+
+    Args:
+        pivot: exchange rows.
+        get_infos: a third result instead of an error.
+    """
+    return tuple(_older_lu(self, pivot, get_infos))
 
 
 @public("linalg")

@@ -236,6 +236,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             "prelu: Type promoting not supported. Got "
             f"{title(input.dtype)} and {title(weight.dtype)}"
         )
+    if weight._a.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._a.ndim}"
+        )
     count = weight._a.size
     if count != 1:
         ndim = input._a.ndim

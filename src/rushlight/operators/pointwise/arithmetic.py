@@ -201,6 +201,13 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
         >>> torch.rsub(torch.tensor([1, 2]), 10)
         tensor([9, 8])
     """
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"rsub() received an invalid combination of arguments - got ({type(input).__name__}, "
+            f"{type(other).__name__}), but expected one of:\n"
+            " * (Tensor input, Tensor other, *, Number alpha = 1)\n"
+            " * (Tensor input, Number other, Number alpha = 1)"
+        )
     return _sum(other, input, alpha, -1)
 
 

@@ -136,15 +136,15 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 
 def _pair(name: str, first: Tensor, second: Tensor, words: str) -> None:
+    if first._a.dtype.kind != "f" or second._a.dtype.kind != "f":
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got "
+            f"{title(first.dtype)} and {title(second.dtype)}"
+        )
     if first._a.dtype != second._a.dtype:
         raise RuntimeError(
             f"Expected object of scalar type {title(first.dtype)} but got scalar type "
             f"{title(second.dtype)} for second argument"
-        )
-    if first._a.dtype.kind != "f":
-        raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got "
-            f"{title(first.dtype)} and {title(second.dtype)}"
         )
 
 
@@ -187,7 +187,12 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:  # noqa: 
     """
     _pair("complex", real, imag, "second")
     broadcast_shapes(real._a.shape, imag._a.shape)
-    return into_same(out, _complex(real, imag))
+    if out is not None and out.dtype is not real.dtype.to_complex():
+        raise RuntimeError(
+            f"Expected object of scalar type {title(real.dtype.to_complex())} but got scalar type "
+            f"{title(out.dtype)} for argument 'out'"
+        )
+    return into(out, _complex(real, imag))
 
 
 @public("torch")

@@ -142,14 +142,15 @@ def _spacings(x: Tensor, spacing: Any, dims: list[int], given: bool) -> list[Any
     if isinstance(spacing, Tensor) or not isinstance(spacing, Sequence):
         return [spacing] * len(dims)
     if len(spacing) != len(dims):
-        where = (
-            "a list of length equal to the length of the dim argument"
-            if given
-            else f"a list of length equal to 'self.dim() = {x._a.ndim}', since dim argument was not given,"
-        )
+        if given:
+            raise RuntimeError(
+                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to "
+                f"have the same length, but got a spacing argument of length {len(spacing)} and a dim argument of "
+                f"length {len(dims)}."
+            )
         raise RuntimeError(
-            f"torch.gradient expected spacing to be unspecified, a scalar, or {where} but got a list "
-            f"of length {len(spacing)}"
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+            f"'self.dim() = {x._a.ndim}', since dim argument was not given, but got a list of length {len(spacing)}"
         )
     return list(spacing)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.dtypes import title
 from ...base.shapes import wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import into, into_same, public
@@ -88,11 +89,16 @@ def check_filled(x: Tensor, dims: Dims, what: str) -> None:
             raise IndexError(f"{what}: Expected reduction dim {d} to have non-zero size.")
 
 
-def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str) -> Tensor:
+def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str, out: Any = None) -> Tensor:
     _no_complex(x, name)
+    if out is not None and out._a.dtype != x._a.dtype:
+        raise RuntimeError(
+            f"Expected the dtype for input and out to match, but got {title(x.dtype)} for input's dtype and "
+            f"{title(out.dtype)} for out's dtype."
+        )
     dims = wrap_dims(dim, x._a.ndim)
     check_filled(x, dims, f"{name}()")
-    return op(x, dim=dims, keepdim=keepdim)
+    return into(out, op(x, dim=dims, keepdim=keepdim))
 
 
 @public()
@@ -108,7 +114,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
         >>> torch.tensor([[1, 5], [7, 2]]).amax((0, 1))
         tensor(7)
     """
-    return into_same(out, _over(_amax, input, dim, keepdim, "amax"))
+    return _over(_amax, input, dim, keepdim, "amax", out)
 
 
 @public()
@@ -124,7 +130,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None
         >>> torch.tensor([[1, 5], [7, 2]]).amin(1)
         tensor([1, 2])
     """
-    return into_same(out, _over(_amin, input, dim, keepdim, "amin"))
+    return _over(_amin, input, dim, keepdim, "amin", out)
 
 
 _AMINMAX = named("aminmax", "min", "max")

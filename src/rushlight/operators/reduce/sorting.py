@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
-from ...core.public import into_same, public
+from ...core.public import check_apart, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.precision import widen
@@ -234,5 +234,6 @@ def kthvalue(
     at = wrap_dim(dim, input._a.ndim)
     if not 1 <= whole(k, "k") <= (input._a.shape[at] if input._a.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {at}")
+    check_apart(out, input)
     pair = _kthvalue(input, k=int(k), dim=at, keepdim=keepdim)
     return into_same(out, _KTHVALUE(*pair))

@@ -311,7 +311,8 @@ def mean(
         input = cast_to(input, d)
     if input._a.dtype.kind not in "fcV":
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must "
+            "be either a floating point or "
             f"complex dtype. Got: {title(input.dtype)}"
         )
     if out is not None and out._a.dtype.kind in "fcV" and input._a.dtype.kind != "c":

@@ -153,9 +153,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:  # noqa: A0
         for d in (destination if isinstance(destination, (tuple, list)) else [destination])
     ]
     if len(src) != len(dst):
+        first, last = (
+            list(d) if isinstance(d, (tuple, list)) else [d] for d in (source, destination)
+        )
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({src} dims) should contain the same number of dims "
-            f"as destination ({dst} dims)"
+            f"movedim: Invalid source or destination dims: source ({first} dims) should contain the same number of "
+            f"dims as destination ({last} dims)"
         )
     for name, dims, given in (("source", src, source), ("destination", dst, destination)):
         if len(set(dims)) < len(dims):

@@ -300,6 +300,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:  # noqa: A002
         )
     if not input._a.size:
         return input.clone()
+    if not input._a.ndim:
+        raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
     return _roll(input, shifts=steps, dims=tuple([wrap_dim(d, input._a.ndim) for d in axes]))
 
 

@@ -314,6 +314,11 @@ def _named_split(name: str, least: int, dim: int, example: str) -> None:
             )
         at = 0 if name == "hsplit" and ndim == 1 else dim
         where = (indices_or_sections, *more) if more else indices_or_sections
+        if isinstance(where, str):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got (Tensor, str), but expected one of:\n"
+                " * (Tensor input, int sections)\n * (Tensor input, tuple of ints indices)"
+            )
         if isinstance(where, int) and (where <= 0 or input._a.shape[at] % where):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {at}, but the size of the "

@@ -111,7 +111,11 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
     dim = wrap_dim(dim, len(shape))
     size = shape[dim]
     length = whole(length, "length")
-    start = int(start) if isinstance(start, Tensor) else whole(start, "start")
+    if isinstance(start, Tensor):
+        if start._a.ndim or start._a.dtype.kind not in "iu":
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start)
+    start = whole(start, "start")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
