@@ -614,8 +614,8 @@ class Methods:
         """Where `input < other`."""
     def lt_(self, other: _Tensor | _b.complex) -> _Tensor:
         """In-place version of `lt`: the result is written into this tensor."""
-    def lu(self, pivot: _b.bool = True, get_infos: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _b.tuple[_Tensor, ...]:
-        """As `torch.linalg.lu_factor`, or as `lu_factor_ex` with `get_infos`: the older name, deprecated."""
+    def lu(self, pivot: _b.bool = True, get_infos: _b.bool = False) -> _b.tuple[_Tensor, ...]:
+        """As `torch.lu`."""
     def lu_solve(self, LU_data: _Tensor, LU_pivots: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """As `torch.linalg.lu_solve`: the older name, with the right-hand side first."""
     def map_(self, tensor: _Tensor, callable: Any) -> _Tensor:

@@ -319,11 +319,11 @@ for _n in (1, 2, 3):
 
 
 def _adaptive_input(x: Tensor, output_size: Any, n: int, fn: str) -> tuple[Tensor, bool, Dims]:
-    shape = x._a.shape
+    shape, largest = x._a.shape, "max" in fn
     if n > 1 and isinstance(output_size, (list, tuple)) and len(shape) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if len(shape) not in (n + 1, n + 2):
-        mark = ":" if "max" in fn else ""
+        mark = ":" if largest else ""
         raise RuntimeError(
             f"{fn}(): Expected {n + 1}D or {n + 2}D tensor, but got{mark} {list(shape)}"
         )
@@ -336,14 +336,14 @@ def _adaptive_input(x: Tensor, output_size: Any, n: int, fn: str) -> tuple[Tenso
             raise RuntimeError(
                 f"{fn}() argument 'output_size' should contain one int (got {len(output_size)})"
             )
-        if "max" in fn:
+        if largest:
             raise RuntimeError(f"{fn}(): internal error: output_size.size() must be {n}")
         raise RuntimeError(f"{fn}: output_size must be {n}")
     if output_size[0].__class__ is bool:
         raise TypeError(f"{fn}(): argument 'output_size' must be tuple of ints, not bool")
     size = tuple([s if o is None else o.__index__() for s, o in zip(shape[-n:], output_size)])
     if min(size) < 0:
-        if "max" in fn:
+        if largest:
             made = [*shape[:-n], *((1,) if n == 1 else ()), *size]
             first = next(s for s in size if s < 0)
             raise RuntimeError(f"Trying to create tensor with negative dimension {first}: {made}")
