@@ -165,3 +165,29 @@ def test_random_numbers_fill_memory_in_order(draw, layout):
     ours, theirs = results
     np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
     assert strides(ours) == strides(theirs)
+
+
+def test_a_complex_number_is_true_by_either_part():
+    values = [1j, 1 + 0j, 0j, complex(0, float("nan"))]
+    want = torch.tensor(values).bool().tolist()
+    assert rushlight.tensor(values).bool().tolist() == want == [True, True, False, True]
+
+
+@pytest.mark.parametrize("lib", [torch, rushlight], ids=["torch", "rushlight"])
+def test_out_may_not_lie_in_what_is_read(lib):
+    at = lib.tensor([2, 1, 0])
+    for call in (
+        lambda: lib.gather(at, 0, at[1:], out=at[1:]),
+        lambda: lib.take(at, lib.tensor([0, 1]), out=at[1:]),
+        lambda: lib.kthvalue(at, 1, out=(at[:1], lib.zeros(1, dtype=lib.int64))),
+    ):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            call()
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        lib.index_select(lib.zeros(3, 6), 1, lib.tensor([0, 1]), out=lib.zeros(1, 6).expand(2, 6))
+
+
+@pytest.mark.parametrize("lib", [torch, rushlight], ids=["torch", "rushlight"])
+def test_an_empty_out_lies_as_the_result(lib):
+    a = lib.tensor([[2.0, 1.0], [1.0, 3.0]])
+    assert lib.linalg.inv(a, out=lib.empty(0)).stride() == lib.linalg.inv(a).stride() == (1, 2)

@@ -50,6 +50,7 @@ def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
             result = square if result is None else result @ square
         n //= 2
         square = square @ square if n else square
+    assert result is not None
     return into_same(out, row_major(out, result.clone() if result is A else result))
 
 
