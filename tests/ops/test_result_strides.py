@@ -176,13 +176,13 @@ def test_a_complex_number_is_true_by_either_part():
 @pytest.mark.parametrize("lib", [torch, rushlight], ids=["torch", "rushlight"])
 def test_out_may_not_lie_in_what_is_read(lib):
     at = lib.tensor([2, 1, 0])
-    for call in (
+    for attempt in (
         lambda: lib.gather(at, 0, at[1:], out=at[1:]),
         lambda: lib.take(at, lib.tensor([0, 1]), out=at[1:]),
         lambda: lib.kthvalue(at, 1, out=(at[:1], lib.zeros(1, dtype=lib.int64))),
     ):
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
-            call()
+            attempt()
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         lib.index_select(lib.zeros(3, 6), 1, lib.tensor([0, 1]), out=lib.zeros(1, 6).expand(2, 6))
 
