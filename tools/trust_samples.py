@@ -276,9 +276,9 @@ def checkpoints() -> Kind:
     content = {
         "config": {**config.DEFAULTS, "model": "mlp", "width": 1, "lr": 0.1, "data": "x", "augment": "none",
                    "epochs": 2, "batch_size": 4, "optimizer": "sgd", "weight_decay": 0.0,
-                   "label_smoothing": 0.0, "mixup": 0.0},
+                   "label_smoothing": 0.0, "mixup": 0.0, "ema": 0.0, "views": 1},
         "data": "x", "data_dir": "data", "classes": ["a", "b"], "count": 4, "channels": 1, "size": 8,
-        "mean": (0.5,), "std": (0.5,), "model": net.state_dict(), "optimizer": optimizer.state_dict(),
+        "mean": (0.5,), "std": (0.5,), "model": net.state_dict(), "average": None, "optimizer": optimizer.state_dict(),
         "schedule": {}, "epoch": 1, "step": 0, "sums": [0.0, 0, 0], "history": [],
         "best": {"epoch": 1, "accuracy": 0.5, "loss": 0.7}, "scaler": None, "rng": rl.get_rng_state(), "cuda_rng": None, "format": checkpoint.FORMAT,
     }  # fmt: skip
