@@ -16,7 +16,7 @@ import pytest
 
 from rushlight.distributed import mpiexec, places
 from rushlight.distributed.errors import DistBackendError, DistNetworkError
-from rushlight.distributed.store import TCPStore, _listens_at
+from rushlight.distributed.store import TCPStore, listens_at
 from test_distributed import HERE, environment, free_port, needs_mpi
 
 pytestmark = needs_mpi
@@ -114,10 +114,10 @@ def test_a_store_with_a_token_answers_only_those_who_know_it(monkeypatch) -> Non
 
 
 def test_a_store_listens_only_where_others_must_reach_it(monkeypatch) -> None:
-    assert _listens_at("localhost") == "127.0.0.1"
+    assert listens_at("localhost") == "127.0.0.1"
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    assert _listens_at("localhost") == ""  # how an operator calls the first pod inside of it
-    assert _listens_at("no.such.name.invalid") == ""
+    assert listens_at("localhost") == ""  # how an operator calls the first pod inside of it
+    assert listens_at("no.such.name.invalid") == ""
 
 
 def test_a_name_that_is_not_known_yet_is_asked_for_again() -> None:
@@ -207,6 +207,51 @@ def test_two_networks_without_ssh_are_one_world_and_a_lost_one_is_named() -> Non
             assert "the host of the store, 10.77.0.1, is not reached any more" in told[rank][1], (
                 told
             )
+
+
+def launched(host: str, *words: str, **more: str) -> subprocess.Popen:
+    command = [
+        *on(host),
+        sys.executable,
+        "-m",
+        "rushlight",
+        "launch",
+        "--nnodes",
+        "2",
+        "--nproc-per-node",
+        "2",
+    ]
+    return subprocess.Popen(
+        [*command, *words], env={**environment(), "UCX_TLS": "tcp,self", **more},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@needs_mpich
+@pytest.mark.parametrize("way", ["static", "c10d"])
+def test_torchrun_on_every_host(way: str) -> None:
+    with two_hosts() as (a, b, _):
+        point = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "10.77.0.1:29513"]
+        static = ["--master-addr", "10.77.0.1", "--master-port", "29514", "--node-rank"]
+        script = str(HERE / "meets.py")
+        jobs = [
+            launched(host, *([*static, str(k)] if way == "static" else point), script)
+            for k, host in ((0, a), (1, b))
+        ]
+        for node, (code, text) in enumerate(ended(*jobs)):
+            assert code == 0, text
+            for rank in (2 * node, 2 * node + 1):
+                assert f"[rank{rank}]: sum 10.0 10.0" in text, text
+
+
+@needs_mpich
+def test_a_failed_rank_ends_the_job_on_every_host() -> None:
+    with two_hosts() as (a, b, _):
+        point = ["--rdzv-endpoint", "10.77.0.1:29515", str(HERE / "meets.py"), "wait"]
+        jobs = [launched(host, *point, TEST_FAILS="1") for host in (a, b)]
+        told = ended(*jobs)
+        assert all(code != 0 for code, _ in told), told
+        assert any("failed with exit code 7" in text for _, text in told), told
 
 
 @needs_mpich

@@ -217,7 +217,7 @@ class TCPStore(Store):
     __del__ = close
 
 
-def _listens_at(host: str) -> str:
+def listens_at(host: str) -> str:
     """The address at which the store of `host` is served: no more than others need to reach it; "" is every one."""
     if host in ("localhost", "127.0.0.1", "::1"):
         # Kubernetes' operators call the first pod localhost, inside of it.
@@ -235,7 +235,7 @@ def _listens_at(host: str) -> str:
 
 def _serve(host: str, port: int) -> StoreServer:
     try:
-        return StoreServer(_listens_at(host), port)
+        return StoreServer(listens_at(host), port)
     except OSError as error:
         raise DistNetworkError(
             "The server socket has failed to listen on any local network address. "

@@ -213,6 +213,11 @@ class StoreServer:
         for client in others:
             self._push(client, "gone", str(rank), why)
 
+    def forget_gone(self) -> None:
+        """Another attempt of the same job begins: the ranks that died in the last one live again."""
+        with self.changed:
+            self.gone.clear()
+
     def _push(self, client: socket.socket, *fields: str) -> None:
         with self._sending:
             try:

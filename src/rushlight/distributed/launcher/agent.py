@@ -64,9 +64,9 @@ def main() -> None:
 def run_rank(argv: list[str]) -> int:
     """Run one rank; the answer is its exit code."""
     job = json.loads(argv[0])
-    place = mpiexec.place() or mpiexec.RankPlace(0, 1, 0, 1)
+    place = mpiexec.RankPlace(*job["place"]) if "place" in job else mpiexec.place() or mpiexec.RankPlace(0, 1, 0, 1)  # fmt: skip
     command = with_local_rank(argv[argv.index("--") + 1 :], place)
-    lines = connect_streams(job["host"], job["streams"], job["key"], place.rank)
+    lines = connect_streams(job["launcher"], job["streams"], job["key"], place.rank)
     agent = lines["agent"]
     try:
         child = subprocess.Popen(

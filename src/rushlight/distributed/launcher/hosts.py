@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ...base.config import launcher
+from ..errors import DistNetworkError
+from ..store import TCPStore, listens_at
+from ..store_server import StoreServer
 
-__all__ = ["hosts_of_slurm", "read_hosts", "written_for"]
+__all__ = ["hosts_of_slurm", "join", "read_hosts", "written_for"]
 
 _DROPPED = ("slots=", "max_slots=", "max-slots=")  # --nproc-per-node says how many ranks
 
@@ -54,6 +59,39 @@ def hosts_of_slurm() -> list[str]:
     except (OSError, subprocess.CalledProcessError):
         return []
     return told.stdout.split()
+
+
+def join(chosen: Any) -> StoreServer | None:
+    """A job that is started on every host: the store, on the first; `chosen.node_rank` is set where it was not given."""
+    if chosen.node_rank == 0 or (chosen.node_rank is None and _is_here(chosen.master_addr)):
+        try:
+            served = StoreServer(listens_at(chosen.master_addr), chosen.master_port)
+            chosen.node_rank = 0
+            return served
+        except OSError as error:
+            if chosen.node_rank == 0:
+                raise DistNetworkError(
+                    f"port {chosen.master_port} of this host: {error.strerror}"
+                ) from None
+            # another launcher of this host was first
+    if chosen.node_rank is None:
+        store = TCPStore(chosen.master_addr, chosen.master_port)
+        chosen.node_rank = store.add(f"launcher/{chosen.rdzv_id}", 1)
+        store.close()
+        if chosen.node_rank >= chosen.nnodes:
+            raise DistNetworkError(f"{chosen.nnodes} hosts have come already")
+    return None
+
+
+def _is_here(host: str) -> bool:
+    """Whether a name stands for this host."""
+    try:
+        address = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
+        with socket.socket() as trial:
+            trial.bind((address, 0))
+        return True
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from ...base.config import inherited, launcher
 from .. import mpiexec
 from ..store_server import StoreServer
 from .agent import LOCAL_RANK_WORD, variables, with_local_rank
-from .hosts import written_for
+from .hosts import join, written_for
 from .options import parse
 from .streams import LOST, Streams
 
@@ -61,10 +62,17 @@ def launch(argv: list[str], program: str = "rushlight launch") -> int:
     if reason is not None:
         print(f"{program}: {count} ranks need MPI, and {reason}", file=sys.stderr)
         return 2
+    store = None
+    if chosen.by_hand:
+        try:
+            store = join(chosen)
+        except RuntimeError as error:
+            print(f"{program}: {error}", file=sys.stderr)
+            return 2
     attempt = 0
     chosen.job = os.urandom(8).hex()  # the same for all attempts
     while True:
-        code = _Attempt(chosen, count, attempt, program).run()
+        code = _Attempt(chosen, count, attempt, program, store).run()
         if code == 0 or code == 130 or attempt >= chosen.max_restarts:
             return code
         attempt += 1
@@ -74,14 +82,18 @@ def launch(argv: list[str], program: str = "rushlight launch") -> int:
 class _Attempt:
     """All ranks once, from their start to the end of the last."""
 
-    def __init__(self, chosen: Any, count: int, number: int, program: str) -> None:
+    def __init__(
+        self, chosen: Any, count: int, number: int, program: str, store: StoreServer | None = None
+    ) -> None:
         self.chosen, self.count, self.number, self.program = chosen, count, number, program
         self.reports: list[JobReport] = []
         self._failed = False
         one_host = not chosen.hosts
         self.host = chosen.master_addr or ("localhost" if one_host else socket.gethostname())
         bind = "127.0.0.1" if one_host else ""
-        self.store = StoreServer(bind, chosen.master_port)
+        self.store = store if chosen.by_hand else StoreServer(bind, chosen.master_port)
+        if store is not None:
+            store.forget_gone()
         self.streams = Streams(bind, chosen, self._report)
 
     def _report(self, rank: int, message: list[str]) -> None:
@@ -90,7 +102,8 @@ class _Attempt:
         self.reports.append(report)
         if report.code != 0:
             lost = "its host is not reached any more" if why == LOST else "it failed"
-            self.store.tell_gone(rank, report.sentence().partition(") ")[2] or lost)
+            if self.store is not None:  # else the rank's own line to it has ended
+                self.store.tell_gone(rank, report.sentence().partition(") ")[2] or lost)
             self._failed = True
 
     def run(self) -> int:
@@ -98,10 +111,13 @@ class _Attempt:
         hosts = written_for(found.kind if found else "", self.chosen.hosts, self.chosen.nproc_per_node)  # fmt: skip
         # what mpiexec itself says goes to a file: the ranks have their own lines
         with hosts as hostfile, tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(
-                self._command(hostfile), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                env=self._environment(), start_new_session=True,
-            )  # fmt: skip
+            how = {
+                "stdin": subprocess.DEVNULL,
+                "stdout": said,
+                "stderr": said,
+                "env": self._environment(),
+            }
+            process = _Agents(self._commands(hostfile), **how)
             try:
                 code = self._watch(process)
             except KeyboardInterrupt:
@@ -109,11 +125,12 @@ class _Attempt:
                 code = 130
             finally:
                 self.streams.close()
-                self.store.close()
+                if self.store is not None and not self.chosen.by_hand:
+                    self.store.close()
             said.seek(0)
             return self._conclude(code, said.read().decode(errors="replace").strip())
 
-    def _watch(self, process: subprocess.Popen) -> int:
+    def _watch(self, process: _Agents) -> int:
         """Wait for the end; after a failure the others have --shutdown-timeout seconds."""
         deadline = None
         with _forwarding(process):
@@ -125,15 +142,12 @@ class _Attempt:
                     self._end(process)
         return code
 
-    def _end(self, process: subprocess.Popen) -> None:
+    def _end(self, process: _Agents) -> None:
         for number, patience in (
             (signal.SIGTERM, self.chosen.shutdown_timeout),
             (signal.SIGKILL, 5.0),
         ):
-            try:
-                os.killpg(process.pid, number)
-            except ProcessLookupError:
-                return
+            process.signal(number)
             try:
                 process.wait(patience)
                 return
@@ -161,14 +175,27 @@ class _Attempt:
             return 130
         return first.code if first.code > 0 else 128 - first.code
 
-    def _command(self, hostfile: str | None) -> list[str]:
+    def _commands(self, hostfile: str | None) -> list[list[str]]:
+        """What is started here: mpiexec, one agent, or, where every host starts its own ranks, one for each."""
         chosen = self.chosen
-        job = json.dumps({
-            "host": self.host, "store": self.store.port, "streams": self.streams.port,
-            "key": self.streams.key, "restarts": self.number, "max_restarts": chosen.max_restarts,
+        port = self.store.port if self.store is not None else chosen.master_port
+        job = {
+            "host": self.host, "store": port, "streams": self.streams.port,
+            "launcher": "127.0.0.1" if not chosen.hosts else self.host, "key": self.streams.key,
+            "restarts": self.number, "max_restarts": chosen.max_restarts,
             "id": chosen.rdzv_id, "job": chosen.job,
-        })  # fmt: skip
-        agent = [sys.executable, "-c", _AGENT, job, "--"]
+        }  # fmt: skip
+        if chosen.by_hand:
+            each, first = chosen.nproc_per_node, chosen.node_rank * chosen.nproc_per_node
+            places = [(first + i, self.count, i, each) for i in range(each)]
+            return [[*self._agent(job | {"place": place}), *_script(chosen)] for place in places]
+        return [self._command(self._agent(job), hostfile)]
+
+    def _agent(self, job: dict[str, Any]) -> list[str]:
+        return [sys.executable, "-c", _AGENT, json.dumps(job), "--"]
+
+    def _command(self, agent: list[str], hostfile: str | None) -> list[str]:
+        chosen = self.chosen
         if self.count == 1 and not hostfile:
             return [*agent, *_script(chosen)]
         found = mpiexec.find()
@@ -184,6 +211,29 @@ class _Attempt:
             return inherited()
         each = max(1, (os.cpu_count() or 1) // self.chosen.nproc_per_node)
         return inherited(OMP_NUM_THREADS=str(each))
+
+
+class _Agents:
+    """The processes that the launcher started, which end together."""
+
+    def __init__(self, commands: list[list[str]], **how: Any) -> None:
+        self.all = [subprocess.Popen(words, start_new_session=True, **how) for words in commands]
+
+    def signal(self, number: int) -> None:
+        """To each of them and to what it started."""
+        for one in self.all:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(one.pid, number)
+
+    def poll(self) -> int | None:
+        """The first code of a failure, 0 where there was none, None while one of them runs."""
+        codes = [one.poll() for one in self.all]
+        return None if None in codes else next((c for c in codes if c), 0)
+
+    def wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        for one in self.all:
+            one.wait(max(until - time.monotonic(), 0))
 
 
 def _script(chosen: Any) -> list[str]:
@@ -211,7 +261,7 @@ def _without_places(said: str) -> str:
 class _forwarding:  # noqa: N801
     """SIGTERM to the launcher ends the ranks, too."""
 
-    def __init__(self, process: subprocess.Popen) -> None:
+    def __init__(self, process: _Agents) -> None:
         self.process = process
 
     def __enter__(self) -> None:

@@ -14,6 +14,7 @@ _EPILOG = """\
 Ranks are started through mpiexec (pip install 'rushlight[mpi]'). Each finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR
 and MASTER_PORT in its environment. Scripts that import torch run as under `rushlight run`.
 On several hosts, start it once, on one of them: --nnodes M --hostfile FILE (a host per line), or inside a Slurm allocation.
+Or on every one, without ssh: --nnodes M --rdzv-endpoint HOST:PORT, or --master-addr HOST --master-port PORT --node-rank K.
 """
 
 
@@ -41,7 +42,7 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
     p.add_argument("-t", "--tee", default="0", help="which streams go to files too")
     _flag(p, "--local-ranks-filter", default="", metavar="RANKS", help="show the output of these only, as 0,1")  # fmt: skip
     _flag(p, "--shutdown-timeout", type=float, default=10.0, metavar="S", help="seconds until ranks that do not end are killed")  # fmt: skip
-    _flag(p, "--node-rank", type=int, default=0, help="0: the other hosts are started from here")
+    _flag(p, "--node-rank", type=int, default=None, metavar="K", help="which of the hosts this is, where it is started on every one")  # fmt: skip
     _flag(p, "--rdzv-backend", default="c10d", help="accepted; the ranks meet at --master-addr")
     _flag(p, "--rdzv-endpoint", default="", metavar="HOST:PORT", help="the same as --master-addr and --master-port")  # fmt: skip
     _flag(p, "--rdzv-id", default="none", metavar="ID", help="a name for the run")
@@ -76,8 +77,10 @@ def parse(argv: list[str], program: str = "rushlight launch") -> argparse.Namesp
         chosen.nproc_per_node = count_of_ranks(chosen.nproc_per_node)
     except ValueError as error:
         p.error(f"argument --nproc-per-node: {error}")
-    if chosen.node_rank > 0:
-        p.error("argument --node-rank: only host 0 starts the job, and reaches the others by --hostfile")  # fmt: skip
+    if chosen.node_rank and not chosen.by_hand:
+        p.error("argument --node-rank: where the job is started on every host, --nnodes M and --master-addr HOST belong to it")  # fmt: skip
+    if chosen.by_hand and not 0 <= (chosen.node_rank or 0) < chosen.nnodes:
+        p.error(f"argument --node-rank: {chosen.node_rank} is none of {chosen.nnodes} hosts")
     if chosen.max_restarts < 0:
         p.error("argument --max-restarts: must not be negative")
     return chosen
@@ -96,10 +99,18 @@ def _choose_hosts(p: argparse.ArgumentParser, chosen: Any) -> None:
     if not first.isdecimal() or int(first) < 1:
         p.error(f"argument --nnodes: {asked!r} is not a number of hosts")
     chosen.nnodes = int(first)
+    chosen.by_hand = chosen.nnodes > 1 and not chosen.hosts and bool(chosen.master_addr)
+    if chosen.by_hand:
+        chosen.master_port = chosen.master_port or 29500
+        if chosen.node_rank is None and not chosen.rdzv_endpoint:
+            chosen.node_rank = (
+                0  # as torchrun: by --rdzv-endpoint the hosts are counted as they come
+            )
+        return
     if chosen.nnodes > 1 and not chosen.hosts:
         chosen.hosts = hosts_of_slurm()
         if not chosen.hosts:
-            p.error(f"--nnodes {chosen.nnodes}: name the hosts with --hostfile, or start it inside a Slurm allocation")  # fmt: skip
+            p.error(f"--nnodes {chosen.nnodes}: name the hosts with --hostfile, start it on each with --rdzv-endpoint, or inside a Slurm allocation")  # fmt: skip
     if chosen.hosts and len(chosen.hosts) < chosen.nnodes:
         where = chosen.hostfile or "the Slurm allocation"
         p.error(f"--nnodes {chosen.nnodes}: {where} has only {len(chosen.hosts)} ({', '.join(chosen.hosts)})")  # fmt: skip
