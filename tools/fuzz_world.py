@@ -20,6 +20,12 @@ from typing import Any
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
+from rushlight.nn.utils import (  # noqa: F401 - PyTorch loads them when they are named
+    parametrizations,
+    parametrize,
+    prune,
+    stateless,
+)
 from rushlight.utils.data import DataLoader, Dataset, TensorDataset
 
 __all__ = ["DataLoader", "Dataset", "F", "TensorDataset", "copy", "gc", "io", "math", "pickle", "threading"]  # fmt: skip

@@ -193,7 +193,7 @@ resolve, and prints those that still do. What is not there, and why:
 - `cuda.cudart`, `autograd.profiler.emit_nvtx`: for NVIDIA's tools; `cuda.nvtx`, `cuda.profiler` and `rushlight.profiler` are there.
 - `cuda.default_generators`, `backends.cuda.SDPAParams`, `can_use_flash_attention`, `cuda.sparse`: questions about PyTorch's own GPU kernels.
 - `_scaled_mm`, `nn.functional.scaled_mm`, `ScalingType`: products of float8 numbers; float8 is stored here, not multiplied.
-- `masked`, `_segment_reduce`: not written yet.
+- `masked`: not written yet.
 - `onnx.symbolic_opset9`, `symbolic_opset12`, `symbolic_helper`: the older exporter reads TorchScript graphs; `onnx.export` writes
   recorded programs.
 - `utils._sympy`, `_prims_common`, `compiler.load_compiled_function`, `utils.tensorboard._pytorch_graph`, `PyTorchFileReader`,

@@ -45,6 +45,9 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
     ("PyTorch's own fault: what is written into a tensor with gaps is wrong there", {
         "outgaps:value": "nn.functional.avg_pool3d",
     }),
+    ("kernels for GPUs and their types alone: PyTorch refuses them on the CPU, here they are not there", {
+        "error missing": "torch._scaled_mm, torch._scaled_mm_v2, torch.ops.aten._efficient_attention_forward, torch.ops.aten._flash_attention_forward",
+    }),
     ("to be mended", {
         "alias": "H, mH, nn.functional.dropout3d",
         "alias method reference": "conj",

@@ -266,7 +266,8 @@ class Walk:
 
     def __post_init__(self) -> None:
         self.ours = Ours(self.device)
-        rushlight.backends.cudnn.allow_tf32 = False  # float32 beside PyTorch's on the CPU
+        if self.device != "cpu":
+            rushlight.backends.cudnn.allow_tf32 = False  # float32 beside PyTorch's on the CPU
 
     def entry(self, name: str) -> list[tuple[str, str]]:
         kind, info = entries()[name]

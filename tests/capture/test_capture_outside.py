@@ -19,11 +19,15 @@ def _halve(g: Any) -> Any:
 
 
 # What happens before the call of each iteration from the fifth on: the leaf, and a result of it.
+def _thrice(leaf: Any) -> None:
+    leaf.grad.mul_(3)
+
+
 CHANGES: dict[str, Callable[[Any, Any, int], Any]] = {
     "nothing": lambda p, t, i: None,
     "a hook of the leaf": lambda p, t, i: p.register_hook(_halve) if i == 5 else None,
     "a hook after accumulation": lambda p, t, i: (
-        p.register_post_accumulate_grad_hook(lambda q: q.grad.mul_(3)) if i == 5 else None
+        p.register_post_accumulate_grad_hook(_thrice) if i == 5 else None
     ),
     "a hook of the result": lambda p, t, i: t.register_hook(_halve),
     "a hook of the node": lambda p, t, i: t.grad_fn.register_hook(

@@ -299,7 +299,7 @@ def test_weights_without_a_network(tmp_path, monkeypatch) -> None:
         models.wide_resnet50_2(weights="DEFAULT")
 
 
-def _unreachable(url: str, start: int):
+def _unreachable(url: str, *rest: object):
     from urllib.error import URLError
 
     raise URLError("no route to host")

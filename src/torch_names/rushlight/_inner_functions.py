@@ -117,7 +117,7 @@ def segment_reduce(
     first = _EMPTY[kind] if initial is None or extreme else initial
     shape = (*data.shape[:axis], pieces + 2, *data.shape[axis + 1 :])
     found = data.new_full(shape, first).scatter_reduce(axis, index, data, kind)
-    found = found.narrow(axis, 1, pieces)
+    found = found.narrow(axis, 1, pieces).contiguous()
     if extreme and initial is not None:
         return where(found >= initial if kind == "amax" else found <= initial, found, initial)
     if reduce != "mean":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...base.config import settings
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.thread import here
+from ...runtime.wrapped import WrappedArray
 from ..inplace import adopt_history, bump
 from ..modes import no_grad
 from ..tensor import Tensor, tensor_over
@@ -391,8 +392,11 @@ def _record(cls: Any, ctx: FunctionCtx, edges: tuple, args: tuple, outputs: list
         else:
             out._edge = (node, i)
     node.n_outputs = len(outputs)
-    # metas hold a zero-size stand-in for dtype and device, not the values
-    node.metas = [m and (m[0].new_empty(0), m[1]) for m in node.metas]
+    # metas hold a zero-size stand-in for dtype and device, not the values; somebody's class may not make one
+    node.metas = [
+        m if m is None or m[0]._a.__class__ is WrappedArray else (m[0].new_empty(0), m[1])
+        for m in node.metas
+    ]
     node.save(args, outputs)
 
 

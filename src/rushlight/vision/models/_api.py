@@ -141,7 +141,7 @@ def list_models(
 
     Example:
         >>> from rushlight.vision import models
-        >>> models.list_models(include="resnet*", exclude="*cifar")
+        >>> models.list_models(include="resnet*", exclude=["*cifar", "*small"])
         ['resnet101', 'resnet152', 'resnet18', 'resnet34', 'resnet50']
     """
     names = {k for k, fn in _MODELS.items() if module is None or fn.__module__ == module.__name__}

@@ -32,6 +32,12 @@ _ON_BOTH = frozenset("""
 """.split())  # fmt: skip
 
 
+_IN_PLACE = frozenset([name + "_" for name in _ON_NUMBERS | _OF_TWO])
+_OTHER_MASKS = (
+    "Input masks must match. If you need support for this, please open an issue on Github."
+)
+
+
 def _of(value: Any, what: str) -> Any:
     """The numbers or masks of arguments, also of those in lists."""
     if is_masked_tensor(value):
@@ -78,6 +84,14 @@ def dispatched(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return NotImplemented
 
 
+def _in_place(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    masks = [a._masked_mask for a in args[:2] if is_masked_tensor(a)]
+    if len(masks) == 2 and not (masks[0].shape == masks[1].shape and masks[0].equal(masks[1])):
+        raise ValueError(_OTHER_MASKS)
+    func(*_of(args, "_masked_data"), **kwargs)
+    return args[0]
+
+
 def _unary(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     if any(isinstance(a, Tensor) for a in args[1:]):
         raise TypeError("MaskedTensor unary ops do not support additional Tensor arguments")
@@ -87,9 +101,7 @@ def _unary(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
 def _binary(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     masks = [a._masked_mask for a in args[:2] if is_masked_tensor(a)]
     if len(masks) == 2 and not (masks[0].shape == masks[1].shape and masks[0].equal(masks[1])):
-        raise ValueError(
-            "Input masks must match. If you need support for this, please open an issue on Github."
-        )
+        raise ValueError(_OTHER_MASKS)
     made = func(*_of(args, "_masked_data"), **kwargs)
     return _quietly(made, masks[0].expand_as(made))
 
@@ -141,6 +153,7 @@ def _item(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
 _BODIES = (
     (_ON_NUMBERS, _unary),
     (_OF_TWO, _binary),
+    (_IN_PLACE, _in_place),
     (_ON_BOTH, _both),
     (("_to_copy",), _copied),
     (("_softmax",), _soft),
