@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,7 +54,11 @@ def test_ranks_of_several_hosts_are_one_world(hosts: str, tmp_path) -> None:
     total = float(size * (size + 1) // 2)
     said = f"sum {total} {total} {list(enumerate(hosts))}\n"
     assert [(code, text) for code, text in ended(*ranks)] == [(0, said)] * size
-    assert os.listdir(tmp_path) == []  # the folders of places are gone
+    # The folders of places go as soon as every place was taken, by processes that outlive the ranks for a moment.
+    until = time.monotonic() + 600
+    while os.listdir(tmp_path) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("case", ["size", "version", "twice"])
@@ -74,7 +79,10 @@ def test_ranks_that_do_not_belong_together_are_told_on_both_sides(case: str) -> 
 def test_a_rank_that_does_not_come_is_named() -> None:
     port = free_port()
     told = ended(*[start(r, 4, port, TEST_SECONDS="3") for r in (0, 2)])
-    assert told[0][0] == 3 and "ranks 1, 3 of 4 did not come within 3 s" in told[0][1]
+    # On a slow machine rank 2 is too late as well.
+    assert told[0][0] == 3 and re.search(
+        "ranks 1, (2, )?3 of 4 did not come within 3 s", told[0][1]
+    )
     assert told[1][0] == 3
 
 

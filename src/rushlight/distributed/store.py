@@ -217,20 +217,25 @@ class TCPStore(Store):
     __del__ = close
 
 
+def own_address(host: str) -> str | None:
+    """The address that a name stands for, where it is one of this host's."""
+    try:
+        address = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
+        with socket.socket() as trial:
+            trial.bind((address, 0))
+    except OSError:
+        return None
+    return str(address)
+
+
 def listens_at(host: str) -> str:
     """The address at which the store of `host` is served: no more than others need to reach it; "" is every one."""
     if host in ("localhost", "127.0.0.1", "::1"):
         # Kubernetes' operators call the first pod localhost, inside of it.
         return "" if launcher("KUBERNETES_SERVICE_HOST") else "127.0.0.1"
-    try:
-        address = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
-        if str(address).startswith("127."):
-            return ""  # this host's own name: others know it by another address
-        with socket.socket() as trial:
-            trial.bind((address, 0))
-        return str(address)
-    except OSError:
-        return ""  # a name that stands for this host elsewhere, such as a service's
+    address = own_address(host)
+    # A name that stands for this host elsewhere, such as a service's; or this host's own, which others know otherwise.
+    return "" if address is None or address.startswith("127.") else address
 
 
 def _serve(host: str, port: int) -> StoreServer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 from ...base.config import launcher
 from ..errors import DistNetworkError
-from ..store import TCPStore, listens_at
+from ..store import TCPStore, listens_at, own_address
 from ..store_server import StoreServer
 
 __all__ = ["hosts_of_slurm", "join", "read_hosts", "written_for"]
@@ -63,7 +62,7 @@ def hosts_of_slurm() -> list[str]:
 
 def join(chosen: Any) -> StoreServer | None:
     """A job that is started on every host: the store, on the first; `chosen.node_rank` is set where it was not given."""
-    if chosen.node_rank == 0 or (chosen.node_rank is None and _is_here(chosen.master_addr)):
+    if chosen.node_rank == 0 or (chosen.node_rank is None and own_address(chosen.master_addr)):
         try:
             served = StoreServer(listens_at(chosen.master_addr), chosen.master_port)
             chosen.node_rank = 0
@@ -81,17 +80,6 @@ def join(chosen: Any) -> StoreServer | None:
         if chosen.node_rank >= chosen.nnodes:
             raise DistNetworkError(f"{chosen.nnodes} hosts have come already")
     return None
-
-
-def _is_here(host: str) -> bool:
-    """Whether a name stands for this host."""
-    try:
-        address = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
-        with socket.socket() as trial:
-            trial.bind((address, 0))
-        return True
-    except OSError:
-        return False
 
 
 @contextmanager

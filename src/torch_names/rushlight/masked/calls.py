@@ -33,9 +33,6 @@ _ON_BOTH = frozenset("""
 
 
 _IN_PLACE = frozenset([name + "_" for name in _ON_NUMBERS | _OF_TWO])
-_OTHER_MASKS = (
-    "Input masks must match. If you need support for this, please open an issue on Github."
-)
 
 
 def _of(value: Any, what: str) -> Any:
@@ -84,10 +81,18 @@ def dispatched(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return NotImplemented
 
 
-def _in_place(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+def _mask_of(args: tuple) -> Tensor:
+    """The mask of the first one or two arguments, which must agree."""
     masks = [a._masked_mask for a in args[:2] if is_masked_tensor(a)]
     if len(masks) == 2 and not (masks[0].shape == masks[1].shape and masks[0].equal(masks[1])):
-        raise ValueError(_OTHER_MASKS)
+        raise ValueError(
+            "Input masks must match. If you need support for this, please open an issue on Github."
+        )
+    return masks[0]
+
+
+def _in_place(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    _mask_of(args)
     func(*_of(args, "_masked_data"), **kwargs)
     return args[0]
 
@@ -99,11 +104,9 @@ def _unary(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _binary(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-    masks = [a._masked_mask for a in args[:2] if is_masked_tensor(a)]
-    if len(masks) == 2 and not (masks[0].shape == masks[1].shape and masks[0].equal(masks[1])):
-        raise ValueError(_OTHER_MASKS)
+    mask = _mask_of(args)
     made = func(*_of(args, "_masked_data"), **kwargs)
-    return _quietly(made, masks[0].expand_as(made))
+    return _quietly(made, mask.expand_as(made))
 
 
 def _both(func: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
