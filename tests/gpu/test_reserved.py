@@ -92,3 +92,33 @@ def test_a_traced_loop_of_arrays_without_memory_on_cuda(look: str, width: int) -
         return [told, [k.sum().item() for k in kept], net[0][0].weight.sum().item()]
 
     assert losses(True) == losses(False)
+
+
+@needs_gpu
+def test_memory_that_dies_during_a_capture_is_given_back_after_it_on_cuda() -> None:
+    """To give it back waits for the GPU, which would end the capture; a collection may come at any allocation."""
+    import cupy
+
+    from rushlight.runtime.cuda.code.held import holding
+    from rushlight.runtime.cuda.memory import reserved
+    from rushlight.runtime.cuda.memory.early import Early
+
+    rl.ones(3, device="cuda")
+    kind, relaxed = np.dtype(np.float32), 2
+    a = reserved.reserved((1 << 20,), kind, (4,), 1 << 22)
+    reserved.back(a)
+    early = Early(cupy.ones((), kind))
+    result = cupy.zeros(3, kind)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.runtime.deviceSynchronize()
+    with holding():
+        assert not gc.isenabled()
+        stream.begin_capture(relaxed)
+        del a, early
+        with stream:
+            cupy.cuda.runtime.memsetAsync(result.data.ptr, 255, result.nbytes, stream.ptr)
+        graph = stream.end_capture()
+    assert gc.isenabled()
+    graph.launch(stream)
+    stream.synchronize()
+    assert np.isnan(result.get()).all()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import dis
-import gc
 import os
 import sys
 import threading
@@ -19,6 +18,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
+from ...base.garbage import collector_waits
 from ...base.locks import new_lock
 from ...core.tensor import Tensor
 from ..state.kinds import isinstance_of
@@ -372,15 +372,13 @@ class _StandIns:
     def __init__(self) -> None:
         self.lock = new_lock()
         self.recordings = 0
-        self.collecting = False
         self.before: dict[str, Any] = {}
 
     def enter(self) -> None:
         with self.lock:
             self.recordings += 1
             if self.recordings == 1:
-                self.collecting = gc.isenabled()
-                gc.disable()
+                collector_waits.begin()
                 self.before = {name: getattr(builtins, name) for name in REFLECTIVE}
                 for name, stand_in in _NOTING.items():
                     setattr(builtins, name, stand_in)
@@ -389,8 +387,7 @@ class _StandIns:
         with self.lock:
             self.recordings -= 1
             if self.recordings == 0:
-                if self.collecting:
-                    gc.enable()
+                collector_waits.end()
                 for name, plain in self.before.items():
                     if getattr(builtins, name) is _NOTING[name]:
                         setattr(builtins, name, plain)

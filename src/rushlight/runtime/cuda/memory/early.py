@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from cupy.cuda import runtime
 
+from ..code.held import outside_captures
 from .host_copies import pinned_empty
 from .lost import explaining
 from .streams import current, new_event
@@ -37,6 +38,11 @@ def can_send() -> bool:
     return _record() is not None
 
 
+def _wait(mark: Any, host: np.ndarray) -> None:
+    """Let `host` be held until the graph that writes it has passed its mark."""
+    mark.synchronize()
+
+
 class Early:
     """Where one value of a graph arrives on the host, and the mark behind it."""
 
@@ -55,7 +61,7 @@ class Early:
     def __del__(self) -> None:
         # Nobody else may have this memory while a graph could still write it.
         with suppress(Exception):
-            self.mark.synchronize()
+            outside_captures(partial(_wait, self.mark, self.host))
 
     def value(self) -> np.ndarray:
         """What the graph's last launch sent; only that is waited for."""

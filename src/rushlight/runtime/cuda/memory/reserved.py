@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from ctypes import POINTER, byref, c_int, c_size_t, c_ubyte, c_uint64, c_ushort, c_void_p
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -17,6 +17,7 @@ import cupy
 from cupy.cuda import MemoryPointer, UnownedMemory, runtime
 
 from ....base.errors import OutOfMemoryError
+from ..code.held import outside_captures
 
 LEAST = 2 << 20  # bytes: memory is put behind addresses in pieces of this size
 _ALIGNED = 512  # bytes, as CuPy's pool aligns arrays
@@ -102,12 +103,17 @@ class Reserved:
 
     def __del__(self) -> None:
         with suppress(Exception):  # at the interpreter's end
-            if self.handle:
-                runtime.deviceSynchronize()  # kernels may still use it
-                _driver().cuMemUnmap(self.address, self.size)
-                _driver().cuMemRelease(self.handle)
-            if self.address:
-                _driver().cuMemAddressFree(self.address, self.size)
+            outside_captures(partial(_free, self.address, self.size, self.handle))
+
+
+def _free(address: int, size: int, handle: int) -> None:
+    """Give back addresses and the memory behind them."""
+    if handle:
+        runtime.deviceSynchronize()  # kernels may still use it
+        _driver().cuMemUnmap(address, size)
+        _driver().cuMemRelease(handle)
+    if address:
+        _driver().cuMemAddressFree(address, size)
 
 
 def can_reserve() -> bool:
