@@ -101,8 +101,13 @@ def forget_all() -> None:
 def kernels_stay_with_their_graphs() -> None:
     """Memos forget kernels; those of a graph are unloaded when it is gone, and not before."""
     x = rl.linspace(-1, 1, 8).to("cuda")
+
+    def function(x: rl.Tensor) -> rl.Tensor:
+        return rl.addcmul(x, x, x, value=0.5).tanh() * 3  # which a graph computes in one kernel
+
+    function(x)
     before = set(held._loaded)
-    step = rl.compile(lambda x: rl.addcmul(x, x, x, value=0.5))
+    step = rl.compile(function)
     want = [step(x) for _ in range(3)][-1].tolist()
     made = [weakref.ref(m) for m in set(held._loaded) - before]
     lowered = weakref.ref(step.replays[-1].low)
