@@ -358,12 +358,14 @@ def test_version_and_help(capsys) -> None:
     )
     code, out, _ = call(capsys)
     assert code == 2 and "train" in out and "predict" in out
-    for command in ("train", "eval", "predict", "bench", "devices", "run"):
+    for command in ("train", "eval", "predict", "bench", "devices", "doctor", "run"):
         with pytest.raises(SystemExit) as end:
             main([command, "--help"])
         assert end.value.code == 0 and command in capsys.readouterr().out
     assert "invalid choice: 'trian'" in refused(capsys, "trian")
     assert "required" in refused(capsys, "predict")
+    code, out, err = call(capsys, "run")
+    assert code == 2 and "rushlight run script.py" in out and err == ""
 
 
 def test_devices(capsys) -> None:

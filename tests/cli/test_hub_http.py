@@ -15,6 +15,7 @@ import pytest
 import rushlight as rl
 from cli_help import write_pictures
 from rushlight import hub
+from rushlight.base.config import settings
 from rushlight.cli import main
 from rushlight.cli.training import weights
 from rushlight.vision import models
@@ -248,3 +249,13 @@ def test_the_hub_tells_the_hash_with_its_redirection(server) -> None:
             f"{server.url}/moved/{name}", target + "2", "0" * 64, progress=False
         )
     assert not os.path.exists(target + "2")
+
+
+def test_torch_home(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(hub, "_own_dir", None)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    assert hub.get_dir() == str(tmp_path / "hub") and hub._get_torch_home() == str(tmp_path)
+    monkeypatch.setenv("TORCH_HOME", "~/weights")
+    assert hub.get_dir() == os.path.expanduser("~/weights/hub")
+    monkeypatch.delenv("TORCH_HOME")
+    assert hub.get_dir() == os.path.join(settings.cache_dir, "hub")

@@ -153,6 +153,14 @@ assert 'float32 [2]' in get_ipython().display_formatter.format(torch.ones(2))[0]
     assert ("left aside" in done.stdout) == (find_spec("torch") is not None)
 
 
+def test_load_ext_after_as_torch(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = in_ipython("import rushlight; rushlight.as_torch()\n%load_ext rushlight")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "finds rushlight" in done.stdout and "already" in done.stdout
+    assert "left aside" not in done.stdout
+
+
 def test_never_in_place_of_an_imported_pytorch(tmp_path, monkeypatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)

@@ -117,7 +117,7 @@ def test_no_gpu_says_why() -> None:
         assert isinstance(error, RuntimeError)
         assert isinstance(error, AssertionError)
         assert "NVIDIA GPU" in str(error)
-        assert "rushlight devices" in str(error)
+        assert "rushlight doctor" in str(error)
 
 
 def test_devices_copy_and_pickle() -> None:

@@ -47,8 +47,8 @@ class Settings:
         # Which CPU engine to use: "auto" picks the best that loads, "numpy" forces the fallback.
         self.cpu_engine = _env("RUSHLIGHT_CPU_ENGINE", "auto")
         # Where compiled kernels, plans and downloads are cached.
-        home = os.path.join(os.path.expanduser("~"), ".cache", "rushlight")
-        self.cache_dir = _env("RUSHLIGHT_CACHE", home)
+        caches = _env("XDG_CACHE_HOME", "") or os.path.join(os.path.expanduser("~"), ".cache")
+        self.cache_dir = _env("RUSHLIGHT_CACHE", os.path.join(caches, "rushlight"))
         # Number of CPU threads asked for by the environment; 0 means "decide from the machine".
         self.num_threads = _threads(_env("RUSHLIGHT_NUM_THREADS", ""), _env("OMP_NUM_THREADS", ""))
         # "1" hides the GPUs, which is how the CPU half of a GPU machine is tested.
@@ -74,6 +74,11 @@ class Settings:
 
 
 settings = Settings()
+
+
+def torch_home() -> str:
+    """Where PyTorch keeps downloads: TORCH_HOME, which scripts may set at any time, or else our own cache."""
+    return os.path.expanduser(_env("TORCH_HOME", settings.cache_dir))
 
 
 def launcher(name: str) -> str | None:

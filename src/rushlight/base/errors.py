@@ -49,7 +49,7 @@ class NotYet(NotImplementedError):
 def no_gpu_message(reason: str) -> str:
     return (
         f"Torch not compiled with CUDA enabled: there is no usable NVIDIA GPU, {reason} "
-        "Run `rushlight devices` to see what is missing; use device='cpu' to go on without one."
+        "Run `rushlight doctor` to see what is missing; use device='cpu' to go on without one."
     )
 
 

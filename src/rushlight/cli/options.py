@@ -40,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
         _models,
         _bench,
         _devices,
+        _doctor,
         _run,
         _launch,
     ):
@@ -176,16 +177,36 @@ def _bench(commands: _SubParsersAction) -> None:
 
 def _devices(commands: _SubParsersAction) -> None:
     def call(args: Namespace) -> int:
-        from .devices import show
+        from .doctor import devices
 
-        return show()
+        return devices()
 
     command(commands, "devices", "show the devices of this machine and what is missing", call)
 
 
+def _doctor(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
+        from .doctor import doctor
+
+        return doctor(args.json, args.speed)
+
+    text = "say what works on this machine, how quick it is, and what to do about the rest"
+    p = command(commands, "doctor", text, call)
+    p.add_argument("--json", action="store_true", help="print it as JSON")
+    p.add_argument("--no-speed", dest="speed", action="store_false", help="measure nothing")
+
+
 def _run(commands: _SubParsersAction) -> None:
     text = "run an unmodified PyTorch, torchvision or DeZero script"
-    p = command(commands, "run", text, None)
+    p = command(commands, "run", text, lambda args: _help(p))
+    p.formatter_class = argparse.RawDescriptionHelpFormatter
+    p.epilog = (
+        "`import torch`, `torchvision` and `dezero` find rushlight in that process, and only there:\n"
+        "  rushlight run script.py --epochs 2\n"
+        "  rushlight run -m pytest tests\n"
+        "  rushlight run -c 'import torch; print(torch.__version__)'\n"
+        "In a notebook: %load_ext rushlight. In a program: rushlight.as_torch()."
+    )
     p.add_argument(
         "--trace",
         action="store_true",
@@ -197,7 +218,9 @@ def _run(commands: _SubParsersAction) -> None:
     p.add_argument(
         "--explain", action="store_true", help="trace, and tell at the end what became of it"
     )
-    p.add_argument("script", help="the script, or -m MODULE, or -c CODE, or - for standard input")
+    p.add_argument(
+        "script", nargs="?", help="the script, or -m MODULE, or -c CODE, or - for standard input"
+    )
     p.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
 
 

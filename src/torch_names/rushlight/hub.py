@@ -15,7 +15,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlparse
 
-from .base.config import settings
+from .base.config import torch_home
 
 __all__ = [
     "DownloadError",
@@ -49,19 +49,19 @@ class DownloadError(RuntimeError):
 
 
 def get_dir() -> str:
-    """The folder of downloaded weights.
+    """The folder of downloaded weights: `set_dir`'s, or `hub` in `TORCH_HOME` or in our own cache.
 
     Example:
         >>> import os
         >>> os.path.basename(torch.hub.get_dir())
         'hub'
     """
-    return _own_dir or os.path.join(settings.cache_dir, "hub")
+    return _own_dir or os.path.join(torch_home(), "hub")
 
 
 def _get_torch_home() -> str:
     """The folder above `get_dir()`, by PyTorch's name."""
-    return settings.cache_dir
+    return torch_home()
 
 
 def set_dir(d: Any) -> None:

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ...base.version import __version__
-from .alias import as_torch
+from .alias import as_torch, installed
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -18,6 +18,9 @@ def load_ipython_extension(shell: Any) -> None:
     Raises:
         RuntimeError: if PyTorch has been imported.
     """
+    if installed():
+        print(f"In this kernel `import torch` finds rushlight {__version__} already.")
+        return
     try:
         real = f"; the PyTorch {version('torch')} that is installed here is left aside"
     except PackageNotFoundError:

@@ -126,7 +126,7 @@ def count_of_ranks(given: str) -> int:
     if given in ("gpu", "auto"):
         gpus = _gpus()
         if gpus == 0 and given == "gpu":
-            raise ValueError("there is no GPU here; `rushlight devices` tells why")
+            raise ValueError("there is no GPU here; `rushlight doctor` tells why")
         return gpus or os.cpu_count() or 1
     raise ValueError(f"{given!r} is not a number of ranks, auto, gpu or cpu")
 

@@ -85,9 +85,17 @@ def _choose(name: str) -> Engine | None:
 def _load(name: str) -> Engine | None:
     try:
         return import_module(f"{__package__}.engine_{name}").load()
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, AttributeError) as error:  # the last: a library without a function
         _in_use.reasons[name] = str(error)
         return None
+
+
+def reason_against(name: str) -> str | None:
+    """Why an engine cannot be used on this machine, or None if it can."""
+    used = active()
+    if (used is not None and used.name == name) or _load(name) is not None:
+        return None
+    return _in_use.reasons[name]
 
 
 def use(name: str) -> None:

@@ -19,7 +19,7 @@ def why_not() -> str | None:
         return "the CUDA driver is not installed (libcuda.so.1 cannot be loaded)."
     try:
         import cupy
-    except ImportError as error:
+    except Exception as error:  # noqa: BLE001 - a broken one raises whatever its libraries do
         return f"CuPy cannot be imported ({error}); `pip install 'rushlight[cuda]'` brings it."
     try:
         count = cupy.cuda.runtime.getDeviceCount()
