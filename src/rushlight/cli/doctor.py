@@ -280,7 +280,7 @@ def _caches() -> Finding:
     """The folders of compiled kernels, decoded pictures and downloads, and whether they can be written."""
     import rushlight as rl
 
-    sizes = {}
+    sizes: dict[str, int] = {}
     for folder in dict.fromkeys((settings.cache_dir, rl.hub.get_dir())):
         sizes |= _sizes(folder) or {folder: 0}
     kept = ", ".join(f"{os.path.basename(k)} {_megabytes(v)}" for k, v in sizes.items() if v)

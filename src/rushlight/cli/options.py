@@ -198,7 +198,11 @@ def _doctor(commands: _SubParsersAction) -> None:
 
 def _run(commands: _SubParsersAction) -> None:
     text = "run an unmodified PyTorch, torchvision or DeZero script"
-    p = command(commands, "run", text, lambda args: _help(p))
+
+    def call(args: Namespace) -> int:
+        return _help(p)
+
+    p: argparse.ArgumentParser = command(commands, "run", text, call)
     p.formatter_class = argparse.RawDescriptionHelpFormatter
     p.epilog = (
         "`import torch`, `torchvision` and `dezero` find rushlight in that process, and only there:\n"
