@@ -64,11 +64,40 @@ mask = random.random((3, 4)) > 0.5
 whole = random.integers(0, 99, (3, 4))
 same(lambda a, m, v: a.masked_scatter(m, v), whole, mask, np.arange(20))
 same(lambda a, m: a.masked_scatter(m[:1], a), whole, mask)
+same(lambda a, m, v: a.t().masked_scatter(m.t(), v), numbers(3, 4), mask, numbers(2, 7))
 same(lambda a, m: a.index_put((m,), a[m] + 1), whole, mask)
 along = random.integers(-4, 4, (3, 6, 5))
 same(lambda a, i: rl.take_along_dim(a, i, 1), numbers(3, 4, 5), along)
 same(lambda a, i: rl.take_along_dim(a, i[:, :, :1], 1), numbers(3, 4, 5), along)
 same(lambda a, b: rl.linalg.cross(a, b, dim=1), numbers(4, 3, 2), numbers(4, 3, 1), near=True)
+same(lambda a, b: rl.linalg.cross(a.t(), b), numbers(3, 4), numbers(1, 3), near=True)
+same(lambda a, b: rl.linalg.cross(a, b, dim=0), numbers(3, 4), numbers(3, 4), near=True)
+for n in (1, 2, 3, 6):
+    same(lambda a: rl.linalg.det(a.detach()), numbers(2, 3, n, n), near=True)
+same(lambda a: rl.linalg.det(a.detach()), np.zeros((2, 3, 3), np.float32))
+for n in (1, 700, 20000):
+    same(lambda a, b: a @ b, numbers(n), numbers(n), near=True)
+same(lambda a, b: a[::2] @ b[1::2], numbers(14), numbers(14), near=True)
+for size, step in ((3, 1), (2, 3), (4, 2)):
+    same(lambda a: a.unfold(1, size, step).contiguous(), numbers(2, 9, 3))
+    same(lambda a: a.unfold(0, size, step).contiguous(), numbers(9))
+classes = random.integers(0, 7, 5)
+for p in (1, 2):
+    for weight in ((), (np.arange(1.0, 8.0, dtype=np.float32),)):
+        same(
+            lambda x, y, w=None: F.multi_margin_loss(
+                x, y, p=p, margin=0.7, weight=None if w is None else w.detach(), reduction="none"
+            ),
+            numbers(5, 7), classes, *weight, near=True,
+        )  # fmt: skip
+lists = random.integers(-1, 7, (5, 7))
+lists[0], lists[1] = -1, 3
+same(lambda x, y: F.multilabel_margin_loss(x, y, reduction="none"), numbers(5, 7), lists, near=True)
+same(lambda x, y: F.multilabel_margin_loss(x, y), numbers(200, 3).T.copy(), lists[:1].repeat(3, 0).repeat(29, 1)[:, :200], near=True)  # fmt: skip
+bags, begin = random.integers(0, 6, 11), np.array([0, 0, 3, 10, 11, 11])
+for mode in ("sum", "mean"):
+    same(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode), numbers(6, 5), bags, begin, near=True)
+    same(lambda w, i: F.embedding_bag(i, w, mode=mode), numbers(6, 5), bags[:10].reshape(2, 5), near=True)  # fmt: skip
 rows, columns = random.integers(-4, 4, (2, 9)), random.integers(-5, 5, 9)
 same(lambda a, i, j: a[i, j], numbers(4, 5, 3), rows, columns)
 same(lambda a, i, j: a[:, i, j], numbers(2, 4, 5), rows, columns)

@@ -23,7 +23,6 @@ ALLOWED = {
     "operators/create/from_data.py": _GIVEN,
     "operators/create/legacy.py": _NAMED,
     "operators/foreach.py: _rounded_beside": _NUMBERS,
-    "operators/image/grid.py: affine_grid": "the name under which the device is asked for a table of places",
     "operators/index/brackets.py: _to_tensor": _GIVEN,
     "operators/index/gather.py: check_bounds": _LOOKS,
     "operators/index/indexing.py: _host_array": _MEMORY,

@@ -53,7 +53,7 @@ LATE: dict[str, dict[str, str]] = {
     "index.masked": {
         "Tensor": "argwhere masked_scatter masked_scatter_ masked_select nonzero nonzero_static put put_ take",
         "functional": "one_hot",
-        "kernels": "masked_select masked_select_grad nonzero one_hot",
+        "kernels": "masked_scatter masked_scatter_grad masked_select masked_select_grad nonzero one_hot",
         "torch": "argwhere masked_scatter masked_select nonzero nonzero_static put take unravel_index",
     },
     "index.scatter_reduce": {
@@ -101,7 +101,7 @@ LATE: dict[str, dict[str, str]] = {
     },
     "layers.embedding_bag": {
         "functional": "embedding_bag",
-        "kernels": "bag_numbers embedding_bag",
+        "kernels": "bag_numbers embedding_bag embedding_bag_rows",
     },
     "layers.embedding_kernels": {
         "kernels": "embedding embedding_grad",

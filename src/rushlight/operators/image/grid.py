@@ -12,13 +12,10 @@ import numpy as np
 from ...base.shapes import as_size
 from ...core.public import public
 from ...core.tensor import Tensor
-from ..create.filled import ones, zeros
-from ..create.ranges import LINSPACE, linspace
+from ..create.ranges import LINSPACE
 from ..layers.pool_kernels import pool_take
-from ..made_of.constants import on_device
+from ..made_of.constants import kept_on_device
 from ..made_of.reference import by_reference, vjp
-from ..shape.combine import meshgrid
-from ..shape.join import stack
 from .grid_kernels import sample, sample_grad_grid, sample_grad_input
 
 # Three kernels do it where a device has them. Elsewhere, and for derivatives of derivatives, it is written in tensor
@@ -251,18 +248,6 @@ by_reference(sample_grad_grid, _second_order(1))
 # -- affine grids -------------------------------------------------------------------------------
 
 
-def _centres(n: int, align: bool, like: Tensor) -> Tensor:
-    """Positions of n pixels in [-1, 1]: corner to corner, or the middles of n equal cells.
-
-    Rounded as PyTorch rounds them: a sample that lies exactly on a pixel takes its gradient from one side
-    of it, and the last bit decides from which.
-    """
-    if n <= 1:
-        return zeros(n, dtype=like.dtype, device=like.device)
-    line = linspace(-1, 1, n, dtype=like.dtype, device=like.device)
-    return line if align else line * (n - 1) / n
-
-
 @public("functional")
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """Make the grid with which `grid_sample` applies affine maps.
@@ -299,19 +284,17 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got "
             f"{theta.shape}."
         )
-    if theta.is_cpu and theta._a.dtype.itemsize >= 4:  # a table, as PyTorch reads it there
-        base = on_device(_places(size[2:], bool(align_corners), theta.dtype), theta.device)
-    else:
-        lines = [_centres(s, bool(align_corners), theta) for s in size[2:]]
-        mesh = meshgrid(*lines, indexing="ij")
-        last = ones(size[2:], dtype=theta.dtype, device=theta.device)
-        base = stack([*reversed(mesh), last], -1).reshape(-1, n + 1)
+    base = kept_on_device(_places(size[2:], bool(align_corners), theta.dtype), theta.device)
     return (base @ theta.transpose(1, 2)).reshape((size[0], *size[2:], n))
 
 
 @lru_cache(maxsize=16)
 def _places(sizes: tuple[int, ...], align: bool, dtype: Any) -> np.ndarray:
-    """The pixels of an image as rows (x, y, 1), for the host."""
+    """The pixels of an image as rows (x, y, 1) in [-1, 1]: corner to corner, or the middles of equal cells.
+
+    Rounded as PyTorch rounds them: a sample that lies exactly on a pixel takes its gradient from one side
+    of it, and the last bit decides from which.
+    """
     lines = []
     for n in sizes:
         line = (

@@ -213,13 +213,47 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:  # no
             f"{title(mask.dtype)}"
         )
     shape = broadcast_shapes(input._a.shape, mask._a.shape)
-    where = mask.expand(shape).reshape(-1)
-    count = int(where.sum())
-    if count > source._a.size:
+    where = mask.expand(shape)
+    # Where every element could be taken nobody has to count.
+    if where._a.size > source._a.size and int(where.sum()) > source._a.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    flat = input.expand(shape).clone().reshape(-1)
-    written = _put_at(flat, (1,), [where], source.reshape(-1)[:count], False)
-    return written.reshape(shape)
+    return _masked_scatter(input.expand(shape), where, source)
+
+
+def _scatter_body(xp: ArrayModule, x: Array, mask: Array, source: Array) -> Any:
+    out = x.copy(order="C")
+    out[mask] = source.reshape(-1)[: int(mask.sum())]
+    return out
+
+
+def _gather_body(xp: ArrayModule, g: Array, mask: Array, *, shape: tuple) -> Any:
+    out, chosen = xp.zeros(shape, g.dtype), g[mask]
+    out.reshape(-1)[: chosen.size] = chosen
+    return out
+
+
+_masked_scatter = Op(
+    _scatter_body,
+    "masked_scatter",
+    moves_only=True,
+    grad_name="MaskedScatterBackward0",
+    meta=lambda x, mask, source: (x.shape, x.dtype),
+    facts=Facts(refuses="checked"),
+)
+_masked_scatter_grad = Op(
+    _gather_body,
+    "masked_scatter_grad",
+    moves_only=True,
+    meta=lambda g, mask, *, shape: (shape, g.dtype),
+    facts=Facts(refuses="checked"),
+)
+_masked_scatter.derivative(
+    x=lambda g, mask: g.masked_fill(mask, 0.0),
+    source=lambda g, mask, source_shape: _masked_scatter_grad(g, mask, shape=source_shape),
+)
+_masked_scatter_grad.derivative(
+    g=lambda g, mask: _masked_scatter(g.new_zeros(mask._a.shape).detach(), mask, g)
+)
 
 
 # -- where it is not zero -----------------------------------------------------------------------

@@ -10,9 +10,10 @@ import numpy as np
 from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
-from ...core.tensor import Tensor, wrap
+from ...core.tensor import Tensor
 from ...runtime.facts import Facts, Rows, Values
 from ...runtime.thread import here
+from ..create.ranges import arange
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from .embedding_kernels import (
@@ -62,7 +63,7 @@ def _bag_numbers(xp: ArrayModule, starts: Array, *, total: int) -> Array:
 _bags_op = Op(_bag_numbers, "bag_numbers", meta=lambda starts, *, total: ((total,), np.dtype("i8")))
 
 
-# -- sums and means in one kernel, on the CPU --------------------------------------------------------
+# -- sums and means in one kernel -----------------------------------------------------------------
 
 
 def _are_rows(indices: Any, rows: int) -> bool:
@@ -105,16 +106,33 @@ _sums_op = Op(
 )
 
 
+def _bag_rows(xp: ArrayModule, g: Array, starts: Array, *, total: int, mean: bool) -> Array:
+    """For each of `total` indices the row of its bag, divided by the bag's size for a mean."""
+    bags = _bag_numbers(xp, starts, total=total)
+    rows = g[bags]
+    if mean:
+        sizes = xp.bincount(bags, minlength=starts.size)[bags].astype(g.dtype)
+        rows /= sizes.reshape((-1,) + (1,) * (g.ndim - 1))
+    return rows
+
+
+_rows_op = Op(
+    _bag_rows,
+    "embedding_bag_rows",
+    meta=lambda g, starts, *, total, mean: ((total, *g.shape[1:]), g.dtype),
+    facts=Facts(refuses="checked"),
+)
+_rows_op.derivative(
+    g=lambda g, starts, total, mean: _sums_op(
+        g, arange(total, device=g.device), starts, mean=mean, by_freq=False
+    )
+)
+
+
 def _sums_dw(
     g: Tensor, indices: Tensor, starts: Tensor, weight_shape: tuple, mean: bool, by_freq: bool
 ) -> Tensor:
-    total = indices._a.size
-    bags = _bags_op(starts, total=total)
-    if mean:
-        ones = g.new_ones((total, 1)).detach()
-        attrs = {"rows": starts._a.size, "padding_idx": -1, "scale_by_freq": False}
-        g = g / embedding_grad(ones, bags, **attrs).clamp(min=1)
-    rows = embedding_op(g, bags, padding_idx=-1, scale_by_freq=False)
+    rows = _rows_op(g, starts, total=indices._a.size, mean=mean)
     return embedding_grad(
         rows, indices, rows=weight_shape[0], padding_idx=-1, scale_by_freq=by_freq
     )
@@ -216,10 +234,10 @@ def embedding_bag(
             sizes = _bag_sizes(offsets, input._a.size, include_last_offset)
         return _largest(weight, indices, sizes, padding, bool(scale_grad_by_freq))
     plain = padding < 0 and per_sample_weights is None and not sparse and not include_last_offset
-    if plain and _sums_op.is_whole(weight) and weight._a.dtype.char in "fd":
+    if plain and _sums_op.joins(weight) and weight._a.dtype.char in "fd":
         if offsets is None:
             count, length = input._a.shape
-            offsets = wrap(np.arange(count) * length)
+            offsets = arange(count, device=weight.device) * length
         return _sums_op(
             weight, indices, offsets, mean=mode == "mean", by_freq=bool(scale_grad_by_freq)
         )

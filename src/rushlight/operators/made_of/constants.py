@@ -23,6 +23,13 @@ def on_device(a: np.ndarray, d: device) -> Tensor:
     return wrap(devices.backend_of(d).from_host(a, d))
 
 
+def kept_on_device(a: np.ndarray, d: device) -> Tensor:
+    """As `on_device` for a table that nobody writes into: a device may hold one for all calls."""
+    backend = devices.backend_of(d)
+    kept = getattr(backend.xp, "kept", None)
+    return on_device(a, d) if kept is None else wrap(kept(a, d.index))
+
+
 def table(xp: ArrayModule, a: np.ndarray) -> Any:
     """A host array that follows from shapes alone, as one of `xp` to read: a device gets it once, not in every call."""
     kept = getattr(xp, "kept", None)

@@ -79,11 +79,11 @@ class _Cupy:
         return cupy.asarray(a, dtype, **kwargs)
 
     @staticmethod
-    def kept(a: np.ndarray) -> Any:
+    def kept(a: np.ndarray, index: int | None = None) -> Any:
         """A host array that is sent once and only read, so that what needs it can be part of a CUDA graph."""
         from .code.tables import kept
 
-        return kept(a)
+        return kept(a, index)
 
     @staticmethod
     def matmul(a: DeviceArray, b: DeviceArray) -> Any:

@@ -158,6 +158,17 @@ def row_major(a: DeviceArray | None) -> Any:
     return a if a is None or a._c_contiguous else copied(a)
 
 
+def one_launch(prepare: Callable[..., Any]) -> Callable[..., Any]:
+    """The body of a kernel that is one launch of contiguous arrays, which `prepare` packs; others are copied first."""
+
+    def body(*arrays: Any, **attrs: Any) -> Any:
+        dense = [row_major(a) for a in arrays]
+        launch = prepare(*dense, **attrs)
+        return NotImplemented if launch is None else launch(*dense)
+
+    return keyed(body, prepare)
+
+
 @always("clone")
 def _clone(x: DeviceArray, *, order: Any) -> Any:
     if order.__class__ is str:

@@ -1,4 +1,4 @@
-"""Results that follow from positions on the GPU: joins, triangles, numbers in order, classes as vectors, likelihoods."""
+"""Results that follow from positions on the GPU: joins, triangles, numbers in order, short vectors, losses of classes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ import cupy
 import numpy as np
 
 from ...door import kernel_for
-from ..code.expressions import Expression
 from ..code.keyed import keyed
 from ..code.launch import Result
-from ..code.sources import NUMBERS, blocks_for, counter, load
+from ..code.sources import NUMBERS, blocks_for, counter, load, typed
 from ..code.variants import prepared_into
-from .fills import copy_to, row_major, tiles
+from .fills import copy_to, one_launch, row_major, tiles
 from .index_rows import word
-from .pointwise import compute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ....base.device import device
     from ....base.dtypes import dtype
@@ -42,18 +40,7 @@ def _triangle(name: str) -> None:
             *x.shape[-2:], diagonal, int(name == "triu"),
         )  # fmt: skip
 
-    _prepared(name, prepare)
-
-
-def _prepared(name: str, prepare: Callable[..., Any]) -> None:
-    """A body for contiguous arrays whose launch is packed once; others are copied first."""
-
-    def body(x: DeviceArray, **attrs: Any) -> Any:
-        x = row_major(x)
-        call = prepare(x, **attrs)
-        return NotImplemented if call is None else call(x)
-
-    kernel_for("cuda", name)(keyed(body, prepare))
+    kernel_for("cuda", name)(one_launch(prepare))
 
 
 _triangle("tril")
@@ -70,7 +57,7 @@ def _one_hot(x: DeviceArray, *, classes: int) -> Any:
     )  # fmt: skip
 
 
-_prepared("one_hot", _one_hot)
+kernel_for("cuda", "one_hot")(one_launch(_one_hot))
 
 
 def _roll(x: DeviceArray, *, shifts: tuple[int, ...], dims: tuple[int, ...] | None) -> Any:
@@ -242,21 +229,68 @@ def _linspace(
     return out
 
 
-_CROSS = Expression("a b c d", f="a * b - c * d", i="a * b - c * d")
+# -- short vectors and matrices -------------------------------------------------------------------
+
+_MOST_ROWS = 6  # of a matrix that one thread holds
 
 
-@kernel_for("cuda", "cross")
+def _prepared_cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
+    if x.dtype != y.dtype or x.shape != y.shape or not x.size or x.dtype.kind == "b":
+        return None
+    if not x._c_contiguous or not y._c_contiguous:
+        return None
+    return typed("vectors.cu", "cross", x.dtype, ("P", "P", "P", "q", "q")).prepared(
+        (blocks_for(x.size // 3), 1, 1), (256, 1, 1), 0, 3, (Result(2, x.shape, x.dtype),),
+        x.size // 3, prod(x.shape[dim % x.ndim + 1 :]),
+    )  # fmt: skip
+
+
 def _cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
-    if x.dtype != y.dtype or x.dtype.kind not in "fVi" or not x.size or not y.size:
+    x, y = [row_major(a) for a in cupy.broadcast_arrays(x, y)]
+    launch = _prepared_cross(x, y, dim=dim)
+    return NotImplemented if launch is None else launch(x, y)
+
+
+kernel_for("cuda", "cross")(keyed(_cross, _prepared_cross))
+
+
+def _determinant(x: DeviceArray) -> Any:
+    n, count = x.shape[-1], prod(x.shape[:-2])
+    if x.dtype.char not in "fd" or not 0 < n <= _MOST_ROWS or not count or not x._c_contiguous:
+        return None
+    return typed("vectors.cu", "determinant", x.dtype, ("P", "P", "q"), ROWS=n).prepared(
+        (blocks_for(count, 64), 1, 1), (64, 1, 1), 0, 2, (Result(1, x.shape[:-2], x.dtype),), count
+    )  # fmt: skip
+
+
+kernel_for("cuda", "linalg_det")(one_launch(_determinant))
+
+
+def _dot(x: DeviceArray, y: DeviceArray) -> Any:
+    if x.dtype != y.dtype or x.dtype.char not in NUMBERS or not x.size:
         return NotImplemented
-    x, y = cupy.broadcast_arrays(x, y)
-    out = ndarray(x.shape, x.dtype)
-    lead = (slice(None),) * (dim % x.ndim)
-    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
-        parts = [a[(*lead, at)] for a, at in ((x, i), (y, j), (x, j), (y, i))]
-        if compute(_CROSS, tuple(parts), (), out[(*lead, k)]) is NotImplemented:
-            return NotImplemented
+    x, y = row_major(x), row_major(y)
+    blocks = min(-(-x.size // 4096), 4 * _FEW)
+    out, sums = ndarray((), x.dtype), ndarray((blocks,), _wide(x.dtype))
+    load("dot.cu", "dot", _DOT, x.dtype.char)(
+        blocks, 512, x.data.ptr, y.data.ptr, out.data.ptr, sums.data.ptr, counter(), x.size
+    )
     return out
+
+
+def _short_dot(x: DeviceArray, y: DeviceArray) -> Any:
+    """By one block, which needs nothing of others."""
+    if x.dtype != y.dtype or x.dtype.char not in NUMBERS or not 0 < x.size <= 8192:
+        return None
+    if not x._c_contiguous or not y._c_contiguous:
+        return None
+    return load("dot.cu", "dot", _DOT, x.dtype.char).prepared(
+        (1, 1, 1), (512, 1, 1), 0, 5, (Result(2, (), x.dtype),), x.size, absent=(3, 4)
+    )
+
+
+_DOT = (*"PPPPP", "q")
+kernel_for("cuda", "dot")(keyed(_dot, _short_dot))
 
 
 # -- likelihoods ----------------------------------------------------------------------------------
@@ -317,3 +351,72 @@ def _nll_loss_grad(
         prod(shape[2:]), ignore_index, int(reduction == "none"), int(reduction == "mean"),
     )  # fmt: skip
     return out
+
+
+# -- margins --------------------------------------------------------------------------------------
+
+
+def _classes(
+    x: DeviceArray, target: DeviceArray, *more: Any, weight: DeviceArray | None = None
+) -> dict[str, Any] | None:
+    """The constants of margins.cu; None where arrays are not for it."""
+    label = _LABELS.get(target.dtype.char)
+    given = [x, target, *more] if weight is None else [x, target, *more, weight]
+    if x.dtype.char not in NUMBERS or label is None or not x.size:
+        return None
+    if any(not a._c_contiguous for a in given) or any(a.dtype != x.dtype for a in more):
+        return None
+    if weight is not None and weight.dtype != _wide(x.dtype):
+        return None
+    return {"LABEL": label, "WEIGHTED": int(weight is not None)}
+
+
+def _by_samples(
+    name: str, x: DeviceArray, given: str, results: tuple[Result, ...], numbers: tuple, constants: dict
+) -> Any:  # fmt: skip
+    head = given.count("P")
+    launch = load("margins.cu", name, tuple(given), x.dtype.char, **constants)
+    threads = 32 if x.shape[1] <= 128 else 256
+    return launch.prepared(
+        (x.shape[0], 1, 1), (threads, 1, 1), 0, head, results, x.shape[1], *numbers
+    )
+
+
+def _margin(x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, p: int, margin: float) -> Any:  # fmt: skip
+    found = _classes(x, target, weight=weight)
+    if found is None:
+        return None
+    made = (Result(3, x.shape[:1], x.dtype),)
+    return _by_samples("margin", x, "PPPPqdi", made, (margin, int(p == 2)), found)
+
+
+def _margin_grad(gy: DeviceArray, x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, p: int, margin: float) -> Any:  # fmt: skip
+    found = _classes(x, target, gy, weight=weight)
+    if found is None:
+        return None
+    made = (Result(4, x.shape, x.dtype),)
+    return _by_samples("margin_grad", x, "PPPPPqdi", made, (margin, int(p == 2)), found)
+
+
+def _margins(x: DeviceArray, target: DeviceArray) -> Any:
+    found = _classes(x, target)
+    if found is None:
+        return None
+    made = (Result(2, x.shape[:1], x.dtype), Result(3, (x.size,), np.dtype(np.uint8)))
+    call = _by_samples("margins", x, "PPPPq", made, (), found)
+    return lambda x, target: call(x, target)[0]
+
+
+def _margins_grad(gy: DeviceArray, x: DeviceArray, target: DeviceArray) -> Any:
+    found = _classes(x, target, gy)
+    if found is None:
+        return None
+    made = (Result(3, x.shape, x.dtype), Result(4, (x.size,), np.dtype(np.uint8)))
+    call = _by_samples("margins_grad", x, "PPPPPq", made, (), found)
+    return lambda gy, x, target: call(gy, x, target)[0]
+
+
+for _name, _prepare in {"": _margin, "_grad": _margin_grad}.items():
+    kernel_for("cuda", f"multi_margin_loss{_name}")(one_launch(_prepare))
+for _name, _prepare in {"": _margins, "_grad": _margins_grad}.items():
+    kernel_for("cuda", f"multilabel_margin_loss{_name}")(one_launch(_prepare))

@@ -13,7 +13,7 @@ from ..code.sources import counter, load
 from ..memory.host_copies import to_host
 from ..processors import multiprocessors
 from . import index_rows
-from .fills import fill, row_major
+from .fills import copied, fill, row_major
 from .pointwise import cast, compute
 
 if TYPE_CHECKING:
@@ -180,9 +180,31 @@ def _masked_select_grad(g: DeviceArray, mask: DeviceArray) -> Any:
     return spread(g, mask, Chosen((), mask.shape, ()))
 
 
+@kernel_for("cuda", "masked_scatter")
+def _masked_scatter(x: DeviceArray, mask: DeviceArray, source: DeviceArray) -> Any:
+    """Nobody waits for the count: whoever calls has seen that there are elements enough."""
+    if not x.size or mask.shape != x.shape:
+        return NotImplemented
+    out, source = copied(x), row_major(source)
+    unit = index_rows.word(x.itemsize)[1]
+    counted(mask).write("spread", out, source.data.ptr, formats="P", UNIT=unit)
+    return out
+
+
+@kernel_for("cuda", "masked_scatter_grad")
+def _masked_scatter_grad(g: DeviceArray, mask: DeviceArray, *, shape: tuple[int, ...]) -> Any:
+    if not g.size or mask.shape != g.shape or not prod(shape):
+        return NotImplemented
+    out, g = ndarray(shape, g.dtype), row_major(g)
+    fill(out, 0)
+    unit = index_rows.word(g.itemsize)[1]
+    counted(mask).write("picked", out, g.data.ptr, formats="P", UNIT=unit)
+    return out
+
+
 @kernel_for("cuda", "nonzero")
 def _nonzero(x: DeviceArray) -> Any:
-    if not x.size or x.dtype.kind not in "biuf" or not 0 < x.ndim <= 8:
+    if not x.size or not 0 < x.ndim <= 8:
         return NotImplemented
     found = counted(x if x.dtype.kind == "b" else cast(x, "bool"))
     count = found.total()

@@ -30,13 +30,14 @@ class _Table:
 _tables: dict[tuple, _Table] = Bounded(128)
 
 
-def kept(a: np.ndarray) -> Any:
-    """A host array on the current GPU, the same one for equal contents; it is not to be written into."""
-    key = (a.dtype.str, a.shape, a.tobytes(), device())
+def kept(a: np.ndarray, index: int | None = None) -> Any:
+    """A host array on a GPU, the current one if not said, the same for equal contents; it is not to be written into."""
+    index = device() if index is None else index
+    key = (a.dtype, a.shape, a.tobytes(), index)
     found = _tables.get(key)
     if found is not None:
         return found.array
-    array = to_device(a, device())
+    array = to_device(a, index)
     runtime.streamSynchronize(current.ptr)  # other streams will read it as well
     if a.nbytes < _LARGE:
         _tables[key] = runnable(_Table(array))

@@ -1,4 +1,4 @@
-// Windows of images: as columns, columns added back, and the largest of windows whose places follow from the output's
+// Windows of images: as columns, columns added back, windows along a dim added back, and the largest of windows whose places follow from the output's
 // size. Before this file stand the prelude and S, the element type.
 typedef Wide<S>::type T;
 struct Pair { i64 h, w; };
@@ -42,6 +42,20 @@ KERNEL(fold)(const S* __restrict__ x, S* __restrict__ out, i64 count, Pair size,
                 total += widen(x[(place * windows.h + wy) * windows.w + wx]);
             }
         }
+        out[i] = narrow(To<S>(), total);
+    }
+}
+
+// Windows along one dim of (outer, length, inner), back where they came from: an element of several gets their sum, the
+// last of them first.
+KERNEL(unwind)(const S* __restrict__ g, S* __restrict__ out, i64 count, i64 length, i64 inner, i64 windows, i64 size, i64 step) {
+    depend();
+    EVERY(i, count) {
+        const i64 line = i / inner, outer = line / length, at = line - outer * length, r = i - line * inner;
+        const i64 first = at < size ? 0 : (at - size) / step + 1, last = at / step < windows ? at / step : windows - 1;
+        T total = 0;
+        for (i64 w = last; w >= first; w--)
+            total += widen(g[((outer * windows + w) * inner + r) * size + at - w * step]);
         out[i] = narrow(To<S>(), total);
     }
 }

@@ -10,10 +10,11 @@ import numpy as np
 
 from .....base.dtypes import from_np
 from ....door import kernel_for
+from ...code.launch import Result
 from ...code.sources import NUMBERS, block_room, blocks_for, load
 from ...code.variants import compute
 from ...processors import multiprocessors
-from ..fills import fill, row_major
+from ..fills import fill, one_launch, row_major
 from ..pointwise import cast
 
 if TYPE_CHECKING:
@@ -171,3 +172,42 @@ def _of_a_small_table(
         out.data.ptr, splits, out.size, width,
     )  # fmt: skip
     return out
+
+
+# -- bags -----------------------------------------------------------------------------------------
+
+
+def _bag_sums(
+    weight: DeviceArray, indices: DeviceArray, starts: DeviceArray, *, mean: bool, by_freq: bool
+) -> Any:
+    label, start = _LABELS.get(indices.dtype.char), _LABELS.get(starts.dtype.char)
+    if weight.dtype.char not in NUMBERS or label is None or start is None or not weight.size:
+        return None
+    if not starts.size or not all(a._c_contiguous for a in (weight, indices, starts)):
+        return None
+    shape, width = (starts.size, *weight.shape[1:]), prod(weight.shape[1:])
+    formats = (*"PPPP", *"qqqq", "i")
+    return load(
+        "bags.cu", "bag_sums", formats, weight.dtype.char, LABEL=label, START=start
+    ).prepared(
+        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 4, (Result(3, shape, weight.dtype),),
+        starts.size, indices.size, width, weight.shape[0], int(mean),
+    )  # fmt: skip
+
+
+def _bag_rows(g: DeviceArray, starts: DeviceArray, *, total: int, mean: bool) -> Any:
+    start = _LABELS.get(starts.dtype.char)
+    if g.dtype.char not in NUMBERS or start is None or not g.size or not total:
+        return None
+    if not g._c_contiguous or not starts._c_contiguous:
+        return None
+    shape = (total, *g.shape[1:])
+    formats = (*"PPP", *"qqq", "i")
+    return load("bags.cu", "bag_rows", formats, g.dtype.char, START=start).prepared(
+        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 3, (Result(2, shape, g.dtype),),
+        starts.size, total, prod(g.shape[1:]), int(mean),
+    )  # fmt: skip
+
+
+kernel_for("cuda", "embedding_bag")(one_launch(_bag_sums))
+kernel_for("cuda", "embedding_bag_rows")(one_launch(_bag_rows))

@@ -1,18 +1,16 @@
-"""Windows of images on the GPU: unfold, fold, and max pooling whose windows follow from the output's size."""
+"""Windows on the GPU: unfold, fold, windows along one dim put back, and max pooling whose windows follow from the output's size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....door import kernel_for
-from ...code.keyed import keyed
 from ...code.launch import Result
 from ...code.sources import blocks_for, typed
-from ..fills import row_major
+from ..fills import one_launch
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -23,17 +21,6 @@ _PAIRS = ("P", "P", "q", *["2q"] * 6)
 _ADAPTIVE = ("P", "P", "P", "q", "3q", "3q")
 _FRACTIONAL = ("P", "P", "P", "P", "q", "3q", "3q", "3q", "3q", "q", "3d")
 _PLACES = np.dtype(np.int64)
-
-
-def _launched(prepare: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of a kernel that is one launch of contiguous arrays."""
-
-    def body(*arrays: Any, **attrs: Any) -> Any:
-        dense = [row_major(a) for a in arrays]
-        launch = prepare(*dense, **attrs)
-        return NotImplemented if launch is None else launch(*dense)
-
-    return keyed(body, prepare)
 
 
 def _moved(
@@ -71,6 +58,16 @@ def _fold(
     return _moved("fold", x, shape, tuple(size), windows, kernel, stride, padding, dilation)
 
 
+def _unwind(g: DeviceArray, *, dim: int, size: int, step: int, shape: Dims) -> Any:
+    count = prod(shape)
+    if g.dtype.kind not in "fV" or not g._c_contiguous or not count or not g.size:
+        return None
+    return typed("windows.cu", "unwind", g.dtype, ("P", "P", *"qqqqqq")).prepared(
+        (blocks_for(count), 1, 1), (256, 1, 1), 0, 2, (Result(1, shape, g.dtype),), count,
+        shape[dim], prod(shape[dim + 1 :]), g.shape[dim], size, step,
+    )  # fmt: skip
+
+
 def _three(values: Any, missing: Any) -> tuple:
     return (*[missing] * (3 - len(values)), *values)
 
@@ -104,7 +101,8 @@ def _fractional_max(x: DeviceArray, samples: DeviceArray, *, kernel: Dims, size:
     )  # fmt: skip
 
 
-kernel_for("cuda", "im2col")(_launched(_unfold))
-kernel_for("cuda", "col2im")(_launched(_fold))
-kernel_for("cuda", "adaptive_max_pool")(_launched(_adaptive_max))
-kernel_for("cuda", "fractional_max_pool")(_launched(_fractional_max))
+kernel_for("cuda", "im2col")(one_launch(_unfold))
+kernel_for("cuda", "col2im")(one_launch(_fold))
+kernel_for("cuda", "unfold_grad")(one_launch(_unwind))
+kernel_for("cuda", "adaptive_max_pool")(one_launch(_adaptive_max))
+kernel_for("cuda", "fractional_max_pool")(one_launch(_fractional_max))
