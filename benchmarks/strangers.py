@@ -29,7 +29,6 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import numpy as np  # noqa: E402
 import strangers_agents  # noqa: E402
-import strangers_pictures  # noqa: E402
 import strangers_rows  # noqa: E402
 import strangers_science  # noqa: E402
 import strangers_sequences  # noqa: E402
@@ -39,7 +38,7 @@ import torch  # noqa: E402
 import rushlight  # noqa: E402
 
 TABLES = (
-    strangers_rows, strangers_pictures, strangers_sequences, strangers_science, strangers_agents, strangers_training,
+    strangers_rows, strangers_sequences, strangers_science, strangers_agents, strangers_training,
 )  # fmt: skip
 ROWS = {name: row for table in TABLES for name, row in table.ROWS.items()}
 FIRST = 8  # steps whose losses are compared; programs are made meanwhile
