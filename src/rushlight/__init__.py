@@ -17,6 +17,7 @@ from .base.errors import AcceleratorError, OutOfMemoryError
 from .base.formats import layout, memory_format, qscheme
 from .base.shapes import Size
 from .base.spelling import modules as _modules
+from .base.tracebacks import install as _shorten_tracebacks
 from .core.compiling import meeting as _meeting
 from .core.hot import meeting as _hot_loops
 from .core.hot import trace_scripts as _trace_scripts
@@ -90,6 +91,7 @@ def _load(path: str) -> _Any:
 
 _sys.meta_path.append(_Aliases)  # type: ignore[arg-type]
 _modules.load = _load
+_shorten_tracebacks()
 _hot_loops.tracer = _tracer
 _trace_scripts()
 _meeting.compile = _compile

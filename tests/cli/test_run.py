@@ -117,7 +117,7 @@ def test_usage_errors(tmp_path: Path) -> None:
         done = run(*args, cwd=tmp_path)
         assert done.returncode == 2 and "argument expected" in done.stderr
     done = run(cwd=tmp_path)
-    assert done.returncode == 2 and "script" in done.stderr
+    assert done.returncode == 2 and "rushlight run script.py" in done.stdout
     assert run("--help", cwd=tmp_path).returncode == 0
 
 

@@ -60,6 +60,8 @@ class Settings:
         self.trace = _env("RUSHLIGHT_TRACE", "")
         # Whether `compile` traces what it cannot replay as a whole on the CPU, too, as it does on a GPU: for tests.
         self.trace_on_cpu = False
+        # "full" prints every frame of an error that nobody caught, see base/tracebacks.py.
+        self.traceback = _env("RUSHLIGHT_TRACEBACK", "short")
         # The last `manual_seed`: the random streams of devices opened later start from it.
         self.seed: int | None = None
         # "high" and "medium" allow TF32 in float32 matrix products on the GPU.

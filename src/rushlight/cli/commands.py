@@ -24,10 +24,12 @@ def main(argv: list[str] | None = None) -> int:
         from ..distributed.launcher import launch
 
         return launch(args[1:])  # these options are torchrun's
+    from ..base.config import settings
     from ..core.hot import tracing
     from .options import parser
 
     tracing(False)  # only `run` has loops of the user
+    settings.traceback = "full"  # and frames of the user
     _show_what_cannot_be_encoded()
     try:
         chosen = parser().parse_args(args)

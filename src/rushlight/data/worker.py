@@ -9,11 +9,11 @@ import signal
 import socket
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..base import tracebacks
 from .channel import Channel
 from .fetch import make_fetcher
 from .seeding import seed_worker
@@ -238,4 +238,4 @@ def _send(channel: Channel, answer: tuple, page: Any, where: str) -> None:
 
 
 def _failure(error: Exception, where: str, place: int) -> Failure:
-    return Failure(type(error), where, "".join(traceback.format_exception(error)), place)
+    return Failure(type(error), where, tracebacks.text(error), place)

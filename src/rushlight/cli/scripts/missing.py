@@ -8,10 +8,8 @@ import sys
 from collections.abc import Iterable
 from types import ModuleType, TracebackType
 
+from ...base.tracebacks import is_ours
 from . import alias
-
-_PACKAGE = sys.modules[__name__.split(".")[0]]
-_OURS = tuple([os.path.abspath(folder) + os.sep for folder in _PACKAGE.__path__])
 
 
 def explain(error: BaseException, trace: TracebackType | None) -> str | None:
@@ -85,7 +83,7 @@ def _users_line(trace: TracebackType | None) -> str | None:
     place = None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith((*_OURS, "<frozen ")):
+        if not is_ours(trace.tb_frame) and not file.startswith("<frozen "):
             place = f"{os.path.basename(file)}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return place

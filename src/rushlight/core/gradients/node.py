@@ -108,7 +108,8 @@ class Derivative:
             _NEEDS: "node.plan.needs",
         }
         arguments = ", ".join(texts[kind].format(key=key) for kind, key in self.sources)
-        self.call = eval(f"lambda node, gs: fn({arguments})", {"fn": self.fn, "__name__": __name__})
+        code = compile(f"lambda node, gs: fn({arguments})", "<call of a derivative>", "eval")
+        self.call = eval(code, {"fn": self.fn, "__name__": __name__})
         return self.call
 
 

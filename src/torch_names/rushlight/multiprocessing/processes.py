@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import multiprocessing as _python
 import signal
-import traceback
 from collections.abc import Callable
 from typing import Any
+
+from ..base import tracebacks
 
 
 class _ProcessError(Exception):
@@ -40,8 +41,8 @@ def _run(fn: Callable, rank: int, args: tuple, errors: Any) -> None:
         fn(rank, *args)
     except KeyboardInterrupt:
         pass  # the parent was interrupted too and says so
-    except Exception:
-        errors.put(traceback.format_exc())
+    except Exception as error:
+        errors.put(tracebacks.text(error))
         raise SystemExit(1) from None
 
 
