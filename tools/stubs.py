@@ -208,7 +208,7 @@ def methods() -> str:
     """What ops give to Tensor, as a class that Tensor has as its base for type checkers."""
     from rushlight.core.tensor import Tensor
 
-    own = written("core/tensor.py", "core/values.py", "core/tensor_facts.py")
+    own = written("core/tensor.py", "core/values.py")
     names = {n: f for n, f in vars(Tensor).items() if not n.startswith("__") and n not in own}
     properties = [n for n, f in names.items() if isinstance(f, property)]
     text = HEAD + IMPORTS.format(up="..") + "class Methods:\n" + functions(names, "    ", True)

@@ -165,7 +165,7 @@ def _cifar_batch(n: int) -> dict:
 
 
 def cifar_files() -> Kind:
-    from rushlight.vision.datasets._pickles import read_pickle
+    from rushlight.vision.datasets.cifar import read_pickle
 
     samples = [pickle.dumps(_cifar_batch(1), protocol) for protocol in (2, 4)]
     return Kind("cifar", samples, lambda data, folder: read_pickle(data), words=WORDS)

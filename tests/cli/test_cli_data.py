@@ -15,9 +15,9 @@ from cli_help import CLASSES, picture, write_pictures
 from rushlight.cli import config, main
 from rushlight.cli.data import augment
 from rushlight.cli.data.cache import make_store
+from rushlight.cli.data.folders import scan
 from rushlight.cli.data.listing import list_pictures
 from rushlight.cli.data.pictures import TooLarge, open_picture
-from rushlight.cli.data.scan import scan
 from rushlight.cli.data.sources import Source, find_source, load_images
 from rushlight.cli.errors import UsageError
 from rushlight.cli.report.scores import Result, wilson
@@ -164,7 +164,8 @@ def test_the_disk_cache_is_used_and_kept_true(tmp_path, monkeypatch) -> None:
     first, _ = look()
     with monkeypatch.context() as patch:
         patch.setattr(
-            "rushlight.cli.data.scan.read_picture", lambda path: pytest.fail("it was decoded again")
+            "rushlight.cli.data.folders.read_picture",
+            lambda path: pytest.fail("it was decoded again"),
         )
         second, _ = look()
     assert all((first.store[i] == second.store[i]).all() for i in range(18))

@@ -287,7 +287,7 @@ def test_ranks_can_stand_in_a_file(tmp_path, capsys) -> None:
 
 
 def test_a_form_with_other_fields_before_the_file() -> None:
-    from rushlight.cli.forms import Form
+    from rushlight.cli.serve import Form
 
     def first_file(content: bytes, kind: str) -> bytes:
         found = []
@@ -339,7 +339,7 @@ def test_view_answers_only_this_machine(run: Path, host: str, path: str, code: i
 
 def test_ctrl_c_while_pictures_are_looked_at(tmp_path, monkeypatch) -> None:
     """It waits for the pictures at hand only, and nothing is left behind."""
-    from rushlight.cli.data import scan
+    from rushlight.cli.data import folders as scan
 
     root = write_pictures(tmp_path / "photos", 40)
     looked: list[str] = []

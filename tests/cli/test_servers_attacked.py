@@ -27,7 +27,7 @@ from rushlight.cli import serve as serving
 from rushlight.cli import view as viewing
 from rushlight.cli.data.pictures import pillow_rules
 from rushlight.cli.errors import UsageError
-from rushlight.cli.forms import HEADERS, PARTS, BadForm, Form
+from rushlight.cli.serve import HEADERS, PARTS, BadForm, Form
 
 pytest.importorskip("uvicorn")
 Image = pytest.importorskip("PIL.Image")

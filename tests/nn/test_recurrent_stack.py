@@ -9,7 +9,7 @@ import pytest
 
 import rushlight as rl
 from rushlight.capture.state import known
-from rushlight.operators.layers import recurrent_stack
+from rushlight.operators.layers import recurrent
 from rushlight.runtime import devices
 from rushlight.runtime.door import KERNELS
 from rushlight.runtime.recurrent import Recurrence, Way
@@ -309,4 +309,4 @@ def test_what_does_not_fit_goes_the_plain_way() -> None:
 def test_a_device_without_a_library_is_told() -> None:
     what = Recurrence("lstm", 3, 4, 0, 1, 1, True)
     with pytest.raises(RuntimeError, match="no recurrent layers of its own"):
-        recurrent_stack._stack_body(np, *[None] * 4, what=what, way=None, sizes=(), training=True)
+        recurrent._stack_body(np, *[None] * 4, what=what, way=None, sizes=(), training=True)

@@ -10,10 +10,9 @@ import pytest
 import rushlight as rl
 from rushlight.nn import functional as F
 from rushlight.nn.attention import SDPBackend, sdpa_kernel
+from rushlight.operators.layers.attention.attention import attend, seen_attention
 from rushlight.operators.layers.attention.attention_kernels import attention
-from rushlight.operators.layers.attention.masked_attention import attend
 from rushlight.operators.layers.attention.masked_attention_kernels import masked_attention
-from rushlight.operators.layers.attention.seen_attention import seen_attention
 
 
 @pytest.mark.parametrize("causal", [False, True])

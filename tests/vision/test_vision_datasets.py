@@ -30,7 +30,7 @@ from rushlight import hub
 from rushlight.io.errors import CorruptFileError
 from rushlight.vision import datasets, transforms
 from rushlight.vision.datasets import mnist
-from rushlight.vision.datasets._pickles import read_pickle
+from rushlight.vision.datasets.cifar import read_pickle
 from rushlight.vision.datasets.utils import check_integrity, download_url, extract_archive
 
 

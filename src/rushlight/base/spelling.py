@@ -22,17 +22,7 @@ _HOMES = {
     "data.dataset": "torch.utils.data.dataset",
     "data.loader": "torch.utils.data.dataloader",
     "data": "torch.utils.data",
-    "distributions._compose": "torch.distributions.transforms",
-    "distributions._elementwise": "torch.distributions.transforms",
-    "distributions._structured": "torch.distributions.transforms",
-    "nn.modules._linear_cross_entropy": "torch.nn.modules.loss",
-    "nn.modules._loss_base": "torch.nn.modules.loss",
-    "nn.modules._margin_loss": "torch.nn.modules.loss",
-    "nn.modules._lazy_conv": "torch.nn.modules.conv",
-    "nn.modules._multihead": "torch.nn.modules.activation",
     "nn.modules._parameter_containers": "torch.nn.modules.container",
-    "nn.modules._rnn_cells": "torch.nn.modules.rnn",
-    "nn.modules._transformer_layers": "torch.nn.modules.transformer",
     "nn.averaged_model": "torch.optim.swa_utils",
     "operators.memory.storage": "torch.storage",
     "operators.random.generator": "torch._C",
@@ -68,7 +58,7 @@ _CLASSES = {
         "torch.distributions.constraints",
         "_IndependentConstraint",
     ),
-    ("nn.modules._linear_cross_entropy", "LinearCrossEntropyOptions"): (
+    ("nn.modules.loss", "LinearCrossEntropyOptions"): (
         "torch.nn.modules.linear_cross_entropy_options",
         "LinearCrossEntropyOptions",
     ),
@@ -81,7 +71,7 @@ _OPEN = (
 # What PyTorch has no counterpart of, among modules and classes beside those that have one.
 _ALONE = frozenset((
     "core.gradients.function.FunctionNode", "core.gradients.function.VmapInfo", "data.batching", "data.channel", "data.fetch", "data.iterators", "data.pool",
-    "data.prefetch", "data.resident", "data.sampler.EndlessSampler", "data.worker", "distributions._compose.PlainMap",
+    "data.prefetch", "data.resident", "data.sampler.EndlessSampler", "data.worker", "distributions.transforms.PlainMap",
     "optim.calls", "optim.stepping", "optim.zero",
 ))  # fmt: skip
 _INNER = ("operators", "core", "runtime", "capture", "io", "dezero", "cli")

@@ -4,21 +4,62 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from ..base.device import device
+from ..core.tensor import Tensor
+from ..runtime import devices
 from ..runtime.thread import here
 from .batching import Batcher, IndexBlocks, batch_arrays, can_split, cut, nbytes, split
+from .collate import map_leaves
 from .fetch import BatchFetcher, make_fetcher
-from .pinning import finisher
 from .pool import WorkerPool
 from .resident import Resident
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .seeding import default_stream, draw_seed, worker_stream
 from .worker import DATA, END, RESUME, TASK, Setup
+
+
+def finisher(pin_memory: bool, pin_memory_device: str) -> Callable[[Any], Any] | None:
+    """What is applied to every finished batch, or None; a device prefetch has its place here too."""
+    if not pin_memory:
+        return None
+    if pin_memory_device:
+        warnings.warn(
+            "pin_memory_device is deprecated, the current accelerator will be used as the device,"
+            f"ignore pin_memory_device='{pin_memory_device}'.",
+            stacklevel=4,
+        )
+    if _accelerator():
+        return pin
+    warnings.warn(
+        "'pin_memory' argument is set as true but no accelerator is found, then device pinned "
+        "memory won't be used.",
+        stacklevel=4,
+    )
+    return None
+
+
+def _accelerator() -> bool:
+    try:
+        devices.backend_of(device("cuda"))
+    except Exception:  # whatever the reason, there is none to pin for
+        return False
+    return True
+
+
+def pin(batch: Any) -> Any:
+    """The batch with its tensors in page-locked memory; an object of yours may have `pin_memory()`."""
+    if isinstance(batch, Tensor) or (
+        hasattr(batch, "pin_memory") and not isinstance(batch, (str, bytes))
+    ):
+        return batch.pin_memory()
+    return map_leaves(batch, pin)
+
 
 # A block of batches is fetched at once while it stays about this large: small enough for the cache.
 BLOCK_BYTES = 1 << 20

@@ -8,9 +8,9 @@ from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from . import constraints
-from ._compose import ComposeTransform, Transform
 from .distribution import Distribution
 from .independent import Independent
+from .transforms import ComposeTransform, Transform
 from .utils import sum_rightmost
 
 if TYPE_CHECKING:

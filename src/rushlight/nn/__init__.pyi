@@ -16,23 +16,8 @@ from . import modules as modules
 from . import parallel as parallel
 from . import parameter as parameter
 from . import utils as utils
-from .modules._linear_cross_entropy import LinearCrossEntropyLoss as LinearCrossEntropyLoss
-from .modules._linear_cross_entropy import LinearCrossEntropyOptions as LinearCrossEntropyOptions
-from .modules._margin_loss import CosineEmbeddingLoss as CosineEmbeddingLoss
-from .modules._margin_loss import HingeEmbeddingLoss as HingeEmbeddingLoss
-from .modules._margin_loss import MarginRankingLoss as MarginRankingLoss
-from .modules._margin_loss import MultiMarginLoss as MultiMarginLoss
-from .modules._margin_loss import TripletMarginLoss as TripletMarginLoss
-from .modules._margin_loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
-from .modules._multihead import MultiheadAttention as MultiheadAttention
 from .modules._parameter_containers import ParameterDict as ParameterDict
 from .modules._parameter_containers import ParameterList as ParameterList
-from .modules._rnn_cells import GRUCell as GRUCell
-from .modules._rnn_cells import LSTMCell as LSTMCell
-from .modules._rnn_cells import RNNCell as RNNCell
-from .modules._rnn_cells import RNNCellBase as RNNCellBase
-from .modules._transformer_layers import TransformerDecoderLayer as TransformerDecoderLayer
-from .modules._transformer_layers import TransformerEncoderLayer as TransformerEncoderLayer
 from .modules.activation import *
 from .modules.adaptive import *
 from .modules.batchnorm import *
@@ -46,6 +31,7 @@ from .modules.fold import *
 from .modules.instancenorm import *
 from .modules.linear import *
 from .modules.loss import *
+from .modules.loss import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from .modules.module import Module as Module
 from .modules.normalization import *
 from .modules.padding import *

@@ -63,6 +63,7 @@ LATE: dict[str, dict[str, str]] = {
     },
     "layers.attention.attention": {
         "functional": "scaled_dot_product_attention",
+        "kernels": "seen_attention seen_attention_grad",
     },
     "layers.attention.attention_kernels": {
         "kernels": "attention attention_grad attention_weights",
@@ -72,9 +73,6 @@ LATE: dict[str, dict[str, str]] = {
     },
     "layers.attention.multi_head": {
         "functional": "multi_head_attention_forward",
-    },
-    "layers.attention.seen_attention": {
-        "kernels": "seen_attention seen_attention_grad",
     },
     "layers.batch_norm": {
         "functional": "batch_norm",
@@ -147,13 +145,11 @@ LATE: dict[str, dict[str, str]] = {
         "kernels": "avg_pool avg_pool_grad max_pool max_pool_grad pool_take",
     },
     "layers.recurrent": {
+        "kernels": "rnn_stack rnn_stack_grad rnn_stack_grad_over rnn_weights rnn_weights_grad",
         "torch": "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell",
     },
     "layers.recurrent_kernels": {
         "kernels": "gru_sequence gru_sequence_grad lstm_sequence lstm_sequence_grad rnn_sequence rnn_sequence_grad",
-    },
-    "layers.recurrent_stack": {
-        "kernels": "rnn_stack rnn_stack_grad rnn_stack_grad_over rnn_weights rnn_weights_grad",
     },
     "layers.softmax": {
         "Tensor": "log_softmax softmax",
@@ -186,10 +182,8 @@ LATE: dict[str, dict[str, str]] = {
         "functional": "cosine_embedding_loss gaussian_nll_loss hinge_embedding_loss margin_ranking_loss multi_margin_loss "
          "multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss triplet_margin_loss "
          "triplet_margin_with_distance_loss",
-        "torch": "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss",
-    },
-    "loss.margin_kernels": {
         "kernels": "multi_margin_loss multi_margin_loss_grad multilabel_margin_loss multilabel_margin_loss_grad",
+        "torch": "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss",
     },
     "matrix.add_product": {
         "Tensor": "addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_",
@@ -215,10 +209,10 @@ LATE: dict[str, dict[str, str]] = {
         "torch": "det logdet slogdet",
     },
     "matrix.linalg_factor": {
-        "Tensor": "cholesky qr",
-        "kernels": "linalg_cholesky linalg_lu_factor linalg_qr lu_swap_order",
+        "Tensor": "cholesky geqrf ormqr qr",
+        "kernels": "geqrf linalg_cholesky linalg_lu_factor linalg_qr lu_swap_order",
         "linalg": "cholesky cholesky_ex lu lu_factor lu_solve qr",
-        "torch": "cholesky qr",
+        "torch": "cholesky geqrf ormqr qr",
     },
     "matrix.linalg_functions": {
         "Tensor": "matrix_exp matrix_power",
@@ -255,11 +249,6 @@ LATE: dict[str, dict[str, str]] = {
         "kernels": "cross",
         "linalg": "cross multi_dot",
         "torch": "bilinear chain_matmul cross ger inner kron outer tensordot",
-    },
-    "matrix.reflections": {
-        "Tensor": "geqrf ormqr",
-        "kernels": "geqrf",
-        "torch": "geqrf ormqr",
     },
     "matrix.sparse": {
         "Tensor": "sparse_mask to_dense to_sparse to_sparse_coo",
@@ -416,11 +405,9 @@ LATE: dict[str, dict[str, str]] = {
          "view_copy",
     },
     "signal.fft": {
-        "fft": "fft fft2 fftn hfft hfft2 hfftn ifft ifft2 ifftn ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftn",
+        "fft": "fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 "
+         "irfftn rfft rfft2 rfftfreq rfftn",
         "kernels": "fft_backward fft_forward fft_real fft_to_real",
-    },
-    "signal.fft_grid": {
-        "fft": "fftfreq fftshift ifftshift rfftfreq",
     },
     "signal.stft": {
         "Tensor": "istft renorm renorm_ stft",

@@ -10,16 +10,47 @@ from ..core.columns import columns
 from ..core.inplace import made_of_others
 from ..core.tensor import Tensor
 from ..operators import update
-from ..operators.create.like import zeros_like
+from ..operators.create.like import ones_like, zeros_like
 from ..operators.pointwise.complex import view_as_real
+from ..operators.pointwise.select import where
 from ..runtime.cpu import scalars
 from ..runtime.door import Kernel, run
 from ..runtime.thread import GRAD, here
 from ..runtime.wrapped import WrappedArray, answer
 from .calls import Find, HostNumbers, Numbers, UpdateCall, are_sure, plain, raise_scalars
 from .checks import check_differentiable
-from .differentiable import TENSORS
 from .optimizer import Optimizer, scalar
+
+
+class _Functions:
+    """What the bodies of `operators/update.py` ask of `xp`."""
+
+    where = staticmethod(where)
+    ones_like = staticmethod(ones_like)
+    zeros_like = staticmethod(zeros_like)
+
+    @staticmethod
+    def sqrt(x: Tensor) -> Tensor:
+        return x.sqrt()
+
+    @staticmethod
+    def abs(x: Tensor) -> Tensor:
+        return x.abs()
+
+    @staticmethod
+    def sign(x: Tensor) -> Tensor:
+        return x.sign()
+
+    @staticmethod
+    def maximum(x: Tensor, y: Tensor, out: Tensor) -> Tensor:
+        return out.copy_(x.maximum(y))
+
+    @staticmethod
+    def clip(x: Tensor, low: Any, high: Any, out: Tensor) -> Tensor:
+        return out.copy_(x.clamp(low, high))
+
+
+TENSORS = _Functions()
 
 
 class KernelOptimizer(Optimizer):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import struct
+import zlib
 from html import escape
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..data.images import Images
 from ..errors import printable
 from ..training.progress import clock
-from . import layers, png, svg
+from . import svg
 from .page_style import page
 from .scores import TOP, Result
 from .svg import Line
@@ -20,7 +24,145 @@ from .text import chance_warning
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from ...core.tensor import Tensor
     from ...nn.modules.module import Module
+
+
+# A drawing has a block for each of these; norms and activations are counted with the layer before.
+_DRAWN = ("Conv", "Linear", "Pool", "LSTM", "GRU", "RNN", "Embedding", "MultiheadAttention")
+_KINDS = (("Conv", "conv"), ("Linear", "linear"), ("Pool", "pool"))
+MOST_BLOCKS = 80
+
+
+class Layer(NamedTuple):
+    """One row of the table."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]  # of its output, for one picture
+    parameters: int
+    multiplies: int
+
+
+def look_at(net: Module, shape: tuple[int, ...]) -> list[Layer]:
+    """Every layer in the order it computes, for one input of this shape."""
+    import rushlight as rl
+
+    rows: list[Layer] = []
+    names = {id(m): name for name, m in net.named_modules()}
+    leaves = [m for m in net.modules() if not list(m.children())]
+
+    def note(module: Module, inputs: Any, out: Any) -> None:
+        first = out[0] if isinstance(out, tuple) else out
+        shape = tuple(first.shape[1:])
+        own = sum(p.numel() for p in module.parameters())
+        rows.append(Layer(names[id(module)] or type(module).__name__, type(module).__name__, shape, own,
+                          _multiplies(module, inputs[0], first)))  # fmt: skip
+
+    hooks = [m.register_forward_hook(note) for m in leaves]
+    was = net.training
+    try:
+        net.eval()
+        with rl.no_grad():
+            net(rl.zeros(1, *shape))
+    finally:
+        net.train(was)
+        for hook in hooks:
+            hook.remove()
+    return rows
+
+
+def _multiplies(module: Module, x: Any, out: Any) -> int:
+    """Multiply-adds for one input, of the layers whose weights are multiplied."""
+    weight: Any = getattr(module, "weight", None)
+    kind = type(module).__name__
+    if kind.startswith("Conv"):
+        return prod(out.shape[1:]) * prod(weight.shape[1:])
+    if kind == "Linear":
+        return prod(out.shape[1:]) * weight.shape[1]
+    return 0
+
+
+def short(n: float) -> str:
+    """1,234 as 1.2 k, and so on."""
+    for size, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if n >= size:
+            return f"{n / size:.{2 if n < 10 * size else 1}f} {name}"
+    return str(int(n))
+
+
+def table(rows: list[Layer]) -> str:
+    """The layers as an HTML table."""
+    lines = []
+    for r in rows:
+        shape = " × ".join(map(str, r.shape))
+        lines.append(
+            f"<tr><td><code>{escape(r.name)}</code></td><td>{escape(r.kind)}</td><td class='n'>{shape}</td>"
+            f"<td class='n'>{r.parameters:,}</td><td class='n'>{short(r.multiplies) if r.multiplies else '–'}</td></tr>"
+        )
+    total = (f"<tr class='total'><td>all</td><td></td><td></td><td class='n'>{sum(r.parameters for r in rows):,}</td>"
+             f"<td class='n'>{short(sum(r.multiplies for r in rows))}</td></tr>")  # fmt: skip
+    return (
+        "<table class='layers'><thead><tr><th>layer</th><th>kind</th><th class='n'>output</th><th class='n'>parameters</th>"
+        f"<th class='n'>multiply-adds</th></tr></thead><tbody>{''.join(lines)}{total}</tbody></table>"
+    )
+
+
+def drawing(rows: list[Layer], input_shape: tuple[int, ...]) -> str:
+    """Blocks from left to right: as high as the picture is there, as wide as there are channels."""
+    drawn = [r for r in rows if any(k in r.kind for k in _DRAWN)][:MOST_BLOCKS]
+    largest = max(input_shape[-1], 1)
+    blocks = [(14, 150, "input", f"input {'×'.join(map(str, input_shape))}")]
+    for r in drawn:
+        side = r.shape[-1] if len(r.shape) > 1 else 1
+        channels = r.shape[0] if r.shape else 1
+        high = (
+            18 + 132 * (side / largest) ** 0.5
+            if len(r.shape) > 1
+            else 26 + min(channels, 512) ** 0.5
+        )
+        wide = 5 + min(channels, 2048) ** 0.5 / 2
+        kind = next((name for part, name in _KINDS if part in r.kind), "other")
+        told = f"{r.name}: {r.kind} → {'×'.join(map(str, r.shape))}, {r.parameters:,} parameters"
+        blocks.append((wide, min(high, 150), kind, told))
+    gap = 3 if len(blocks) > 24 else 6
+    total = sum(b[0] + gap for b in blocks) + 10
+    parts = [f"<svg class='network' viewBox='0 0 {total:.0f} 170' style='max-width:{total * 2.4:.0f}px' role='img' aria-label='the network'>"]  # fmt: skip
+    x = 5.0
+    for wide, high, kind, told in blocks:
+        parts.append(f"<rect class='block {kind}' x='{x:.1f}' y='{85 - high / 2:.1f}' width='{wide:.1f}' height='{high:.1f}' rx='2'>"
+                     f"<title>{escape(told)}</title></rect>")  # fmt: skip
+        x += wide + gap
+    keys = "".join(f"<span><i class='key block {k}'></i>{t}</span>" for k, t in
+                   (("input", "picture"), ("conv", "convolution"), ("pool", "pooling"), ("linear", "linear")))  # fmt: skip
+    return "".join([*parts, "</svg>", f"<div class='legend'>{keys}</div>"])
+
+
+def encode(pixels: np.ndarray) -> bytes:
+    """A PNG file of a uint8 array, HxW grey or HxWx3."""
+    high, wide = pixels.shape[:2]
+    colour = 2 if pixels.ndim == 3 else 0
+    rows = np.ascontiguousarray(pixels, np.uint8).reshape(high, -1)
+    raw = np.concatenate([np.zeros((high, 1), np.uint8), rows], axis=1).tobytes()
+    head = struct.pack(">IIBBBBB", wide, high, 8, colour, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b""))
+    chunks = [struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+              for name, data in parts]  # fmt: skip
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def address(pixels: np.ndarray) -> str:
+    """A data: address that an <img> shows."""
+    return "data:image/png;base64," + base64.b64encode(encode(pixels)).decode("ascii")
+
+
+def seen(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarray:
+    """A network's input (CxHxW, scaled) as the picture it stands for."""
+    a = x.numpy()
+    a = a * np.reshape(std, (-1, 1, 1)) + np.reshape(mean, (-1, 1, 1))
+    pixels = np.clip(np.rint(a * 255), 0, 255).astype(np.uint8)
+    return pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0)
+
 
 SHOWN = 12  # pictures of a kind
 MOST_CLASSES = 40  # in the matrix
@@ -32,7 +174,7 @@ def write_report(
     """Write it; the answer is its path."""
     from rushlight.io import atomic_write
 
-    rows = layers.look_at(net, (images.channels, images.size, images.size))
+    rows = look_at(net, (images.channels, images.size, images.size))
     name = os.path.basename(os.path.abspath(args.out))
     body = "".join([
         _head(name, args, images, result, rows, record), _curves(history, best), _by_class(result),
@@ -67,8 +209,8 @@ def _head(
     cards += [
         _number(f"{error:.1%}", "confidence off by, on average"),
         _number(f"{len(images.train):,}", "pictures to train on", f"{len(images.classes)} classes"),
-        _number(layers.short(sum(r.parameters for r in rows)), "parameters",
-                f"{layers.short(sum(r.multiplies for r in rows))} multiply-adds a picture"),
+        _number(short(sum(r.parameters for r in rows)), "parameters",
+                f"{short(sum(r.multiplies for r in rows))} multiply-adds a picture"),
         _number(clock(record["seconds"]), "to train (min:s)", energy or record["device"].partition(":")[0]),
     ]  # fmt: skip
     warning = chance_warning(result)
@@ -120,7 +262,7 @@ def _by_class(result: Result) -> str:
 
 def _figure(pixels: np.ndarray, caption: str) -> str:
     small = " class='small'" if max(pixels.shape[:2]) < 64 else ""
-    return f"<figure><img{small} alt='' src='{png.address(pixels)}'><figcaption>{caption}</figcaption></figure>"
+    return f"<figure><img{small} alt='' src='{address(pixels)}'><figcaption>{caption}</figcaption></figure>"
 
 
 def _mistakes(images: Images, result: Result) -> str:
@@ -143,7 +285,7 @@ def _mistakes(images: Images, result: Result) -> str:
 
 
 def _answered(images: Images, result: Result, i: int, kind: str) -> str:
-    pixels = png.seen(images.test[i][0], images.mean, images.std)
+    pixels = seen(images.test[i][0], images.mean, images.std)
     true, answer = (
         escape(printable(result.classes[int(v[i])])) for v in (result.truth, result.answers)
     )
@@ -166,17 +308,17 @@ def _variety(args: Namespace, images: Images) -> str:
     figures = []
     for i in range(count):
         x, label = images.train[i * step]
-        figures.append(_figure(png.seen(x, images.mean, images.std), escape(printable(images.classes[int(label)]))))  # fmt: skip
+        figures.append(_figure(seen(x, images.mean, images.std), escape(printable(images.classes[int(label)]))))  # fmt: skip
     rl.set_rng_state(state)
     return (f"<h2>What it was shown</h2><p class='faint'>Training pictures as the network saw them: {in_words(args.augment)}.</p>"
             f"<div class='pictures'>{''.join(figures)}</div>")  # fmt: skip
 
 
 def _network(rows: list, images: Images) -> str:
-    drawn = layers.drawing(rows, (images.channels, images.size, images.size))
+    drawn = drawing(rows, (images.channels, images.size, images.size))
     return (f"<h2>The network</h2><p class='faint'>High blocks see many places of the picture, wide ones have many channels.</p>"
             f"<div class='card'>{drawn}</div><details><summary>all {len(rows)} layers</summary>"
-            f"<div class='card scroll'>{layers.table(rows)}</div></details>")  # fmt: skip
+            f"<div class='card scroll'>{table(rows)}</div></details>")  # fmt: skip
 
 
 def _data(images: Images) -> str:

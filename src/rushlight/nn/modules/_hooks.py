@@ -2,14 +2,212 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.gradients.tape import RemovableHandle
-from ._backward_hooks import BackwardHook, watch_last_node
+from ...core.gradients.tape import Node, RemovableHandle
+from ...core.tensor import Tensor, tensor_over
+from ...core.views import current_edge
+from ...operators.create.filled import zeros
+from ...runtime.thread import here
 from ._global_hooks import GLOBAL, HookHandle
+
+
+class BackwardHookFunctionBackward(Node):
+    """A node that passes every gradient on unchanged; it exists to call hooks."""
+
+    __slots__ = ("like", "n_outputs")
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        super().__init__(tuple(current_edge(t) for t in tensors))
+        self.n_outputs = len(tensors)
+        self.like = [(t._a.shape, t.dtype, t.device) for t in tensors]
+
+    def apply(self, gs: list[Any]) -> Sequence[Any]:
+        """Return the gradients, with zeros where none arrived, as PyTorch does."""
+        return [
+            zeros(shape, dtype=dtype, device=device) if g is None else g
+            for g, (shape, dtype, device) in zip(gs, self.like)
+        ]
+
+
+def _through_gate(tensors: list[Tensor]) -> tuple[list[Tensor], Node]:
+    """Return tensors with the same values whose gradients all go through one new node."""
+    node = BackwardHookFunctionBackward(tensors)
+    passed = []
+    for i, t in enumerate(tensors):
+        if t._ver is None:
+            t._ver = [0]
+        out = tensor_over(t._a, t._a.__class__)
+        out._ver = t._ver
+        if t.requires_grad:
+            out._edge = (node, i)
+        passed.append(out)
+    return passed, node
+
+
+class BackwardHook:
+    """What one call of a module needs to call its full backward hooks later."""
+
+    def __init__(self, module: Any, hooks: list[Callable], pre_hooks: list[Callable]) -> None:
+        self.module = module
+        self.hooks = hooks
+        self.pre_hooks = pre_hooks
+        self.grad_outputs: tuple | None = None
+        self.n_inputs = -1
+        self.n_outputs = -1
+        self.input_index: list[int] | None = None
+        self.output_index: list[int] | None = None
+
+    def _gated(self, values: tuple) -> tuple[tuple, Node | None, list[int] | None]:
+        index = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
+        tensors = [values[i] for i in index]
+        if not here.grad or not any(t.requires_grad for t in tensors):
+            return values, None, None
+        passed, node = _through_gate(tensors)
+        replaced = list(values)
+        for i, t in zip(index, passed):
+            replaced[i] = t
+        return tuple(replaced), node, index
+
+    def setup_input_hook(self, args: tuple) -> tuple:
+        """Put a node at the inputs: the gradients that reach it are the module's grad_input."""
+        self.n_inputs = len(args)
+        args, node, self.input_index = self._gated(args)
+        if node is not None:
+            node.register_hook(self._on_grad_input)
+        return args
+
+    def setup_output_hook(self, result: Any) -> Any:
+        """Put a node at the outputs: the gradients that reach it are the module's grad_output."""
+        single = not isinstance(result, tuple)
+        values = (result,) if single else result
+        self.n_outputs = len(values)
+        values, node, self.output_index = self._gated(values)
+        if node is not None:
+            node.register_prehook(self._on_grad_output)
+        if single:
+            return values[0]
+        return type(result)(*values) if hasattr(result, "_fields") else values
+
+    def _on_grad_output(self, grads: tuple) -> Any:
+        grad_output = _spread(self.output_index, grads, self.n_outputs)
+        changed = False
+        for hook in self.pre_hooks:
+            given = hook(self.module, grad_output)
+            if given is None:
+                continue
+            given = given if isinstance(given, tuple) else (given,)
+            if len(given) != len(grad_output):
+                raise RuntimeError(
+                    "Backward pre hook returned an invalid number of grad_output, got "
+                    f"{len(given)}, but expected {len(grad_output)}"
+                )
+            grad_output = given
+            changed = True
+        self.grad_outputs = grad_output
+        if self.input_index is None:
+            self._call_without_inputs(grad_output)
+        if not changed:
+            return None
+        return tuple(grad_output[i] for i in self.output_index or ())
+
+    def _call_without_inputs(self, grad_output: tuple) -> None:
+        """Call the hooks when grad_output is known, because no input needs a gradient."""
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module "
+            "outputs since no inputs require gradients. See "
+            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+            "register_full_backward_hook for more details.",
+            stacklevel=2,
+        )
+        nothing = (None,) * self.n_inputs
+        for hook in self.hooks:
+            given = hook(self.module, nothing, grad_output)
+            if given is not None and not (
+                isinstance(given, tuple) and all(g is None for g in given)
+            ):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients."
+                )
+        self.grad_outputs = None
+
+    def _on_grad_input(self, grad_inputs: tuple, _: tuple) -> Any:
+        if self.grad_outputs is None:
+            raise RuntimeError(
+                f"Module backward hook for {type(self.module).__name__} is called before the "
+                "grad_output one. This happens because the gradient in your nn.Module flows to the "
+                "Module's input without passing through the Module's output. Make sure that the "
+                "output depends on the input and that the loss is computed based on the output."
+            )
+        grad_input = _spread(self.input_index, grad_inputs, self.n_inputs)
+        for hook in self.hooks:
+            given = hook(self.module, grad_input, self.grad_outputs)
+            if given is None:
+                continue
+            given = given if isinstance(given, tuple) else (given,)
+            if len(given) != len(grad_input):
+                raise RuntimeError(
+                    "Backward hook returned an invalid number of grad_input, got "
+                    f"{len(given)}, but expected {len(grad_input)}"
+                )
+            grad_input = given
+        self.grad_outputs = None
+        return tuple(grad_input[i] for i in self.input_index or ())
+
+
+def _spread(index: list[int] | None, grads: Sequence[Any], n: int) -> tuple:
+    """Put gradients at the positions of their tensors, None at the others."""
+    full: list[Any] = [None] * n
+    for i, g in zip(index or (), grads):
+        full[i] = g
+    return tuple(full)
+
+
+def watch_last_node(module: Any, hooks: list[Callable], args: tuple, result: Any) -> None:
+    """Call a deprecated (not full) backward hook, which sees only the module's last node."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    first = next((t for t in outputs if isinstance(t, Tensor)), None)
+    if first is None or first.grad_fn is None:
+        return
+    missing = _what_is_missed(args, outputs)
+    if missing:
+        case, which = missing
+        warnings.warn(
+            f"{case} is deprecated and will be removed in future versions. This hook will be "
+            f"missing some {which}. Please use register_full_backward_hook to get the documented "
+            "behavior.",
+            FutureWarning,
+            stacklevel=5,
+        )
+    for hook in hooks:
+        first.grad_fn.register_hook(functools.partial(hook, module))
+
+
+def _what_is_missed(args: tuple, outputs: tuple) -> tuple[str, str] | None:
+    """The warning, as PyTorch words it, that such a hook does not see all gradients."""
+    using = "Using non-full backward hooks on a Module that does not"
+    if not all(isinstance(t, Tensor) for t in outputs):
+        return f"{using} return a single Tensor or a tuple of Tensors", "of the grad_output"
+    if not all(isinstance(t, Tensor) for t in args):
+        return f"{using} take as input a single Tensor or a tuple of Tensors", "of the grad_input"
+    made_by = {t.grad_fn for t in outputs if t.grad_fn is not None}
+    if len(made_by) != 1:
+        return (
+            "Using a non-full backward hook when outputs are generated by different autograd Nodes",
+            "grad_output",
+        )
+    needed = {node for node, _ in next(iter(made_by)).next_functions}
+    if {t.grad_fn for t in args if t.grad_fn is not None} != needed:
+        return (
+            "Using a non-full backward hook when the forward contains multiple autograd Nodes",
+            "grad_input",
+        )
+    return None
 
 
 class Hooks:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
+from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
+from ...operators.loss.reduction import legacy_reduction
 from .. import functional as F
-from ._linear_cross_entropy import LinearCrossEntropyLoss
-from ._loss_base import _Loss, _WeightedLoss
-from ._margin_loss import (
-    CosineEmbeddingLoss,
-    HingeEmbeddingLoss,
-    MarginRankingLoss,
-    MultiMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
+from .distance import PairwiseDistance
+from .linear import Linear
+from .module import Module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ...base.device import device
+    from ...base.dtypes import dtype
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
@@ -29,6 +29,377 @@ __all__ = [
     "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "TripletMarginLoss", "TripletMarginWithDistanceLoss",
 ]  # fmt: skip
+
+
+class _Loss(Module):
+    """The base class of losses: holds `reduction`."""
+
+    reduction: str
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        if size_average is not None or reduce is not None:
+            reduction = legacy_reduction(size_average, reduce, reduction)
+        self.reduction = reduction
+
+
+class _WeightedLoss(_Loss):
+    """A loss with a weight per class or element."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """Hinge loss of one right class: its score should beat every other by a margin.
+
+    Args:
+        p: the power of each term, 1 or 2.
+        margin: by how much.
+        weight: (C,), a factor per class.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input (N, C) or (C,), target (N,) or () of class numbers -> one number, or (N,).
+
+    Example:
+        >>> nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+        tensor(0.3250)
+    """
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"weight must be None or a 1-D tensor, got {weight.dim()} dimensions")
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(
+            input,
+            target,
+            p=self.p,
+            margin=self.margin,
+            weight=self.weight,
+            reduction=self.reduction,
+        )
+
+
+class HingeEmbeddingLoss(_Loss):
+    """Loss of distances: the distance of similar pairs, max(0, margin - distance) of others.
+
+    Args:
+        margin: how far apart pairs that are not similar should be.
+        reduction: "mean", "sum", or "none" for one loss per element.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input (*), target (*) of 1 (similar) and -1 -> one number, or (*) if not reduced.
+
+    Example:
+        >>> nn.HingeEmbeddingLoss()(torch.tensor([0.2, 0.4]), torch.tensor([1, -1]))
+        tensor(0.4000)
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class _PairLoss(_Loss):
+    """A loss of two inputs, with a margin."""
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class CosineEmbeddingLoss(_PairLoss):
+    """Loss of angles: 1 - cos of similar pairs, max(0, cos - margin) of others.
+
+    Args:
+        margin: the cosine that pairs that are not similar may have, between -1 and 1.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input1 (N, D), input2 (N, D), target (N,) of 1 (similar) and -1; or without N -> one number,
+        or (N,) if not reduced.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+        >>> y = torch.tensor([[1.0, 0.0], [0.6, 0.8]])
+        >>> nn.CosineEmbeddingLoss(reduction="none")(x, y, torch.tensor([1, -1]))
+        tensor([0.0000, 0.6000])
+    """
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class MarginRankingLoss(_PairLoss):
+    """Loss of an order: max(0, -target (input1 - input2) + margin).
+
+    Args:
+        margin: by how much the larger input should be larger.
+        reduction: "mean", "sum", or "none" for one loss per element.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        input1 (*), input2 (*), target (*): 1 if input1 should be larger, else -1 -> one number,
+        or (*) if not reduced.
+
+    Example:
+        >>> x, y = torch.tensor([3.0]), torch.tensor([2.5])
+        >>> nn.MarginRankingLoss(margin=1.0)(x, y, torch.tensor([1]))
+        tensor(0.5000)
+    """
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """The anchor should be nearer to the positive than to the negative, by a margin.
+
+    Args:
+        margin: by how much.
+        p: which norm the distance is.
+        eps: added to differences, so that the distance can be differentiated at 0.
+        swap: use the distance of positive and negative where it is smaller (Balntas, 2016).
+        reduction: "mean", "sum", or "none" for one loss per sample.
+        size_average, reduce: the old form of `reduction`; deprecated.
+
+    Shape:
+        anchor, positive, negative: (N, D) or (D,) -> one number, or (N,) if not reduced.
+
+    Example:
+        >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
+        >>> nn.TripletMarginLoss(margin=5.0)(a, p, n)
+        tensor(2.1716)
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        if margin <= 0:
+            raise ValueError(
+                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead"
+            )
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with a distance function of your own.
+
+    Args:
+        distance_function: of two tensors; `PairwiseDistance` if None.
+        margin: by how much the anchor should be nearer to the positive.
+        swap: use the distance of positive and negative where it is smaller.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+
+    Shape:
+        anchor, positive, negative: what the function takes -> one number, or (N,) if not reduced.
+
+    Example:
+        >>> def city(x, y): return (x - y).abs().sum(-1)
+        >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
+        >>> nn.TripletMarginWithDistanceLoss(distance_function=city, margin=5.0)(a, p, n)
+        tensor(1.)
+    """
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        if margin <= 0:
+            raise ValueError(
+                "TripletMarginWithDistanceLoss: expected margin to be greater than 0, got "
+                f"{margin} instead"
+            )
+        self.distance_function = (
+            distance_function if distance_function is not None else PairwiseDistance()
+        )
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+@dataclasses.dataclass
+class LinearCrossEntropyOptions:
+    """How PyTorch cuts the batch into pieces; rushlight computes it whole, so nothing here has effect.
+
+    Args:
+        allow_retain_graph, batch_chunk_size, chunking_method, acc_policy, acc_dtype: PyTorch's
+            settings.
+
+    Example:
+        >>> nn.LinearCrossEntropyOptions().chunking_method
+        'auto'
+    """
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+
+class LinearCrossEntropyLoss(Module):
+    """A classifier's last Linear and its cross entropy as one layer.
+
+    Args:
+        in_features: width of the input.
+        num_classes: number of classes.
+        out_features: further dimensions of the scores, behind the classes.
+        bias: True gives the Linear a bias.
+        reduction, weight, ignore_index, label_smoothing: as in `CrossEntropyLoss`.
+        options: how PyTorch cuts the batch into pieces; a warning says that it has no effect.
+
+    Shape:
+        input (N, in_features), target (N,) of class numbers -> one number, or (N,) if not reduced.
+
+    Attributes:
+        linear: the Linear.
+
+    Example:
+        >>> loss = nn.LinearCrossEntropyLoss(4, 3)
+        >>> _ = nn.init.zeros_(loss.linear.weight)
+        >>> loss(torch.zeros(2, 4), torch.tensor([0, 2])).item()
+        1.0986123085021973
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: device | str | int | None = None,
+        dtype: dtype | None = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        super().__init__()
+        if options is not None:
+            warnings.warn(
+                "LinearCrossEntropyLoss: rushlight computes the logits whole; options have no "
+                "effect on the result and save no memory",
+                stacklevel=2,
+            )
+        self.in_features = in_features
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.reduction = reduction
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        self.register_buffer("weight", weight)
+        self.linear = Linear(
+            in_features, num_classes * prod(self.out_features), bias, device, dtype
+        )
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        logits = self.linear(input)
+        if self.out_features:
+            logits = logits.unflatten(-1, (self.num_classes, *self.out_features))
+        return F.cross_entropy(
+            logits,
+            target,
+            self.weight,
+            ignore_index=-100 if self.ignore_index is None else self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
 
 
 class L1Loss(_Loss):

@@ -8,5 +8,4 @@ from . import (  # noqa: F401
     linalg_older,
     linalg_solve,
     linalg_spectrum,
-    reflections,
 )

@@ -7,10 +7,12 @@ Bernoulli draws of a scalar p (dropout) and exponentials (multinomial) from MKL'
 matched: floating `randint` beyond 2**digits, where torch warns; ties of 16-bit multinomial.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,17 +20,130 @@ import numpy as np
 from ...base.locks import new_quiet_rlock, renew_in_child
 from ..thread import settle
 from . import words as made
-from .binomial import binomial
-from .transforms import (
-    DIGITS,
-    Array,
-    Shape,
-    cast,
-    size,
-    swap_forward,
-    working,
-)
 from .words import below, shuffled, unit, words64
+
+
+def binomial(double: Callable[[], float], count: float, prob: float) -> float:
+    """How many of `count` trials succeed; a frequent success is drawn as a rare failure."""
+    if math.isnan(prob):
+        return math.nan
+    if count <= 0 or prob <= 0:
+        return 0.0
+    if prob >= 1:
+        return count
+    rare = min(prob, 1.0 - prob)
+    draw = _rejection if count * rare >= 10.0 else _inversion
+    drawn = draw(double, count, rare)
+    return drawn if prob <= 0.5 else count - drawn
+
+
+def _inversion(double: Callable[[], float], count: float, prob: float) -> float:
+    """Waiting times between successes are geometric: count how many fit in."""
+    successes, trials = 0.0, 0.0
+    log_miss = math.log1p(-prob)
+    while True:
+        u = double()
+        trials += math.ceil(math.log(u) / log_miss) if u > 0.0 else math.inf
+        if trials > count:
+            return successes
+        successes += 1.0
+
+
+def _rejection(double: Callable[[], float], count: float, prob: float) -> float:
+    """BTRS of Hoermann 1993, "The generation of binomial random variates"."""
+    spread = math.sqrt(count * prob * (1.0 - prob))
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    c = count * prob + 0.5
+    v_r = 0.92 - 4.2 / b
+    ratio = prob / (1.0 - prob)
+    alpha = (2.83 + 5.1 / b) * spread
+    mode = math.floor((count + 1) * prob)
+    while True:
+        u, v = double() - 0.5, double()
+        us = 0.5 - abs(u)
+        k = math.floor((2.0 * a / us + b) * u + c)
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0 or k > count:
+            continue
+        v = math.log(v * alpha / (a / (us * us) + b)) if v > 0.0 else -math.inf
+        bound = (
+            (mode + 0.5) * math.log((mode + 1) / (ratio * (count - mode + 1)))
+            + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
+            + (k + 0.5) * math.log(ratio * (count - k + 1) / (k + 1))
+            + _tail(mode)
+            + _tail(count - mode)
+            - _tail(k)
+            - _tail(count - k)
+        )
+        if v <= bound:
+            return k
+
+
+_TAILS = (
+    0.08106146679532726, 0.04134069595540929, 0.02767792568499834, 0.02079067210376509,
+    0.01664469118982119, 0.01387612882307075, 0.01189670994589177, 0.01041126526197209,
+    0.00925546218271273, 0.00833056343336287,
+)  # fmt: skip
+
+
+def _tail(k: float) -> float:
+    """What Stirling's formula leaves of log k!."""
+    if k <= 9:
+        return _TAILS[int(k)]
+    square = (k + 1) * (k + 1)
+    return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)
+
+
+Shape = int | Sequence[int]
+Array = np.ndarray
+
+# Mantissa bits, with the implicit one, by dtype.char: double, float, half, ml_dtypes' bfloat16.
+# (A dtype's name would read better, but NumPy computes it anew in Python at every look.)
+DIGITS = {"d": 53, "f": 24, "e": 11, "E": 8}
+
+
+def size(shape: Shape) -> int:
+    return shape if isinstance(shape, int) else math.prod(shape)
+
+
+def cast(x: Array, shape: Shape, dtype: np.dtype) -> Array:
+    """Round as torch does: a double reaches a 16-bit float by way of float32."""
+    dtype = np.dtype(dtype)
+    if dtype.itemsize == 2 and dtype.char in DIGITS:
+        with np.errstate(over="ignore"):  # a Cauchy number may well be an infinite half
+            return x.astype(np.float32).astype(dtype).reshape(shape)
+    return x.astype(dtype, copy=False).reshape(shape)
+
+
+def working(dtype: np.dtype, what: str) -> type[np.floating]:
+    """The type torch draws in: float64 for itself, float32 for everything shorter."""
+    if dtype.char not in DIGITS:
+        raise RuntimeError(f"{what} expected a floating point dtype, but got {dtype.name}")
+    return np.float64 if dtype.itemsize == 8 else np.float32
+
+
+def swap_forward(j: Array) -> Array:
+    """What 0 .. n-1 becomes when i and j[i] >= i change places, for i = 0, 1, ..., without a loop.
+
+    Step i reads place j[i]. What lies there was put by the last earlier step k with j[k] == j[i],
+    and is what k found in its own place; that came from the last step with j == k, and so on back
+    to a place never written, which still holds its own number.
+    """
+    steps = np.arange(len(j))
+    moved = j != steps
+    source = steps.copy()
+    source[j[moved]] = steps[moved]  # the last writer of a place wins
+    while not np.array_equal(further := source[source], source):  # chains are O(log n) long
+        source = further
+    order = np.sort((j << 32) | steps)  # by place, then by step
+    place, step = order >> 32, order & 0xFFFFFFFF
+    again = place[1:] == place[:-1]
+    out = j.copy()
+    out[step[1:][again]] = source[step[:-1][again]]
+    return out
+
 
 DEFAULT_SEED = 67280421310721
 
@@ -87,7 +202,7 @@ class Stream:
 
     @_at_rest
     @_locked
-    def manual_seed(self, seed: int) -> "Stream":
+    def manual_seed(self, seed: int) -> Stream:
         """Restart from `seed`; a negative seed means the unsigned number of the same 64 bits."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
@@ -139,7 +254,7 @@ class Stream:
         self._initial_seed = int(record["seed"])
         self._spare = float(record["spare"]) if record["has_spare"] else None
 
-    def clone(self) -> "Stream":
+    def clone(self) -> Stream:
         """A second stream that will draw the same numbers."""
         twin = Stream()
         twin.set_state(self.get_state())

@@ -52,7 +52,7 @@ TABLE = {
                              "transformer_auto_wrap_policy wrap",
     "distributed.optim.zero_redundancy_optimizer": "optim.zero: ZeroRedundancyOptimizer",
     "functorch.experimental": "func: functionalize replace_all_batch_norm_modules_",
-    "nn.modules.linear_cross_entropy_options": "nn.modules._linear_cross_entropy: LinearCrossEntropyOptions",
+    "nn.modules.linear_cross_entropy_options": "nn.modules.loss: LinearCrossEntropyOptions",
     "nn.parallel.parallel_apply": "nn.parallel.scatter_gather: parallel_apply",
     "nn.parallel.replicate": "nn.parallel.scatter_gather: replicate",
     "optim.adadelta": "optim.rules_older: Adadelta",
@@ -68,11 +68,11 @@ TABLE = {
     "optim.sgd": "optim.rules: SGD",
     "quantization": "ao.quantization: DeQuantStub FakeQuantize FakeQuantizeBase MinMaxObserver ObserverBase QConfig "
                     "QuantStub convert get_default_qconfig prepare prepare_qat quantize_dynamic",
-    "utils._foreach_utils": "optim.grouping: Indices TensorListList _device_has_foreach_support "
+    "utils._foreach_utils": "optim.for_others: Indices TensorListList _device_has_foreach_support "
                             "_foreach_supported_types _get_foreach_kernels_supported_devices "
                             "_get_fused_kernels_supported_devices _group_tensors_by_device_and_dtype "
                             "_has_foreach_support",
-    "utils.data._utils.pin_memory": "data.pinning: pin=pin_memory",
+    "utils.data._utils.pin_memory": "data.iterators: pin=pin_memory",
     "utils.data._utils.worker": "data.seeding: numpy_seed=_generate_state; data.worker: WorkerInfo get_worker_info",
     "utils.data.dataset": "data.combine: StackDataset Subset random_split; "
                           "data.dataset: ChainDataset ConcatDataset Dataset IterableDataset TensorDataset",

@@ -7,13 +7,53 @@ import io
 import os
 import socket
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from ...core.tensor import Tensor
-from . import events, plugins, projector
+from . import events, plugins
+
+
+def write_points(folder: str, points: np.ndarray) -> None:
+    """One row of numbers for each point."""
+    with open(os.path.join(folder, "tensors.tsv"), "w") as f:
+        f.writelines(["\t".join([str(v) for v in row.tolist()]) + "\n" for row in points])
+
+
+def write_labels(folder: str, labels: Sequence[Any], header: Sequence[str] | None) -> None:
+    """One row for each point; with a header each has several labels."""
+    rows = [str(x) for x in labels]
+    if header:
+        rows = ["\t".join(header), *["\t".join(map(str, row)) for row in labels]]
+    with open(os.path.join(folder, "metadata.tsv"), "w", encoding="utf8") as f:
+        f.writelines([row + "\n" for row in rows])
+
+
+def sheet(pictures: np.ndarray) -> np.ndarray:
+    """Pictures (N, C, H, W) of one square sheet, row by row, as (H, W, C) bytes."""
+    n, channels, height, width = pictures.shape
+    side = int(np.ceil(n**0.5))
+    full = np.zeros((side * side, channels, height, width), np.float64)
+    full[:n] = pictures
+    grid = full.reshape(side, side, channels, height, width).transpose(0, 3, 1, 4, 2)
+    grid = grid.reshape(side * height, side * width, channels)
+    grid = grid if pictures.dtype == np.uint8 else grid * 255
+    return np.repeat(grid, 3, 2).astype(np.uint8) if channels == 1 else grid.astype(np.uint8)
+
+
+def description(tag: str, step: str, where: str, labels: bool, pictures: np.ndarray | None) -> str:
+    """The entry of one set of points in projector_config.pbtxt."""
+    lines = [f'tensor_name: "{tag}:{step}"', f'tensor_path: "{where}/tensors.tsv"']
+    if labels:
+        lines.append(f'metadata_path: "{where}/metadata.tsv"')
+    if pictures is not None:
+        height, width = pictures.shape[2:]
+        lines += ["sprite {", f'  image_path: "{where}/sprite.png"']
+        lines += [f"  single_image_dim: {n}" for n in (width, height)] + ["}"]
+    return "embeddings {\n" + "".join([f"  {line}\n" for line in lines]) + "}\n"
 
 
 def _array(value: Any) -> np.ndarray:
@@ -214,13 +254,13 @@ class SummaryWriter:
         where = f"{step}/{quote(tag, safe='')}"
         folder = os.path.join(self.log_dir, where)
         os.makedirs(folder, exist_ok=True)
-        projector.write_points(folder, points)
+        write_points(folder, points)
         if metadata is not None:
-            projector.write_labels(folder, metadata, metadata_header)
+            write_labels(folder, metadata, metadata_header)
         if pictures is not None:
             with open(os.path.join(folder, "sprite.png"), "wb") as f:
-                f.write(_png(projector.sheet(pictures)))
-        entry = projector.description(tag, step, where, metadata is not None, pictures)
+                f.write(_png(sheet(pictures)))
+        entry = description(tag, step, where, metadata is not None, pictures)
         self.projected[where] = entry
         with open(os.path.join(self.log_dir, "projector_config.pbtxt"), "w") as text:
             text.writelines(self.projected.values())

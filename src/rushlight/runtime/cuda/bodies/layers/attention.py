@@ -7,6 +7,7 @@ draws the same again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,94 @@ from .....base.bounded import Bounded
 from .....base.config import settings
 from ....door import kernel_for
 from ...code.keyed import keyed
-from ...library.cudnn import CudnnPlan, build_first, frontend, refusals
+from ...library.cudnn import CudnnPlan, build_first, frontend, handle, refusals, version
 from ..draws import draw_key
 from ..fills import copied, row_major
-from . import attention_graphs as graphs
 from . import attention_products as products
 from . import flash
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
+
+
+def _graph(char: str) -> tuple[Any, Any]:
+    cudnn = frontend()
+    io = cudnn.data_type.HALF if char == "e" else cudnn.data_type.BFLOAT16
+    wide = cudnn.data_type.FLOAT
+    made = cudnn.pygraph(
+        handle=handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
+    )
+    return made, io
+
+
+def _tensor(graph: Any, a: DeviceArray, kind: Any) -> Any:
+    strides = [s // a.itemsize for s in a.strides]
+    return graph.tensor(dim=list(a.shape), stride=strides, data_type=kind)
+
+
+def _output(tensor: Any, like: DeviceArray, kind: Any) -> Any:
+    strides = [s // like.itemsize for s in like.strides]
+    return tensor.set_output(True).set_data_type(kind).set_dim(list(like.shape)).set_stride(strides)
+
+
+def _extras(
+    graph: Any, io: Any, bias: DeviceArray | None, p: float
+) -> tuple[dict[str, Any], list[Any]]:
+    """The options of a graph with a bias or dropout, and its tensors for them."""
+    how: dict[str, Any] = {}
+    tensors = []
+    if bias is not None:
+        how["bias"] = _tensor(graph, bias, io)
+        tensors.append(how["bias"])
+    if p:
+        one, kind = [1, 1, 1, 1], frontend().data_type.INT64
+        drawn = [graph.tensor(dim=one, stride=one, data_type=kind) for _ in range(2)]
+        how["dropout"] = (p, *drawn)
+        tensors += drawn
+    return how, tensors
+
+
+def forward(arrays: tuple, made: tuple, causal: bool, scale: float, p: float) -> Any:
+    q, k, v, bias = arrays
+    graph, io = _graph(q.dtype.char)
+    ins = [_tensor(graph, a, io) for a in (q, k, v)]
+    how, more = _extras(graph, io, bias, p)
+    o, s = graph.sdpa(
+        q=ins[0], k=ins[1], v=ins[2], attn_scale=scale, use_causal_mask=causal,
+        generate_stats=True, name="attention", **how,
+    )  # fmt: skip
+    _output(o, made[0], io)
+    _output(s, made[1], frontend().data_type.FLOAT)
+    return graph, (*ins, *more, o, s)
+
+
+def backward(arrays: tuple, grads: tuple, causal: bool, scale: float, p: float) -> Any:
+    gy, q, k, v, bias, out, stats = arrays
+    graph, io = _graph(q.dtype.char)
+    wide = frontend().data_type.FLOAT
+    tq, tk, tv, to, tg = [_tensor(graph, a, io) for a in (q, k, v, out, gy)]
+    ts = _tensor(graph, stats, wide)
+    how, more = _extras(graph, io, bias, p)
+    found = graph.sdpa_backward(
+        q=tq, k=tk, v=tv, o=to, dO=tg, stats=ts, attn_scale=scale, use_causal_mask=causal,
+        use_deterministic_algorithm=settings.deterministic or settings.cudnn_deterministic,
+        name="attention_grad", **how,
+    )  # fmt: skip
+    for t, a in zip(found, grads):
+        _output(t, a, io)
+    return graph, (tg, tq, tk, tv, *more, to, ts, *found)
+
+
+def tell_of_versions(name: str, said: str) -> None:
+    """Warn when the front end asks for something that the installed cuDNN does not know."""
+    if "set_attribute" in said:
+        front, own = getattr(frontend(), "__version__", "?"), version()
+        warnings.warn(
+            f"nvidia-cudnn-frontend {front} does not fit cuDNN {own}, so {name} takes a way that is "
+            "several times slower; pip install 'nvidia-cudnn-frontend<1.23' or a newer cuDNN",
+            stacklevel=2,
+        )
+
 
 _WIDEST = 256  # most numbers in a head; cuDNN itself refuses what it cannot compute on this GPU
 _KEY, _F32 = np.dtype(np.int64), np.dtype(np.float32)
@@ -85,7 +165,7 @@ def _plan(key: tuple, describe: Callable[[], Any]) -> CudnnPlan | None:
         made = build_first(*describe())
     except refusals() as e:
         made = None
-        graphs.tell_of_versions(key[0], str(e))
+        tell_of_versions(key[0], str(e))
     _plans[key] = made
     return made
 
@@ -100,7 +180,7 @@ def _forward_plan(
 ) -> CudnnPlan | None:
     return _plan(
         _key("attention", arrays, causal, scale, p),
-        lambda: graphs.forward(arrays, made, causal, scale, p),
+        lambda: forward(arrays, made, causal, scale, p),
     )
 
 
@@ -109,7 +189,7 @@ def _backward_plan(
 ) -> CudnnPlan | None:
     return _plan(
         _key("attention_grad", (*arrays, *grads), causal, scale, p),
-        lambda: graphs.backward(arrays, grads, causal, scale, p),
+        lambda: backward(arrays, grads, causal, scale, p),
     )
 
 
