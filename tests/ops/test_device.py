@@ -210,6 +210,6 @@ def test_no_driver_is_seen_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None
 )  # fmt: skip
 def test_doubles_go_to_a_front_end_that_is_known_to_be_right(version: str, known: bool) -> None:
     """cuDNN's of version 1.22.1 computes noise; what nobody has seen is not trusted."""
-    from rushlight.runtime.cuda.library.cudnn import knows_doubles
+    from rushlight.runtime.cuda.library.versions import knows_doubles
 
     assert knows_doubles(version) is known

@@ -17,20 +17,7 @@ from ....base.locks import new_lock
 from ..code.held import runnable
 from ..memory.streams import current
 from .measuring import stopwatch
-
-# Up to which (major, minor) of cuDNN's front end convolutions of doubles were seen to be right. With 1.22.1 the results
-# are noise, from the same plans (H200, cuDNN 9.19, 18 November 2026).
-_RIGHT_DOUBLES = (1, 14)
-
-
-def knows_doubles(front_end: str) -> bool:
-    """Whether a version of cuDNN's front end is known to describe convolutions of doubles as cuDNN reads them."""
-    try:
-        major, minor = map(int, front_end.split(".")[:2])
-    except ValueError:
-        return False
-    return (major, minor) <= _RIGHT_DOUBLES
-
+from .versions import knows_doubles
 
 _TRIED = 12  # plans that are measured
 _SHORT = 0.012  # milliseconds below which a plan is quick enough: building others takes a second
