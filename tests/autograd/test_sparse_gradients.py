@@ -986,3 +986,13 @@ def test_random_programs(start: int, device: str) -> None:
             compare(_program(seed), device)
         except AssertionError as error:
             raise AssertionError(f"program {seed}: {error}") from None
+
+
+def test_sparse_adam_refuses_dense_gradients_before_it_changes_anything() -> None:
+    table, dense = rl.nn.Embedding(4, 2, sparse=True), rl.nn.Linear(2, 1)
+    opt = rl.optim.SparseAdam([*table.parameters(), *dense.parameters()], lr=0.1)
+    before = table.weight.detach().clone()
+    dense(table(rl.tensor([1, 2]))).sum().backward()
+    with pytest.raises(RuntimeError, match="does not support dense gradients"):
+        opt.step()
+    assert rl.equal(table.weight, before) and not opt.state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -121,14 +122,52 @@ def _keep_old_values(newest: Any, cell: list, start: int) -> None:
             continue
         seen.add(node.seq)
         stack.extend([e[0] for e in node.edges if e is not None])
-        if not isinstance(node, OpNode) or not node.saved:
-            continue
-        for i, kept in node.saved.items():
-            if kept.__class__ is tuple and kept[1] is cell:
-                a = kept[0]
+        _copy_kept(node, cell, copies)
+
+
+def _copy_kept(node: Any, cell: list, copies: dict[int, Any]) -> None:
+    """Let a node keep copies of what it saved under `cell`, instead of memory that is about to change."""
+    if not isinstance(node, OpNode):
+        return
+    kept = [*node.saved.items()] if isinstance(node.saved, dict) else []
+    for held, places in ((node.saved, kept), (node.outputs, [*enumerate(node.outputs or ())])):
+        for i, value in places:
+            if value.__class__ is tuple and value[1] is cell and value[2] == cell[0]:
+                a = value[0]
                 if id(a) not in copies:
                     copies[id(a)] = run(SNAPSHOT, a.__class__, (a,), {})
-                node.saved[i] = (copies[id(a)], [0], 0)
+                held[i] = (copies[id(a)], [0], 0)
+
+
+_MOST_WAITING = 8  # nodes behind a version before those that are gone are looked for
+
+
+def may_change(result: Tensor, *inputs: Tensor) -> Tensor:
+    """The result of an op that reads its inputs in its derivative, where PyTorch's op keeps something else of them.
+
+    So they may be overwritten before `backward`, and then the derivative gets copies: its node waits behind their
+    version until somebody writes. Of ops whose *result* may change so, `result_may_change` says it.
+    """
+    if result._edge is not None:
+        node = weakref.ref(result._edge[0])
+        for cell in {id(t._ver): t._ver for t in inputs if t._ver is not None}.values():
+            if len(cell) > _MOST_WAITING:
+                cell[1:] = [other for other in cell[1:] if other() is not None]
+            cell.append(node)
+    return result
+
+
+def _copy_for_others(t: Tensor) -> None:
+    """Copy the values that `t` is about to lose for those nodes to which PyTorch's derivatives do not tie it."""
+    cell, copies = t._ver, {}  # type: tuple[Any, dict[int, Any]]
+    owner = t if t._ext is None or t._ext.base is None else t._ext.base
+    edge = owner._edge
+    if edge is not None and isinstance(edge[0], OpNode) and edge[0].op.result_may_change:
+        _copy_kept(edge[0], cell, copies)
+    if len(cell) > 1:
+        waiting, cell[1:] = cell[1:], []
+        for node in waiting:
+            _copy_kept(node(), cell, copies)
 
 
 def check_writable(t: Tensor, repeats: bool = False) -> None:
@@ -151,6 +190,8 @@ def check_writable(t: Tensor, repeats: bool = False) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed."
             "You can make a clone to get a normal tensor before doing inplace update."
         )
+    if t._ver is not None:
+        _copy_for_others(t)
     if here.state & TAPE != GRAD:
         return
     if ext is not None and ext.base is not None:

@@ -72,6 +72,7 @@ class Op:
     )  # fmt: skip
 
     slope: Op  # of an activation: the op of its derivative
+    result_may_change = False  # derivatives read it, PyTorch's do not (see core/inplace.py)
 
     def __init__(
         self,

@@ -71,16 +71,16 @@ class SparseAdam(Optimizer):
                 loss = closure()
         with no_grad():
             for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        self._step_one(p, group)
+                wanted = [p for p in group["params"] if p.grad is not None]
+                if not all(p.grad.is_sparse for p in wanted):  # said before any of them changes
+                    raise RuntimeError(
+                        "SparseAdam does not support dense gradients, please consider Adam instead"
+                    )
+                for p in wanted:
+                    self._step_one(p, group)
         return loss
 
     def _step_one(self, p: Tensor, group: dict[str, Any]) -> None:
-        if not p.grad.is_sparse:
-            raise RuntimeError(
-                "SparseAdam does not support dense gradients, please consider Adam instead"
-            )
         held = self.state[p]
         if not held:
             held.update(step=0, exp_avg=p.detach().new_zeros(p.shape))

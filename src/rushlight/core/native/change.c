@@ -28,6 +28,8 @@ static int may(PyObject *t, PyObject *args)
         return -1;
     if (state & ~GRAD || !is_plain(t, PLAIN | NPY_ARRAY_WRITEABLE) || (state && SLOT(t, t_edge) != Py_None))
         return 0;
+    if (SLOT(t, t_ver) != Py_None && PyList_GET_SIZE(SLOT(t, t_ver)) > 1)
+        return 0; /* nodes wait behind the version for a copy */
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
         PyObject *value = PyTuple_GET_ITEM(args, i);
         if (!is_number(value) && !(is_plain(value, 0) && (!state || SLOT(value, t_edge) == Py_None)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.shapes import whole
+from ...core.inplace import may_change
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -361,13 +362,14 @@ def cross_entropy(
         and x.dtype.kind in "fV" and _is_class_index(t.dtype) and x.shape[0] == t.shape[0]
     ):  # fmt: skip
         wide = bool(here.state & CASTING) and here.casts.widens(cross_entropy_fused, input)
-        return cross_entropy_fused(
+        loss = cross_entropy_fused(
             input,
             target,
             ignore_index=whole(ignore_index, "ignore_index"),
             reduction=reduction,
             wide=wide,
         )[0]
+        return may_change(loss, input)  # PyTorch keeps log probabilities
     if x.ndim < 1:
         raise RuntimeError("cross_entropy: input needs a class dimension")
     at = 0 if x.ndim == 1 else 1

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ...base.shapes import Size, broadcast_shapes
+from ...core.inplace import may_change
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -226,7 +227,7 @@ def l1_loss(
     if weight is not None:
         loss = _l1(input, target, reduction="none", beta=0.0)
         return _weighted(loss, weight, reduction)
-    return _l1(input, target, reduction=reduction, beta=0.0)
+    return may_change(_l1(input, target, reduction=reduction, beta=0.0), input, target)
 
 
 @public("functional")

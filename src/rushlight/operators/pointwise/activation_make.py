@@ -48,6 +48,7 @@ def activation(
     if formula is not None:
         by_reference(backward, formula)
     forward.slope = backward
+    forward.result_may_change = keeps == "out"  # PyTorch's derivatives of these read x
     attrs = attribute_names(body)
     _derive(forward, backward, "x", keeps, attrs)
     if formula is None:
