@@ -1,4 +1,4 @@
-"""Dropout on the emulated GPU: what is dropped, what is scaled, and the same again on the way back."""
+"""Dropout on the emulated GPU: what is dropped, what is scaled, and the same again on the way back; draws of a stream."""
 
 from __future__ import annotations
 
@@ -55,6 +55,19 @@ def main() -> None:
         if x.numel() > 1000:
             assert abs(kept.mean() - (1 - p)) < 0.05, kept.mean()
             assert (on_host(F.dropout(x, p)) != 0).tolist() != kept.tolist()
+    for draw, mean, spread in (
+        (lambda: rl.rand(50, 41, device="cuda"), 0.5, 12**-0.5),
+        (lambda: rl.randn(50, 41, device="cuda"), 0.0, 1.0),
+        (lambda: rl.empty(50, 41, device="cuda").uniform_(2, 4), 3.0, 3**-0.5),
+        (lambda: rl.empty(50, 41, device="cuda").normal_(5, 2), 5.0, 2.0),
+    ):
+        a, b = on_host(draw()).copy(), on_host(draw()).copy()
+        assert a.shape == (50, 41) and (a == b).mean() < 0.01
+        assert abs(a.mean() - mean) < 0.1 * spread and abs(a.std() - spread) < 0.1 * spread
+        rl.manual_seed(3)
+        c = on_host(draw()).copy()
+        rl.manual_seed(3)
+        np.testing.assert_array_equal(on_host(draw()), c)
     print("equal")
 
 

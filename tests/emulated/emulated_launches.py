@@ -89,17 +89,25 @@ def kinds(native: Any) -> list[Any]:
     return [*found, call(a, b, eps=0.5), call(a, b, eps=0.5), *told]
 
 
-def gathers(of: Any) -> list[Any]:
+def lists() -> list[list[Any]]:
     a, b = cupy.ndarray((4, 6), np.float32), cupy.ndarray((2, 3, 5), np.float32)
-    lists = [
+    return [
         [a, b, a.T, b.transpose(2, 0, 1)],
         [a[:, ::2]],
         [a, a[1:3]],
         [b[:, 1:]],
         [a, a.view(np.int32)],
+        [cupy.ndarray((0, 3), np.float32), a],
+        [cupy.ndarray((), np.float32)],
+        [b[:, :1, 0]],
     ]
-    lists += [[cupy.ndarray((0, 3), np.float32), a], [cupy.ndarray((), np.float32)], [b[:, :1, 0]]]
-    return [of(arrays) for arrays in lists]
+
+
+SEVERAL = lists()  # once: what is gathered has their addresses
+
+
+def gathers(of: Any) -> list[Any]:
+    return [of(arrays) for arrays in SEVERAL]
 
 
 assert launch._in_c, "launches go through C here"

@@ -42,6 +42,16 @@ def same(compute: Callable[..., Any], *arrays: np.ndarray, near: bool = False) -
 for dim in (0, 1, -1):
     same(lambda a, b, c: rl.cat([a, b, c], dim), *[numbers(3, 4, 5) for _ in range(3)])
     same(lambda a, b: rl.stack([a, b, a], dim), numbers(3, 4), numbers(3, 4))
+    same(lambda a, b: rl.cat([a, b], dim), numbers(2, 4, 8), numbers(2, 4, 8))
+    same(lambda a, b: rl.cat([a, b[:, :4, :8], a], dim), numbers(2, 4, 8), numbers(2, 5, 9))
+    same(lambda a, b: rl.stack([a, b], dim), numbers(3, 8)[1:], numbers(2, 8))
+same(lambda a: rl.cat([a[1:], a[1:]]), numbers(7))
+for widths in ((1, 2), (0, 3, 2, 0), (-1, 2, 1, -2), (1, 1, 1, 1, 1, 1)):
+    same(lambda a: F.pad(a, widths), numbers(2, 3, 4))
+    same(lambda a: F.pad(a, widths, value=-2.5), numbers(2, 3, 4))
+    same(lambda a: F.pad(a.transpose(0, 2), widths, value=3), numbers(2, 3, 4))
+for dtype in (np.uint8, np.int16, np.int64, np.float64, np.bool_):
+    same(lambda a: F.pad(a, (1, 2), value=1), numbers(2, 3).astype(dtype))
 same(lambda *xs: rl.cat(xs), *[numbers(n, 2) for n in range(1, 40)])
 same(lambda a, b: rl.cat([a.t(), b]), numbers(4, 3), numbers(2, 4))
 same(lambda a, b: rl.cat([a, b], 1), numbers(4, 3), numbers(4, 0))

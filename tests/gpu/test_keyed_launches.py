@@ -69,6 +69,23 @@ def test_attributes_are_told_apart(keyed):
     assert [attrs for _, attrs in seen.prepared] == [{"to": a}, {"to": b}, {"of": a}]
 
 
+def test_tuples_are_told_apart_by_what_they_hold(keyed):
+    seen = Seen()
+    call = keyed(seen.body, seen.prepare)
+    x, kind = array((4,)), object()
+    for _ in range(2):
+        for size in ([1, 2], [2, 1], [(1, 2)], [1, (2,)], [1.0, 2], [kind], []):
+            assert call(x, size=tuple(size)) == "launched"
+    assert len(seen.prepared) == 7 and seen.bodies == 0
+
+
+def test_a_call_without_arrays_is_found_by_its_attributes(keyed):
+    seen = Seen()
+    call = keyed(seen.body, seen.prepare, SimpleNamespace(in_place=None))
+    assert [call(size=(n,)) for n in (3, 4, 3)] == ["launched"] * 3
+    assert len(seen.prepared) == 2
+
+
 def test_what_is_not_prepared_goes_to_the_body(keyed):
     seen = Seen(answer=None)
     call = keyed(seen.body, seen.prepare)

@@ -148,10 +148,40 @@ def _places(out: DeviceArray, xs: Sequence[Any], dim: int) -> list[Any]:
     return found
 
 
+_FEW_PARTS = 4  # whose addresses are parameters of their own
+
+
+def _prepared_join(xs: Sequence[DeviceArray], shape: tuple[int, ...], rows: int) -> Any:
+    """One launch for a few contiguous arrays; None for others."""
+    if len(xs) > _FEW_PARTS or not all(x._c_contiguous and x.size for x in xs):
+        return None
+    widths = [x.nbytes // rows for x in xs]
+    starts = [sum(widths[:k]) for k in range(len(xs))]
+    bits = 0
+    for width in widths:
+        bits |= width
+    size, name = word(bits)
+    missing = _FEW_PARTS - len(xs)
+    launch = load("patterns.cu", "join_few", (*"PPPPP", "q", "q", f"{2 * _FEW_PARTS}q"), UNIT=name)
+    return launch.prepared(
+        (blocks_for(rows * max(widths) // size), len(xs), 1), (256, 1, 1), 0, 1 + _FEW_PARTS,
+        (Result(0, shape, xs[0].dtype),), rows, sum(widths) // size,
+        *[n // size for n in widths], *[0] * missing, *[n // size for n in starts], *[0] * missing,
+        absent=tuple(range(1 + len(xs), 1 + _FEW_PARTS)),
+        aligned=tuple(range(1, 1 + len(xs))) if size > xs[0].itemsize else (),
+    )  # fmt: skip
+
+
 def _prepared_cat(*xs: DeviceArray, dim: int) -> Any:
-    """A launch for each of a few strided arrays, into windows whose places in the result are known."""
     if any(x.dtype != xs[0].dtype or not x.size for x in xs) or not xs[0].ndim:
         return None
+    shape = _cat_shape(xs, dim)
+    whole = _prepared_join(xs, shape, prod(shape[: dim % len(shape)]))
+    return _strided_cat(xs, dim) if whole is None else whole
+
+
+def _strided_cat(xs: Sequence[DeviceArray], dim: int) -> Any:
+    """A launch for each of a few strided arrays, into windows whose places in the result are known."""
     out = ndarray(_cat_shape(xs, dim), xs[0].dtype)
     shape, dtype, copies = out.shape, out.dtype, []
     for x, place in zip(xs, _places(out, xs, dim)):
@@ -178,7 +208,6 @@ def _prepared_cat(*xs: DeviceArray, dim: int) -> Any:
 kernel_for("cuda", "cat")(keyed(_cat, _prepared_cat))
 
 
-@kernel_for("cuda", "stack")
 def _stack(*xs: DeviceArray, dim: int) -> Any:
     first = xs[0]
     if any(x.dtype != first.dtype or x.shape != first.shape for x in xs) or not first.size:
@@ -193,18 +222,48 @@ def _stack(*xs: DeviceArray, dim: int) -> Any:
     return out
 
 
-@kernel_for("cuda", "arange")
+def _prepared_stack(*xs: DeviceArray, dim: int) -> Any:
+    first = xs[0]
+    if any(x.dtype != first.dtype or x.shape != first.shape for x in xs):
+        return None
+    dim %= first.ndim + 1
+    shape = (*first.shape[:dim], len(xs), *first.shape[dim:])
+    return _prepared_join(xs, shape, prod(shape[:dim]))
+
+
+kernel_for("cuda", "stack")(keyed(_stack, _prepared_stack))
+
+
+def _pad(x: DeviceArray, *, widths: tuple[tuple[int, int], ...], value: Any) -> Any:
+    shape = tuple([n + a + b for n, (a, b) in zip(x.shape, widths)])
+    if not x.size or not prod(shape) or x.ndim > 8 or x.itemsize > 8 or not x._c_contiguous:
+        return None
+    with np.errstate(all="ignore"):  # a number that is too large is infinite
+        around = np.array(value, x.dtype).tobytes().ljust(8, b"\0")
+    formats = ("P", "P", "q", "Q", f"{3 * x.ndim}q")
+    unit = word(x.itemsize)[1]
+    return load("patterns.cu", "pad", formats, UNIT=unit, DIMS=x.ndim).prepared(
+        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 2, (Result(1, shape, x.dtype),), prod(shape),
+        int.from_bytes(around, "little"), *shape, *x.shape, *[a for a, _ in widths],
+    )  # fmt: skip
+
+
+kernel_for("cuda", "pad_constant")(one_launch(_pad))
+
+
 def _arange(*, start: Any, step: Any, size: tuple, dtype: dtype, device: device) -> Any:
     kind = _WHOLE.get(dtype.np.char)
     if start.__class__ is not int or step.__class__ is not int or kind is None or not size[0]:
-        return NotImplemented
+        return None
     if max(abs(start), abs(start + size[0] * step)) >= 2**63:
-        return NotImplemented
-    out = ndarray(size, dtype.np)
-    load("patterns.cu", "arange", ("P", "q", "q", "q"), UNIT=kind)(
-        blocks_for(out.size), 256, out.data.ptr, out.size, start, step
-    )
-    return out
+        return None
+    return load("patterns.cu", "arange", ("P", "q", "q", "q"), UNIT=kind).prepared(
+        (blocks_for(size[0]), 1, 1), (256, 1, 1), 0, 1, (Result(0, size, dtype.np),), size[0],
+        start, step,
+    )  # fmt: skip
+
+
+kernel_for("cuda", "arange")(one_launch(_arange))
 
 
 @kernel_for("cuda", "linspace")
@@ -416,7 +475,7 @@ def _margins_grad(gy: DeviceArray, x: DeviceArray, target: DeviceArray) -> Any:
     return lambda gy, x, target: call(gy, x, target)[0]
 
 
-for _name, _prepare in {"": _margin, "_grad": _margin_grad}.items():
-    kernel_for("cuda", f"multi_margin_loss{_name}")(one_launch(_prepare))
-for _name, _prepare in {"": _margins, "_grad": _margins_grad}.items():
-    kernel_for("cuda", f"multilabel_margin_loss{_name}")(one_launch(_prepare))
+kernel_for("cuda", "multi_margin_loss")(one_launch(_margin))
+kernel_for("cuda", "multi_margin_loss_grad")(one_launch(_margin_grad))
+kernel_for("cuda", "multilabel_margin_loss")(one_launch(_margins))
+kernel_for("cuda", "multilabel_margin_loss_grad")(one_launch(_margins_grad))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
+from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -12,12 +14,17 @@ import numpy as np
 
 from ....base.bounded import Bounded
 from ....base.dtypes import finfo, from_np
+from ...door import kernel_for
 from ...thread import settle
 from ..code.compile import Launch, kernel, source
 from ..code.generate import PRELUDE, TYPES
+from ..code.keyed import keyed
+from ..code.launch import Result
 from .sorting import argsort, ordered, search
 
 if TYPE_CHECKING:
+    from ....base.device import device
+    from ....base.dtypes import dtype
     from ....base.protocols import DeviceArray
 
 DEFAULT_SEED = 67280421310721
@@ -259,3 +266,22 @@ class DrawStream:
         return cupy.clip(
             x, limits.tiny, math.nextafter(1.0, 0.0) if x.itemsize == 8 else 1 - limits.eps
         )
+
+
+def _prepared(
+    *, kind: str, size: tuple, dtype: dtype, args: tuple, stream: DrawStream, device: device
+) -> Any:
+    """The launch that makes uniform or normal numbers; the stream's counter is in its own memory."""
+    n = prod(size)
+    if kind not in _ENDS or dtype.name not in DIGITS or not n:
+        return None
+    launch = _kernel("normal" if kind == "normal_in_turn" else kind, dtype.np)
+    call = launch.prepared(
+        (min(-(-n // 1024), 4096), 1, 1), (256, 1, 1), 0, 2, (Result(0, tuple(size), dtype.np),),
+        *(args or _ENDS[kind]), 0, front=(n,),
+    )  # fmt: skip
+    return partial(call, stream.address)
+
+
+_ENDS = {"uniform": (0.0, 1.0), "normal": (0.0, 1.0), "normal_in_turn": (0.0, 1.0)}
+kernel_for("cuda", "random")(keyed(lambda **attrs: NotImplemented, _prepared))

@@ -14,6 +14,15 @@ from .launch import _native
 _MOST = 512  # kinds of calls kept per kernel
 
 
+def _told(value: Any, numbers: bool = False) -> Any:
+    """An attribute's part of a key: numbers and tuples by what they are, the rest by identity."""
+    if isinstance(value, tuple):
+        return value.__class__, *[_told(part) for part in value]
+    if value.__class__ in (int, float):
+        return value.__class__ if numbers else repr(value)
+    return id(value)
+
+
 def keyed(
     body: Callable[..., Any],
     prepare: Callable[..., Any],
@@ -39,15 +48,12 @@ def keyed(
         if all(
             a is None or a.__class__ is cupy.ndarray or (numbers and a.__class__ in (int, float))
             for a in arrays
-        ) and not (here is not None and here.in_place is arrays[0]):
+        ) and not (here is not None and arrays and here.in_place is arrays[0]):
             kinds = [
                 (a.shape, a.strides, a.dtype) if a.__class__ is cupy.ndarray else a.__class__
                 for a in arrays
             ]
-            values = [
-                (name, (value.__class__ if numbers else repr(value)) if value.__class__ in (int, float) else id(value))
-                for name, value in attrs.items()
-            ]  # fmt: skip
+            values = [(name, _told(value, numbers)) for name, value in attrs.items()]
             seen = [getattr(owner, name) for owner, name in watched]
             key = (*kinds, *values, *[id(value) for value in seen])
             found = calls.get(key)

@@ -20,16 +20,46 @@ struct alignas(16) bytes_16 { unsigned v[4]; };
 struct Turns { i64 size[DIMS], by[DIMS]; };
 struct Parts { i64 from[MOST], width[MOST], start[MOST]; };
 
-// Part blockIdx.y has `rows` rows of its width, which lie in rows of `whole` words from its start on.
-KERNEL(join)(UNIT* __restrict__ out, i64 rows, i64 whole, Parts parts) {
-    depend();
-    const UNIT* from = (const UNIT*)parts.from[blockIdx.y];
-    const i64 width = parts.width[blockIdx.y], n = rows * width;
-    UNIT* to = out + parts.start[blockIdx.y];
-    const i64 step = (i64)gridDim.x * blockDim.x;
+// A part has `rows` rows of its width, which lie in rows of `whole` words from its start on.
+__device__ __forceinline__ void lay(UNIT* __restrict__ to, const UNIT* __restrict__ from, i64 rows, i64 width, i64 whole) {
+    const i64 step = (i64)gridDim.x * blockDim.x, n = rows * width;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         const i64 row = rows == 1 ? 0 : i / width;
         to[row * whole + i - row * width] = from[i];
+    }
+}
+KERNEL(join)(UNIT* __restrict__ out, i64 rows, i64 whole, Parts parts) {
+    depend();
+    const int k = blockIdx.y;
+    lay(out + parts.start[k], (const UNIT*)parts.from[k], rows, parts.width[k], whole);
+}
+// The same of up to four parts, whose addresses are parameters of their own.
+struct Four { i64 width[4], start[4]; };
+KERNEL(join_few)(UNIT* __restrict__ out, const UNIT* a, const UNIT* b, const UNIT* c, const UNIT* d, i64 rows, i64 whole,
+                 Four parts) {
+    depend();
+    const int k = blockIdx.y;
+    lay(out + parts.start[k], k == 0 ? a : k == 1 ? b : k == 2 ? c : d, rows, parts.width[k], whole);
+}
+
+// x in the middle of a value: element i of `size` lies `before` behind that of x, which has `given` of them.
+struct Frame { i64 size[DIMS], given[DIMS], before[DIMS]; };
+KERNEL(pad)(const UNIT* __restrict__ x, UNIT* __restrict__ out, i64 n, unsigned long long value, Frame frame) {
+    depend();
+    union { unsigned long long bits; UNIT word; } around = {value};
+    const i64 step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        i64 rest = i, from = 0, stride = 1;
+        bool inside = true;
+#pragma unroll
+        for (int d = DIMS - 1; d >= 0; d--) {
+            const i64 q = rest / frame.size[d], at = rest - q * frame.size[d] - frame.before[d];
+            inside &= at >= 0 && at < frame.given[d];
+            from += at * stride;
+            stride *= frame.given[d];
+            rest = q;
+        }
+        out[i] = inside ? x[from] : around.word;
     }
 }
 

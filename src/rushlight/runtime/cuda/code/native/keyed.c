@@ -43,7 +43,7 @@ typedef struct {
 
 static PyObject *s_in_place;
 
-enum { MISSING = 1, REAL, WHOLE, OBJECT }; /* what a word stands for; no address is as small */
+enum { MISSING = 1, REAL, WHOLE, OBJECT, SEVERAL }; /* what a word stands for; no address is as small */
 
 static int see(Key *key, PyObject *object)
 {
@@ -87,11 +87,19 @@ static int put_array(Key *key, PyObject *a, int numbers)
     return found;
 }
 
-/* An attribute's: numbers by what they are, the rest by identity. */
+/* An attribute's: numbers and tuples by what they are, the rest by identity. */
 static int put_value(Key *key, PyObject *value, int numbers)
 {
-    if (key->n + 3 > MOST_WORDS)
+    if (key->n + 4 > MOST_WORDS)
         return 0;
+    if (PyTuple_Check(value)) { /* a new one in every call, as sizes are */
+        int found = see(key, (PyObject *)Py_TYPE(value));
+        key->words[key->n++] = SEVERAL;
+        key->words[key->n++] = (uint64_t)PyTuple_GET_SIZE(value);
+        for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(value); i++)
+            found = put_value(key, PyTuple_GET_ITEM(value, i), 0);
+        return found;
+    }
     if (numbers && put_kind(key, value))
         return 1;
     if (PyFloat_CheckExact(value)) {
@@ -217,13 +225,13 @@ static PyObject *launch_for(Keyed *self, PyObject *const *args, size_t nargsf, P
     key.n = key.count = 0;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), more = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     *status = 0;
-    if (!count || count + more + PyTuple_GET_SIZE(self->watched) > MOST_GIVEN)
+    if (count + more + PyTuple_GET_SIZE(self->watched) > MOST_GIVEN)
         return NULL;
     if (self->here != Py_None) { /* an in-place operation writes into its first operand */
         PyObject *target = PyObject_GetAttr(self->here, s_in_place);
         Py_XDECREF(target);
         *status = target == NULL ? -1 : 0;
-        if (target == NULL || target == args[0])
+        if (target == NULL || (count && target == args[0]))
             return NULL;
     }
     PyObject *call = NULL;
