@@ -13,10 +13,12 @@ PIP := $(BIN)/python -m pip install -q --no-compile
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
-BUILD := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+# What the compiler needs: oneDNN is for later, and comes with the rest.
+BUILD := import tomllib; \
+	print(*(r for r in tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"] if "onednn" not in r), sep="\n")
 # Our dependencies and an extra's by their names: installing '.[dev]' would build the engine once more.
-EXTRA = import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	print(*p["dependencies"], *p["optional-dependencies"][sys.argv[1]], sep="\n")
+EXTRA = import sys, tomllib; a = tomllib.load(open("pyproject.toml", "rb")); p = a["project"]; \
+	print(*a["build-system"]["requires"], *p["dependencies"], *p["optional-dependencies"][sys.argv[1]], sep="\n")
 
 # What the build needs is installed once, here, instead of once more in an environment of pip's own. The engine
 # compiles while pip fetches the rest, which takes one core.

@@ -3,8 +3,10 @@
 import os
 import platform
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from shutil import which
 from types import ModuleType
 
 from setuptools import Extension, find_namespace_packages, find_packages, setup
@@ -217,12 +219,27 @@ class OnePackage(build_py):
             for stub in NAMES.glob("*.pyi"):
                 self.copy_file(str(stub), str(Path(self.build_lib, "rushlight", stub.name)))
             self.write_aliases(Path(self.build_lib, "rushlight"))
+            self.pack_onednn(Path(self.build_lib, "rushlight/runtime/cpu/onednn"))
 
     def write_aliases(self, package: Path) -> None:
         """Modules that are rows of a table, as files that type checkers and editors read."""
         aliases = loaded(NAMES / "_names" / "aliases.py", "rushlight._names.aliases")
         for name in aliases.TABLE:
             (package / f"{name.replace('.', '/')}.pyi").write_text(aliases.stub(name))
+
+    def pack_onednn(self, folder: Path) -> None:
+        """One copy of oneDNN without a debugger's names, and its licence, where its wheel is among what the build needs.
+
+        That wheel has three copies of 55 MB and would be a dependency; this is one of 44 MB."""
+        try:
+            listed = files("onednn-cpu-gomp") or []
+        except PackageNotFoundError:
+            return
+        for file in listed:
+            if file.name in ("libdnnl.so.3", "LICENSE", "THIRD-PARTY-PROGRAMS"):
+                self.copy_file(str(file.locate()), str(folder / file.name))
+        if strip := which("strip"):
+            self.spawn([strip, "--strip-unneeded", str(folder / "libdnnl.so.3")])
 
 
 setup(

@@ -36,8 +36,9 @@ def versions(text: str) -> dict[str, str]:
 
 def markers() -> dict[str, str]:
     """{name: marker} of the dependencies that only some machines have."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    listed = [*project["dependencies"], *(d for g in project["optional-dependencies"].values() for d in g)]  # fmt: skip
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = whole["project"]
+    listed = [*whole["build-system"]["requires"], *project["dependencies"], *(d for g in project["optional-dependencies"].values() for d in g)]  # fmt: skip
     split = [d.partition(";") for d in listed]
     return {plain(re.split(r"[\[=<>!~ ]", d)[0]): m.strip() for d, _, m in split if m}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_help import COMMAND, ROOT, environment
+from cli_help import COMMAND, ROOT, environment, write_cifar
 
 EXAMPLES = ROOT / "examples"
 
@@ -40,6 +40,13 @@ def test_a_verse_is_learnt(tmp_path: Path) -> None:
     assert said.splitlines()[-1].startswith(
         "a rushlight burns with little smoke, and lights the page"
     )
+
+
+def test_the_lab_as_a_program(tmp_path: Path) -> None:
+    """On eight pictures a file, in CIFAR-10's published layout."""
+    write_cifar(tmp_path / "data" / "cifar-10-batches-py")
+    said = output([*COMMAND, "run"], "cifar10.py", tmp_path, environment())
+    assert " % of 10 pictures\n  airplane: " in said and said.count("%") == 11
 
 
 def test_dezero_program(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -99,3 +100,16 @@ def write_pictures(folder: Path, each: int, first: int = 0) -> Path:
         for i in range(first, first + each):
             Image.fromarray(picture(kind, i)).save(folder / kind / f"{i}.png")
     return folder
+
+
+def write_cifar(folder: Path) -> None:
+    """CIFAR-10 in the published layout, with eight pictures a file."""
+    folder.mkdir(parents=True)
+    draw = np.random.default_rng(0)
+    for name in [*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"]:
+        data = draw.integers(0, 256, (10, 3072)).astype(np.uint8)
+        with open(folder / name, "wb") as f:
+            pickle.dump({"batch_label": name, "labels": list(range(10)), "data": data}, f, 4)
+    names = "airplane automobile bird cat deer dog frog horse ship truck".split()
+    with open(folder / "batches.meta", "wb") as f:
+        pickle.dump({"label_names": names, "num_vis": 3072}, f, 4)

@@ -1,4 +1,4 @@
-"""The engine of oneDNN, on x86-64 Linux where the wheel onednn-cpu-gomp is installed.
+"""The engine of oneDNN, on x86-64 Linux, from our wheel or from onednn-cpu-gomp.
 
 It computes what it does best: bfloat16 products and convolutions on the matrix units of new Xeons, and
 float32 convolutions of many channels. The native engine, where it was built, and NumPy stand behind it

@@ -43,10 +43,10 @@ class _Version(ctypes.Structure):
 
 
 def find() -> str:
-    """The library file of the wheel onednn-cpu-gomp; OSError when it is not installed."""
-    here = Path(sys.prefix, "lib", "libdnnl.so.3")
-    if here.exists():
-        return str(here)
+    """The library file: our wheel's own, or that of the wheel onednn-cpu-gomp; OSError when there is none."""
+    for folder in (Path(__file__).parent, Path(sys.prefix, "lib")):
+        if (folder / "libdnnl.so.3").exists():
+            return str(folder / "libdnnl.so.3")
     from importlib.metadata import PackageNotFoundError, files
 
     try:
