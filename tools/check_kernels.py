@@ -18,6 +18,18 @@ FOLDER = ROOT / "src" / "rushlight" / "runtime" / "cuda"
 sys.path.insert(0, str(ROOT / "src"))
 
 
+FILES = {path.stem: path.read_text() for path in sorted((FOLDER / "kernels").glob("*.cu"))}
+READ = {
+    "reduce"
+}  # of these, the ones that a function below has made sources of; the body of reductions knows its file
+
+
+def text_of(name: str) -> str:
+    """A file of kernels, which is then compiled."""
+    READ.add(name)
+    return FILES[name]
+
+
 def load(name: str) -> Any:
     """A module of runtime/cuda that needs no CuPy."""
     return importlib.import_module(f"rushlight.runtime.cuda.{name}")
@@ -90,9 +102,8 @@ ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "un
 def file_sources(few: bool) -> dict[str, str]:
     """The sources that are files with a few lines in front, per dtype."""
     codegen = load("code.generate")
-    folder = FOLDER / "kernels"
-    sources = {"moves": (folder / "moves.cu").read_text()}
-    draws, places = (folder / "random.cu").read_text(), (folder / "indexing.cu").read_text()
+    sources = {"moves": text_of("moves")}
+    draws, places = text_of("random"), text_of("indexing")
     for d, (c, kind, _) in codegen.TYPES.items():
         if few and d not in ("float32", "bfloat16", "int64"):
             continue
@@ -101,16 +112,20 @@ def file_sources(few: bool) -> dict[str, str]:
             flag = "#define FLOATING 1\n" if kind == "f" else ""
             sources[f"random-{d}"] = draws.replace("// PRELUDE", flag + head)
         if kind == "f":
-            dropout = (folder / "dropout.cu").read_text()
-            sources[f"dropout-{d}"] = sources[f"random-{d}"] + dropout
+            sources[f"dropout-{d}"] = sources[f"random-{d}"] + text_of("dropout")
             if d != "float64":
-                rows = (folder / "attention.cu").read_text()
-                sources[f"attention-{d}"] = sources[f"random-{d}"] + rows
+                sources[f"attention-{d}"] = sources[f"random-{d}"] + text_of("attention")
             if d == "float32":
                 sources |= flash_sources(sources[f"random-{d}"], few)
-            sources[f"scaling-{d}"] = head + (folder / "scaling.cu").read_text()
+            sources[f"scaling-{d}"] = head + text_of("scaling")
         if kind != "c":
-            order = (folder / "sorting.cu").read_text()
+            order = text_of("sorting")
+            for name in (
+                n
+                for n, text in FILES.items()
+                if "typedef Wide<S>::type T;" in text and n not in ("sorting", "indexing", "random")
+            ):
+                sources[f"{name}-{d}"] = head + text_of(name)
             for forms in ("", "#define FROM_ITEMS 1\n#define TO_ITEMS 1\n#define CHUNK 2048\n"):
                 sources[f"sorting-{d}-{len(forms)}"] = f"{head}{forms}{order}"
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
@@ -121,8 +136,7 @@ def file_sources(few: bool) -> dict[str, str]:
 
 def flash_sources(draws: str, few: bool) -> dict[str, str]:
     """Attention's own kernels for float32: with and without tensor cores, dropout and a bias."""
-    folder, sources = FOLDER / "kernels", {}
-    common = (folder / "flash.cu").read_text()
+    common, sources = text_of("flash"), {}
     forms = [(32, 2, 1), (128, 1, 0)] if few else [(w, t, a) for w, t in ((32, 2), (64, 2), (128, 1)) for a in range(t)]  # fmt: skip
     for name in ("flash_forward", "flash_queries", "flash_keys"):
         for (wide, tiles, everything), tf32 in itertools.product(forms, (0, 1)):
@@ -132,10 +146,11 @@ def flash_sources(draws: str, few: bool) -> dict[str, str]:
             }  # fmt: skip
             lines = "".join(f"#define {k} {v}\n" for k, v in constants.items())
             label = f"{name}-{wide}-{tf32}-{everything}"
-            sources[label] = lines + draws + common + (folder / f"{name}.cu").read_text()
+            sources[label] = lines + draws + common + text_of(name)
     return sources
 
 
+# Constants of files that need some; the others have defaults, or none.
 FAMILIES = {
     "batch_norm": [
         {"NW": "float", "LAST": 1, "VW": 2, "ACROSS": 8, "IX": "unsigned"},
@@ -148,7 +163,6 @@ FAMILIES = {
         {"CLASSES": 16, "TEAM": 32, "TEAMS": 8, "ROWS": 4, "LABEL": "u8"},
         {"CLASSES": 3, "TEAM": 64, "TEAMS": 8, "ROWS": 1, "LABEL": "i64"},
     ],
-    "recurrent": [{}],
     "index_rows": [
         {"UNIT": "bytes_16", "LANES": 32, "FOUR": 1, "X": "i64"},
         {"UNIT": "u8", "LANES": 1, "FOUR": 0, "X": "int"},
@@ -167,7 +181,6 @@ FAMILIES = {
         {"NW": "float", "RMS": 1, "TEAM": 0, "VW": 1, "HELD": 0, "FULL": 0},
         {"NW": "float", "RMS": 0, "TEAM": 0, "VW": 2, "HELD": 2, "FULL": 0, "NO": "NT", "NY": "NT"},
     ],
-    "gates": [{}],
     "grid_sample": [
         {"MODE": 0, "PADDING": 0, "DIMS": 3, "ALIGN": 0},
         {"MODE": 1, "PADDING": 1, "DIMS": 2, "ALIGN": 1},
@@ -175,9 +188,10 @@ FAMILIES = {
     ],
     "group_norm": [{"NW": "NT", "VW": 2}, {"NW": "float", "VW": 1}],
     "cross_entropy": [{"LABEL": "i64", "WIDE": 0}, {"LABEL": "i64", "WIDE": 1}],
-    "rotary": [{}],
     "ctc": [{"PER": 1}, {"PER": 4}],
     "resample": [{"IX": "int", "VW": 2, "UNIT": "bytes_16"}, {"IX": "i64", "VW": 1, "UNIT": "u8"}],
+    "softmax": [{"KIND": kind} for kind in (0, 1, 2)],
+    "rows": [{"UNIT": "bytes_16"}, {"UNIT": "u8"}],
     "embedding": [{"LABEL": "i64", "VW": 2}],
     "embedding_add": [{"LABEL": "i64"}],
     "casts": [{"SRC": source, "MAXT": 64} for source in ("float", "bf16_t")],
@@ -187,16 +201,14 @@ STORED = {"float": "float", "double": "double", "half_t": "float", "bf16_t": "fl
 
 
 def family_sources(few: bool) -> dict[str, str]:
-    """Files over common.cu with a few constants, per type that numbers are stored in."""
-    folder = FOLDER / "kernels"
-    sources = {}
-    for name, forms in FAMILIES.items():
-        for number, form in enumerate(forms):
+    """All other files: over common.cu with a few constants, per type that numbers are stored in."""
+    common, sources = text_of("common"), {}
+    for name in [name for name in FILES if name not in READ or name in FAMILIES]:
+        for number, form in enumerate(FAMILIES.get(name, [{}])):
             for stored, computed in list(STORED.items())[: 1 if few else None]:
                 constants = {"NT": stored, "NA": computed, **form}
                 lines = [f"#define {k} {v}" for k, v in constants.items()]
-                files = [(folder / f"{f}.cu").read_text() for f in ("common", name)]
-                sources[f"{name}-{stored}-{number}"] = "\n".join([*lines, *files])
+                sources[f"{name}-{stored}-{number}"] = "\n".join([*lines, common, text_of(name)])
     return sources
 
 
@@ -214,7 +226,7 @@ FLAGS = "NESTEROV MAXIMIZE DECOUPLED CENTERED MOMENTUM FIRST"
 def update_sources(few: bool) -> dict[str, str]:
     """Every optimiser's rule, per type that numbers are stored in."""
     rules = load("bodies.update_sources")
-    common, text = [(FOLDER / "kernels" / f"{f}.cu").read_text() for f in ("common", "update")]
+    common, text = text_of("common"), text_of("update")
     sources = {}
     for name in rules.RULES:
         arrays, flags = RULES[name]
@@ -232,7 +244,7 @@ MACROS = ("INIT", "MAP", "JOIN", "FINAL", "KEPT", "GONE", "PAIR")
 def conv_sources(few: bool) -> dict[str, str]:
     """The small convolutions of the lab's network, cut for few images and for many."""
     shapes, tiling = load("small.conv_sizes"), load("small.conv_tiling")
-    folder, none = FOLDER / "kernels", (0, 0)
+    none = (0, 0)
     layers = {
         "conv1": shapes.forward_shape((1, 3, 32, 32), (6, 3, 5, 5), (28, 28), (1, 1), none),
         "conv2": shapes.forward_shape((1, 6, 14, 14), (16, 6, 5, 5), (10, 10), (1, 1), none),
@@ -263,8 +275,8 @@ def conv_sources(few: bool) -> dict[str, str]:
         for label, (file, constants) in made.items():
             lines = [f"#define {k} {v}" for k, v in constants.items()]
             lines += [f"#define NT {stored}", "#define ASYNC" if stored == "float" else ""]
-            files = [(folder / f"{f}.cu").read_text() for f in ("common", file)]
-            sources[f"{label}-{stored}"] = "\n".join([lines[-2], files[0], *lines, files[1]])
+            parts = [lines[-2], text_of("common"), *lines, text_of(file)]
+            sources[f"{label}-{stored}"] = "\n".join(parts)
     return sources
 
 
@@ -289,11 +301,11 @@ def compile_text(label: str, text: str) -> bool:
     return done.returncode == 0
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--few", action="store_true", help="one dtype of each kind only")
     parser.add_argument("--only", default="", help="sources whose label contains this")
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     families = (pointwise_sources, reduction_sources)
     sources = {k: v for f in families for k, v in f(options.few).items() if options.only in k}
     prelude = load("code.generate").PRELUDE
@@ -304,11 +316,16 @@ def main() -> int:
         good &= compile_text(f"kernels {start} and on", bundle(part, prelude))
     whole = {
         **file_sources(options.few),
-        **family_sources(options.few),
         **update_sources(options.few),
         **conv_sources(options.few),
+        **family_sources(options.few),  # the last: what nobody else has read
     }
     files = {k: v for k, v in whole.items() if options.only in k}
+    if not sources and not files:
+        print(
+            f"no source has {options.only!r} in its label; labels begin with: {', '.join(sorted({k.partition('-')[0] for k in whole}))}"
+        )
+        return 1
     for label, text in files.items():
         good &= compile_text(label, text)
     print(f"{len(sources) + len(files)} sources: {'ok' if good else 'FAILED'}")

@@ -1,4 +1,4 @@
-"""The reference of the documentation site: one page for each namespace, every public name with its signature and its docstring.
+"""The reference of the documentation site: pages of each namespace, every public name with its signature and its docstring.
 
     python tools/reference.py            count the names of each page, and those without a docstring
     python tools/reference.py FOLDER     write the pages
@@ -68,6 +68,20 @@ NAMESPACES = {
     "rushlight.dezero.models": "DeZero's models",
     "rushlight.dezero.optimizers": "DeZero's optimisers",
 }
+# Namespaces of hundreds of names have a page for each kind: its title, and where functions of that kind are written.
+KINDS = {
+    "types": ("Classes", ()),
+    "constants": ("Dtypes, constants, properties", ()),
+    "in-place": ("In-place forms", ()),
+    "making": ("Making tensors", ("operators/create", "operators/random")),
+    "pointwise": ("Element by element", ("operators/made_of", "operators/pointwise")),
+    "shapes": ("Shapes, views, places", ("operators/shape", "operators/memory", "operators/index")),
+    "reductions": ("Reductions and sorting", ("operators/reduce",)),
+    "matrices": ("Matrices", ("operators/matrix",)),
+    "layers": ("Layers, losses, signals, pictures", ("operators/l", "operators/signal", "operators/image")),
+    "settings": ("Settings, files, gradients and the rest", ("",)),
+}  # fmt: skip
+SPLIT = {"rushlight": list(KINDS), "rushlight.Tensor": [k for k in KINDS if k != "types"]}
 # Whose names search shows first.
 FIRST = (
     "rushlight",
@@ -205,9 +219,42 @@ def shown() -> dict[str, list[tuple[str, Any]]]:
     return {name: list(public(name)) for name in NAMESPACES}
 
 
-def file_of(name: str) -> str:
-    """The page of a namespace, inside the folder of the reference."""
-    return f"{name}.md"
+def kind_of(name: str, found: Any) -> str:
+    """Of the kinds of names, which one this is."""
+    if isinstance(found, property) or not callable(found):
+        return "constants"
+    if inspect.isclass(found):
+        return "types"
+    if name.endswith("_"):
+        return "in-place"
+    code = getattr(inspect.unwrap(found), "__code__", None)
+    file = code.co_filename.rpartition("/rushlight/")[2] if code else ""
+    return next(kind for kind, (_, places) in KINDS.items() if file.startswith(places))
+
+
+def file_of(name: str, kind: str = "") -> str:
+    """The page of a namespace, or of a kind of its names, inside the folder of the reference."""
+    return f"{name}.{kind}.md" if kind else f"{name}.md"
+
+
+def files() -> list[str]:
+    """The pages of the reference but its index, in the order of the menu."""
+    return [file for n in NAMESPACES for file in (file_of(n), *(file_of(n, k) for k in SPLIT.get(n, ())))]  # fmt: skip
+
+
+def by_kind(name: str, names: list[tuple[str, Any]], head: str) -> Iterator[tuple[str, str]]:
+    """The pages of a namespace of many names: one that lists them all, and one for each kind."""
+    parts: dict[str, list[tuple[str, Any]]] = {kind: [] for kind in SPLIT[name]}
+    for n, found in names:
+        parts[kind_of(n, found)].append((n, found))
+    lists = []
+    for kind, members in parts.items():
+        title, page = KINDS[kind][0], file_of(name, kind)
+        links = " · ".join(f"[`{n}`]({page}#{n.lower()})" for n, _ in members)
+        lists.append(f"## [{title}]({page})\n\n{links}\n")
+        entries = "\n".join(entry(name, n, f) for n, f in members)
+        yield page, f"{head.replace(f'# {name}', f'# {name}: {title}')}{entries}"
+    yield file_of(name), head + "\n".join(lists)
 
 
 def pages() -> dict[str, str]:
@@ -218,7 +265,10 @@ def pages() -> dict[str, str]:
     for name, names in found.items():
         weight = 4 if name in FIRST else 1
         title = f"---\nsearch:\n  boost: {weight}\n---\n# {name}\n\n{NAMESPACES[name]}. {len(names)} names.\n\n"
-        texts[file_of(name)] = title + "\n".join(entry(name, n, f) for n, f in names)
+        if name in SPLIT:
+            texts |= by_kind(name, names, title)
+        else:
+            texts[file_of(name)] = title + "\n".join(entry(name, n, f) for n, f in names)
         rows.append(f"| [`{name}`]({file_of(name)}) | {NAMESPACES[name]} | {len(names)} |")
     total = sum(len(names) for names in found.values())
     texts["index.md"] = (

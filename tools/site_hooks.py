@@ -133,7 +133,7 @@ def on_config(config: Any) -> Any:
         if "Reference" in section:
             section["Reference"] = [
                 "reference/index.md",
-                *({name: f"reference/{reference.file_of(name)}"} for name in reference.NAMESPACES),
+                *({file.removesuffix(".md"): f"reference/{file}"} for file in reference.files()),
             ]
     return config
 

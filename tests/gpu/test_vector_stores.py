@@ -65,3 +65,16 @@ def test_gradients_beside_each_other_are_those_of_attention(order: tuple[int, ..
     kept = np.zeros((0,), np.float32)
     masked = [*arrays[:4], None, arrays[4], stats, kept]
     assert agrees("masked_attention_grad_cat", masked, {**attrs, "p": 0.0})
+
+
+def test_every_file_of_kernels_is_compiled_and_none_is_an_error(capsys) -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    import check_kernels as check
+
+    made = [*check.reduction_sources(True).values()]
+    for family in ("file", "update", "conv", "family"):
+        made += getattr(check, f"{family}_sources")(True).values()
+    whole = "\n".join(made)
+    assert [name for name, text in check.FILES.items() if text.splitlines()[0] not in whole] == []
+    assert check.main(["--few", "--only", "no such kernel"]) == 1
+    assert "softmax" in capsys.readouterr().out

@@ -170,7 +170,7 @@ def broken(page: Path) -> list[str]:
     """Links of a page that lead nowhere; pages of the reference are made when the site is built."""
     import reference
 
-    made = {reference.file_of(name) for name in reference.NAMESPACES} | {"index.md"}
+    made = {*reference.files(), "index.md"}
     found = []
     for target in LINK.findall(BLOCK.sub("", page.read_text())):
         if re.match(r"[a-z]+:|#", target):
@@ -338,6 +338,8 @@ def test_every_section_of_the_reference_is_closed():
     for file, page in pages.items():
         assert page.count("```") % 2 == 0, file
     assert "- `in_features`: size of the input's last dimension." in pages["rushlight.nn.md"]
+    assert {*pages} == {*reference.files(), "index.md"}
+    assert max(len(re.findall("^## ", page, re.M)) for page in pages.values()) < 200
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path):
