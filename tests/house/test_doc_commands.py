@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -112,43 +110,3 @@ def test_commands_are_found_and_refused() -> None:
     for bad in ("rushlight trian", "rushlight train --epoks 3", "make nothing", "python tools/none.py",
                 "python tools/wheel.py --nothing x", "pip install 'rushlight[none]'"):  # fmt: skip
         assert wrong(bad), bad
-
-
-def test_every_page_with_code_is_run() -> None:
-    """`tests/house/test_site.py` runs the Python blocks of all pages; the lab's other languages have the English code."""
-    listed = subprocess.run(
-        [sys.executable, "-c", "import test_site; print(*test_site.PAGES, sep='\\n')"],
-        cwd=ROOT / "tests" / "house", capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    run = {Path(line) for line in listed.stdout.split("\n") if line}
-    translated = {ROOT / f"docs/lab/{language}.md" for language in ("ko", "ja", "es")}
-    with_code = {p for p in PAGES if re.search(r"^```python$", p.read_text(), re.M)}
-    new_ops = {ROOT / "CONTRIBUTING.md", ROOT / "docs/extending.md"}  # below; test_three_new_ops.py
-    assert with_code - translated - new_ops <= run
-
-
-def test_the_op_of_the_contributing_page() -> None:
-    """Its block shows lines of two files, which import what they need; it adds an op, so it has its own process."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
-    code, _, row = block.partition("# tests/support/rows/unary.py\n")
-    script = f"""
-from rushlight.core.op import Op
-from rushlight.core.public import public
-from rushlight.core.tensor import Tensor
-from rushlight.operators.made_of.pointwise import same_meta
-from rushlight.operators.made_of.promotion import promote_unary_float
-from optable import *
-{code}
-rows = [{row}]
-import rushlight as torch
-x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
-assert torch.autograd.gradcheck(lambda x: x.softplus_like(2.0), (x,))
-assert torch.allclose(softplus_like(x, 2.0), torch.nn.functional.softplus(x, 2.0))
-print(rows[0].op if hasattr(rows[0], "op") else rows[0])
-"""
-    path = [str(ROOT / "src"), str(ROOT / "tests" / "support")]
-    script = f"import sys; sys.path[:0] = {path!r}\n{script}"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "softplus_like" in done.stdout

@@ -30,7 +30,9 @@ def recorded() -> dict[int, set[str]]:
 
 def measured(text: str) -> set[str]:
     """What a page says was measured: its figures outside of code, commands, links, dates, versions, sizes of things and whole numbers under 20."""
-    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|^ {4}.*$", "", text, flags=re.S | re.M)
+    text = re.sub(
+        r"```.*?```|`[^`]*`|!\[[^\]]*\]|\]\([^)]*\)|^ {4}.*$", "", text, flags=re.S | re.M
+    )
     text = re.sub(r"\d{4}-\d\d-\d\d|(?:[A-Z]\w*|PyTorch|Python) \d+\.\d+(?:\.\d+)?(?: to \d+\.\d+)?|\d+ (?:November|x \d+)|batch(?:es of)? \d+", "", text)  # fmt: skip
     return {n for n in FIGURE.findall(text) if "." in n or float(n.replace(",", "")) >= 20}
 

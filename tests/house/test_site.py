@@ -84,44 +84,13 @@ def test_the_lab_prints_what_it_shows(tmp_path: Path, monkeypatch) -> None:
             assert values[0] == pytest.approx(values[1], rel=0.1)
 
 
-ADDED = """
-import sys
-from rushlight.core.op import Op
-from rushlight.core.public import public
-from rushlight.core.tensor import Tensor
-from rushlight.operators.made_of.pointwise import same_meta
-from rushlight.operators.made_of.promotion import promote_unary_float
-from optable import Row, T, call
-exec(open(sys.argv[1]).read())
-import rushlight as torch
-x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
-torch.testing.assert_close(softplus_like(x, 2.0), torch.nn.functional.softplus(x, 2.0))
-assert torch.autograd.gradcheck(lambda x: x.softplus_like(beta=2.0), (x,))
-assert softplus_like(torch.ones(2, device="meta")).shape == (2,)
-"""
-
-
-def test_the_op_of_the_contributors_page_works(tmp_path: Path):
-    """In a process of its own: an op without a row would be missed by the op table's test."""
-    ((_, text),) = blocks(ROOT / "CONTRIBUTING.md")
-    (tmp_path / "block.py").write_text(text)
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests" / "support")])
-    done = subprocess.run(
-        [sys.executable, "-c", ADDED, tmp_path / "block.py"],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def test_no_page_has_code_that_nobody_runs():
     """The lab's other languages have the English page's code, to the letter."""
     others = [DOCS / "lab" / f"{language}.md" for language in LAB]
     new_ops = {
         ROOT / "CONTRIBUTING.md",
         DOCS / "extending.md",
-    }  # above; tests/ops/test_three_new_ops.py
+    }  # tests/ops/test_three_new_ops.py
     run = {*PAGES, *others, *new_ops}
     everything = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("src/**/*.md")]
     assert [str(page) for page in everything if page not in run and blocks(page)] == []

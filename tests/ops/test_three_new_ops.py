@@ -1,16 +1,20 @@
 """An op is one record: the three of docs/extending.md, each a source file and a row, reach every reader and touch nothing else.
 
-A process of its own imports them as parts of `rushlight.operators`, so that other tests never see them.
+A process of its own imports them as parts of `rushlight.operators`, so that other tests never see them. What CONTRIBUTING.md says
+of a new op is done to the letter, in a copy of the repository.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "extending.md"
 HEAD = """
 from rushlight.core.op import Op
 from rushlight.core.public import public
@@ -71,3 +75,33 @@ def test_a_source_file_and_a_row_are_enough(tmp_path: Path) -> None:
     support = Path(__file__).parents[1] / "support"
     script = f"import sys; sys.path.insert(0, {str(support)!r})\n{CHECKS}"
     subprocess.run([sys.executable, "-c", script, str(tmp_path), *ops], check=True)
+
+
+def test_contributing_followed_to_the_letter(tmp_path: Path) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    source, row = re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
+    unwanted = shutil.ignore_patterns("__pycache__", "*.c", "*.egg-info")
+    for name in ("src", "tests/support", "tests/emulated"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=unwanted)
+    (tmp_path / "tests/ops").mkdir()
+    for name in ("pyproject.toml", "tools/stubs.py", "tests/conftest.py", "tests/ops/test_ops.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    op = tmp_path / "src/rushlight/operators/pointwise/unary.py"
+    op.write_text(f"{op.read_text()}\n\n{source}")
+    rows = tmp_path / "tests/support/rows/unary.py"
+    rows.write_text(rows.read_text().replace("\n]  # fmt: skip", f"\n    {row}]  # fmt: skip"))
+
+    def typed(*words: str) -> str:
+        env = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=env, capture_output=True, text=True)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    typed("tools/stubs.py")
+    assert "def softplus_like(input" in (tmp_path / "src/rushlight/__init__.pyi").read_text()  # fmt: skip
+    typed("tools/stubs.py", "--check")
+    typed("-m", "ruff", "check", str(op), str(rows))
+    typed("-m", "ruff", "format", "--check", str(op), str(rows))
+    said = typed("-m", "pytest", "-n", "0", "-rs", "tests/ops/test_ops.py", "-k", "softplus_like")
+    assert re.search(r"^(\d+) tests ran", said, re.M)[1] in ("4", "7"), said  # the oracle has three

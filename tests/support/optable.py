@@ -93,6 +93,8 @@ class Row:
         # the first release of PyTorch that computes this, and the first that differentiates it
         self.since = options.pop("since", None)
         self.grad_since = options.pop("grad_since", self.since)
+        # how PyTorch computes what it has no name for: a function of torch and the row's arguments
+        self.torch = options.pop("torch", None)
         if options:
             raise TypeError(f"unknown row options {sorted(options)}")
 
@@ -182,7 +184,10 @@ def call(lib: Any, row: Row, tensors: list[Any]) -> Any:
     args = substitute(row.args, rest)
     kwargs = substitute(row.kwargs, rest)
     kwargs = {k: _translate(lib, v) for k, v in kwargs.items()}
-    return resolve(lib, row.name)(*[_translate(lib, a) for a in args], **kwargs)
+    args = [_translate(lib, a) for a in args]
+    if row.torch is not None and lib.__name__ == "torch":
+        return row.torch(lib, *args, **kwargs)
+    return resolve(lib, row.name)(*args, **kwargs)
 
 
 class D:
