@@ -58,6 +58,19 @@ def test_metadata_people_look_for() -> None:
         assert list(ROOT.glob(pattern)), pattern
 
 
+def test_other_packages_ask_for_the_same() -> None:
+    """The conda recipe needs what the wheel needs, a tag is the version, a package says where it came from."""
+    recipe = (ROOT / "packaging/conda/meta.yaml").read_text().replace(" ", "")
+    for one in PROJECT["project"]["dependencies"]:
+        assert f'"{one}"' in recipe.partition("run:")[2].replace("-", "_"), one
+    assert "GIT_DESCRIBE_TAG" in recipe
+    workflow = (ROOT / ".github/workflows/wheels.yml").read_text()
+    assert "attest-build-provenance" in workflow and 'tags: ["v*"]' in workflow
+    assert "base/version.py" in workflow and "ARG EXTRAS=cli" in (ROOT / "Dockerfile").read_text()
+    for form in [*ROOT.glob(".github/ISSUE_TEMPLATE/*.md"), ROOT / ".github/pull_request_template.md"]:
+        assert "rushlight doctor" in form.read_text(), form
+
+
 def test_what_ci_runs_is_there() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     lines = re.findall(r"^make (.*?)(?: ARGS=.*)?$", (ROOT / ".ci/run").read_text(), re.M)
