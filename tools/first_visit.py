@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MOST_MB = 155  # of `pip install .`, with NumPy and the fastest engine (docs/start.md#size)
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 ENGINES = """
 import rushlight as torch
 from rushlight.runtime.cpu import engine
@@ -136,11 +137,17 @@ class Visit:
             self.do(f"README: {shlex.join(words + short_form)}", *words, *short_form)
 
     def lab(self) -> None:
-        """All blocks of the lab as one script, with the pictures of the package."""
-        blocks = "\n".join(PYTHON.findall((ROOT / "docs/lab/en.md").read_text()))
-        script = blocks.replace("online = True", "online = False")
+        """All blocks of the lab as one script, with the pictures of the package; it prints what the page shows, but for rounding."""
+        page = (ROOT / "docs/lab/en.md").read_text()
+        script = "\n".join(PYTHON.findall(page)).replace("online = True", "online = False")
         (self.work / "lab.py").write_text(script)
-        self.do("the lab's blocks", "python", "lab.py", says="images/s")
+        said = self.do("the lab's blocks", "python", "lab.py", says="images/s")
+        printed = "".join(x for x in said.splitlines(True) if "images/s" not in x)
+        shown = "".join(re.findall(r"^```text\n(.*?)^```$", page, re.S | re.M))
+        words = [NUMBER.sub("#", text) for text in (printed, shown)]
+        pairs = zip(*([float(n) for n in NUMBER.findall(text)] for text in (printed, shown)))
+        if words[0] != words[1] or any(abs(a - b) > 0.15 * b for a, b in pairs):
+            raise SystemExit(f"first visit: the lab prints\n{printed}\nand shows\n{shown}")
 
     def wrong_turns(self) -> None:
         for line, says in WRONG.items():

@@ -67,7 +67,10 @@ def test_other_packages_ask_for_the_same() -> None:
     workflow = (ROOT / ".github/workflows/wheels.yml").read_text()
     assert "attest-build-provenance" in workflow and 'tags: ["v*"]' in workflow
     assert "base/version.py" in workflow and "ARG EXTRAS=cli" in (ROOT / "Dockerfile").read_text()
-    for form in [*ROOT.glob(".github/ISSUE_TEMPLATE/*.md"), ROOT / ".github/pull_request_template.md"]:
+    for form in [
+        *ROOT.glob(".github/ISSUE_TEMPLATE/*.md"),
+        ROOT / ".github/pull_request_template.md",
+    ]:
         assert "rushlight doctor" in form.read_text(), form
 
 
