@@ -129,8 +129,10 @@ def _copy_kept(node: Any, cell: list, copies: dict[int, Any]) -> None:
     """Let a node keep copies of what it saved under `cell`, instead of memory that is about to change."""
     if not isinstance(node, OpNode):
         return
-    kept = [*node.saved.items()] if isinstance(node.saved, dict) else []
-    for held, places in ((node.saved, kept), (node.outputs, [*enumerate(node.outputs or ())])):
+    saved, outputs = node.saved, node.outputs  # other things once they were let go
+    kept = [*saved.items()] if isinstance(saved, dict) else []
+    made = [*enumerate(outputs)] if isinstance(outputs, list) else []
+    for held, places in ((saved, kept), (outputs, made)):
         for i, value in places:
             if value.__class__ is tuple and value[1] is cell and value[2] == cell[0]:
                 a = value[0]
