@@ -109,8 +109,8 @@ docs: $(VENV)/.docs ## the documentation site, into site/; building needs no net
 docs-check: docs ## open every page of it in a headless Chromium
 	$(BIN)/python tools/site_check.py
 
-nightly: $(VENV)/.oracle ## a few benchmarks beside PyTorch: a line in benchmarks/history.jsonl, and its picture
-	$(BIN)/python benchmarks/nightly.py $(ARGS)
+nightly: $(VENV)/.oracle ## a few benchmarks beside PyTorch: lines in benchmarks/ledger.jsonl; tells what lost 5 %
+	$(BIN)/python benchmarks/ledger.py nightly $(ARGS)
 
 backbone: $(VENV)/.dev ## the weights inside the package, trained anew: DATA=folder with CIFAR-10, MNIST, Fashion-MNIST and openclipart-png (docs/train.md)
 	$(BIN)/python tools/backbone.py pack $(DATA) build/backbone/pack.xz

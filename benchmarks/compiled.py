@@ -25,6 +25,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import ledger
+
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
 ROWS = {
@@ -298,6 +300,7 @@ def main() -> None:
     parser.add_argument("--program", action="store_true")
     parser.add_argument("--json", action="store_true", help="print everything found as JSON")
     parser.add_argument("--out", help="write everything found as JSON")
+    ledger.option(parser)
     parser.add_argument("--recording", metavar="ROW", help="only how long recording takes")
     parser.add_argument("--without-torch", action="store_true")
     parser.add_argument("--sides", help="some of torch, torch graph, rushlight, compiled")
@@ -325,6 +328,8 @@ def main() -> None:
         report(row, table[row], args.device)
     for row in rows:
         report_program(row, table[row]["compiled"])
+    names = {"rushlight": "", "compiled": " compiled"}
+    ledger.record(args.ledger, "compiled", args.device, ledger.of_rows(table, "us", "torch", names))
     if args.json:
         print(json.dumps(table))
     if args.out:

@@ -27,6 +27,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 import compact  # noqa: E402
+import ledger  # noqa: E402
 
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
@@ -319,6 +320,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--cpu-time", action="store_true", help="of one thread, not the clock's")
     parser.add_argument("--no-memory", action="store_true")
+    ledger.option(parser)
     parser.add_argument(
         "--out", type=Path, help="the record; benchmarks/results/cpu.json unless told"
     )
@@ -347,6 +349,7 @@ def main() -> None:
                 w.close()
     if result["columns"]:
         show_columns(result["columns"])
+        ledger.record(args.ledger, "steps", "cpu", ledger.of_columns(result["columns"]))
     if not args.no_memory:
         result["memory"] = {c: peak_memory(args.frameworks, c) for c in ("lab512", "wide64")}
         show_memory(result["memory"])

@@ -23,6 +23,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 import compact  # noqa: E402
+import ledger  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PICTURE = HERE.parent / "docs" / "growth-gpu.png"
@@ -149,10 +150,23 @@ def write(path: Path, what: dict[str, Any]) -> Path:
     return path
 
 
+def figures(results: dict[str, Any]) -> list[ledger.Figure]:
+    """Times for the ledger: images a second become microseconds an image."""
+    found = []
+    for name, row in results.items():
+        sides = [row.get("rushlight"), row.get("torch")]
+        if not WORK[name][1]:
+            sides = [v and 1e6 / v for v in sides]
+        if sides[0]:
+            found.append((name, *sides))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", help="substrings of the workloads to run")
     parser.add_argument("--rounds", type=int, default=3)
+    ledger.option(parser)
     parser.add_argument("--out", type=Path, default=HERE / "results")
     parser.add_argument("--growth", action="store_true", help="only the growth, and its plot")
     parser.add_argument("--seconds", type=float, default=25, help="of the growth, about")
@@ -175,7 +189,9 @@ def main() -> None:
         return
     names = [n for n in WORK if not args.only or any(o in n for o in args.only)]
     print(f"{'':40} {'rushlight':>12} {'PyTorch':>12}")
-    write(args.out / f"gpu-{today}.json", {"results": measure(names, args.rounds)})
+    results = measure(names, args.rounds)
+    write(args.out / f"gpu-{today}.json", {"results": results})
+    ledger.record(args.ledger, "steps", "cuda", figures(results))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from rushlight.cli.scripts.alias import install  # noqa: E402
 
 install()
 
+import ledger  # noqa: E402
 import park_rows  # noqa: E402
 import torch  # noqa: E402
 from torch import nn, optim  # noqa: E402
@@ -222,6 +223,7 @@ def main() -> None:
     parser.add_argument("--peak", help="print the memory of one row, in a process of its own")
     parser.add_argument("--side", default="eager", choices=("eager", "traced"))
     parser.add_argument("--out", type=Path)
+    ledger.option(parser)
     a = parser.parse_args()
     if a.own_time:
         torch.set_num_threads(1)
@@ -263,6 +265,8 @@ def main() -> None:
         for name in SCRIPTS:
             found = table[name] = whole(a.scripts / name, a.data)
             print(name, {k: round(v["s"], 2) for k, v in found.items()}, flush=True)
+    names = {"eager": "", "traced": " traced", "compiled": " compiled"}
+    ledger.record(a.ledger, "loops", a.device, ledger.of_rows(table, "us", "", names))
     if a.out is not None:
         a.out.write_text(json.dumps(table, indent=1))
 

@@ -10,7 +10,6 @@ The figure of a side is the fastest of its rounds; differences under a fifth say
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -26,6 +25,7 @@ os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not h
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
+import ledger  # noqa: E402
 import ops_rows  # noqa: E402
 import torch  # noqa: E402
 
@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--below", type=float, default=1e9, help="only rows whose ratio is smaller")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", help="a file for all figures")
+    ledger.option(parser)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -133,8 +133,7 @@ def main() -> None:
                 continue
             if t / o < args.below:
                 print(f"| {label} | {t:.1f} | {o:.1f} | {t / o:.2f} |", flush=True)
-    if args.json:
-        Path(args.json).write_text(json.dumps(found, indent=0))
+    ledger.record(args.ledger, "ops", args.device, [(name, o, t) for name, (t, o) in found.items()])
 
 
 if __name__ == "__main__":

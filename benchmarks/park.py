@@ -31,6 +31,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 import compact  # noqa: E402
+import ledger  # noqa: E402
 
 os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
 
@@ -230,6 +231,7 @@ def main() -> None:
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--out", type=Path, default=HERE / "results")
+    ledger.option(parser)
     args = parser.parse_args()
     if args.list:
         print("\n".join(ROWS))
@@ -254,6 +256,12 @@ def main() -> None:
         compact.write(path, told)  # after each row: a run may be cut short
     for worker in workers.values():
         worker.close()
+    ledger.record(
+        args.ledger,
+        "park",
+        args.device,
+        ledger.of_rows(table, "ms", "torch", {"ours": "", "ours compiled": " compiled"}),
+    )
     drawn = draw(table, path.with_suffix(".png"))
     print("written:", path, "" if drawn else "(no picture: matplotlib is not installed)")
 

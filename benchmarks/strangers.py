@@ -27,6 +27,7 @@ if "--agree" not in sys.argv:
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
+import ledger  # noqa: E402
 import numpy as np  # noqa: E402
 import strangers_agents  # noqa: E402
 import strangers_rows  # noqa: E402
@@ -64,7 +65,7 @@ def once(step: Any, seconds: float, done: Any) -> float:
     return (clock() - begin) / count * 1e3
 
 
-def measure(row: str, seconds: float, rounds: int, gpu: bool = False) -> None:
+def measure(row: str, seconds: float, rounds: int, gpu: bool = False) -> list[ledger.Figure]:
     sides = {"torch": (torch, False), "ours": (rushlight, False), "compiled": (rushlight, True)}
     steps, losses = {}, {}
     for name, (module, compiled) in sides.items():
@@ -87,6 +88,7 @@ def measure(row: str, seconds: float, rounds: int, gpu: bool = False) -> None:
     why = steps["compiled"].why() if hasattr(steps["compiled"], "why") else None
     if why:
         print("   ", str(why)[:300])
+    return [(row, o, t), (f"{row} compiled", c, t)]
 
 
 def learnt(row: str, way: str, steps: int) -> tuple[list[float], list[Any]]:
@@ -160,6 +162,7 @@ def main() -> None:
     )
     parser.add_argument("--steps", type=int, default=12, help="of --agree")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    ledger.option(parser)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -177,6 +180,7 @@ def main() -> None:
         print(
             "| network | PyTorch | ours | compiled | eager | compiled | losses |\n|---|---|---|---|---|---|---|"
         )
+    figures: list[ledger.Figure] = []
     for row in args.rows.split(","):
         if args.agree:
             agree(row, args.steps)
@@ -185,9 +189,10 @@ def main() -> None:
             profile(row, args.compiled)
             continue
         try:
-            measure(row, args.seconds, args.rounds, gpu)
+            figures += measure(row, args.seconds, args.rounds, gpu)
         except Exception as error:  # the other rows are still of interest
             print(f"| {row} | {type(error).__name__}: {str(error)[:300]}", flush=True)
+    ledger.record(args.ledger, "strangers", args.device, figures)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ UNFORKED = "(thread or pool or order) and not fork and not another_library and n
 ELSEWHERE = {
     "test_doc_commands.py": "reads the pages and asks commands for their help",
     "test_emulated_gpu.py": "kernels for GPUs in a library that another compiler makes; runs where it is found",
-    "test_nightly.py": "reads and writes lines of figures",
+    "test_ledger.py": "reads and writes lines of figures",
     "test_packaging.py": "reads what a wheel would hold",
     "test_release.py": "git in a small repository",
     "test_site.py": "MkDocs, links, and short programs of the pages in processes of their own",
