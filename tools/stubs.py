@@ -43,6 +43,7 @@ from {up}base.formats import qscheme as _qscheme
 from {up}base.formats import memory_format as _memory_format
 from {up}base.shapes import Size as _Size
 from {up}core.tensor import Tensor as _Tensor
+from {up} import return_types as _results
 from {up}operators.random.generator import Generator as _Generator
 
 """
@@ -82,6 +83,31 @@ OVERLOADS = {
         f"self, other: _Tensor, {_MOVED}",
     ),
 }
+
+# Ops that give their named tuple when they are told a dim, and else a tensor; the first two also take a second tensor.
+BY_DIM = ("max", "min", "median", "nanmedian")
+
+
+def by_dim(name: str, fn: Any, indent: str, method: bool) -> str:
+    """The ways to call one of those."""
+    first, out = (
+        "self" if method else "input: _Tensor",
+        "out: _Tensor | Sequence[_Tensor] | None = None",
+    )
+    ways = {first: "_Tensor"}
+    ways[f"{first}, dim: _b.int | _b.str, keepdim: _b.bool = False, *, {out}"] = f"_results.{name}"
+    if name in BY_DIM[:2]:
+        ways[f"{first}, other: _Tensor, *, {out}"] = "_Tensor"
+    text = "".join(
+        f"{indent}@overload\n{indent}def {name}({given}) -> {gives}: ...\n"
+        for given, gives in ways.items()
+    )
+    return text.replace(" ...\n", f'\n{indent}    """{summary(fn)}"""\n', 1)
+
+
+def summary(fn: Any) -> str:
+    """The first line of a docstring, as it can stand in a stub."""
+    return (inspect.getdoc(fn) or "").split("\n")[0].replace("\\", "\\\\").replace('"', "'")
 
 
 def annotation(text: Any, name: str = "") -> str:
@@ -159,12 +185,45 @@ def definition(name: str, fn: Any, indent: str = "", method: bool = False, base:
     seen = base or fn
     sig = inspect.signature(seen)
     drop = ("out",) if base is not None else ()
-    returns = RETURNS.get(name) or annotation(sig.return_annotation)
+    returns = RETURNS.get(name) or result(name, fn) or annotation(sig.return_annotation)
     if base is not None:
         returns = "_Tensor"
-    doc = (inspect.getdoc(fn) or "").split("\n")[0].replace("\\", "\\\\").replace('"', "'")
+    doc = summary(fn)
     body = f'\n{indent}    """{doc}"""\n' if doc else " ...\n"
     return f"{indent}def {name}({parameters(sig, method, drop)}) -> {returns}:{body}"
+
+
+def result(name: str, fn: Any) -> str:
+    """The named tuple that an op gives, by the op's name: "" for others."""
+    from rushlight.core.public import NAMESPACES
+
+    known = NAMESPACES["return_types"]
+    return next(
+        (f"_results.{n}" for n in (name, f"linalg_{name}") if n in known and fn in _givers(n)), ""
+    )
+
+
+def _givers(name: str) -> list[Any]:
+    """The functions and the method of that name; a tuple `linalg_x` is that of `linalg.x`."""
+    from rushlight.core.public import NAMESPACES
+    from rushlight.core.tensor import Tensor
+
+    place, plain = ("linalg", name[7:]) if name.startswith("linalg_") else ("torch", name)
+    return [NAMESPACES[place].get(plain), vars(Tensor).get(plain)]
+
+
+def results() -> str:
+    """The named tuples of ops with several results."""
+    from rushlight.core.public import NAMESPACES
+
+    text = HEAD.replace(
+        "import Any, overload", "import Any, NamedTuple, overload"
+    ) + IMPORTS.format(up=".")
+    text = text.replace("from . import return_types as _results\n", "")
+    for name, made in sorted(NAMESPACES["return_types"].items()):
+        fields = "".join(f"    {field}: _Tensor\n" for field in made._fields)
+        text += f"class {name}(NamedTuple):\n{fields}"
+    return text
 
 
 def in_place_of(name: str, names: dict[str, Any], fn: Any) -> Any:
@@ -181,6 +240,9 @@ def functions(names: dict[str, Any], indent: str = "", method: bool = False) -> 
     for name in sorted(names):
         fn = names[name]
         if inspect.isclass(fn) or not callable(fn) or not name.isidentifier():
+            continue
+        if name in BY_DIM:
+            parts.append(by_dim(name, fn, indent, method))
             continue
         if method and name in OVERLOADS:
             parts += [
@@ -437,6 +499,7 @@ def stubs() -> dict[Path, str]:
         package / "core" / "methods.pyi": methods(),
         package / "nn" / "functional.pyi": namespace("functional", 1),
         NAMES / "linalg.pyi": namespace("linalg", 0),
+        NAMES / "return_types.pyi": results(),
         NAMES / "special.pyi": namespace("special", 0),
         NAMES / "fft.pyi": namespace("fft", 0),
         package / "nn" / "__init__.pyi": exports("rushlight.nn"),

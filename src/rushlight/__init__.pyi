@@ -14,6 +14,7 @@ from .base.formats import qscheme as _qscheme
 from .base.formats import memory_format as _memory_format
 from .base.shapes import Size as _Size
 from .core.tensor import Tensor as _Tensor
+from . import return_types as _results
 from .operators.random.generator import Generator as _Generator
 
 from . import accelerator as accelerator
@@ -504,7 +505,7 @@ def amax(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = ..., keepdim: _
     """The largest elements over dimensions, without their positions; equal ones share the gradient."""
 def amin(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = ..., keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The smallest elements over dimensions, without their positions; equal ones share the gradient."""
-def aminmax(input: _Tensor, *, dim: _b.int | None = None, keepdim: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def aminmax(input: _Tensor, *, dim: _b.int | None = None, keepdim: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.aminmax:
     """The smallest and the largest elements over a dimension, or of all."""
 def angle(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The angle of every number in radians: 0 for positive real ones, pi for negative ones."""
@@ -732,9 +733,9 @@ def cross(input: _Tensor, other: _Tensor, dim: _b.int | None = None, *, out: _Te
     """The cross product of vectors with three elements."""
 def ctc_loss(log_probs: _Tensor, targets: _Tensor, input_lengths: Any, target_lengths: Any, blank: _b.int = 0, reduction: Any = 1, zero_infinity: _b.bool = False) -> _Tensor:
     """As `nn.functional.ctc_loss`; `reduction` is 0 for none, 1 for mean, 2 for sum."""
-def cummax(input: _Tensor, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def cummax(input: _Tensor, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.cummax:
     """The largest element up to each one along a dimension, and where it is."""
-def cummin(input: _Tensor, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def cummin(input: _Tensor, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.cummin:
     """The smallest element up to each one along a dimension, and where it is."""
 def cumprod(input: _Tensor, dim: _b.int, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The product of all elements up to each one along a dimension."""
@@ -872,7 +873,7 @@ def frac(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _
     """The fraction that `trunc` cuts off, with its sign."""
 def frac_(input: _Tensor) -> _Tensor:
     """In-place version of `frac`: the result is written into this tensor."""
-def frexp(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def frexp(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.frexp:
     """Every element as a mantissa, whose size is in [0.5, 1), and a power of two."""
 def from_dlpack(ext_tensor: Any, *, device: _device | _b.str | _b.int | None = None, copy: _b.bool | None = None) -> _Tensor:
     """A tensor over the memory of another library's array."""
@@ -944,7 +945,7 @@ def hinge_embedding_loss(input: _Tensor, target: _Tensor, margin: _b.float = 1.0
     """Loss of distances: the distance of similar pairs, max(0, margin - distance) of others."""
 def histc(input: _Tensor, bins: _b.int = 100, min: _b.float = 0, max: _b.float = 0, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """How many elements fall into each of some bins of equal width."""
-def histogram(input: _Tensor, bins: Any, *, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def histogram(input: _Tensor, bins: Any, *, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.histogram:
     """How many elements fall into each bin, and the edges of the bins."""
 def histogramdd(input: _Tensor, bins: Any, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False) -> Any:
     """How many points fall into each cell of a grid, and the edges of the grid's lines."""
@@ -1032,7 +1033,7 @@ def kl_div(input: _Tensor, target: _Tensor, reduction: Any = 1, *, log_target: _
     """As `nn.functional.kl_div`; `reduction` is 0 for none, 1 for mean, 2 for sum."""
 def kron(input: _Tensor, other: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The Kronecker product: a copy of `other` for every element of `input`, multiplied by it."""
-def kthvalue(input: _Tensor, k: _b.int, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def kthvalue(input: _Tensor, k: _b.int, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.kthvalue:
     """The `k`-th smallest element along a dimension, and where it is."""
 def layer_norm(input: _Tensor, normalized_shape: _b.int | Sequence[_b.int], weight: _Tensor | None = None, bias: _Tensor | None = None, eps: _b.float = 1e-05, cudnn_enable: _b.bool = True) -> _Tensor:
     """As `nn.functional.layer_norm`."""
@@ -1126,8 +1127,13 @@ def matrix_exp(input: _Tensor) -> _Tensor:
     """As `torch.linalg.matrix_exp`."""
 def matrix_power(input: _Tensor, n: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """As `torch.linalg.matrix_power`."""
-def max(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None, other: _Tensor | _b.complex | None = None) -> Any:
+@overload
+def max(input: _Tensor) -> _Tensor:
     """The largest element; along a dimension, values and where they are; of two tensors, the larger of each pair."""
+@overload
+def max(input: _Tensor, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.max: ...
+@overload
+def max(input: _Tensor, other: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor: ...
 def max_pool1d(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, dilation: _b.int | Sequence[_b.int] = 1, ceil_mode: _b.bool = False, return_indices: _b.bool = False) -> Any:
     """Take the maximum of every window of signals."""
 def max_pool1d_with_indices(input: _Tensor, kernel_size: _b.int | Sequence[_b.int], stride: _b.int | Sequence[_b.int] | None = None, padding: _b.int | Sequence[_b.int] | _b.str = 0, dilation: _b.int | Sequence[_b.int] = 1, ceil_mode: _b.bool = False, return_indices: _b.bool = False) -> _b.tuple[_Tensor, _Tensor]:
@@ -1140,17 +1146,25 @@ def maximum(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _T
     """The larger of two, element by element; nan if one of them is."""
 def mean(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None, axis: _b.int | Sequence[_b.int] | None = None, keepdims: _b.bool = False) -> _Tensor:
     """The mean over dimensions, or of all elements."""
-def median(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+@overload
+def median(input: _Tensor) -> _Tensor:
     """The element in the middle (the lower one of two); along a dimension, values and where they are."""
+@overload
+def median(input: _Tensor, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.median: ...
 def meshgrid(*tensors: _Tensor, indexing: _b.str | None = None) -> _b.tuple[_Tensor, ...]:
     """The coordinates of all points of a grid, one tensor per axis."""
-def min(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None, other: _Tensor | _b.complex | None = None) -> Any:
+@overload
+def min(input: _Tensor) -> _Tensor:
     """The smallest element; along a dimension, values and where they are; of two tensors, the smaller of each pair."""
+@overload
+def min(input: _Tensor, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.min: ...
+@overload
+def min(input: _Tensor, other: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor: ...
 def minimum(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The smaller of two, element by element; nan if one of them is."""
 def mm(input: _Tensor, mat2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The product of two matrices, without broadcasting."""
-def mode(input: _Tensor, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def mode(input: _Tensor, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.mode:
     """The most frequent value along a dimension (the smallest of equally frequent ones), and where it is."""
 def moveaxis(input: _Tensor, source: Any, destination: Any) -> _Tensor:
     """Dimensions moved to new places; the others keep their order."""
@@ -1174,8 +1188,11 @@ def nan_to_num_(input: _Tensor, nan: _b.float | None = 0.0, posinf: _b.float | N
     """In-place version of `nan_to_num`: the result is written into this tensor."""
 def nanmean(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The mean over dimensions of the elements that are not nan."""
-def nanmedian(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+@overload
+def nanmedian(input: _Tensor) -> _Tensor:
     """As `median`, of the elements that are not nan."""
+@overload
+def nanmedian(input: _Tensor, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.nanmedian: ...
 def nanquantile(input: _Tensor, q: Any, dim: _b.int | None = None, keepdim: _b.bool = False, *, interpolation: _b.str = 'linear', out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """As `quantile`, of the elements that are not nan."""
 def nansum(input: _Tensor, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -1402,7 +1419,7 @@ def slogdet(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -
     """As `torch.linalg.slogdet`."""
 def softmax(input: _Tensor, dim: _b.int, dtype: _dtype | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`."""
-def sort(input: _Tensor, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def sort(input: _Tensor, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.sort:
     """The elements in order along a dimension, and where each one was."""
 def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _b.int | Sequence[_b.int] | None = None, *, dtype: _dtype | None = None, layout: Any = ..., device: _device | _b.str | _b.int | None = None, pin_memory: _b.bool = False, requires_grad: _b.bool = False, check_invariants: _b.bool | None = None) -> Any:
     """A sparse matrix from its compressed form, row by row (`sparse_csr`) or column by column (`sparse_csc`)."""
@@ -1484,7 +1501,7 @@ def tile(input: _Tensor, dims: _b.int | Sequence[_b.int] | None) -> _Tensor:
     """As `Tensor.repeat`, but dimensions that are not named are not repeated."""
 def to_dlpack(tensor: _Tensor) -> Any:
     """A DLPack capsule of the tensor's memory; newer libraries take the tensor itself."""
-def topk(input: _Tensor, k: _b.int, dim: _b.int = -1, largest: _b.bool = True, sorted: _b.bool = True, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+def topk(input: _Tensor, k: _b.int, dim: _b.int = -1, largest: _b.bool = True, sorted: _b.bool = True, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.topk:
     """The largest elements along a dimension, in order, and where they are."""
 def trace(input: _Tensor) -> _Tensor:
     """The sum of the main diagonal of a matrix."""

@@ -14,6 +14,7 @@ from ..base.formats import qscheme as _qscheme
 from ..base.formats import memory_format as _memory_format
 from ..base.shapes import Size as _Size
 from ..core.tensor import Tensor as _Tensor
+from .. import return_types as _results
 from ..operators.random.generator import Generator as _Generator
 
 class Methods:
@@ -74,7 +75,7 @@ class Methods:
         """The largest elements over dimensions, without their positions; equal ones share the gradient."""
     def amin(self, dim: _b.int | Sequence[_b.int] | None = ..., keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The smallest elements over dimensions, without their positions; equal ones share the gradient."""
-    def aminmax(self, *, dim: _b.int | None = None, keepdim: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def aminmax(self, *, dim: _b.int | None = None, keepdim: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.aminmax:
         """The smallest and the largest elements over a dimension, or of all."""
     def angle(self, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The angle of every number in radians: 0 for positive real ones, pi for negative ones."""
@@ -268,9 +269,9 @@ class Methods:
         """The cross product of vectors with three elements."""
     def cuda(self, device: _device | _b.str | _b.int | None = None, non_blocking: _b.bool = False, memory_format: _memory_format | None = None) -> _Tensor:
         """The tensor on a GPU; itself if it is there."""
-    def cummax(self, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def cummax(self, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.cummax:
         """The largest element up to each one along a dimension, and where it is."""
-    def cummin(self, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def cummin(self, dim: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.cummin:
         """The smallest element up to each one along a dimension, and where it is."""
     def cumprod(self, dim: _b.int, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The product of all elements up to each one along a dimension."""
@@ -404,7 +405,7 @@ class Methods:
         """The fraction that `trunc` cuts off, with its sign."""
     def frac_(self) -> _Tensor:
         """In-place version of `frac`: the result is written into this tensor."""
-    def frexp(self, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def frexp(self, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.frexp:
         """Every element as a mantissa, whose size is in [0.5, 1), and a power of two."""
     def gather(self, dim: _b.int, index: _Tensor, *, sparse_grad: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for dimension 0."""
@@ -446,7 +447,7 @@ class Methods:
         """In-place version of `heaviside`: the result is written into this tensor."""
     def histc(self, bins: _b.int = 100, min: _b.float = 0, max: _b.float = 0, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """How many elements fall into each of some bins of equal width."""
-    def histogram(self, bins: Any, *, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def histogram(self, bins: Any, *, range: Any = None, weight: _Tensor | None = None, density: _b.bool = False, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.histogram:
         """How many elements fall into each bin, and the edges of the bins."""
     def hsplit(self, indices_or_sections: Any, *more: Any) -> _b.tuple[_Tensor, ...]:
         """Parts along dimension 1: as `tensor_split`, but parts by number are equal."""
@@ -528,7 +529,7 @@ class Methods:
         """The signal whose `stft` comes nearest to the given one."""
     def kron(self, other: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The Kronecker product: a copy of `other` for every element of `input`, multiplied by it."""
-    def kthvalue(self, k: _b.int, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def kthvalue(self, k: _b.int, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.kthvalue:
         """The `k`-th smallest element along a dimension, and where it is."""
     def lcm(self, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The least common multiple of integers."""
@@ -636,21 +637,34 @@ class Methods:
         """As `torch.linalg.matrix_exp`."""
     def matrix_power(self, n: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """As `torch.linalg.matrix_power`."""
-    def max(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None, other: _Tensor | _b.complex | None = None) -> Any:
+    @overload
+    def max(self) -> _Tensor:
         """The largest element; along a dimension, values and where they are; of two tensors, the larger of each pair."""
+    @overload
+    def max(self, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.max: ...
+    @overload
+    def max(self, other: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor: ...
     def maximum(self, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The larger of two, element by element; nan if one of them is."""
     def mean(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None, axis: _b.int | Sequence[_b.int] | None = None, keepdims: _b.bool = False) -> _Tensor:
         """The mean over dimensions, or of all elements."""
-    def median(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    @overload
+    def median(self) -> _Tensor:
         """The element in the middle (the lower one of two); along a dimension, values and where they are."""
-    def min(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None, other: _Tensor | _b.complex | None = None) -> Any:
+    @overload
+    def median(self, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.median: ...
+    @overload
+    def min(self) -> _Tensor:
         """The smallest element; along a dimension, values and where they are; of two tensors, the smaller of each pair."""
+    @overload
+    def min(self, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.min: ...
+    @overload
+    def min(self, other: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor: ...
     def minimum(self, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The smaller of two, element by element; nan if one of them is."""
     def mm(self, mat2: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The product of two matrices, without broadcasting."""
-    def mode(self, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def mode(self, dim: _b.int = -1, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.mode:
         """The most frequent value along a dimension (the smallest of equally frequent ones), and where it is."""
     def moveaxis(self, source: Any, destination: Any) -> _Tensor:
         """Dimensions moved to new places; the others keep their order."""
@@ -680,8 +694,11 @@ class Methods:
         """In-place version of `nan_to_num`: the result is written into this tensor."""
     def nanmean(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The mean over dimensions of the elements that are not nan."""
-    def nanmedian(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    @overload
+    def nanmedian(self) -> _Tensor:
         """As `median`, of the elements that are not nan."""
+    @overload
+    def nanmedian(self, dim: _b.int | _b.str, keepdim: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.nanmedian: ...
     def nanquantile(self, q: Any, dim: _b.int | None = None, keepdim: _b.bool = False, *, interpolation: _b.str = 'linear', out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """As `quantile`, of the elements that are not nan."""
     def nansum(self, dim: _b.int | Sequence[_b.int] | None = None, keepdim: _b.bool = False, *, dtype: _dtype | None = None, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
@@ -878,7 +895,7 @@ class Methods:
         """As `torch.linalg.slogdet`."""
     def softmax(self, dim: _b.int, dtype: _dtype | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`."""
-    def sort(self, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def sort(self, dim: _b.int = -1, descending: _b.bool = False, stable: _b.bool = False, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.sort:
         """The elements in order along a dimension, and where each one was."""
     def sparse_mask(self, mask: Any) -> _Tensor:
         """The elements at the places of a sparse tensor."""
@@ -962,7 +979,7 @@ class Methods:
         """The elements of a matrix that are not zero, column by column."""
     def to_sparse_csr(self, dense_dim: _b.int | None = None) -> Any:
         """The elements of a matrix that are not zero, row by row."""
-    def topk(self, k: _b.int, dim: _b.int = -1, largest: _b.bool = True, sorted: _b.bool = True, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    def topk(self, k: _b.int, dim: _b.int = -1, largest: _b.bool = True, sorted: _b.bool = True, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _results.topk:
         """The largest elements along a dimension, in order, and where they are."""
     def trace(self) -> _Tensor:
         """The sum of the main diagonal of a matrix."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Self
 
 from ..base.config import settings
 from ..base.device import as_device
@@ -58,7 +58,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     __slots__ = ()
     __torch_function__ = disabled
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):

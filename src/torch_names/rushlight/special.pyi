@@ -14,6 +14,7 @@ from .base.formats import qscheme as _qscheme
 from .base.formats import memory_format as _memory_format
 from .base.shapes import Size as _Size
 from .core.tensor import Tensor as _Tensor
+from . import return_types as _results
 from .operators.random.generator import Generator as _Generator
 
 def airy_ai(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from ...base.config import settings
 from ...core.changes import changes
@@ -53,6 +53,16 @@ _TABLES = (
     "_load_state_dict_post_hooks",
 )
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries that load modules themselves use it
+if TYPE_CHECKING:
+    _Given = ParamSpec("_Given")
+    _Gives = TypeVar("_Gives", covariant=True)
+
+    class _HasForward(Protocol[_Given, _Gives]):
+        """What a call of a module takes and gives: what its `forward` does."""
+
+        def forward(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...
+
+
 _DEVICE_MIX = "Expected all tensors to be on the same device"
 
 
@@ -153,21 +163,28 @@ class Module(MapsTensors, State, Hooks):
 
     # -- the call -------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            if not (
-                self._forward_hooks
-                or self._forward_pre_hooks
-                or self._backward_hooks
-                or self._backward_pre_hooks
-                or GLOBAL.calls
-                or self._compiled_call_impl
-            ):
-                return self.forward(*args, **kwargs)
-            return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
-        except RuntimeError as e:
-            _say_where(self, e)
-            raise
+    if TYPE_CHECKING:
+
+        def __call__(
+            self: _HasForward[_Given, _Gives], *args: _Given.args, **kwargs: _Given.kwargs
+        ) -> _Gives: ...
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            try:
+                if not (
+                    self._forward_hooks
+                    or self._forward_pre_hooks
+                    or self._backward_hooks
+                    or self._backward_pre_hooks
+                    or GLOBAL.calls
+                    or self._compiled_call_impl
+                ):
+                    return self.forward(*args, **kwargs)
+                return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
+            except RuntimeError as e:
+                _say_where(self, e)
+                raise
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """Call `forward` and all hooks: this is what `compile` compiles."""

@@ -128,6 +128,9 @@ class LayerNorm(Module):
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
+    weight: Parameter
+    bias: Parameter
+
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -198,6 +201,9 @@ class GroupNorm(Module):
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
+    weight: Parameter
+    bias: Parameter
+
     def __init__(
         self,
         num_groups: int,
@@ -264,6 +270,8 @@ class RMSNorm(Module):
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
+    weight: Parameter
 
     def __init__(
         self,
