@@ -12,9 +12,11 @@ from shutil import which
 import pytest
 
 from rushlight._names.aliases import TABLE, stub
+from rushlight.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPED = ROOT / "tests" / "house" / "typed"
+ALIASED = TYPED / "aliased" / "by_their_names.py"
 RIGHT, WRONG = sorted((TYPED / "right").glob("*.py")), sorted((TYPED / "wrong").glob("*.py"))
 
 
@@ -30,6 +32,14 @@ def installed(tmp_path_factory) -> Path:
     for name in TABLE:
         (package / f"{name.replace('.', '/')}.pyi").write_text(stub(name))
     return package.parent
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory) -> Path:
+    """The stubs under PyTorch's names, as `rushlight stubs FOLDER` lays them out."""
+    folder = tmp_path_factory.mktemp("named")
+    assert main(["stubs", str(folder)]) == 0
+    return folder
 
 
 def run(*command: object, cwd: Path = ROOT) -> str:
@@ -51,11 +61,11 @@ def marked(file: Path) -> set[int]:
 
 
 @pytest.fixture(scope="module")
-def by_mypy(tmp_path_factory, installed):
+def by_mypy(tmp_path_factory, installed, named):
     pytest.importorskip("mypy")
     settings = tmp_path_factory.mktemp("mypy") / "mypy.ini"
     settings.write_text(
-        f"[mypy]\nmypy_path = {installed}\nfollow_imports = silent\nstrict = True\n"
+        f"[mypy]\nmypy_path = {named}:{installed}\nfollow_imports = silent\nstrict = True\n"
     )
     found = run(
         sys.executable,
@@ -71,7 +81,7 @@ def by_mypy(tmp_path_factory, installed):
 
 
 @pytest.fixture(scope="module")
-def by_pyright(tmp_path_factory, installed):
+def by_pyright(tmp_path_factory, installed, named):
     command = which("basedpyright", path=str(Path(sys.executable).parent)) or which("pyright")
     if command is None:
         pytest.skip("pyright is not installed (it comes with the extra `dev`)")
@@ -79,6 +89,7 @@ def by_pyright(tmp_path_factory, installed):
     settings = {
         "include": [str(TYPED)],
         "extraPaths": [str(installed)],
+        "stubPath": str(named),
         "typeCheckingMode": "standard",
     }
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
@@ -107,7 +118,7 @@ def test_right_scripts_pass(checker, file, request):
 
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
-@pytest.mark.parametrize("file", WRONG, ids=lambda p: p.stem)
+@pytest.mark.parametrize("file", [*WRONG, ALIASED], ids=lambda p: p.stem)
 def test_wrong_lines_are_caught_and_no_others(checker, file, request):
     found, text = request.getfixturevalue(f"by_{checker}")
     assert found.get(file.name, set()) == marked(file), text
@@ -130,13 +141,38 @@ def test_right_scripts_run(file, tmp_path):
         ("from rushlight import nn\nnn.", {"Linear", "Conv2d", "Module", "LSTM", "functional"}),
         ("from rushlight import optim\noptim.", {"SGD", "AdamW", "lr_scheduler"}),
         ("from rushlight import vision\nvision.models.", {"resnet18", "vgg16", "get_model"}),
+        ("import torch\ntorch.randn(3).", {"view", "sum", "backward", "T", "shape", "add_", "item"}),
+        ("import torch\ntorch.ones(3).max(0).", {"values", "indices"}),
+        ("import torch.nn as nn\nnn.Linear(2, 3).weight.", {"requires_grad_", "grad"}),
+        ("import torchvision\ntorchvision.models.", {"resnet18", "vgg16", "get_model"}),
     ],
 )  # fmt: skip
-def test_completion(text, names, installed):
+def test_completion(text, names, installed, named):
     jedi = pytest.importorskip("jedi")
-    project = jedi.Project(ROOT, added_sys_path=[str(installed)])
+    project = jedi.Project(ROOT, added_sys_path=[str(named), str(installed)])
     row = text.count("\n") + 1
     offered = {
         c.name for c in jedi.Script(text, project=project).complete(row, len(text.split("\n")[-1]))
     }
     assert names <= offered
+
+
+def test_stubs_in_the_environment(tmp_path, monkeypatch, capsys, installed):
+    jedi = pytest.importorskip("jedi")
+    monkeypatch.setattr("rushlight.cli.stubs.sysconfig.get_paths", lambda: {"purelib": tmp_path})
+    monkeypatch.setattr("rushlight.cli.stubs.find_spec", lambda name: None)
+    (tmp_path / "dezero-stubs").mkdir()
+    assert main(["stubs"]) == 2 and "dezero-stubs is there already" in capsys.readouterr().err
+    (tmp_path / "dezero-stubs").rmdir()
+    assert main(["stubs"]) == 0 and "torch-stubs, torchvision-stubs" in capsys.readouterr().out
+    project = jedi.Project(tmp_path, added_sys_path=[str(tmp_path), str(installed)])
+    text = "import torchvision\ntorchvision.models.resnet18().fc"
+    offered = jedi.Script(text, project=project).complete(2, len(text.split("\n")[1]))
+    assert "fc" in {c.name for c in offered}
+    assert main(["stubs", "--remove"]) == 0 and not list(tmp_path.glob("*-stubs"))
+
+
+def test_stubs_never_hide_an_installed_pytorch(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("rushlight.cli.stubs.find_spec", lambda name: name)
+    assert main(["stubs"]) == 2
+    assert "rushlight stubs typings" in capsys.readouterr().err

@@ -40,10 +40,11 @@ def _is_library(frame: FrameType) -> bool:
 
 def shortened(trace: TracebackType | None) -> TracebackType | None:
     """A copy without inner frames between the user's, and with the first and the last of those below them."""
-    entries, inner = [], []
+    entries: list[TracebackType] = []
+    inner: list[bool] = []
     while trace is not None:
         frame = trace.tb_frame
-        inner.append(is_ours(frame) or (bool(inner) and inner[-1] and _is_library(frame)))
+        inner.append(is_ours(frame) or (inner[-1:] == [True] and _is_library(frame)))
         entries.append(trace)
         trace = trace.tb_next
     if all(inner):

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
         _devices,
         _doctor,
         _run,
+        _stubs,
         _launch,
     ):
         add(commands)
@@ -226,6 +227,18 @@ def _run(commands: _SubParsersAction) -> None:
         "script", nargs="?", help="the script, or -m MODULE, or -c CODE, or - for standard input"
     )
     p.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+
+
+def _stubs(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
+        from .stubs import stubs
+
+        return stubs(args)
+
+    text = "let editors and type checkers know `import torch` as rushlight"
+    p = command(commands, "stubs", text, call)
+    p.add_argument("folder", metavar="FOLDER", nargs="?", help="of a project, `typings` for example (default: this environment)")  # fmt: skip
+    p.add_argument("--remove", action="store_true", help="take them away again")
 
 
 def _launch(commands: _SubParsersAction) -> None:

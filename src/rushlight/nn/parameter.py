@@ -70,7 +70,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             own: Any = data.detach().requires_grad_(requires_grad)
             if type(own) is type(data):
                 setattr(own, "_is_param", True)
-                return own
+                return own  # type: ignore[return-value]  # of the class of the data
         return _over(cls, data._a, requires_grad)
 
     def __deepcopy__(self, memo: dict) -> Parameter:
