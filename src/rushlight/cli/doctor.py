@@ -147,13 +147,12 @@ def _in_c() -> Finding:
 def _onednn() -> Finding:
     from ..runtime.cpu.engine import reason_against
 
-    asked = [r for r in requires_of("") if "onednn" in r.name]
-    if not asked or platform.machine() != "x86_64" or platform.system() != "Linux":
+    if platform.machine() != "x86_64" or platform.system() != "Linux":
         return Finding("--", ["used on x86-64 Linux only; the native engine computes everything"])
     reason = reason_against("onednn")
     if reason is None:
-        return Finding("ok", [f"{_version(asked[0].name)}: bfloat16 and wide convolutions"])
-    return Finding("!!", [f"not usable: {reason}"], f"pip install '{asked[0].text}' (without it bfloat16 and wide convolutions are slower)")  # fmt: skip
+        return Finding("ok", ["computes bfloat16 and wide convolutions"])
+    return Finding("!!", [f"not usable: {reason}"], "pip install onednn-cpu-gomp (without it bfloat16 and wide convolutions are slower)")  # fmt: skip
 
 
 def _cpu_name() -> str:
@@ -353,8 +352,8 @@ def _numbers(number: str) -> tuple[int, ...]:
     return tuple(map(int, found[0].split("."))) if found else ()
 
 
-def requires_of(extra: str | None = None) -> list[Requirement]:
-    """What the package asks for: by one extra, by none (""), or by any of them."""
+def _requirements() -> list[Requirement]:
+    """What the package asks for, by itself (the extra "") and for its extras."""
     try:
         texts = requires("rushlight") or []
     except PackageNotFoundError:  # from a folder on the path, without pip
@@ -364,19 +363,19 @@ def requires_of(extra: str | None = None) -> list[Requirement]:
         package, _, marker = text.partition(";")
         name = re.match(r"[\w.-]+", package)
         of = re.search(r"extra\s*==\s*[\"'](\w+)[\"']", marker)
-        if name is not None and "platform_system == 'Windows'" not in marker:
+        if name is not None:
             bounds = re.sub(r"^\[[^]]*\]", "", package[name.end() :].strip())
             found.append(Requirement(name[0], bounds.strip(), of[1] if of else ""))
-    return [r for r in found if extra is None or r.extra == extra]
+    return found
 
 
 def _requirement(name: str) -> Requirement | None:
-    return next((r for r in requires_of() if r.name == name), None)
+    return next((r for r in _requirements() if r.name == name), None)
 
 
 def _extras() -> Finding:
     """Which of our extras are whole, which lack packages, and versions that are out of bounds."""
-    every = [r for r in requires_of() if r.extra not in FOR_DEVELOPERS]
+    every = [r for r in _requirements() if r.extra not in FOR_DEVELOPERS]
     if not every:
         return Finding("--", ["unknown: rushlight runs from a folder that pip did not install"], "pip install .")  # fmt: skip
     lost: dict[str, list[str]] = {}
