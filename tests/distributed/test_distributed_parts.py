@@ -17,8 +17,7 @@ import rushlight as rl
 from rushlight.distributed import ReduceOp, mpiexec, reduce_op
 from rushlight.distributed.engine_nccl import NcclEngine
 from rushlight.distributed.errors import DistBackendError, DistStoreError
-from rushlight.distributed.launcher.agent import variables, with_local_rank
-from rushlight.distributed.launcher.job import _script
+from rushlight.distributed.launcher.job import _script, variables, with_local_rank
 from rushlight.distributed.launcher.options import parse
 from rushlight.distributed.patience import wait_until
 from rushlight.distributed.store import FileStore, HashStore, PrefixStore, TCPStore

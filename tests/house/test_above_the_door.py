@@ -46,15 +46,15 @@ ALLOWED = {
     "operators/random/generator.py": "whose generator it is",
     "nn/modules/_parameter_containers.py: _line": _NAMED,
     "nn/modules/transformer.py: _dropped": _NUMBERS,
-    "nn/parallel/fsdp_layout.py: _device_type": "where a model is that is to be divided",
+    "nn/parallel/fsdp.py: _device_type": "where a model is that is to be divided",
     "nn/parallel/fully_shard.py: _to_the_mesh": "where a model is that is to be divided",
     "nn/parallel/reducer.py: _same_memory": _MEMORY,
     "nn/parallel/shard_places.py: hide": _MEMORY,
     "nn/parallel/shards.py: _address": _MEMORY,
     "nn/parallel/shards.py: _view_of": _MEMORY,
     "nn/utils/rnn.py": _NAMED,
-    "optim/for_others.py": _NAMED,
-    "optim/for_others.py: _device_has_foreach_support": _NAMED,
+    "optim/optimizer.py": _NAMED,
+    "optim/optimizer.py: _device_has_foreach_support": _NAMED,
     "optim/stepping.py: _check_fused": _NAMED,
 }
 

@@ -132,7 +132,7 @@ def test_attributes_and_subclasses_of_tensors() -> None:
 
 
 def test_trust_is_told_once_and_loudly() -> None:
-    from rushlight.io import reader
+    from rushlight.io import pth as reader
 
     before, reader._told = reader._told, False
     try:

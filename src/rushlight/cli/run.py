@@ -137,7 +137,7 @@ def _guarded(work: Callable[[], object]) -> int:
 
 def _tell_ranks() -> None:
     """A rank that ends badly must not wait for the others at its end."""
-    leaving = sys.modules.get("rushlight.distributed.leaving")
+    leaving = sys.modules.get("rushlight.distributed.meeting")
     if leaving is not None:
         leaving.mark_failed()
 

@@ -200,7 +200,7 @@ class TCPStore(Store):
         return f"the store at {self.host}:{self.port} does not answer: {why}"
 
     def where(self, question: str) -> dict[str, Any]:
-        """Where every rank is at the moment, and which are gone; see `presence.py`."""
+        """Where every rank is at the moment, and which are gone; see `meeting.py`."""
         import json
 
         return json.loads(self._ask("where", question, patience=10)[1])

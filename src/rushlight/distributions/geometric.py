@@ -10,8 +10,7 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.loss.difference import binary_cross_entropy_with_logits
 from . import constraints
-from .checks import require
-from .distribution import Distribution
+from .distribution import Distribution, require
 from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Geometric"]

@@ -11,7 +11,6 @@ from . import adafactor as adafactor
 from . import calls as calls
 from . import checks as checks
 from . import cycles as cycles
-from . import for_others as for_others
 from . import lbfgs as lbfgs
 from . import lr_scheduler as lr_scheduler
 from . import muon as muon

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ._auto import AugMix, AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide
 from ._containers import Compose, Lambda, RandomApply, RandomChoice, RandomOrder, RandomTransforms
-from ._elastic import ElasticTransform
 from ._fixed import (
     CenterCrop,
     ConvertImageDtype,
@@ -39,7 +38,7 @@ from ._random_geometry import (
     RandomRotation,
     RandomVerticalFlip,
 )
-from ._random_warp import RandomAffine, RandomPerspective
+from ._random_warp import ElasticTransform, RandomAffine, RandomPerspective
 
 __all__ = [
     "AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide",

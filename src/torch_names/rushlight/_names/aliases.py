@@ -68,7 +68,7 @@ TABLE = {
     "optim.sgd": "optim.rules: SGD",
     "quantization": "ao.quantization: DeQuantStub FakeQuantize FakeQuantizeBase MinMaxObserver ObserverBase QConfig "
                     "QuantStub convert get_default_qconfig prepare prepare_qat quantize_dynamic",
-    "utils._foreach_utils": "optim.for_others: Indices TensorListList _device_has_foreach_support "
+    "utils._foreach_utils": "optim.optimizer: Indices TensorListList _device_has_foreach_support "
                             "_foreach_supported_types _get_foreach_kernels_supported_devices "
                             "_get_fused_kernels_supported_devices _group_tensors_by_device_and_dtype "
                             "_has_foreach_support",

@@ -10,7 +10,7 @@ from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
 from ..overrides import DisableTorchFunctionSubclass
 from . import moments, reductions
-from .along import softmax
+from .reductions import softmax
 from .tensors import MaskedTensor, _quietly, is_masked_tensor, joined
 
 _REDUCERS = {n: getattr(reductions, n) for n in ("sum", "amin", "amax", "argmin", "argmax", "prod", "norm")}  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from ..base import dtypes
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
-from .identity import _input_mask, strided_only
+from .reductions import _input_mask, strided_only
 from .reductions import sum as _sum
 
 

@@ -13,8 +13,8 @@ from ....nn.functional import interpolate
 from ....operators.create.from_data import tensor
 from ....operators.shape.join import stack
 from ...transforms._draw import uniform
-from ._masks import paste_masks_in_image
 from .image_list import ImageList
+from .roi_heads import paste_masks_in_image
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

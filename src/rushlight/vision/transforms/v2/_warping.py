@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....operators.create.filled import empty
 from ....operators.shape.join import cat
-from .. import _batch, _elastic, _random_geometry, _random_warp
+from .. import _batch, _random_geometry, _random_warp
 from .._batch import PlannedTransform, Stage
 from .._draw import uniform
 from .._geometry import perspective_coefficients
@@ -148,7 +148,7 @@ class RandomPerspective(Sometimes):
 class ElasticTransform(Transform):
     """Pixels moved by smooth random shifts, as if the picture lay under moving water."""
 
-    _v1_transform_cls = _elastic.ElasticTransform
+    _v1_transform_cls = _random_warp.ElasticTransform
     _functional, _given = F.elastic, ("interpolation",)
 
     def __init__(

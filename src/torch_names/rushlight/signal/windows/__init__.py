@@ -1,7 +1,18 @@
 """`torch.signal.windows`: weights that fade a piece of a signal in and out."""
 
-from .cosines import blackman, general_cosine, general_hamming, hamming, hann, nuttall
-from .shapes import bartlett, cosine, exponential, gaussian, kaiser
+from .shapes import (
+    bartlett,
+    blackman,
+    cosine,
+    exponential,
+    gaussian,
+    general_cosine,
+    general_hamming,
+    hamming,
+    hann,
+    kaiser,
+    nuttall,
+)
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine",
