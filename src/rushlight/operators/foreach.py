@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.dtypes import BOOL
 from ..core.columns import bump_all
 from ..core.inplace import bump
 from ..core.public import public
 from ..core.tensor import Tensor, tensor_over
 from ..runtime.door import Kernel, run
 from ..runtime.thread import here
+from .made_of.guards import unsupported
 from .made_of.precision import is_half
 from .made_of.promotion import rounded
 
@@ -154,8 +156,12 @@ def _scaled(tensors: list[Tensor], method: str, other: Any, *, alpha: Any = 1) -
 def _limit(tensors: list[Tensor], method: str, other: Any) -> list[Tensor]:
     """maximum and minimum take numbers here, as clamp does."""
     ways = {"maximum": "clamp_min", "minimum": "clamp_max"}
-    way = ways[method.rstrip("_")] + ("_" if method.endswith("_") else "")
-    return _binary(tensors, way, other)
+    plain = method.rstrip("_")
+    plain = ways.get(plain, plain)
+    for t, o in zip(tensors, _each(tensors, other)):
+        if o.__class__ is bool and t.dtype.category == BOOL:
+            raise unsupported(f"{plain}_scalar_cpu", t.dtype)
+    return _binary(tensors, plain + ("_" if method.endswith("_") else ""), other)
 
 
 def _two_more(
@@ -199,7 +205,7 @@ def _rounded_beside(t: Tensor, factor: Any) -> Any:
 
 FORMS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(UNARY, _unary), "add": _scaled, "sub": _scaled, "mul": _mul, "div": _binary,
-    "pow": _binary, "clamp_min": _binary, "clamp_max": _binary, "maximum": _limit, "minimum": _limit,
+    "pow": _binary, "clamp_min": _limit, "clamp_max": _limit, "maximum": _limit, "minimum": _limit,
     "addcmul": _two_more, "addcdiv": _two_more, "lerp": _lerp,
 }  # fmt: skip
 for _name, _apply in FORMS.items():

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base import formats
 from ...base.dtypes import int64 as _INT64
 from ...base.dtypes import title
 from ...base.shapes import as_size, broadcast_shapes, whole
+from ...core.explain import not_a_tensor
 from ...core.inplace import change
 from ...core.op import Op
 from ...core.public import check_apart, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.checks import check_values
+from ..made_of.precision import is_half
 from .indexing import index_op
 from .indexing import put as _put_at
 
@@ -268,7 +271,7 @@ _nonzero = Op(
 
 def _positions(x: Tensor) -> Tensor:
     if x._a.ndim:
-        return _nonzero(x)
+        return _nonzero(x.ne(0) if is_half(x._a) else x)
     return x.new_empty((int(bool(x)), 0), dtype=_INT64)
 
 
@@ -287,8 +290,10 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:  
         >>> x[x.nonzero(as_tuple=True)]
         tensor([1, 2])
     """
+    if out is not None and not isinstance(out, Tensor):
+        raise not_a_tensor("nonzero", "out", 2, out)
     if as_tuple:
-        return _nonzero(input if input._a.ndim else input.reshape(1)).unbind(1)
+        return _positions(input if input._a.ndim else input.reshape(1)).unbind(1)
     return into_same(out, _positions(input))
 
 
@@ -316,7 +321,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any =
         from ..shape.join import cat
 
         found = cat([found, found.new_full((missing, found._a.shape[1]), fill_value)])
-    return into_same(out, found[:size].clone())
+    return into_same(out, found[:size].clone(memory_format=formats.contiguous_format))
 
 
 # -- one_hot ------------------------------------------------------------------------------------

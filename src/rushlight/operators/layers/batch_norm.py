@@ -373,6 +373,8 @@ def normalised(
     input: Tensor, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool,
     momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
+    if not input._a.size:
+        return _of_nothing(input, weight, bias)
     if training and batch_norm_learn.joins(input):
         return learning_batch_norm(
             input, running_mean, running_var, None, weight, bias, momentum, eps
@@ -390,6 +392,13 @@ def normalised(
     with no_grad():
         _learn(running_mean, running_var, mean, invstd, momentum, eps, n)
     return out
+
+
+def _of_nothing(input: Tensor, weight: Any, bias: Any) -> Tensor:
+    """An input without elements: it teaches nothing, but weight and bias are in its graph."""
+    out = input.clone()
+    out = out if weight is None else out * weight[0]
+    return out if bias is None else out + bias[0]
 
 
 def learning_batch_norm(

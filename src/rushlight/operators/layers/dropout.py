@@ -95,7 +95,8 @@ _kept_forward.derivative(gy=lambda g, mask, scale: _kept(g, mask, scale=scale))
 @public("aten")
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """The derivative of `native_dropout`: `grad_output` times `scale` where the mask is set, 0 elsewhere."""
-    if mask._a.dtype.kind != "b" or mask._a.shape != grad_output._a.shape:
+    kinds = mask._a.dtype.kind + grad_output._a.dtype.kind
+    if kinds not in ("bf", "bV", "bc") or mask._a.shape != grad_output._a.shape:
         return grad_output * (mask * scale)
     return _kept(grad_output, mask, scale=float(scale))
 
@@ -149,9 +150,14 @@ def _dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     return x * dropout_mask(x.detach(), p=float(p), shape=shape)
 
 
-def _apply(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace: bool) -> Tensor:
+def _apply(
+    x: Tensor, p: float, shape: tuple[int, ...] | None, training: bool, inplace: bool
+) -> Tensor:
+    """`shape` is that of the mask; None for whole channels."""
     if not training or p == 0.0 or x._a.size == 0:
         return x
+    if shape is None:
+        shape = _channel_shape(x)
     if inplace:
         return change(x, _dropped, p, shape)
     return _dropped(x, p, shape)
@@ -187,6 +193,13 @@ def _channel_shape(x: Tensor) -> tuple[int, ...]:
     return shape[:2] + (1,) * (len(shape) - 2)
 
 
+def _of_one_sample(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """Whole channels of an input without a batch, which is a batch of one meanwhile."""
+    batch = x.unsqueeze_(0) if inplace else x.unsqueeze(0)
+    made = _apply(batch, p, None, training, inplace)
+    return made.squeeze_(0) if inplace else made.squeeze(0)
+
+
 @public("functional")
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
@@ -211,9 +224,9 @@ def dropout1d(
             "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a "
             "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
-    shape = input._a.shape
-    shape = (shape[0], 1) if len(shape) == 2 else (*shape[:2], 1)
-    return _apply(input, p, shape, training, inplace)
+    if input.ndim == 2:
+        return _of_one_sample(input, p, training, inplace)
+    return _apply(input, p, None, training, inplace)
 
 
 @public("functional")
@@ -252,7 +265,7 @@ def dropout2d(
             "dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
-    return _apply(input, p, _channel_shape(input), training, inplace)
+    return _apply(input, p, None, training, inplace)
 
 
 @public("functional")
@@ -282,9 +295,9 @@ def dropout3d(
             "optional batch dimension (i.e. 4D or 5D inputs).",
             stacklevel=2,
         )
-    unbatched = input.ndim == 4
-    shape = (input._a.shape[0], 1, 1, 1) if unbatched else _channel_shape(input)
-    return _apply(input, p, shape, training, inplace)
+    if input.ndim != 5:
+        return _of_one_sample(input, p, training, inplace)
+    return _apply(input, p, None, training, inplace)
 
 
 # Self-normalizing networks (Klambauer et al. 2017): dropped units take the negative saturation of
@@ -301,9 +314,10 @@ def _alpha_dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
     return x * (keep * scale) + ((1 - keep) * (_ALPHA * scale) + shift)
 
 
-def _alpha(x: Tensor, p: float, shape: tuple[int, ...], training: bool, inplace: bool) -> Tensor:
+def _alpha(x: Tensor, p: float, channels: bool, training: bool, inplace: bool) -> Tensor:
     if not training or p == 0.0 or x._a.size == 0:
         return x
+    shape = _channel_shape(x) if channels else x._a.shape
     if x._a.dtype.kind in "biu":
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {title(x.dtype)}"
@@ -330,7 +344,7 @@ def alpha_dropout(
         tensor([1., 1.])
     """
     _check(p)
-    return _alpha(input, p, input._a.shape, training, inplace)
+    return _alpha(input, p, False, training, inplace)
 
 
 @public("functional")
@@ -351,7 +365,7 @@ def feature_alpha_dropout(
         True
     """
     _check(p)
-    return _alpha(input, p, _channel_shape(input), training, inplace)
+    return _alpha(input, p, True, training, inplace)
 
 
 # -- the top namespace --------------------------------------------------------------------------
@@ -384,7 +398,7 @@ def feature_dropout(
 ) -> Tensor:
     """Set whole channels (dimension 1) to zero at random, for any number of dimensions."""
     _check(p)
-    return _apply(input, p, _channel_shape(input), training, inplace)
+    return _apply(input, p, None, training, inplace)
 
 
 _publish_top("dropout", dropout)

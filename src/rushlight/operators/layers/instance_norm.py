@@ -38,8 +38,10 @@ def instance_norm(
                  [-1.0000,  1.0000]]])
     """
     shape = input._a.shape
+    kind = (input if weight is None else weight).dtype
+    mean, var = (t if t is None else t.detach().to(kind) for t in (running_mean, running_var))
     if not use_input_stats:
-        return normalised(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        return normalised(input, mean, var, weight, bias, False, momentum, eps)
     if len(shape) < 3:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
@@ -49,8 +51,8 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
     n = shape[0]
-    means = None if running_mean is None else running_mean.detach().repeat(n)
-    variances = None if running_var is None else running_var.detach().repeat(n)
+    means = None if mean is None else mean.repeat(n)
+    variances = None if var is None else var.repeat(n)
     out = normalised(
         input.reshape((1, n * shape[1], *shape[2:])),
         means,

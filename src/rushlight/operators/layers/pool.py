@@ -14,7 +14,7 @@ from ...base.shapes import several_whole, whole
 from ...core.public import into_same, publish
 from ...core.tensor import Tensor
 from ..made_of.checks import check_values
-from ..made_of.guards import check_kind, remember
+from ..made_of.guards import check_kind, remember, unsupported
 from .conv_kernels import Dims
 from .pool_adaptive import adaptive_max, averaged
 from .pool_kernels import avg_pool, max_pool, max_pool_grad, pool_size
@@ -54,7 +54,13 @@ def _batched(x: Tensor, n: int, fn: str) -> tuple[Tensor, bool]:
     return (x, False) if len(shape) == n + 2 else (x.unsqueeze(0), True)
 
 
-def _check_window(kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> None:
+def _check_window(fn: str, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> None:
+    if fn == "max_pool1d":  # by a kernel of its own, with words of its own
+        for name, value in (("kernel_size", kernel[0]), ("stride", stride[0])):
+            if value <= 0:
+                raise RuntimeError(
+                    f"max_pool1d() {name} must be greater than zero, but got {value}"
+                )
     if min(stride) <= 0:
         raise RuntimeError("stride should not be zero" if 0 in stride else
                            "stride must be greater than zero, but got " + str(min(stride)))  # fmt: skip
@@ -93,7 +99,7 @@ def _window(
     else:
         step = _spread(stride, n, fn, "stride")
     pad, gap = _spread(padding, n, fn, "padding"), _spread(dilation, n, fn, "dilation")
-    _check_window(kernel, step, pad, gap)
+    _check_window(fn, kernel, step, pad, gap)
     return kernel, step, pad, gap
 
 
@@ -118,8 +124,8 @@ def _max(n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any
 
 def _max_checked(key: tuple, n: int, fn: str, x: Tensor, kernel_size: Any, stride: Any,
                  padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
-    x, alone = _batched(x, n, fn)
     kernel, step, pad, gap = _window(n, fn, kernel_size, stride, padding, dilation)
+    x, alone = _batched(x, n, fn)
     shape = x._a.shape
     _check_result(shape, pool_size(shape[2:], kernel, step, pad, gap, ceil_mode))
     how: dict[str, Any] = {"kernel": kernel, "stride": step, "padding": pad, "dilation": gap}
@@ -259,8 +265,8 @@ def _avg(n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mo
     x, alone = _batched(x, n, fn)
     shape = x._a.shape
     _check_result(shape, pool_size(shape[2:], kernel, step, pad, gap, ceil_mode))
-    if x._a.dtype.kind not in "fV":
-        raise RuntimeError(f"\"avg_pool{n}d\" not implemented for '{title(x.dtype)}'")
+    if x._a.dtype.kind not in "fV" and x._a.dtype != np.int64:
+        raise unsupported("avg_pool3d_out_frame" if n == 3 else "avg_pool2d", x.dtype)
     out = avg_pool(
         x, kernel=kernel, stride=step, padding=pad, ceil_mode=bool(ceil_mode),
         include_pad=bool(include_pad), divisor=divisor,

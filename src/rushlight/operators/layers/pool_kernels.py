@@ -246,6 +246,8 @@ def _avg_pool(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, padding:
         else:
             total += big[place]
     by = _divisors(xp, x.shape[2:], out, kernel, stride, padding, include_pad, divisor, x.dtype)
+    if dtype.kind == "i":  # rounded towards zero, as C divides
+        return xp.sign(total) * xp.sign(by) * (xp.abs(total) // xp.abs(by))
     return (total / by).astype(dtype, copy=False)
 
 

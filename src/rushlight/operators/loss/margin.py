@@ -271,7 +271,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced(_positive_part(-target * (input1 - input2) + margin), reduction)
+    return reduced(_positive_part(-target * (input1 - input2) + float(margin)), reduction)
 
 
 @public("functional")
@@ -305,7 +305,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     check_kind(input, "fV", "multi_margin_loss_cpu_kernel")
     refuse_grad("multi_margin_loss", weight=weight)
-    if input._a.ndim > 2:
+    if input._a.ndim > 2 or 0 in input._a.shape[-1:]:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
             f"{list(input._a.shape)}"
@@ -329,7 +329,7 @@ def multi_margin_loss(
         raise RuntimeError(f"expected scalar type Long but found {title(target.dtype)}")
     one_dtype(input, weight)
     loss = margins(x, t, weight, p=p, margin=margin)
-    if input._a.ndim < 2:
+    if not target._a.ndim:
         loss = loss.reshape(())
     return reduced(loss, reduction)
 
@@ -423,7 +423,7 @@ def soft_margin_loss(
         tensor(0.0878)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    return reduced(-logsigmoid(target * input), reduction)
+    return reduced(-logsigmoid(input * target), reduction)
 
 
 # -- triplets -----------------------------------------------------------------------------------

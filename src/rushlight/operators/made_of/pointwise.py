@@ -183,10 +183,13 @@ def operand(value: Any) -> Any:
     return wrap(np.asarray(value)) if isinstance(value, np.ndarray) else value
 
 
-def dunder(name: str, op: Op, *, floats: bool = True) -> None:
+def dunder(
+    name: str, op: Op, *, floats: bool = True, commutes: bool = False, of_tensors: bool = False
+) -> None:
     """Give Tensor the operator `__name__`, its reflection and its in-place form.
 
-    `floats` says that the op's rule has nothing to do for two float tensors of one dtype and shape.
+    `floats` says that the op's rule has nothing to do for two float tensors of one dtype and shape, `commutes` that
+    the reflection computes `tensor + number` as well, `of_tensors` that a reflection called by hand takes no number first.
     """
 
     def forward(self: Tensor, other: Any) -> Any:
@@ -198,10 +201,17 @@ def dunder(name: str, op: Op, *, floats: bool = True) -> None:
             other = operand(other)
         return op(self, other)
 
-    def backward(self: Tensor, other: Any) -> Any:
+    def backward(self: Any, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return foreign(f"__r{name}__", self, other)
-        return op(operand(other), self)
+        if not isinstance(self, Tensor):
+            if commutes:
+                kind = type(self).__name__
+                raise TypeError(f"descriptor '__r{name}__' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object")  # fmt: skip
+            return (
+                NotImplemented if of_tensors or not isinstance(other, Tensor) else op(other, self)
+            )
+        return op(self, operand(other)) if commutes else op(operand(other), self)
 
     def assign(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):

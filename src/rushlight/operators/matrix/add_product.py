@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtypes import promote_types
+from ...base.dtypes import BOOL, promote_types
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
@@ -146,6 +146,10 @@ def addr(
             )
     product = vec1.unsqueeze(1) * vec2
     wide = promote_types(input.dtype, product.dtype)
+    if wide.category == BOOL:  # the factors, too, are only true or false
+        beta, alpha = int(bool(beta)), int(bool(alpha))
+        product = product if alpha else product.new_zeros(product._a.shape)
+        return into(out, add_product(input, product, beta, 1))
     return into(out, add_product(input.to(wide), product.to(wide), beta, alpha))
 
 

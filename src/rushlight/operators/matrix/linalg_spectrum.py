@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor, wrap
@@ -418,11 +419,24 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
         tensor(1)
     """
     check_matrix(A, "linalg.matrix_rank")
-    low, relative = _limits(A._a, _number(tol if atol is None else atol), _number(rtol))
+    low = tol if atol is None else atol
+    if tol is not None and rtol is None:
+        rtol = 0.0
     if 0 in A._a.shape[-2:]:
-        return into(out, wrap(np.zeros(A._a.shape[:-2], np.int64)).to(A.device))
+        shape = broadcast_shapes(
+            A._a.shape[:-2], *[t._a.shape for t in (low, rtol) if isinstance(t, Tensor)]
+        )
+        return into(out, wrap(np.zeros(shape, np.int64)).to(A.device))
     s = svd_op(A.detach(), full=False)[1]
-    limit = (s.amax(-1, keepdim=True) * relative).clamp(min=low)
+    if isinstance(low, Tensor) or isinstance(rtol, Tensor):  # a limit for each matrix
+        given, relative = (0.0 if t is None else t for t in (low, rtol))
+        given, relative = (A.new_tensor(t, dtype=s.dtype) if not isinstance(t, Tensor) else t.detach() for t in (given, relative))  # fmt: skip
+        if rtol is None:
+            relative = (given <= 0).to(s.dtype) * _limits(A._a, None, None)[1]
+        limit = (s.amax(-1) * relative).maximum(given).unsqueeze(-1)
+    else:
+        low, relative = _limits(A._a, low, rtol)
+        limit = (s.amax(-1, keepdim=True) * relative).clamp(min=low)
     return into(out, (s > limit).sum(-1))
 
 

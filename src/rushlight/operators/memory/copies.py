@@ -52,7 +52,13 @@ clone_op.derivative(x=lambda g: g)
 
 def _order(x: Tensor, memory_format: format_type | None) -> Any:
     if memory_format is None or memory_format is formats.preserve_format:
-        return "K"
+        a = x._a
+        steps = [step for size, step in zip(a.shape, a.strides) if size > 1 and step]
+        if len(set(steps)) == len(steps):
+            return "K"
+        return tuple(
+            formats.dense_order(a.shape, [(a.shape, a.strides)])
+        )  # equal strides: by the sizes
     if memory_format is formats.contiguous_format:
         return "C"
     return formats.order_of(memory_format, x._a.ndim)

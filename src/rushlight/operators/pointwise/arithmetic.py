@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import dtypes
-from ...core.inplace import DIRECT
+from ...core.inplace import DIRECT, change
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, tensor_over
@@ -346,6 +346,19 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     return into(out, _floor_divide(input, other))
 
 
+def _tensor_first(name: str, then: Any) -> Any:
+    """A rule of functions that take a number in the second place alone."""
+
+    def rule(inputs: tuple) -> tuple:
+        if not isinstance(inputs[0], Tensor):
+            got = ", ".join(type(v).__name__ for v in inputs)
+            raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                            " * (Tensor input, Tensor other, *, Tensor out = None)\n * (Tensor input, Number other, *, Tensor out = None)\n")  # fmt: skip
+        return then(inputs)
+
+    return rule
+
+
 remainder = binary(
     "remainder", ufunc2("remainder"), point=Point("x y", "modulo(x, y)", iu="imodulo(x, y)"),
     rule=_zero_checked("remainder_cpu"), dx=lambda g: g,
@@ -355,7 +368,7 @@ remainder = binary(
 )  # fmt: skip
 fmod = binary(
     "fmod", ufunc2("fmod"), point=Point("x y", "fmod(x, y)", iu="ifmod(x, y)"),
-    rule=_zero_checked("fmod_cpu"), dx=lambda g: g,
+    rule=_tensor_first("fmod", _zero_checked("fmod_cpu")), dx=lambda g: g,
     dy=lambda g, x, y: -g * _trunc_divide(x, y),
     doc="What division leaves over, with the sign of `input`, as C's `fmod`.",
     example=("torch.tensor([7, -7]).fmod(3)", "tensor([ 1, -1])"), facts=Facts(refuses="integers", onnx="divide"),
@@ -445,10 +458,13 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
         >>> torch.pow(2, torch.arange(4))
         tensor([1, 2, 4, 8])
     """
+    if isinstance(exponent, bool) and isinstance(input, Tensor) and input._a.dtype.kind == "b":
+        made = input.clone() if exponent else input.new_full(input._a.shape, True)
+        return into(out, made)
     return into(out, _pow(input, exponent))
 
 
-@public(inplace=True)
+@public()
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """`input ** exponent`, computed in float64 (or complex128).
 
@@ -468,16 +484,35 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     return into_same(out, _pow(wide(input), wide(exponent)))
 
 
+@public("Tensor")
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of `float_power`: the tensor has to be of float64, or of complex128.
+
+    Args:
+        exponent: a number or a tensor.
+    """
+    of = (
+        exponent.dtype.is_complex if isinstance(exponent, Tensor) else isinstance(exponent, complex)
+    )
+    needed = dtypes.complex128 if of or self.dtype.is_complex else dtypes.float64
+    if self.dtype is not needed:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {dtypes.title(self.dtype)} but the operation's "
+            f"result requires dtype {dtypes.title(needed)}"
+        )
+    return change(self, float_power, exponent)
+
+
 for _name, _op in (("add", add_op), ("sub", _sub), ("mul", mul_op), ("truediv", _div),
                    ("floordiv", _floor_divide), ("pow", _pow)):  # fmt: skip
-    dunder(_name, _op)
+    dunder(_name, _op, commutes=_op in (add_op, mul_op), of_tensors=_op is _sub)
 dunder("mod", remainder.op)
 _divided_by = Tensor.__rtruediv__
 
 
-def _rtruediv(self: Tensor, other: Any) -> Any:
-    """`number / tensor`; of half precision as PyTorch rounds it: the reciprocal, then the product."""
-    if is_half(self._a) and other.__class__ in (int, float, bool):
+def _rtruediv(self: Any, other: Any) -> Any:
+    """`number / tensor`; of half precision and of two tensors as PyTorch rounds it: the reciprocal, then the product."""
+    if isinstance(other, Tensor) or (is_half(self._a) and other.__class__ in (int, float, bool)):
         return mul_op(self.reciprocal(), other)
     return _divided_by(self, other)
 

@@ -15,7 +15,9 @@ from ..made_of.promotion import promote
 
 def _bitwise(name: str, ufunc: str, symbol: str, label: str, kinds: str, **options: Any) -> Any:
     call = binary(name, ufunc2(ufunc), rule=only(kinds, f"{label}_cpu", promote), **options)
-    dunder(symbol, call.op, floats=False)  # which it refuses
+    dunder(
+        symbol, call.op, floats=False, commutes=kinds == "biu"
+    )  # floats are refused; shifts do not commute
     return call
 
 

@@ -323,7 +323,8 @@ def angle(input: Tensor, *, out: Any = None) -> Tensor:
         >>> torch.tensor([1.0, -1.0]).angle()
         tensor([0.0000, 3.1416])
     """
-    return into(out, _angle(input))
+    found = _angle(input)
+    return into(out, found.contiguous() if input._a.dtype.kind == "c" else found)
 
 
 @public("torch")

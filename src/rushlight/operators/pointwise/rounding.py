@@ -173,7 +173,7 @@ def _frexp_body(xp: ArrayModule, x: Array) -> tuple:
 
 _frexp = Op(
     _frexp_body, "frexp", rule=only("fV", "", message="torch.frexp() only supports floating-point dtypes"),
-    meta=lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))], facts=Facts(vmap="pointwise"),
+    meta=lambda x: [(x.shape, x.dtype), (x.shape, np.dtype(np.int32))], facts=Facts(vmap="pointwise", layout="first"),
 )  # fmt: skip
 _frexp.derivative(x=lambda g, out1: g * 2.0 ** -out1.to(g.dtype))
 

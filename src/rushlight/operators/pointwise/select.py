@@ -487,7 +487,7 @@ _addcmul = Op(
     rule=_three_rule,
     broadcasts=True,
     meta=_three_meta,
-    facts=Facts(layout="first", autocast={"cuda": "widest"}, onnx="addc"),
+    facts=Facts(autocast={"cuda": "widest"}, onnx="addc"),
 )
 _addcmul.derivative(
     x=lambda g: g,
@@ -501,7 +501,7 @@ _addcdiv = Op(
     rule=_three_rule,
     broadcasts=True,
     meta=_three_meta,
-    facts=Facts(layout="first", autocast={"cuda": "widest"}, onnx="addc"),
+    facts=Facts(autocast={"cuda": "widest"}, onnx="addc"),
 )
 _addcdiv.derivative(x=lambda g: g, a=lambda g, b, value: g * conj(value / b), b=_addcdiv_b)
 

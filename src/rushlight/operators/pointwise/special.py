@@ -12,7 +12,7 @@ from ...core.public import into, public, publish
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.point import Point
-from ..made_of.guards import FLOATS, no_derivative, only
+from ..made_of.guards import FLOATS, no_derivative, only, tensors_only
 from ..made_of.pointwise import binary, same_meta, unary
 from ..made_of.promotion import promote_float, promote_unary_float
 from . import special_kernels as bodies
@@ -99,7 +99,7 @@ publish("special", "psi", digamma)
 
 _polygamma: Any = Op(
     bodies.polygamma, "polygamma", rule=only(FLOATS, "polygamma", promote_unary_float),
-    meta=same_meta, facts=Facts(vmap="pointwise"),
+    meta=same_meta, facts=Facts(vmap="pointwise", layout="first"),
 )  # fmt: skip
 _polygamma.derivative(x=lambda g, x, n: g * _polygamma(x, n=n + 1))
 
@@ -163,7 +163,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Any = None) -> Tensor:
         input.new_empty((*input._a.shape, p))  # all of which PyTorch computes at once
     for i in range(1, p):
         total = total + lgamma.op(input - i / 2)
-    return into(out, total + p * (p - 1) / 4 * math.log(math.pi))
+    return into(out, (total + p * (p - 1) / 4 * math.log(math.pi)).contiguous())
 
 
 @public("special")
@@ -192,7 +192,7 @@ def _incomplete(name: str, sign: float, doc: str, example: tuple[str, str]) -> A
     return binary(
         name, getattr(bodies, name), places=("special",), inplace=False, dx=no_derivative(name),
         dy=dy, doc=doc, example=example,
-        rule=only(FLOATS, name, promote_float), facts=Facts(layout="first"),
+        rule=tensors_only(name.replace("gammainc", "igamma"), "input", "other", then=only(FLOATS, name, promote_float)), facts=Facts(layout="first"),
     )  # fmt: skip
 
 

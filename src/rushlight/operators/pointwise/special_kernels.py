@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from ..made_of.precision import in_float32
+
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
     from ...base.protocols import Array
@@ -329,9 +331,14 @@ def zeta_double(xp: ArrayModule, s: Array, q: Array) -> Any:
     out = xp.where(q > 0, out, out + xp.where(s % 2 == 0, folded, -folded))
     out = xp.where((q <= 0) & (s != xp.floor(s)), math.nan, out)
     out = xp.where((q <= 0) & (q == floor), math.inf, out)
-    out = xp.where(q == math.inf, 0.0, out)
+    out = xp.where(
+        q == math.inf, math.nan, out
+    )  # as PyTorch's sum ends there: nothing times infinity
     out = xp.where(s == 1, math.inf, xp.where(s < 1, math.nan, out))
-    return xp.where(xp.isnan(q) | xp.isnan(s), math.nan, out)
+    pole = (q <= 0) & (q == floor)  # whatever s is
+    return xp.where(
+        xp.isnan(q) | (xp.isnan(s) & ~pole), math.nan, xp.where(xp.isnan(s), math.inf, out)
+    )
 
 
 @double
@@ -339,8 +346,28 @@ def zeta(xp: ArrayModule, x: Array, y: Array) -> Any:
     return zeta_double(xp, x, y)
 
 
-@double
 def polygamma(xp: ArrayModule, x: Array, *, n: int) -> Any:
+    return _trigamma(xp, x) if n == 1 else _polygamma(xp, x, n=n)
+
+
+@in_float32
+def _trigamma(xp: ArrayModule, x: Array) -> Any:
+    """By reflection from below 1/2, six steps upwards, and the series for large numbers."""
+    left = x < 0.5
+    sine = xp.sin(x.dtype.type(math.pi) * x)
+    reflected = xp.where(left, -(math.pi**2) / xp.where(left, sine * sine, 1), 0)
+    x = xp.where(left, 1 - x, x)
+    total = reflected
+    for _ in range(6):
+        total = total + 1 / (x * x)
+        x = x + 1
+    square = 1 / (x * x)
+    total = total + (1 + 1 / (2 * x) + square * (1 / 6 - square * (1 / 30 - square / 42))) / x
+    return xp.where(left, -total, total)
+
+
+@double
+def _polygamma(xp: ArrayModule, x: Array, *, n: int) -> Any:
     sign = 1.0 if n % 2 else -1.0
     factorial = math.factorial(n) if n <= 170 else math.inf  # of float64
     return sign * factorial * zeta_double(xp, xp.asarray(n + 1.0), x)
@@ -390,50 +417,66 @@ def _grown(xp: ArrayModule, scaled: Array, x: Array) -> Any:
 # -- incomplete gamma functions -----------------------------------------------------------------
 
 
+def _until_settled(xp: ArrayModule, state: tuple, step: Callable, is_settled: Callable) -> Any:
+    """The last of the arrays of `state` after as many steps as each element needs, at most 2000.
+
+    Elements that have settled take no part in later steps; now and then they are looked for.
+    """
+    result = xp.empty_like(state[-1])
+    places = xp.arange(result.size)
+    for k in range(1, 2000):
+        state = step(k, *state)
+        if k % 8:
+            continue
+        settled = is_settled(*state)
+        result[places[settled]] = state[-1][settled]
+        going = ~settled
+        places, state = places[going], tuple([a[going] for a in state])
+        if not places.size:
+            break
+    result[places] = state[-1]
+    return result
+
+
 def _lower_series(xp: ArrayModule, a: Array, x: Array) -> Any:
     """x ** -a exp(x) gamma(a) P(a, x) by its power series, which is quick for x < a + 1."""
-    term = 1 / a
-    total = term
-    for k in range(1, 2000):
+
+    def step(k: int, a: Array, x: Array, term: Array, total: Array) -> tuple:
         term = term * (x / (a + k))
-        total = total + term
-        if not bool((xp.abs(term) > 1e-17 * xp.abs(total)).any()):
-            break
-    return total
+        return a, x, term, total + term
+
+    settled = lambda a, x, term, total: ~(xp.abs(term) > 1e-17 * xp.abs(total))
+    return _until_settled(xp, (a, x, 1 / a, 1 / a), step, settled)
 
 
 def _upper_fraction(xp: ArrayModule, a: Array, x: Array) -> Any:
     """x ** -a exp(x) gamma(a) Q(a, x) by Lentz's continued fraction, quick for x > a + 1."""
     tiny = 1e-300
-    b = x + 1 - a
-    c = xp.full_like(b, 1 / tiny)
-    d = 1 / b
-    total = d
-    for k in range(1, 2000):
-        step = -k * (k - a)
+
+    def step(k: int, a: Array, b: Array, c: Array, d: Array, total: Array) -> tuple:
+        by = -k * (k - a)
         b = b + 2
-        d = step * d + b
+        d = by * d + b
         d = 1 / xp.where(xp.abs(d) < tiny, tiny, d)
-        c = b + step / c
+        c = b + by / c
         c = xp.where(xp.abs(c) < tiny, tiny, c)
-        total = total * (d * c)
-        if not bool((xp.abs(d * c - 1) > 1e-16).any()):
-            break
-    return total
+        return a, b, c, d, total * (d * c)
+
+    b = x + 1 - a
+    settled = lambda a, b, c, d, total: ~(xp.abs(d * c - 1) > 1e-16)
+    return _until_settled(xp, (a, b, xp.full_like(b, 1 / tiny), 1 / b, 1 / b), step, settled)
 
 
 def _incomplete(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
+    out = _incomplete_edge(xp, a, x, upper)
     valid = (a > 0) & (x > 0) & xp.isfinite(x) & xp.isfinite(a)
-    a_safe, x_safe = xp.where(valid, a, 1.0), xp.where(valid, x, 1.0)
-    use_series = x_safe < a_safe + 1
-    front = xp.exp(a_safe * xp.log(x_safe) - x_safe - lgamma_double(xp, a_safe))
-    low = front * _lower_series(xp, a_safe, xp.where(use_series, x_safe, a_safe))
-    high = front * _upper_fraction(xp, a_safe, xp.where(use_series, a_safe + 2, x_safe))
-    if upper:
-        out = xp.where(use_series, 1 - low, high)
-    else:
-        out = xp.where(use_series, low, 1 - high)
-    return xp.where(valid, out, _incomplete_edge(xp, a, x, upper))
+    for part, is_upper in ((_lower_series, False), (_upper_fraction, True)):
+        here = valid & ((x >= a + 1) == is_upper)
+        a_here, x_here = a[here], x[here]
+        front = xp.exp(a_here * xp.log(x_here) - x_here - lgamma_double(xp, a_here))
+        found = front * part(xp, a_here, x_here)
+        out[here] = found if is_upper == upper else 1 - found
+    return out
 
 
 def _incomplete_edge(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
@@ -441,7 +484,7 @@ def _incomplete_edge(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
     lower = xp.where((x == 0) | xp.isinf(a), 0.0, 1.0)
     lower = xp.where((a == 0) & (x > 0), 1.0, lower)
     bad = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (xp.isinf(a) & xp.isinf(x))
-    bad = bad | xp.isnan(a) | xp.isnan(x)
+    bad = bad | (xp.isnan(a) & ~xp.isinf(x)) | (xp.isnan(x) & ~xp.isinf(a))
     return xp.where(bad, math.nan, 1 - lower if upper else lower)
 
 

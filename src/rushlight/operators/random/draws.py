@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ...base import dtypes
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
-from ...base.shapes import whole
+from ...base.shapes import broadcast_shapes, whole
+from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor
 from ...runtime import devices
 from ...runtime.door import Kernel
 from ...runtime.facts import Facts
+from ...runtime.thread import here
 from ..create.filled import create, dim_order, float_dtype, number, only_size, sizes
 from ..made_of.checks import check_values
 from .generator import stream_for
@@ -223,7 +225,13 @@ def normal(
         )
     if isinstance(std, Tensor) and not std.is_meta:
         _refuse_negative(std)
-    return into(out, _normal_around(mean, std, generator))
+    if out is None:
+        return _normal_around(mean, std, generator)
+    if isinstance(std, Tensor):
+        shapes = [v._a.shape for v in (mean, std) if isinstance(v, Tensor)]
+        into(out, out.new_empty(broadcast_shapes(*shapes)))
+        return out.normal_(generator=generator).mul_(std).add_(mean)
+    return out.normal_(0, std, generator=generator).add_(mean)  # which keeps its shape
 
 
 def _refuse_negative(std: Tensor) -> None:
@@ -242,16 +250,29 @@ def _from_zero_on(a: Array, message: str) -> None:
 
 
 def _normal_around(mean: Any, std: Any, generator: Any) -> Tensor:
-    from ...base.shapes import broadcast_shapes
-
     like = mean if isinstance(mean, Tensor) else std
     shape = broadcast_shapes(*[v._a.shape for v in (mean, std) if isinstance(v, Tensor)])
     floating("normal_kernel_cpu", like.dtype)
     unit = draw(
         RANDOM, generator, like.device, kind="normal", size=shape, dtype=like.dtype, args=()
     )
+    given = [v for v in (mean, std) if isinstance(v, Tensor)]
     mean, std = [v.detach() if isinstance(v, Tensor) else v for v in (mean, std)]
-    return unit * std + mean
+    made = unit * std + mean
+    if here.grad and any(v.requires_grad for v in given):
+        return _around(made, given[0], given[-1])
+    return made
+
+
+# Numbers that were drawn, in the graph of the mean and the deviation: PyTorch derives them to zero.
+_around = Op(
+    lambda xp, drawn, mean, std: drawn.copy(), "drawn_around", grad_name="NormalBackward0",
+    meta=lambda drawn, mean, std: (drawn.shape, drawn.dtype),
+)  # fmt: skip
+_around.derivative(
+    mean=lambda g, mean: mean.new_zeros(mean._a.shape),
+    std=lambda g, std: std.new_zeros(std._a.shape),
+)
 
 
 # -- integers --------------------------------------------------------------------------------------

@@ -64,7 +64,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     if p is not None:
         return into(out, _coins(input, number(p), generator))
     _probabilities(input)
-    return into(out, _bernoulli(input, stream=stream_for(generator, input.device, "bernoulli")))
+    made = _bernoulli(input, stream=stream_for(generator, input.device, "bernoulli"))
+    return into(out, made if out is None else made.to(out.dtype))
 
 
 def _probability(p: float) -> float:
@@ -121,6 +122,10 @@ def multinomial(
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {dtypes.title(input.dtype)}"
         )
+    if input._a.shape[-1] > 2**24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.title(out.dtype)}")
     if whole(num_samples, "num_samples") <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > input._a.shape[-1]:

@@ -104,7 +104,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Te
 def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
     d = dtype_of(dtype, out, x)
     if d is not None:
-        if d.category == dtypes.BOOL:
+        if d.category == dtypes.BOOL and x._a.ndim and x._a.size:
             raise unsupported(f"{op.name}_out_cpu", d)
         x = cast_to(x, d)
     result = _scalars_too(lambda v, at: op(v, dim=at, reverse=False))(x, dim)

@@ -416,7 +416,10 @@ class Stream:
             if isinstance(found, np.ndarray):
                 return found.reshape(*probs.shape[:-1], num_samples)
         if not np.all((probs >= 0) & (probs < np.inf)):
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+            if not replacement or num_samples == 1:
+                raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+            kind = "= infinity or NaN" if np.all(probs >= 0) else "< 0"
+            raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {kind})")  # fmt: skip
         if not np.all(probs.sum(axis=-1) > 0):
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement or num_samples == 1:
