@@ -384,7 +384,7 @@ class Methods:
     def float_power(self, exponent: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """`input ** exponent`, computed in float64 (or complex128)."""
     def float_power_(self, exponent: _Tensor | _b.complex) -> _Tensor:
-        """In-place version of `float_power`: the result is written into this tensor."""
+        """In-place version of `float_power`: the tensor has to be of float64, or of complex128."""
     def floor(self, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
         """The nearest whole number that is not larger."""
     def floor_(self) -> _Tensor:
