@@ -11,7 +11,10 @@ from ..operators.loss.difference import binary_cross_entropy_with_logits
 from ..operators.random.sampling import bernoulli
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
+from .utils import (
+    ProbsOrLogits,
+    broadcast_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(ExponentialFamily):
+class Bernoulli(ProbsOrLogits, ExponentialFamily):
     """One with probability `probs`, else zero.
 
     Args:
@@ -44,29 +47,8 @@ class Bernoulli(ExponentialFamily):
         logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        if given_one("probs", "logits", probs, logits):
-            (self.probs,) = broadcast_all(probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
+        self._keep(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
-
-    @property
-    def _param(self) -> Tensor:
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The log odds of `probs`."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
 
     @property
     def mean(self) -> Tensor:

@@ -10,7 +10,7 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import given_one, lazy_property, logits_to_probs, probs_to_logits
+from .utils import ProbsOrLogits, given_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Categorical"]
 
 
-class Categorical(Distribution):
+class Categorical(ProbsOrLogits, Distribution):
     """Indices 0 .. K-1, each with its own probability.
 
     Args:
@@ -37,6 +37,7 @@ class Categorical(Distribution):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
+    _is_binary = False
 
     def __init__(
         self,
@@ -55,27 +56,9 @@ class Categorical(Distribution):
         self._num_events = self._param.size(-1)
         super().__init__(self._param.shape[:-1], validate_args=validate_args)
 
-    @property
-    def _param(self) -> Tensor:
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
-
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:  # type: ignore[override]
         return constraints.integer_interval(0, self._num_events - 1)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithms of `probs`."""
-        return probs_to_logits(self.probs)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probabilities, which sum to 1 along the last dimension."""
-        return logits_to_probs(self.logits)
-
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
 
     @property
     def mean(self) -> Tensor:
@@ -113,3 +96,31 @@ class Categorical(Distribution):
         n = self._num_events
         values = arange(n, device=self._param.device).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
+
+
+class OverCategories(Distribution):
+    """A distribution whose parameters are those of a Categorical inside of it."""
+
+    _categorical: Categorical
+
+    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
+        new = self._twin(_instance)
+        new._categorical = self._categorical.expand(Size(batch_shape))
+        new._batch_shape = Size(batch_shape)
+        return new
+
+    @property
+    def logits(self) -> Tensor:
+        return self._categorical.logits
+
+    @property
+    def probs(self) -> Tensor:
+        return self._categorical.probs
+
+    @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
+    def param_shape(self) -> Size:
+        return self._categorical.param_shape

@@ -11,12 +11,12 @@ from ..operators.loss.difference import binary_cross_entropy_with_logits
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import (
+    ProbsOrLogits,
     broadcast_all,
     clamp_probs,
     given_one,
     lazy_property,
     logits_to_probs,
-    probs_to_logits,
     standard_uniform,
 )
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(ExponentialFamily):
+class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     """Numbers of [0, 1] with density in proportion to p^x (1 - p)^(1 - x) (Loaiza-Ganem and Cunningham 2019).
 
     Between the two `lims`, around p = 0.5, closed forms divide zero by zero: Taylor series stand in.
@@ -76,23 +76,10 @@ class ContinuousBernoulli(ExponentialFamily):
         new._validate_args = self._validate_args
         return new
 
-    @property
-    def _param(self) -> Tensor:
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The log odds of `probs`."""
-        return probs_to_logits(self.probs, is_binary=True)
-
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def param_shape(self) -> Size:
-        return self._param.size()
 
     def _far(self) -> Tensor:
         """Where p is far enough from a half."""

@@ -11,12 +11,15 @@ from ..core.tensor import Tensor
 from ..operators.loss.difference import binary_cross_entropy_with_logits
 from . import constraints
 from .distribution import Distribution, require
-from .utils import broadcast_all, given_one, lazy_property, logits_to_probs, probs_to_logits
+from .utils import (
+    ProbsOrLogits,
+    broadcast_all,
+)
 
 __all__ = ["Geometric"]
 
 
-class Geometric(Distribution):
+class Geometric(ProbsOrLogits, Distribution):
     """How many trials fail before one, of probability `probs`, succeeds.
 
     Args:
@@ -36,26 +39,12 @@ class Geometric(Distribution):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        if given_one("probs", "logits", probs, logits):
-            (self.probs,) = broadcast_all(probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
-        shape = (self.logits if probs is None else self.probs).shape
-        super().__init__(shape, validate_args=validate_args)
+        self._keep(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
         if self._validate_args and probs is not None:
             what = f"parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution"
             end = "to be positive but found invalid values:"
             require(self.probs > 0, self.probs, self, f"Expected {what}", end, wrong_only=True)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The log odds of `probs`."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self) -> Tensor:

@@ -9,8 +9,7 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from . import constraints
 from .binomial import Binomial
-from .categorical import Categorical
-from .distribution import Distribution
+from .categorical import Categorical, OverCategories
 from .utils import broadcast_all
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Multinomial"]
 
 
-class Multinomial(Distribution):
+class Multinomial(OverCategories):
     """Counts along the last dim of `total_count` independent draws of a categorical.
 
     Args:
@@ -50,27 +49,9 @@ class Multinomial(Distribution):
         event_shape = self._categorical.param_shape[-1:]
         super().__init__(self._categorical.batch_shape, event_shape, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
-        new = self._twin(_instance)
-        new._categorical = self._categorical.expand(Size(batch_shape))
-        new._batch_shape = Size(batch_shape)
-        return new
-
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:  # type: ignore[override]
         return constraints.multinomial(self.total_count)
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
-
-    @property
-    def param_shape(self) -> Size:
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from ..operators.create.ranges import eye
 from . import constraints
-from .categorical import Categorical
-from .distribution import Distribution
+from .categorical import Categorical, OverCategories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(OverCategories):
     """Vectors of K elements, all zero but one.
 
     Args:
@@ -44,28 +43,6 @@ class OneHotCategorical(Distribution):
         self._categorical = Categorical(probs, logits)
         event_shape = self._categorical.param_shape[-1:]
         super().__init__(self._categorical.batch_shape, event_shape, validate_args=validate_args)
-
-    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
-        new = self._twin(_instance)
-        new._categorical = self._categorical.expand(Size(batch_shape))
-        new._batch_shape = Size(batch_shape)
-        return new
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def param_shape(self) -> Size:
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

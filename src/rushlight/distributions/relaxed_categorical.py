@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from . import constraints
-from .categorical import Categorical
-from .distribution import Distribution
+from .categorical import Categorical, OverCategories
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
 from .utils import broadcast_all, clamp_probs, standard_uniform
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OverCategories):
     """The logarithms of a relaxed one-hot vector (Maddison, Mnih and Teh 2017)."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -38,24 +37,6 @@ class ExpRelaxedCategorical(Distribution):
         self.temperature = temperature
         event_shape = self._categorical.param_shape[-1:]
         super().__init__(self._categorical.batch_shape, event_shape, validate_args=validate_args)
-
-    def expand(self, batch_shape: Sequence[int], _instance: Distribution | None = None) -> Any:
-        new = self._twin(_instance)
-        new._categorical = self._categorical.expand(Size(batch_shape))
-        new._batch_shape = Size(batch_shape)
-        return new
-
-    @property
-    def param_shape(self) -> Size:
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         u = clamp_probs(standard_uniform(self._extended_shape(sample_shape), self.logits))

@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any
 
 from ..base.dtypes import finfo, get_default_dtype
+from ..base.shapes import Size
 from ..core.modes import enable_grad
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
@@ -97,6 +98,37 @@ class lazy_property:
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class ProbsOrLogits:
+    """A distribution of `probs` or `logits`: one was given, the other follows when it is asked for."""
+
+    _is_binary = True
+
+    def _keep(self, probs: Any, logits: Any, *others: Any) -> list[Tensor]:
+        """Keep the parameter that was given; others that it was broadcast with are the answer, in its dtype."""
+        name = "probs" if given_one("probs", "logits", probs, logits) else "logits"
+        *found, value = broadcast_all(*others, logits if probs is None else probs)
+        setattr(self, name, value)
+        return [v.type_as(value) for v in found]
+
+    @property
+    def _param(self) -> Tensor:
+        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The log odds of `probs`, or their logarithms where they are of several classes."""
+        return probs_to_logits(self.probs, self._is_binary)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities; those of several classes sum to 1 along the last dimension."""
+        return logits_to_probs(self.logits, self._is_binary)
+
+    @property
+    def param_shape(self) -> Size:
+        return self._param.size()
 
 
 def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
