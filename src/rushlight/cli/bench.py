@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import config
@@ -15,7 +16,6 @@ from .training.networks import build
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from types import ModuleType
 
 # Trained on images like the lab's.
 CHANNELS, SIZE, CLASSES = 3, 32, 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import config
@@ -11,7 +12,6 @@ from .training import loggers, zoo
 
 if TYPE_CHECKING:
     from argparse import Namespace, _SubParsersAction
-    from collections.abc import Callable
 
 PLACE = "runs/train, or runs/train-2 and so on where that holds a run"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from types import FrameType
+from types import FrameType
+from typing import Any
 
 
 @contextlib.contextmanager

@@ -6,8 +6,9 @@ one that looks at the classes of the arguments and calls a copy of the function 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..runtime.thread import here
 from .overriding import (
@@ -24,9 +25,6 @@ from .overriding import (
 from .public import NAMESPACES, when_published
 from .redirecting import copy_of, exchange_code
 from .tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 # These never ask: they make tensors from numbers, are about classes, or describe the process.
 UNASKED = frozenset("""

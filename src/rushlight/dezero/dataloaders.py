@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from ..data.resident import rows
 from . import cuda
 from ._bare import outside
 from .datasets import Dataset, OfFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _AHEAD = 16 << 20  # bytes of batches that a loader makes on a GPU before they are asked for
 _KEPT = 256 << 20  # bytes of examples that it keeps there

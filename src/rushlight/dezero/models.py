@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,6 @@ from . import utils
 from .layers import Layer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..vision._pillow import PILImage
     from .core import Operand
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +11,6 @@ from .cuda import get_array_module
 from .utils import pair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ..base.protocols import Array
 
 # A transform with a method `batched(array)` does to the rows of a batch what a call does to one

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -15,9 +16,6 @@ from .utils import (
     ProbsOrLogits,
     broadcast_all,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Bernoulli"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -14,9 +15,6 @@ from .distribution import Distribution
 from .utils import (
     ProbsOrLogits,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Binomial"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -11,9 +12,6 @@ from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import ProbsOrLogits, given_one
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Categorical"]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Cauchy"]
 

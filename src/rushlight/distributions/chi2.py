@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
@@ -9,8 +10,6 @@ from . import constraints
 from .gamma import Gamma
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .distribution import Distribution
 
 __all__ = ["Chi2"]

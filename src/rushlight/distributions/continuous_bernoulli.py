@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..base.shapes import Size
@@ -21,8 +22,6 @@ from .utils import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .distribution import Distribution
 
 __all__ = ["ContinuousBernoulli"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from ..operators.random.gamma_draws import _sample_dirichlet
 from . import constraints
 from .exp_family import ExponentialFamily
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Dirichlet"]
 

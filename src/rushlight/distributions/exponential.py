@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Exponential"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -12,9 +13,6 @@ from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["FisherSnedecor"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -12,9 +12,6 @@ from ..operators.random.gamma_draws import _standard_gamma
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Gamma"]
 

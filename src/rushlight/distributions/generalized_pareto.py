@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, nan
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.public import NAMESPACES
@@ -12,9 +13,6 @@ from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, standard_uniform
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["GeneralizedPareto"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
@@ -14,8 +15,6 @@ from .uniform import Uniform
 from .utils import broadcast_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .distribution import Distribution
 
 __all__ = ["Kumaraswamy"]

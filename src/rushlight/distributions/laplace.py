@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -10,9 +10,6 @@ from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Laplace"]
 

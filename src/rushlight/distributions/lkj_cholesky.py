@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.dtypes import finfo
 from ..base.shapes import Size
@@ -15,9 +16,6 @@ from . import constraints
 from .beta import Beta
 from .distribution import Distribution
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["LKJCholesky"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -10,9 +11,6 @@ from ..core.tensor import Tensor
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["MixtureSameFamily"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -11,9 +12,6 @@ from . import constraints
 from .binomial import Binomial
 from .categorical import Categorical, OverCategories
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Multinomial"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size, broadcast_shapes
 from ..core.tensor import Tensor
@@ -12,9 +13,6 @@ from ..operators.matrix.linalg_solve import solve_triangular
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property, standard_normal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["MultivariateNormal"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -12,9 +12,6 @@ from ..operators.random.draws import normal
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, standard_normal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Normal"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from ..operators.create.ranges import eye
 from . import constraints
 from .categorical import Categorical, OverCategories
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 

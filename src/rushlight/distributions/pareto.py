@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.tensor import Tensor
@@ -13,8 +14,6 @@ from .transforms import AffineTransform, ExpTransform
 from .utils import broadcast_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .distribution import Distribution
 
 __all__ = ["Pareto"]

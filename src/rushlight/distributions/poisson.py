@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -11,9 +11,6 @@ from ..operators.random.sampling import poisson
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Poisson"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
@@ -16,9 +17,6 @@ from .utils import (
     clamp_probs,
     standard_uniform,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
@@ -12,9 +13,6 @@ from .categorical import Categorical, OverCategories
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
 from .utils import broadcast_all, clamp_probs, standard_uniform
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
@@ -11,9 +12,6 @@ from . import constraints
 from .chi2 import Chi2
 from .distribution import Distribution
 from .utils import broadcast_all, standard_normal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["StudentT"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -12,9 +13,6 @@ from .distribution import Distribution
 from .independent import Independent
 from .transforms import ComposeTransform, Transform
 from .utils import sum_rightmost
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["TransformedDistribution"]
 

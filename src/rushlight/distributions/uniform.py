@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, standard_uniform
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Uniform"]
 

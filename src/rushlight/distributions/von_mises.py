@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.dtypes import float64
 from ..base.shapes import Size
@@ -13,9 +14,6 @@ from ..core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property, standard_uniform
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["VonMises"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..base.shapes import Size, broadcast_shapes
 from ..core.tensor import Tensor
@@ -17,9 +18,6 @@ from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .multivariate_normal import _precision_to_scale_tril
 from .utils import lazy_property, standard_normal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Wishart"]
 

@@ -12,7 +12,9 @@ import zipfile
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,10 +32,6 @@ from .pickler import Pickler, storage_bytes
 from .rebuild import rebuilders
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from types import ModuleType
-    from typing import IO
-
     from ..base.device import device
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from ..base.formats import sparse_coo
 from ..core.tensor import Tensor, wrap
 from . import nested
 from .errors import CorruptFileError, check_claim
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def rebuilders(call: Callable[[Any, tuple], Any]) -> dict[str, Any]:

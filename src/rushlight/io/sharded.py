@@ -15,8 +15,8 @@ from __future__ import annotations
 import io
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from .atomic import atomic_write
 from .errors import CorruptFileError
 from .machine import Machine
 from .pickler import GlobalName, Pickler
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Piece", "CheckpointReader", "file_name", "merge", "publish", "write_pieces"]
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pickletools
 import zipfile
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import IO, Any
 
 from . import names
 from .budget import Budget
 from .errors import CorruptFileError
 from .rebuild import rebuilders
-
-if TYPE_CHECKING:
-    from os import PathLike
-    from typing import IO
 
 
 def get_unsafe_globals_in_checkpoint(f: str | PathLike[str] | IO[bytes]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -10,9 +11,6 @@ from .calls import Numbers
 from .checks import check_lr
 from .optimizer import scalar
 from .stepping import KernelOptimizer, zeros_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _MISSING = {
     1: "variance should be defined when grad is a vector",

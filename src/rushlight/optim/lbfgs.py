@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.modes import enable_grad, no_grad
 from ..core.tensor import Tensor
@@ -13,9 +13,6 @@ from ..operators.shape.join import cat
 from .calls import number
 from .checks import check_lr
 from .optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def cubic_minimum(x1: Any, f1: float, g1: Any, x2: Any, f2: float, g2: Any,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -14,9 +15,6 @@ from ..runtime.door import run
 from .calls import Numbers
 from .checks import check_lr
 from .stepping import KernelOptimizer, zeros_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Muon(KernelOptimizer):

@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from ..operators.pointwise.complex import view_as_real
 from ..operators.shape.join import stack
 from ..runtime.door import each_replay
 from ..runtime.thread import here
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 TensorListList = list[list[Tensor | None]]
 Indices = list[int]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -11,9 +12,6 @@ from .calls import Numbers
 from .checks import check, check_betas, check_fused, check_lr, check_tensor, check_tensor_betas
 from .optimizer import scalar
 from .stepping import KernelOptimizer, zeros_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from ..core.tensor import Tensor
 from ..operators import update
@@ -12,9 +13,6 @@ from .calls import Numbers, number
 from .checks import check, check_fused, check_lr
 from .optimizer import scalar
 from .stepping import KernelOptimizer, zeros_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _FILLS = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 

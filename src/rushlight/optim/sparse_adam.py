@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from ..core.modes import enable_grad, no_grad
 from ..core.tensor import Tensor
 from .optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["SparseAdam"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
@@ -14,9 +14,6 @@ from ..distributed.objects import gather_object
 from ..operators.create.filled import empty
 from ..operators.shape.join import cat
 from .optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["ZeroRedundancyOptimizer"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -12,8 +13,6 @@ from ...runtime.cuda.small import conv as small
 from ...runtime.door import kernel_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...base.protocols import DeviceArray
 
 _MISSING = object()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...runtime.batch.arrays import BatchedArray, samples
@@ -11,8 +11,6 @@ from ..changes import changes
 from ..modes import switches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .tape import Node
 
 

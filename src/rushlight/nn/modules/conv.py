@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
@@ -17,8 +18,6 @@ from .module import Module
 from .utils import _ntuple, _pair, _reverse_repeat_tuple, _single, _triple  # noqa: F401
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...base.device import device
     from ...base.dtypes import dtype
 

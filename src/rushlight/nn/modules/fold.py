@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Fold", "Unfold"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,6 @@ from .linear import Linear
 from .module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...base.device import device
     from ...base.dtypes import dtype
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
@@ -12,8 +13,6 @@ from ..parameter import Parameter
 from .module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...base.device import device
     from ...base.dtypes import dtype
 

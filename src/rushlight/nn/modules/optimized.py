@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, SupportsIndex
 
 from ...core.compiling import again, meeting
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import SupportsIndex
 
 _OWN = frozenset(("_orig_mod", "_compiled", "_modules", "_parameters", "_buffers"))
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
 from .utils import _ntuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "CircularPad1d", "CircularPad2d", "CircularPad3d",

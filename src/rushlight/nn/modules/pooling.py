@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
 from .utils import _pair, _single, _triple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...core.public import NAMESPACES
@@ -18,8 +19,6 @@ from ..utils.rnn import PackedSequence
 from .module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...base.device import device
     from ...base.dtypes import dtype
 

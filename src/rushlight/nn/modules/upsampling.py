@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 

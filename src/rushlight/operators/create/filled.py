@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base import dtypes
@@ -22,8 +23,6 @@ from ...runtime.facts import Facts
 from ...runtime.thread import here
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...base.array_module import ArrayModule
     from ...base.formats import layout, memory_format
     from ...base.protocols import Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtypes import as_dtype
@@ -25,8 +26,6 @@ from .filled import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...base.device import device
     from ...base.dtypes import dtype
     from ...base.formats import layout, memory_format

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ import cupy
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...base.protocols import DeviceArray
 
 

@@ -5,7 +5,7 @@ Nothing here needs a GPU or CuPy: programs are rewritten for one wherever they w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,6 @@ from .small import conv_sizes, dense_sizes, head_sizes
 from .small.conv_costs import forward_pays, weight_pays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ...base.protocols import InstructionLike, Shaped, SlotLike
 
 _LIBRARY_TYPES = frozenset(("float32", "float16", "bfloat16"))

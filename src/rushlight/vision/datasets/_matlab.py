@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
 from ...io.errors import CorruptFileError
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 # How numbers are stored, and the classes of arrays: numbers, texts, tables.
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8", 16: "u1", 17: "u2"}  # fmt: skip

@@ -6,7 +6,8 @@ import os
 import shutil
 import string
 import zlib
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from ...operators.create.from_data import from_numpy
 from .._pillow import need
 from .mnist import MNIST
 from .utils import check_integrity, download_and_extract_archive, extract_archive, verify_str_arg
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 # Letters whose small and large forms are one class in the merged splits.
 _MERGED = set("cijklmopsuvwxyz")

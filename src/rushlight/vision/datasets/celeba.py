@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from os import PathLike
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from .utils import (
     verify_str_arg,
 )
 from .vision import VisionDataset
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 _SPLITS = {"train": 0, "valid": 1, "test": 2, "all": None}
 _TARGETS = {"attr": "attr", "identity": "identity", "bbox": "bbox", "landmarks": "landmarks_align"}

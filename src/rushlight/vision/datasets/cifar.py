@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +15,6 @@ from ...io.errors import CorruptFileError
 from ...io.machine import Machine
 from ._arrays import ArrayDataset
 from .utils import by_hand, check_integrity, download_url, unpack_members
-
-if TYPE_CHECKING:
-    from os import PathLike
-
 
 _KINDS = {
     "u1": "u1",

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from ...io.errors import CorruptFileError
 from .folder import pil_loader
 from .vision import VisionDataset
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 
 class _Index:

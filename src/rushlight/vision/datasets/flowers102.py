@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from .utils import (
     verify_str_arg,
 )
 from .vision import Published
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 
 class Flowers102(Published):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from .._pillow import open_picture
 from .vision import VisionDataset
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 IMG_EXTENSIONS = (
     ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp",

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from ...io.errors import CorruptFileError
 from .folder import default_loader
 from .utils import download_and_extract_archive, not_found, verify_str_arg
 from .vision import Published
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 
 class Food101(Published):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from ...io.errors import CorruptFileError
 from ._matlab import read_matlab
 from .folder import ImageFolder
 from .utils import check_integrity, extract_archive, verify_str_arg
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 ARCHIVE_META = {
     "train": ("ILSVRC2012_img_train.tar", "1d675b47d978889d74fa0da5fadfb00e"),

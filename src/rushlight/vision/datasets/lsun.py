@@ -6,15 +6,13 @@ import io
 import os
 from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from ...io.errors import CorruptFileError
 from .._pillow import open_picture
 from .utils import verify_str_arg
 from .vision import VisionDataset
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 _SCENES = (
     "bedroom", "bridge", "church_outdoor", "classroom", "conference_room", "dining_room", "kitchen", "living_room",

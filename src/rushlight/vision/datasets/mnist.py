@@ -7,7 +7,8 @@ import struct
 import zlib
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from ...io.errors import CorruptFileError
 from ...operators.create.from_data import from_numpy
 from ._arrays import ArrayDataset
 from .utils import by_hand, check_integrity, download_url, extract_archive, read_gzip
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 # The published files have at most 60,000 pictures of 28x28.
 _MOST = 1 << 27

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from .folder import load_as_it_is, pil_loader
 from .utils import download_and_extract_archive, not_found, verify_str_arg
 from .vision import VisionDataset
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 _SERVER = "https://www.robots.ox.ac.uk/~vgg/data/pets/data/"
 _FILES = (

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from os import PathLike
 
 import numpy as np
 
 from ...io.errors import CorruptFileError
 from ._arrays import PlanesDataset
 from .utils import download_and_extract_archive, not_found, verify_str_arg
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 _PICTURE = 3 * 96 * 96
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from os import PathLike
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from ...io.errors import CorruptFileError
 from ._arrays import PlanesDataset
 from ._matlab import read_matlab
 from .utils import check_integrity, download_url, not_found, verify_str_arg
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 _SERVER = "http://ufldl.stanford.edu/housenumbers/"
 

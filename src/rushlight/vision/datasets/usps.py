@@ -5,7 +5,8 @@ from __future__ import annotations
 import bz2
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from ...io.errors import CorruptFileError
 from .._pillow import need
 from .utils import download_url, not_found
 from .vision import VisionDataset
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 _MOST = 1 << 26  # the larger file unpacks to about 20 MB
 

@@ -12,14 +12,12 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from ...hub import DownloadError, digest, fetch_checked
 from ...io.atomic import atomic_write
 from ...io.errors import CorruptFileError
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 __all__ = [
     "calculate_md5", "check_integrity", "check_md5", "download_and_extract_archive",

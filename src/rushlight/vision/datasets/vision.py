@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from ...data import Dataset
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 
 class VisionDataset(Dataset):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -13,7 +14,6 @@ from .utils import download_and_extract_archive, not_found, verify_str_arg
 from .vision import VisionDataset
 
 if TYPE_CHECKING:
-    from os import PathLike
     from xml.etree.ElementTree import Element
 
 # year -> folder of the archive on the server, file, MD5, where its contents lie

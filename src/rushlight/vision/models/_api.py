@@ -7,12 +7,10 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from types import ModuleType
+from typing import Any, Self, TypeVar
 
 from ...hub import load_state_dict_from_url
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 __all__ = [
     "Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",

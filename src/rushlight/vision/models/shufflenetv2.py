@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from ...operators.shape.join import cat
 from ._build import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...nn.modules.module import Module
 
 __all__ = [

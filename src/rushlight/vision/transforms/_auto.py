@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from . import functional as F
 from ._modes import InterpolationMode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._pillow import Picture
 
 _Space = dict[str, tuple[Tensor, bool]]  # operation -> strengths, and whether the sign is drawn

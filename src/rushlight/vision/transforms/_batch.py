@@ -12,7 +12,7 @@ means "not for such images", and the images go one by one. A subclass that chang
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,8 +23,6 @@ from ...data.batching import speaks_for
 from ...runtime.devices import backend_of_type, device_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ...base.protocols import Array
 
 # From an array of images and the random words (N, words) to an array of images. The array that

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...base import dtypes
 from ...core.tensor import Tensor
@@ -12,9 +12,6 @@ from ...nn import functional as F
 from ...operators.create.from_data import tensor
 from ...operators.create.ranges import arange, linspace
 from ...operators.shape.join import cat, stack
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def check(img: object) -> None:

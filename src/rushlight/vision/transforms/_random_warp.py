@@ -18,8 +18,6 @@ from ._modes import InterpolationMode, as_mode
 from ._random_geometry import _fill_for, span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._pillow import Picture
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
@@ -16,8 +16,6 @@ from ._geometry import affine, elastic_transform, perspective, rotate
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .._pillow import Picture
 
 __all__ = [

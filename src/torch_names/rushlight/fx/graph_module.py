@@ -5,18 +5,15 @@ from __future__ import annotations
 import copy
 import linecache
 from itertools import count
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, SupportsIndex
 
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from .graph import Graph
 from .node import Node
-
-if TYPE_CHECKING:
-    from os import PathLike
-    from typing import SupportsIndex
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,6 @@ from .node import Node, map_aggregate, map_arg
 from .proxy import Attribute, Proxy, TracerBase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..nn.modules.module import Module
 
 __all__ = ["Interpreter", "Transformer"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dis
 import inspect
 import operator
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from ..base.device import device
 from ..base.dtypes import dtype
@@ -15,9 +15,6 @@ from ..overrides import is_tensor_method_or_property
 from .codegen import MAGIC, ONE_SIDED
 from .graph import Graph
 from .node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
 

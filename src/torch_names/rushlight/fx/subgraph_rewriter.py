@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Match", "replace_pattern"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
@@ -23,8 +23,6 @@ from ..memory.streams import current
 from .pointwise import compute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....base.device import device
     from ....base.dtypes import dtype
     from ....base.protocols import DeviceArray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from .fills import copy_to, one_launch, row_major, tiles
 from .index_rows import word
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....base.device import device
     from ....base.dtypes import dtype
     from ....base.protocols import DeviceArray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....base.config import settings
@@ -16,8 +17,6 @@ from . import products
 from .products import _at_the_library, _Flat, _recipe, _takes, sums_apart, sums_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ....base.protocols import DeviceArray
 
 # What decides about a product beside its operands.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,6 @@ from .fills import always
 from .pointwise import cast, compute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....base.protocols import DeviceArray
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
@@ -15,8 +16,6 @@ from ....operators.shape.join import cat, stack
 from .image_list import ImageList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....base.device import device
     from ....base.dtypes import dtype
 

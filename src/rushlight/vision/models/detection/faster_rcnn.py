@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,6 @@ from .rpn import RegionProposalNetwork, RPNHead
 from .transform import GeneralizedRCNNTransform
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....nn.modules.module import Module
     from .._api import WeightsEnum
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,6 @@ from .faster_rcnn import on
 from .retinanet import prior_bias, small_normal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....nn.modules.module import Module
 
 __all__ = ["FCOS", "FCOS_ResNet50_FPN_Weights", "fcos_resnet50_fpn"]

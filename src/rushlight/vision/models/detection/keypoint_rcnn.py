@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
@@ -15,8 +16,6 @@ from ._utils import overwrite_eps
 from .faster_rcnn import FasterRCNN, on, resnet50_backbone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....nn.modules.module import Module
 
 __all__ = ["KeypointRCNN", "KeypointRCNN_ResNet50_FPN_Weights", "keypointrcnn_resnet50_fpn"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
@@ -21,8 +21,6 @@ from .faster_rcnn import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....nn.modules.module import Module
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,6 @@ from .anchor_utils import AnchorGenerator
 from .faster_rcnn import on, without_eps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ....nn.modules.module import Module
 
 __all__ = [

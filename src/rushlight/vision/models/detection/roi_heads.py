@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
@@ -17,8 +18,6 @@ from ...ops.roi_align import roi_align
 from . import _utils as det_utils
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....nn.modules.module import Module
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from ....operators.shape.join import stack
 from ...transforms._draw import uniform
 from .image_list import ImageList
 from .roi_heads import paste_masks_in_image
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Target = dict[str, Tensor]
 

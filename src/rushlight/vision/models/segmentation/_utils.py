@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .... import nn
@@ -13,8 +13,6 @@ from .. import mobilenetv3, resnet
 from .._utils import IntermediateLayerGetter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._api import WeightsEnum
 
 

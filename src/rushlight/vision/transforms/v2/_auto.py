@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....base.trees import tree_flatten, tree_unflatten
@@ -22,8 +23,6 @@ from ._transform import Transform, fill_for, fills
 from .functional._tones import bound_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ....base.device import device
     from ..._pillow import Picture
     from .._modes import InterpolationMode

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ....operators.create.filled import empty
 from ....operators.random.draws import randperm
@@ -11,9 +12,6 @@ from .._draw import rand, uniform
 from . import functional as F
 from ._query import query_chw
 from ._transform import Sometimes, Transform
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Grayscale(Transform):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +18,6 @@ from ..pointwise import compute
 from .layer_norm import pointer, stored, wide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .....base.protocols import DeviceArray
 
 _SUMS, _EACH = 512, 256  # threads of the blocks that add up, and of those that go over the elements
