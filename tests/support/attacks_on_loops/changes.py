@@ -3,10 +3,6 @@
 # ruff: noqa: E731, E741, B023, B007, B904, B018, F841, E702, C408, N801, N806
 from __future__ import annotations
 
-import copy
-import gc
-import io
-
 import numpy as np
 
 import rushlight as rl
@@ -86,40 +82,6 @@ def group_edits(net):
 
 
 @attack
-def state_dicts():
-    net = mlp(bn=True)
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
-    saved = {}
-
-    def ch(i, w):
-        if w == "step" and i == 7:
-            saved["n"] = copy.deepcopy(net.state_dict())
-            saved["o"] = copy.deepcopy(opt.state_dict())
-        if w == "begin" and i == 12:
-            net.load_state_dict(saved["n"])
-        if w == "begin" and i == 14:
-            opt.load_state_dict(saved["o"])
-        if w == "forward" and i == 16:
-            net.load_state_dict(saved["n"])
-        if w == "backward" and i == 18:
-            opt.load_state_dict(saved["o"])
-        if w == "begin" and i == 20:
-            b = io.BytesIO()
-            rl.save({"n": net.state_dict(), "o": opt.state_dict()}, b)
-            b.seek(0)
-            d = rl.load(b)
-            net.load_state_dict(d["n"], assign=True)
-            opt.load_state_dict(d["o"])
-
-    try:
-        train(net, opt, log, ch)
-    except RuntimeError as e:
-        log.append(str(e)[:80])
-    return (log, see(net, opt), saved)
-
-
-@attack
 def tying():
     net = nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 3))
     opt = optim.SGD(net.parameters(), lr=0.1)
@@ -136,49 +98,6 @@ def tying():
 
     train(net, opt, log, ch)
     return (log, see(net, opt))
-
-
-@attack
-def train_eval():
-    net = mlp(0.3, bn=True)
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
-    def ch(i, w):
-        if w == "begin" and i % 5 == 4:
-            net.eval()
-        if w == "begin" and i % 5 == 1:
-            net.train()
-        if w == "begin" and i == 17:
-            net[1].momentum = 0.5
-        if w == "begin" and i == 19:
-            net[1].track_running_stats = False
-        if w == "begin" and i == 21:
-            net[1].reset_running_stats()
-        if w == "begin" and i == 22:
-            net[3].p = 0.7
-
-    train(net, opt, log, ch, ds=data(40))
-    return (log, see(net, opt))
-
-
-@attack
-def default_dtype(net, opt, log):
-    try:
-        for i, (x, y) in enumerate(data()):
-            if i == 10:
-                rl.set_default_dtype(rl.float64)
-            if i == 16:
-                rl.set_default_dtype(rl.float32)
-            opt.zero_grad()
-            out = net(x)
-            s = rl.ones(3) * 0.5
-            loss = F.cross_entropy(out * s, y) + rl.tensor(0.25)
-            loss.backward()
-            opt.step()
-            log.append((loss.item(), str(loss.dtype), str(out.dtype)))
-    finally:
-        rl.set_default_dtype(rl.float32)
 
 
 @attack
@@ -373,26 +292,6 @@ def model_swapped():
 
 
 @attack
-def optimiser_replaced(net, log):
-    opts = []
-    for k, mk in enumerate(
-        [
-            lambda: optim.SGD(net.parameters(), lr=0.1),
-            lambda: optim.Adam(net.parameters(), lr=0.01),
-            lambda: optim.SGD(net.parameters(), lr=0.1),
-            lambda: optim.SGD(net.parameters(), lr=0.1, momentum=0.9),
-            lambda: optim.AdamW(net.parameters(), lr=0.01, fused=None),
-        ]
-    ):
-        opt = mk()
-        gc.collect() if k % 2 else None
-        train(net, opt, log, n=9)
-        opts.append(opt.state_dict())
-        del opt
-    return (log, opts, see(net))
-
-
-@attack
 def id_reuse(net, log):
     for k in range(8):
         opt = optim.SGD(net.parameters(), lr=0.1 / (k + 1), momentum=0.1 * k)
@@ -487,46 +386,6 @@ def buffers_by_user():
 
 
 @attack
-def data_writes(net, opt, log):
-    for i, (x, y) in enumerate(data(50)):
-        opt.zero_grad()
-        out = net(x)
-        if i % 10 == 4:
-            net[3].weight.data.mul_(0.9)
-        if i % 10 == 6:
-            net[3].weight.data[0] = 0
-        if i % 10 == 7:
-            net[3].weight.data.copy_(net[3].weight.data.flip(0))
-        if i % 10 == 8:
-            net[0].weight.data.clamp_(-0.3, 0.3)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        if i % 10 == 9:
-            net[0].weight.grad.data.zero_()
-        opt.step()
-        log.append((loss.item(), net[3].weight._version))
-
-
-@attack
-def ema_swap_data(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    sh = [p.detach().clone() for p in net.parameters()]
-    for i, (x, y) in enumerate(data(40)):
-        loss = step(net, opt, x, y, log)
-        for s, p in zip(sh, net.parameters()):
-            s.mul_(0.9).add_(p.data, alpha=0.1)
-        if i % 8 == 7:
-            for k, p in enumerate(net.parameters()):
-                sh[k], p.data = (p.data, sh[k])
-            with rl.no_grad():
-                log.append(net(x).mean().item())
-            if i % 16 == 7:
-                for k, p in enumerate(net.parameters()):
-                    sh[k], p.data = (p.data, sh[k])
-    return (log, sh, see(net, opt))
-
-
-@attack
 def sharing_params():
     a = nn.Linear(6, 3)
     b = nn.Linear(6, 3)
@@ -609,62 +468,6 @@ def engine_settings(net, opt, log):
 
 
 @attack
-def counters():
-    class M(nn.Module):
-        def __init__(s):
-            super().__init__()
-            s.a = nn.Linear(6, 6)
-            s.b = nn.Linear(6, 3)
-            s.calls = 0
-            s.T = rl.tensor(1.0)
-
-        def forward(s, x):
-            s.calls += 1
-            if s.calls % 10 == 9:
-                s.T = s.T * 0.9
-            for _ in range(1 + s.calls // 15 % 2):
-                x = s.a(x).tanh()
-            return s.b(x) / s.T * (1 - s.calls * 0.001 if s.calls > 30 else 1)
-
-    net = M()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    train(net, opt, log, ds=data(50))
-    return (log, net.calls, net.T, see(net, opt))
-
-
-@attack
-def module_state():
-    class M(nn.Module):
-        def __init__(s):
-            super().__init__()
-            s.a = nn.Linear(6, 8)
-            s.b = nn.Linear(8, 3)
-            s.n = 0
-            s.last = None
-            s.cache = {}
-
-        def forward(s, x):
-            s.n += 1
-            h = s.a(x).relu()
-            s.last = h
-            if s.n % 10 == 0:
-                s.cache[s.n] = h.detach()
-            return s.b(h) * (1 if s.n < 15 else 0.5)
-
-    net = M()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
-    def ch(i, w):
-        if w == "step" and i % 9 == 8:
-            log.append(net.last.sum().item())
-
-    train(net, opt, log, ch, ds=data(36))
-    return (log, net.cache, net.last, see(net, opt))
-
-
-@attack
 def step_twice(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
     for i, (x, y) in enumerate(data(50)):
@@ -699,63 +502,6 @@ def closures_mixed(net, log):
 
 
 @attack
-def shared_array_optimisers(net):
-    a = optim.SGD(net[0].parameters(), lr=0.1)
-    b = optim.Adam(net[3].parameters(), lr=0.01)
-    c = optim.SGD(net.parameters(), lr=0.01)
-    log = []
-    for i, (x, y) in enumerate(data(60)):
-        loss = F.cross_entropy(net(x), y)
-        for o in (a, b):
-            o.zero_grad()
-        loss.backward()
-        a.step()
-        b.step()
-        if i % 10 > 7:
-            c.step()
-        log.append(loss.item() if i % 3 == 0 else None)
-    return (log, see(net, a), [dict(s.items()) for s in b.state.values()])
-
-
-@attack
-def pruned():
-    from rushlight.nn.utils import prune
-
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-
-    def ch(i, w):
-        if w == "begin" and i == 9:
-            prune.l1_unstructured(net[0], "weight", 0.3)
-        if w == "begin" and i == 16:
-            prune.random_unstructured(net[0], "weight", 0.2)
-        if w == "begin" and i == 22:
-            prune.remove(net[0], "weight")
-
-    train(net, opt, log, ch, ds=data(32))
-    return (log, see(net, opt))
-
-
-@attack
-def switch_mid(net, opt, log):
-    on = rl.tracing()
-
-    def ch(i, w):
-        if not on:
-            return
-        if i == 8 and w == "forward":
-            rl.tracing(False)
-        if i == 9 and w == "forward":
-            rl.tracing(True)
-        if i == 15 and w == "backward":
-            rl.tracing(False)
-            rl.tracing(True)
-
-    train(net, opt, log, ch, ds=data(30))
-
-
-@attack
 def scaler_loop(net):
     opt = optim.Adam(net.parameters(), lr=0.01)
     sc = rl.amp.GradScaler("cpu", init_scale=2.0**4, growth_interval=6)
@@ -776,20 +522,6 @@ def scaler_loop(net):
             sc.load_state_dict(sc.state_dict())
             sc.update(new_scale=8.0)
     return (log, sc.state_dict(), see(net, opt))
-
-
-@attack
-def lookahead(net):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    slow = [p.detach().clone() for p in net.parameters()]
-    log = []
-    for i, (x, y) in enumerate(data(60)):
-        loss = step(net, opt, x, y, log)
-        if i % 5 == 4:
-            for s, p in zip(slow, net.parameters()):
-                s.add_(p.data - s, alpha=0.5)
-                p.data.copy_(s)
-    return (log, slow, see(net, opt))
 
 
 @attack

@@ -6,44 +6,13 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
-import pickle
-import tempfile
 import warnings
 import weakref
 
 import rushlight as rl
-from attacks_on_loops.common import attack, data, each, learn, mlp, see, step, train
+from attacks_on_loops.common import attack, data, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.nn import functional as F
-
-
-@attack
-def hooks_mid(net, opt, log):
-    hs = []
-
-    def ch(i, w):
-        if i == 8 and w == "begin":
-            hs.append(net[0].weight.register_hook(lambda g: g * 2))
-        if i == 11 and w == "forward":
-            hs.append(net[3].weight.register_hook(lambda g: g * 0.5))
-        if i == 13 and w == "begin":
-            hs.pop().remove()
-        if i == 15 and w == "begin":
-            hs.append(
-                net[0].register_full_backward_hook(lambda m, gi, go: log.append(float(go[0].sum())))
-            )
-        if i == 17 and w == "begin":
-            hs.append(net[3].register_forward_pre_hook(lambda m, a: (a[0] * 1.5,)))
-        if i == 19 and w == "begin":
-            [h.remove() for h in hs]
-        if i == 21 and w == "begin":
-            hs.append(
-                net[0].weight.register_post_accumulate_grad_hook(
-                    lambda p: log.append(float(p.grad.sum()))
-                )
-            )
-
-    train(net, opt, log, ch)
 
 
 @attack
@@ -62,52 +31,6 @@ def optimizer_hooks(net, log):
 
     train(net, opt, log, ch)
     return (log, see(net, opt))
-
-
-@attack
-def function_with_state(net, log):
-    class Scale(rl.autograd.Function):
-        n = 0
-        log = []
-
-        @staticmethod
-        def forward(ctx, x):
-            Scale.n += 1
-            ctx.k = 1 + Scale.n % 5
-            ctx.save_for_backward(x)
-            return x * ctx.k
-
-        @staticmethod
-        def backward(ctx, g):
-            Scale.log.append(float(ctx.saved_tensors[0].sum()))
-            return g * ctx.k * (1 if Scale.n < 15 else 2)
-
-    class Const(rl.autograd.Function):
-        n = 0
-
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            Const.n += 1
-            return g * (2 if Const.n < 14 else 3)
-
-    opt = optim.SGD(net.parameters(), lr=0.05)
-    for x, y in data():
-        opt.zero_grad()
-        loss = F.cross_entropy(Scale.apply(net(x)), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    for x, y in data():
-        opt.zero_grad()
-        loss = F.cross_entropy(Const.apply(net(x)), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return (log, Scale.log, see(net, opt))
 
 
 @attack
@@ -141,25 +64,6 @@ def retain_twice(net, log):
         opt.step()
         log.append(loss.item())
     return (log, see(net, opt))
-
-
-@attack
-def deep_copies(net, opt, log):
-    nets = []
-
-    def ch(i, w):
-        if i in (7, 9) and w == "step":
-            nets.append(copy.deepcopy(net))
-        if i == 11 and w == "backward":
-            nets.append(copy.deepcopy(net))
-            log.append(nets[-1][0].weight.grad is None)
-        if i == 13 and w == "forward":
-            nets.append(pickle.loads(pickle.dumps(net)))
-        if i == 15 and w == "begin":
-            nets.append(copy.copy(net))
-
-    train(net, opt, log, ch)
-    return (log, [see(n) for n in nets], see(net, opt))
 
 
 @attack
@@ -206,35 +110,6 @@ def retain_grads(net, opt, log):
         if i == 20:
             x.requires_grad_()
     return (log, kept, see(net, opt))
-
-
-@attack
-def grad_fn_walk(net, opt, log):
-    for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        out = net(x)
-        loss = F.cross_entropy(out, y)
-        if i % 4 == 3:
-            names = []
-            st = [loss.grad_fn]
-            while st:
-                n = st.pop()
-                names.append(n.name())
-                st += [a for a, _ in n.next_functions if a is not None]
-            log.append(names)
-        if i == 17:
-            loss.grad_fn.register_hook(lambda gi, go: log.append("hook"))
-        if i == 19:
-            out.grad_fn.register_prehook(lambda go: log.append("pre"))
-        if i == 21:
-            log.append([a for a in dir(out.grad_fn) if a.startswith("_saved")])
-        if i == 23:
-            log.append(
-                out.grad_fn._saved_mat1.clone() if hasattr(out.grad_fn, "_saved_mat1") else None
-            )
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
 
 
 @attack
@@ -289,27 +164,6 @@ def vmaps():
 
 
 @attack
-def custom_op():
-    log = []
-
-    @rl.library.custom_op("attack::twice", mutates_args=())
-    def twice(x: rl.Tensor) -> rl.Tensor:
-        log.append(float(x.sum()))
-        return x.clone() * 2
-
-    twice.register_autograd(lambda ctx, g: g * 2)
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    for x, y in data():
-        opt.zero_grad()
-        loss = F.cross_entropy(twice(net(x)), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return (log, see(net, opt))
-
-
-@attack
 def graph_kept_then_used(net, opt, log):
     old = None
     for i, (x, y) in enumerate(data(36)):
@@ -326,21 +180,6 @@ def graph_kept_then_used(net, opt, log):
             except RuntimeError as e:
                 log.append(str(e)[:70])
         old = loss
-
-
-@attack
-def copies_of_optimizer(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    c = []
-
-    def ch(i, w):
-        if i == 10 and w == "backward":
-            c.append(copy.deepcopy(opt))
-        if i == 14 and w == "step":
-            c.append(pickle.loads(pickle.dumps(opt.state_dict())))
-
-    train(net, opt, log, ch)
-    return (log, [x if isinstance(x, dict) else x.state_dict() for x in c], see(net, opt))
 
 
 @attack
@@ -635,25 +474,6 @@ def forward_mode():
 
 
 @attack
-def detach_inplace():
-    def ch(i, w, t, net, opt, log, kept):
-        if w == "out" and i % 9 == 6:
-            c = t * 1
-            c.detach_()
-            kept.append(c)
-            log.append((c.requires_grad, c.grad_fn is None))
-        if w == "hidden" and i % 9 == 7:
-            t = t.detach().requires_grad_()
-            kept.append(t)
-        if w == "stepped" and i % 9 == 8:
-            t.detach_()
-            log.append(t.grad_fn is None)
-        return t
-
-    return each(40, ch)
-
-
-@attack
 def anomalies(net, opt, log):
     for i, (x, y) in enumerate(data(50)):
         opt.zero_grad()
@@ -695,29 +515,6 @@ def weak_and_del(net, opt, log):
 
 
 @attack
-def gc_off_on(net, opt, log):
-    gc.disable()
-    try:
-        for i, (x, y) in enumerate(data(40)):
-            opt.zero_grad()
-            out = net(x)
-            c = [out]
-            c.append(c)
-            loss = learn(opt, out, y, log)
-            del c, out
-            if i % 10 == 9:
-                gc.enable()
-                gc.collect()
-                gc.disable()
-            if i == 22:
-                gc.set_threshold(5)
-    finally:
-        gc.enable()
-        gc.set_threshold(700)
-    return (log, see(net, opt), gc.isenabled())
-
-
-@attack
 def copies_in_loop():
     net = mlp(bn=True)
     opt = optim.Adam(net.parameters(), lr=0.01)
@@ -739,60 +536,6 @@ def copies_in_loop():
 
 
 @attack
-def saves_in_loop():
-    net = mlp(0.2)
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
-    d = tempfile.mkdtemp()
-    for i, (x, y) in enumerate(data(50)):
-        opt.zero_grad()
-        out = net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        if i % 9 == 7:
-            rl.save({"out": out, "g": [p.grad for p in net.parameters()]}, d + "/a")
-            log.append(rl.load(d + "/a", weights_only=False)["out"].detach())
-        opt.step()
-        log.append(loss.item())
-        if i % 8 == 7:
-            rl.save(
-                {
-                    "n": net.state_dict(),
-                    "o": opt.state_dict(),
-                    "i": i,
-                    "loss": loss,
-                    "rng": rl.get_rng_state(),
-                },
-                d + "/c",
-            )
-        if i in (21, 37):
-            c = rl.load(d + "/c", weights_only=False)
-            net.load_state_dict(c["n"])
-            opt.load_state_dict(c["o"])
-            rl.set_rng_state(c["rng"])
-            log.append(c["loss"].detach())
-    return (log, see(net, opt))
-
-
-@attack
-def functional_train():
-    from rushlight.func import functional_call, grad_and_value
-
-    net = mlp()
-    ps = {k: v.detach() for k, v in net.named_parameters()}
-    log = []
-
-    def lossf(p, x, y):
-        return F.cross_entropy(functional_call(net, p, (x,)), y)
-
-    for i, (x, y) in enumerate(data(40)):
-        g, l = grad_and_value(lossf)(ps, x, y)
-        ps = {k: v - 0.1 * g[k] for k, v in ps.items()}
-        log.append(l.item())
-    return (log, ps)
-
-
-@attack
 def per_sample():
     from rushlight.func import functional_call, grad, vmap
 
@@ -810,29 +553,3 @@ def per_sample():
         opt.step()
         log.append(float(net[0].weight.norm()))
     return (log, see(net, opt))
-
-
-@attack
-def attributes_on_tensors():
-    def ch(i, w, t, net, opt, log, kept):
-        if w == "out" and i % 6 == 4:
-            t.tag = i
-            kept.append(t)
-        if w == "out" and i % 6 == 5:
-            log.append(
-                (
-                    hash(t) == id(t),
-                    t is t.detach(),
-                    t.names if hasattr(t, "names") else None,
-                    t.output_nr,
-                    t.is_leaf,
-                    t.retains_grad,
-                    t.layout == rl.strided,
-                    t.ndim,
-                    t.numel(),
-                )
-            )
-        return t
-
-    r = each(40, ch)
-    return r

@@ -47,48 +47,6 @@ def views_across(net, opt, log):
 
 
 @attack
-def inplace_on_inputs(net, opt, log):
-    ds = data(6)
-    for ep in range(5):
-        for i, (x, y) in enumerate(ds):
-            opt.zero_grad()
-            x.mul_(1.01)
-            out = net(x)
-            x.add_(0.01) if ep == 3 and i == 2 else None
-            try:
-                loss = learn(opt, out, y, log)
-            except RuntimeError as e:
-                log.append(str(e)[:80])
-            y.copy_((y + 1) % 3)
-            log.append(x._version)
-    return (log, see(net, opt), [x for x, _ in ds])
-
-
-@attack
-def numpy_outside(net, opt, log):
-    buf = np.zeros((4, 6), "f4")
-    x = rl.from_numpy(buf)
-    w = net[0].bias.detach().numpy()
-    r = np.random.default_rng(1)
-    for i in range(30):
-        buf[...] = r.standard_normal((4, 6))
-        y = rl.tensor(r.integers(0, 3, 4))
-        opt.zero_grad()
-        out = net(x)
-        if i % 7 == 6:
-            buf[0] = 9
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        if i == 12:
-            w[:] = 0.5
-        opt.step()
-        if i == 20:
-            w += 1
-        log.append(loss.item())
-        log.append(w.sum())
-
-
-@attack
 def numpy_late_view(net, opt, log):
     ns = []
 
@@ -179,29 +137,6 @@ def user_threads(net, opt, log):
 
 
 @attack
-def storages(net, opt, log):
-    def ch(i, w):
-        p = net[0].weight
-        if i == 8 and w == "begin":
-            p.data.set_(rl.ones(8, 6))
-        if i == 10 and w == "begin":
-            p.data.share_memory_()
-        if i == 12 and w == "backward":
-            p.grad.resize_(8, 6)
-        if i == 14 and w == "begin":
-            rl.utils.swap_tensors(net[0].bias, nn.Parameter(rl.ones(8) * 0.3))
-        if i == 16 and w == "begin":
-            p.data.untyped_storage()[0:4] if False else None
-        if i == 17 and w == "begin":
-            p.data.storage()[0] = 0.25
-
-    try:
-        train(net, opt, log, ch)
-    except RuntimeError as e:
-        log.append(str(e)[:100])
-
-
-@attack
 def aliasing_inputs():
     net = nn.Bilinear(6, 6, 3)
     opt = optim.SGD(net.parameters(), lr=0.1)
@@ -218,29 +153,6 @@ def aliasing_inputs():
         opt.step()
         log.append(loss.item())
     return (log, see(net, opt))
-
-
-@attack
-def inplace_between_aliases():
-    log = []
-    a = rl.zeros(8, 6)
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    for i in range(40):
-        v = a[:4] if i % 10 < 7 else a[2:6]
-        w = a[4:] if i % 10 < 8 else a[:4]
-        v.add_(0.1)
-        out = net(v)
-        w.mul_(0.9).add_(out.detach().mean())
-        opt.zero_grad()
-        try:
-            loss = (net(w) ** 2).mean() + out.mean()
-            loss.backward()
-            opt.step()
-            log.append((loss.item(), a._version))
-        except RuntimeError as e:
-            log.append(str(e)[:70])
-    return (log, a, see(net, opt))
 
 
 @attack
@@ -306,26 +218,6 @@ def buffer_refilled_before_backward():
 
 
 @attack
-def results_written(net, opt, log):
-    kept = []
-    for i, (x, y) in enumerate(data(36)):
-        opt.zero_grad()
-        out = net(x)
-        loss = learn(opt, out, y)
-        d = out.detach()
-        kept.append(d)
-        if i % 6 == 3:
-            d.zero_()
-        if i % 6 == 4:
-            kept[-2].add_(1)
-        if i % 6 == 5:
-            out.data.fill_(2)
-        log.append(loss.item())
-        log.append(out._version)
-    return (log, kept, see(net, opt))
-
-
-@attack
 def out_arguments(net, opt, log):
     buf = rl.zeros(4, 3)
     part = rl.zeros(8, 3)
@@ -364,21 +256,6 @@ def numpy_of_params(net, log):
 
 
 @attack
-def numpy_of_grads(net, opt, log):
-    net(data(1)[0][0]).sum().backward()
-    g = [p.grad.numpy() for p in net.parameters()]
-    for i, (x, y) in enumerate(data(40)):
-        opt.zero_grad(set_to_none=False)
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        log.append([float(a.sum()) for a in g])
-        if i % 7 == 6:
-            g[0][:] = 1
-        opt.step()
-        log.append(loss.item())
-
-
-@attack
 def numpy_of_state(net, log):
     opt = optim.Adam(net.parameters(), lr=0.01)
     held = None
@@ -393,26 +270,6 @@ def numpy_of_state(net, log):
         if held:
             log.append(float(held[0].sum()))
     return (log, see(net, opt))
-
-
-@attack
-def aliases(net, opt, log):
-    flat = rl.zeros(sum(p.numel() for p in net.parameters()))
-    o = 0
-    for p in net.parameters():
-        n = p.numel()
-        flat[o : o + n] = p.data.flatten()
-        p.data = flat[o : o + n].view_as(p)
-        o += n
-    for i, (x, y) in enumerate(data(50)):
-        loss = step(net, opt, x, y, log)
-        if i % 8 == 7:
-            flat.mul_(0.95)
-        if i % 8 == 3:
-            log.append(flat.norm().item())
-        if i == 30:
-            flat.numpy()[:3] = 0
-    return (log, flat, see(net, opt))
 
 
 @attack
@@ -601,40 +458,6 @@ def meta_inplace():
         return t
 
     return each(50, ch)
-
-
-@attack
-def storages_seen():
-    def ch(i, w, t, net, opt, log, kept):
-        if w in ("out", "hidden") and i % 4 == 3:
-            d = t.detach()
-            log.append(
-                (
-                    d.untyped_storage().nbytes(),
-                    d.storage_offset(),
-                    t._base is None,
-                    t.is_contiguous(),
-                    d.element_size(),
-                    d.untyped_storage().size(),
-                    d.data_ptr() == t.data_ptr(),
-                    t[1:].detach().untyped_storage().data_ptr() == d.untyped_storage().data_ptr(),
-                )
-            )
-        if w == "grads" and i % 4 == 2:
-            g = net[0].weight.grad
-            log.append(
-                (
-                    g.untyped_storage().nbytes(),
-                    g.storage_offset(),
-                    g._base is None,
-                    g.is_contiguous(),
-                    g.requires_grad,
-                    g._version,
-                )
-            )
-        return t
-
-    return each(40, ch)
 
 
 @attack

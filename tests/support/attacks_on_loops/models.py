@@ -31,34 +31,6 @@ def lbfgs(net, log):
 
 
 @attack
-def coroutines():
-    import asyncio
-
-    log = []
-
-    async def job(k):
-        net = mlp()
-        opt = optim.SGD(net.parameters(), lr=0.1)
-        for i, (x, y) in enumerate(data(20, seed=k)):
-            opt.zero_grad()
-            out = net(x)
-            await asyncio.sleep(0)
-            loss = F.cross_entropy(out, y)
-            await asyncio.sleep(0)
-            loss.backward()
-            if i % 3 == k:
-                await asyncio.sleep(0)
-            opt.step()
-            log.append((k, loss.item()))
-        return see(net, opt)
-
-    async def all_():
-        return await asyncio.gather(job(0), job(1), job(2))
-
-    return (asyncio.run(all_()), log)
-
-
-@attack
 def recurrence():
     net = nn.Sequential(nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 6))
     opt = optim.SGD(net.parameters(), lr=0.05)
@@ -86,52 +58,6 @@ def recurrence():
 
 
 @attack
-def generation():
-    net = nn.GRUCell(5, 7)
-    head = nn.Linear(7, 5)
-    log = []
-    with rl.no_grad():
-        for s in range(6):
-            h = rl.zeros(1, 7)
-            t = rl.tensor([s % 5])
-            seq = []
-            for k in range(12):
-                h = net(F.one_hot(t, 5).float(), h)
-                t = rl.multinomial(head(h).softmax(-1), 1)[0] if s % 2 else head(h).argmax(-1)
-                seq.append(int(t))
-            log.append(seq)
-    return log
-
-
-@attack
-def dqn():
-    q = mlp()
-    t = mlp()
-    t.load_state_dict(q.state_dict())
-    opt = optim.Adam(q.parameters(), lr=0.01)
-    log = []
-    for i, (x, y) in enumerate(data(40)):
-        with rl.no_grad():
-            target = t(x).max(1).values * 0.9 + 1
-        v = q(x).gather(1, y[:, None])[:, 0]
-        loss = F.smooth_l1_loss(v, target)
-        opt.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(q.parameters(), 1.0)
-        opt.step()
-        if i % 3 == 0:
-            sd, td = (q.state_dict(), t.state_dict())
-            for k in sd:
-                td[k] = sd[k] * 0.1 + td[k] * 0.9
-            t.load_state_dict(td)
-        if i % 10 == 9:
-            t.load_state_dict(q.state_dict())
-        if i % 4 == 3:
-            log.append(loss.item())
-    return (log, see(q, opt), see(t))
-
-
-@attack
 def by_hand(net, log):
     for i, (x, y) in enumerate(data(40)):
         loss = F.cross_entropy(net(x), y)
@@ -145,29 +71,6 @@ def by_hand(net, log):
                     p.data.add_(p.grad, alpha=-0.1)
                 p.grad = None if i % 4 else p.grad.zero_()
     return (log, see(net))
-
-
-@attack
-def kv_cache():
-    E = nn.Embedding(11, 8)
-    q, k, v, o = [nn.Linear(8, 8) for _ in range(4)]
-    head = nn.Linear(8, 11)
-    log = []
-    with rl.no_grad():
-        for s in range(5):
-            K = V = None
-            t = rl.tensor([[s]])
-            seq = []
-            for n in range(14):
-                h = E(t)
-                K = k(h) if K is None else rl.cat([K, k(h)], 1)
-                V = v(h) if V is None else rl.cat([V, v(h)], 1)
-                a = F.scaled_dot_product_attention(q(h), K, V)
-                lg = head(o(a))[:, -1] / 0.8
-                t = rl.multinomial(lg.softmax(-1), 1) if s % 2 else lg.argmax(-1, keepdim=True)
-                seq.append(t.item())
-            log.append((seq, K.clone()))
-    return log
 
 
 @attack
@@ -278,20 +181,6 @@ def ppo():
 
 
 @attack
-def accumulate(net, opt, log):
-    k = 4
-    for i, (x, y) in enumerate(data(62)):
-        loss = F.cross_entropy(net(x), y) / k
-        loss.backward()
-        if (i + 1) % k == 0 or i == 61:
-            opt.step()
-            opt.zero_grad()
-        if i == 30:
-            k = 3
-        log.append(loss.item() if i % 5 == 0 else None)
-
-
-@attack
 def metrics(net, opt):
     class Avg:
         def __init__(s):
@@ -340,25 +229,6 @@ def masks(net, opt, log):
         loss.backward()
         opt.step()
         log.append((loss.item(), rl.nonzero(m).flatten().tolist(), o.detach()[m].shape))
-
-
-@attack
-def teacher_student():
-    s, t = (mlp(0.2), mlp().eval())
-    opt = optim.SGD(s.parameters(), lr=0.1)
-    log = []
-    for i, (x, y) in enumerate(data(50)):
-        with rl.no_grad():
-            tl = t(x)
-        o = s(x)
-        T = 2.0 if i < 30 else 4.0
-        loss = F.kl_div(
-            F.log_softmax(o / T, 1), F.softmax(tl / T, 1), reduction="batchmean"
-        ) * T * T + F.cross_entropy(o, y)
-        descend(opt, loss, log)
-        if i % 10 == 9:
-            t.load_state_dict(s.state_dict())
-    return (log, see(s, opt), see(t))
 
 
 @attack
@@ -469,75 +339,6 @@ def async_iter():
 
 
 @attack
-def nested_loops(net, opt):
-    inner = mlp()
-    io_ = optim.SGD(inner.parameters(), lr=0.1)
-    log = []
-    for i, (x, y) in enumerate(data(20)):
-        for k, (a, b) in enumerate(data(3 if i % 5 else 4, seed=i)):
-            io_.zero_grad()
-            l = F.cross_entropy(inner(a) + net(a).detach(), b)
-            l.backward()
-            io_.step()
-            log.append(l.item() if k % 2 else None)
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x) - inner(x).detach(), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return (log, see(net, opt), see(inner, io_))
-
-
-@attack
-def sam(net, log):
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    for i, (x, y) in enumerate(data(50)):
-        F.cross_entropy(net(x), y).backward()
-        eps = []
-        with rl.no_grad():
-            n = rl.stack([p.grad.norm() for p in net.parameters()]).norm() + 1e-12
-            for p in net.parameters():
-                e = p.grad * (0.05 / n)
-                p.add_(e)
-                eps.append(e)
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        with rl.no_grad():
-            for p, e in zip(net.parameters(), eps):
-                p.sub_(e)
-        opt.step()
-        opt.zero_grad()
-        log.append(loss.item())
-        if i % 15 == 14:
-            log.append(eps)
-    return (log, see(net, opt))
-
-
-@attack
-def vae():
-    enc = nn.Linear(6, 8)
-    mu, lv = (nn.Linear(8, 2), nn.Linear(8, 2))
-    dec = nn.Linear(2, 6)
-    ps = [p for m in (enc, mu, lv, dec) for p in m.parameters()]
-    opt = optim.Adam(ps, lr=0.01)
-    log = []
-    for i, (x, _) in enumerate(data(40)):
-        h = enc(x).relu()
-        m, l = (mu(h), lv(h))
-        z = m + rl.randn_like(m) * (l / 2).exp()
-        r = dec(z)
-        kl = -0.5 * (1 + l - m**2 - l.exp()).sum()
-        loss = F.mse_loss(r, x, reduction="sum") + kl * min(1, i / 10)
-        descend(opt, loss)
-        log.append((loss.item(), kl.item()))
-        if i % 10 == 9:
-            with rl.no_grad():
-                log.append(dec(rl.randn(2, 2)))
-    return (log, [p.detach() for p in ps])
-
-
-@attack
 def diffusion():
     net = nn.Sequential(nn.Linear(7, 16), nn.SiLU(), nn.Linear(16, 6))
     opt = optim.AdamW(net.parameters(), lr=0.01)
@@ -628,23 +429,3 @@ def iterated_map():
             x = x.float().clone()
             x[0] = 0.5
     return (log, hist)
-
-
-@attack
-def power_iteration():
-    a = rl.randn(6, 6)
-    a = a @ a.t()
-    v = rl.ones(6)
-    log = []
-    for i in range(80):
-        w = a @ v
-        n = w.norm()
-        v2 = w / n
-        d = (v2 - v).abs().max()
-        v = v2
-        if d < 1e-06:
-            break
-        if i == 40:
-            a[0, 0] += 1
-        log.append(float(n))
-    return (log, v, i)

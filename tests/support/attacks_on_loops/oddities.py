@@ -5,13 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
-import copy
-import dataclasses
-import functools
 import gc
 import os
-import pickle
 import sys
 import threading
 import tracemalloc
@@ -22,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import N, attack, data, descend, each, learn, mlp, see, step, train
+from attacks_on_loops.common import N, attack, data, descend, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.func import functional_call, grad, jacrev, vmap
 from rushlight.nn import functional as F
@@ -62,21 +57,6 @@ def subclassed_parameters(net, log):
 
 
 @attack
-def gradients_of_functions(net, log):
-    names = dict(net.named_parameters())
-    names = {k: v.detach() for k, v in names.items()}
-
-    def cost(p, x, y):
-        return F.cross_entropy(functional_call(net, p, (x,)), y)
-
-    for x, y in data(16):
-        gs = grad(cost)(names, x, y)
-        names = {k: v - 0.1 * gs[k] for k, v in names.items()}
-        log.append(cost(names, x, y).item())
-    return log, names
-
-
-@attack
 def mapped_samples(net, opt, log):
     def cost(p, x, y):
         return F.cross_entropy(functional_call(net, p, (x[None],)), y[None])
@@ -100,23 +80,6 @@ def jacobians():
         loss = j.pow(2).sum()
         descend(opt, loss, log)
     return log, see(net, opt)
-
-
-@attack
-def lazily_consumed(net, opt):
-    """A generator yields tensors that are looked at much later."""
-
-    def losses():
-        for x, y in data():
-            opt.zero_grad()
-            loss = F.cross_entropy(net(x), y)
-            yield loss
-            loss.backward()
-            opt.step()
-            yield net[0].weight.sum()
-
-    kept = list(losses())
-    return [k.detach() for k in kept], [k.grad_fn is None for k in kept], see(net, opt)
 
 
 @attack
@@ -191,16 +154,6 @@ def errors_in_backward(net, opt, log):
 
 
 @attack
-def wrong_shapes_caught(net, opt, log):
-    for i, (x, y) in enumerate(data()):
-        try:
-            step(net, opt, x[:, :5] if i == 12 else x, y[:3] if i == 16 else y, log)
-        except (RuntimeError, ValueError) as error:
-            line = error.__traceback__.tb_lineno
-            log.append((type(error).__name__, str(error), line))
-
-
-@attack
 def labels_out_of_range(net, opt, log):
     for i, (x, y) in enumerate(data()):
         if i in (11, 19):
@@ -209,21 +162,6 @@ def labels_out_of_range(net, opt, log):
             step(net, opt, x, y, log)
         except (IndexError, RuntimeError) as error:
             log.append((type(error).__name__, str(error)))
-
-
-@attack
-def interrupted_by_hand(net, opt, log):
-    for part in range(3):
-        try:
-            for i, (x, y) in enumerate(data(10)):
-                opt.zero_grad()
-                out = net(x)
-                if i == 7:
-                    raise KeyboardInterrupt
-                loss = learn(opt, out, y, log)
-        except KeyboardInterrupt:
-            log += [out.detach(), loss.detach(), *see(net, opt)]
-    return log
 
 
 @attack
@@ -258,20 +196,6 @@ def several_roots(net, opt, log):
 
 
 @attack
-def penalties_of_gradients():
-    net, log = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1)), []
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    for x, _ in data(16):
-        x = x.clone().requires_grad_(True)
-        out = net(x)
-        (g,) = rl.autograd.grad(out.sum(), x, create_graph=True)
-        loss = out.pow(2).mean() + (g.norm(dim=1) - 1).pow(2).mean()
-        descend(opt, loss)
-        log.append((loss.item(), x.grad.sum().item()))
-    return log, see(net, opt)
-
-
-@attack
 def checkpointed_parts():
     net, log = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3)), []
     opt = optim.SGD(net.parameters(), lr=0.1)
@@ -285,34 +209,6 @@ def checkpointed_parts():
             out = net(x)
         loss = learn(opt, out, y, log)
     return log, see(net, opt)
-
-
-@attack
-def functions_with_memory(net, opt, log):
-    class Counting(rl.autograd.Function):
-        forwards = backwards = 0
-        last = None
-
-        @staticmethod
-        def forward(ctx, x, k):
-            Counting.forwards += 1
-            Counting.last = x
-            ctx.save_for_backward(x)
-            ctx.k = k
-            return x * k
-
-        @staticmethod
-        def backward(ctx, g):
-            Counting.backwards += 1
-            (x,) = ctx.saved_tensors
-            return g * ctx.k + 0 * x, None
-
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        loss = F.cross_entropy(net[3](Counting.apply(net[0](x), 1 + (i > 12))), y)
-        loss.backward()
-        opt.step()
-        log.append((loss.item(), Counting.forwards, Counting.backwards, Counting.last.sum().item()))
 
 
 @attack
@@ -346,34 +242,6 @@ def identities_of_gradients(net, opt, log):
         before = g
         opt.step()
         log.append(loss.item())
-
-
-@attack
-def keys_are_tensors():
-    net, log, table = mlp(), [], {}
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    for x, y in data():
-        loss = step(net, opt, x, y, log)
-        table[loss] = len(table)
-        log.append(table[loss])
-    return log, [k.detach() for k in table], see(net, opt)
-
-
-@attack
-def values_of_a_cache(net, opt, log):
-    @functools.lru_cache(maxsize=4)
-    def embedded(k):
-        return net[0](rl.full((4, 6), float(k)))
-
-    for i, (x, y) in enumerate(data()):
-        with rl.no_grad():
-            h = embedded(i % 5)
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x) + 0.1 * h.mean(), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return log, embedded.cache_info().hits, see(net, opt)
 
 
 @attack
@@ -411,45 +279,6 @@ def results_seen_by_numpy():
             views.append(view)
             log.append(float(view.min()))
     return log, views
-
-
-@attack
-def hooks_come_and_go(net, opt, log):
-    handles = []
-
-    def change(i, where):
-        if where == "begin" and i % 6 == 4:
-            handles.append(net[0].register_forward_hook(lambda m, a, o: log.append(o.sum().item())))
-            handles.append(net[3].register_full_backward_hook(lambda m, a, b: log.append(len(b))))
-            handles.append(net[3].weight.register_hook(lambda g: g * 0.5))
-        if where == "step" and i % 6 == 5:
-            while handles:
-                handles.pop().remove()
-
-    train(net, opt, log, change, n=30)
-
-
-@attack
-def copied_with_its_optimiser(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    for i, (x, y) in enumerate(data(30)):
-        if i in (10, 20):
-            net, opt = copy.deepcopy((net, opt))
-        step(net, opt, x, y, log)
-    return log, see(net, opt)
-
-
-@attack
-def pickled_with_its_optimiser():
-    net, log = mlp(bn=True), []
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    for i, (x, y) in enumerate(data(30)):
-        if i in (10, 20):
-            net, state = pickle.loads(pickle.dumps((net, opt.state_dict())))
-            opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-            opt.load_state_dict(state)
-        step(net, opt, x, y, log)
-    return log, see(net, opt)
 
 
 @attack
@@ -518,57 +347,6 @@ def memory_is_traced(net, opt, log):
 
 
 @attack
-def context_of_the_day():
-    rate = contextvars.ContextVar("rate", default=1.0)
-    net, log = mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    for i, (x, y) in enumerate(data()):
-        if i == 12:
-            rate.set(0.5)
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x) * rate.get(), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return log, see(net, opt)
-
-
-@attack
-def batches_are_objects(net, opt, log):
-    @dataclasses.dataclass
-    class Batch:
-        x: rl.Tensor
-        y: rl.Tensor
-        extra: dict
-
-        def to(self, where):
-            return dataclasses.replace(self, x=self.x.to(where), y=self.y.to(where))
-
-    for i, (x, y) in enumerate(data()):
-        b = Batch(x, y, {"w": rl.tensor(1.0 + (i > 12))}).to("cpu")
-        opt.zero_grad()
-        loss = F.cross_entropy(net(b.x), b.y) * b.extra["w"]
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-
-
-@attack
-def counted_on_tensors(net, opt, log):
-    """Counters and indices that are tensors themselves."""
-    count, rows = rl.zeros((), dtype=rl.long), rl.linspace(-1, 1, 60).view(10, 6)
-    net.register_buffer("turns", rl.zeros(()))
-    while count < N:
-        at = count % 7
-        x = rows[at : at + 4]
-        step(net, opt, x, rl.tensor([0, 1, 2, 0]), log)
-        count += 1
-        net.turns += 1
-        log.append(rows.index_select(0, at.view(1)).sum().item())
-    return log, count, see(net, opt)
-
-
-@attack
 def buffers_appear(net, opt, log):
     for i, (x, y) in enumerate(data()):
         if i == 8:
@@ -601,23 +379,6 @@ def inference_beside():
             log.append(str(error)[:30])
         log.append(out.clone())
     return log, see(net, opt)
-
-
-@attack
-def compared_and_decided():
-    net, log, best = mlp(), [], None
-    opt = optim.SGD(net.parameters(), lr=0.3)
-    for x, y in data():
-        loss = step(net, opt, x, y, log).detach()
-        if best is None or loss < best:
-            best = loss
-            kept = [p.detach().clone() for p in net.parameters()]
-        elif rl.allclose(loss, best, rtol=0.2) or not rl.isfinite(loss):
-            with rl.no_grad():
-                for p, k in zip(net.parameters(), kept):
-                    p.copy_(k)
-        log.append(rl.equal(kept[0], net[0].weight))
-    return log, best, see(net, opt)
 
 
 @attack
@@ -662,24 +423,6 @@ def tied_by_views():
                 whole[3:].copy_(whole[:3])
         log.append((loss.item(), up._version, whole._version))
     return log, whole.detach(), opt.state[whole]["momentum_buffer"]
-
-
-@attack
-def every_place_is_read():
-    def change(i, where, value, net, opt, log, kept):
-        if where == "hidden" and i > 14:
-            kept.append(value)
-        if i == 9:
-            log.append(bool((value != 0).any()))
-        if where == "grads" and i in (10, 18):
-            log.append([p.grad.norm().item() for p in net.parameters()])
-        if where == "out" and i == 20:
-            return value.clone()
-        if where == "out" and i == 21:
-            return value.double()
-        return value
-
-    return each(N, change)
 
 
 @attack

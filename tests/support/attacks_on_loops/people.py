@@ -3,11 +3,8 @@
 # ruff: noqa: E731, E741, B023, B007, B904, B018, F841, E702, C408, N801, N806
 from __future__ import annotations
 
-import contextlib
 import copy
 import gc
-import io
-import logging
 import math
 import os
 import pickle
@@ -15,7 +12,6 @@ import queue
 import signal
 import sys
 import threading
-import traceback
 import warnings
 import weakref
 
@@ -25,7 +21,7 @@ import rushlight as rl
 from attacks_on_loops.common import attack, data, learn, mlp, see, step, train
 from rushlight import nn, optim
 from rushlight.nn import functional as F
-from rushlight.utils.data import DataLoader, Dataset, TensorDataset
+from rushlight.utils.data import DataLoader, Dataset
 
 
 @attack
@@ -53,36 +49,6 @@ def exceptions_inside(net, log):
 
 
 @attack
-def rng_mid():
-    net = mlp(0.5)
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    g = rl.Generator()
-    g.manual_seed(3)
-
-    def ch(i, w):
-        if i == 9 and w == "forward":
-            rl.manual_seed(5)
-        if i == 11 and w == "begin":
-            log.append(float(rl.rand(1)))
-        if i == 13 and w == "forward":
-            with rl.random.fork_rng():
-                rl.manual_seed(1)
-                log.append(rl.rand(2))
-        if i == 15 and w == "backward":
-            st.append(rl.get_rng_state())
-        if i == 17 and w == "backward":
-            rl.set_rng_state(st[0])
-        log.append(rl.randn(1, generator=g))
-        if i == 19:
-            g.manual_seed(1)
-
-    st = []
-    train(net, opt, log, ch)
-    return (log, see(net, opt), rl.rand(3))
-
-
-@attack
 def gc_in_loop(net, opt, log):
     class Node:
         pass
@@ -103,23 +69,6 @@ def gc_in_loop(net, opt, log):
         log.append(loss.item())
     gc.collect()
     return (sorted(map(str, log)), see(net, opt))
-
-
-@attack
-def loader_last():
-    from rushlight.utils.data import DataLoader
-
-    r = np.random.default_rng(0)
-    ds = TensorDataset(
-        rl.tensor(r.standard_normal((22, 6)).astype("f4")), rl.tensor(r.integers(0, 3, 22))
-    )
-    net = mlp(0.2)
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
-    for ep in range(6):
-        for x, y in DataLoader(ds, 4, shuffle=True, drop_last=ep == 4):
-            loss = step(net, opt, x, y, log)
-    return (log, see(net, opt))
 
 
 @attack
@@ -258,24 +207,6 @@ def reads_of_all_kinds(net, opt, log):
 
 
 @attack
-def shape_error_mid(net, log):
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    for i, (x, y) in enumerate(data(30)):
-        try:
-            opt.zero_grad()
-            out = net(x)
-            z = out * 2
-            if i % 8 == 6:
-                z = z @ rl.ones(5, 5)
-            if i % 8 == 7:
-                y = y + 5
-            loss = learn(opt, z, y, log)
-        except (RuntimeError, IndexError) as e:
-            log.append((type(e).__name__, str(e)[:50], out.detach().clone()))
-    return (log, see(net, opt))
-
-
-@attack
 def debugger_mid(net, opt, log):
     def tr(f, e, a):
         f.f_locals
@@ -326,40 +257,6 @@ def training_in_del():
         opt.step()
         log.append(loss.item())
     return (log, see(net, opt), see(inner, io_))
-
-
-@attack
-def interpolated_frames(net, opt, log):
-    """locals looked at, exceptions whose tracebacks keep frames, sys.exc_info held."""
-    errs = []
-    for i, (x, y) in enumerate(data(36)):
-        try:
-            opt.zero_grad()
-            out = net(x)
-            if i % 7 == 6:
-                raise ValueError(i)
-            loss = learn(opt, out, y, log)
-        except ValueError as e:
-            errs.append(e)
-        if i % 5 == 4:
-            log.append(sorted(k for k in locals() if len(k) == 1))
-    held = [e.__traceback__.tb_frame.f_locals["out"].detach() for e in errs]
-    return (log, held, see(net, opt))
-
-
-@attack
-def lambdas_keep(net, opt, log):
-    later = []
-    for i, (x, y) in enumerate(data(36)):
-        opt.zero_grad()
-        out = net(x)
-        h = out * 2
-        if i % 6 == 5:
-            later.append(lambda h=h: h.sum().item())
-        loss = learn(opt, h, y, log)
-        if i % 9 == 8:
-            log += [f() for f in later]
-    return (log, [f() for f in later], see(net, opt))
 
 
 @attack
@@ -434,52 +331,6 @@ def clip_value(net, log):
         opt.step()
         log.append(loss.item())
     return (log, see(net, opt))
-
-
-@attack
-def losses_kept(net, opt):
-    kept = []
-    outs = []
-    m = rl.zeros(())
-    for i, (x, y) in enumerate(data(40)):
-        opt.zero_grad()
-        out = net(x)
-        loss = learn(opt, out, y)
-        kept.append(loss if i % 2 else loss.detach())
-        m += loss.detach()
-        outs.append(out.detach().argmax(1))
-        if i % 10 == 9:
-            outs.append(rl.stack([k.detach() for k in kept]).mean())
-        if i == 25:
-            kept = kept[-3:]
-        if i == 30:
-            del kept[:2]
-    return (kept, outs, m, see(net, opt))
-
-
-@attack
-def early_stop():
-    log = []
-    for tr in range(4):
-        net = mlp()
-        opt = optim.SGD(net.parameters(), lr=0.3)
-        best = math.inf
-        bad = 0
-        state = None
-        for i, (x, y) in enumerate(data(60, seed=tr)):
-            loss = step(net, opt, x, y)
-            if loss < best:
-                best = loss
-                bad = 0
-                state = copy.deepcopy(net.state_dict())
-            else:
-                bad += 1
-            if bad > 5:
-                break
-        log.append((i, best, state))
-        net.load_state_dict(state)
-        log.append(see(net, opt))
-    return log
 
 
 @attack
@@ -591,36 +442,6 @@ def loader_custom():
 
 
 @attack
-def dataset_uses_model(net, opt, log):
-    class D(Dataset):
-        def __len__(s):
-            return 12
-
-        def __getitem__(s, i):
-            with rl.no_grad():
-                t = net(rl.full((6,), i * 0.1)).mean()
-            return (rl.full((6,), i * 0.1) + t, i % 3)
-
-    for ep in range(5):
-        for x, y in DataLoader(D(), 3):
-            loss = step(net, opt, x, y, log)
-
-
-@attack
-def generator_batches(net, opt, log):
-    def batches():
-        for x, y in data(40):
-            z = x + net[0].bias.detach()[:6]
-            yield (z, y)
-            log.append(net[0].bias.sum().item() if len(log) % 5 == 0 else 0)
-
-    for x, y in batches():
-        loss = step(net, opt, x, y)
-        log.append(loss)
-    return ([l.detach() if isinstance(l, rl.Tensor) else l for l in log], see(net, opt))
-
-
-@attack
 def exceptions_go_on(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 
@@ -660,36 +481,6 @@ def exceptions_go_on(net, log):
                     [None if p.grad is None else p.grad.clone() for p in net.parameters()],
                 )
             )
-    return (log, see(net, opt))
-
-
-@attack
-def interrupts():
-    net = mlp(0.2)
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
-    old = signal.signal(signal.SIGINT, signal.default_int_handler)
-    n = [0]
-
-    class X(nn.Module):
-        def forward(s, v):
-            n[0] += 1
-            if n[0] % 9 == 8:
-                signal.raise_signal(signal.SIGINT)
-            return v
-
-    m = nn.Sequential(net[0], X(), net[1], net[2], net[3])
-    try:
-        for i, (x, y) in enumerate(data(50)):
-            try:
-                opt.zero_grad()
-                out = m(x)
-                loss = learn(opt, out, y, log)
-            except KeyboardInterrupt:
-                log.append([p.grad is None for p in net.parameters()])
-                rl.save(net.state_dict(), io.BytesIO())
-    finally:
-        signal.signal(signal.SIGINT, old)
     return (log, see(net, opt))
 
 
@@ -740,31 +531,6 @@ def profilers(net, opt, log):
 
 
 @attack
-def inference():
-    net = mlp(0.3, True).eval()
-    log = []
-    kept = []
-    for mode in (rl.no_grad, rl.inference_mode):
-        with mode():
-            for i, (x, y) in enumerate(data(30)):
-                o = net(x)
-                kept.append(o)
-                p = o.softmax(1)
-                c, k = p.max(1)
-                log.append((k.tolist(), float(c.mean())) if i % 2 else None)
-                if i == 14:
-                    kept[3].add_(1)
-                log.append((o.is_inference(), o.requires_grad))
-    for i, (x, y) in enumerate(data(20)):
-        log.append(net(x).argmax(1).sum().item())
-    try:
-        kept[-1].add_(1)
-    except RuntimeError as e:
-        log.append(str(e)[:40])
-    return (log, [k.clone() for k in kept])
-
-
-@attack
 def eval_inside():
     net = mlp(0.3, True)
     opt = optim.Adam(net.parameters(), lr=0.01)
@@ -800,42 +566,6 @@ def nan_guard(net, opt, log):
             continue
         opt.step()
         log.append(loss.item())
-
-
-@attack
-def printing(net, opt):
-    buf = io.StringIO()
-    with contextlib.redirect_stdout(buf):
-        for i, (x, y) in enumerate(data(40)):
-            opt.zero_grad()
-            o = net(x)
-            loss = F.cross_entropy(o, y)
-            print(loss, o.shape, o[0], type(o.grad_fn).__name__, f"{loss:.3f}", format(loss, ".3f"))
-            loss.backward()
-            print(net[0].bias.grad)
-            opt.step()
-            print(list(net.parameters())[1])
-    return (buf.getvalue(), see(net, opt))
-
-
-@attack
-def logging_lazy(net, opt):
-    rec = []
-
-    class H(logging.Handler):
-        def emit(s, r):
-            rec.append(r)
-
-    lg = logging.getLogger("att")
-    lg.handlers = [H()]
-    lg.setLevel(20)
-    lg.propagate = False
-    for i, (x, y) in enumerate(data(40)):
-        opt.zero_grad()
-        o = net(x)
-        loss = learn(opt, o, y)
-        lg.info("loss %s %.4f", loss.detach(), loss)
-    return ([r.getMessage() for r in rec], see(net, opt))
 
 
 @attack
@@ -897,53 +627,3 @@ def warning_lines(net, log):
         ],
         see(net, opt),
     )
-
-
-@attack
-def assertion_lines(net, opt, log):
-    for i, (x, y) in enumerate(data(40)):
-        try:
-            opt.zero_grad()
-            out = net(x)
-            if i % 10 == 6:
-                y = y.float()
-            if i % 10 == 7:
-                out = out.view(5, 5)
-            if i % 10 == 8:
-                out = rl.cat([out, x], 0)
-            if i % 10 == 9:
-                out = out + rl.ones(7)
-            loss = learn(opt, out, y, log)
-        except Exception as e:
-            tb = traceback.extract_tb(e.__traceback__)
-            log.append(
-                (
-                    type(e).__name__,
-                    str(e)[:60],
-                    tb[0].lineno,
-                    [f.name for f in tb if "rushlight" not in f.filename],
-                    out.detach().clone(),
-                )
-            )
-
-
-@attack
-def unread_for_long():
-    net = mlp(0.3, True)
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    tot = rl.zeros(())
-    log = []
-    cnt = rl.zeros((), dtype=rl.long)
-    for ep in range(3):
-        for i, (x, y) in enumerate(data(30)):
-            opt.zero_grad(set_to_none=True)
-            out = net(x)
-            loss = learn(opt, out, y)
-            tot += loss.detach()
-            cnt += (out.argmax(1) == y).sum()
-            if i % 20 == 19:
-                print(f"{i} {tot / 20:.3f}", file=io.StringIO())
-                tot.zero_()
-        log.append((tot.item(), cnt.item()))
-        tot = rl.zeros(())
-    return (log, see(net, opt))

@@ -89,25 +89,6 @@ def groups_that_change_places(net) -> Any:
 
 
 @attack
-def hooks_of_all_optimizers() -> Any:
-    net, told, handles = mlp(), [], []
-    opt = optim.SGD(net.parameters(), lr=0.1)
-
-    def change(i: int, where: str) -> None:
-        if (i, where) == (10, "begin"):
-            before = optim.optimizer.register_optimizer_step_pre_hook
-            handles.append(before(lambda *given: told.append("before")))
-        if (i, where) == (14, "begin"):
-            after = optim.optimizer.register_optimizer_step_post_hook
-            handles.append(after(lambda *given: net[0].weight.data.mul_(0.9)))
-        if (i, where) == (18, "begin"):
-            for handle in handles:
-                handle.remove()
-
-    return train(net, opt, [], change), told, see(net, opt)
-
-
-@attack
 def one_gradient_for_two() -> Any:
     net, more = mlp(), nn.Linear(6, 8)
     opt = optim.SGD(net.parameters(), lr=0.1)
