@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
 import os
 import pickle
 import threading
-import types
 
 import numpy as np
 
@@ -66,58 +64,9 @@ args(
     lambda x, v: torch.signbit(x * v),
     lambda: [(X(9), v) for v in R(0.0, -0.0, 0, torch.tensor(-0.0), np.float64(-0.0))],
 )
-args(
-    "kwargs",
-    lambda x, *a, **k: x * sum(a) + len(k) * list(k.values())[0],
-    lambda: [
-        ((X(9), 1), dict(k))
-        for k in R([("a", 1), ("b", 2)], [("b", 2), ("a", 1)], [("a", 1.0), ("b", 2)])
-    ],
-)
-args(
-    "positional",
-    lambda x, a=1, b=2: x * a + b,
-    lambda: [
-        v
-        for w in [((X(9),), {"b": 3}), ((X(9), 1, 3), {}), ((X(9), 3), {}), ((X(9),), {"a": 3})]
-        for v in [w] * 4
-    ],
-)
-args(
-    "lists",
-    lambda x: sum(t * (i + 1) for i, t in enumerate(x)),
-    lambda: [(l,) for l in R([X(9)], [X(9), X(8)], (X(9), X(8)))],
-)
 args("list_append", lambda x, out: out.append(x * 2), lambda: [(X(9), []) for _ in range(7)])
 args("dict_set", lambda x, out: out.__setitem__("y", x * 2), lambda: [(X(9), {}) for _ in range(7)])
-args(
-    "dict_order",
-    lambda d: sum((i + 1) * v for i, v in enumerate(d.values())),
-    lambda: [(d,) for d in R({"a": X(9), "b": X(8)}, {"b": X(8), "a": X(9)})],
-)
 args("popped", lambda d: d.pop("a") * 2, lambda: [({"a": X(9)},) for _ in range(7)])
-args(
-    "nested_change",
-    lambda d: d["l"].append(1) or d["a"] * 2,
-    lambda: [({"a": X(9), "l": []},) for _ in range(7)],
-)
-args(
-    "strides",
-    lambda x: x * 2,
-    lambda: [
-        (t,)
-        for t in R(
-            X(9),
-            X(9, 3, 4).t(),
-            X(9, 8, 3)[::2],
-            X(9, 4, 6)[:, ::2],
-            X(9, 1, 3).expand(4, 3),
-            X(9, 5, 3)[1:],
-            X(9).flip(0),
-            X(9, 4, 3).double(),
-        )
-    ],
-)
 args(
     "storage_offset",
     lambda x: x * (x.storage_offset() + 1),
@@ -134,29 +83,9 @@ args(
     lambda: [(t,) for t in R(X(9), X(9, 5, 3)[1:])],
 )
 args(
-    "contig",
-    lambda x: x * (2 if x.is_contiguous() else 3),
-    lambda: [(t,) for t in R(X(9), X(9, 3, 4).t())],
-)
-args(
     "grad_fn",
     lambda x: x * len(x.grad_fn.name()),
     lambda: [(t,) for t in R(X(9).requires_grad_() * 2, X(9).requires_grad_().exp())],
-)
-args(
-    "leaf",
-    lambda x: x * (2 if x.is_leaf else 3),
-    lambda: [(t,) for t in R(X(9).requires_grad_() * 2, X(9).requires_grad_(), X(9))],
-)
-args(
-    "requires",
-    lambda x: x * (2 if x.requires_grad else 3),
-    lambda: [(t,) for t in R(X(9).requires_grad_(), X(9))],
-)
-args(
-    "param",
-    lambda x: x * (2 if isinstance(x, nn.Parameter) else 3),
-    lambda: [(t,) for t in R(X(9).requires_grad_(), nn.Parameter(X(9)))],
 )
 
 
@@ -179,38 +108,12 @@ args(
 )
 
 
-class Odd(T):
-    k = 3.0
-
-    @classmethod
-    def __torch_function__(cls, func, types_, args=(), kwargs=None):
-        with (
-            torch._C.DisableTorchFunctionSubclass()
-            if hasattr(torch._C, "DisableTorchFunctionSubclass")
-            else contextlib.nullcontext()
-        ):
-            r = super().__torch_function__(func, types_, args, kwargs or {})
-        return r
-
-
-args(
-    "type",
-    lambda x: x * len(type(x).__name__),
-    lambda: [(t,) for t in R(X(9), X(9).as_subclass(Sub))],
-)
-
-
 def tagged(v, t=None):
     x = X(9)
     x.tag = v
     return x
 
 
-args(
-    "tag",
-    lambda x: x * getattr(x, "tag", 1.0),
-    lambda: [(t,) for t in R(X(9), tagged(2.0), tagged(3.0), tagged(3))],
-)
 args("tag_direct", lambda x: x * x.tag, lambda: [(t,) for t in R(tagged(2.0), tagged(3.0))])
 args("tag_dict", lambda x: x * len(vars(x)), lambda: [(t,) for t in R(X(9), tagged(3.0))])
 args(
@@ -220,44 +123,6 @@ args(
 )
 
 
-@scene
-def args_tag_object(c):
-    o = types.SimpleNamespace(k=2.0)
-
-    f = c(lambda x: x * x.cfg.k)
-    for i in range(9):
-        o.k = L(i, 2.0, 3.0)
-        x = X(i)
-        x.cfg = o
-        yield tell(f, x)
-
-
-@scene
-def args_tag_list(c):
-    l = [2.0]
-
-    f = c(lambda x: x * x.cfg[0])
-    for i in range(9):
-        l[0] = L(i, 2.0, 3.0)
-        x = X(i)
-        x.cfg = l
-        yield tell(f, x)
-
-
-@scene
-def args_param_tag(c):
-    net = nn.Linear(3, 3)
-    net.weight.scale = 2.0
-
-    f = c(lambda x: x @ net.weight * net.weight.scale)
-    return steps(f, lambda i: setattr(net.weight, "scale", L(i, 2.0, 3.0)))
-
-
-args(
-    "zero",
-    lambda x: (x * 2).sum(),
-    lambda: [(t,) for t in R(torch.zeros(0, 3), torch.zeros(3, 0), X(9), torch.tensor(2.0))],
-)
 args(
     "dim0",
     lambda x: x.sum() + x.ndim,
@@ -288,20 +153,6 @@ args(
     + [(lambda b: (b, b))(torch.ones(3, 3)) for _ in range(4)],
 )
 args(
-    "same_twice",
-    lambda x, y: (x.add_(1), y * 2)[1],
-    lambda: [(X(9), X(8)) for _ in range(5)]
-    + [(lambda b: (b, b))(torch.ones(3, 3)) for _ in range(5)]
-    + [(lambda b: (b, b.view(3, 3)))(torch.ones(3, 3)) for _ in range(5)],
-)
-args(
-    "is_same",
-    lambda x, y: x * (2 if x is y else 3),
-    lambda: [(X(9), X(8)) for _ in range(5)]
-    + [(lambda b: (b, b))(torch.ones(3, 3)) for _ in range(5)]
-    + [(lambda b: (b, b.view(3, 3)))(torch.ones(3, 3)) for _ in range(5)],
-)
-args(
     "ndarray",
     lambda x, a: x * float(a.sum()),
     lambda: [(X(9), a) for a in R(np.ones(3), np.ones(3) * 2)],
@@ -310,33 +161,6 @@ args("set", lambda x, s: x * len(s), lambda: [(X(9), s) for s in R({1}, {1, 2})]
 args("none", lambda x, m: x if m is None else x * m, lambda: [(X(9), s) for s in R(None, X(8))])
 args("str", lambda x, m: getattr(x, m)(), lambda: [(X(9), s) for s in R("sin", "cos")])
 args("fn", lambda x, m: m(x), lambda: [(X(9), s) for s in R(torch.sin, torch.cos)])
-args(
-    "obj",
-    lambda x, m: x * m.k,
-    lambda: [(X(9), s) for s in R(types.SimpleNamespace(k=2), types.SimpleNamespace(k=3))],
-)
-args(
-    "inference_arg",
-    lambda x: x * 2,
-    lambda: [(X(9),) for _ in range(5)] + [(_inf(),) for _ in range(5)],
-)
-
-
-def _inf():
-    with torch.inference_mode():
-        return torch.ones(4, 3)
-
-
-args(
-    "is_inference",
-    lambda x: x * (2 if x.is_inference() else 3),
-    lambda: [(X(9),) for _ in range(5)] + [(_inf(),) for _ in range(5)],
-)
-args(
-    "add_inf",
-    lambda x: x.add_(1),
-    lambda: [(X(9),) for _ in range(5)] + [(_inf(),) for _ in range(5)],
-)
 
 
 class It(list):
@@ -398,48 +222,13 @@ def mode_inference_flag(c):
         yield r.is_inference(), see(r)
 
 
-@scene
-def mode_inference_view(c):
-    f = c(lambda x: (x * 2).view(-1))
-    for i in range(12):
-        with torch.inference_mode(i % 2 == 1):
-            r = f(X(i))
-        yield r.is_inference(), see(r)
-
-
 modes("no_grad", lambda x: x @ W, on(torch.no_grad))
 modes("autocast", lambda x: x @ W, on(lambda: torch.autocast("cpu", torch.bfloat16)))
-modes(
-    "autocast_half",
-    lambda x: x @ W,
-    lambda i: torch.autocast("cpu", torch.bfloat16 if i < 5 else torch.float16),
-)
 modes(
     "saved_hooks",
     lambda x: (x @ W).sum(),
     on(lambda: torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t)),
 )
-
-
-@scene
-def mode_saved_hooks_grads(c):
-    w = nn.Parameter(torch.ones(3, 3))
-
-    def fn(x):
-        l = ((x @ w) ** 2).sum()
-        l.backward()
-        return l
-
-    f = c(fn)
-    for i in range(10):
-        w.grad = None
-        with (
-            torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t)
-            if i in (5, 6)
-            else contextlib.nullcontext()
-        ):
-            f(X(i))
-        yield see(w.grad)
 
 
 class FM(torch.overrides.TorchFunctionMode):
@@ -484,17 +273,6 @@ def mode_default_device(c):
 
 
 @scene
-def mode_default_dtype(c):
-    f = c(lambda x: torch.ones(3) * 2)
-    try:
-        for i in range(10):
-            torch.set_default_dtype(torch.float64 if i in (5, 6, 8) else torch.float32)
-            yield tell(f, one)
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-@scene
 def mode_deterministic_error(c):
     f = c(lambda x: torch.zeros(5).scatter_add_(0, torch.tensor([0, 1, 1]), x[0]))
     try:
@@ -532,11 +310,6 @@ def mode_set_inside(c):
 
 
 # ---- torch.func
-@scene
-def func_grad(c):
-    f = c(lambda x: (x**2).sum())
-    for i in range(7):
-        yield tell(f, X(i)), tell(torch.func.grad(f), X(i))
 
 
 @scene
@@ -544,20 +317,6 @@ def func_vmap(c):
     f = c(lambda x: x * x.sum())
     for i in range(7):
         yield tell(f, X(i)[0]), tell(torch.func.vmap(f), X(i))
-
-
-@scene
-def func_inside(c):
-    return steps(c(lambda x: torch.func.grad(lambda t: (t**2).sum())(x)))
-
-
-@scene
-def func_call(c):
-    net = nn.Linear(3, 3)
-
-    f = c(lambda x, p: torch.func.functional_call(net, p, (x,)))
-    for i in range(8):
-        yield tell(f, X(i), {"weight": torch.eye(3) * (i + 1), "bias": torch.ones(3) * i})
 
 
 @scene
@@ -642,10 +401,6 @@ def state_dict_between(c):
         yield tell(f, X(i)), see(net.state_dict())
 
 
-class Slotted:
-    __slots__ = ("k",)
-
-
 @scene
 def method_of_slots(c):
     class A:
@@ -660,20 +415,6 @@ def method_of_slots(c):
 
 
 @scene
-def method_frozen(c):
-    @dataclasses.dataclass(frozen=True)
-    class A:
-        k: float = 2.0
-
-        @c
-        def go(self, x):
-            return x * self.k
-
-    a = A()
-    return steps(lambda x: a.go(x), look=lambda: (a == A(), hash(a) == hash(A())))
-
-
-@scene
 def method_class(c):
     class A:
         k = 2.0
@@ -684,19 +425,6 @@ def method_class(c):
             return x * cls.k
 
     return steps(lambda x: A.go(x), lambda i: setattr(A, "k", L(i, 2.0, 3.0)))
-
-
-@scene
-def method_static(c):
-    k = {"v": 2.0}
-
-    class A:
-        @staticmethod
-        @c
-        def go(x):
-            return x * k["v"]
-
-    return steps(lambda x: A.go(x), lambda i: k.update(v=L(i, 2.0, 3.0)))
 
 
 @scene
@@ -744,17 +472,6 @@ PickleMe.go = _go
 
 
 @scene
-def generator_fn(c):
-    def g(x):
-        yield x * 2
-        yield x * 3
-
-    f = c(g)
-    for i in range(6):
-        yield tell(lambda: list(f(X(i))))
-
-
-@scene
 def async_fn(c):
     import asyncio
 
@@ -764,13 +481,3 @@ def async_fn(c):
     f = c(g)
     for i in range(6):
         yield tell(lambda: asyncio.run(f(X(i))))
-
-
-@scene
-def recursive(c):
-    k = {"d": 2}
-
-    def r(x, n):
-        return x if n == 0 else r(x * 2, n - 1)
-
-    return steps(c(lambda x: r(x, k["d"])), lambda i: k.update(d=L(i, 2, 3)))

@@ -77,20 +77,6 @@ for owner in OWNERS:
 
 
 @scene
-def attacked_vars_of_self(c):
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.a = 1.0
-
-        def forward(self, x):
-            return x * sum([v for v in vars(self).values() if isinstance(v, float)])
-
-    m = M()
-    yield from steps(c(m), lambda i: setattr(m, "b", 2.0) if i == 5 else None)
-
-
-@scene
 def attacked_gradient_by_another_name(c):
     p = nn.Parameter(torch.ones(3))
 
@@ -121,21 +107,6 @@ def attacked_descriptor_that_counts(c):
 
     o = K()
     yield from steps(c(lambda x: x * o.v), look=lambda: vars(K)["v"].n)
-
-
-@scene
-def attacked_getattribute_that_counts(c):
-    n = [0]
-
-    class K:
-        k = 2.0
-
-        def __getattribute__(self, name):
-            n[0] += 1
-            return object.__getattribute__(self, name)
-
-    o = K()
-    yield from steps(c(lambda x: x * o.k), look=lambda: n[0])
 
 
 @scene
@@ -246,22 +217,6 @@ for put in (_one_for_two, _one_for_two_later, _parts_of_one, _overlapping, _own_
     shared(put.__name__[1:], put)
 
 
-@scene
-def attacked_data_written_before_backward(c):
-    net = linear()
-    f = c(lambda x: net(x))
-    for i in range(9):
-        x = X(i)
-        y = f(x)
-        if i in (5, 7):
-            x.data.add_(1)
-        if i == 8:
-            x.data = torch.ones(4, 3)
-        net.zero_grad()
-        y.sum().backward()
-        yield see(net.weight)
-
-
 # -- derivatives in Python ------------------------------------------------------------------------
 
 
@@ -299,11 +254,6 @@ def _counts(o, g):
 
 derivative("reads", lambda o, g: g * o.k, lambda i, o, cls: setattr(o, "k", L(i, 2.0, 5.0)))
 derivative("counts", _counts, lambda i, o, cls: None)
-derivative(
-    "replaced",
-    lambda o, g: g * 2,
-    lambda i, o, cls: setattr(cls, "backward", staticmethod(lambda ctx, g: g * 7)) if i == 5 else 0,
-)
 
 
 class Reversed(torch.autograd.Function):
@@ -349,18 +299,6 @@ plain_derivative("replaced_between", "between")
 
 
 # -- settings and tables of ours ------------------------------------------------------------------
-
-
-@scene
-def attacked_validation_of_distributions(c):
-    d = torch.distributions
-    f = c(lambda x: d.Bernoulli(probs=x).probs * 2)
-    for i in range(9):
-        d.Distribution.set_default_validate_args(i in (5, 7))
-        try:
-            yield tell(f, X(0))
-        finally:
-            d.Distribution.set_default_validate_args(True)
 
 
 @scene

@@ -146,16 +146,6 @@ def s_partialmethod(c):
 
 
 @scene
-def s_partial_setstate(c):
-    p = functools.partial(torch.mul, other=2.0)
-
-    def ch(i):
-        p.__setstate__((torch.mul, (), {"other": L(i, 2.0, 3.0)}, None))
-
-    return steps(c(lambda x: p(x)), ch)
-
-
-@scene
 def s_partial_keywords(c):
     p = functools.partial(torch.mul, other=2.0)
 
@@ -183,36 +173,6 @@ def s_total_ordering(c):
 
 
 @scene
-def s_enum_member(c):
-    class E(enum.Enum):
-        A = 1
-        B = 2
-
-    o = types.SimpleNamespace(e=E.A)
-
-    return steps(c(lambda x: x * o.e.value), lambda i: setattr(o, "e", L(i, E.A, E.B)))
-
-
-@scene
-def s_enum_value_patched(c):
-    class E(enum.Enum):
-        A = 1
-
-    return steps(c(lambda x: x * E.A.value), lambda i: setattr(E.A, "_value_", L(i, 1, 4)))
-
-
-@scene
-def s_enum_lookup(c):
-    class E(enum.Enum):
-        A = 1
-        B = 2
-
-    o = types.SimpleNamespace(n="A")
-
-    return steps(c(lambda x: x * E[o.n].value), lambda i: setattr(o, "n", L(i, "A", "B")))
-
-
-@scene
 def s_flag(c):
     class Fl(enum.Flag):
         A = 1
@@ -224,28 +184,6 @@ def s_flag(c):
         return x * (2 if Fl.B in o.f else 3)
 
     return steps(c(fn), lambda i: setattr(o, "f", L(i, Fl.A, Fl.A | Fl.B)))
-
-
-@scene
-def s_dataclass_frozen(c):
-    @dataclasses.dataclass(frozen=True)
-    class A:
-        k: float = 2.0
-
-    o = A()
-
-    return steps(c(lambda x: x * o.k), lambda i: object.__setattr__(o, "k", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_dataclass_slots(c):
-    @dataclasses.dataclass(slots=True)
-    class A:
-        k: float = 2.0
-
-    o = A()
-
-    return steps(c(lambda x: x * o.k), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -291,38 +229,3 @@ def s_dataclass_astuple(c):
         return x * dataclasses.astuple(o)[0]
 
     return steps(c(fn), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_dataclass_eq(c):
-    @dataclasses.dataclass
-    class A:
-        k: float = 2.0
-
-    o, p = A(), A()
-
-    return steps(c(lambda x: x * (2 if o == p else 3)), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_dataclass_fields(c):
-    @dataclasses.dataclass
-    class A:
-        k: float = 2.0
-
-    def ch(i):
-        if i == 5:
-            A.__init__.__defaults__ = (6.0,)
-
-    return steps(c(lambda x: x * A().k), ch)
-
-
-@scene
-def s_factory(c):
-    d = [2.0]
-
-    @dataclasses.dataclass
-    class A:
-        k: list = dataclasses.field(default_factory=lambda: list(d))
-
-    return steps(c(lambda x: x * A().k[0]), lambda i: d.__setitem__(0, L(i, 2.0, 3.0)))

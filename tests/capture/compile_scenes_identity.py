@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 import time
-import types
 from collections import OrderedDict, defaultdict
 
-from compile_scenes import X, scene, see, steps, tell
+from compile_scenes import X, scene, see, tell
 
 ONE, OTHER = float("1.5"), float("1.5")  # equal, and not the same
 
@@ -75,25 +74,6 @@ def identity_kept_entry(c):
     f = c(lambda x, a: x * (2 if a is rows["a"][0] else 3 if a is rows["b"][0] else 5))
     for i in range(12):
         yield tell(f, X(i), (ONE, OTHER, float("1.5"))[0 if i < 4 else i % 3])
-
-
-@scene
-def identity_of_what_an_argument_holds(c):
-    o = types.SimpleNamespace(rows=[1])
-    f = c(lambda x, o, a: x * (2 if a is o.rows else 3))
-    for i in range(10):
-        yield tell(f, X(i), o, o.rows if i in (5, 6) else [1])
-
-
-@scene
-def identity_nan_of_the_world(c):
-    seen = [float("nan")]
-    o = types.SimpleNamespace(v=seen[0])
-
-    def change(i):
-        o.v = float("nan") if i > 4 else seen[0]
-
-    yield from steps(c(lambda x: x * (2 if o.v in seen else 3)), change)
 
 
 # -- a container that is changed for a while ------------------------------------------------------
@@ -239,19 +219,3 @@ asked("tuple", tuple, lambda o: o, lambda a: len(a) + 2)
 asked("dict", dict, lambda o: o, lambda a: a.k)
 asked("by_getattr", object, lambda o: o, lambda a: getattr(a, "k"))  # noqa: B009
 asked("by_hasattr", object, lambda o: o, lambda a: 2 if hasattr(a, "k") else 3)
-
-
-@scene
-def identity_asked_as_a_result(c):
-    n = []
-
-    class K:
-        def __getattribute__(self, name):
-            n.append(name)
-            return object.__getattribute__(self, name)
-
-    o = K()
-    f = c(lambda x: (x * 2, o, [o]))
-    for i in range(8):
-        y, a, b = f(X(i))
-        yield see(y), a is o, b[0] is o, len(n)

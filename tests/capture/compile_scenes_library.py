@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
-import types
 
 import numpy as np
 
@@ -14,7 +12,6 @@ from compile_scenes import L, X, linear, scene, see, settings, tell, worlds
 from rushlight import nn, optim
 from rushlight.nn.utils import parametrizations, parametrize, prune
 
-NS = types.SimpleNamespace
 world = worlds("library")
 setting = settings("library_setting", 10)
 
@@ -61,86 +58,6 @@ option("beta2_decay", optim.Adafactor, "beta2_decay", -0.8, -0.5)
 option("lr_decay", optim.Adagrad, "lr_decay", 0.0, 0.1)
 option("dampening", optim.SGD, "dampening", 0.0, 0.5, momentum=0.9)
 option("nesterov", optim.SGD, "nesterov", False, True, momentum=0.9)
-
-
-@world
-def params_of_a_group_in_another_order():
-    net = linear()
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-
-    def step(x):
-        opt.zero_grad()
-        (net(x) ** 2).mean().backward()
-        opt.step()
-
-    def change(i):
-        if i == 5:
-            opt.param_groups[0]["params"].reverse()
-        if i == 7:
-            opt.param_groups[0]["params"].pop()
-
-    return step, change, lambda: [p.detach() for p in net.parameters()]
-
-
-@world
-def groups_exchanged():
-    net = linear()
-    opt = optim.SGD([{"params": [net.weight]}, {"params": [net.bias], "lr": 0.5}], lr=0.1)
-
-    def step(x):
-        opt.zero_grad()
-        (net(x) ** 2).mean().backward()
-        opt.step()
-
-    def change(i):
-        if i in (5, 8):
-            a, b = opt.param_groups
-            a["lr"], b["lr"] = b["lr"], a["lr"]
-        if i == 6:
-            opt.param_groups.reverse()
-
-    return step, change, lambda: [p.detach() for p in net.parameters()]
-
-
-@world
-def state_of_an_optimiser_cleared():
-    net = linear()
-    opt = optim.Adam(net.parameters(), lr=0.1)
-
-    def step(x):
-        opt.zero_grad()
-        (net(x) ** 2).mean().backward()
-        opt.step()
-
-    def change(i):
-        if i == 5:
-            opt.state.clear()
-        if i == 7:
-            opt.state[net.weight]["exp_avg"].zero_()
-        if i == 8:
-            opt.state[net.bias]["step"].fill_(1.0)
-
-    return step, change, lambda: [p.detach() for p in net.parameters()]
-
-
-@world
-def state_of_an_optimiser_loaded():
-    net = linear()
-    opt = optim.Adam(net.parameters(), lr=0.1)
-    saved = {}
-
-    def step(x):
-        opt.zero_grad()
-        (net(x) ** 2).mean().backward()
-        opt.step()
-
-    def change(i):
-        if i == 3:
-            saved.update(copy.deepcopy(opt.state_dict()))
-        if i in (5, 8):
-            opt.load_state_dict(saved)
-
-    return step, change, lambda: [p.detach() for p in net.parameters()]
 
 
 SCHEDULES = {
@@ -217,13 +134,6 @@ setting(
     False,
     True,
 )
-setting(
-    "precision",
-    torch.get_float32_matmul_precision,
-    torch.set_float32_matmul_precision,
-    "highest",
-    "high",
-)
 setting("anomaly", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly, False, True)
 setting(
     "autocast_dtype",
@@ -243,13 +153,6 @@ setting(
     True,
 )
 setting(
-    "cudnn_enabled",
-    lambda: torch.backends.cudnn.enabled,
-    lambda v: setattr(torch.backends.cudnn, "enabled", v),
-    True,
-    False,
-)
-setting(
     "tf32",
     lambda: torch.backends.cuda.matmul.allow_tf32,
     lambda v: setattr(torch.backends.cuda.matmul, "allow_tf32", v),
@@ -264,44 +167,12 @@ setting(
     False,
 )
 setting(
-    "validation",
-    lambda: torch.distributions.Distribution._validate_args,
-    torch.distributions.Distribution.set_default_validate_args,
-    True,
-    False,
-)
-setting(
     "default_device",
     torch.get_default_device,
     torch.set_default_device,
     torch.device("cpu"),
     torch.device("meta"),
 )
-setting(
-    "seed",
-    lambda: torch.initial_seed() == 5,
-    lambda v: torch.manual_seed(5 if v else 6),
-    True,
-    False,
-)
-
-
-@scene
-def library_autocast_inside_by_a_changed_default(c):
-    """The dtype that `autocast` takes where none is given."""
-    net = linear()
-
-    def fn(x):
-        with torch.autocast("cpu"):
-            return net(x)
-
-    f = c(fn)
-    try:
-        for i in range(10):
-            torch.set_autocast_dtype("cpu", L(i, torch.bfloat16, torch.float16))
-            yield tell(f, X(i))
-    finally:
-        torch.set_autocast_dtype("cpu", torch.bfloat16)
 
 
 def around(name, fn, one, other):
@@ -336,12 +207,6 @@ for _name, _other in {
     around(
         f"{_name}_inside", lambda x: torch.func.grad(lambda v: (NET(v) ** 2).sum())(x), none, _other
     )
-around(
-    "two_autocasts",
-    lambda x: NET(x),
-    lambda: torch.autocast("cpu", torch.bfloat16),
-    lambda: torch.autocast("cpu", torch.float16),
-)
 
 
 # -- hooks and tensors ----------------------------------------------------------------------------
@@ -398,75 +263,6 @@ def hooks_of_a_parameter_in_another_order():
 
 
 @world
-def hooks_of_a_module_in_another_order():
-    net, handles = linear(), []
-
-    def twice(m, args, out):
-        return out * 2
-
-    def plus(m, args, out):
-        return out + 1
-
-    def change(i):
-        if i in (0, 5, 7):
-            for h in handles:
-                h.remove()
-            order = L(i, [twice, plus], [plus, twice])
-            handles[:] = [net.register_forward_hook(h) for h in order]
-
-    return lambda x: net(x), change
-
-
-@world
-def prepended_hook():
-    net, log = linear(), []
-    net.register_forward_hook(lambda m, a, o: o * 2)
-
-    def change(i):
-        if i == 5:
-            log.append(net.register_forward_hook(lambda m, a, o: o + 1, prepend=True))
-        if i == 7:
-            log.pop().remove()
-
-    return lambda x: net(x), change
-
-
-@world
-def hook_with_kwargs():
-    net, k = linear(), [2.0]
-    net.register_forward_pre_hook(lambda m, a, kw: ((a[0] * k[0],), kw), with_kwargs=True)
-    return lambda x: net(x), lambda i: k.__setitem__(0, L(i, 2.0, 3.0))
-
-
-@world
-def backward_hook_of_a_module():
-    net, k = linear(), [2.0]
-    net.register_full_backward_hook(lambda m, gi, go: (gi[0] * k[0],))
-
-    def fn(x):
-        x = x.clone().requires_grad_()
-        (net(x) ** 2).sum().backward()
-        return x.grad
-
-    return fn, lambda i: k.__setitem__(0, L(i, 2.0, 3.0))
-
-
-@world
-def hook_that_removes_itself():
-    net, box = linear(), []
-
-    def once(m, a, o):
-        box.pop().remove()
-        return o * 5
-
-    def change(i):
-        if i in (4, 6):
-            box.append(net.register_forward_hook(once))
-
-    return lambda x: net(x), change
-
-
-@world
 def attribute_of_a_parameter():
     net = linear()
     return lambda x: x * net.weight.scale, lambda i: setattr(net.weight, "scale", L(i, 2.0, 3.0))
@@ -480,22 +276,6 @@ def gradient_of_a_parameter_read():
         p.grad = torch.ones(3) * i
 
     return lambda x: x * p.grad, change
-
-
-@world
-def gradient_of_another_dtype():
-    p = nn.Parameter(torch.ones(3))
-
-    def change(i):
-        p.grad = None
-        if i:
-            p.grad = torch.ones(3)
-
-    def fn(x):
-        (x * p).sum().backward()
-        return p.grad * 2
-
-    return fn, change
 
 
 @world
@@ -526,29 +306,6 @@ def frozen_between():
 
 
 @world
-def data_replaced():
-    net = linear()
-
-    def change(i):
-        if i in (5, 8):
-            net.weight.data = torch.ones(3, 3) * i
-
-    return lambda x: net(x), change
-
-
-@world
-def set_of_a_parameter():
-    net = linear()
-
-    def change(i):
-        if i in (5, 8):
-            with torch.no_grad():
-                net.weight.set_(torch.ones(3, 3) * i)
-
-    return lambda x: net(x), change
-
-
-@world
 def is_set_to():
     a, b = torch.ones(3), torch.ones(3)
 
@@ -572,17 +329,6 @@ def weight_norm():
             parametrize.remove_parametrizations(net, "weight")
 
     return lambda x: net(x), change
-
-
-@world
-def spectral_norm():
-    torch.manual_seed(2)
-    net = parametrizations.spectral_norm(linear())
-
-    def change(i):
-        net.train(bool(L(i, 1, 0)))
-
-    return lambda x: net(x), change, lambda: [b.clone() for b in net.buffers()]
 
 
 @world
@@ -610,81 +356,6 @@ def pruned_between():
             prune.remove(net, "weight")
 
     return lambda x: net(x), change
-
-
-@world
-def parametrization_registered_between():
-    net = linear()
-
-    class Twice(nn.Module):
-        k = 2.0
-
-        def forward(self, w):
-            return w * self.k
-
-    def change(i):
-        if i == 4:
-            parametrize.register_parametrization(net, "weight", Twice())
-        if i == 6:
-            Twice.k = 3.0
-        if i == 8:
-            parametrize.register_parametrization(net, "weight", Twice())
-
-    return lambda x: net(x), change
-
-
-@world
-def loaded_with_assign():
-    net = linear()
-
-    def change(i):
-        if i in (5, 8):
-            state = {k: v.clone() * i for k, v in net.state_dict().items()}
-            net.load_state_dict(state, assign=True)
-
-    return lambda x: net(x), change
-
-
-@world
-def buffer_replaced():
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("b", torch.ones(3))
-
-        def forward(self, x):
-            return x * self.b
-
-    m = M()
-
-    def change(i):
-        if i == 4:
-            m.b = torch.ones(3) * 2
-        if i == 6:
-            m._buffers["b"] = torch.ones(3) * 3
-        if i == 8:
-            m.register_buffer("b", torch.ones(3) * 4, persistent=False)
-
-    return lambda x: m(x), change
-
-
-@world
-def parameter_becomes_none():
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.b = nn.Parameter(torch.ones(3))
-
-        def forward(self, x):
-            return x if self.b is None else x * self.b
-
-    m = M()
-    p = m.b
-
-    def change(i):
-        m.b = L(i, p, None)
-
-    return lambda x: m(x), change
 
 
 @world
@@ -728,53 +399,6 @@ def parameter_dict_changed():
 
 
 @world
-def module_list_changed():
-    ms = nn.ModuleList([linear(), linear()])
-
-    def fn(x):
-        for m in ms:
-            x = m(x)
-        return x
-
-    def change(i):
-        if i == 4:
-            ms.insert(0, nn.Tanh())
-        if i == 6:
-            ms[1] = nn.ReLU()
-        if i == 8:
-            del ms[0]
-
-    return fn, change
-
-
-@world
-def module_moved():
-    net = linear()
-
-    def change(i):
-        net.to(L(i, torch.float32, torch.float64))
-
-    return lambda x: net(x.to(net.weight.dtype)), change
-
-
-@world
-def getattr_of_a_module():
-    held = {"scale": 2.0}
-
-    class M(nn.Module):
-        def __getattr__(self, name):
-            if name in held:
-                return held[name]
-            return super().__getattr__(name)
-
-        def forward(self, x):
-            return x * self.scale
-
-    m = M()
-    return lambda x: m(x), lambda i: held.update(scale=L(i, 2.0, 3.0))
-
-
-@world
 def setattr_of_a_module():
     class M(nn.Module):
         def __setattr__(self, name, value):
@@ -785,48 +409,6 @@ def setattr_of_a_module():
 
     m = M()
     return lambda x: m(x), lambda i: setattr(m, "scale", L(i, 2.0, 3.0))
-
-
-@world
-def call_of_a_module():
-    class M(nn.Module):
-        k = 2.0
-
-        def __call__(self, x):
-            return super().__call__(x) * self.k
-
-        def forward(self, x):
-            return x + 1
-
-    m = M()
-    return lambda x: m(x), lambda i: setattr(m, "k", L(i, 2.0, 3.0))
-
-
-@world
-def named_modules_looked_at():
-    net = nn.Sequential(linear(), nn.ReLU())
-
-    def fn(x):
-        return x * sum([len(n) for n, _ in net.named_modules()])
-
-    def change(i):
-        if i == 5:
-            net.add_module("extra", nn.Tanh())
-
-    return fn, change
-
-
-@world
-def number_of_parameters():
-    net = nn.Sequential(linear(), nn.ReLU())
-
-    def fn(x):
-        return x * sum([p.numel() for p in net.parameters() if p.requires_grad])
-
-    def change(i):
-        net[0].weight.requires_grad_(bool(L(i, 1, 0)))
-
-    return fn, change
 
 
 @world
@@ -865,38 +447,6 @@ def distribution_changed():
         d.scale = L(i, torch.ones(3), torch.ones(3) * 3)
 
     return lambda x: d.log_prob(x), change
-
-
-@world
-def generator_reseeded():
-    g = torch.Generator().manual_seed(1)
-    return lambda x: x + torch.rand(3, generator=g), lambda i: g.manual_seed(L(i, 1, 2))
-
-
-@world
-def function_of_autograd_replaced():
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
-    def change(i):
-        if i == 5:
-            Twice.forward = staticmethod(lambda ctx, x: x * 3)
-        if i == 7:
-            Twice.backward = staticmethod(lambda ctx, g: g * 5)
-
-    def fn(x):
-        x = x.clone().requires_grad_()
-        y = Twice.apply(x)
-        y.sum().backward()
-        return y.detach(), x.grad
-
-    return fn, change
 
 
 @world
@@ -962,17 +512,6 @@ def python_random_put_back():
 
 
 @world
-def computed_positions_that_nobody_reads():
-    table = torch.ones(5, 3)
-
-    def fn(x):
-        F.embedding(x[:, 0].long() + 1, table)
-        return x * 2
-
-    return fn, None
-
-
-@world
 def computed_classes_that_nobody_reads():
     table = torch.ones(4, 3)
 
@@ -1004,15 +543,6 @@ def singular_matrix_that_nobody_reads():
 
 
 @world
-def quotient_that_nobody_reads():
-    def fn(x):
-        torch.arange(12).reshape(4, 3) // (x < 2).long()
-        return x * 2
-
-    return fn, None
-
-
-@world
 def labels_that_nobody_reads():
     def fn(x):
         F.nll_loss(torch.ones(4, 3), x[:, 0].abs().long())
@@ -1020,14 +550,3 @@ def labels_that_nobody_reads():
         return x * 2
 
     return fn, None
-
-
-@scene
-def library_classes_of_ours_with_new_members(c):
-    f = c(lambda x: x * nn.Tanh.of_a_scene)
-    try:
-        for i in range(10):
-            nn.Tanh.of_a_scene = L(i, 2.0, 3.0)
-            yield tell(f, X(i))
-    finally:
-        del nn.Tanh.of_a_scene

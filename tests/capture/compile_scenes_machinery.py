@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import collections
-import copy
-import dataclasses
 import enum
 import functools
 import itertools
@@ -56,12 +54,6 @@ of_class("property_by_a_long_attrgetter", lambda: {"x": property(operator.attrge
          lambda o: o.x, lambda i, o, K, own: setattr(o.a, "_x", L(i, 2.0, 3.0)))  # fmt: skip
 of_class("property_by_methodcaller", lambda: {"x": property(operator.methodcaller("look")), "look": lambda s: s._x},
          lambda o: o.x, _set("_x"))  # fmt: skip
-of_class(
-    "property_by_partial",
-    lambda: {"x": property(functools.partial(lambda k, s: s._x * k, 2))},
-    lambda o: o.x,
-    _set("_x"),
-)
 
 
 class Asks:
@@ -78,12 +70,6 @@ def _rename(i, o, K, own):
 
 
 of_class("property_by_an_object", lambda: {"x": property(Asks("_x"))}, lambda o: o.x, _rename)
-of_class(
-    "property_by_a_class",
-    lambda: {"x": property(float), "__float__": lambda s: s._x},
-    lambda o: o.x,
-    _set("_x"),
-)
 of_class("property_by_a_bound_method", lambda: {"x": property(dict.fromkeys("K", 2.0).get), "__hash__": lambda s: hash("K"),
          "__eq__": lambda s, other: other == s._x}, lambda o: o.x or 5, lambda i, o, K, own: setattr(o, "_x", L(i, "K", "J")))  # fmt: skip
 of_class(
@@ -192,13 +178,6 @@ def attrgetter_kept():
 
 
 @world
-def attrgetter_in_map():
-    os = [NS(scale=2.0), NS(scale=1.0)]
-    get = operator.attrgetter("scale")
-    return lambda x: x * sum(map(get, os)), lambda i: setattr(os[0], "scale", L(i, 2.0, 3.0))
-
-
-@world
 def attrgetter_as_key():
     os = [NS(scale=2.0, v=5.0), NS(scale=1.0, v=7.0)]
     get = operator.attrgetter("scale")
@@ -216,54 +195,9 @@ def methodcaller_kept():
 
 
 @world
-def methodcaller_replaced_method():
-    class K:
-        def look(self):
-            return 2.0
-
-    o, call = K(), operator.methodcaller("look")
-
-    def change(i):
-        if i == 5:
-            o.look = lambda: 3.0
-
-    return lambda x: x * call(o), change
-
-
-@world
 def methodcaller_of_c():
     held, call = [1, 2], operator.methodcaller("__len__")
     return lambda x: x * call(held), lambda i: held.append(1) if i == 5 else None
-
-
-@world
-def namespaces_compared():
-    a, b = NS(v=1), NS(v=1)
-    return lambda x: x * (2 if a == b else 3), lambda i: setattr(a, "v", L(i, 1, 2))
-
-
-@world
-def namespace_shown():
-    a = NS(v=1)
-    return lambda x: x * len(repr(a)), lambda i: setattr(a, "v", L(i, 1, 2000))
-
-
-@world
-def namespace_added():
-    a, b = NS(v=1), NS(v=1)
-
-    def change(i):
-        b.__dict__.pop("w", None)
-        if L(i, 0, 1):
-            b.w = 1
-
-    return lambda x: x * (2 if a == b else 3), change
-
-
-@world
-def namespace_formatted():
-    a = NS(v=1)
-    return lambda x: x * len(f"{a}"), lambda i: setattr(a, "v", L(i, 1, 2000))
 
 
 @world
@@ -283,32 +217,6 @@ def exception_kept():
 
 
 @world
-def objects_in_containers_compared():
-    class K:
-        def __init__(self, v):
-            self.v = v
-
-        def __eq__(self, other):
-            return self.v == other.v
-
-        __hash__ = None
-
-    a, b = [K(1)], [K(1)]
-    return lambda x: x * (2 if a == b else 3), lambda i: setattr(a[0], "v", L(i, 1, 2))
-
-
-@world
-def eq_of_ordered():
-    a = collections.OrderedDict(a=1, b=2)
-    b = collections.OrderedDict(a=1, b=2)
-
-    def change(i):
-        a.move_to_end(L(i, "b", "a"))
-
-    return lambda x: x * (2 if a == b else 3), change
-
-
-@world
 def counter_most_common():
     n = collections.Counter("aab")
 
@@ -316,19 +224,6 @@ def counter_most_common():
         n["b"] = L(i, 1, 5)
 
     return lambda x: x * (2 if n.most_common(1)[0][0] == "a" else 3), change
-
-
-@world
-def chain_map():
-    a, b = {}, {"v": 2.0}
-    m = collections.ChainMap(a, b)
-
-    def change(i):
-        a.clear()
-        if L(i, 0, 1):
-            a["v"] = 3.0
-
-    return lambda x: x * m["v"], change
 
 
 @world
@@ -424,35 +319,6 @@ for field in ("__name__", "__qualname__", "__doc__", "__module__"):
 
 
 @world
-def name_of_a_class():
-    class K:
-        pass
-
-    o = K()
-    return lambda x: x * len(type(o).__name__), lambda i: setattr(
-        K, "__name__", L(i, "K", "Longer")
-    )
-
-
-@world
-def name_of_a_class_by_attribute():
-    class K:
-        def look(self):
-            return len(self.__class__.__name__)
-
-    o = K()
-    return lambda x: x * o.look(), lambda i: setattr(K, "__name__", L(i, "K", "Longer"))
-
-
-@world
-def name_of_a_kept_class():
-    class K:
-        pass
-
-    return lambda x: x * len(K.__name__), lambda i: setattr(K, "__name__", L(i, "K", "Longer"))
-
-
-@world
 def qualified_name_of_a_kept_class():
     class K:
         pass
@@ -460,14 +326,6 @@ def qualified_name_of_a_kept_class():
     return lambda x: x * len(K.__qualname__), lambda i: setattr(
         K, "__qualname__", L(i, "K", "Longer")
     )
-
-
-@world
-def class_shown():
-    class K:
-        pass
-
-    return lambda x: x * len(repr(K)), lambda i: setattr(K, "__qualname__", L(i, "K", "Longer"))
 
 
 @world
@@ -483,24 +341,6 @@ def object_shown():
 
 
 @world
-def name_of_a_method():
-    class K:
-        def look(self):
-            return 1
-
-    o = K()
-    return lambda x: x * len(o.look.__name__), lambda i: setattr(
-        K.look, "__name__", L(i, "look", "a")
-    )
-
-
-@world
-def name_of_a_module_of_python():
-    m = types.ModuleType("abc_of_a_scene")
-    return lambda x: x * len(m.__name__), lambda i: setattr(m, "__name__", L(i, "abc", "abcde"))
-
-
-@world
 def doc_of_a_property():
     class K:
         x = property(lambda self: 1, doc="a")
@@ -509,16 +349,6 @@ def doc_of_a_property():
         K.x.__doc__ = L(i, "a", "abc")
 
     return lambda x: x * len(K.x.__doc__), change
-
-
-@world
-def annotations_of_a_class():
-    class K:
-        a: int = 1
-
-    return lambda x: x * len(K.__annotations__), lambda i: K.__annotations__.update(
-        b=1
-    ) if i == 5 else None
 
 
 @world
@@ -574,17 +404,6 @@ def abstract_methods_of_a_class():
 
 
 @world
-def enum_member_with_attributes():
-    class Kind(enum.Enum):
-        A = 1
-
-    def change(i):
-        Kind.A.scale = L(i, 2.0, 3.0)
-
-    return lambda x: x * Kind.A.scale, change
-
-
-@world
 def enum_reached_by_value():
     class Kind(enum.Enum):
         A = 1
@@ -592,21 +411,6 @@ def enum_reached_by_value():
 
     o = NS(v=1)
     return lambda x: x * (2 if Kind(o.v) is Kind.A else 3), lambda i: setattr(o, "v", L(i, 1, 2))
-
-
-@world
-def enum_missing():
-    other = NS(v=None)
-
-    class Kind(enum.Enum):
-        A = 1
-        B = 2
-
-        @classmethod
-        def _missing_(cls, value):
-            return other.v
-
-    return lambda x: x * Kind(7).value, lambda i: setattr(other, "v", L(i, Kind.A, Kind.B))
 
 
 @world
@@ -622,34 +426,6 @@ def enum_iterated():
 
 
 # -- what is called later, or somewhere else ------------------------------------------------------
-
-
-@world
-def nonlocal_rebound():
-    k = 2.0
-
-    def bump(i):
-        nonlocal k
-        k = L(i, 2.0, 3.0)
-
-    return lambda x: x * k, bump
-
-
-@world
-def nonlocal_two_levels():
-    k = 2.0
-
-    def outer():
-        def inner(x):
-            return x * k
-
-        return inner
-
-    def bump(i):
-        nonlocal k
-        k = L(i, 2.0, 3.0)
-
-    return outer(), bump
 
 
 @world
@@ -676,56 +452,6 @@ def cell_emptied():
 
 
 @world
-def cell_by_hand():
-    k = 2.0
-
-    def fn(x):
-        return x * k
-
-    def change(i):
-        fn.__closure__[0].cell_contents = L(i, 2.0, 3.0)
-
-    return fn, change
-
-
-@world
-def late_bound_lambdas():
-    fns = [lambda x, k=k: x * k for k in (2.0, 3.0)]
-    pick = [0]
-
-    def change(i):
-        pick[0] = L(i, 0, 1)
-
-    return lambda x: fns[pick[0]](x), change
-
-
-@world
-def loop_variable_of_lambdas():
-    fns = []
-    for k in (2.0, 3.0):
-
-        def fn(x):
-            return x * k  # noqa: B023 - the last one, until it is changed
-
-        fns.append(fn)
-
-    def change(i):
-        fns[0].__closure__[0].cell_contents = L(i, 3.0, 4.0)
-
-    return lambda x: fns[0](x), change
-
-
-@world
-def generator_made_of_state():
-    rows = [1.0, 2.0]
-
-    def values():
-        yield from rows
-
-    return lambda x: x * sum(values()), lambda i: rows.__setitem__(0, L(i, 1.0, 5.0))
-
-
-@world
 def generator_kept():
     def values():
         k = 1.0
@@ -735,36 +461,6 @@ def generator_kept():
 
     g = values()
     return lambda x: x * next(g), None
-
-
-@world
-def generator_sent_to():
-    def values():
-        k = 2.0
-        while True:
-            got = yield k
-            k = got if got else k
-
-    g = values()
-    next(g)
-
-    def change(i):
-        g.send(L(i, 2.0, 3.0))
-
-    return lambda x: x * next(g), change
-
-
-@world
-def generator_of_a_class():
-    class K:
-        v = 2.0
-
-        def __iter__(self):
-            yield self.v
-            yield 1.0
-
-    o = K()
-    return lambda x: x * sum(o), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
 
 
 @world
@@ -911,23 +607,6 @@ def finaliser_inside():
     return fn, lambda i: None
 
 
-@scene
-def machinery_finaliser_seen(c):
-    log = []
-
-    class K:
-        def __del__(self):
-            log.append(1)
-
-    def fn(x):
-        k = K()
-        y = x * 2
-        del k
-        return y
-
-    yield from steps(c(fn), look=lambda: len(log))
-
-
 @world
 def logger_level():
     log = logging.getLogger("a logger of a scene")
@@ -947,16 +626,6 @@ def logging_disabled():
         logging.disable(L(i, logging.NOTSET, logging.CRITICAL) if i < 8 else logging.NOTSET)
 
     return lambda x: x * (2 if log.isEnabledFor(logging.INFO) else 3), change
-
-
-@world
-def recursion_limit():
-    before = sys.getrecursionlimit()
-
-    def change(i):
-        sys.setrecursionlimit(before + L(i, 0, 1) if i < 8 else before)
-
-    return lambda x: x * (2 if sys.getrecursionlimit() == before else 3), change
 
 
 @world
@@ -1010,64 +679,6 @@ _handled("context_of_an_error", _context)
 
 
 @world
-def copied_inside():
-    o = NS(a=NS(v=2.0))
-
-    def fn(x):
-        return x * copy.deepcopy(o).a.v
-
-    return fn, lambda i: setattr(o.a, "v", L(i, 2.0, 3.0))
-
-
-@world
-def copied_shallow():
-    class K:
-        def __init__(self):
-            self.v = 2.0
-
-    o = K()
-    name = "".join(["v"])
-    return lambda x: x * getattr(copy.copy(o), name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def match_mapping():
-    cfg = {"kind": "a", "v": 2.0}
-
-    def fn(x):
-        match cfg:
-            case {"kind": "a", "v": v}:
-                return x * v
-            case {"v": v, **rest}:
-                return x * v * len(rest)
-        return x
-
-    def change(i):
-        cfg["kind"] = L(i, "a", "b")
-        cfg["w"] = L(i, 0, 1)
-
-    return fn, change
-
-
-@world
-def match_sequence():
-    rows = [1.0, 2.0]
-
-    def fn(x):
-        match rows:
-            case [a, b]:
-                return x * a * b
-            case [a, *rest]:
-                return x * a * len(rest)
-        return x
-
-    def change(i):
-        rows[:] = L(i, [1.0, 2.0], [3.0, 1.0, 1.0, 1.0])
-
-    return fn, change
-
-
-@world
 def match_args():
     class P:
         __match_args__ = ("a",)
@@ -1115,20 +726,6 @@ def init_subclass_inside():
         return x * Sub.k
 
     return fn, lambda i: scale.__setitem__(0, L(i, 2.0, 5.0))
-
-
-@world
-def class_body_inside():
-    cfg = NS(scale=2.0)
-
-    def fn(x):
-        class K:
-            v = cfg.scale
-            w = [cfg.scale * k for k in (1, 2)]
-
-        return x * K.v * K.w[1]
-
-    return fn, lambda i: setattr(cfg, "scale", L(i, 2.0, 3.0))
 
 
 @world
@@ -1185,21 +782,6 @@ def descriptor_gets_a_setter():
 
 
 @world
-def metaclass_property():
-    held = {"v": 2.0}
-
-    class M(type):
-        @property
-        def scale(cls):
-            return held["v"]
-
-    class K(metaclass=M):
-        scale_of = 1
-
-    return lambda x: x * K.scale, lambda i: held.update(v=L(i, 2.0, 3.0))
-
-
-@world
 def metaclass_property_by_attrgetter():
     class M(type):
         scale = property(operator.attrgetter("_scale"))
@@ -1208,21 +790,6 @@ def metaclass_property_by_attrgetter():
         _scale = 2.0
 
     return lambda x: x * K.scale, lambda i: setattr(K, "_scale", L(i, 2.0, 3.0))
-
-
-@world
-def metaclass_item():
-    class M(type):
-        def __getitem__(cls, k):
-            return cls.rows[k]
-
-        def __len__(cls):
-            return len(cls.rows)
-
-    class K(metaclass=M):
-        rows = [2.0, 3.0]
-
-    return lambda x: x * K[0] * len(K), lambda i: K.rows.__setitem__(0, L(i, 2.0, 5.0))
 
 
 @world
@@ -1244,55 +811,6 @@ def metaclass_instancecheck():
 
 
 @world
-def dataclass_default_replaced():
-    @dataclasses.dataclass
-    class K:
-        v: float = 2.0
-
-    def change(i):
-        K.__init__.__defaults__ = (L(i, 2.0, 3.0),)
-
-    return lambda x: x * K().v, change
-
-
-@world
-def dataclass_factory_of_state():
-    rows = [2.0]
-
-    @dataclasses.dataclass
-    class K:
-        v: list = dataclasses.field(default_factory=rows.copy)
-
-    return lambda x: x * K().v[0], lambda i: rows.__setitem__(0, L(i, 2.0, 3.0))
-
-
-@world
-def dataclass_kept_and_changed():
-    @dataclasses.dataclass
-    class K:
-        v: float
-        w: list
-
-    o = K(2.0, [1.0])
-
-    def change(i):
-        o.v = L(i, 2.0, 3.0)
-        o.w[0] = L(i, 1.0, 4.0)
-
-    return lambda x: x * o.v * o.w[0], change
-
-
-@world
-def dataclass_order():
-    @dataclasses.dataclass(order=True)
-    class K:
-        v: float
-
-    a, b = K(1.0), K(2.0)
-    return lambda x: x * (2 if a < b else 3), lambda i: setattr(a, "v", L(i, 1.0, 5.0))
-
-
-@world
 def named_tuple_default():
     P = collections.namedtuple("P", "a b", defaults=[2.0])
 
@@ -1300,15 +818,6 @@ def named_tuple_default():
         P.__new__.__defaults__ = (L(i, 2.0, 3.0),)
 
     return lambda x: x * P(1.0).b, change
-
-
-@world
-def nested_named_tuples():
-    P = collections.namedtuple("P", "a b")
-    o = NS(p=P(P(1.0, 2.0), 3.0))
-    return lambda x: x * o.p.a.b, lambda i: setattr(
-        o, "p", L(i, P(P(1.0, 2.0), 3.0), P(P(1.0, 5.0), 3.0))
-    )
 
 
 @world
@@ -1369,13 +878,6 @@ def print_to_a_buffer():
 
     out = io.StringIO()
     return lambda x: (print("a", file=out), x * len(out.getvalue()))[1], None
-
-
-@world
-def builtin_container_methods_kept():
-    rows = [2.0, 3.0]
-    get = rows.__getitem__
-    return lambda x: x * get(0), lambda i: rows.__setitem__(0, L(i, 2.0, 5.0))
 
 
 @world
@@ -1473,33 +975,6 @@ def method_that_is_only_compared():
     return lambda x: x * (2 if o.look.__func__ is one else 3), lambda i: setattr(
         K, "look", L(i, one, other)
     )
-
-
-@world
-def static_method_that_is_only_compared():
-    def one():
-        return 1
-
-    def other():
-        return 2
-
-    class K:
-        look = staticmethod(one)
-
-    o = K()
-    return lambda x: x * (2 if o.look == one else 3), lambda i: setattr(
-        K, "look", staticmethod(L(i, one, other))
-    )
-
-
-@world
-def name_of_the_class_of_a_net():
-    class Net(nn.Module):
-        def forward(self, x):
-            return x * len(type(self).__name__)
-
-    m = Net()
-    return m.forward, lambda i: setattr(Net, "__name__", L(i, "Net", "Network"))
 
 
 @world

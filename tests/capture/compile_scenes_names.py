@@ -8,7 +8,6 @@ import functools
 import operator
 
 from compile_scenes import L, scene, steps
-from rushlight import nn
 
 
 def state(name, make_fn, change):
@@ -187,52 +186,6 @@ def s_class_assign(c):
 
 
 @scene
-def s_class_assign_method(c):
-    class A:
-        def f(self, x):
-            return x * 2
-
-    class B:
-        def f(self, x):
-            return x * 3
-
-    o = A()
-
-    return steps(c(lambda x: o.f(x)), lambda i: setattr(o, "__class__", L(i, A, B)))
-
-
-@scene
-def s_module_class_assign(c):
-    class A(nn.Module):
-        def forward(self, x):
-            return x * 2
-
-    class B(nn.Module):
-        def forward(self, x):
-            return x * 3
-
-    o = A()
-    net = nn.Sequential(o)
-
-    return steps(c(net), lambda i: setattr(o, "__class__", L(i, A, B)))
-
-
-@scene
-def s_del_then_class(c):
-    class A:
-        k = 2.0
-
-    o = A()
-    o.k = 5.0
-
-    def ch(i):
-        if i == 5:
-            del o.k
-
-    return steps(c(lambda x: x * o.k), ch)
-
-
-@scene
 def s_getattr_fallback(c):
     d = {"k": 2.0}
 
@@ -246,67 +199,6 @@ def s_getattr_fallback(c):
     o = A()
 
     return steps(c(lambda x: x * o.k), lambda i: d.__setitem__("k", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_getattr_then_set(c):
-    class A:
-        def __getattr__(self, n):
-            return 2.0
-
-    o = A()
-
-    def ch(i):
-        if i == 5:
-            o.k = 7.0
-
-    return steps(c(lambda x: x * o.k), ch)
-
-
-@scene
-def s_getattr_added_later(c):
-    class A:
-        pass
-
-    o = A()
-
-    def ch(i):
-        if i == 5:
-            A.__getattr__ = lambda self, n: 9.0
-
-    return steps(c(lambda x: x * getattr(o, "k", 2.0)), ch)
-
-
-@scene
-def s_getattribute_added_later(c):
-    class A:
-        k = 2.0
-
-    o = A()
-
-    def ch(i):
-        if i == 5:
-            A.__getattribute__ = lambda self, n: 9.0
-
-    return steps(c(lambda x: x * o.k), ch)
-
-
-@scene
-def s_descriptor_state(c):
-    class D:
-        v = 2.0
-
-        def __get__(self, o, t):
-            return self.v
-
-    d = D()
-
-    class A:
-        k = d
-
-    o = A()
-
-    return steps(c(lambda x: x * o.k), lambda i: setattr(d, "v", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -326,22 +218,6 @@ def s_descriptor_dict(c):
     o = A()
 
     return steps(c(lambda x: x * o.k), lambda i: setattr(o, "k", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_property_replaced(c):
-    class A:
-        @property
-        def k(self):
-            return 2.0
-
-    o = A()
-
-    def ch(i):
-        if i == 5:
-            A.k = property(lambda self: 4.0)
-
-    return steps(c(lambda x: x * o.k), ch)
 
 
 @scene
@@ -366,51 +242,6 @@ def s_cached_property(c):
 
 
 @scene
-def s_metaclass_getattr(c):
-    d = {"k": 2.0}
-
-    class M(type):
-        def __getattr__(cls, n):
-            return d[n]
-
-    class A(metaclass=M):
-        pass
-
-    return steps(c(lambda x: x * A.k), lambda i: d.__setitem__("k", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_metaclass_property(c):
-    class M(type):
-        v = 2.0
-
-        @property
-        def k(cls):
-            return cls.v
-
-    class A(metaclass=M):
-        pass
-
-    return steps(c(lambda x: x * A.k), lambda i: setattr(M, "v", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_metaclass_call(c):
-    class M(type):
-        n = 2.0
-
-        def __call__(cls, *a):
-            r = super().__call__(*a)
-            r.k = cls.n
-            return r
-
-    class A(metaclass=M):
-        pass
-
-    return steps(c(lambda x: x * A().k), lambda i: setattr(M, "n", L(i, 2.0, 3.0)))
-
-
-@scene
 def s_class_getitem(c):
     class A:
         v = 2.0
@@ -432,20 +263,3 @@ def s_new(c):
             return o
 
     return steps(c(lambda x: x * A().k), lambda i: setattr(A, "v", L(i, 2.0, 3.0)))
-
-
-@scene
-def s_init_replaced(c):
-    class A:
-        def __init__(self):
-            self.k = 2.0
-
-    def ch(i):
-        if i == 5:
-
-            def init(self):
-                self.k = 5.0
-
-            A.__init__ = init
-
-    return steps(c(lambda x: x * A().k), ch)

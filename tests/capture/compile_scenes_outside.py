@@ -21,16 +21,14 @@ import socket
 import statistics
 import sys
 import tempfile
-import threading
 import types
 import warnings
 
 import numpy as np
 
 import rushlight as torch
-import rushlight.nn.functional as F
-from compile_scenes import L, X, linear, scene, see, settings, steps, tell, worlds
-from rushlight import nn, optim
+from compile_scenes import L, X, linear, scene, settings, steps, tell, worlds
+from rushlight import nn
 
 NS = types.SimpleNamespace
 world = worlds("outside")
@@ -106,13 +104,6 @@ process("timeout", socket.getdefaulttimeout, socket.setdefaulttimeout, None, 30.
 process("filters", lambda: _FILTER in warnings.filters, _filters, False, True)
 process("arguments", lambda: "--of-a-scene" in sys.argv, _argument, False, True)
 process(
-    "temporary",
-    lambda: tempfile.tempdir,
-    lambda v: setattr(tempfile, "tempdir", v),
-    tempfile.tempdir,
-    HERE,
-)
-process(
     "digits",
     sys.get_int_max_str_digits,
     sys.set_int_max_str_digits,
@@ -132,13 +123,6 @@ process(
     lambda v: setattr(sys, "excepthook", sys.__excepthook__ if v else print),
     True,
     False,
-)
-process(
-    "environment_by_getenv",
-    lambda: os.getenv("OF_A_SCENE"),
-    lambda v: os.environ.pop("OF_A_SCENE", None) if v is None else os.environ.update(OF_A_SCENE=v),
-    None,
-    "1",
 )
 process(
     "environment_expanded",
@@ -421,68 +405,6 @@ def outside_context_run(c):
         yield L(i, lambda j: tell(f, X(j)), lambda j: other.run(tell, f, X(j)))(i)
 
 
-@scene
-def outside_threads_with_contexts(c):
-    v = contextvars.ContextVar("v", default=2.0)
-    f = c(lambda x: x * v.get())
-    for i in range(9):
-        found = []
-
-        def run(i=i, found=found):
-            v.set(L(i, 2.0, 3.0))
-            found.append(tell(f, X(i)))
-
-        t = threading.Thread(target=run)
-        t.start()
-        t.join()
-        yield found
-
-
-@world
-def mutual_recursion():
-    o = NS(deep=2)
-
-    def even(x, n):
-        return x if n == 0 else odd(x * 2, n - 1)
-
-    def odd(x, n):
-        return x if n == 0 else even(x + 1, n - 1)
-
-    return lambda x: even(x, o.deep), lambda i: setattr(o, "deep", L(i, 2, 5))
-
-
-@world
-def error_in_the_middle():
-    o, w = NS(bad=False), torch.zeros(3)
-
-    def fn(x):
-        w.add_(1)
-        if o.bad:
-            raise ValueError("in the middle")
-        w.add_(10)
-        return x * w
-
-    return fn, lambda i: setattr(o, "bad", bool(L(i, 0, 1))), lambda: (w.clone(), w._version)
-
-
-@world
-def error_of_a_kernel_in_the_middle():
-    w = torch.zeros(3)
-
-    def fn(x):
-        w.add_(1)
-        y = x.reshape(3, -1) if w.numel() == 3 else x
-        return y @ torch.ones(int(w.numel()) + 1, 2)
-
-    def change(i):
-        if L(i, 0, 1):
-            w.resize_(4).zero_()
-        else:
-            w.resize_(3)
-
-    return fn, change, lambda: w.clone()
-
-
 @world
 def many_states():
     o = NS(k=0.0)
@@ -498,46 +420,6 @@ def outside_many_states_come_back(c):
         yield tell(f, X(i % 3))
 
 
-@scene
-def outside_compiled_inside_of_compiled(c):
-    o = NS(k=2.0)
-    inner = c(lambda x: x * o.k)
-    f = c(lambda x: inner(x) + inner(x + 1))
-    for i in range(10):
-        o.k = L(i, 2.0, 3.0)
-        yield tell(f, X(i)), tell(inner, X(i))
-
-
-@scene
-def outside_two_objects_of_one_class(c):
-    class M:
-        def __init__(self, k):
-            self.k = k
-
-        go = c(lambda self, x: x * self.k)
-
-    a, b = M(2.0), M(3.0)
-    for i in range(10):
-        a.k = L(i, 2.0, 5.0)
-        yield tell(a.go, X(i)) if hasattr(a.go, "__get__") else tell(M.go, a, X(i))
-        yield tell(b.go, X(i)) if hasattr(b.go, "__get__") else tell(M.go, b, X(i))
-
-
-@world
-def class_made_anew():
-    def make(k):
-        class Layer:
-            scale = k
-
-            def look(self):
-                return self.scale
-
-        return Layer
-
-    o = NS(cls=make(2.0))
-    return lambda x: x * o.cls().look(), lambda i: setattr(o, "cls", make(L(i, 2.0, 3.0)))
-
-
 @world
 def default_list_that_grows():
     def helper(x, log=[]):  # noqa: B006
@@ -545,22 +427,6 @@ def default_list_that_grows():
         return x * len(log)
 
     return lambda x: helper(x), None, lambda: len(helper.__defaults__[0])
-
-
-@world
-def default_that_is_changed():
-    def helper(x, cfg={"k": 2.0}):  # noqa: B006
-        return x * cfg["k"]
-
-    return lambda x: helper(x), lambda i: helper.__defaults__[0].update(k=L(i, 2.0, 3.0))
-
-
-@world
-def keyword_default_that_is_changed():
-    def helper(x, *, k=2.0):
-        return x * k
-
-    return lambda x: helper(x), lambda i: helper.__kwdefaults__.update(k=L(i, 2.0, 3.0))
 
 
 @world
@@ -580,26 +446,6 @@ def context_manager_of_a_class():
 
 
 @world
-def exception_with_values():
-    o = NS(k=2.0)
-
-    class Found(Exception):
-        pass
-
-    def search():
-        raise Found(o.k, [o.k])
-
-    def fn(x):
-        try:
-            search()
-        except Found as e:
-            return x * e.args[0] * e.args[1][0]
-        return x
-
-    return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0))
-
-
-@world
 def exception_group():
     o = NS(k=2.0)
 
@@ -613,28 +459,6 @@ def exception_group():
         return x
 
     return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0))
-
-
-@world
-def modules_in_another_order():
-    net = nn.Sequential(collections.OrderedDict(a=linear(), b=nn.ReLU()))
-
-    def change(i):
-        last = L(i, "b", "a")
-        net._modules[last] = net._modules.pop(last)
-
-    return lambda x: net(x), change
-
-
-@world
-def modules_replaced_as_a_table():
-    net = nn.Sequential(linear(), nn.ReLU())
-
-    def change(i):
-        if i == 5:
-            net._modules = {"0": nn.Tanh(), "1": net._modules["0"]}
-
-    return lambda x: net(x), change
 
 
 @world
@@ -660,51 +484,6 @@ def cached_property_of_a_net():
 
 
 @world
-def iteration_of_a_net_of_ones_own():
-    class Stack(nn.ModuleList):
-        back = False
-
-        def __iter__(self):
-            found = list(super().__iter__())
-            return iter(found[::-1] if self.back else found)
-
-    ms = Stack([linear(), nn.Tanh()])
-
-    def fn(x):
-        for m in ms:
-            x = m(x)
-        return x
-
-    return fn, lambda i: setattr(ms, "back", bool(L(i, 0, 1)))
-
-
-@world
-def loss_by_name():
-    o = NS(name="mse_loss")
-    return lambda x: getattr(F, o.name)(x, x + 1), lambda i: setattr(
-        o, "name", L(i, "mse_loss", "l1_loss")
-    )
-
-
-@world
-def optimiser_by_state():
-    net = linear()
-    a, b = optim.SGD(net.parameters(), lr=0.1), optim.Adam(net.parameters(), lr=0.1)
-    o = NS(opt=a)
-
-    def step(x):
-        o.opt.zero_grad()
-        (net(x) ** 2).mean().backward()
-        o.opt.step()
-
-    return (
-        step,
-        lambda i: setattr(o, "opt", L(i, a, b)),
-        lambda: [p.detach() for p in net.parameters()],
-    )
-
-
-@world
 def gradients_scaled_by_state():
     net, o = linear(), NS(k=2.0)
 
@@ -715,28 +494,6 @@ def gradients_scaled_by_state():
             p.grad.mul_(o.k)
 
     return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0)), lambda: [p.grad for p in net.parameters()]
-
-
-@world
-def results_by_kind():
-    P = collections.namedtuple("P", "a b")
-    o = NS(kind=tuple)
-
-    def fn(x):
-        y = (x * 2, o.kind is tuple)
-        return o.kind(y) if o.kind in (tuple, list) else P(*y)
-
-    return fn, lambda i: setattr(o, "kind", (tuple, list, P)[0 if i < 4 else i % 3])
-
-
-@scene
-def outside_result_of_a_state_object(c):
-    o = NS(k=1)
-    f = c(lambda x: (x * 2, o, o.k))
-    for i in range(8):
-        o.k = L(i, 1, 2)
-        y, found, k = f(X(i))
-        yield see(y), found is o, k
 
 
 # -- settings that the call itself changes --------------------------------------------------------
@@ -775,7 +532,6 @@ def _drop(_):
         HANDLES.pop().remove()
 
 
-CUDNN = torch.backends.cudnn
 leaves(
     "anomaly",
     lambda: torch.autograd.set_detect_anomaly(True),
@@ -784,24 +540,6 @@ leaves(
 )
 leaves("threads", lambda: torch.set_num_threads(3), torch.get_num_threads, torch.set_num_threads)
 leaves("grad", lambda: torch.set_grad_enabled(False), torch.is_grad_enabled, torch.set_grad_enabled)
-leaves(
-    "default_dtype",
-    lambda: torch.set_default_dtype(torch.float64),
-    torch.get_default_dtype,
-    torch.set_default_dtype,
-)
-leaves(
-    "precision",
-    lambda: torch.set_float32_matmul_precision("high"),
-    torch.get_float32_matmul_precision,
-    torch.set_float32_matmul_precision,
-)
-leaves(
-    "benchmark",
-    lambda: setattr(CUDNN, "benchmark", True),
-    lambda: CUDNN.benchmark,
-    lambda v: setattr(CUDNN, "benchmark", v),
-)
 leaves(
     "flash",
     lambda: torch.backends.cuda.enable_flash_sdp(False),
@@ -821,32 +559,14 @@ leaves(
     torch.set_autocast_cache_enabled,
 )
 leaves(
-    "autocast",
-    lambda: torch.set_autocast_enabled("cpu", True),
-    lambda: torch.is_autocast_enabled("cpu"),
-    lambda v: torch.set_autocast_enabled("cpu", v),
-)
-leaves(
     "validation",
     lambda: torch.distributions.Distribution.set_default_validate_args(False),
     lambda: torch.distributions.Distribution._validate_args,
     torch.distributions.Distribution.set_default_validate_args,
 )
 leaves(
-    "deterministic",
-    lambda: torch.use_deterministic_algorithms(True),
-    torch.are_deterministic_algorithms_enabled,
-    torch.use_deterministic_algorithms,
-)
-leaves(
     "global_hook",
     lambda: HANDLES.append(nn.modules.module.register_module_forward_hook(lambda m, a, o: None)),
-    lambda: _hooks("forward"),
-    _drop,
-)
-leaves(
-    "global_hook_dropped",
-    lambda: nn.modules.module.register_module_forward_hook(lambda m, a, o: None).remove(),
     lambda: _hooks("forward"),
     _drop,
 )
@@ -856,12 +576,6 @@ leaves(
     lambda: torch.set_printoptions(precision=2),
     lambda: str(torch.tensor(1 / 3)),
     lambda v: torch.set_printoptions(precision=4),
-)
-leaves(
-    "default_device",
-    lambda: torch.set_default_device("meta"),
-    torch.get_default_device,
-    lambda v: torch.set_default_device("cpu"),
 )
 leaves(
     "environment",
@@ -901,22 +615,6 @@ def anomalies_looked_for_inside():
         return x.grad
 
     return lambda x: (fn(x) if x.numel() < 0 else switched(x)), None
-
-
-@world
-def gradient_that_is_a_constant():
-    p = nn.Parameter(torch.ones(3))
-
-    def fn(x):
-        p.grad = None
-        (p * 1).backward(torch.tensor([1.0, 2.0, 3.0]))
-        return x * p.grad
-
-    def change(i):
-        if p.grad is not None:
-            p.grad.mul_(0)
-
-    return fn, change, lambda: p.grad
 
 
 @world

@@ -24,14 +24,6 @@ def s_builtin_module_dict(c):
     return steps(c(g["fn"]), lambda i: g["__builtins__"].__setitem__("two", L(i, 2.0, 3.0)))
 
 
-@scene
-def s_builtin_len(c):
-    g = {"__builtins__": {"len": len}, "__name__": "odd"}
-    exec("def fn(x): return x * len([1, 2])", g)
-
-    return steps(c(g["fn"]), lambda i: g["__builtins__"].__setitem__("len", L(i, len, lambda v: 7)))
-
-
 def exchanged(name, owner, attribute, other, compiled):
     """A function that is another one in some calls; `compiled` gives what is called, and what is looked at afterwards."""
 

@@ -10,7 +10,6 @@ import math
 import operator
 import pickle
 import struct
-import types
 
 import numpy as np
 
@@ -106,20 +105,6 @@ def read_kept_in_a_list(c):
 
 
 @scene
-def read_kept_in_attr(c):
-    o = types.SimpleNamespace(last=0.0)
-
-    def fn(x):
-        l = x.sum()
-        o.last = l.item()
-        return l
-
-    f = c(fn)
-    for i in range(7):
-        yield tell(f, X(i)), ("o", type(o.last).__name__, float(o.last).hex())
-
-
-@scene
 def read_kept_in_dict_and_pickled(c):
     d = {}
 
@@ -130,22 +115,6 @@ def read_kept_in_dict_and_pickled(c):
     f = c(fn)
     for i in range(7):
         yield tell(f, X(i)), ("o", type(d["n"]).__name__, pickle.dumps(d["n"]))
-
-
-@scene
-def read_given_to_a_callback(c):
-    seen = []
-
-    def cb(v):
-        seen.append(type(v) is float)
-
-    def fn(x):
-        cb(x.sum().item())
-        return x * 2
-
-    f = c(fn)
-    for i in range(7):
-        yield tell(f, X(i)), ("seen", list(seen))
 
 
 def kept(name, fn):

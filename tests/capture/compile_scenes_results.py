@@ -97,29 +97,9 @@ _res("twice", lambda x: (lambda y: (y, y))(x * 2), lambda r, x: r[0] is r[1])
 _res("twice_inplace", lambda x: (lambda y: (y, y))(x * 2), lambda r, x: (r[0].add_(1), r[1])[1])
 _res("samelist", lambda x: (lambda l: (l, l))([x * 2]), lambda r, x: r[0] is r[1])
 _res("view_of_result", lambda x: (lambda y: (y, y[0]))(x * 2), lambda r, x: (r[1].add_(1), r[0])[1])
-_res(
-    "view_of_result2",
-    lambda x: (lambda y: (y.t(), y.reshape(-1)))(x * 2),
-    lambda r, x: (r[1].add_(1), r[0])[1],
-)
-_res(
-    "view_version",
-    lambda x: (lambda y: (y, y[0]))(x * 2),
-    lambda r, x: (r[1].add_(1), r[0]._version, r[1]._is_view(), r[1]._base is r[0])[1:],
-)
 _res("chunk", lambda x: (x * 2).chunk(2), lambda r, x: (r[0].zero_(), r[1])[1])
 _res("unbind", lambda x: (x * 2).unbind(0), lambda r, x: (r[0].zero_(), r[1], r[0]._is_view()))
 _res("expand", lambda x: (x[:1] * 2).expand(4, 3), lambda r, x: r.stride())
-_res(
-    "view_of_arg",
-    lambda x: x.view(-1),
-    lambda r, x: (r.add_(1), x, x._version, r._base is x, r._is_view())[1:],
-)
-_res(
-    "view_of_arg2",
-    lambda x: x[1:].t(),
-    lambda r, x: (r.add_(1), x, x._version, r._is_view(), r.storage_offset())[1:],
-)
 _res("arg", lambda x: x, lambda r, x: (r is x, r.add_(1)))
 _res(
     "arg_detach",
@@ -154,33 +134,9 @@ _res(
     True,
 )
 _res(
-    "hooked_result",
-    lambda x: (lambda y: (y.register_hook(lambda g: g * 3), y)[1])(x * 2),
-    lambda r, x: (r.sum().backward(), x.grad)[1:],
-    True,
-)
-_res(
-    "twice_backward",
-    lambda x: (x * x),
-    lambda r, x: (r.sum().backward(retain_graph=True), r.sum().backward(), x.grad)[2],
-    True,
-)
-_res(
     "view_grad_inplace",
     lambda x: (x * 1).view(-1),
     lambda r, x: (r.mul_(3), r.sum().backward(), x.grad)[2],
-    True,
-)
-_res(
-    "view_pair_inplace",
-    lambda x: (lambda y: (y, y.view(-1)))(x * 1),
-    lambda r, x: (r[1].mul_(3), r[0].sum().backward(), x.grad)[2],
-    True,
-)
-_res(
-    "pair_backward_one",
-    lambda x: (x * 2, x * 3),
-    lambda r, x: (r[0].sum().backward(), x.grad)[1],
     True,
 )
 _res("grad_inputs", lambda x: (x * x).sum(), lambda r, x: torch.autograd.grad(r, x), True)
@@ -218,13 +174,6 @@ _res("zero_stride", lambda x: torch.zeros(1).expand(3, 4))
 
 
 # ---- outputs kept and mutated
-@scene
-def kept_over_many(c):
-    f = c(lambda x: (x * 2, (x + 1).view(-1)))
-    kept = []
-    for i in range(9):
-        kept.append(f(X(i)))
-        yield see(kept)
 
 
 @scene
@@ -264,75 +213,6 @@ def state_view_grad(c):
         yield see(r), see(lin.weight.grad)
 
 
-@scene
-def state_inplace_view_error(c):
-    lin = nn.Linear(3, 3)
-
-    f = c(lambda x: lin.weight.view(-1))
-    for i in range(9):
-        r = f(X(i))
-        yield tell(lambda: r.add_(1))
-        with torch.no_grad():
-            v0 = lin.weight._version
-            r.add_(1)
-            yield see(lin.weight), lin.weight._version - v0
-
-
-@scene
-def inplace_on_nonleaf_arg(c):
-    w = nn.Parameter(torch.ones(3))
-
-    def fn(a):
-        a.mul_(w)
-        return a
-
-    f = c(fn)
-    for i in range(9):
-        leaf = X(i).requires_grad_()
-        w.grad = None
-        a = leaf * 1
-        r = f(a)
-        yield r is a, a.requires_grad, see(a), a.grad_fn is not None
-        a.sum().backward()
-        yield see(leaf.grad), see(w.grad)
-
-
-@scene
-def inplace_on_plain_arg_by_param(c):
-    w = nn.Parameter(torch.ones(3))
-
-    f = c(lambda a: a.mul_(w))
-    for i in range(9):
-        w.grad = None
-        a = X(i)
-        f(a)
-        yield see(a), a.requires_grad, tell(lambda: a.sum().backward()), see(w.grad)
-
-
-@scene
-def inplace_view_of_arg_by_param(c):
-    w = nn.Parameter(torch.ones(3))
-
-    f = c(lambda a: a[0].mul_(w))
-    for i in range(9):
-        w.grad = None
-        a = X(i)
-        f(a)
-        yield see(a), a.requires_grad, tell(lambda: a.sum().backward()), see(w.grad)
-
-
-@scene
-def arg_view_history(c):
-    f = c(lambda a: a.view(-1))
-    for i in range(9):
-        leaf = X(i).requires_grad_()
-        a = leaf * 1
-        y = f(a)
-        y.mul_(3)
-        a.sum().backward()
-        yield see(leaf.grad), see(a)
-
-
 def _arg(name, body, look=lambda x: None, grad=False, back=False):
     def make(c):
         f = c(lambda x: body(x))
@@ -355,12 +235,6 @@ _arg("tag", lambda x: (setattr(x, "tag", 3), x * 2)[1], lambda x: x.tag)
 _arg("requires", lambda x: (x.requires_grad_(), x * 2)[1])
 _arg("retain", lambda x: (lambda y: (y.retain_grad(), y * 2)[1])(x), None or (lambda x: 0), True)
 _arg("hook", lambda x: (x.register_hook(lambda g: g * 2), x * 2)[1], lambda x: 0, True)
-_arg(
-    "hook_then",
-    lambda x: (x.register_hook(lambda g: g * 2), x * 2)[1],
-    lambda x: ((x * 1).sum().backward(), x.grad)[1],
-    True,
-)
 _arg("grad_set", lambda x: (setattr(x, "grad", torch.ones(4, 3)), x * 2)[1], lambda x: x.grad)
 _arg("grad_none", lambda x: (setattr(x, "grad", None), x * 2)[1], lambda x: x.grad)
 _arg("data_set", lambda x: (setattr(x, "data", x.data * 2), x * 2)[1], lambda x: x)
@@ -373,12 +247,6 @@ _arg("zero_", lambda x: x.zero_())
 _arg("inplace_leaf", lambda x: x.add_(1), lambda x: x, True)
 _arg("nograd_leaf", lambda x: _ng(x), lambda x: x, True)
 _arg("backward_in", lambda x: (x * x).sum().backward(), lambda x: x.grad, True)
-_arg(
-    "backward_in_twice",
-    lambda x: ((x * x).sum().backward(), (x * x).sum().backward())[0],
-    lambda x: x.grad,
-    True,
-)
 _arg("iadd", lambda x: _iadd(x))
 _arg("setitem", lambda x: x.__setitem__(0, 5.0))
 _arg("copy_", lambda x: x.copy_(torch.ones(3)))

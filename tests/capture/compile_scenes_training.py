@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import rushlight as torch
-from compile_scenes import L, X, scene, see, steps, tell
+from compile_scenes import X, scene, see, tell
 from rushlight import nn
 
 
@@ -91,14 +91,6 @@ net_case(
     at(5)(lambda n, o: n[0].weight.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2))),
 )
 net_case("weight_norm", at(5)(lambda n, o: nn.utils.parametrizations.weight_norm(n[0])))
-net_case(
-    "weight_norm_removed",
-    at(5, 7)(
-        lambda n, o: nn.utils.parametrizations.weight_norm(n[0])
-        if not nn.utils.parametrize.is_parametrized(n[0])
-        else nn.utils.parametrize.remove_parametrizations(n[0], "weight")
-    ),
-)
 net_case("old_weight_norm", at(5)(lambda n, o: nn.utils.weight_norm(n[0])))
 net_case("spectral", at(5)(lambda n, o: nn.utils.parametrizations.spectral_norm(n[0])))
 net_case("lr", at(5)(lambda n, o: o.param_groups[0].update(lr=0.5)))
@@ -138,36 +130,6 @@ net_case(
 net_case("zero_grad_patched", at(5)(lambda n, o: setattr(o, "zero_grad", lambda: None)))
 net_case("step_patched", at(5)(lambda n, o: setattr(o, "step", lambda: None)))
 net_case("grad_kept", at(5)(lambda n, o: setattr(n[0].weight, "grad", torch.ones(3, 3))))
-net_case(
-    "adam_betas",
-    at(5)(lambda n, o: o.param_groups[0].update(betas=(0.5, 0.6))),
-    lambda n: torch.optim.Adam(n.parameters(), lr=0.01),
-)
-net_case(
-    "adam_eps",
-    at(5)(lambda n, o: o.param_groups[0].update(eps=0.1)),
-    lambda n: torch.optim.Adam(n.parameters(), lr=0.01),
-)
-net_case(
-    "adam_amsgrad",
-    at(5)(lambda n, o: o.param_groups[0].update(amsgrad=True)),
-    lambda n: torch.optim.Adam(n.parameters(), lr=0.01),
-)
-net_case(
-    "adam_step",
-    at(5)(lambda n, o: [s["step"].fill_(100) for s in o.state.values()]),
-    lambda n: torch.optim.Adam(n.parameters(), lr=0.01),
-)
-net_case(
-    "adamw_wd0",
-    at(5)(lambda n, o: o.param_groups[0].update(weight_decay=0)),
-    lambda n: torch.optim.AdamW(n.parameters(), lr=0.01),
-)
-net_case(
-    "rmsprop_centered",
-    at(5)(lambda n, o: o.param_groups[0].update(alpha=0.5)),
-    lambda n: torch.optim.RMSprop(n.parameters(), lr=0.01, centered=True),
-)
 net_case("seed", at(5)(lambda n, o: torch.manual_seed(7)))
 net_case(
     "rng_state",
@@ -196,62 +158,6 @@ def lbfgs(c):
 
 
 @scene
-def lr_read(c):
-    n = nn.Linear(3, 1)
-    opt = torch.optim.SGD(n.parameters(), lr=0.1)
-
-    def fn(x):
-        return x * opt.param_groups[0]["lr"]
-
-    return steps(c(fn), lambda i: opt.param_groups[0].update(lr=L(i, 0.1, 0.2)))
-
-
-@scene
-def betas_read(c):
-    n = nn.Linear(3, 1)
-    opt = torch.optim.Adam(n.parameters(), lr=0.1)
-
-    def fn(x):
-        return x * opt.param_groups[0]["betas"][0]
-
-    return steps(c(fn), lambda i: opt.param_groups[0].update(betas=L(i, (0.1, 0.2), (0.3, 0.2))))
-
-
-@scene
-def custom_group_key(c):
-    n = nn.Linear(3, 1)
-    opt = torch.optim.SGD(n.parameters(), lr=0.1)
-
-    def fn(x):
-        return x * opt.param_groups[0].get("k", 1.0)
-
-    return steps(c(fn), lambda i: opt.param_groups[0].update(k=L(i, 2.0, 3.0)))
-
-
-@scene
-def defaults_read(c):
-    n = nn.Linear(3, 1)
-    opt = torch.optim.SGD(n.parameters(), lr=0.1)
-
-    def fn(x):
-        return x * opt.defaults["lr"]
-
-    return steps(c(fn), lambda i: opt.defaults.update(lr=L(i, 0.1, 0.2)))
-
-
-@scene
-def sched_read(c):
-    n = nn.Linear(3, 1)
-    opt = torch.optim.SGD(n.parameters(), lr=0.1)
-    s = torch.optim.lr_scheduler.StepLR(opt, 1, 0.5)
-
-    def fn(x):
-        return x * s.get_last_lr()[0]
-
-    return steps(c(fn), lambda i: (opt.step(), s.step()) if i in (5, 7) else None)
-
-
-@scene
 def user_optimizer(c):
     class My(torch.optim.Optimizer):
         def __init__(self, ps, lr):
@@ -274,37 +180,3 @@ def user_optimizer(c):
         if i == 7:
             o.param_groups[0]["lr"] = 0.5
         yield tell(f, X(i)), see(list(n.parameters()))
-
-
-@scene
-def user_layer_state(c):
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.w = nn.Parameter(torch.ones(3))
-            self.register_buffer("b", torch.ones(3))
-            self.n = 0
-            self.k = 2.0
-            self.fnc = torch.sin
-
-        def forward(self, x):
-            return self.fnc(x * self.w * self.k) + self.b
-
-    m = M()
-    f = c(m)
-    for i in range(12):
-        if i == 5:
-            m.k = 3.0
-        if i == 6:
-            m.fnc = torch.cos
-        if i == 7:
-            m.b = torch.zeros(3)
-        if i == 8:
-            m.register_buffer("b", torch.ones(3) * 2)
-        if i == 9:
-            del m.b
-            m.b = torch.ones(3) * 5
-        if i == 10:
-            del m.w
-            m.w = torch.ones(3) * 7
-        yield tell(f, X(i))

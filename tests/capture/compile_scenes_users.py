@@ -5,16 +5,12 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import contextvars
 import copy
 import dataclasses
 import functools
 import io
 import itertools
 import logging
-import operator
-import os
-import typing
 import weakref
 
 import numpy as np
@@ -66,17 +62,6 @@ def user_recurrent_state(c):
             yield tell(h.sum().backward), see([p.grad for p in cell.parameters()])
             h = h.detach()
         yield see(h)
-
-
-@scene
-def user_result_written_then_given_back(c):
-    f = c(lambda x, y: (x * 2 + y, y.mul_(0.5)))
-    y = torch.ones(4, 3)
-    for i in range(9):
-        out, y = f(X(i), y)
-        y[i % 4] += 1
-        yield see(out), see(y), y._version
-        y = out if i % 3 == 2 else y
 
 
 @scene
@@ -183,29 +168,6 @@ def user_lazy_mask(c):
 
 
 @scene
-def user_tied_weights(c):
-    a, b = linear(), linear()
-    b.weight = a.weight
-    opt = torch.optim.SGD([*a.parameters(), b.bias], lr=0.05)
-    net = nn.ModuleList([a, b])
-
-    def fn(x):
-        opt.zero_grad()
-        value = (b(a(x)) ** 2).mean()
-        value.backward()
-        opt.step()
-        return value
-
-    def change(i):
-        if i == 5:
-            b.weight = nn.Parameter(a.weight.detach().clone())
-        if i == 8:
-            a.weight = b.weight
-
-    yield from trained(c(fn), net, change=change)
-
-
-@scene
 def user_parametrized(c):
     class Symmetric(nn.Module):
         def forward(self, w):
@@ -222,52 +184,6 @@ def user_parametrized(c):
             torch.nn.utils.parametrize.remove_parametrizations(net, "weight")
 
     yield from trained(f, net, 11, change)
-
-
-@scene
-def user_parametrize_cached(c):
-    class Twice(nn.Module):
-        def forward(self, w):
-            return w * 2
-
-    net = linear()
-    torch.nn.utils.parametrize.register_parametrization(net, "weight", Twice())
-    f = c(lambda x: net(x) + net(x * 2))
-    for i in range(9):
-        if i in (4, 5, 7):
-            with torch.nn.utils.parametrize.cached():
-                yield tell(f, X(i))
-        else:
-            yield tell(f, X(i))
-        with torch.no_grad():
-            net.parametrizations.weight.original.mul_(0.9)
-
-
-@scene
-def user_functional_call(c):
-    net = linear()
-    f = c(lambda params, x: torch.func.functional_call(net, params, (x,)))
-    own = dict(net.named_parameters())
-    for i in range(9):
-        params = (
-            {k: (v * (i + 1)).detach() for k, v in own.items()} if i != 6 else {"bias": own["bias"]}
-        )
-        yield tell(f, params, X(i))
-
-
-@scene
-def user_grad_inside(c):
-    net = linear()
-
-    def fn(x):
-        g = torch.func.grad(lambda v: (net(v) ** 2).sum())(x)
-        return x - 0.1 * g
-
-    def change(i):
-        if i == 5:
-            net.bias.data.zero_()
-
-    yield from steps(c(fn), change)
 
 
 @scene
@@ -376,23 +292,6 @@ def user_ema(c):
 
 
 @scene
-def user_swa(c):
-    net = linear()
-    opt = torch.optim.SGD(net.parameters(), lr=0.05)
-    averaged = torch.optim.swa_utils.AveragedModel(net)
-
-    def fn(x):
-        opt.zero_grad()
-        value = (net(x) ** 2).mean()
-        value.backward()
-        opt.step()
-        averaged.update_parameters(net)
-        return value
-
-    yield from trained(c(fn), nn.ModuleList([net, averaged]))
-
-
-@scene
 def user_module_dict_route(c):
     net = nn.ModuleDict({"a": linear(), "b": nn.Sequential(linear(), nn.ReLU())})
     cfg = {"which": "a"}
@@ -404,68 +303,6 @@ def user_module_dict_route(c):
             net["a"] = nn.Identity()
 
     yield from steps(f, change)
-
-
-@scene
-def user_train_eval_inside(c):
-    net = nn.Sequential(linear(), nn.Dropout(0.5), nn.BatchNorm1d(3))
-
-    def fn(x):
-        net.train()
-        a = net(x)
-        net.eval()
-        b = net(x)
-        return a, b
-
-    yield from steps(c(fn), look=lambda: (net.training, list(net.state_dict().values())))
-
-
-@scene
-def user_buffer_reassigned_inside(c):
-    class Mean(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("mean", torch.zeros(3))
-
-        def forward(self, x):
-            self.mean = self.mean * 0.9 + x.mean(0) * 0.1
-            return x - self.mean
-
-    m = Mean()
-    yield from steps(c(m), look=lambda: (m.mean, list(m.state_dict())))
-
-
-@scene
-def user_hooks_of_activations(c):
-    net = nn.Sequential(linear(), nn.ReLU(), linear())
-    seen = {}
-    f = c(lambda x: net(x).sum())
-    handles = []
-    for i in range(10):
-        if i == 4:
-            handles.append(
-                net[0].register_forward_hook(lambda m, a, o: seen.__setitem__("h", o.detach() * 1))
-            )
-        if i == 7:
-            handles.pop().remove()
-        if i == 8:
-            net[1].register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,))
-        net.zero_grad()
-        y = f(X(i))
-        yield tell(y.backward), see([p.grad for p in net.parameters()]), see(seen.get("h"))
-
-
-@scene
-def user_grad_hook_on_result(c):
-    net, told = linear(), []
-    f = c(lambda x: net(x).tanh())
-    for i in range(9):
-        y = f(X(i))
-        y.register_hook(lambda g: told.append(float(g.sum())) or g * 0.5)
-        y.retain_grad()
-        (y * y).sum().backward()
-        yield see([y.grad, net.weight.grad]), tuple(told)
-        net.zero_grad()
 
 
 @scene
@@ -544,39 +381,6 @@ def user_accumulation(c):
         return value
 
     yield from trained(c(fn), net, 12)
-
-
-@scene
-def user_accumulation_outside(c):
-    net = linear()
-    opt = torch.optim.SGD(net.parameters(), lr=0.05)
-    f = c(lambda x: (net(x) ** 2).mean())
-    for i in range(12):
-        f(X(i)).backward()
-        if i % 3 == 2:
-            opt.step()
-            opt.zero_grad(set_to_none=i < 6)
-        yield see(list(net.parameters())), see([p.grad for p in net.parameters()])
-
-
-@scene
-def user_clip_and_schedule(c):
-    net = linear()
-    opt = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(opt, 0.2, total_steps=12)
-
-    def fn(x):
-        opt.zero_grad()
-        value = (net(x) ** 2).mean()
-        value.backward()
-        norm = nn.utils.clip_grad_norm_(net.parameters(), 0.5)
-        opt.step()
-        return value, norm
-
-    f = c(fn)
-    for i in range(10):
-        yield tell(f, X(i)), see(list(net.parameters())), opt.param_groups[0]["lr"]
-        schedule.step()
 
 
 @scene
@@ -664,54 +468,6 @@ def user_scaler(c):
 
 
 @scene
-def user_autocast_flag(c):
-    net, cfg = linear(), {"on": False, "dtype": torch.bfloat16}
-
-    def fn(x):
-        with torch.autocast("cpu", dtype=cfg["dtype"], enabled=cfg["on"]):
-            return net(x)
-
-    def change(i):
-        cfg["on"] = L(i, False, True)
-        if i == 8:
-            cfg["dtype"] = torch.float16
-
-    yield from steps(c(fn), change)
-
-
-@scene
-def user_load_between(c):
-    net = nn.Sequential(linear(), nn.BatchNorm1d(3))
-    opt = torch.optim.AdamW(net.parameters(), lr=0.05)
-    f = c(stepper(net, opt))
-    saved = {}
-
-    def change(i):
-        if i == 3:
-            saved.update(n=copy.deepcopy(net.state_dict()), o=copy.deepcopy(opt.state_dict()))
-        if i == 6:
-            net.load_state_dict(saved["n"])
-            opt.load_state_dict(saved["o"])
-        if i == 8:
-            net.load_state_dict(saved["n"], assign=True)
-
-    yield from trained(f, net, 11, change)
-
-
-@scene
-def user_new_param_group(c):
-    a, b = linear(), linear()
-    opt = torch.optim.SGD(a.parameters(), lr=0.05)
-    net = nn.Sequential(a, b)
-
-    def change(i):
-        if i == 5:
-            opt.add_param_group({"params": list(b.parameters()), "lr": 0.2})
-
-    yield from trained(c(stepper(net, opt)), net, change=change)
-
-
-@scene
 def user_mixup(c):
     net, rng = linear(), np.random.default_rng(0)
 
@@ -738,19 +494,6 @@ def user_metrics(c):
 
 
 # -- Python ---------------------------------------------------------------------------------------
-
-
-class Out(typing.NamedTuple):
-    loss: torch.Tensor
-    extra: dict
-    tag: str = "a"
-
-
-@scene
-def user_named_tuple(c):
-    cfg = {"tag": "a"}
-    f = c(lambda x: Out(x.sum(), {"x": x * 2, "n": 3}, tag=cfg["tag"]))
-    yield from steps(f, lambda i: cfg.update(tag=L(i, "a", "b")))
 
 
 @dataclasses.dataclass
@@ -783,31 +526,6 @@ def user_dataclass_properties(c):
 
 
 @scene
-def user_match(c):
-    cfg = {"op": ("scale", 2.0)}
-
-    def fn(x):
-        match cfg["op"]:
-            case ("scale", by):
-                return x * by
-            case ("shift", by) if by > 0:
-                return x + by
-            case {"both": [a, b]}:
-                return x * a + b
-            case _:
-                return x
-
-    ops = [("scale", 2.0)] * 4 + [
-        ("shift", 1.0),
-        ("shift", -1.0),
-        {"both": [2, 3]},
-        None,
-        ("scale", 2.0),
-    ]
-    yield from steps(c(fn), lambda i: cfg.update(op=ops[i]))
-
-
-@scene
 def user_exceptions_as_flow(c):
     class Stop(Exception):
         pass
@@ -831,28 +549,6 @@ def user_exceptions_as_flow(c):
         return found
 
     yield from steps(c(fn), lambda i: limit.__setitem__(0, L(i, 2, 3)))
-
-
-@scene
-def user_context_manager(c):
-    depth = contextvars.ContextVar("depth", default=1.0)
-    log = []
-
-    @contextlib.contextmanager
-    def scaled(by):
-        token = depth.set(depth.get() * by)
-        log.append("in")
-        try:
-            yield depth.get()
-        finally:
-            depth.reset(token)
-            log.append("out")
-
-    def fn(x):
-        with scaled(2.0) as a, scaled(3.0) as b:
-            return x * a + b
-
-    yield from steps(c(fn), lambda i: depth.set(L(i, 1.0, 5.0)), look=lambda: len(log))
 
 
 @scene
@@ -900,64 +596,6 @@ def user_print_values(c):
         return y
 
     yield from steps(c(fn), look=out.getvalue)
-
-
-@scene
-def user_environ(c):
-    f = c(lambda x: x * float(os.environ.get("SCENE_SCALE", "1")))
-
-    def change(i):
-        if i == 5:
-            os.environ["SCENE_SCALE"] = "3"
-        if i == 8:
-            del os.environ["SCENE_SCALE"]
-
-    yield from steps(f, change)
-
-
-@scene
-def user_getters(c):
-    class Box:
-        a, b = 2.0, {"k": [1.0, 4.0]}
-
-    box = Box()
-    get, item = operator.attrgetter("a"), operator.itemgetter("k")
-    call = operator.methodcaller("mul", 3.0)
-    f = c(lambda x: call(x) * get(box) + sum(item(box.b)))
-
-    def change(i):
-        box.a = L(i, 2.0, 5.0)
-        if i == 7:
-            box.b["k"][1] = 8.0
-
-    yield from steps(f, change)
-
-
-@scene
-def user_reduce_and_sort(c):
-    terms = {"b": 2.0, "a": 3.0}
-    f = c(
-        lambda x: functools.reduce(
-            lambda s, kv: s * kv[1] + len(kv[0]), sorted(terms.items(), key=lambda kv: kv[1]), x
-        )
-    )
-    yield from steps(f, lambda i: terms.update(a=L(i, 3.0, 1.0)))
-
-
-@scene
-def user_getattr_by_name(c):
-    class Box:
-        one, two = 1.0, 2.0
-
-    box, cfg = Box(), {"name": "one"}
-    f = c(lambda x: x * getattr(box, cfg["name"]) + getattr(box, "three", 0.5))
-
-    def change(i):
-        cfg["name"] = L(i, "one", "two")
-        if i == 7:
-            box.three = 7.0
-
-    yield from steps(f, change)
 
 
 @scene
@@ -1009,61 +647,6 @@ def user_callable_schedule(c):
 
 
 @scene
-def user_constant_schedule(c):
-    class Ramp:
-        t = 4
-
-        def __call__(self):
-            return min(1.0, self.t / 4)
-
-    ramp = Ramp()
-
-    yield from steps(c(lambda x: x * ramp()), lambda i: setattr(ramp, "t", L(i, 4, 2)))
-
-
-@scene
-def user_bool_and_contains(c):
-    class Names:
-        def __init__(self):
-            self.on = {"a"}
-
-        def __contains__(self, k):
-            return k in self.on
-
-        def __bool__(self):
-            return len(self.on) < 3
-
-    names = Names()
-    f = c(lambda x: (x * 2 if "b" in names else x) + (1 if names else 0))
-
-    def change(i):
-        if i == 5:
-            names.on.add("b")
-        if i == 7:
-            names.on.add("c")
-
-    yield from steps(f, change)
-
-
-@scene
-def user_closure_returned(c):
-    def fn(x):
-        y = x * 2
-        return lambda z: y + z
-
-    f = c(fn)
-    for i in range(7):
-        yield see(f(X(i))(1.0))
-
-
-@scene
-def user_generator_of_results(c):
-    f = c(lambda x: (r * 2 for r in x))
-    for i in range(7):
-        yield see(list(f(X(i))))
-
-
-@scene
 def user_slots_layer(c):
     class Scale:
         __slots__ = ("by", "__weakref__")
@@ -1101,28 +684,6 @@ def user_sizes(c):
     cfg = {"n": 3}
     f = c(lambda x: x[: cfg["n"]].repeat(2, 1).view(2, -1) + torch.arange(float(cfg["n"] * 3)))
     yield from steps(f, lambda i: cfg.update(n=L(i, 3, 2)))
-
-
-@scene
-def user_requires_grad_of_argument(c):
-    net = linear()
-    f = c(lambda x: net(x).sum() if x.requires_grad else net(x).mean())
-    for i in range(9):
-        x = X(i)
-        if i in (3, 6, 7):
-            x.requires_grad_()
-        yield see(f(x)), tell(f, x.detach())
-
-
-@scene
-def user_grad_mode_outside(c):
-    net = linear()
-    f = c(lambda x: net(x) * (2 if torch.is_grad_enabled() else 3))
-    for i in range(9):
-        with torch.set_grad_enabled(i not in (4, 6)):
-            yield see(f(X(i)))
-        with torch.inference_mode(i == 7):
-            yield see(f(X(i)))
 
 
 @scene

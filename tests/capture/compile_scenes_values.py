@@ -12,7 +12,7 @@ import numpy as np
 import rushlight as torch
 import rushlight.nn.functional as F
 from compile_scenes import L, X, linear, scene, see, steps, tell, worlds
-from rushlight import nn, optim
+from rushlight import nn
 
 NS = types.SimpleNamespace
 world = worlds("values")
@@ -26,27 +26,6 @@ class K:
 
 
 # -- an object's dict -----------------------------------------------------------------------------
-
-
-@world
-def dict_replaced():
-    o = K(v=2.0)
-
-    def change(i):
-        o.__dict__ = {"v": L(i, 2.0, 3.0)}
-
-    return lambda x: x * o.v, change
-
-
-@world
-def dict_replaced_once():
-    o = K(v=2.0)
-
-    def change(i):
-        if i == 5:
-            o.__dict__ = {"v": 3.0}
-
-    return lambda x: x * o.v, change
 
 
 @world
@@ -65,118 +44,6 @@ def dict_that_is_the_object():
             o.v = 5.0
 
     return lambda x: x * o.v * o["v"], change
-
-
-@world
-def dict_of_a_method_owner_replaced():
-    class Own(K):
-        def look(self, x):
-            return x * self.v
-
-    o = Own(v=2.0)
-
-    def change(i):
-        if i == 5:
-            o.__dict__ = {"v": 3.0}
-
-    return o.look, change
-
-
-@world
-def dict_of_a_module_replaced():
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.v = 2.0
-
-        def forward(self, x):
-            return x * self.v
-
-    m = M()
-
-    def change(i):
-        if i == 5:
-            m.__dict__ = {**m.__dict__, "v": 3.0}
-
-    return lambda x: m(x), change
-
-
-@world
-def dict_of_a_module_with_a_weight_replaced():
-    m, other = linear(), nn.Linear(3, 3)
-
-    def change(i):
-        if i == 5:
-            m.__dict__ = dict(other.__dict__)
-
-    return lambda x: m(x), change
-
-
-@world
-def dict_of_a_function_replaced():
-    def helper():
-        return helper.v
-
-    helper.v = 2.0
-
-    def change(i):
-        if i == 5:
-            helper.__dict__ = {"v": 3.0}
-
-    return lambda x: x * helper(), change
-
-
-@world
-def dict_of_an_optimiser_replaced():
-    net = linear()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-
-    def step(x):
-        opt.zero_grad()
-        (net(x) ** 2).mean().backward()
-        opt.step()
-
-    def change(i):
-        if i == 5:
-            groups = [{**g, "lr": 0.5} for g in opt.param_groups]
-            opt.__dict__ = {**opt.__dict__, "param_groups": groups}
-
-    return step, change, lambda: [p.detach() for p in net.parameters()]
-
-
-@world
-def dict_of_a_tensor_replaced():
-    w = torch.ones(3)
-    w.v = 2.0
-
-    def change(i):
-        if i == 5:
-            w.__dict__ = {"v": 3.0}
-
-    return lambda x: x * w.v, change
-
-
-@world
-def dict_of_an_argument_replaced():
-    o = K(v=2.0)
-
-    def change(i):
-        if i == 5:
-            o.__dict__ = {"v": 3.0}
-
-    f = functools.partial(lambda o, x: x * o.v, o)
-    return f, change
-
-
-@world
-def dict_cleared_and_filled():
-    o = K(v=2.0, w=1.0)
-
-    def change(i):
-        vars(o).clear()
-        vars(o).update(L(i, {"v": 2.0}, {"w": 1.0, "v": 3.0}))
-
-    return lambda x: x * o.v, change
 
 
 @world
@@ -280,44 +147,12 @@ def dir_by_another_name():
 
 
 @world
-def setattr_by_another_name():
-    o, name = K(v=2.0), "".join(["v"])
-
-    def fn(x):
-        SET(o, name, GET(o, name) + 1)
-        return x * o.v
-
-    return fn, None, lambda: o.v
-
-
-@world
-def getattr_in_a_callback():
-    o, name = K(v=2.0), "".join(["v"])
-
-    def call(f, *args):
-        return f(*args)
-
-    return lambda x: x * call(GET, o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
 def getattr_as_a_method():
     class Asks:
         get = getattr
 
     o, name = K(v=2.0), "".join(["v"])
     return lambda x: x * Asks.get(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def method_of_a_hidden_dict():
-    store = {"v": 2.0}
-
-    class Asks:
-        get = store.__getitem__
-
-    o = Asks()
-    return lambda x: x * o.get("v"), lambda i: store.update(v=L(i, 2.0, 3.0))
 
 
 @world
@@ -364,17 +199,6 @@ def warned(name, fn):
 
 for _name, _fn in WARNS.items():
     warned(_name, _fn)
-
-
-@world
-def warning_of_a_hook():
-    net = linear()
-
-    def fn(x):
-        x = x.clone().requires_grad_()
-        return (net(x) ** 2).sum().backward(create_graph=True)
-
-    return fn, lambda i: net.zero_grad()
 
 
 # -- constants that are handed out ----------------------------------------------------------------
@@ -466,38 +290,13 @@ given(
     "interleaved", _swap, lambda i: _pair(i, lambda x: (x[::2], x[1::2]), lambda x: (x[:2], x[1:3]))
 )
 given(
-    "columns",
-    _swap,
-    lambda i: _pair(i, lambda x: (x[:, 0], x[:, 1]), lambda x: (x[:, 0], x[:4, 0])),
-)
-given(
     "detached",
     lambda a, b: (a.add_(1), b * 2)[1],
     lambda i: _pair(i, lambda x: (x, x.clone()), lambda x: (x, x.detach())),
 )
-given(
-    "viewed",
-    lambda a, b: (a.add_(1), b * 2)[1],
-    lambda i: _pair(i, lambda x: (x, x.clone().view(-1)), lambda x: (x, x.view(-1))),
-)
-given(
-    "part",
-    lambda a, b: (b.add_(1), a * 2)[1],
-    lambda i: _pair(i, lambda x: (x, x.clone()[1:]), lambda x: (x, x[1:])),
-)
-given(
-    "transposed",
-    lambda a, b: (a.add_(1), b @ b.t())[1],
-    lambda i: _pair(i, lambda x: (x, x.clone()), lambda x: (x, x.t().contiguous().t())),
-)
 given("expanded", lambda a: a * 2, lambda i: (L(i, X(i), X(i)[:1].expand(4, 3)),))
 given("expanded_write", lambda a: a.add_(1), lambda i: (L(i, X(i), X(i)[:1].expand(4, 3)),))
 given("broadcast_write", lambda a, b: a.mul_(b), lambda i: (X(i), L(i, X(i), X(i)[0])))
-given(
-    "out",
-    lambda a, b: torch.add(a, 1, out=b),
-    lambda i: _pair(i, lambda x: (x, x.clone()), lambda x: (x, x)),
-)
 given(
     "out_resized", lambda a, b: torch.add(a, 1, out=b), lambda i: (X(i), torch.empty(L(i, 4, 0), 3))
 )
@@ -509,12 +308,6 @@ given(
 )
 given("minus_zero", lambda x, k: torch.atan2(x * 0, x * 0 + k), lambda i: (X(i), L(i, 0.0, -0.0)))
 given("complex_minus_zero", lambda x, k: x * k, lambda i: (X(i), complex(0.0, L(i, 0.0, -0.0))))
-given(
-    "bool_int_float",
-    lambda x, k: x.to(torch.int64) * k,
-    lambda i: (X(i), (True, 1, 1.0, np.float32(1), np.int64(1), 1 + 0j)[0 if i < 4 else i % 6]),
-    12,
-)
 given("big_int", lambda x, k: x * (k % 7), lambda i: (X(i), L(i, 2**70 + 1, 2**70 + 2)))
 given("strings", lambda x, k: x * len(k), lambda i: (X(i), L(i, "ab", "abc")))
 given("dtypes", lambda x, d: x.to(d), lambda i: (X(i), L(i, torch.float64, torch.int32)))
@@ -528,11 +321,6 @@ given("numpy_bool", lambda x, k: x * (2 if k else 3), lambda i: (X(i), L(i, np.T
 given("numpy_scalars", lambda x, k: x * k, lambda i: (X(i), L(i, np.float32(2), np.float64(2))))
 given("arrays", lambda x, k: x * float(k[0]), lambda i: (X(i), np.array([L(i, 2.0, 3.0)])))
 given("kinds_of_lists", lambda x, k: (x * k[0], k), lambda i: (X(i), L(i, [2.0], (2.0,))))
-given(
-    "order_of_a_dict",
-    lambda x, k: [x * v for v in k.values()],
-    lambda i: (X(i), L(i, {"a": 1, "b": 2}, {"b": 2, "a": 1})),
-)
 given("functions", lambda x, g: g(x), lambda i: (X(i), L(i, lambda v: v * 2, lambda v: v * 3)))
 given("modules", lambda x, m: m(x), lambda i: (X(i), L(i, nn.ReLU(), nn.Tanh())))
 given(
@@ -541,11 +329,6 @@ given(
     lambda i: ({"a": X(i), "b": L(i, X(i), X(i).double())},),
 )
 given("generators", lambda x, g: x * sum(g), lambda i: (X(i), (k for k in (1, L(i, 2, 3)))))
-given(
-    "leaf_or_not",
-    lambda x: (x * 2, x.is_leaf, x.requires_grad),
-    lambda i: (L(i, X(i).requires_grad_(), X(i).requires_grad_() * 1),),
-)
 
 
 def _inferred(i):
@@ -558,16 +341,6 @@ def values_given_by_keyword(c):
     f = c(lambda x, **kw: {k: x * v for k, v in kw.items()})
     for i in range(10):
         yield tell(f, X(i), **L(i, {"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}))
-
-
-@scene
-def values_given_by_position_or_keyword(c):
-    f = c(lambda x, k=1.0, *rest, j=3.0: x * k * j + len(rest))
-    for i in range(12):
-        args, kw = (((), {}), ((2.0,), {}), ((), {"k": 2.0}), ((2.0, 5), {"j": 1.0}))[
-            0 if i < 4 else i % 4
-        ]
-        yield tell(f, X(i), *args, **kw)
 
 
 # -- functions of users inside of ours ------------------------------------------------------------
@@ -648,17 +421,6 @@ def kept_tensor_with_another_shape():
 
 
 @world
-def kept_tensors_swapped():
-    a, b = torch.ones(3), torch.ones(3) * 2
-
-    def change(i):
-        if i in (5, 7):
-            torch.utils.swap_tensors(a, b)
-
-    return lambda x: x * a - b, change
-
-
-@world
 def kept_parameters_tied():
     a, b = linear(), nn.Linear(3, 3)
 
@@ -683,16 +445,6 @@ def kept_view_of_another_base():
         o.v = bases[L(i, 0, 1)][:3]
 
     return lambda x: (o.v.add_(1), x * o.v)[1], change, lambda: [b.clone() for b in bases]
-
-
-@world
-def kept_tensor_that_begins_to_want_gradients():
-    w = torch.ones(3)
-
-    def change(i):
-        w.requires_grad_(bool(L(i, 0, 1)))
-
-    return lambda x: x * w, change
 
 
 @world
@@ -745,30 +497,3 @@ def packed_sequence():
         lengths[1] = L(i, 2, 1)
 
     return fn, change
-
-
-@world
-def numbers_of_a_closure_of_a_hook():
-    net, k = linear(), 2.0
-    net.register_forward_hook(lambda m, a, o: o * k)
-
-    def change(i):
-        nonlocal k
-        k = L(i, 2.0, 3.0)
-
-    return lambda x: net(x), change
-
-
-@world
-def clip_by_state():
-    net, o = linear(), NS(limit=1.0, kind=2.0)
-
-    def fn(x):
-        net.zero_grad()
-        (net(x) ** 2).sum().backward()
-        return nn.utils.clip_grad_norm_(net.parameters(), o.limit, o.kind)
-
-    def change(i):
-        o.limit, o.kind = L(i, 1.0, 2.0), L(i, 2.0, 1.0)
-
-    return fn, change, lambda: [p.grad for p in net.parameters()]

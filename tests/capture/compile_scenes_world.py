@@ -15,7 +15,6 @@ import struct
 import sys
 import tempfile
 import threading
-import types
 import weakref
 
 import numpy as np
@@ -27,61 +26,12 @@ from rushlight import nn
 
 
 @scene
-def modules_in_a_dict(c):
-    d = {"a": nn.Linear(3, 3)}
-
-    def ch(i):
-        if i == 5:
-            d["a"] = nn.Linear(3, 3)
-        if i == 7:
-            d["a"].weight.data.zero_()
-
-    return steps(c(lambda x: d["a"](x)), ch)
-
-
-@scene
-def modules_in_a_set(c):
-    s = {nn.Linear(3, 3)}
-
-    def ch(i):
-        if i == 5:
-            s.clear()
-            s.add(nn.Linear(3, 3))
-
-    return steps(c(lambda x: next(iter(s))(x)), ch)
-
-
-@scene
 def module_weakref(c):
     a = nn.Linear(3, 3)
     b = nn.Linear(3, 3)
     h = {"r": weakref.ref(a)}
 
     return steps(c(lambda x: h["r"]()(x)), lambda i: h.update(r=weakref.ref(L(i, a, b))))
-
-
-@scene
-def tensor_key(c):
-    k = torch.ones(3)
-    d = {k: 2.0}
-
-    return steps(c(lambda x: x * d[k]), lambda i: d.update({k: L(i, 2.0, 3.0)}))
-
-
-@scene
-def default_tensor(c):
-    def fn(x, w=torch.ones(3)):
-        return x * w
-
-    return steps(c(fn), lambda i: fn.__defaults__[0].mul_(2))
-
-
-@scene
-def default_list(c):
-    def fn(x, w=[1.0]):
-        return x * w[0]
-
-    return steps(c(fn), lambda i: fn.__defaults__[0].__setitem__(0, float(i)))
 
 
 @scene
@@ -125,14 +75,6 @@ def np_state_read(c):
     a = np.ones(3)
 
     return steps(c(lambda x: x * float(a[0])), lambda i: a.__imul__(2))
-
-
-@scene
-def np_view_of_large(c):
-    big = np.ones(10000)
-    a = big[:3]
-
-    return steps(c(lambda x: x * float(a[0])), lambda i: big.__imul__(2))
 
 
 @scene
@@ -265,51 +207,6 @@ def finally_effect(c):
     return steps(c(fn), look=lambda: list(log))
 
 
-@scene
-def exception_flow(c):
-    d = {}
-
-    def fn(x):
-        try:
-            return x * d["k"]
-        except KeyError:
-            return x * 7
-
-    def ch(i):
-        if i == 5:
-            d["k"] = 2.0
-        if i == 7:
-            del d["k"]
-
-    return steps(c(fn), ch)
-
-
-@scene
-def raising(c):
-    o = types.SimpleNamespace(bad=False)
-
-    def fn(x):
-        if o.bad:
-            raise ValueError("no")
-        return x * 2
-
-    return steps(c(fn), lambda i: setattr(o, "bad", i in (5, 7)))
-
-
-@scene
-def raising_after_write(c):
-    o = types.SimpleNamespace(bad=False)
-    w = torch.ones(3)
-
-    def fn(x):
-        w.add_(1)
-        if o.bad:
-            raise ValueError("no")
-        return x * w
-
-    return steps(c(fn), lambda i: setattr(o, "bad", i in (5, 7)), look=lambda: w)
-
-
 def err(name, body, good, bad):
     """A kernel that refuses some values, in a call that writes into its argument before."""
 
@@ -380,12 +277,6 @@ err(
     lambda: torch.tensor([1, 5]),
 )
 err(
-    "intdiv",
-    lambda x, d: torch.tensor([4, 5]) // d,
-    lambda: torch.tensor([1, 2]),
-    lambda: torch.tensor([1, 0]),
-)
-err(
     "multinomial",
     lambda x, d: torch.multinomial(d, 2),
     lambda: torch.tensor([0.5, 0.5]),
@@ -452,42 +343,6 @@ tr(
     lambda: torch.tensor([1, 9]),
 )
 tr("cholesky", lambda x, d: torch.linalg.cholesky(d), lambda: torch.eye(3), lambda: -torch.eye(3))
-tr(
-    "ce",
-    lambda x, d: F.cross_entropy(x, d),
-    lambda: torch.tensor([1, 2, 0, 0]),
-    lambda: torch.tensor([1, 2, 9, 0]),
-)
-
-
-@scene
-def err_contextlib_suppress(c):
-    import contextlib
-
-    def fn(x, d):
-        r = x * 1
-        with contextlib.suppress(RuntimeError):
-            r = torch.linalg.cholesky(d)
-        return r
-
-    f = c(fn)
-    for i in range(9):
-        yield tell(f, X(i), torch.eye(3) * (1 if i not in (5, 6) else -1))
-
-
-@scene
-def err_finally(c):
-    w = torch.zeros(3)
-
-    def fn(x, d):
-        try:
-            return torch.linalg.cholesky(d)
-        finally:
-            w.add_(1)
-
-    f = c(fn)
-    for i in range(9):
-        yield tell(f, X(i), torch.eye(3) * (1 if i not in (5, 6) else -1)), see(w)
 
 
 # ---- RNG
@@ -506,11 +361,6 @@ def rng(name, body, ch=None):
 
 rng("rand", lambda x, g: x + torch.rand(4, 3))
 rng("generator", lambda x, g: x + torch.rand(4, 3, generator=g))
-rng(
-    "generator_seeded",
-    lambda x, g: x + torch.rand(4, 3, generator=g),
-    lambda i, g: g.manual_seed(i),
-)
 rng("generator_seeds_inside", lambda x, g: x + torch.rand(4, 3, generator=g.manual_seed(1)))
 rng("generator_set_state", lambda x, g: (g.set_state(ST), x + torch.rand(4, 3, generator=g))[1])
 rng("generator_get_state", lambda x, g: (x + torch.rand(4, 3, generator=g), g.get_state()))
@@ -563,20 +413,6 @@ def many_numbers(c):
         yield tell(f, X(9), n)
 
 
-@scene
-def many_floats(c):
-    f = c(lambda x, n: x * n)
-    for n in range(60):
-        yield tell(f, X(9), n / 7)
-
-
-@scene
-def changing_global(c):
-    k = {"v": 0.0}
-    f = c(lambda x: x * k["v"])
-    return steps(f, lambda i: k.update(v=float(i)), n=60)
-
-
 def env(name, use, change):
     def make(c):
         f = c(lambda x: x * use())
@@ -590,11 +426,6 @@ def env(name, use, change):
 
 
 env("num_threads", lambda: torch.get_num_threads(), lambda i: torch.set_num_threads(L(i, 1, 2)))
-env(
-    "grad_enabled",
-    lambda: 2 if torch.is_grad_enabled() else 3,
-    lambda i: torch.set_grad_enabled(L(i, True, False)),
-)
 env(
     "default_dtype",
     lambda: torch.tensor(2.0).element_size(),
@@ -638,16 +469,6 @@ env(
 )
 env("initial_seed", lambda: torch.initial_seed() % 7, lambda i: torch.manual_seed(i))
 env(
-    "anomaly",
-    lambda: 2 if torch.is_anomaly_enabled() else 3,
-    lambda i: torch.autograd.set_detect_anomaly(L(i, False, True)),
-)
-env(
-    "printoptions",
-    lambda: len(repr(torch.tensor(1.23456789))),
-    lambda i: torch.set_printoptions(precision=L(i, 4, 2)),
-)
-env(
     "cudnn",
     lambda: 2 if torch.backends.cudnn.benchmark else 3,
     lambda i: setattr(torch.backends.cudnn, "benchmark", L(i, False, True)),
@@ -663,11 +484,6 @@ env(
     lambda i: torch.set_autocast_dtype("cpu", L(i, torch.bfloat16, torch.float16)),
 )
 env(
-    "mkldnn",
-    lambda: 2 if torch.backends.mkldnn.enabled else 3,
-    lambda i: setattr(torch.backends.mkldnn, "enabled", L(i, True, False)),
-)
-env(
     "np_errstate",
     lambda: 2 if np.geterr()["divide"] == "warn" else 3,
     lambda i: np.seterr(divide=L(i, "warn", "ignore")),
@@ -676,11 +492,6 @@ env(
     "np_print",
     lambda: len(str(np.array([1.23456]))),
     lambda i: np.set_printoptions(precision=L(i, 8, 2)),
-)
-env(
-    "environ",
-    lambda: float(os.environ.get("RLK", "1")),
-    lambda i: os.environ.__setitem__("RLK", L(i, "2", "3")),
 )
 env(
     "getenv",
@@ -696,21 +507,6 @@ env("cwd", lambda: len(os.getcwd()), lambda i: os.chdir(L(i, "/tmp", "/")))
 env("random_state", lambda: random.random(), lambda i: random.seed(1))
 env("np_random", lambda: float(np.random.rand()), lambda i: np.random.seed(1))
 env("flags", lambda: 2 + sys.flags.optimize, lambda i: None)
-env(
-    "logging",
-    lambda: 2 if __import__("logging").getLogger("rl.x").isEnabledFor(10) else 3,
-    lambda i: __import__("logging").getLogger("rl.x").setLevel(L(i, 10, 40)),
-)
-env(
-    "loglevel",
-    lambda: __import__("logging").getLogger("rl.x").level + 1,
-    lambda i: __import__("logging").getLogger("rl.x").setLevel(L(i, 10, 40)),
-)
-env(
-    "decimal",
-    lambda: float(__import__("decimal").Decimal(1) / 3),
-    lambda i: setattr(__import__("decimal").getcontext(), "prec", L(i, 28, 3)),
-)
 TL = threading.local()
 TL.k = 2.0
 env("threadlocal", lambda: TL.k, lambda i: setattr(TL, "k", L(i, 2.0, 3.0)))
