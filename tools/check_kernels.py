@@ -202,13 +202,13 @@ STORED = {"float": "float", "double": "double", "half_t": "float", "bf16_t": "fl
 
 def family_sources(few: bool) -> dict[str, str]:
     """All other files: over common.cu with a few constants, per type that numbers are stored in."""
-    common, sources = text_of("common"), {}
+    common, sources = FILES["common"], {}
     for name in [name for name in FILES if name not in READ or name in FAMILIES]:
         for number, form in enumerate(FAMILIES.get(name, [{}])):
             for stored, computed in list(STORED.items())[: 1 if few else None]:
                 constants = {"NT": stored, "NA": computed, **form}
                 lines = [f"#define {k} {v}" for k, v in constants.items()]
-                sources[f"{name}-{stored}-{number}"] = "\n".join([*lines, common, text_of(name)])
+                sources[f"{name}-{stored}-{number}"] = "\n".join([*lines, common, FILES[name]])
     return sources
 
 
