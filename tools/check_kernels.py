@@ -125,7 +125,8 @@ def file_sources(few: bool) -> dict[str, str]:
                 for n, text in FILES.items()
                 if "typedef Wide<S>::type T;" in text and n not in ("sorting", "indexing", "random")
             ):
-                sources[f"{name}-{d}"] = head + text_of(name)
+                rows = "#define ROWS 3\n" if d in ("float32", "float64") else ""  # small matrices
+                sources[f"{name}-{d}"] = head + rows + text_of(name)
             for forms in ("", "#define FROM_ITEMS 1\n#define TO_ITEMS 1\n#define CHUNK 2048\n"):
                 sources[f"sorting-{d}-{len(forms)}"] = f"{head}{forms}{order}"
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places

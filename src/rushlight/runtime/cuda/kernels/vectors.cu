@@ -1,8 +1,5 @@
 // Short vectors and matrices, each by one thread: cross products, determinants. Before this file stand the prelude and S,
 // the element type.
-#ifndef ROWS
-#define ROWS 1
-#endif
 typedef Wide<S>::type T;
 #define EVERY(i, count) \
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < (count); i += (i64)gridDim.x * blockDim.x)
@@ -23,6 +20,7 @@ KERNEL(cross)(const S* __restrict__ x, const S* __restrict__ y, S* __restrict__ 
     }
 }
 
+#ifdef ROWS  // of float and double alone
 // (ROWS, ROWS) matrices, by elimination with the largest of a column.
 KERNEL(determinant)(const S* __restrict__ x, S* __restrict__ out, i64 count) {
     depend();
@@ -54,3 +52,4 @@ KERNEL(determinant)(const S* __restrict__ x, S* __restrict__ out, i64 count) {
         out[i] = found;
     }
 }
+#endif
