@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()
-RECORDS = [*(ROOT / "benchmarks").glob("results/*.*"), ROOT / "benchmarks/history.jsonl"]
+RECORDS = [*(ROOT / "benchmarks").glob("results/*.*"), ROOT / "benchmarks/ledger.jsonl"]
 FIGURE = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?![\w-]|\.\d)")
 COUNTED = re.compile(r"(\d+) of (\d+)")
 
