@@ -28,13 +28,29 @@ class Cells(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.cells: list[str] = []
+        self.pictures: list[str] = []
         self.text = ""
         self.feed(text)
         self.close()
         assert not self.open
 
     def handle_starttag(self, tag, attrs) -> None:
-        assert tag in ("div", "pre", "table", "thead", "tbody", "tr", "th", "td"), tag
+        assert tag in (
+            "div",
+            "pre",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "svg",
+            "rect",
+            "img",
+        ), tag
+        if tag == "img":
+            self.pictures.append(dict(attrs)["src"])
+            return
         self.open.append(tag)
         if tag in ("td", "th"):
             self.cells.append("")
@@ -71,6 +87,42 @@ def test_tensors_are_tables() -> None:
 ], ids=lambda t: f"{t.dtype}{list(t.shape)}")  # fmt: skip
 def test_every_kind_of_tensor_can_be_shown(t) -> None:
     assert str(list(t.shape)) in shown(t).text
+
+
+def test_spread_of_values() -> None:
+    page = shown(rl.linspace(-1, 1, 30_000).view(100, 300))
+    assert "in a sample of 3000 values: min -1, mean -0.01013, max 0.9797" in page.text
+    assert rl.linspace(-1, 1, 30_000).view(100, 300)._repr_html_().count("<rect") == 40
+    few = shown(rl.tensor([float("nan")] * 100 + [1.0] * 100))
+    assert "min 1, mean 1, max 1; 100 are not finite" in few.text
+    assert "no finite values" in shown(rl.full((200,), float("inf"))).text
+    assert "<rect" in rl.rand(4, 5, 6, 7)._repr_html_() and "<rect" not in rl.rand(3)._repr_html_()
+
+
+def test_pictures() -> None:
+    import base64
+    import io
+
+    image = pytest.importorskip("PIL.Image")
+    t = (rl.arange(3 * 9 * 10).view(3, 9, 10) % 256).to(rl.uint8)
+    for given in (t, t / 255, t[0], t[:1]):
+        (address,) = shown(given).pictures
+        seen = image.open(io.BytesIO(base64.b64decode(address.partition(",")[2])))
+        assert seen.size == (10, 9)
+        assert seen.getpixel((3, 2)) == (tuple(t[:, 2, 3].tolist()) if given.shape[0] == 3 else t[0, 2, 3])  # fmt: skip
+    assert shown(rl.randn(3, 9, 10)).pictures == []  # no shades
+    large = rl.zeros(3, 3000, 2000, dtype=rl.uint8)._repr_html_()
+    assert len(large) < 50_000
+
+
+def test_a_large_tensor_is_not_read_as_a_whole(monkeypatch) -> None:
+    read = []
+    plain = rl.Tensor._host
+    monkeypatch.setattr(rl.Tensor, "_host", lambda t: read.append(t.numel()) or plain(t))
+    t = rl.rand(2000, 3000)
+    page = shown(t)
+    assert sum(read) < 10_000 and "1999" in page.cells
+    assert f"{t[-1, -1].item():.4g}" in page.cells
 
 
 def test_sparse_tensors_are_printed() -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import os
-import struct
-import zlib
 from html import escape
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...base.png import address
 from ..data.images import Images
 from ..errors import printable
 from ..training.progress import clock
@@ -136,24 +134,6 @@ def drawing(rows: list[Layer], input_shape: tuple[int, ...]) -> str:
     keys = "".join(f"<span><i class='key block {k}'></i>{t}</span>" for k, t in
                    (("input", "picture"), ("conv", "convolution"), ("pool", "pooling"), ("linear", "linear")))  # fmt: skip
     return "".join([*parts, "</svg>", f"<div class='legend'>{keys}</div>"])
-
-
-def encode(pixels: np.ndarray) -> bytes:
-    """A PNG file of a uint8 array, HxW grey or HxWx3."""
-    high, wide = pixels.shape[:2]
-    colour = 2 if pixels.ndim == 3 else 0
-    rows = np.ascontiguousarray(pixels, np.uint8).reshape(high, -1)
-    raw = np.concatenate([np.zeros((high, 1), np.uint8), rows], axis=1).tobytes()
-    head = struct.pack(">IIBBBBB", wide, high, 8, colour, 0, 0, 0)
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b""))
-    chunks = [struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-              for name, data in parts]  # fmt: skip
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
-
-
-def address(pixels: np.ndarray) -> str:
-    """A data: address that an <img> shows."""
-    return "data:image/png;base64," + base64.b64encode(encode(pixels)).decode("ascii")
 
 
 def seen(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarray:

@@ -1,10 +1,15 @@
-"""Tensors in notebooks: kind, shape and device in a line, then the values, as a table where they are rows and columns."""
+"""Tensors in notebooks: kind, shape and device, how values are spread, then the values: a picture, a table, or as printed.
+
+Only what is shown is read: the ends of a table, a sample for the bars, the pixels of a picture.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base import html
+import numpy as np
+
+from ...base import dtypes, html, png
 from ...base.spelling import home_of
 from . import printing
 
@@ -13,6 +18,9 @@ if TYPE_CHECKING:
 
 _MOST = 12  # rows and columns of a table; longer ones show both ends
 _ENDS = 5
+_SAMPLE = 4096  # values that the bars are drawn from, about
+_LARGEST = 512  # pixels of a picture, in each direction
+_SHOWN = 140  # how wide small pictures are shown
 
 
 def tensor_html(t: Tensor) -> str:
@@ -27,17 +35,79 @@ def tensor_html(t: Tensor) -> str:
         home_of(type(t)).partition(".")[0] != __name__.partition(".")[0]
         and type(t).__name__ != "Tensor"
     )
-    if own or t.is_meta or t.ndim not in (1, 2) or not t.numel():
+    if own or t.is_meta or not t.numel():
         return above + html.plain(repr(t))
-    values = t._host()
-    return above + _grid(values if t.ndim == 2 else values[None])
+    pixels = _pixels(t)
+    if pixels is not None:
+        return above + html.picture(png.address(pixels), max(pixels.shape[1], _SHOWN))
+    if t.ndim not in (1, 2):
+        return above + (_spread(t.detach()) if t.ndim else "") + html.plain(repr(t))
+    at = t.detach()
+    if t.ndim == 1:
+        at = at[None]
+    return above + _spread(at) + _grid(at)
 
 
-def _grid(values: Any) -> str:
-    down, across = (_kept(n) for n in values.shape)
-    head = ["", *(_place(i) for i in across)]
-    rows = [[_place(i), *(_cell(values, i, j) for j in across)] for i in down]
+def _pixels(t: Tensor) -> np.ndarray | None:
+    """Height, width and channels as bytes if a tensor looks like a picture: bytes, or numbers from 0 to 1."""
+    channels = t.shape[0] if t.ndim == 3 else 1 if t.dtype == dtypes.uint8 and t.ndim == 2 else 0
+    if (
+        channels not in (1, 3, 4)
+        or min(t.shape[-2:]) < 8
+        or t.dtype not in (dtypes.uint8, dtypes.float32)
+    ):
+        return None
+    steps = [slice(None, None, -(-n // _LARGEST)) for n in t.shape[-2:]]
+    values = t.detach()[(..., *steps)]._host()
+    if values.dtype != np.uint8:
+        if not (values.min() >= 0 and values.max() <= 1):
+            return None
+        values = np.rint(values * 255).astype(np.uint8)
+    return values if t.ndim == 2 else np.moveaxis(values, 0, -1)
+
+
+def _spread(t: Tensor) -> str:
+    """Least, mean and largest value with bars, of floating numbers that a table does not show all of."""
+    if not t.is_floating_point() or t.numel() <= _MOST * _MOST:
+        return ""
+    each = max(1, int(_SAMPLE ** (1 / t.ndim)))
+    if t.shape[0] < each:  # rows that are few leave more to the others
+        each = max(1, _SAMPLE // t.shape[0])
+    values = t[tuple([slice(None, None, -(-n // each)) for n in t.shape])]._host()
+    values = values.astype(np.float64).ravel()
+    fine = values[np.isfinite(values)]
+    if not fine.size:
+        return html.heading("no finite values")
+    told = f"min {fine.min():.4g}, mean {fine.mean():.4g}, max {fine.max():.4g}"
+    if values.size < t.numel():
+        told = f"in a sample of {values.size} values: {told}"
+    if fine.size < values.size:
+        told += f"; {values.size - fine.size} are not finite"
+    counts, _ = np.histogram(fine, 40)
+    return html.heading(told) + html.bars(counts.tolist(), told)
+
+
+def _grid(t: Tensor) -> str:
+    down, across = (_kept(n) for n in t.shape)
+    pieces = [[t[rows, columns]._host() for columns in _ends(across)] for rows in _ends(down)]
+    values, head = np.block(pieces), ["", *(_place(i) for i in across)]
+    columns = _numbered(across)
+    rows = [
+        [_place(i), *(_cell(values, row, column) for column in columns)]
+        for i, row in zip(down, _numbered(down))
+    ]
     return html.table(head, rows, range(len(head)))
+
+
+def _numbered(kept: list[int | None]) -> list[int | None]:
+    """Where the places that are shown lie in what was read."""
+    numbers = iter(range(len(kept)))
+    return [None if i is None else next(numbers) for i in kept]
+
+
+def _ends(kept: list[int | None]) -> list[slice]:
+    """The parts of a dim that are read."""
+    return [slice(None, _ENDS), slice(-_ENDS, None)] if None in kept else [slice(None)]
 
 
 def _kept(count: int) -> list[int | None]:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ...base import png
 from ...core.tensor import Tensor
 from . import events, plugins
 
@@ -142,7 +143,9 @@ class SummaryWriter:
         if a.dtype != np.uint8:
             a = (a * 255.0).clip(0, 255).astype(np.uint8)
         height, width, channels = a.shape
-        self.file.add(global_step, events.image(tag, _png(a), height, width, channels), walltime)
+        self.file.add(
+            global_step, events.image(tag, png.encode(a), height, width, channels), walltime
+        )
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
@@ -259,7 +262,7 @@ class SummaryWriter:
             write_labels(folder, metadata, metadata_header)
         if pictures is not None:
             with open(os.path.join(folder, "sprite.png"), "wb") as f:
-                f.write(_png(sheet(pictures)))
+                f.write(png.encode(sheet(pictures)))
         entry = description(tag, step, where, metadata is not None, pictures)
         self.projected[where] = entry
         with open(os.path.join(self.log_dir, "projector_config.pbtxt"), "w") as text:
@@ -304,25 +307,3 @@ def _to_hwc(a: np.ndarray, formats: str) -> np.ndarray:
         return np.repeat(a[:, :, None], 3, axis=2)
     a = a.transpose([formats.upper().index(c) for c in "HWC"])
     return np.repeat(a, 3, axis=2) if a.shape[2] == 1 else a
-
-
-def _png(a: np.ndarray) -> bytes:
-    """A PNG file of an HWC uint8 array, by zlib alone."""
-    import struct
-    import zlib
-
-    height, width, channels = a.shape
-    rows = np.zeros((height, width * channels + 1), np.uint8)
-    rows[:, 1:] = a.reshape(height, -1)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    color = {1: 0, 3: 2, 4: 6}[channels]
-    header = struct.pack(">IIBBBBB", width, height, 8, color, 0, 0, 0)
-    body = zlib.compress(rows.tobytes(), 6)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
-    )
