@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
         _devices,
         _doctor,
         _run,
+        _explain,
         _stubs,
         _launch,
     ):
@@ -227,6 +228,16 @@ def _run(commands: _SubParsersAction) -> None:
         "script", nargs="?", help="the script, or -m MODULE, or -c CODE, or - for standard input"
     )
     p.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+
+
+def _explain(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
+        from .explain import explain
+
+        return explain(args.error)
+
+    p = command(commands, "explain", "say in plain words what a common error means", call)
+    p.add_argument("error", metavar="ERROR", nargs="*", help="its message, or - for a traceback on standard input; without, all that are known")  # fmt: skip
 
 
 def _stubs(commands: _SubParsersAction) -> None:

@@ -5,6 +5,7 @@ Only what is shown is read: the ends of a table, a sample for the bars, the pixe
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _MOST = 12  # rows and columns of a table; longer ones show both ends
 _ENDS = 5
-_SAMPLE = 4096  # values that the bars are drawn from, about
+_SAMPLE = 4096  # values that the bars are drawn from, at most
 _LARGEST = 512  # pixels of a picture, in each direction
 _SHOWN = 140  # how wide small pictures are shown
 
@@ -70,10 +71,12 @@ def _spread(t: Tensor) -> str:
     """Least, mean and largest value with bars, of floating numbers that a table does not show all of."""
     if not t.is_floating_point() or t.numel() <= _MOST * _MOST:
         return ""
-    each = max(1, int(_SAMPLE ** (1 / t.ndim)))
-    if t.shape[0] < each:  # rows that are few leave more to the others
-        each = max(1, _SAMPLE // t.shape[0])
-    values = t[tuple([slice(None, None, -(-n // each)) for n in t.shape])]._host()
+    steps, counts = [1] * t.ndim, list(t.shape)
+    while math.prod(counts) > _SAMPLE:
+        i = counts.index(max(counts))
+        steps[i] *= 2
+        counts[i] = -(-t.shape[i] // steps[i])
+    values = t[tuple([slice(None, None, step) for step in steps])]._host()
     values = values.astype(np.float64).ravel()
     fine = values[np.isfinite(values)]
     if not fine.size:
