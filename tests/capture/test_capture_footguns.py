@@ -14,6 +14,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.base.errors import HostReadError
+from rushlight.capture import compiled as compiled_file
 
 CALLS = 6
 
@@ -651,6 +652,33 @@ def test_ever_new_shapes_are_told():
     with pytest.warns(UserWarning, match="many kinds of arguments"):
         for n in range(1, 25):
             equal(torch.ones(n) * 2, compiled(torch.ones(n)))
+
+
+def test_ever_new_shapes_are_soon_left_alone(monkeypatch):
+    """One kind is recorded; later calls are the function's own, and most are not even looked at."""
+    recorded, looked = [], []
+    record, new = compiled_file.Entry._record, compiled_file.Compiled._new_entry
+    monkeypatch.setattr(compiled_file.Entry, "_record", lambda *a: recorded.append(1) or record(*a))
+    monkeypatch.setattr(
+        compiled_file.Compiled, "_new_entry", lambda *a: looked.append(1) or new(*a)
+    )
+    compiled = torch.compile(lambda x: x * 2)
+    with pytest.warns(UserWarning, match="many kinds of arguments") as told:
+        for _ in range(3):
+            for n in range(1, 201):
+                equal(torch.ones(n) * 2, compiled(torch.ones(n)))
+    assert len(told) == 1 and len(recorded) <= 2 and len(looked) < 40
+    for _ in range(3000):  # one that stays is found again
+        compiled(torch.ones(7))
+    assert len(compiled.replays) >= 1 and compiled.replays[-1].runs > 100
+
+
+def test_some_shapes_in_turn_have_programs():
+    compiled = torch.compile(lambda x: x * 2)
+    for _ in range(40):
+        for n in range(1, 9):
+            equal(torch.ones(n) * 2, compiled(torch.ones(n)))
+    assert len(compiled.replays) == 8
 
 
 def test_numbers_among_the_arguments():

@@ -199,14 +199,14 @@ def test_kinds_of_arguments_that_never_come_again_are_not_recorded(
     step = torch.compile(lambda x: x * 2)
     for n in range(1, 200):
         assert step(torch.ones(n)).tolist() == [2] * n
-    assert len(recorded) == 3
-    for _ in range(8):  # what does come again is
+    assert len(recorded) == 1
+    for _ in range(300):  # what does come again is, once somebody looks again
         assert step(torch.ones(1000)).tolist() == [2] * 1000
-    assert len(step.replays) == 1
+    assert len(step.replays) == 1 and step.replays[0].runs > 16
 
 
 @pytest.mark.filterwarnings("ignore:compile")
-def test_kinds_of_arguments_that_come_in_turn_keep_their_programs(
+def test_many_kinds_of_arguments_that_come_in_turn_run_eagerly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a cache that grows with each token, and begins anew with each sentence."""
@@ -220,7 +220,7 @@ def test_kinds_of_arguments_that_come_in_turn_keep_their_programs(
     for _ in range(8):
         for n in range(1, 50):
             assert step(torch.ones(n)).tolist() == [2] * n
-    assert len(recorded) <= 24 and len(step.replays) >= 6
+    assert len(recorded) <= 4
     settled = len(recorded)
     for _ in range(8):
         for n in range(1, 50):

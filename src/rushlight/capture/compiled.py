@@ -41,6 +41,7 @@ _STATES = 6  # programs for one kind of arguments, in different states of Python
 _RARE = 256  # kinds of arguments that are counted, beside those that have programs
 _WAITING = 3  # kinds of arguments that were recorded and have not come again
 _FREE = 8  # kinds of arguments that are recorded before replays have to pay for more
+_OFTEN = 16  # calls of a kind before it is recorded, where kinds are many or others wait
 _PAID = (
     64,
     4096,
@@ -70,6 +71,8 @@ class Compiled:
         self.replayed = 0  # calls by entries that had to go
         self.gathered: list[Any] = []  # steps over loaders whose data lie on the device
         self.last: Entry | None = None
+        self.quiet = 0  # calls to come whose arguments nobody looks at
+        self.missed = 0  # calls in a row without a place for programs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_plain():
@@ -77,6 +80,9 @@ class Compiled:
         last = self.last  # looked at once: another thread may call with other arguments
         if last is not None and last.like is not None and not kwargs and last.like(args):
             return last.call(args, kwargs, args)
+        if self.quiet > 0:
+            self.quiet -= 1
+            return self.fn(*args, **kwargs)
         tensors: list[Tensor] = []
         try:
             shape = tree.flatten((args, kwargs), tensors)
@@ -93,6 +99,7 @@ class Compiled:
             entry = self._new_entry(key)
             if entry is None:
                 return self.fn(*args, **kwargs)
+        self.missed = 0
         if entry.like is None and not kwargs and len(tensors) == len(args):
             entry.like = like_these(tensors)  # tensors and nothing else, the usual case
         self.last = entry
@@ -113,17 +120,23 @@ class Compiled:
     def _new_entry(self, key: Any) -> Entry | None:
         """A place for the programs of one more kind of arguments, if calls of that kind repeat.
 
-        Recording takes as long as many calls. So kinds that never come again must not be recorded one after another, and
-        kinds that come in turn must not drop each other's programs.
+        Recording takes as long as many calls. So only the first kind is recorded before it has come again, kinds that never
+        come again must not be recorded one after another, and kinds that come in turn must not drop each other's programs.
+        Where kinds are many and none came again, calls run without a look at their arguments for a while, longer each time.
         """
         kind = hash(key)  # which may hold objects of the user's
+        many = len(self.rare) > PROGRAMS and next(reversed(self.rare)) != kind
         seen = self.rare.pop(kind, 0) + 1
         waiting = [k for k, e in self.entries.items() if e.waits()]
-        if (seen == 1 and len(waiting) >= _WAITING) or not self._is_paid():
+        often = _OFTEN if many or len(waiting) >= _WAITING else 2 if waiting else 1
+        if seen < often or not self._is_paid():
             self.rare[kind] = seen
             if len(self.rare) > _RARE:
                 self.rare.popitem(last=False)
-            if len(self.rare) > PROGRAMS:
+            self.missed += 1
+            if many:
+                if self.missed >= _FREE:
+                    self.quiet = _FREE << min(self.missed - _FREE, 4)
                 self.tell(
                     "many kinds of arguments: those that come seldom run eagerly. A function whose arguments' shapes "
                     "differ from call to call is better left uncompiled, or given arguments of a few shapes."
@@ -256,7 +269,7 @@ class Compiled:
         """Forget every program."""
         self.entries.clear()
         self.rare.clear()
-        self.made = self.replayed = 0
+        self.made = self.replayed = self.quiet = self.missed = 0
         self.gathered.clear()
         self.bound.clear()
         self.told.clear()
