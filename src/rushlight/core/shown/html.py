@@ -86,8 +86,8 @@ def _spread(t: Tensor) -> str:
         told = f"in a sample of {values.size} values: {told}"
     if fine.size < values.size:
         told += f"; {values.size - fine.size} are not finite"
-    counts, _ = np.histogram(fine, 40)
-    return html.heading(told) + html.bars(counts.tolist(), told)
+    heights, _ = np.histogram(fine, 40)
+    return html.heading(told) + html.bars(heights.tolist(), told)
 
 
 def _grid(t: Tensor) -> str:
