@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.tensor import Tensor
 from ..operators.shape.join import stack
 from . import constraints
 from .dirichlet import Dirichlet
+from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from .distribution import Distribution
 
 __all__ = ["Beta"]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.tensor import Tensor
 from . import constraints
+from .distribution import Distribution
 from .gamma import Gamma
-
-if TYPE_CHECKING:
-    from .distribution import Distribution
 
 __all__ = ["Chi2"]
 

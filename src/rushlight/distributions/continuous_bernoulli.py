@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.shapes import Size
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.loss.difference import binary_cross_entropy_with_logits
 from . import constraints
+from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .utils import (
     ProbsOrLogits,
@@ -20,9 +21,6 @@ from .utils import (
     logits_to_probs,
     standard_uniform,
 )
-
-if TYPE_CHECKING:
-    from .distribution import Distribution
 
 __all__ = ["ContinuousBernoulli"]
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.dtypes import finfo
 from ..core.tensor import Tensor
 from . import constraints
+from .distribution import Distribution
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
 from .utils import broadcast_all, euler_constant
-
-if TYPE_CHECKING:
-    from .distribution import Distribution
 
 __all__ = ["Gumbel"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.dtypes import finfo
 from ..core.tensor import Tensor
@@ -13,10 +13,8 @@ from ..operators.image.padding import pad
 from ..operators.pointwise.activation_smooth import softplus
 from ..operators.shape.join import cat, stack
 from . import constraints
+from .distribution import Distribution
 from .utils import broadcast_all, sum_rightmost
-
-if TYPE_CHECKING:
-    from .distribution import Distribution
 
 
 class Transform:

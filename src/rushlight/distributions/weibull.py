@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.tensor import Tensor
 from . import constraints
+from .distribution import Distribution
 from .exponential import Exponential
 from .gumbel import _remade, euler_constant
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, PowerTransform
 from .utils import broadcast_all
-
-if TYPE_CHECKING:
-    from .distribution import Distribution
 
 __all__ = ["Weibull"]
 

@@ -14,11 +14,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from os import PathLike
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from ..base import dtypes
+from ..base.device import device
 from ..base.formats import memory_format
 from ..base.spelling import is_torch, ours
 from ..core.tensor import Tensor, wrap
@@ -30,10 +31,6 @@ from .locations import Placer
 from .machine import Machine
 from .pickler import Pickler, storage_bytes
 from .rebuild import rebuilders
-
-if TYPE_CHECKING:
-    from ..base.device import device
-
 
 Storage = Callable[[str, dtypes.dtype, int], np.ndarray]
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.device import device
 from ..base.dtypes import bfloat16
 from ..core.tensor import Tensor, wrap
 from .atomic import atomic_write
 from .errors import CorruptFileError, check_claim
-
-if TYPE_CHECKING:
-    from ..base.device import device
 
 
 def _library() -> Any:

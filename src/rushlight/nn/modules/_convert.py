@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import Any, Self, overload
 
 from ...base import dtypes
-from ...base.dtypes import as_dtype
+from ...base.device import device
+from ...base.dtypes import as_dtype, dtype
+from ...base.formats import memory_format
 from ...core.changes import changes
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
@@ -14,11 +16,6 @@ from ...operators.create.like import empty_like
 from ...operators.memory.casting import _parse_to
 from ..parameter import is_lazy
 from ._members import Members, children_first
-
-if TYPE_CHECKING:
-    from ...base.device import device
-    from ...base.dtypes import dtype
-    from ...base.formats import memory_format
 
 
 class MapsTensors(Members):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.device import device
+from ...base.dtypes import dtype
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty
 from .. import functional as F
@@ -16,10 +18,6 @@ from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _ntuple, _pair, _reverse_repeat_tuple, _single, _triple  # noqa: F401
-
-if TYPE_CHECKING:
-    from ...base.device import device
-    from ...base.dtypes import dtype
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.device import device
+from ...base.dtypes import dtype
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty
@@ -13,10 +15,6 @@ from .. import init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
-
-if TYPE_CHECKING:
-    from ...base.device import device
-    from ...base.dtypes import dtype
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 

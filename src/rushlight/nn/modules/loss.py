@@ -6,18 +6,16 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.device import device
+from ...base.dtypes import dtype
 from ...core.tensor import Tensor
 from ...operators.loss.reduction import legacy_reduction
 from .. import functional as F
 from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module
-
-if TYPE_CHECKING:
-    from ...base.device import device
-    from ...base.dtypes import dtype
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",

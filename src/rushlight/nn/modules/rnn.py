@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...base.device import device
+from ...base.dtypes import dtype
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
 from ...operators.create.filled import empty, zeros
@@ -17,10 +19,6 @@ from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
-
-if TYPE_CHECKING:
-    from ...base.device import device
-    from ...base.dtypes import dtype
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import nn
 from ...core.tensor import Tensor
 from ...operators.shape.join import cat
+from ._api import WeightsEnum
 from ._aux import BasicConv2d, as_trained, drop_aux, initialise
 from ._build import build
-
-if TYPE_CHECKING:
-    from ._api import WeightsEnum
 
 __all__ = [
     "Inception3", "InceptionOutputs", "Inception_V3_Weights", "inception_v3",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import nn
 from ....base import dtypes
@@ -13,12 +13,10 @@ from ....operators.create.filled import full
 from ....operators.shape.join import cat
 from ... import ops
 from ...ops.feature_pyramid_network import LastLevelP6P7
+from .._api import WeightsEnum
 from .faster_rcnn import MEAN, STD, check_backbone, resnet50_backbone
 from .generalized_rcnn import as_maps, check_degenerate, check_training, sizes_of
 from .transform import GeneralizedRCNNTransform
-
-if TYPE_CHECKING:
-    from .._api import WeightsEnum
 
 Target = dict[str, Tensor]
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import nn
 from ....base import dtypes
+from ....base.device import device
+from ....base.dtypes import dtype
 from ....core.tensor import Tensor
 from ....operators.create.from_data import tensor
 from ....operators.create.ranges import arange
 from ....operators.shape.combine import meshgrid
 from ....operators.shape.join import cat, stack
 from .image_list import ImageList
-
-if TYPE_CHECKING:
-    from ....base.device import device
-    from ....base.dtypes import dtype
 
 __all__ = ["AnchorGenerator", "DefaultBoxGenerator"]
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import nn
 from ....core.tensor import Tensor
 from ...ops.feature_pyramid_network import ExtraFPNBlock, FeaturePyramidNetwork, LastLevelMaxPool
 from ...ops.misc import FrozenBatchNorm2d
 from .. import mobilenetv2, mobilenetv3, resnet
+from .._api import WeightsEnum
 from .._utils import IntermediateLayerGetter
 from ..segmentation._utils import stages
-
-if TYPE_CHECKING:
-    from .._api import WeightsEnum
 
 __all__ = ["BackboneWithFPN", "mobilenet_backbone", "resnet_fpn_backbone"]
 

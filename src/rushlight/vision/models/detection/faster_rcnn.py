@@ -12,6 +12,7 @@ from ....nn import functional as F
 from ...ops import Conv2dNormActivation, MultiScaleRoIAlign
 from ...ops import misc as misc_nn_ops
 from .. import mobilenetv3, resnet
+from .._api import WeightsEnum
 from .._build import build_on
 from .._initial import drawn, relu_normal
 from ._utils import overwrite_eps
@@ -28,7 +29,6 @@ from .transform import GeneralizedRCNNTransform
 
 if TYPE_CHECKING:
     from ....nn.modules.module import Module
-    from .._api import WeightsEnum
 
 __all__ = [
     "FasterRCNN", "FasterRCNN_MobileNet_V3_Large_320_FPN_Weights", "FasterRCNN_MobileNet_V3_Large_FPN_Weights",

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....base.device import device
 from ....core.tensor import Tensor
-
-if TYPE_CHECKING:
-    from ....base.device import device
 
 
 class ImageList:

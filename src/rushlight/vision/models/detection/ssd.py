@@ -14,6 +14,7 @@ from ....operators.create.like import full_like
 from ....operators.shape.join import cat, stack
 from ... import ops
 from .. import vgg
+from .._api import WeightsEnum
 from .._build import build_on
 from .._initial import drawn
 from . import _utils as det_utils
@@ -25,7 +26,6 @@ from .transform import GeneralizedRCNNTransform
 
 if TYPE_CHECKING:
     from ....nn.modules.module import Module
-    from .._api import WeightsEnum
 
 __all__ = ["SSD300_VGG16_Weights", "ssd300_vgg16"]
 

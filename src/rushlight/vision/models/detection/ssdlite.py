@@ -6,12 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import nn
 from ....core.tensor import Tensor
 from ...ops import Conv2dNormActivation
 from .. import mobilenetv3
+from .._api import WeightsEnum
 from .._build import build_on
 from .._initial import drawn
 from ..segmentation._utils import stages
@@ -19,9 +20,6 @@ from . import _utils as det_utils
 from .anchor_utils import DefaultBoxGenerator
 from .backbone_utils import _validate_trainable_layers, freeze_stages
 from .ssd import SSD, SSDScoringHead
-
-if TYPE_CHECKING:
-    from .._api import WeightsEnum
 
 __all__ = ["SSDLite320_MobileNet_V3_Large_Weights", "ssdlite320_mobilenet_v3_large"]
 

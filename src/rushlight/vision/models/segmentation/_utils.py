@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import nn
 from ....core.tensor import Tensor
 from ....nn.functional import interpolate
 from .. import mobilenetv3, resnet
+from .._api import WeightsEnum
 from .._utils import IntermediateLayerGetter
-
-if TYPE_CHECKING:
-    from .._api import WeightsEnum
 
 
 class _SimpleSegmentationModel(nn.Module):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import nn
 from ....core.tensor import Tensor
 from ....operators.shape.join import cat
+from .._api import WeightsEnum
 from .._build import build_on
 from .._utils import IntermediateLayerGetter
 from ..mobilenetv3 import MobileNet_V3_Large_Weights
 from ..resnet import ResNet50_Weights, ResNet101_Weights
 from ._utils import _SimpleSegmentationModel, enlarged, mobilenet_features, on_resnet
 from .fcn import FCNHead
-
-if TYPE_CHECKING:
-    from .._api import WeightsEnum
 
 __all__ = [
     "DeepLabV3", "DeepLabV3_MobileNet_V3_Large_Weights", "DeepLabV3_ResNet50_Weights",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import nn
 from ....core.tensor import Tensor
+from .._api import WeightsEnum
 from .._build import build_on
 from .._utils import IntermediateLayerGetter
 from ..mobilenetv3 import MobileNet_V3_Large_Weights
 from ._utils import enlarged, mobilenet_features
-
-if TYPE_CHECKING:
-    from .._api import WeightsEnum
 
 __all__ = ["LRASPP", "LRASPP_MobileNet_V3_Large_Weights", "lraspp_mobilenet_v3_large"]
 
