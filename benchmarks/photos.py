@@ -247,7 +247,7 @@ def compare(which: str, seeds: list[int], epochs: int | None, place: Path) -> di
     """One set of photographs, every seed, the two sides in turns."""
     from photo_set import SETS, write
 
-    from rushlight.cli.report.scores import wilson
+    from rushlight.cli.tasks.task import wilson
 
     folder = place / which
     count = write(folder, which, 122)

@@ -2,6 +2,8 @@
 
     python tools/drawn_set.py shapes FOLDER             330 pictures of three shapes on noise, one of them broken
     python tools/drawn_set.py things FOLDER             6 classes of 56: three shapes, three textures
+    python tools/drawn_set.py tags FOLDER               300 pictures with up to four shapes, labels.csv tells which
+    python tools/drawn_set.py number FOLDER             300 pictures of a disc, labels.csv tells how much of the page it covers
     python tools/drawn_set.py cifar FOLDER DATA         10 classes of 50: CIFAR-10's test pictures as JPEG of mixed sizes
 
 Drawn by Pillow, not by what draws for the backbone (tools/backbone_drawn.py). The pictures of `cifar` come with a test
@@ -37,12 +39,17 @@ def shape(draw: Draws, kind: str) -> Image.Image:
     """A circle, square, triangle or star somewhere on noise."""
     wide, high = (int(v) for v in draw.integers(60, 241, 2))
     page = noise(draw, wide, high)
-    short = min(wide, high)
-    radius = short * draw.uniform(0.16, 0.4)
+    add_shape(draw, page, kind, min(wide, high) * draw.uniform(0.16, 0.4))
+    return page
+
+
+def add_shape(draw: Draws, page: Image.Image, kind: str, radius: float) -> None:
+    """Draw one of that size somewhere on a page."""
+    wide, high = page.size
     x, y = draw.uniform(radius, wide - radius), draw.uniform(radius, high - radius)
     if kind == "circle":
         ImageDraw.Draw(page).ellipse((x - radius, y - radius, x + radius, y + radius), colour(draw))
-        return page
+        return
     corners = {"triangle": 3, "square": 4, "star": 10}[kind]
     turn = draw.uniform(0, 2 * math.pi)
     points = []
@@ -51,7 +58,6 @@ def shape(draw: Draws, kind: str) -> Image.Image:
         angle = turn + i * 2 * math.pi / corners
         points.append((x + far * math.cos(angle), y + far * math.sin(angle)))
     ImageDraw.Draw(page).polygon(points, colour(draw))
-    return page
 
 
 def texture(draw: Draws, kind: str) -> Image.Image:
@@ -91,6 +97,37 @@ def shapes(folder: Path) -> None:
     broken.write_bytes(broken.read_bytes()[:200])
 
 
+def tags(folder: Path, count: int = 300) -> None:
+    """Every shape is there or not, whatever the others do."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["file,labels"]
+    for i in range(count):
+        draw = np.random.default_rng([1, i])
+        side = int(draw.integers(90, 161))
+        page = noise(draw, side, side)
+        there = [kind for kind in ("circle", "square", "triangle", "star") if draw.random() < 0.4]
+        for kind in there:
+            add_shape(draw, page, kind, side * draw.uniform(0.12, 0.22))
+        page.save(folder / f"{i:03}.png")
+        lines.append(f"{i:03}.png,{'|'.join(there)}")
+    (folder / "labels.csv").write_text("\n".join(lines) + "\n")
+
+
+def number(folder: Path, count: int = 300) -> None:
+    """A disc, and how many hundredths of the page it covers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["file,covered"]
+    for i in range(count):
+        draw = np.random.default_rng([2, i])
+        side = int(draw.integers(60, 161))
+        page = noise(draw, side, side)
+        radius = side * draw.uniform(0.08, 0.48)
+        add_shape(draw, page, "circle", radius)
+        page.save(folder / f"{i:03}.png")
+        lines.append(f"{i:03}.png,{100 * math.pi * radius**2 / side**2:.2f}")
+    (folder / "labels.csv").write_text("\n".join(lines) + "\n")
+
+
 def cifar(folder: Path, data: Path, each: int = 50, tested: int = 100) -> None:
     """CIFAR-10's test pictures, enlarged 2 to 6 times and saved as JPEG."""
     with open(data / "cifar-10-batches-py" / "test_batch", "rb") as f:
@@ -111,6 +148,8 @@ def main() -> None:
     which, folder, *rest = sys.argv[1:]
     if which == "shapes":
         shapes(Path(folder))
+    elif which in ("tags", "number"):
+        {"tags": tags, "number": number}[which](Path(folder))
     elif which == "things":
         write(Path(folder), ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)
     else:

@@ -117,6 +117,9 @@ from .base.symbols import sym_min as sym_min
 from .base.symbols import sym_not as sym_not
 from .base.symbols import sym_sum as sym_sum
 from .capture.compiled import compile as compile
+from .cli.callbacks import Callback as Callback
+from .cli.fit import Trainer as Trainer
+from .cli.fit import fit as fit
 from .cli.scripts.alias import as_torch as as_torch
 from .cli.scripts.notebook import load_ipython_extension as load_ipython_extension
 from .core.hot import tracing as tracing

@@ -20,7 +20,8 @@ from rushlight.cli.data.listing import list_pictures
 from rushlight.cli.data.pictures import TooLarge, open_picture
 from rushlight.cli.data.sources import Source, find_source, load_images
 from rushlight.cli.errors import UsageError
-from rushlight.cli.report.scores import Result, wilson
+from rushlight.cli.tasks.classification import ClassResult
+from rushlight.cli.tasks.task import wilson
 from rushlight.cli.training import lr_find
 from rushlight.cli.training.loop import overfits
 from rushlight.cli.training.recipe import epochs_in, recipe_for
@@ -260,9 +261,12 @@ def test_no_test_part(photos: Path) -> None:
 
 def test_variety_grows_once_it_overfits() -> None:
     line = {"epoch": 1, "train_accuracy": 0.99, "val_accuracy": 0.85}
-    assert overfits([line]) and overfits([line, {**line, "val_accuracy": 0.99}])
-    assert not overfits([{**line, "train_accuracy": 0.9}, {**line, "val_accuracy": 0.95}])
-    assert not overfits([{"epoch": 1, "train_accuracy": 1.0}]) and not overfits([])
+    assert overfits([line], "accuracy") and overfits(
+        [line, {**line, "val_accuracy": 0.99}], "accuracy"
+    )
+    others = [{**line, "train_accuracy": 0.9}, {**line, "val_accuracy": 0.95}]
+    assert not overfits(others, "accuracy") and not overfits([], "accuracy")
+    assert not overfits([{"epoch": 1, "train_accuracy": 1.0}], "accuracy")
 
 
 def test_schedules_go_on_along_a_longer_curve() -> None:
@@ -275,7 +279,9 @@ def test_schedules_go_on_along_a_longer_curve() -> None:
 def test_scores() -> None:
     truth = np.array([0, 0, 0, 1, 1, 2])
     answers = np.array([0, 0, 1, 1, 1, 0])
-    result = Result(["a", "b", "c"], truth, answers, np.full(6, 0.5), np.ones(6, bool), np.zeros(6))
+    result = ClassResult(
+        ["a", "b", "c"], truth, answers, np.full(6, 0.5), np.ones(6, bool), np.zeros(6)
+    )
     assert result.accuracy == pytest.approx(4 / 6) and result.top5 == 1
     assert result.per_class().tolist() == pytest.approx([2 / 3, 1, 0])
     assert result.precision().tolist() == pytest.approx([2 / 3, 2 / 3, 0])

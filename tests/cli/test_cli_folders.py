@@ -19,8 +19,7 @@ from rushlight.cli.data.listing import list_pictures
 from rushlight.cli.data.pictures import TooLarge, open_picture
 from rushlight.cli.data.sources import find_source, load_images
 from rushlight.cli.errors import UsageError
-from rushlight.cli.report.scores import Result
-from rushlight.cli.report.text import chance_warning, table
+from rushlight.cli.tasks.classification import ClassResult
 from rushlight.cli.training import folder_of_run
 
 Image = pytest.importorskip("PIL.Image")
@@ -169,8 +168,8 @@ def test_odd_names_on_a_strict_terminal(odd: Path, tmp_path) -> None:
 def test_long_names_do_not_break_tables() -> None:
     n = np.zeros(4)
     names = ["a" * 200, "b"]
-    result = Result(names, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), n + 1, n == 0, n)
-    for text in (table(result), table(result, by_class=True)):
+    result = ClassResult(names, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), n + 1, n == 0, n)
+    for text in (result.table(), result.table(by_class=True)):
         assert max(map(len, text.splitlines()[3:])) < 120 and "aaa..." in text
 
 
@@ -182,9 +181,9 @@ def test_chance_is_not_claimed_where_pictures_are_too_few() -> None:
     truth = np.repeat(np.arange(6), 2)
     answers = np.where(np.arange(12) < 4, truth, (truth + 1) % 6)
     n = np.zeros(12)
-    some = chance_warning(Result(list("abcdef"), truth, answers, n, n == 0, n))
+    some = ClassResult(list("abcdef"), truth, answers, n, n == 0, n).warning()
     assert some is not None and "may be chance" in some and "13.8% and 60.9%" in some
-    none = chance_warning(Result(list("abcdef"), truth, truth * 0, n, n == 0, n))
+    none = ClassResult(list("abcdef"), truth, truth * 0, n, n == 0, n).warning()
     assert none is not None and "no better than chance" in none
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from types import SimpleNamespace
 
 import pytest
 
 import rushlight as rl
 from cli_help import write_pictures
-from rushlight.cli import main
+from rushlight.cli import config, main
 from rushlight.cli.data.images import Source
 from rushlight.cli.data.listing import Listing, Sample
 from rushlight.cli.errors import UsageError
+from rushlight.cli.export import how_to_load
 from rushlight.cli.training import recipe, zoo
 from rushlight.cli.training.networks import build, head_of
 from rushlight.vision import models
@@ -48,6 +51,37 @@ def test_the_smallest_size_is_true(name: str) -> None:
                 net(rl.empty(4, 3, size - 1, size - 1))
     with pytest.raises(UsageError, match="larger --size"):
         build(name, channels=3, size=size - 1, classes=7)
+
+
+# Every network, some of them at other widths, for colours and (where it takes them) for grey, small and larger.
+EXPORTED = [
+    (name, width, channels, size)
+    for name, width in [*((n, 1) for n in zoo.names()), ("lenet", 3), ("mlp", 2),
+                        *((n, w) for n in ("resnet18", "resnet34", "resnet50") for w in (0.25, 0.5, 2))]
+    for channels in ((1, 3) if name in config.WIDE else (3,))
+    for size in (32, 64)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, width, channels, size", EXPORTED)
+def test_exported_weights_load_into_what_the_message_names(name, width, channels, size) -> None:
+    """Built by the words of the message, as torchvision's where it says so, with the same names and shapes."""
+    size = zoo.fitting_size(name, size)
+    saved = {"config": {"model": name, "width": width, "task": "classification"}, "channels": channels, "size": size,
+             "classes": list("abc"), "scale": None}  # fmt: skip
+    said = how_to_load("pth", saved, "model.pth")
+    found = re.match(
+        r"A state_dict for (torchvision|rushlight\.vision)\.models\.(\w+)\((.*)\), which", said
+    )
+    assert found, said
+    with rl.device("meta"):
+        named = eval(f"models.{found[2]}({found[3]})", {"models": models})
+        ours = build(name, channels=channels, size=size, classes=3, width=width)
+    shapes = [{k: tuple(v.shape) for k, v in net.state_dict().items()} for net in (named, ours)]
+    assert shapes[0] == shapes[1]
+    theirs = set(inspect.signature(models.resnet18).parameters) | {"num_classes", "image_size", "aux_logits", "transform_input", "init_weights"}  # fmt: skip
+    given = set(re.findall(r"(\w+)=", found[3]))
+    assert found[1] != "torchvision" or (given <= theirs - {"width", "in_channels"} and not found[2].endswith("_cifar"))  # fmt: skip
 
 
 def test_sizes_that_fit() -> None:

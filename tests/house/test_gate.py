@@ -88,11 +88,14 @@ def test_a_module_that_is_nowhere_is_missed_in_pythons_words() -> None:
 
 # What `dir(rushlight)` shows and PyTorch's top module lacks, or has only once it is loaded.
 OUR_OWN = {
+    "Callback": "what a training calls",
+    "Trainer": "a training with callbacks",
     "__dir__": "what makes this list short",
     "_dynamo": "PyTorch has it once it is loaded",
     "_inductor": "PyTorch has it once it is loaded",
     "as_torch": "lets `import torch` find rushlight in this process",
     "dezero": "the DeZero book's package",
+    "fit": "trains a network on a folder of pictures, as the command does",
     "functorch": "PyTorch installs it beside torch",
     "load_ipython_extension": "IPython looks for it by this name",
     "onnx": "PyTorch has it once it is loaded",

@@ -13,6 +13,7 @@ from . import config
 from .errors import UsageError
 from .report.drawing import draw_speeds
 from .training.networks import build
+from .words import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -45,7 +46,7 @@ def bench(args: Namespace) -> int:
     places = _places(rl, reason is None, threads)
     labels = [p.label for p in places]
     print(f"Training steps of {args.model} on images of {CHANNELS}x{SIZE}x{SIZE}, about "
-          f"{args.seconds:.0f} seconds in all.\n\n{_head(labels)}", flush=True)  # fmt: skip
+          f"{counted(round(args.seconds), 'second')} in all.\n\n{_head(labels)}", flush=True)  # fmt: skip
     rows = []
     try:
         for row in _grid(rl, args, widths, batches, places):

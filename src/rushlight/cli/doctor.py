@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ..base.config import settings
 from .pick_device import has_nvidia
+from .words import counted
 
 INDENT = " " * 9
 # Extras of ours that are for people who work on rushlight itself.
@@ -114,7 +115,7 @@ def _cpu() -> Finding:
     from ..runtime.cuda import why_not
 
     default = "" if why_not() is None else "  (default)"
-    about = f"{os.cpu_count()} cores, {_memory()} memory, {threads.get()} threads in use"
+    about = f"{counted(os.cpu_count() or 1, 'core')}, {_memory()} memory, {counted(threads.get(), 'thread')} in use"
     lines = [f"{_cpu_name()}{default}", about]
     try:
         engine = engine_info()
@@ -410,7 +411,7 @@ def _speed() -> Finding:
         return Finding("ok", lines, "", facts)
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     if load > cores:
-        todo = f"the machine is busy (load {load:.1f} on {cores} cores): look again when it is not"
+        todo = f"the machine is busy (load {load:.1f} on {counted(cores, 'core')}): look again when it is not"
         return Finding("--", lines, todo, facts)
     return Finding("!!", lines, f"slow: {', '.join(slow)}. See whether something limits the process (container, power mode), then docs/recipes.md", facts)  # fmt: skip
 

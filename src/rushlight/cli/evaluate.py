@@ -12,8 +12,7 @@ from .data.images import Images
 from .data.sources import find_source, load_images
 from .errors import UsageError, printable
 from .pick_device import pick_device
-from .report.scores import measure
-from .report.text import chance_warning, table
+from .tasks.task import measure
 from .training import checkpoint
 from .training.networks import build
 
@@ -67,12 +66,12 @@ def evaluate_file(args: Namespace) -> int:
         print(f"Testing on {why}.")
     loader = DataLoader(images.test, args.batch_size)
     views = saved["config"]["views"]
-    result = measure(network_of(saved).to(device), loader, device, images.classes, views=views)
+    result = measure(images.task, network_of(saved).to(device), loader, device, views=views)
     if args.json:
         print(json.dumps(result.as_dict(), indent=1))
     else:
-        print(table(result, args.by_class))
-    warning = chance_warning(result)
+        print(result.table(args.by_class))
+    warning = result.warning()
     if warning:
         print(warning, file=sys.stderr)
     return 0
@@ -84,8 +83,10 @@ def images_of(saved: dict[str, Any], args: Namespace) -> Images:
         **saved["config"], "size": saved["size"], "augment": "none", "quiet": True, "strict": False,
         "cache": args.cache, "data_dir": args.data_dir or _folder_of(saved),
     })  # fmt: skip
-    source = find_source(args.data or saved["data"])
-    return load_images(source, settings)
+    source = find_source(args.data or saved["data"], settings.task, settings.target)
+    images = load_images(source, settings)
+    images.task.scale = saved["scale"]
+    return images
 
 
 def _folder_of(saved: dict[str, Any]) -> str:
@@ -98,7 +99,7 @@ def _check_fit(images: Images, saved: dict[str, Any]) -> None:
     theirs, ours = images.classes, saved["classes"]
     if theirs != ours:
         odd = [c for c in theirs if c not in ours]
-        what = f"class {odd[0]!r}" if odd else f"{len(theirs)} classes"
+        what = f"{images.task.one} {odd[0]!r}" if odd else images.task.counted()
         raise UsageError(
             f"{images.name} has {what}, but the network knows {len(ours)}: {', '.join(ours[:12])}"
         )

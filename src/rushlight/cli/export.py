@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from .data.augment import MARGIN
 from .errors import UsageError
 from .evaluate import network_of
+from .tasks.kinds import task_of
 from .training import checkpoint, zoo
 from .training.loop import BEST, LAST
-from .training.networks import how_to_build
+from .training.networks import head_of, how_to_build
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,6 +34,7 @@ def export(args: Namespace) -> int:
     if os.path.exists(path) and os.path.basename(path) in (BEST, LAST):
         raise UsageError(f"--out {path} is the file of a run, which would be lost: choose another name")  # fmt: skip
     net = network_of(saved)
+    task_of(saved).exported(net, head_of(net))
     try:
         {"onnx": _onnx, "safetensors": _safetensors, "pth": _pth}[args.to](net, saved, path, args)
     except (OSError, RuntimeError) as error:
@@ -42,14 +44,14 @@ def export(args: Namespace) -> int:
     except ImportError as error:
         raise UsageError(f"--to {args.to}: {error}") from None
     size = os.path.getsize(path) / 2**20
-    print(f"Wrote {path} ({size:.1f} MB). {_how(args.to, saved, path)}")
+    print(f"Wrote {path} ({size:.1f} MB). {how_to_load(args.to, saved, path)}")
     return 0
 
 
 def about(saved: dict[str, Any]) -> dict[str, str]:
     """What whoever uses the network must know, as text: classes, size, scale."""
     return {
-        "model": saved["config"]["model"], "classes": json.dumps(saved["classes"]), "size": str(saved["size"]),
+        **task_of(saved).about(), "model": saved["config"]["model"], "size": str(saved["size"]),
         "channels": str(saved["channels"]), "mean": json.dumps(list(saved["mean"])),
         "std": json.dumps(list(saved["std"])), "width": str(saved["config"]["width"]),
         "fit": saved["config"]["fit"] or "crop", "margin": f"{MARGIN if saved['config']['fit'] == 'crop' else 1:.6f}",
@@ -66,8 +68,9 @@ def _onnx(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> Non
             "--to onnx needs the onnx package: pip install 'rushlight[onnx]'"
         ) from None
     shape = (args.batch or 2, saved["channels"], saved["size"], saved["size"])
-    axes = None if args.batch else {"image": {0: "batch"}, "scores": {0: "batch"}}
-    rl.onnx.export(net, (rl.zeros(*shape),), path, input_names=["image"], output_names=["scores"],
+    output = task_of(saved).output
+    axes = None if args.batch else {"image": {0: "batch"}, output: {0: "batch"}}
+    rl.onnx.export(net, (rl.zeros(*shape),), path, input_names=["image"], output_names=[output],
                    dynamic_axes=axes, opset_version=args.opset, metadata=about(saved))  # fmt: skip
 
 
@@ -83,17 +86,18 @@ def _pth(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None
     rl.save(net.state_dict(), path)
 
 
-def _how(kind: str, saved: dict[str, Any], path: str) -> str:
-    c, s = saved["channels"], saved["size"]
+def how_to_load(kind: str, saved: dict[str, Any], path: str) -> str:
+    """What the file takes and gives, and for weights the network that they are of."""
+    c, s, task = saved["channels"], saved["size"], task_of(saved)
     if kind == "onnx":
         return (
-            f"Input image: float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std; output scores: N x {len(saved['classes'])}. "
-            "Classes, mean, std and how pictures become squares are in its metadata."
+            f"Input image: float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std; output {task.output}: N x {len(task.names)}, "
+            f"{task.meaning}. {task.many.capitalize()}, mean, std and how pictures become squares are in its metadata."
         )
     builder, options = how_to_build(saved["config"]["model"], c, s, len(saved["classes"]), saved["config"]["width"])  # fmt: skip
     theirs = zoo.trained_size(builder) is not None and not {"width", "in_channels"} & set(options)
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
     net = f"{'torchvision' if theirs else 'rushlight.vision'}.models.{builder}({given})"
     if kind == "safetensors":
-        return f"Tensors for {net}; classes, size, mean, std and how pictures become squares are in its metadata."
+        return f"Tensors for {net}; {task.many}, size, mean, std and how pictures become squares are in its metadata."
     return f"A state_dict for {net}, which torch.load reads: model.load_state_dict(torch.load({path!r}))."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import config
 from .arguments import DEVICE, command, number, one_of, width
 from .data import augment, cache
+from .tasks.kinds import KINDS
 from .training import loggers, zoo
 
 if TYPE_CHECKING:
@@ -31,8 +32,15 @@ def _data(add: Callable[..., Any]) -> None:
     d = config.DEFAULTS
     add("--data", metavar="NAME|FOLDER|CSV", help=f"{', '.join(config.DATA)}, or a folder of pictures with one "
         "folder per class, or with train/, val/ and test/ of those, or a .csv file with the columns path,label "
-        f"[,split] (default: {d['data']}, which is in the package)")  # fmt: skip
+        f"or path,value [,split] (default: {d['data']}, which is in the package)")  # fmt: skip
     add("--data-dir", default="data", help="where data sets lie or are downloaded to (default: %(default)s)")  # fmt: skip
+    add(
+        "--task",
+        type=one_of(KINDS),
+        metavar="KIND",
+        help=f"{', '.join(KINDS)} (default: what the data are)",
+    )
+    add("--target", metavar="COLUMN[,COLUMN]", help="of a .csv file: what is learnt (default: label, labels, value, or all)")  # fmt: skip
     add(
         "--size",
         type=number(int, 8, 1024),
@@ -42,7 +50,7 @@ def _data(add: Callable[..., Any]) -> None:
     add("--fit", type=one_of(config.FITS), metavar="HOW", help="pictures into squares: squash, pad or crop the middle "
         "(default: by their shapes)")  # fmt: skip
     add("--augment", nargs="?", const="light", type=one_of(augment.KINDS), metavar="KIND",
-        help="none, light (random crops and flips), strong (TrivialAugment, too) or auto (light until it overfits)")  # fmt: skip
+        help="none, colours, light (random crops and flips), strong (TrivialAugment, too) or auto (light until it overfits)")  # fmt: skip
     add("--val-split", type=number(float, 0, 0.9), metavar="SHARE", help="of the training pictures, kept apart to "
         f"choose the best epoch (default: {d['val_split']}; 0 for none)")  # fmt: skip
     add("--test-split", type=number(float, 0, 0.9), metavar="SHARE",
@@ -111,9 +119,9 @@ def _files(add: Callable[..., Any]) -> None:
 
 
 def _train(args: Namespace) -> int:
-    from .train import train
+    from .callbacks import Session
 
-    return train(args)
+    return Session().run(args).code
 
 
 def arguments_of(settings: dict[str, Any]) -> list[str]:

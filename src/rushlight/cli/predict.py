@@ -1,4 +1,4 @@
-"""`rushlight predict`: classes of pictures, of folders of them or of a list, by a saved network."""
+"""`rushlight predict`: what a saved network answers to pictures, folders of them or a list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .data.pictures import ENDINGS, kept_side, open_picture, shrink
 from .errors import UsageError, printable
 from .evaluate import network_of
 from .pick_device import pick_device
-from .report.scores import scores_of
+from .tasks.kinds import task_of
+from .tasks.task import scores_of
 from .training import checkpoint
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def predict(args: Namespace) -> int:
-    """Print the most likely classes of each picture; 1 when some could not be read."""
+    """Print the answer to each picture; 1 when some could not be read."""
     saved = checkpoint.read(args.model)
     device, _ = pick_device(args.device)
     paths = list(_paths(args.images))
@@ -35,7 +36,13 @@ def predict(args: Namespace) -> int:
         place = "standard input" if args.images[0] == "-" else args.images[0]
         raise UsageError(f"{place}: there are no pictures in it")
     reader = Reader(saved, device, args.top)
-    show = _CsvLines(reader) if args.csv else _JsonLines() if args.json else _Lines(paths)
+    show = (
+        _CsvLines(reader)
+        if args.csv
+        else _JsonLines(reader)
+        if args.json
+        else _Lines(reader, paths)
+    )
     bad = done = 0
     for some in _chunks(paths, args.batch_size):
         found = [(path, *_input(reader, path, args.invert)) for path in some]
@@ -67,8 +74,7 @@ class Reader:
     def __init__(self, saved: dict[str, Any], device: str, top: int) -> None:
         self.saved, self.device = saved, device
         self.net = network_of(saved).to(device)
-        self.classes = [printable(name) for name in saved["classes"]]
-        self.top = min(top, len(self.classes))
+        self.task, self.top = task_of(saved), top
 
     def input(self, path: str, invert: bool = False) -> Any:
         """An image file as the network's input: its colours, its size, its scale."""
@@ -95,20 +101,15 @@ class Reader:
                   f"try {'without ' if invert else ''}--invert", file=sys.stderr)  # fmt: skip
         return t.Normalize(self.saved["mean"], self.saved["std"])(x)
 
-    def answers(self, inputs: list[Any]) -> list[list[tuple[str, float]]]:
-        """The likeliest classes of each input, with their probabilities."""
+    def answers(self, inputs: list[Any]) -> list[Any]:
+        """The task's answer to each input."""
         import rushlight as rl
 
         if not inputs:
             return []
         with rl.no_grad():
             x, views = rl.stack(inputs).to(self.device), self.saved["config"]["views"]
-            shares = scores_of(self.net, x, views).softmax(1).cpu()
-        values, at = shares.topk(self.top, 1)
-        return [
-            [(self.classes[int(i)], float(v)) for v, i in zip(*row)]
-            for row in zip(values.numpy(), at.numpy())
-        ]
+            return self.task.answers(scores_of(self.task, self.net, x, views).cpu(), self.top)
 
 
 def _paths(given: list[str]) -> Iterator[str]:
@@ -128,42 +129,43 @@ def _chunks(paths: list[str], size: int) -> Iterator[list[str]]:
 
 
 class _Lines:
-    """For people: path, class and percentage."""
+    """For people: path and answer."""
 
-    def __init__(self, paths: list[str]) -> None:
+    def __init__(self, reader: Reader, paths: list[str]) -> None:
+        self.task = reader.task
         self.wide = min(max(len(printable(path)) for path in paths), 80)
 
-    def answer(self, path: str, answer: list[tuple[str, float]]) -> None:
-        best = "   ".join(f"{name} {share:.1%}" for name, share in answer)
-        print(f"{printable(path):<{self.wide}}  {best}")
+    def answer(self, path: str, answer: Any) -> None:
+        print(f"{printable(path):<{self.wide}}  {self.task.said(answer)}")
 
     def failed(self, path: str, why: str) -> None:
         """It was said on stderr."""
 
 
 class _CsvLines:
-    """For spreadsheets: path, then class and probability of each place, then the error."""
+    """For spreadsheets: path, then the task's columns, then the error."""
 
     def __init__(self, reader: Reader) -> None:
-        self.top = reader.top
+        self.task = reader.task
         self.out = csv.writer(sys.stdout, lineterminator="\n")
-        heads = [f"{what}_{i}" for i in range(1, self.top + 1) for what in ("class", "probability")]
-        self.out.writerow(["path", *heads, "error"])
+        self.heads = self.task.heads(reader.top)
+        self.out.writerow(["path", *self.heads, "error"])
 
-    def answer(self, path: str, answer: list[tuple[str, float]]) -> None:
-        cells = [v for name, share in answer for v in (name, f"{share:.6f}")]
-        self.out.writerow([path, *cells, ""])
+    def answer(self, path: str, answer: Any) -> None:
+        self.out.writerow([path, *self.task.cells(answer), ""])
 
     def failed(self, path: str, why: str) -> None:
-        self.out.writerow([path, *[""] * (2 * self.top), why])
+        self.out.writerow([path, *[""] * len(self.heads), why])
 
 
 class _JsonLines:
     """For programs: one object a line."""
 
-    def answer(self, path: str, answer: list[tuple[str, float]]) -> None:
-        found = [{"class": name, "probability": round(share, 6)} for name, share in answer]
-        print(json.dumps({"path": path, "answers": found}))
+    def __init__(self, reader: Reader) -> None:
+        self.task = reader.task
+
+    def answer(self, path: str, answer: Any) -> None:
+        print(json.dumps({"path": path, **self.task.as_json(answer)}))
 
     def failed(self, path: str, why: str) -> None:
         print(json.dumps({"path": path, "error": why}))

@@ -7,6 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError, printable
+from .tasks.classification import Classification
+from .tasks.kinds import KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,15 +26,16 @@ def list_runs(args: Namespace) -> int:
         return 0
     wide = max(len(r["name"]) for r in found)
     print(
-        f"{'run':<{wide}}  {'started':<16}  {'model':<12}  {'epochs':>7}  {'validation':>10}  {'test':>6}  data"
+        f"{'run':<{wide}}  {'started':<16}  {'model':<12}  {'epochs':>7}  {'score':<8}  {'validation':>10}  {'test':>6}  data"
     )
     for r in found:
         done = f"{r['epoch']}/{r['epochs'] or '?'}"
         val, test = (
-            f"{v:.1%}" if v is not None else "-" for v in (r["val_accuracy"], r["test_accuracy"])
+            KINDS[r["task"]](()).shown(v) if v is not None else "-"
+            for v in (r[f"val_{r['score']}"], r[f"test_{r['score']}"])
         )
         print(f"{printable(r['name']):<{wide}}  {r['started'][:16].replace('T', ' '):<16}  {r['model'] or '?':<12}  {done:>7}  "
-              f"{val:>10}  {test:>6}  {printable(r['data'] or '?')}")  # fmt: skip
+              f"{KINDS[r['task']].score_name:<8}  {val:>10}  {test:>6}  {printable(r['data'] or '?')}")  # fmt: skip
     return 0
 
 
@@ -86,12 +89,13 @@ def summary(path: str) -> dict[str, Any]:
     args, test, history = _json(path, "args.json"), _json(path, "test.json"), history_of(path)
     settings = args.get("settings") if isinstance(args.get("settings"), dict) else {}
     assert settings is not None
-    values = [h["val_accuracy"] for h in history if isinstance(h.get("val_accuracy"), float)]
-    accuracy = test.get("accuracy")
+    task = KINDS.get(str(settings.get("task")), Classification)
+    values = [h[f"val_{task.score}"] for h in history if isinstance(h.get(f"val_{task.score}"), float)]  # fmt: skip
+    found = test.get(task.score)
     return {
         "name": os.path.basename(os.path.abspath(path)), "path": path, "started": str(args.get("started") or ""),
         "model": settings.get("model"), "data": settings.get("data"), "epochs": settings.get("epochs"),
-        "epoch": len(history), "val_accuracy": max(values, default=None),
-        "test_accuracy": accuracy if isinstance(accuracy, (int, float)) else None,
+        "epoch": len(history), "task": task.kind, "score": task.score, f"val_{task.score}": max(values, default=None),
+        f"test_{task.score}": found if isinstance(found, (int, float)) else None,
         "settings": settings, "report": os.path.exists(os.path.join(path, "report.html")),
     }  # fmt: skip

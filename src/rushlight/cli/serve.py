@@ -10,11 +10,12 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from .data.pictures import pillow_rules, read_picture
-from .errors import UsageError
+from .errors import UsageError, printable
 from .pick_device import pick_device
 from .predict import Reader
 from .report.page_style import page
 from .training import checkpoint
+from .words import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -195,7 +196,7 @@ class Batcher:
             if not future.done():
                 future.set_result(answer)
 
-    async def ask(self, x: Tensor) -> list[tuple[str, float]]:
+    async def ask(self, x: Tensor) -> Any:
         """The answer to one input; asyncio.QueueFull where too many wait."""
         future = asyncio.get_running_loop().create_future()
         self.queue.put_nowait((x, future))
@@ -330,7 +331,9 @@ def make_app(reader: Reader, args: Namespace) -> Any:
 
     async def predict(request: Any) -> Any:
         if not rate.allows(request.client.host if request.client else ""):
-            return refuse(429, f"more than {args.rate:g} pictures a second; try again later")
+            return refuse(
+                429, f"more than {counted(args.rate, 'picture')} a second; try again later"
+            )
         try:
             content = await bodies.read(request)
         except _Refused as error:
@@ -354,14 +357,13 @@ def make_app(reader: Reader, args: Namespace) -> Any:
             answer = await batcher.ask(x)
         except asyncio.QueueFull:
             return refuse(503, "too many pictures are waiting; try again later")
-        found = [{"class": name, "probability": round(p, 6)} for name, p in answer]
-        return JSONResponse(
-            {"answers": found, "milliseconds": round((time.perf_counter() - begin) * 1000, 1)}
-        )
+        took = round((time.perf_counter() - begin) * 1000, 1)
+        return JSONResponse({**reader.task.as_json(answer), "milliseconds": took})
 
     async def info(request: Any) -> Any:
         config = reader.saved["config"]
-        return JSONResponse({"model": config["model"], "classes": reader.classes, "size": reader.saved["size"],
+        names = [printable(name) for name in reader.task.names]
+        return JSONResponse({"model": config["model"], "task": reader.task.kind, "classes": names, "knows": reader.task.counted(), "size": reader.saved["size"],
                              "channels": reader.saved["channels"], "device": reader.device})  # fmt: skip
 
     async def health(request: Any) -> Any:
@@ -388,13 +390,13 @@ _BODY = """<header><h1>What is it?</h1><p id='info'>Drop a picture, paste one, o
 _SCRIPT = """<script>
 addEventListener('DOMContentLoaded', () => {
   const $ = id => document.getElementById(id), text = s => String(s).replace(/[&<>"']/g, c => '&#' + c.charCodeAt(0) + ';');
-  fetch('/info').then(a => a.json()).then(i => $('info').textContent = `${i.model} knows ${i.classes.length} classes: ${i.classes.slice(0, 12).join(', ')}${i.classes.length > 12 ? ' ...' : ''}`);
+  fetch('/info').then(a => a.json()).then(i => $('info').textContent = `${i.model} knows ${i.knows}: ${i.classes.slice(0, 12).join(', ')}${i.classes.length > 12 ? ' ...' : ''}`);
   async function ask(file) {
     if (!file) return;
     $('seen').src = URL.createObjectURL(file); $('seen').hidden = false; $('hint').textContent = 'asking ...'; $('answers').hidden = false;
     try { const a = await fetch('/predict', {method: 'POST', body: file}), r = await a.json();
-      $('answers').innerHTML = r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : "<div class='bars'>" + r.answers.map(x =>
-        `<div class='bar-name'>${text(x.class)}</div><div class='bar'><i class='one' style='width:${x.probability * 100}%'></i></div><div class='bar-value'>${(x.probability * 100).toFixed(1)} %</div>`).join('') + '</div>';
+      $('answers').innerHTML = r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : r.values ? Object.entries(r.values).map(([n, v]) => `<div class='number main'><b>${v}</b><span>${text(n)}</span></div>`).join('') : "<div class='bars'>" + r.answers.map(x =>
+        `<div class='bar-name'>${text(x.class ?? x.label)}${r.labels && x.probability >= .5 ? ' ✓' : ''}</div><div class='bar'><i class='one' style='width:${x.probability * 100}%'></i></div><div class='bar-value'>${(x.probability * 100).toFixed(1)} %</div>`).join('') + '</div>';
       $('hint').textContent = r.error ? 'Drop another picture' : `answered in ${r.milliseconds} ms`; }
     catch (e) { $('hint').textContent = 'The server does not answer.'; } }
   $('file').onchange = e => ask(e.target.files[0]);

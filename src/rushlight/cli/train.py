@@ -6,6 +6,8 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import config
@@ -13,34 +15,45 @@ from .data.images import Images, Source
 from .data.sources import find_source, load_images
 from .evaluate import check_weights, network_of
 from .pick_device import pick_device
-from .report.scores import measure, write_json
-from .report.text import chance_warning, table
+from .tasks.task import measure, write_json
 from .training import checkpoint, folder_of_run, ranks, recipe
 from .training.energy import Meter
 from .training.loop import BEST, LAST, Run
 from .training.networks import check_model, parameters_of
+from .words import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
-def train(args: Namespace) -> int:
-    """Train, save, reload, test, report."""
+@dataclass
+class Outcome:
+    """What became of a training: the exit code, and where there was a test, its folder, numbers and network."""
+
+    code: int
+    path: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    net: Any = None
+
+
+def train(args: Namespace, begin: Callable[[Run], None]) -> Outcome:
+    """Train, save, reload, test, report; `begin` is told of the run before it starts."""
     if args.nproc > 1 and not ranks.several():
-        return ranks.start(args)
+        return Outcome(ranks.start(args))
     if ranks.several():
         ranks.join(args)
     wanted, args.held = args.out, None
     args.out = chosen = ranks.folder(args, folder_of_run.choose)
     try:
-        return _in_folder(args, wanted)
+        return _in_folder(args, wanted, begin)
     finally:
         folder_of_run.release(args.held)
         if wanted is None and not ranks.several():
             folder_of_run.drop_if_empty(chosen)
 
 
-def _in_folder(args: Namespace, wanted: str | None) -> int:
+def _in_folder(args: Namespace, wanted: str | None, begin: Callable[[Run], None]) -> Outcome:
     import rushlight as rl
 
     path = os.path.join(args.out, LAST)
@@ -50,7 +63,7 @@ def _in_folder(args: Namespace, wanted: str | None) -> int:
         folder_of_run.find_data(args, saved)
     config.settle(args, saved and saved["config"], path)
     device, why = pick_device(args.device)
-    source = find_source(args.data)
+    source = find_source(args.data, args.task, args.target)
     given = args.batch_size
     reason = recipe.settle(args, source, device != "cpu")
     ranks.split_chosen(args, given)
@@ -63,10 +76,11 @@ def _in_folder(args: Namespace, wanted: str | None) -> int:
     run = ranks.run_of(args, images, device, fresh=saved is None)
     if saved is not None:
         run.restore(saved)
+    begin(run)
     if ranks.follows():
-        return 128 + stopped if (stopped := run.fit()) else 0
+        return Outcome(128 + stopped if (stopped := run.fit()) else 0)
     if args.lr_find or args.profile:
-        return _look_only(args, run)
+        return Outcome(_look_only(args, run))
     if not args.quiet:
         same = wanted is None or os.path.normpath(wanted) == os.path.normpath(args.out)
         _introduce(args, images, run, (why, reason), "" if same else wanted or "")
@@ -79,7 +93,9 @@ def _hold(args: Namespace) -> None:
     args.held = folder_of_run.make(args.out, args.resume)
 
 
-def _whole(args: Namespace, source: Source, images: Images, run: Run, device: str, why: str) -> int:
+def _whole(
+    args: Namespace, source: Source, images: Images, run: Run, device: str, why: str
+) -> Outcome:
     if args.resume:
         record = folder_of_run.update_args(args, why, resumed=True)
     else:
@@ -96,15 +112,12 @@ def _whole(args: Namespace, source: Source, images: Images, run: Run, device: st
     if stopped:
         again = shlex.join(["rushlight", "train", *config.arguments(args), "--resume"])
         print(f"Stopped {run.where()}; saved {run.path}.\nGo on with: {again}")
-        return 128 + stopped
+        return Outcome(128 + stopped, args.out)
     if not args.quiet:
-        early = (
-            f" Stopped early: no better for {args.patience} epochs."
-            if run.epoch < args.epochs
-            else ""
-        )
+        why_early = "a callback asked for it" if run.stops() else f"no better for {counted(args.patience, 'epoch')}"  # fmt: skip
+        early = f" Stopped early: {why_early}." if run.epoch < args.epochs else ""
         best = f" Best was epoch {run.best['epoch']}." if images.val is not None else ""
-        print(f"Trained in {seconds:.0f} seconds{meter.told()}.{early}{best}\n")
+        print(f"Trained in {counted(round(seconds), 'second')}{meter.told()}.{early}{best}\n")
     return finish(args, images, device, run, {**record, "seconds": seconds, "joules": meter.joules})
 
 
@@ -140,15 +153,17 @@ def _introduce(
     print("\n".join(recipe.in_words(args)))
     if run.start_note:
         print(run.start_note)
-    print(f"Network: {args.model} with {parameters_of(run.net):,} parameters; {run.compile_note}.")
+    print(
+        f"Network: {args.model} with {counted(parameters_of(run.net), 'parameter')}; {run.compile_note}."
+    )
     val = f", {len(images.val):,} to choose the best epoch" if images.val is not None else ""
     print(f"Images: {len(images.train):,} to train{val} and {len(images.test):,} to test of {images.name}, "
-          f"{images.channels}x{images.size}x{images.size}, {len(images.classes)} classes.")  # fmt: skip
+          f"{images.channels}x{images.size}x{images.size}, {images.task.counted()}.")  # fmt: skip
     if run.epoch or run.step:
         print(f"Going on {run.where()}.")
 
 
-def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[str, Any]) -> int:
+def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[str, Any]) -> Outcome:  # fmt: skip
     """Reload the best file and test that network, once, not the one in memory; then tell."""
     from rushlight.utils.data import DataLoader
 
@@ -157,14 +172,17 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
 
     saved = checkpoint.read(os.path.join(args.out, BEST))
     net = network_of(saved).to(device)
-    result = measure(net, DataLoader(images.test, 256), device, images.classes, views=args.views)
-    write_json(args.out, result, {"best_epoch": saved["epoch"], "seconds": round(record["seconds"], 2),
-                                  "joules": record["joules"]})  # fmt: skip
-    print(table(result))
-    warning = chance_warning(result)
+    run.hook("on_test_start", net)
+    result = measure(images.task, net, DataLoader(images.test, 256), device, views=args.views)
+    run.hook("on_test_end", net)
+    found = {**result.as_dict(), "best_epoch": saved["epoch"], "seconds": round(record["seconds"], 2),
+             "joules": record["joules"]}  # fmt: skip
+    write_json(args.out, found)
+    print(result.table())
+    warning = result.warning()
     if warning:
         print(warning, file=sys.stderr)
-    pictures = draw_training(args.out, run.history, result)
+    pictures = draw_training(args.out, run.history, images.task, result)
     page = write_report(args, images, net.cpu(), result, run.history, saved["epoch"], record)
     if not args.quiet:
         at = shlex.quote(args.out)
@@ -172,4 +190,4 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
               f"{run.loggers.board_note}, {pictures}.\n"
               f"Next: rushlight eval {at}  or  rushlight predict {at} IMAGE...  or  rushlight export {at}\n"
               f"Look at it: open {page} in a browser, or rushlight view {shlex.quote(os.path.dirname(args.out) or '.')}")  # fmt: skip
-    return 0
+    return Outcome(0, args.out, found, run.history, net)

@@ -159,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 _BODY = """<header><h1>Runs</h1><p id='told'>Looking ...</p></header>
-<div class='grid-2'><div class='card'><h3>validation accuracy</h3><div id='val_accuracy'></div></div>
+<div class='grid-2'><div class='card'><h3>validation score</h3><div id='val_score'></div></div>
 <div class='card'><h3>validation loss</h3><div id='val_loss'></div></div>
 <div class='card'><h3>training loss</h3><div id='train_loss'></div></div>
 <div class='card'><h3>learning rate</h3><div id='lr'></div></div></div>
@@ -173,13 +173,14 @@ _SCRIPT = """<script>
 const COLOURS = ['#0f766e','#d97706','#6366f1','#be123c','#0284c7','#65a30d','#a21caf','#78716c'];
 const hidden = new Set(), colours = new Map(); let runs = [];
 const text = s => String(s ?? '').replace(/[&<>"']/g, c => '&#' + c.charCodeAt(0) + ';');
-const share = v => v == null ? '–' : (100 * v).toFixed(1) + ' %';
+const share = (r, part) => { const v = r[part + '_' + r.score]; return v == null ? '–' : r.score == 'accuracy' ? (100 * v).toFixed(1) + ' %' : r.score + ' ' + v.toFixed(3); };
 function colour(id) { if (!colours.has(id)) colours.set(id, COLOURS[colours.size % COLOURS.length]); return colours.get(id); }
 function nice(low, high) { const r = (high - low) / 4 || 1, p = 10 ** Math.floor(Math.log10(r)), s = [1, 2, 5, 10].map(m => m * p).find(v => v >= r);
   const out = []; for (let v = Math.ceil(low / s) * s; v <= high + s / 1e6; v += s) out.push(v); return out; }
-function chart(key, percent) {
+function chart(of) {
+  const key = of == 'val_score' ? r => 'val_' + r.score : r => of, percent = of == 'val_score' && runs.every(r => r.score == 'accuracy');
   const W = 460, H = 260, L = 52, R = 14, T = 12, B = 34, lines = [];
-  for (const r of runs) { if (hidden.has(r.id)) continue; const p = r.history.filter(h => Number.isFinite(h[key])).map(h => [h.epoch, h[key]]);
+  for (const r of runs) { if (hidden.has(r.id)) continue; const p = r.history.filter(h => Number.isFinite(h[key(r)])).map(h => [h.epoch, h[key(r)]]);
     if (p.length) lines.push([r, p]); }
   if (!lines.length) return "<p class='faint'>Nothing yet.</p>";
   const xs = lines.flatMap(l => l[1].map(p => p[0])), ys = lines.flatMap(l => l[1].map(p => p[1]));
@@ -194,9 +195,9 @@ function chart(key, percent) {
 }
 function draw() {
   document.getElementById('told').textContent = runs.length + (runs.length == 1 ? ' run' : ' runs') + ', looked at again every two seconds';
-  for (const [k, p] of [['val_accuracy', true], ['val_loss', false], ['train_loss', false], ['lr', false]]) document.getElementById(k).innerHTML = chart(k, p);
+  for (const k of ['val_score', 'val_loss', 'train_loss', 'lr']) document.getElementById(k).innerHTML = chart(k);
   document.getElementById('rows').innerHTML = runs.map(r => `<tr data-id='${text(r.id)}' style='cursor:pointer;opacity:${hidden.has(r.id) ? .4 : 1}'><td><i class='key' style='background:${colour(r.id)}'></i>${text(r.name)}</td>
-    <td>${text(r.model)}</td><td>${text(r.data)}</td><td class='n'>${r.epoch}/${text(r.epochs)}</td><td class='n'>${share(r.val_accuracy)}</td><td class='n'>${share(r.test_accuracy)}</td>
+    <td>${text(r.model)}</td><td>${text(r.data)}</td><td class='n'>${r.epoch}/${text(r.epochs)}</td><td class='n'>${share(r, 'val')}</td><td class='n'>${share(r, 'test')}</td>
     <td>${text(r.started.replace('T', ' ').slice(0, 16))}</td><td>${r.report ? `<a href='/run/${encodeURIComponent(r.id)}/report.html'>report</a>` : ''}</td></tr>`).join('');
   const keys = [...new Set(runs.flatMap(r => Object.keys(r.settings)))].filter(k => new Set(runs.map(r => JSON.stringify(r.settings[k]))).size > 1);
   document.getElementById('differs').innerHTML = keys.length ? '<tr><th></th>' + runs.map(r => `<th>${text(r.name)}</th>`).join('') + '</tr>' +

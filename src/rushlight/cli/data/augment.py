@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ...vision._pillow import PILImage
 
-KINDS = ("none", "light", "strong", "auto")
+KINDS = ("none", "colours", "light", "strong", "auto")
 # Before its middle is cut out for the test, a picture's shorter side is so many times the network's.
 MARGIN = 8 / 7
 # The least part of a picture that a crop keeps.
@@ -25,6 +25,17 @@ _SPACE: dict[str, tuple[float, bool]] = {
     "autocontrast": (0.0, False), "equalize": (0.0, False),
 }  # fmt: skip
 _BINS = 31
+# Those of them that leave everything where it is.
+_COLOURS = (
+    "identity",
+    "brightness",
+    "color",
+    "contrast",
+    "sharpness",
+    "posterize",
+    "autocontrast",
+    "equalize",
+)
 
 
 class TrivialAugment:
@@ -33,11 +44,13 @@ class TrivialAugment:
     Movements are at most a third of the side; the paper has 32 pixels, whatever the size of the picture.
     """
 
+    def __init__(self, names: tuple[str, ...] = tuple(_SPACE)) -> None:
+        self.names = names
+
     def __call__(self, picture: PILImage) -> Any:
         from rushlight import randint
 
-        names = list(_SPACE)
-        name = names[int(randint(0, len(names), (1,)))]
+        name = self.names[int(randint(0, len(self.names), (1,)))]
         strongest, signed = _SPACE[name]
         strength = strongest * int(randint(0, _BINS, (1,))) / (_BINS - 1)
         if signed and int(randint(0, 2, (1,))):
@@ -45,7 +58,9 @@ class TrivialAugment:
         return _apply(name, picture, strength)
 
     def __repr__(self) -> str:
-        return "TrivialAugment()"
+        return (
+            "TrivialAugment()" if self.names == tuple(_SPACE) else f"TrivialAugment({self.names})"
+        )
 
 
 def _apply(name: str, picture: PILImage, strength: float) -> Any:
@@ -123,6 +138,8 @@ def for_photos(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple
     fixed = t.Compose([*plain(size, fit), *last])
     if kind == "none":
         return fixed, fixed
+    if kind == "colours":
+        return t.Compose([*plain(size, fit), TrivialAugment(_COLOURS), *last]), fixed
     kind = "light" if kind == "auto" else kind
     first: list[Any] = [
         Squared(fit, round(size * MARGIN)),
@@ -139,9 +156,9 @@ def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, 
     from rushlight.vision import transforms as t
 
     last: list[Any] = [t.ToTensor(), t.Normalize(mean, std)]
-    first: list[Any] = []
+    first: list[Any] = [TrivialAugment(_COLOURS)] if kind == "colours" else []
     kind = "light" if kind == "auto" else kind
-    if kind != "none":
+    if kind in ("light", "strong"):
         first = [t.RandomCrop(size, padding=size // 8), t.RandomHorizontalFlip()]
     if kind == "strong":
         first.append(TrivialAugment())
@@ -152,6 +169,7 @@ def in_words(kind: str) -> str:
     """What a kind does, for the lines that say what is trained."""
     return {
         "none": "no augmentation",
+        "colours": "other colours and contrast, nothing is moved",
         "light": "random crops and flips",
         "strong": "random crops, flips and TrivialAugment",
         "auto": "random crops and flips, TrivialAugment once it overfits",

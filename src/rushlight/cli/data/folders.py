@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import UsageError, printable
+from ..tasks.kinds import KINDS
+from ..tasks.task import Task
 from ..training.progress import bar
+from ..words import counted
 from . import augment
 from .cache import Entry, make_store
 from .images import PHOTO_SCALE, Images
@@ -53,6 +56,7 @@ class _Seen(NamedTuple):
 def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
     """Decode every picture once, into the cache; leave out what is broken or there twice."""
     need_pillow()
+    task = KINDS[listing.task](listing.classes)
     found, shapes = [], []
     problems: list[Problem] = []
     with pillow_rules(), bar("Looking at pictures", len(listing.samples), quiet) as step:
@@ -61,7 +65,7 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
         doubted: set[str] = set()
         for i, seen in zip(order, _all(listing.samples, order, store, side)):
             sample = listing.samples[i]
-            problem = seen.problem or _again(sample, first, seen.entry, listing.classes)
+            problem = seen.problem or _again(sample, first, seen.entry, task)
             if problem is None:
                 assert seen.entry is not None
                 first[seen.entry.digest] = sample
@@ -118,27 +122,27 @@ def _look(path: str, store: Any, side: int) -> _Seen:
 
 
 def _again(
-    sample: Sample, first: dict[str, Sample], entry: Entry | None, classes: list[str]
+    sample: Sample, first: dict[str, Sample], entry: Entry | None, task: Task
 ) -> Problem | None:
     """The problem of a picture that was met before."""
     before = first.get(entry.digest) if entry else None
     if before is None:
         return None
-    if before.label == sample.label:
+    if before.target == sample.target:
         return Problem(sample.path, "duplicate", f"the same file as {before.path}")
     return Problem(
         sample.path, "contradiction",
-        f"the same file as {before.path}, which is {classes[before.label]} and not {classes[sample.label]}",
+        f"the same file as {before.path}, which is {task.in_words(before.target)} and not {task.in_words(sample.target)}",
     )  # fmt: skip
 
 
 def _without_contradictions(scan: Scan, doubted: set[str]) -> Scan:
-    """A picture that is in two classes is left out of both."""
+    """A picture that has two different targets is left out altogether."""
     if not doubted:
         return scan
     found, problems, store, shapes = scan
     kept = [i for i, s in enumerate(found) if s.path not in doubted]
-    problems += [Problem(s.path, "contradiction", "the same file is in another class, too")
+    problems += [Problem(s.path, "contradiction", "the same file is there with another target, too")
                  for s in found if s.path in doubted]  # fmt: skip
     return Scan([found[i] for i in kept], problems, Some(store, kept), [shapes[i] for i in kept])
 
@@ -176,19 +180,20 @@ UNEVEN = 3.0
 
 
 class Pictures:
-    """Some pictures of a store, as a map-style data set of (transformed picture, label)."""
+    """Some pictures of a store, as a map-style data set of (transformed picture, target)."""
 
-    def __init__(self, store: Any, places: list[int], labels: list[int], transform: Any) -> None:
-        self.store, self.places, self.targets, self.transform = store, places, labels, transform
+    def __init__(self, store: Any, places: list[int], targets: list[Any], task: Task, transform: Any) -> None:  # fmt: skip
+        self.store, self.places, self.targets = store, places, targets
+        self.task, self.transform = task, transform
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, i: int) -> tuple[Any, int]:
+    def __getitem__(self, i: int) -> tuple[Any, Any]:
         from PIL import Image
 
         picture = Image.fromarray(self.store[self.places[i]])
-        return self.transform(picture), self.targets[i]
+        return self.transform(picture), self.task.tensor(self.targets[i])
 
 
 def from_listing(name: str, listing: Listing, settings: Any) -> Images:
@@ -199,51 +204,51 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
     if seen.problems and settings.strict:
         worst = seen.problems[0]
         raise UsageError(
-            f"--strict: {len(seen.problems)} of {len(listing.samples)} pictures cannot be used, the first "
+            f"--strict: {len(seen.problems)} of {counted(len(listing.samples), 'picture')} cannot be used, the first "
             f"is {worst.path} ({worst.kind}: {worst.why}); mend or remove them, or leave --strict out"
         )
     listing, seen = _without_empty(listing, seen)
-    parts = _split(listing, seen.samples, settings.val_split, settings.test_split)
+    task = KINDS[listing.task](listing.classes)
+    parts = _split(task, listing, seen.samples, settings.val_split, settings.test_split)
     fit = settings.fit or augment.fit_for(seen.shapes)
     varied, plain = augment.for_photos(size, fit, settings.augment, *PHOTO_SCALE)
     stronger = augment.for_photos(size, fit, "strong", *PHOTO_SCALE)[0] if settings.augment == "auto" else None  # fmt: skip
     made = {
-        part: Pictures(seen.store, places, [seen.samples[i].label for i in places],
+        part: Pictures(seen.store, places, [seen.samples[i].target for i in places], task,
                        varied if part == "train" else plain)
         for part, places in parts.items() if places
     }  # fmt: skip
     honest = "test" in made
-    test = made.get("test") or made.get("val") or Pictures(seen.store, parts["train"], made["train"].targets, plain)  # fmt: skip
-    counts = _counts(made["train"].targets, len(listing.classes))
-    notes = _notes(listing, made, counts, seen.problems, seen.store, settings)
+    test = made.get("test") or made.get("val") or Pictures(seen.store, parts["train"], made["train"].targets, task, plain)  # fmt: skip
+    targets = made["train"].targets
+    task.learn(targets)
+    counts = task.counts(targets)
+    notes = _notes(task, listing, made, counts, seen.problems, seen.store, settings)
     paths = [seen.samples[i].path for i in test.places]
-    return Images(name, made["train"], made.get("val"), test, list(listing.classes), 3, size,
-                  *PHOTO_SCALE, counts, notes, seen.problems, honest, paths, fit, stronger)  # fmt: skip
-
-
-def _counts(labels: list[int], classes: int) -> list[int]:
-    found = Counter(labels)
-    return [found[i] for i in range(classes)]
+    return Images(name, made["train"], made.get("val"), test, task, 3, size,
+                  *PHOTO_SCALE, counts, targets, notes, seen.problems, honest, paths, fit, stronger)  # fmt: skip
 
 
 # -- splitting -----------------------------------------------------------------------------------
 
 
 def _without_empty(listing: Listing, seen: Scan) -> tuple[Listing, Scan]:
-    """Without the classes of which no picture can be trained on; they are told, or are too many to go on."""
-    there = {s.label for s in seen.samples if s.part in ("", "train")}
+    """Without the classes or labels of which no picture can be trained on; they are told, or are too many to go on."""
+    task = KINDS[listing.task](listing.classes)
+    there = {i for s in seen.samples if s.part in ("", "train") for i in task.members(s.target)}
     lost = [i for i in range(len(listing.classes)) if i not in there]
     if not lost:
         return listing, seen
     names = [listing.classes[i] for i in lost]
-    if len(there) < 2:
-        raise UsageError(_too_few(listing, names, lost, seen.problems))
+    if len(there) < task.least:
+        raise UsageError(_too_few(task, listing, names, lost, seen.problems))
     number = {old: new for new, old in enumerate(sorted(there))}
-    keep = [i for i, s in enumerate(seen.samples) if s.label in there]
-    samples = [seen.samples[i]._replace(label=number[seen.samples[i].label]) for i in keep]
+    targets = [task.renumbered(s.target, number) for s in seen.samples]
+    keep = [i for i, target in enumerate(targets) if target is not None]
+    samples = [seen.samples[i]._replace(target=targets[i]) for i in keep]
     store = seen.store if len(keep) == len(seen.samples) else Some(seen.store, keep)
     note = (
-        f"No picture of {_named(names)} can be used to train on: left out, the network will not know "
+        f"No picture of {_named(task, names)} can be used to train on: left out, the network will not know "
         f"{'it' if len(names) == 1 else 'them'}."
     )
     listing = listing._replace(
@@ -253,18 +258,20 @@ def _without_empty(listing: Listing, seen: Scan) -> tuple[Listing, Scan]:
 
 
 def _split(
-    listing: Listing, samples: list[Sample], val: float, test: float
+    task: Task, listing: Listing, samples: list[Sample], val: float, test: float
 ) -> dict[str, list[int]]:
-    """Places of the samples by part; what the folders leave open is drawn, by name, in each class.
+    """Places of the samples by part; what the folders leave open is drawn, by name, in each group of the task.
 
     A picture's place in the order is a hash of its path inside the data set: other pictures that come or
-    go, and other machines, do not change it. A class of one or two pictures is trained on only.
+    go, and other machines, do not change it. A group of one or two pictures is trained on only.
     """
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     given = {s.part for s in samples} - {""}
     root = listing.root if os.path.isdir(listing.root) else os.path.dirname(listing.root)
-    for label in range(len(listing.classes)):
-        mine = [i for i, s in enumerate(samples) if s.label == label]
+    groups: dict[Any, list[int]] = {}
+    for i, group in enumerate(task.groups([s.target for s in samples])):
+        groups.setdefault(group, []).append(i)
+    for mine in groups.values():
         free = [i for i in mine if samples[i].part in ("", "train")]
         free.sort(key=lambda i: _rank(samples[i].path, root))
         for part in ("test", "val"):
@@ -287,18 +294,21 @@ def _some(count: int, share: float) -> int:
     return min(max(1, round(count * share)), count - 1)
 
 
-def _named(names: list[str]) -> str:
+def _named(task: Task, names: list[str]) -> str:
     """class 'a', or classes 'a', 'b' and so on."""
     shown = ", ".join(repr(printable(n)) for n in names[:8])
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"class{'' if len(names) == 1 else 'es'} {shown}{more}"
+    return f"{task.one if len(names) == 1 else task.many} {shown}{more}"
 
 
-def _too_few(listing: Listing, names: list[str], lost: list[int], problems: list[Problem]) -> str:
-    """What to say where fewer than two classes are left: also why pictures were left out, where they were."""
-    mine = {s.path for s in listing.samples if s.label in lost}
+def _too_few(
+    task: Task, listing: Listing, names: list[str], lost: list[int], problems: list[Problem]
+) -> str:
+    """What to say where too few classes are left: also why pictures were left out, where they were."""
+    mine = {s.path for s in listing.samples if set(task.members(s.target)) & set(lost)}
     bad = [p for p in problems if p.path in mine]
-    said = f"--data {listing.root}: a classifier needs two classes or more, and {_named(names)} "
+    least = "a classifier needs two classes or more, and " if task.least == 2 else ""
+    said = f"--data {listing.root}: {least}{_named(task, names)} "
     said += f"ha{'s' if len(names) == 1 else 've'} no picture that can be used"
     if bad:
         said += f" ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"  # fmt: skip
@@ -316,6 +326,7 @@ def _rank(path: str, root: str) -> bytes:
 
 
 def _notes(
+    task: Task,
     listing: Listing,
     parts: dict[str, Any],
     counts: list[int],
@@ -326,23 +337,17 @@ def _notes(
     """Lines on what was found: counts, what was left out, imbalance, the cache."""
     lines = [*told(problems), *listing.notes]
     if listing.others:
-        lines.append(
-            "1 other file is no picture, and was not looked at."
-            if listing.others == 1
-            else f"{listing.others:,} other files are no pictures, and were not looked at."
-        )
-    tested = {label for part in ("test", "val") if part in parts for label in parts[part].targets}
+        lines.append(f"Not looked at, because no picture: {counted(listing.others, 'other file')}.")
+    tested = {i for part in ("test", "val") if part in parts for target in parts[part].targets for i in task.members(target)}  # fmt: skip
     untested = [c for i, c in enumerate(listing.classes) if i not in tested]
     if untested and tested:
-        lines.append(f"Too few pictures of {_named(untested)} to keep some for the test: trained on, not tested.")  # fmt: skip
-    shown = [f"{name} {n:,}" for name, n in zip(listing.classes, counts)]
-    more = f" ... and {len(shown) - 12} more classes" if len(shown) > 12 else ""
-    lines.append(f"Classes: {', '.join(shown[:12])}{more} (to train on, from {listing.layout}).")
+        lines.append(f"Too few pictures of {_named(task, untested)} to keep some for the test: trained on, not tested.")  # fmt: skip
+    lines.append(f"{task.summary(parts['train'].targets)} (to train on, from {listing.layout}).")
     most, least = max(counts), min(counts)
     if most > UNEVEN * least and not settings.class_weights:
         common, rare = listing.classes[counts.index(most)], listing.classes[counts.index(least)]
         lines.append(f"Uneven: {common} has {most / least:.0f} times the pictures of {rare}; --class-weights "
-                     "makes every class count the same.")  # fmt: skip
+                     f"makes every {task.one} count the same.")  # fmt: skip
     if "test" not in parts:
         lines.append("There is no test part: the final numbers are the validation part's, which also chose the "
                      "best epoch, so they flatter a little." if "val" in parts else

@@ -1,10 +1,12 @@
-"""What the command line knows of a data set: its parts, its classes, its size, how its pixels are scaled."""
+"""What the command line knows of a data set: its parts, its task, its size, how its pixels are scaled."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..tasks.classification import Classification
+from ..tasks.task import Task
 from .listing import Listing
 
 # Of photographs: ImageNet's, which weights trained elsewhere expect.
@@ -19,18 +21,24 @@ class Images:
     train: Any
     val: Any  # None without a validation part
     test: Any
-    classes: list[str]
+    task: Task
     channels: int
     size: int
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    counts: list[int] = field(default_factory=list)  # of the classes, in training
+    counts: list[int] = field(default_factory=list)  # of the task's names, in training
+    targets: list[Any] = field(default_factory=list)  # of the training pictures
     notes: list[str] = field(default_factory=list)  # lines that tell of the data
     problems: list[Any] = field(default_factory=list)  # what the scan left out
     honest: bool = True  # the test is apart from what chose the best epoch
     paths: list[str] = field(default_factory=list)  # of the test's pictures, where they are files
     fit: str = "crop"  # how pictures become squares
     stronger: Any = None  # the transform for training once it overfits, with `--augment auto`
+
+    @property
+    def classes(self) -> list[str]:
+        """What the network's outputs stand for."""
+        return self.task.names
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,11 @@ class Source:
 
     name: str
     listing: Listing | None
+
+    @property
+    def task(self) -> str:
+        """The kind of its task; of named data sets it is always the same."""
+        return Classification.kind if self.listing is None else self.listing.task
 
     @property
     def count(self) -> int | None:

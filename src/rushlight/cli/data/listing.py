@@ -1,44 +1,25 @@
-"""Which picture belongs to which class: found in folders, in train/val/test folders, or in a CSV file."""
+"""Which picture has which target: found in folders, in train/val/test folders, or in a CSV file."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-import re
 from collections.abc import Iterator
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from ..errors import UsageError, printable
+from ..errors import UsageError
+from ..tasks.classification import Classification
+from ..words import counted
 from .pictures import ENDINGS
+from .table import PARTS, Table, asked
 
-# Names of the parts that people use for folders and in a CSV file's third column.
-PARTS = {
-    "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "dev": "val",
-    "test": "test", "testing": "test",
-}  # fmt: skip
-_PATHS = (
-    "path",
-    "file",
-    "filename",
-    "image",
-    "file_name",
-    "filepath",
-    "file_path",
-    "image_path",
-    "img_path",
-    "img",
-)
-_LABELS = ("label", "class", "target", "labels", "class_name", "category")
-_SPLITS = ("split", "part", "set")
-_SEPARATORS = (",", ";", "\t")  # in many countries spreadsheets write semicolons
+TABLES = (".csv", ".tsv")
 
 
 class Sample(NamedTuple):
-    """A picture, its class, and the part it belongs to ("" where we split)."""
+    """A picture, its target (what that is the task says), and the part it belongs to ("" where we split)."""
 
     path: str
-    label: int
+    target: Any
     part: str
 
 
@@ -47,21 +28,29 @@ class Listing(NamedTuple):
 
     root: str
     samples: list[Sample]
-    classes: list[str]
+    classes: list[str]  # the names of the task
     layout: str  # what was found, in words
     others: int  # files that are no pictures
     notes: tuple[str, ...] = ()  # lines on what was left out already
+    task: str = Classification.kind
 
 
-def list_pictures(path: str) -> Listing:
-    """The pictures under a folder, or those that a CSV file names."""
+def list_pictures(path: str, task: str | None = None, target: str | None = None) -> Listing:
+    """The pictures under a folder, or those that a CSV file names; `task` and `target` are those options."""
     if os.path.isfile(path):
-        if path.lower().endswith((".csv", ".tsv")):
-            return _from_csv(path)
+        if path.lower().endswith(TABLES):
+            return _from_csv(path, task, target)
         raise UsageError(
             f"--data {path}: a file, where a folder of images or a .csv file (path,label) is expected"
         )
     folders = _folders(path)
+    table = _table_beside(path, folders)
+    if table is not None:
+        return _from_csv(table, task, target)
+    if task not in (None, Classification.kind):
+        raise UsageError(
+            f"--task {task} needs a .csv file that names the pictures, and --data {path} is a folder without one"
+        )
     parts = {name: PARTS[name.lower()] for name in folders if name.lower() in PARTS}
     if "train" in parts.values() or (parts and set(parts) == set(folders)):
         return _from_parts(path, parts)
@@ -70,6 +59,15 @@ def list_pictures(path: str) -> Listing:
     samples, others = _of_classes(path, folders, "")
     _check(path, folders)
     return Listing(path, samples, folders, "a folder for each class", others)
+
+
+def _table_beside(path: str, folders: list[str]) -> str | None:
+    """The one table of a folder whose pictures lie in it, or in one folder beside the table."""
+    found = [name for name in sorted(os.listdir(path)) if name.lower().endswith(TABLES)]
+    if len(found) != 1 or len(folders) > 1:
+        return None
+    table = os.path.join(path, found[0])
+    return table if Table(table).names_pictures() else None
 
 
 def _folders(path: str) -> list[str]:
@@ -88,7 +86,7 @@ def _no_classes(path: str) -> str:
     found = sum(name.lower().endswith(ENDINGS) for name in os.listdir(path))
     if found:
         return (
-            f"{found} pictures lie in it without a class; make a class folder for each kind "
+            f"in it, without a class: {counted(found, 'picture')}; make a class folder for each kind "
             f"({path}/cats/1.jpg), or a .csv file with the columns path,label"
         )
     return "there is neither a class folder nor a picture in it; it needs a folder of pictures per class"
@@ -149,7 +147,7 @@ def _from_parts(path: str, parts: dict[str, str]) -> Listing:
         odd += [f"class folder {c!r} of {name} is not in train" for c in found if c not in classes]
         known = [c for c in classes if c in found]
         more, left = _of_classes(inside, known, part)
-        samples += [s._replace(label=classes.index(known[s.label])) for s in more]
+        samples += [s._replace(target=classes.index(known[s.target])) for s in more]
         others += left
     if odd:
         raise UsageError(f"--data {path}: {'; '.join(odd)}: rename or add what is missing")
@@ -170,22 +168,31 @@ def _check(path: str, classes: list[str]) -> None:
 # -- CSV -----------------------------------------------------------------------------------------
 
 
-def _from_csv(path: str) -> Listing:
-    """`path,label[,split]`; paths are relative to the file's folder."""
-    rows = _rows(path)
-    if not rows:
-        raise UsageError(f"--data {path}: there is no line after the first: path,label is expected")
+def _from_csv(path: str, task: str | None, target: str | None) -> Listing:
+    """`path,...[,split]`: what the other columns mean is found in them."""
+    table = Table(path)
+    found = asked(table, task, target)
     base = os.path.dirname(path)
-    classes = sorted({label for _, label, _ in rows})
-    number = {name: i for i, name in enumerate(classes)}
-    samples = [Sample(_place(base, name), number[label], part) for name, label, part in rows]
-    _check(path, classes)
+    folder = _folder_of_pictures(base, table.paths())
+    samples = [Sample(_place(folder, name), target, part)
+               for name, target, part in zip(table.paths(), found.targets, table.parts())]  # fmt: skip
+    if found.task == Classification.kind:
+        _check(path, found.names)
     parts = {s.part for s in samples}
     if "" in parts and len(parts) > 1:
         raise UsageError(
             f"--data {path}: the split is given in some lines only: fill in all or none"
         )
-    return Listing(path, samples, classes, "a CSV file", 0)
+    notes = (found.note,) if found.note else ()
+    return Listing(path, samples, found.names, "a CSV file", 0, notes, found.task)
+
+
+def _folder_of_pictures(base: str, names: list[str]) -> str:
+    """The table's folder, or the only folder in it where the first picture lies there instead."""
+    if os.path.exists(_place(base, names[0])):
+        return base
+    inner = [os.path.join(base, name) for name in _folders(base or ".")]
+    return inner[0] if len(inner) == 1 and os.path.exists(_place(inner[0], names[0])) else base
 
 
 def _place(base: str, name: str) -> str:
@@ -194,55 +201,3 @@ def _place(base: str, name: str) -> str:
     if os.sep == "/" and "\\" in name and not os.path.exists(place):
         return os.path.join(base, name.replace("\\", "/"))
     return place
-
-
-def _rows(path: str) -> list[tuple[str, str, str]]:
-    try:
-        text = _text(path)
-        first = re.split(r"[\r\n]", text, maxsplit=1)[0]
-        table = csv.reader(io.StringIO(text, ""), delimiter=max(_SEPARATORS, key=first.count))
-        head = [re.sub(r"[\s-]+", "_", cell.strip().lower()) for cell in next(table, [])]
-        return list(_cells(path, table, *_columns(path, head)))
-    except (OSError, csv.Error) as error:
-        raise UsageError(f"--data {path} cannot be read: {error}") from None
-
-
-def _text(path: str) -> str:
-    """The file as text: UTF-8, or UTF-16 where its first bytes say so."""
-    with open(path, "rb") as f:
-        content = f.read()
-    coding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    try:
-        return content.decode(coding)
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"--data {path} is not UTF-8 text: save it as UTF-8 (spreadsheets offer `CSV UTF-8`)"
-        ) from None
-
-
-def _columns(path: str, head: list[str]) -> tuple[int, int, int | None]:
-    """Where the path, the label and perhaps the split are."""
-    places = [next((head.index(n) for n in names if n in head), None)
-              for names in (_PATHS, _LABELS, _SPLITS)]  # fmt: skip
-    if places[0] is None or places[1] is None:
-        found = ", ".join(printable(cell) for cell in head[:6]) or "nothing"
-        raise UsageError(
-            f"--data {path}: its first line must be path,label[,split], and it is {found}"
-        )
-    return places[0], places[1], places[2]
-
-
-def _cells(
-    path: str, table: Iterator[list[str]], at: int, label: int, split: int | None
-) -> Iterator:
-    for number, row in enumerate(table, 2):
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) <= max(at, label, split or 0) or not row[at].strip() or not row[label].strip():
-            raise UsageError(f"--data {path}, line {number}: a path and a label are expected")
-        part = row[split].strip().lower() if split is not None else ""
-        if part and part not in PARTS:
-            raise UsageError(
-                f"--data {path}, line {number}: split {printable(part)!r}: train, val or test is expected"
-            )
-        yield row[at].strip(), row[label].strip(), PARTS.get(part, "")

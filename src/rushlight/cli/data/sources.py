@@ -8,6 +8,7 @@ from typing import Any
 from .. import config
 from ..errors import UsageError
 from ..suggest import did_you_mean
+from ..tasks.classification import Classification
 from . import augment
 from .folders import from_listing
 from .images import Images, Source
@@ -23,12 +24,15 @@ _SCALES = {
 }
 
 
-def find_source(name: str) -> Source:
-    """The data set `name`, the folder of images or the CSV file of that name."""
+def find_source(name: str, task: str | None = None, target: str | None = None) -> Source:
+    """The data set `name`, the folder of images or the CSV file of that name; `task` and `target` are those options."""
     if name in config.DATA:
+        if target is not None or task not in (None, Classification.kind):
+            what = f"--task {task}" if target is None else f"--target {target}"
+            raise UsageError(f"{what} is for a .csv file, and {name} is a data set of pictures in classes")  # fmt: skip
         return Source(name, None)
     if os.path.exists(name):
-        return Source(os.path.abspath(name), list_pictures(name))
+        return Source(os.path.abspath(name), list_pictures(name, task, target))
     beside = os.path.dirname(name) or "."
     near = [os.path.join(os.path.dirname(name), n) for n in _inside(beside)]
     hint = did_you_mean(name, [*config.DATA, *near])
@@ -73,12 +77,13 @@ def _named(name: str, settings: Any) -> Images:
     except (RuntimeError, OSError) as error:
         raise UsageError(f"--data {name}: {' '.join(str(error).split())}") from None
     classes = list(train.classes)
-    parts, counts = _validation(train, again, settings.val_split, len(classes))
-    return Images(name, parts[0], parts[1], test, classes, len(mean), pixels, mean, std, counts)
+    task = Classification(classes)
+    parts, targets = _validation(train, again, settings.val_split)
+    return Images(name, parts[0], parts[1], test, task, len(mean), pixels, mean, std, task.counts(targets), targets)  # fmt: skip
 
 
-def _validation(train: Any, again: Any, share: float, classes: int) -> tuple[tuple, list[int]]:
-    """The training part and the validation part, always the same; `again` is not augmented."""
+def _validation(train: Any, again: Any, share: float) -> tuple[tuple, list[int]]:
+    """The training part and the validation part, always the same, and the first one's targets; `again` is not augmented."""
     import numpy as np
 
     from rushlight.utils.data import Subset
@@ -87,7 +92,7 @@ def _validation(train: Any, again: Any, share: float, classes: int) -> tuple[tup
     order = np.random.default_rng(0).permutation(len(targets))
     held = round(len(targets) * share)
     keep = np.sort(order[held:])
-    counts = np.bincount(targets[keep], minlength=classes).tolist()
+    kept = targets[keep].tolist()
     if not held:
-        return (train, None), counts
-    return (Subset(train, keep.tolist()), Subset(again, np.sort(order[:held]).tolist())), counts
+        return (train, None), kept
+    return (Subset(train, keep.tolist()), Subset(again, np.sort(order[:held]).tolist())), kept

@@ -6,9 +6,7 @@ import os
 import warnings
 from typing import Any
 
-import numpy as np
-
-from ..errors import short
+from ..tasks.task import Result, Task
 
 ABSENT = "no picture: that needs matplotlib, `pip install 'rushlight[cli]'`"
 
@@ -22,49 +20,24 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained", dpi=110)
 
 
-def draw_training(folder: str, history: list[dict[str, Any]], result: Any) -> str:
-    """curves.png and confusion.png; the answer says what was written."""
+def draw_training(folder: str, history: list[dict[str, Any]], task: Task, result: Result) -> str:
+    """curves.png and the pictures of the task; the answer says what was written."""
     figure = _figure(10, 4)
     if figure is None:
         return ABSENT
     epochs = [h["epoch"] for h in history]
-    for axis, key in zip(figure.subplots(1, 2), ("loss", "accuracy")):
+    for axis, key, name in zip(figure.subplots(1, 2), ("loss", task.score), ("loss", task.score_name)):  # fmt: skip
         axis.plot(epochs, [h["train_" + key] for h in history], "o-", label="training")
         if history and "val_" + key in history[-1]:
             axis.plot(epochs, [h.get("val_" + key) for h in history], "o-", label="validation")
-        axis.set_title(key)
+        axis.set_title(name)
         axis.set_xlabel("epoch")
         axis.grid(alpha=0.3)
         axis.legend()
     figure.savefig(os.path.join(folder, "curves.png"))
-    draw_confusion(os.path.join(folder, "confusion.png"), result)
-    return "curves.png, confusion.png"
-
-
-def draw_confusion(path: str, result: Any) -> None:
-    """The confusion matrix, a row for each true class."""
-    n = len(result.classes)
-    side = min(4 + 0.4 * n, 14)
-    figure = _figure(side, side * 0.9)
-    axis = figure.subplots()
-    shares = result.matrix / np.maximum(result.matrix.sum(axis=1, keepdims=True), 1)
-    shown = axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    figure.colorbar(shown, label="share of the true class", fraction=0.046)
-    if n <= 30:
-        names = [short(name) for name in result.classes]
-        axis.set_xticks(range(n), names, rotation=60, ha="right", parse_math=False)
-        axis.set_yticks(range(n), names, parse_math=False)  # a dollar sign begins no formula
-    if n <= 12:
-        for (i, j), count in np.ndenumerate(result.matrix):
-            color = "white" if shares[i, j] > 0.5 else "black"
-            text = str(count) if count else ""
-            axis.text(j, i, text, ha="center", va="center", color=color, fontsize=8)
-    axis.set_xlabel("answered")
-    axis.set_ylabel("true")
-    axis.set_title(f"accuracy {result.accuracy:.1%}")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # letters that the font does not have
-        figure.savefig(path, bbox_inches="tight")  # long class names
+        return ", ".join(["curves.png", *result.draw(folder, _figure)])
 
 
 def plain_numbers(axis: Any) -> None:

@@ -12,12 +12,12 @@ import numpy as np
 from ...base.png import address
 from ..data.images import Images
 from ..errors import printable
+from ..tasks.task import SHOWN, Picture, Result, Task
 from ..training.progress import clock
-from . import svg
+from ..words import counted
+from . import saliency, svg
 from .page_style import page
-from .scores import TOP, Result
 from .svg import Line
-from .text import chance_warning
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -121,7 +121,7 @@ def drawing(rows: list[Layer], input_shape: tuple[int, ...]) -> str:
         )
         wide = 5 + min(channels, 2048) ** 0.5 / 2
         kind = next((name for part, name in _KINDS if part in r.kind), "other")
-        told = f"{r.name}: {r.kind} → {'×'.join(map(str, r.shape))}, {r.parameters:,} parameters"
+        told = f"{r.name}: {r.kind} → {'×'.join(map(str, r.shape))}, {counted(r.parameters, 'parameter')}"
         blocks.append((wide, min(high, 150), kind, told))
     gap = 3 if len(blocks) > 24 else 6
     total = sum(b[0] + gap for b in blocks) + 10
@@ -144,10 +144,6 @@ def seen(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarr
     return pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0)
 
 
-SHOWN = 12  # pictures of a kind
-MOST_CLASSES = 40  # in the matrix
-
-
 def write_report(
     args: Namespace, images: Images, net: Module, result: Result, history: list[dict[str, Any]], best: int, record: dict[str, Any]
 ) -> str:  # fmt: skip
@@ -157,12 +153,12 @@ def write_report(
     rows = look_at(net, (images.channels, images.size, images.size))
     name = os.path.basename(os.path.abspath(args.out))
     body = "".join([
-        _head(name, args, images, result, rows, record), _curves(history, best), _by_class(result),
-        _mistakes(images, result), _variety(args, images), _network(rows, images), _data(images), _repeat(record),
+        _head(name, args, images, result, rows, record), curves(history, best, images.task), result.sections(),
+        _pictures(images, net, result), _variety(args, images), _network(rows, images), _data(images), _repeat(record),
     ])  # fmt: skip
     path = os.path.join(args.out, "report.html")
     with atomic_write(path, "wb") as f:
-        text = page(f"{printable(name)}: {result.accuracy:.1%}", body)
+        text = page(f"{printable(name)}: {images.task.shown(result.score)}", body)
         f.write(text.encode(errors="backslashreplace"))  # file names need not be UTF-8
     return path
 
@@ -175,25 +171,18 @@ def _number(value: str, name: str, more: str = "", main: bool = False) -> str:
 def _head(
     name: str, args: Namespace, images: Images, result: Result, rows: list, record: dict[str, Any]
 ) -> str:
-    low, high = result.interval()
-    error, _ = result.calibration()
-    tested = "test" if images.honest else "validation"
-    cards = [
-        _number(f"{result.accuracy:.1%}", f"accuracy on {len(result.truth):,} {tested} pictures",
-                f"95 % interval {low:.1%} to {high:.1%}", main=True),
-        _number(f"{result.f1().mean():.3f}", "F1, mean of the classes"),
-    ]  # fmt: skip
-    if len(images.classes) > TOP:
-        cards.append(_number(f"{result.top5:.1%}", "right among the five likeliest"))
+    part = "test" if images.honest else "validation"
+    count = len(result.losses)
+    tested = counted(count, f"{part} picture")
+    cards = [_number(*card, main=i == 0) for i, card in enumerate(result.cards(tested))]
     energy = "" if record.get("joules") is None else f"{record['joules'] / 3600:.2f} Wh"
     cards += [
-        _number(f"{error:.1%}", "confidence off by, on average"),
-        _number(f"{len(images.train):,}", "pictures to train on", f"{len(images.classes)} classes"),
+        _number(f"{len(images.train):,}", "pictures to train on", images.task.counted()),
         _number(short(sum(r.parameters for r in rows)), "parameters",
                 f"{short(sum(r.multiplies for r in rows))} multiply-adds a picture"),
         _number(clock(record["seconds"]), "to train (min:s)", energy or record["device"].partition(":")[0]),
     ]  # fmt: skip
-    warning = chance_warning(result)
+    warning = result.warning()
     told = f"<p class='warning'>{escape(warning)}</p>" if warning else ""
     source = escape(printable(os.path.basename(images.name) or images.name))
     return (
@@ -202,77 +191,52 @@ def _head(
     )
 
 
-def _curves(history: list[dict[str, Any]], best: int) -> str:
+def curves(history: list[dict[str, Any]], best: int, task: Task) -> str:
+    """Loss, score and rate over the epochs."""
+
     def line(name: str, kind: str, key: str) -> Line:
         return Line(name, kind, [(h["epoch"], h[key]) for h in history if key in h])
 
     mark = float(best) if len(history) > 1 else None
     charts = []
-    for key, show, span in (("loss", svg.plain, None), ("accuracy", svg.percent, (0.0, 1.0))):
+    percent = svg.percent if task.score == task.score_name else svg.plain
+    for key, name, show, span in (("loss", "loss", svg.plain, None), (task.score, task.score_name, percent, task.span)):  # fmt: skip
         lines = [line("training", "two", f"train_{key}"), line("validation", "one", f"val_{key}")]
-        charts.append((key, svg.line_chart(key, [x for x in lines if x.points], show=show, span=span, mark=mark)))  # fmt: skip
+        charts.append((name, svg.line_chart(name, [x for x in lines if x.points], show=show, span=span, mark=mark)))  # fmt: skip
     charts.append(("learning rate", svg.line_chart("learning rate", [line("rate", "three", "lr")])))
     cards = "".join(f"<div class='card'><h3>{name}</h3>{drawn}</div>" for name, drawn in charts)
     return ("<h2>How it learnt</h2><p class='faint'>The dashed line is the epoch that was kept. Training pictures are "
             f"varied, so they can be harder than those of the validation.</p><div class='grid-3'>{cards}</div>")  # fmt: skip
 
 
-def _by_class(result: Result) -> str:
-    names = [printable(c) for c in result.classes]
-    recall, precision, f1 = result.per_class(), result.precision(), result.f1()
-    order = np.argsort(recall, kind="stable")
-    many = len(names) > MOST_CLASSES
-    rows = [(names[i], [("one", float(recall[i]), f"recall {recall[i]:.1%}"), ("two", float(precision[i]), f"precision {precision[i]:.1%}"),
-                        ("three", float(f1[i]), f"F1 {f1[i]:.3f}")]) for i in order[:MOST_CLASSES]]  # fmt: skip
-    keys = "".join(f"<span><i class='key {k}'></i>{t}</span>" for k, t in
-                   (("one", "recall"), ("two", "precision"), ("three", "F1")))  # fmt: skip
-    error, bins = result.calibration()
-    drawn = "<p class='faint'>There are too many classes to draw; test.json has the matrix.</p>" if many else svg.matrix(names, result.matrix.tolist())  # fmt: skip
-    return (
-        "<h2>Where it is right</h2><p class='faint'>Each row of the matrix is a true class, each column an answer.</p>"
-        f"<div class='grid-2'><div class='card'><h3>confusion matrix</h3>{drawn}</div><div class='card'>"
-        f"<h3>classes, the hardest first</h3>{svg.bars(rows)}<div class='legend'>{keys}</div></div></div>"
-        "<div class='grid-2' style='margin-top:16px'><div class='card'><h3>calibration: is 80 % confidence right 80 % of the time?</h3>"
-        f"{svg.calibration(bins)}</div><div class='card'><h3>what the numbers mean</h3><p>Recall: of the pictures of a class, how many "
-        "were recognised. Precision: of the answers with a class, how many were right. F1 is high only when both are. "
-        f"Confidence differs from accuracy by {error:.1%} on average; dots under the dashed line are answers that were "
-        "too sure. The interval is where accuracy on other pictures of the same kind lies, 19 times in 20.</p></div></div>"
-    )
+def _figure(caption: str, *pictures: np.ndarray) -> str:
+    small = " class='small'" if max(pictures[0].shape[:2]) < 64 else ""
+    drawn = "".join(f"<img{small} alt='' src='{address(pixels)}'>" for pixels in pictures)
+    return f"<figure>{drawn}<figcaption>{caption}</figcaption></figure>"
 
 
-def _figure(pixels: np.ndarray, caption: str) -> str:
-    small = " class='small'" if max(pixels.shape[:2]) < 64 else ""
-    return f"<figure><img{small} alt='' src='{address(pixels)}'><figcaption>{caption}</figcaption></figure>"
-
-
-def _mistakes(images: Images, result: Result) -> str:
-    wrong = np.flatnonzero(result.truth != result.answers)
-    right = np.flatnonzero(result.truth == result.answers)
-    worst = wrong[np.argsort(-result.confidence[wrong], kind="stable")][:SHOWN]
-    surest = right[np.argsort(-result.confidence[right], kind="stable")][:SHOWN]
-    shown = [("The worst mistakes", "Wrong, and most sure of it: look here for wrong labels first.", worst, "wrong"),
-             ("The surest right answers", "What it has learnt best.", surest, "right")]  # fmt: skip
+def _pictures(images: Images, net: Module, result: Result) -> str:
+    """Mistakes and right answers; under a mistake, which places of the picture it came from."""
     parts = []
-    for title, text, places, kind in shown:
-        figures = [_answered(images, result, int(i), kind) for i in places]
-        inner = (
-            f"<div class='pictures'>{''.join(figures)}</div>"
-            if figures
-            else "<p>There are none.</p>"
-        )
+    for title, text, shown in result.pictures():
+        figures = "".join(_answered(images, net, one) for one in shown)
+        inner = f"<div class='pictures'>{figures}</div>" if figures else "<p>There are none.</p>"
+        if figures.count("<img") > len(shown):
+            text += (
+                " The lower picture shows in orange which places the answer comes from (Grad-CAM)."
+            )
         parts.append(f"<h2>{title}</h2><p class='faint'>{text}</p>{inner}")
     return "".join(parts)
 
 
-def _answered(images: Images, result: Result, i: int, kind: str) -> str:
-    pixels = seen(images.test[i][0], images.mean, images.std)
-    true, answer = (
-        escape(printable(result.classes[int(v[i])])) for v in (result.truth, result.answers)
-    )
-    said = f"<b class='{kind}-text'>{answer}</b> {result.confidence[i]:.0%}"
-    more = f"<br>is {true}" if kind == "wrong" else ""
-    file = f"<br><span class='faint'>{escape(printable(os.path.basename(images.paths[i])))}</span>" if images.paths else ""  # fmt: skip
-    return _figure(pixels, said + more + file)
+def _answered(images: Images, net: Module, one: Picture) -> str:
+    x = images.test[one.number][0]
+    pixels = seen(x, images.mean, images.std)
+    heat = saliency.places(images.task, net, x) if one.kind == "wrong" else None
+    said = f"<b class='{one.kind}-text'>{escape(one.said)}</b> {escape(one.sure)}"
+    more = f"<br>is {escape(one.true)}" if one.true else ""
+    file = f"<br><span class='faint'>{escape(printable(os.path.basename(images.paths[one.number])))}</span>" if images.paths else ""  # fmt: skip
+    return _figure(said + more + file, pixels, *([] if heat is None else [saliency.marked(pixels, heat)]))  # fmt: skip
 
 
 def _variety(args: Namespace, images: Images) -> str:
@@ -287,8 +251,9 @@ def _variety(args: Namespace, images: Images) -> str:
     step = max(1, len(images.train) // count)
     figures = []
     for i in range(count):
-        x, label = images.train[i * step]
-        figures.append(_figure(seen(x, images.mean, images.std), escape(printable(images.classes[int(label)]))))  # fmt: skip
+        x, _ = images.train[i * step]
+        told = printable(images.task.in_words(images.targets[i * step]))
+        figures.append(_figure(escape(told), seen(x, images.mean, images.std)))
     rl.set_rng_state(state)
     return (f"<h2>What it was shown</h2><p class='faint'>Training pictures as the network saw them: {in_words(args.augment)}.</p>"
             f"<div class='pictures'>{''.join(figures)}</div>")  # fmt: skip
@@ -297,14 +262,12 @@ def _variety(args: Namespace, images: Images) -> str:
 def _network(rows: list, images: Images) -> str:
     drawn = drawing(rows, (images.channels, images.size, images.size))
     return (f"<h2>The network</h2><p class='faint'>High blocks see many places of the picture, wide ones have many channels.</p>"
-            f"<div class='card'>{drawn}</div><details><summary>all {len(rows)} layers</summary>"
+            f"<div class='card'>{drawn}</div><details><summary>{counted(len(rows), 'layer')}</summary>"
             f"<div class='card scroll'>{table(rows)}</div></details>")  # fmt: skip
 
 
 def _data(images: Images) -> str:
-    most = max(images.counts, default=1) or 1
-    pairs = sorted(zip(images.classes, images.counts), key=lambda p: -p[1])[:MOST_CLASSES]
-    rows = [(printable(c), [("one", n / most, f"{n:,}")]) for c, n in pairs]
+    title, drawn = images.task.chart(images.counts, images.targets)
     parts = [
         ("to train on", images.train),
         ("to choose the best epoch", images.val),
@@ -328,14 +291,14 @@ def _data(images: Images) -> str:
         else "<p>There was no test part: these are the validation pictures, which also chose the epoch.</p>"
     )
     return (f"<h2>The data</h2><p class='faint'><code>{escape(printable(images.name))}</code></p>{same}<div class='grid-2'><div class='card'>"
-            f"<h3>pictures to train on, by class</h3>{svg.bars(rows)}</div><div class='card'><h3>parts</h3><table>{lines}</table></div></div>{more}")  # fmt: skip
+            f"<h3>{title}</h3>{drawn}</div><div class='card'><h3>parts</h3><table>{lines}</table></div></div>{more}")  # fmt: skip
 
 
 def _repeat(record: dict[str, Any]) -> str:
     settings = "".join(f"<tr><td>{escape(k.replace('_', '-'))}</td><td><code>{escape(str(v))}</code></td></tr>"
                        for k, v in record["settings"].items() if v is not None)  # fmt: skip
     facts = {**record["versions"], "commit of the folder": record["git"] or "none",
-             "machine": f"{record['machine']}, {record['cores']} cores", "device": record["device"]}  # fmt: skip
+             "machine": f"{record['machine']}, {counted(record['cores'], 'core')}", "device": record["device"]}  # fmt: skip
     if record.get("joules") is not None:
         facts["energy of the machine"] = f"{record['joules'] / 1000:.1f} kJ"
     lines = "".join(

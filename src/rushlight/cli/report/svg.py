@@ -1,14 +1,16 @@
-"""Charts as inline SVG: lines, bars, a matrix of shares, calibration; colours come from the page's style."""
+"""Charts as inline SVG: lines, dots, bars, a matrix of shares; colours come from the page's style."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
+from ..words import counted
+
 W, H = 380, 250  # of a chart, in its own units
-LEFT, RIGHT, TOP, BOTTOM = 52, 20, 14, 40
+LEFT, RIGHT, TOP, BOTTOM = 58, 20, 14, 40
 
 
 class Line(NamedTuple):
@@ -46,12 +48,17 @@ def line_chart(
     span: tuple[float, float] | None = None,
     log_x: bool = False,
     mark: float | None = None,
+    show_x: Callable[[float], str] | None = None,
+    dots: Sequence[tuple[float, float, float, str]] = (),
 ) -> str:
-    """Lines over a common axis, with a legend; `mark` is an upright line (the best epoch)."""
+    """Lines over a common axis, with a legend; `mark` is an upright line (the best epoch).
+
+    `show_x` is for an axis of other than whole numbers; `dots` are (x, y, radius, tooltip).
+    """
     points = [p for line in lines for p in line.points if all(map(math.isfinite, p))]
     if not points:
         return f"<p class='faint'>No {escape(label)} yet.</p>"
-    x_of, x_ticks = _across([p[0] for p in points], log_x)
+    x_of, x_ticks = _across([p[0] for p in points], log_x, show_x is None)
     low, high = span or _spread([p[1] for p in points])
 
     def y_of(value: float) -> float:
@@ -64,16 +71,20 @@ def line_chart(
                      f"<text class='tick' x='{LEFT - 7}' y='{y + 4:.1f}' text-anchor='end'>{show(value)}</text>")  # fmt: skip
     for value in x_ticks:
         parts.append(f"<text class='tick' x='{x_of(value):.1f}' y='{H - BOTTOM + 18}' text-anchor='middle'>"
-                     f"{_short(value)}</text>")  # fmt: skip
+                     f"{(show_x or _short)(value)}</text>")  # fmt: skip
     parts.append(f"<text class='axis' x='{(LEFT + W - RIGHT) / 2}' y='{H - 5}' text-anchor='middle'>{escape(across)}</text>")  # fmt: skip
     if mark is not None:
         parts.append(f"<line class='mark' x1='{x_of(mark):.1f}' x2='{x_of(mark):.1f}' y1='{TOP}' y2='{H - BOTTOM}'>"
                      f"<title>best: {_short(mark)}</title></line>")  # fmt: skip
     parts += [_drawn(line, x_of, y_of, show) for line in lines]
+    parts += [f"<circle class='bubble' cx='{x_of(x):.1f}' cy='{y_of(y):.1f}' r='{r:.1f}'><title>{escape(told)}</title></circle>"
+              for x, y, r, told in dots]  # fmt: skip
     return "".join([*parts, "</svg>", _legend(lines)])
 
 
-def _across(values: list[float], log: bool) -> tuple[Callable[[float], float], list[float]]:
+def _across(
+    values: list[float], log: bool, whole: bool
+) -> tuple[Callable[[float], float], list[float]]:
     low, high = min(values), max(values)
     wide = W - LEFT - RIGHT
     if log:
@@ -81,7 +92,11 @@ def _across(values: list[float], log: bool) -> tuple[Callable[[float], float], l
         powers = [10.0**p for p in range(math.ceil(a - 1e-9), math.floor(b + 1e-9) + 1)]
         return lambda v: LEFT + wide * (math.log10(v) - a) / (b - a), powers
     room = max(high - low, 1e-9)
-    at = [t for t in ticks(low, high, 7) if t == int(t)] if high > low else [low]
+    at = (
+        [t for t in ticks(low, high, 7 if whole else 5) if not whole or t == int(t)]
+        if high > low
+        else [low]
+    )
     if high == low:
         return lambda v: LEFT + wide / 2, at
     return lambda v: LEFT + wide * (v - low) / room, at
@@ -111,12 +126,17 @@ def _drawn(line: Line, x_of: Callable, y_of: Callable, show: Callable) -> str:
 
 
 def _legend(lines: Sequence[Line]) -> str:
-    named = [line for line in lines if line.name]
-    if len(named) < 2:
-        return ""
-    shown = "".join(
-        f"<span><i class='key {line.kind}'></i>{escape(line.name)}</span>" for line in named
-    )
+    named = [(line.kind, line.name) for line in lines if line.name]
+    return _keys(named) if len(named) > 1 else ""
+
+
+def legend(*names: str) -> str:
+    """What the first, second and third colour of some bars mean."""
+    return _keys(zip(("one", "two", "three"), names))
+
+
+def _keys(named: Iterable[tuple[str, str]]) -> str:
+    shown = "".join(f"<span><i class='key {k}'></i>{escape(name)}</span>" for k, name in named)
     return f"<div class='legend'>{shown}</div>"
 
 
@@ -170,14 +190,34 @@ def bars(
 def calibration(bins: Sequence[tuple[float, float, int]]) -> str:
     """How often answers of a confidence were right, against that confidence; larger dots are more pictures."""
     most = max((n for _, _, n in bins), default=1)
+    dots = [(sure, right, 3 + 9 * math.sqrt(n / most), f"{counted(n, 'answer')} with {sure:.0%} confidence: {right:.0%} right")
+            for sure, right, n in bins]  # fmt: skip
     ideal = Line("", "faint-line", [(0.0, 0.0), (1.0, 1.0)])
-    drawn = line_chart("calibration", [ideal], "confidence of the answer", percent, (0.0, 1.0))
-    dots = []
-    for sure, right, count in bins:
-        x = LEFT + (W - LEFT - RIGHT) * sure
-        y = TOP + (H - TOP - BOTTOM) * (1 - right)
-        dots.append(f"<circle class='bubble' cx='{x:.1f}' cy='{y:.1f}' r='{3 + 9 * math.sqrt(count / most):.1f}'>"
-                    f"<title>{count} answers with {sure:.0%} confidence: {right:.0%} right</title></circle>")  # fmt: skip
-    head, end, rest = drawn.partition("</svg>")
-    ticks_x = "".join(f"<text class='tick' x='{LEFT + (W - LEFT - RIGHT) * v:.0f}' y='{H - BOTTOM + 18}' text-anchor='middle'>{v:.0%}</text>" for v in (0.25, 0.5, 0.75))  # fmt: skip
-    return head.replace(">0</text>", ">0%</text>").replace(">1</text>", ">100%</text>") + ticks_x + "".join(dots) + end + rest  # fmt: skip
+    return line_chart("calibration", [ideal], "confidence of the answer", percent, (0.0, 1.0), show_x=percent, dots=dots)  # fmt: skip
+
+
+def scatter(label: str, points: Sequence[tuple[float, float, str]], across: str) -> str:
+    """Dots of (x, y, tooltip) around the dashed line on which both are the same."""
+    values = [v for x, y, _ in points for v in (x, y) if math.isfinite(v)]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
+    low, high = low - room, high + room
+    same = Line("", "faint-line", [(low, low), (high, high)])
+    dots = [(x, y, 3.2, told) for x, y, told in points]
+    return line_chart(label, [same], across, plain, (low, high), show_x=plain, dots=dots)
+
+
+def histogram(values: Sequence[float], count: int = 12) -> str:
+    """How often values lie in each of some ranges of the same width, at round numbers."""
+    edges = ticks(min(values), max(values), count)
+    if len(edges) < 2:
+        return bars([(plain(values[0]), [("one", 1.0, f"{len(values):,}")])])
+    step = edges[1] - edges[0]
+    first = math.floor(min(values) / step + 1e-9)
+    found: dict[int, int] = {}
+    for v in values:
+        found[math.floor(v / step + 1e-9)] = found.get(math.floor(v / step + 1e-9), 0) + 1
+    most = max(found.values())
+    rows = [(f"{plain(step * i)} to {plain(step * (i + 1))}", [("one", found.get(i, 0) / most, f"{found.get(i, 0):,}")])
+            for i in range(first, max(found) + 1)]  # fmt: skip
+    return bars(rows)

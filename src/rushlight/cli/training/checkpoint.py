@@ -10,6 +10,8 @@ from typing import Any
 from .. import config
 from ..data import augment
 from ..errors import UsageError
+from ..tasks.kinds import KINDS
+from ..words import counted
 from . import zoo
 
 Test = Callable[[Any], bool]
@@ -66,17 +68,18 @@ def _or_none(test: Test) -> Test:
     return lambda v: v is None or test(v)
 
 
-_LINE = ("epoch", "train_loss", "train_accuracy")
-_MAYBE = ("val_loss", "val_accuracy")  # only with a validation part
-
-
 def _history(v: object) -> bool:
     return type(v) is list and all(
         isinstance(line, dict)
-        and all(_number()(line.get(name)) for name in _LINE)
-        and all(_number()(line.get(name, 0)) for name in _MAYBE)
+        and {"epoch", "train_loss"} <= set(line)
+        and all(type(name) is str and _number()(value) for name, value in line.items())
         for line in v
     )
+
+
+def _scale(v: object) -> bool:
+    """The means and the spreads of the values."""
+    return isinstance(v, (tuple, list)) and len(v) == 2 and all(map(_numbers, v)) and min(v[1], default=0) > 0  # fmt: skip
 
 
 def _flag(v: object) -> bool:
@@ -85,11 +88,11 @@ def _flag(v: object) -> bool:
 
 def _best(v: Any) -> bool:
     known = isinstance(v, dict) and type(v.get("epoch")) is int
-    return known and all(type(v.get(name)) is float for name in ("accuracy", "loss"))
+    return known and all(type(v.get(name)) is float for name in ("score", "loss"))
 
 
 _CONFIG: dict[str, Test] = {
-    "data": _text, "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
+    "data": _text, "task": _one_of(KINDS), "target": _or_none(_text), "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
     "val_split": _number(0), "test_split": _number(0), "class_weights": _flag, "accumulate": _whole(1, 1024),
     "model": zoo.known, "width": lambda v: _number(0.25)(v) and v <= 64,
     "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000), "minutes": _or_none(_number(0, True)),
@@ -100,7 +103,7 @@ _CONFIG: dict[str, Test] = {
     "amp": _or_none(_one_of(config.PRECISIONS)), "channels_last": _flag, "seed": _whole(0),
 }  # fmt: skip
 _FIELDS: dict[str, Test] = {
-    "config": _dict, "data": _text, "data_dir": _text, "classes": _classes, "count": _whole(0),
+    "config": _dict, "data": _text, "data_dir": _text, "classes": _classes, "scale": _or_none(_scale), "count": _whole(0),
     "channels": lambda v: type(v) is int and v in (1, 3), "size": _whole(1, 1024), "mean": _numbers,
     "std": _numbers, "model": _weights, "average": _or_none(_weights), "optimizer": _dict, "schedule": _dict, "epoch": _whole(0),
     "step": _whole(0), "sums": lambda v: _numbers(v) and len(v) == 3, "history": _history,
@@ -116,7 +119,14 @@ def check(content: dict[str, Any], size: int, path: str) -> None:
     channels = content["channels"]
     scale = [*content["mean"], *content["std"]]
     if len(scale) != 2 * channels or min(content["std"]) <= 0:
-        raise UsageError(f"{path} is damaged: its mean and std do not fit {channels} channels")
+        raise UsageError(
+            f"{path} is damaged: its mean and std do not fit {counted(channels, 'channel')}"
+        )
+    task = KINDS[content["config"]["task"]]
+    if ([len(v) for v in content["scale"] or ()] == [len(content["classes"])] * 2) != task.scaled:
+        raise UsageError(f"{path} is damaged: its scale does not fit a {task.kind}")
+    if not all(f"train_{task.score}" in line for line in content["history"]):
+        raise UsageError(f"{path} is damaged: its history is not that of a {task.kind}")
     # A tensor can claim any size over one element; weights that were trained differ.
     held = [*content["model"].values(), *(content["average"] or {}).values()]
     if sum(t.numel() * t.itemsize for t in held) > size:
@@ -176,10 +186,22 @@ def read(path: str) -> dict[str, Any]:
 
 
 # What files of earlier versions do not say, and meant.
-_MEANT = {"fit": "crop", "minutes": None, "head_lr": None, "ema": 0.0, "views": 1}
+_MEANT = {
+    "task": "classification",
+    "target": None,
+    "fit": "crop",
+    "minutes": None,
+    "head_lr": None,
+    "ema": 0.0,
+    "views": 1,
+}
 
 
 def _as_of_today(content: dict[str, Any]) -> None:
     content.setdefault("average", None)
+    content.setdefault("scale", None)
+    best = content.get("best")
+    if isinstance(best, dict) and "accuracy" in best:
+        best["score"] = best.pop("accuracy")
     if isinstance(content.get("config"), dict):
         content["config"] = {**_MEANT, **content["config"]}

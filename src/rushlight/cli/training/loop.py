@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from .. import config
 from ..data.images import Images
 from ..errors import UsageError
-from ..report.scores import measure
 from ..signals import catching_signals
+from ..tasks.task import measure
+from ..words import counted
 from . import checkpoint
 from .loggers import Loggers
 from .networks import build, head_of
 from .progress import Progress
-from .recipe import epochs_in, minutes
+from .recipe import epochs_in
 from .recipes import factor, make_optimizer, make_schedule
 from .weights import start_from
 
@@ -37,13 +38,13 @@ class Stepper:
     """A network, its loss and its optimiser, as a function of a batch."""
 
     def __init__(
-        self, args: Namespace, net: Module, optimizer: Optimizer, counts: list[int], device: str
+        self, args: Namespace, net: Module, optimizer: Optimizer, images: Images, device: str
     ) -> None:
         import rushlight as rl
 
         self.args, self.net, self.optimizer, self.device = args, net, optimizer, device
-        weight = class_weights(counts, device) if args.class_weights else None
-        self.criterion = rl.nn.CrossEntropyLoss(weight=weight, label_smoothing=args.label_smoothing)
+        self.task = images.task
+        self.criterion = self.task.criterion(args, images.counts, len(images.train), device)
         self.dtype = {"bf16": rl.bfloat16, "fp16": rl.float16}.get(args.amp or "")
         self.weight = 1.0  # of this batch's gradient: ranks with more images than others count more
         self.parts = (
@@ -73,28 +74,28 @@ class Stepper:
         return x
 
     def __call__(self, x: Tensor, y: Tensor, share: Any = None) -> tuple[Any, Any]:
-        """One step: the loss and the number of right answers, both still on the device.
+        """One step: the loss and the sum of the task's score, both still on the device.
 
         `share` is mixup's: every picture is mixed with so much of itself and the rest of another.
         """
         self.optimizer.zero_grad()
         total: Any = None
-        right: Any = None
+        good: Any = None
         for begin, end in cuts(len(y), self.args.batch_size, self.parts):
             some, labels = self.prepare(x[begin:end]), y[begin:end]
             loss, out = self._loss(some, labels, share)
             loss = loss * (len(labels) / len(y)) if len(labels) < len(y) else loss
             counted = loss if self.weight == 1.0 else loss * self.weight
             (counted if self.scaler is None else self.scaler.scale(counted)).backward()
-            good = (out.detach().argmax(1) == labels).sum()
+            some_good = self.task.good(out.detach(), labels)
             total = loss.detach() if total is None else total + loss.detach()
-            right = good if right is None else right + good
+            good = some_good if good is None else good + some_good
         if self.scaler is None:
             self.optimizer.step()
         else:
             self.scaler.step(self.optimizer)
             self.scaler.update()
-        return total, right
+        return total, good
 
     def _loss(self, x: Tensor, y: Tensor, share: Any) -> tuple[Any, Any]:
         import rushlight as rl
@@ -118,14 +119,6 @@ def cuts(count: int, size: int, parts: int = 0) -> list[tuple[int, int]]:
     if not parts:
         return [(at, min(at + size, count)) for at in range(0, count, size)]
     return [(count * i // parts, count * (i + 1) // parts) for i in range(parts)]
-
-
-def class_weights(counts: list[int], device: str) -> Any:
-    """Weights with which every class counts the same, 1 on average over the pictures."""
-    import rushlight as rl
-
-    total, classes = sum(counts), len(counts)
-    return rl.tensor([total / (classes * max(n, 1)) for n in counts]).to(device)
 
 
 def mixup_share(strength: float) -> Any:
@@ -171,9 +164,11 @@ class Run:
         import rushlight as rl
 
         self.args, self.images, self.device = args, images, device
+        self.task = images.task
         self.path = os.path.join(args.out, LAST)
         self.net = build(args.model, channels=images.channels, size=images.size,
                          classes=len(images.classes), width=args.width)  # fmt: skip
+        self.task.check_head(args.model, self.net.get_submodule(head_of(self.net)))
         self.start_note = (
             start_from(self.net, args.weights, args.model)
             if fresh and args.weights != config.NONE
@@ -187,15 +182,17 @@ class Run:
         self.steps = self._steps(len(images.train), args.batch_size * args.accumulate)
         self.optimizer = make_optimizer(args, self.net)
         self.schedule = make_schedule(args, self.optimizer, self.steps)
-        self.stepper = Stepper(args, self._for_steps(), self.optimizer, images.counts, device)
+        self.stepper = Stepper(args, self._for_steps(), self.optimizer, images, device)
         self.one_step, self.compile_note = compiled(self.stepper.__call__, args.compile)
         self.shown = copy.deepcopy(self.net) if args.ema else self.net  # what is tested and kept
         self.timed = args.timed and fresh
         self.told_epochs: Callable[[], None] = lambda: None  # called when the time has decided
+        self.hook: Callable[..., None] = lambda name, net, *more: None  # see cli/fit.py
+        self.stops: Callable[[], bool] = lambda: False  # whether a callback asked to end
         self.epoch = self.step = 0
-        self.sums = [0.0, 0, 0]  # loss times images, right answers, images of this epoch
+        self.sums = [0.0, 0.0, 0]  # loss times images, sum of the scores, images of this epoch
         self.history: list[dict[str, Any]] = []
-        self.best: dict[str, Any] = {"epoch": 0, "accuracy": -1.0, "loss": math.inf}
+        self.best: dict[str, Any] = {"epoch": 0, "score": -math.inf, "loss": math.inf}
         self.loggers = Loggers(args)
 
     def _for_steps(self) -> Any:
@@ -213,7 +210,7 @@ class Run:
         """How far the run has come."""
         if self.epoch == self.args.epochs:
             return "after the last epoch"
-        return f"in epoch {self.epoch + 1} after {self.step} of {self.steps} steps"
+        return f"in epoch {self.epoch + 1} after {self.step} of {counted(self.steps, 'step')}"
 
     # -- the loop --------------------------------------------------------------------------------
 
@@ -221,22 +218,26 @@ class Run:
         """Train to the end, or until a signal; the answer is the signal's number or 0."""
         with self.loggers, catching_signals() as caught, self._same_bits():
             self.begun = time.perf_counter()
-            progress = Progress(self.args.epochs, self.args.quiet)
+            silent = self.args.quiet or not getattr(self.args, "lines", True)
+            progress = Progress(self.args.epochs, silent, self._numbers)
             try:
-                while self.epoch < self.args.epochs and not caught and not self._patience_is_out():
+                self.hook("on_fit_start", self.net)
+                while self.epoch < self.args.epochs and not caught and not self._is_enough():
                     with _batches_of_one_told():
                         self._epoch(progress, caught)
                     if self.step == self.steps:
                         self._close_epoch(progress)
                     self.save()
+                self.hook("on_fit_end", self.net)
             finally:
                 progress.close()
         return caught[0] if caught else 0
 
-    def _patience_is_out(self) -> bool:
-        """Whether `--patience` epochs in a row were no better than the best one."""
+    def _is_enough(self) -> bool:
+        """Whether `--patience` epochs in a row were no better than the best one, or a callback asked to end."""
         patience = self.args.patience
-        return bool(patience) and not self.step and self.epoch - self.best["epoch"] >= patience
+        worse = self.epoch - self.best["epoch"]
+        return not self.step and (self.stops() or (bool(patience) and worse >= patience))
 
     @contextlib.contextmanager
     def _same_bits(self) -> Iterator[None]:
@@ -255,18 +256,21 @@ class Run:
 
     def _epoch(self, progress: Progress, caught: list[int]) -> None:
         progress.start(self.epoch, self.steps, self.step)
+        self.hook("on_train_epoch_start", self.net)
         self.stepper.train_mode()
-        if self.images.stronger is not None and overfits(self.history):
+        if self.images.stronger is not None and overfits(self.history, self.task.score):
             self.images.train.transform = self.images.stronger
         begin = shown = time.perf_counter()
         first = self.sums[2]
         waiting: list[tuple[Any, Any, int]] = []
         for x, y in self._batches():
-            loss, right = self._one(x.to(self.device), y.to(self.device))
-            waiting.append((loss, right, len(y)))
+            self.hook("on_train_batch_start", self.net, (x, y), self.step)
+            loss, good = self._one(x.to(self.device), y.to(self.device))
+            waiting.append((loss, good, len(y)))
             if self.args.ema:
                 self._average()
             self.schedule.step()
+            self.hook("on_train_batch_end", self.net, {"loss": loss}, (x, y), self.step)
             self.step += 1
             if self.timed:
                 self._pace(loss, progress)
@@ -276,10 +280,13 @@ class Run:
                 shown = time.perf_counter()
                 self.seconds = shown - begin
                 self.speed = (self.sums[2] - first) / max(self.seconds, 1e-9)
-                total, right_answers, seen = self.sums
-                progress.update(self.step, total / seen, right_answers / seen, self.speed)
+                total, good, seen = self.sums
+                progress.update(self.step, total / seen, good / seen, self.speed)
             if caught:
                 break
+
+    def _numbers(self, loss: float, score: float) -> str:
+        return f"loss {loss:.3f}  {self.task.score_name} {self.task.shown(score)}"
 
     def _one(self, x: Tensor, y: Tensor) -> tuple[Any, Any]:
         if not self.args.mixup:
@@ -328,13 +335,12 @@ class Run:
         self._follow_schedule()
         self.told_epochs()
         if not self.args.quiet:
-            many = "1 epoch fits" if epochs == 1 else f"{epochs} epochs fit"
-            progress.say(f"A step takes {of_step:.2g} seconds: {many} into {minutes(self.args.minutes)}.")  # fmt: skip
+            progress.say(f"A step takes {of_step:.2g} s: {counted(self.args.minutes, 'minute')} for {counted(epochs, 'epoch')}.")  # fmt: skip
 
     def _collect(self, waiting: list) -> None:
-        for loss, right, n in waiting:
+        for loss, good, n in waiting:
             self.sums[0] += loss.item() * n
-            self.sums[1] += int(right)
+            self.sums[1] += good.item()
             self.sums[2] += n
         waiting.clear()
 
@@ -355,42 +361,44 @@ class Run:
         return islice(iter(loader), again, None)
 
     def _close_epoch(self, progress: Progress) -> None:
-        total, right, seen = self.sums
+        total, good, seen = self.sums
         if not math.isfinite(total):
             raise UsageError(
                 f"the loss of epoch {self.epoch + 1} is {total / seen}: the steps are too long, try a "
                 f"smaller --lr than {self.args.lr}"
             )
-        self.epoch, self.step, self.sums = self.epoch + 1, 0, [0.0, 0, 0]
-        line = {"epoch": self.epoch, "train_loss": total / seen, "train_accuracy": right / seen,
+        self.epoch, self.step, self.sums = self.epoch + 1, 0, [0.0, 0.0, 0]
+        key = self.task.score
+        line = {"epoch": self.epoch, "train_loss": total / seen, f"train_{key}": good / seen,
                 "lr": self.optimizer.param_groups[0]["lr"], "images_per_second": round(self.speed, 1),
                 "seconds": round(self.seconds, 3)}  # fmt: skip
-        said = f"epoch {self.epoch}/{self.args.epochs}  loss {total / seen:.3f}  accuracy {right / seen:.1%}"
-        if self.images.val is not None:
-            found = self._measure(self.images.val)
-            line.update(val_loss=found.loss, val_accuracy=found.accuracy)
-            said += f"  validation {found.accuracy:.1%}"
+        said = f"epoch {self.epoch}/{self.args.epochs}  {self._numbers(total / seen, good / seen)}"
         self.history.append(line)
+        if self.images.val is not None:
+            self.hook("on_validation_start", self.shown)
+            found = self._measure(self.images.val)
+            line.update({"val_loss": found.loss, f"val_{key}": found.score})
+            said += f"  validation {self.task.shown(found.score)}"
+            self.hook("on_validation_end", self.shown)
         if self._is_best(line):
-            self.best = {"epoch": self.epoch, "accuracy": line.get("val_accuracy", -1.0),
+            self.best = {"epoch": self.epoch, "score": line.get(f"val_{key}", -math.inf),
                          "loss": line.get("val_loss", math.inf)}  # fmt: skip
             self.save(BEST)
             said += " *" if self.images.val is not None else ""
         self._write_metrics()
         self.loggers.write(line)
+        self.hook("on_train_epoch_end", self.net)
         progress.finish(f"{said}  {self.speed:,.0f} images/s  {self.seconds:.1f} s")
 
     def _measure(self, data: Any) -> Any:
         from rushlight.utils.data import DataLoader
 
-        return measure(self.shown, DataLoader(data, 256), self.device, self.images.classes, self.stepper.prepare)  # fmt: skip
+        return measure(self.task, self.shown, DataLoader(data, 256), self.device, self.stepper.prepare)  # fmt: skip
 
     def _is_best(self, line: dict[str, Any]) -> bool:
         """Better than the best so far; without a validation part the last is."""
-        if "val_accuracy" not in line:
-            return True
-        before = (self.best["accuracy"], -self.best["loss"])
-        return (line["val_accuracy"], -line["val_loss"]) > before
+        found = line.get(f"val_{self.task.score}")
+        return found is None or (found, -line["val_loss"]) > (self.best["score"], -self.best["loss"])  # fmt: skip
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -413,7 +421,7 @@ class Run:
         to_use, averaged = name == BEST, self.shown is not self.net
         checkpoint.write(os.path.join(self.args.out, name), {
             "config": {name: getattr(self.args, name) for name in config.DEFAULTS},
-            "data_dir": os.path.abspath(self.args.data_dir), "classes": images.classes,
+            "data_dir": os.path.abspath(self.args.data_dir), "classes": images.classes, "scale": self.task.scale,
             "count": len(images.train), "channels": images.channels, "size": images.size, "mean": images.mean,
             "std": images.std, "data": images.name,
             "model": (self.shown if to_use else self.net).state_dict(),
@@ -433,7 +441,7 @@ class Run:
         now, then = len(self.images.train), saved["count"]
         if (self.images.classes, now) != (saved["classes"], then):
             raise UsageError(
-                f"{self.path} was trained on {then:,} images of {len(saved['classes'])} classes, and "
+                f"{self.path} was trained on {counted(then, 'image')} of {counted(len(saved['classes']), self.task.one, self.task.many)}, and "
                 f"{self.images.name} now has {now:,} of {len(self.images.classes)}: it cannot be resumed, "
                 f"train anew with another --out"
             )
@@ -476,11 +484,11 @@ def _batches_of_one_told() -> Iterator[None]:
         ) from None
 
 
-def overfits(history: list[dict[str, Any]]) -> bool:
+def overfits(history: list[dict[str, Any]], score: str) -> bool:
     """Whether some epoch knew its own pictures well, and others clearly less well."""
     return any(
-        line["train_accuracy"] >= OVERFIT_FROM
-        and line["train_accuracy"] - line.get("val_accuracy", 1.0) > OVERFIT_GAP
+        line[f"train_{score}"] >= OVERFIT_FROM
+        and line[f"train_{score}"] - line.get(f"val_{score}", 1.0) > OVERFIT_GAP
         for line in history
     )
 

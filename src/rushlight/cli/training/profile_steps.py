@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..words import counted
 from .loop import Run
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def profile_steps(args: Namespace, run: Run) -> int:
     trace = os.path.join(args.out, "trace.json")
     found.export_chrome_trace(trace)
     print(table)
-    print(f"{TIMED} steps of {args.batch_size * args.accumulate} images, through Python; `load` is reading and varying pictures. Wrote {args.out}/profile.txt and {trace}: "
+    print(f"{TIMED} steps of {counted(args.batch_size * args.accumulate, 'image')}, through Python; `load` is reading and varying pictures. Wrote {args.out}/profile.txt and {trace}: "
           "open the trace in chrome://tracing or ui.perfetto.dev.")  # fmt: skip
     return 0
 

@@ -38,8 +38,8 @@ def clock(seconds: float) -> str:
 class Progress:
     """One line per epoch that fills while it runs."""
 
-    def __init__(self, epochs: int, quiet: bool) -> None:
-        self.epochs = epochs
+    def __init__(self, epochs: int, quiet: bool, words: Callable[[float, float], str]) -> None:
+        self.epochs, self.words = epochs, words  # the latter of a loss and a score
         self.quiet = quiet
         self.live = None if quiet else _rich_progress()
         self.task: Any = None
@@ -57,13 +57,13 @@ class Progress:
         if self.live is not None:
             self.task = self.live.add_task(self.label, total=steps, completed=done, numbers="")
 
-    def update(self, done: int, loss: float, accuracy: float, speed: float) -> None:
+    def update(self, done: int, loss: float, score: float, speed: float) -> None:
         """Show where the epoch is."""
         now = time.monotonic()
         if self.quiet or (self.live is None and now - self.shown < PLAIN_S):
             return
         left = clock(self._seconds_left(done, now))
-        numbers = f"loss {loss:.3f}  accuracy {accuracy:.1%}  {speed:,.0f} images/s  {left} left"
+        numbers = f"{self.words(loss, score)}  {speed:,.0f} images/s  {left} left"
         if self.live is not None:
             self.live.update(self.task, completed=done, numbers=numbers)
         else:

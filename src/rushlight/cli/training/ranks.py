@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.config import launcher
 from ..errors import UsageError
+from ..words import counted
 from .loop import Run
 from .progress import Progress
 
@@ -147,7 +148,9 @@ class RankedRun(Run):
 
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
         if len(images.train) < self.ranks:
-            raise UsageError(f"{len(images.train)} images cannot be split over {self.ranks} ranks")
+            raise UsageError(
+                f"{counted(len(images.train), 'image')} cannot be split over {self.ranks} ranks"
+            )
         super().__init__(args, images, device, fresh)
         self._draw_apart()
 
@@ -191,7 +194,7 @@ class RankedRun(Run):
         self.stepper.weight = self._last_weight if last else 1.0
         self.stepper.parts = self._last_parts if last and self.args.accumulate > 1 else 0
         found = super()._one(x, y)
-        flag = x.new_tensor([max(self._caught, default=0)], device="cpu", dtype=y.dtype)
+        flag = y.new_tensor([max(self._caught, default=0)], device="cpu")
         dist.all_reduce(flag, dist.ReduceOp.MAX)
         if not self._caught and int(
             flag
@@ -207,7 +210,7 @@ class RankedRun(Run):
 
         sums = rl.tensor([float(v) for v in self.sums], dtype=rl.float64)
         dist.all_reduce(sums)
-        self.sums = [float(sums[0]), int(sums[1]), int(sums[2])]
+        self.sums = [float(sums[0]), float(sums[1]), int(sums[2])]
         self.speed *= self.ranks
 
         def close() -> tuple:

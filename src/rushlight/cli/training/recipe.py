@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import config
 from ..data import augment
 from ..data.images import Source
+from ..tasks.kinds import KINDS
+from ..words import counted
 from . import zoo
 from .networks import SMALL
 
@@ -42,7 +44,7 @@ def recipe_for(
     if source.listing is None:
         return _of_named(source.name, on_gpu)
     count = source.count or 0
-    few, told = count < 2000, _pictures(count)
+    few, told = count < 2000, counted(count, "picture")
     small = model in (None, SMALL)
     if weights is None:
         weights = config.OWN if small and count < MANY else config.NONE
@@ -73,10 +75,6 @@ def recipe_for(
     )  # fmt: skip
 
 
-def _pictures(count: int) -> str:
-    return "1 picture" if count == 1 else f"{count:,} pictures"
-
-
 def _of_named(name: str, on_gpu: bool) -> Recipe:
     if name.startswith("cifar") and on_gpu:
         return Recipe(
@@ -88,7 +86,9 @@ def _of_named(name: str, on_gpu: bool) -> Recipe:
 
 def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
     """Fill in what is still open after the command line, the file and the defaults; the answer says why."""
+    task = KINDS[source.task]
     chosen = recipe_for(source, on_gpu, args.weights, args.model)
+    chosen.settings.update(task.recipe, task=task.kind)
     by_time = args.minutes is not None or chosen.settings["epochs"] is None
     args.timed = args.epochs is None and by_time
     open_before = {name for name in chosen.settings if getattr(args, name) is None}
@@ -104,6 +104,7 @@ def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
     if args.model == "mlp" and args.augment == "strong" and "augment" in open_before:
         args.augment = "light"
     config.finish(args)
+    task(()).check(args)
     return chosen.why
 
 
@@ -148,13 +149,8 @@ def _of_head(args: Namespace) -> str:
 def _how_long(args: Namespace) -> str:
     """How many epochs, or the time that decides it."""
     if getattr(args, "timed", False):
-        return f"as many epochs as fit into {minutes(args.minutes)} (--minutes, --epochs)"
-    return "1 epoch" if args.epochs == 1 else f"{args.epochs} epochs"
-
-
-def minutes(count: float) -> str:
-    """1 minute, or 2.5 minutes."""
-    return "1 minute" if count == 1 else f"{count:g} minutes"
+        return f"as many epochs as fit into {counted(args.minutes, 'minute')} (--minutes, --epochs)"
+    return counted(args.epochs, "epoch")
 
 
 def epochs_in(seconds: float, of_one: float, from_scratch: bool) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import config
 from ..errors import UsageError
+from ..words import counted
 from .networks import SMALL, head_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def start_from(net: Module, source: str, model: str) -> str:
     if source == config.OWN:
         return ("Weights: those inside this package, learnt from small pictures; better ones, where there is a network: "
                 "--weights imagenet, or --weights hf:timm/resnet18.a1_in1k.")  # fmt: skip
-    return f"Weights: {len(taken)} tensors of {source}" + ("; the head is new." if new else ".")
+    return f"Weights: {counted(len(taken), 'tensor')} of {source}" + (
+        "; the head is new." if new else "."
+    )
 
 
 def _misfit(name: str, found: dict[str, Any], own: dict[str, Any], model: str) -> str:

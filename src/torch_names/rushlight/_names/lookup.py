@@ -35,7 +35,7 @@ LATE = {
     **dict.fromkeys(("set_autocast_enabled", "set_autocast_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
                      "clear_autocast_cache"), "amp"), "compile": "capture", "load": "io", "save": "io",
     "set_printoptions": "core.shown.printing", "vmap": "func", "_assert": "base.errors",
-    "UntypedStorage": "io", "TypedStorage": "io", "as_torch": "cli.scripts.alias", "load_ipython_extension": "cli.scripts.notebook",
+    "UntypedStorage": "io", "TypedStorage": "io", "as_torch": "cli.scripts.alias", "fit": "cli.fit", "Trainer": "cli.fit", "Callback": "cli.callbacks", "load_ipython_extension": "cli.scripts.notebook",
     "Event": "cuda", "Stream": "cuda", "_softmax_backward_data": "_inner_functions",
     "_log_softmax_backward_data": "_inner_functions", "_int_mm": "_inner_functions", "segment_reduce": "_inner_functions",
     "_segment_reduce": "_inner_functions",

@@ -1,0 +1,219 @@
+"""A CSV file that names pictures: which columns it has, and which task they ask for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from typing import Any, NamedTuple
+
+from ..errors import UsageError, printable
+from ..suggest import did_you_mean
+from ..tasks.classification import Classification
+from ..tasks.multilabel import Multilabel
+from ..tasks.regression import Regression
+
+# Names of the parts that people use for folders and in the column of the split.
+PARTS = {
+    "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "dev": "val",
+    "test": "test", "testing": "test",
+}  # fmt: skip
+_PATHS = ("path", "file", "filename", "image", "file_name", "filepath", "file_path", "image_path", "img_path", "img",
+          "image_name")  # fmt: skip
+_SPLITS = ("split", "part", "set")
+# A column of one of these names is the target, whatever other columns there are.
+_LABELS = ("label", "class", "target", "class_name", "category")
+_SEVERAL = ("labels", "tags", "classes", "categories")
+_VALUES = ("value", "values")
+_SEPARATORS = (",", ";", "\t")  # in many countries spreadsheets write semicolons
+_YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
+EXPECTED = "path,label[,split], path,value[,split] or path and a column of 0 and 1 for each label"
+
+
+class Table:
+    """The lines of a file by their columns."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            text = _text(path)
+            first = re.split(r"[\r\n]", text, maxsplit=1)[0]
+            self.separator = max(_SEPARATORS, key=first.count)
+            rows = list(csv.reader(io.StringIO(text, ""), delimiter=self.separator))
+        except (OSError, csv.Error) as error:
+            raise UsageError(f"--data {path} cannot be read: {error}") from None
+        self.titles = [cell.strip() for cell in (rows[0] if rows else [])]
+        self.head = [re.sub(r"[\s-]+", "_", title.lower()) for title in self.titles]
+        # With the number that an editor shows.
+        self.lines = [(i, row) for i, row in enumerate(rows[1:], 2) if any(cell.strip() for cell in row)]  # fmt: skip
+        self.path_column, self.split_column = self.find(_PATHS), self.find(_SPLITS)
+
+    def find(self, names: tuple[str, ...]) -> int | None:
+        """The column of one of these names."""
+        return next((self.head.index(n) for n in names if n in self.head), None)
+
+    def names_pictures(self) -> bool:
+        """Whether it has a column of paths."""
+        return self.path_column is not None
+
+    def wrong(self, number: int, why: str) -> UsageError:
+        return UsageError(f"--data {self.path}, line {number}: {why}")
+
+    def column(self, at: int, needed: str = "") -> list[str]:
+        """The cells of a column; where `needed`, none of them may be empty."""
+        cells = [row[at].strip() if at < len(row) else "" for _, row in self.lines]
+        if needed and "" in cells:
+            raise self.wrong(self.lines[cells.index("")][0], f"{needed} expected")
+        return cells
+
+    def paths(self) -> list[str]:
+        """Of the pictures, as they are written."""
+        assert self.path_column is not None
+        return self.column(self.path_column, "a path and a label are")
+
+    def parts(self) -> list[str]:
+        """train, val or test of each line; "" where there is no such column."""
+        if self.split_column is None:
+            return [""] * len(self.lines)
+        found = [cell.lower() for cell in self.column(self.split_column)]
+        for (number, _), part in zip(self.lines, found):
+            if part and part not in PARTS:
+                raise self.wrong(number, f"split {printable(part)!r}: train, val or test is expected")  # fmt: skip
+        return [PARTS.get(part, "") for part in found]
+
+    def number(self, cell: str) -> float | None:
+        """A cell as a number; the comma of many countries is understood where it separates no cells."""
+        try:
+            value = float(cell if self.separator == "," else cell.replace(",", "."))
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
+
+    def numbers(self, at: int) -> list[float]:
+        """A column as numbers."""
+        found = [self.number(cell) for cell in self.column(at)]
+        for (number, row), value in zip(self.lines, found):
+            if value is None:
+                cell = row[at].strip() if at < len(row) else ""
+                raise self.wrong(number, f"a number is expected under {self.titles[at]}, not {printable(cell)!r}")  # fmt: skip
+        return [v for v in found if v is not None]
+
+
+class Asked(NamedTuple):
+    """What a table asks for: the task, its names, a target for each line, and a line to tell."""
+
+    task: str
+    names: list[str]
+    targets: list[Any]
+    note: str = ""
+
+
+def asked(table: Table, forced: str | None, wanted: str | None) -> Asked:
+    """The task that the columns ask for, or the one that --task forces; `wanted` is the column of --target."""
+    others = [i for i, title in enumerate(table.head) if title and i not in (table.path_column, table.split_column)]  # fmt: skip
+    if table.path_column is None or not others:
+        found = ", ".join(printable(cell) for cell in table.head[:6]) or "nothing"
+        raise UsageError(f"--data {table.path}: its first line must be {EXPECTED}, and it is {found}")  # fmt: skip
+    if not table.lines:
+        raise UsageError(f"--data {table.path}: there is no line after the first: path,label is expected")  # fmt: skip
+    if wanted is not None:
+        columns = _wanted(table, wanted.split(","))
+    else:
+        named = table.find((*_LABELS, *_SEVERAL, *_VALUES))
+        columns = [named] if named is not None else others
+    kind = forced or _kind(table, columns)
+    if kind == Regression.kind:
+        rows = list(zip(*(table.numbers(i) for i in columns)))
+        note = ""
+        if forced is None and len(columns) == 1 and not any(v[0] % 1 for v in rows):
+            note = f"The whole numbers under {printable(table.titles[columns[0]])} are taken for values; --task classification takes them for names of classes."  # fmt: skip
+        return Asked(kind, [table.titles[i] for i in columns], rows, note)
+    if kind == Multilabel.kind:
+        return _of_columns(table, columns) if len(columns) > 1 else _of_cells(table, columns[0])
+    if len(columns) > 1:
+        raise UsageError(f"--data {table.path}: {len(columns)} columns beside the path, and none is called label: "
+                         f"its first line must be {EXPECTED}")  # fmt: skip
+    cells = table.column(columns[0], "a path and a label are")
+    names = sorted(set(cells))
+    note = ""
+    if forced is None and len(names) > 2 and all(table.number(c) is not None for c in names):
+        note = f"The {len(names)} numbers under {printable(table.titles[columns[0]])} are taken for names of classes; --task regression takes them for values."  # fmt: skip
+    number = {name: i for i, name in enumerate(names)}
+    return Asked(kind, names, [number[cell] for cell in cells], note)
+
+
+def _wanted(table: Table, names: list[str]) -> list[int]:
+    """The columns that --target names."""
+    found = []
+    for name in names:
+        if name.strip() not in table.titles:
+            there = ", ".join(printable(title) for title in table.titles)
+            raise UsageError(f"--target {name}: {table.path} has the columns {there}{did_you_mean(name, table.titles)}")  # fmt: skip
+        found.append(table.titles.index(name.strip()))
+    return found
+
+
+def _kind(table: Table, columns: list[int]) -> str:
+    """The task that these columns ask for."""
+    if len(columns) > 1:
+        every = [table.column(i) for i in columns]
+        if all(cell.lower() in (*_YES, *_NO) for cells in every for cell in cells):
+            return Multilabel.kind
+        numeric = all(table.number(cell) is not None for cells in every for cell in cells)
+        return Regression.kind if numeric else Classification.kind
+    at = columns[0]
+    cells = table.column(at)
+    if _mark(table, at):
+        return Multilabel.kind
+    values = [table.number(cell) for cell in cells]
+    if any(v is None for v in values):
+        return Classification.kind
+    parts = any(v != int(v) for v in values if v is not None)
+    return Regression.kind if parts or table.head[at] not in (*_LABELS, *_SEVERAL) else Classification.kind  # fmt: skip
+
+
+def _mark(table: Table, at: int) -> str:
+    """What stands between several labels in the cells of a column; "" where none has several."""
+    text = "\n".join(table.column(at))
+    marks: tuple[str, ...] = ("|",)
+    if table.head[at] in _SEVERAL:
+        marks = ("|", ";", ",", " ") if table.head[at] == "tags" else ("|", ";", ",")
+    return next((mark for mark in marks if mark in text), "")
+
+
+def _of_cells(table: Table, at: int) -> Asked:
+    """Labels that stand together in one cell; an empty cell is a picture without any."""
+    mark = _mark(table, at) or "|"
+    rows = [sorted({name.strip() for name in cell.split(mark)} - {""}) for cell in table.column(at)]
+    names = sorted({name for row in rows for name in row})
+    if not names:
+        raise UsageError(f"--data {table.path}: no picture has a label")
+    number = {name: i for i, name in enumerate(names)}
+    return Asked(Multilabel.kind, names, [tuple(number[name] for name in row) for row in rows])
+
+
+def _of_columns(table: Table, columns: list[int]) -> Asked:
+    """A column of 0 and 1 for each label."""
+    every = []
+    for at in columns:
+        cells = [cell.lower() for cell in table.column(at)]
+        for (number, _), cell in zip(table.lines, cells):
+            if cell not in (*_YES, *_NO):
+                raise table.wrong(number, f"0 or 1 is expected under {printable(table.titles[at])}, not {printable(cell)!r}")  # fmt: skip
+        every.append([cell in _YES for cell in cells])
+    rows = [tuple(i for i, yes in enumerate(row) if yes) for row in zip(*every)]
+    return Asked(Multilabel.kind, [table.titles[i] for i in columns], rows)
+
+
+def _text(path: str) -> str:
+    """The file as text: UTF-8, or UTF-16 where its first bytes say so."""
+    with open(path, "rb") as f:
+        content = f.read()
+    coding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        return content.decode(coding)
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"--data {path} is not UTF-8 text: save it as UTF-8 (spreadsheets offer `CSV UTF-8`)"
+        ) from None

@@ -1,0 +1,19 @@
+"""The tasks by the words of --task, and the task of a saved network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .classification import Classification
+from .multilabel import Multilabel
+from .regression import Regression
+from .task import Task
+
+KINDS: dict[str, type[Task]] = {
+    task.kind: task for task in (Classification, Multilabel, Regression)
+}
+
+
+def task_of(saved: dict[str, Any]) -> Task:
+    """The task of a checkpoint."""
+    return KINDS[saved["config"]["task"]](saved["classes"], saved["scale"])

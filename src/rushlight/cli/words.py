@@ -1,0 +1,9 @@
+"""Counts in sentences: 1 picture, 2,000 pictures."""
+
+from __future__ import annotations
+
+
+def counted(count: float, one: str, many: str | None = None) -> str:
+    """A count with its noun, in the singular where it is 1; `many` where an s is not enough."""
+    shown = f"{count:,}" if isinstance(count, int) else f"{count:,.10g}"
+    return f"{shown} {one if shown == '1' else many or one + 's'}"
