@@ -49,24 +49,6 @@ def s_protocol(c):
 
 
 @scene
-def s_protocol_class(c):
-    @typing.runtime_checkable
-    class P(typing.Protocol):
-        def go(self): ...
-
-    class A:
-        pass
-
-    o = A()
-
-    def ch(i):
-        if i == 5:
-            A.go = lambda self: 1
-
-    return steps(c(lambda x: x * (2 if isinstance(o, P) else 3)), ch)
-
-
-@scene
 def s_subclasshook(c):
     k = {"v": True}
 

@@ -10,7 +10,7 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from compile_scenes import L, X, linear, scene, see, settings, tell, worlds
 from rushlight import nn, optim
-from rushlight.nn.utils import parametrizations, parametrize, prune
+from rushlight.nn.utils import parametrizations, parametrize
 
 world = worlds("library")
 setting = settings("library_setting", 10)
@@ -241,28 +241,6 @@ hooked("two", lambda x, k, log: [x.register_hook(lambda g, j=j: g * k + j) for j
 
 
 @world
-def hooks_of_a_parameter_in_another_order():
-    net, handles = linear(), []
-
-    def put(order):
-        for h in handles:
-            h.remove()
-        handles[:] = [net.weight.register_hook(h) for h in order]
-
-    def twice(g):
-        return g * 2
-
-    def plus(g):
-        return g + 1
-
-    def fn(x):
-        net.zero_grad()
-        (net(x) ** 2).sum().backward()
-
-    return fn, lambda i: put(L(i, [twice, plus], [plus, twice])), lambda: net.weight.grad
-
-
-@world
 def attribute_of_a_parameter():
     net = linear()
     return lambda x: x * net.weight.scale, lambda i: setattr(net.weight, "scale", L(i, 2.0, 3.0))
@@ -319,19 +297,6 @@ def is_set_to():
 
 
 @world
-def weight_norm():
-    net = parametrizations.weight_norm(linear())
-
-    def change(i):
-        if i < 8:
-            net.parametrizations.weight.original0.data.fill_(L(i, 1.0, 2.0))
-        if i == 8:
-            parametrize.remove_parametrizations(net, "weight")
-
-    return lambda x: net(x), change
-
-
-@world
 def orthogonal():
     torch.manual_seed(2)
     net = parametrizations.orthogonal(linear())
@@ -339,21 +304,6 @@ def orthogonal():
     def change(i):
         if i == 5:
             net.parametrizations.weight.original.data.mul_(2)
-
-    return lambda x: net(x), change
-
-
-@world
-def pruned_between():
-    net = linear()
-
-    def change(i):
-        if i == 4:
-            prune.l1_unstructured(net, "weight", 0.5)
-        if i == 6:
-            net.weight_mask.fill_(1)
-        if i == 8:
-            prune.remove(net, "weight")
 
     return lambda x: net(x), change
 

@@ -227,16 +227,6 @@ def counter_most_common():
 
 
 @world
-def chain_map_grows():
-    m = collections.ChainMap({"v": 2.0})
-
-    def change(i):
-        m.maps[:] = L(i, [{"v": 2.0}], [{"v": 3.0}, {"v": 2.0}])
-
-    return lambda x: x * m["v"], change
-
-
-@world
 def user_dict():
     m = collections.UserDict(v=2.0)
     return lambda x: x * m["v"], lambda i: m.__setitem__("v", L(i, 2.0, 3.0))
@@ -808,16 +798,6 @@ def metaclass_instancecheck():
         kinds.add(L(i, "a", "b"))
 
     return lambda x: x * (2 if isinstance("a", K) else 3), change
-
-
-@world
-def named_tuple_default():
-    P = collections.namedtuple("P", "a b", defaults=[2.0])
-
-    def change(i):
-        P.__new__.__defaults__ = (L(i, 2.0, 3.0),)
-
-    return lambda x: x * P(1.0).b, change
 
 
 @world

@@ -93,21 +93,6 @@ def user_argument_twice_in_other_ways(c):
 
 
 @scene
-def user_double_buffers(c):
-    front, back = torch.zeros(4, 3), torch.ones(4, 3)
-    box = [front, back]
-
-    def fn(x):
-        box[1].copy_(box[0] * 0.5 + x)
-        return box[1].sum()
-
-    f = c(fn)
-    for i in range(10):
-        yield tell(f, X(i)), see(box)
-        box.reverse()
-
-
-@scene
 def user_ring_buffer(c):
     ring, at = torch.zeros(5, 3), {"i": 0}
 
@@ -335,31 +320,6 @@ def user_nested_compiled(c):
         y = outer(X(i)) if i % 2 else outer(inner(X(i)))
         y.sum().backward()
         yield see(y), see([p.grad for p in net])
-
-
-@scene
-def user_compiled_module_in_module(c):
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.body = c(nn.Sequential(linear(), nn.ReLU()))
-            self.head = linear(3, 2)
-
-        def forward(self, x):
-            return self.head(self.body(x))
-
-    net = Net()
-    opt = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.5)
-    for i in range(9):
-        opt.zero_grad()
-        y = (net(X(i)) ** 2).mean()
-        y.backward()
-        opt.step()
-        yield (
-            see(y),
-            see(list(net.parameters())),
-            sorted(k.replace("_orig_mod.", "") for k in net.state_dict()),
-        )
 
 
 # -- training loops -------------------------------------------------------------------------------

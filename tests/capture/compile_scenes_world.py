@@ -35,31 +35,11 @@ def module_weakref(c):
 
 
 @scene
-def default_replaced(c):
-    def fn(x, w=1.0):
-        return x * w
-
-    return steps(c(fn), lambda i: setattr(fn, "__defaults__", (L(i, 1.0, 2.0),)))
-
-
-@scene
 def kwdefault(c):
     def fn(x, *, w=1.0):
         return x * w
 
     return steps(c(fn), lambda i: setattr(fn, "__kwdefaults__", {"w": L(i, 1.0, 2.0)}))
-
-
-@scene
-def code_replaced(c):
-    def fn(x):
-        return x * 2
-
-    def g(x):
-        return x * 3
-
-    cs = fn.__code__, g.__code__
-    return steps(c(fn), lambda i: setattr(fn, "__code__", L(i, *cs)))
 
 
 @scene
