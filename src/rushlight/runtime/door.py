@@ -188,8 +188,9 @@ class ReplayHooks(list[ReplayHook]):
     the next one should be recorded instead.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, recorder: Any = None) -> None:
         super().__init__()
+        self.recorder = recorder
         self.after: list[Callable[[], None]] = []
         self.odd = False
 
@@ -212,9 +213,9 @@ def replay_hooks() -> ReplayHooks | None:
 
 
 @contextmanager
-def collecting_replay_hooks() -> Iterator[ReplayHooks]:
+def collecting_replay_hooks(recorder: Any = None) -> Iterator[ReplayHooks]:
     """Collect this thread's `each_replay` calls of the block, for a recorder."""
-    before, hooks = here.replay_hooks, ReplayHooks()
+    before, hooks = here.replay_hooks, ReplayHooks(recorder)
     here.replay_hooks = hooks
     try:
         yield hooks

@@ -350,6 +350,8 @@ class PathOfStretch(Path):
                 mine, theirs = a.steps, b.steps  # type: ignore[attr-defined]
                 if len(mine) != len(theirs):
                     return at
+                if not all(self._layouts_alike(other, x, y) for x, y in zip(mine, theirs)):
+                    return at  # the same call for another batch size
                 continue
             if a.kernel is not b.kernel or a.how != b.how or a.outs != b.outs:
                 return at
@@ -358,13 +360,16 @@ class PathOfStretch(Path):
             for (kind, v), (other_kind, w) in zip(a.operands, b.operands):
                 if kind != other_kind or (v is not w if kind == FIXED else not same(v, w)):
                     return at
-                if kind == BIND and not _alike(self.layouts[v], other.layouts[w]):
-                    return at
-            if a.how != GIVEN and not all(
-                _alike(self.layouts[k], other.layouts[k]) for k in a.outs
-            ):
+            if not self._layouts_alike(other, a, b):
                 return at
         return min(len(self.events), len(other.events))
+
+    def _layouts_alike(self, other: PathOfStretch, a: Step, b: Step) -> bool:
+        """Whether the inputs that two kernels take and what they make have the same shapes, dtypes and strides."""
+        pairs = [(v, w) for (kind, v), (_, w) in zip(a.operands, b.operands) if kind == BIND]
+        if a.how != GIVEN:
+            pairs += zip(a.outs, b.outs)
+        return all(_alike(self.layouts[v], other.layouts[w]) for v, w in pairs)
 
     def _check_size(self, device: str, live: list[int]) -> None:
         unseen = [p.slot for k, p in self.pools.items() if k not in live]

@@ -564,7 +564,7 @@ class Tracer:
 
     def _hear_update(self, go: Callable[[], Any], optimizer: Any) -> Any:
         recorder = self.recorder
-        with collecting_replay_hooks() as hooks:
+        with collecting_replay_hooks(recorder) as hooks:
             return self._hear_call(
                 lambda heard: Update(heard, optimizer),
                 go,

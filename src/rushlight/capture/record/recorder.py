@@ -138,6 +138,10 @@ class Recorder:
         self.arguments.append(self._argument(a, len(self.arguments)))
         return len(self.arguments) - 1
 
+    def has_seen(self, a: Any) -> bool:
+        """Whether an array's memory takes part in what was recorded so far."""
+        return id(root_array(a)) in self.roots
+
     def slot_of(self, a: Any) -> Slot:
         """The slot of an array; one never seen before comes from outside."""
         known = self.slots.get(id(a))

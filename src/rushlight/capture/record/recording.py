@@ -87,7 +87,7 @@ class Recording:
         self.mode = before
         with (
             inside(self.recorder),
-            collecting_replay_hooks() as hooks,
+            collecting_replay_hooks(self.recorder) as hooks,
             noticing(self._notice),
             listening(self.recorder),
             nothing_reused(),
