@@ -82,7 +82,9 @@ class HostNumbers:
         `group` has the options without tensors, see `plain`.
         """
         if self.columns:
-            settle()  # a traced loop may have put off what fills them: a state that was loaded
+            tracer = here.tracer
+            if tracer is not None and not all(tracer.sees(a) for c in self.columns for a in c):
+                settle()  # what fills them was put off: a state that was loaded
             heard = None if here.replay_hooks is None else here.replay_hooks.recorder
             if heard is not None and any(heard.has_seen(a) for c in self.columns for a in c):
                 # they are raised before a replay, and what computes with them runs in it
