@@ -1,6 +1,6 @@
 """PyTorch's `torch.testing`: comparing results, and tensors to try functions on."""
 
-from .comparison import assert_close
+from ._comparison import assert_close
 from .creation import make_tensor
 from .older import assert_allclose
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..base import dtypes
 from ..core.public import NAMESPACES
 from ..core.tensor import Tensor
-from .comparison import assert_close
+from ._comparison import assert_close
 
 _TOLERANCES = {
     dtypes.float16: (1e-3, 1e-3),
