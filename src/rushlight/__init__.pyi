@@ -136,6 +136,7 @@ from .core.tensor import Tensor as Tensor
 from .cuda.streams import Event as Event
 from .cuda.streams import Stream as Stream
 from .futures import Future as Future
+from .fx._symbolic_trace import ScriptObject as ScriptObject
 from .io.pth import load as load
 from .io.pth import save as save
 from .jit._scripted import ScriptFunction as ScriptFunction

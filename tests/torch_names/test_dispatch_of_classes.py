@@ -336,3 +336,15 @@ def test_positions_of_a_class(lib: Any) -> None:
     picked = kind(lib.tensor([1, 0], dtype=lib.int64))
     with asked_for(kind, "index_select.default"):
         assert lib.index_select(lib.arange(3.0), 0, picked).held.tolist() == [1.0, 0.0]
+
+
+def test_a_wrapper_says_what_positions_are() -> None:
+    class Keyed(Kept):
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return args[0].held[args[2].bool()]
+
+    found = rl.index_select(Keyed(rl.arange(3.0)), 0, rl.tensor([1.0, 0.0, 1.0]))
+    assert found.tolist() == [0.0, 2.0]

@@ -43,6 +43,13 @@ NAMES = [
     "amp.grad_scaler.OptState", "_C.PyTorchFileReader", "_C._TensorMeta",
     "distributed.rpc.rpc_async", "optim.adam.Adam", "optim.adamw.AdamW", "optim.sgd.SGD", "optim.rmsprop.RMSprop",
     "fx.experimental.proxy_tensor.make_fx", "utils.data._utils.collate.np_str_obj_array_pattern",
+    "fx._symbolic_trace.ScriptObject", "_utils_internal.get_file_path_2", "testing._comparison.TensorLikePair",
+    "vision.transforms._functional_tensor._max_value", "vision.transforms.autoaugment._apply_op", "vision.utils._Image_fromarray",
+    "vision.transforms.functional.pil_modes_mapping", "vision.transforms.functional._get_inverse_affine_matrix",
+    "vision.transforms.v2._utils.is_pure_tensor", "vision.transforms.v2._utils._find_labels_default_heuristic",
+    "vision.transforms.v2.functional._utils._get_kernel", "vision.transforms.v2.functional._utils._register_kernel_internal",
+    "vision.transforms.v2.functional._meta._xyxy_to_cxcywh", "vision.transforms.v2.functional._geometry._resize_image_pil",
+    "vision.transforms.v2.functional._geometry._parallelogram_to_bounding_boxes",
 ]  # fmt: skip
 
 

@@ -53,11 +53,11 @@ def _colours(colors: Any, count: int) -> list[Any]:
     return [read(c)[:3] if isinstance(c, str) else c for c in each]
 
 
-def _check(image: Any, kinds: tuple = ("uint8",)) -> None:
+def _check(image: Any, wanted: str = "The image must be a tensor") -> None:
     if not isinstance(image, Tensor):
-        raise TypeError(f"Tensor expected, got {type(image)}")
-    if not (image.dtype is dtypes.uint8 or (len(kinds) > 1 and image.is_floating_point())):
-        raise ValueError(f"The image dtype must be {' or '.join(kinds)}, got {image.dtype}")
+        raise TypeError(f"{wanted}, got {type(image)}")
+    if not (image.dtype is dtypes.uint8 or image.is_floating_point()):
+        raise ValueError(f"The image dtype must be uint8 or float, got {image.dtype}")
     if image.ndim != 3:
         raise ValueError("Pass individual images, not batches")
 
@@ -119,7 +119,7 @@ def draw_bounding_boxes(
                 [255, 255, 255,   0],
                 [  0,   0,   0,   0]], dtype=torch.uint8)
     """
-    _check(image, ("uint8", "float"))
+    _check(image, "Tensor expected")
     if image.shape[0] not in (1, 3):
         raise ValueError("Only grayscale and RGB images are supported")
     count = boxes.shape[0]
@@ -137,7 +137,7 @@ def draw_bounding_boxes(
     names = [None] * count if labels is None else labels
     if len(names) != count:
         raise ValueError(
-            f"The number of boxes ({count}) and labels ({len(names)}) mismatch. Please specify labels for each box."
+            f"Number of boxes ({count}) and labels ({len(names)}) mismatch. Please specify labels for each box."
         )
     lines = _colours(colors, count)
     words = lines if label_colors is None else _colours(label_colors, count)
@@ -150,7 +150,7 @@ def draw_bounding_boxes(
     ):
         inside = (*line, 100) if fill else None
         if len(box) == 8:
-            pen.polygon([tuple(box[i : i + 2]) for i in range(0, 8, 2)], inside, line, width)
+            _turned_box(pen, box, inside, line, width)
         else:
             pen.rectangle(box, fill=inside, outline=line, width=width)
         if name is not None:
@@ -160,6 +160,20 @@ def draw_bounding_boxes(
                 pen.rectangle([left - 1, top - 1, right + 1, bottom + 1], fill=back)
             pen.text(at, name, fill=word, font=letters)
     return _back(canvas, image)
+
+
+def _turned_box(pen: Any, box: list[int], inside: Any, line: Any, width: int) -> None:
+    """Four lines, the first of which is dashed, so that one sees where the box begins, and the inside over them."""
+    points = [(box[i], box[i + 1]) for i in range(0, 8, 2)]
+    (x, y), (x1, y1) = points[:2]
+    length, along = math.hypot(x1 - x, y1 - y), math.atan2(y1 - y, x1 - x)
+    for begin in range(0, math.ceil(length), 10):
+        ends = [begin, min(begin + 5, length)]
+        dash = [(x + math.cos(along) * d, y + math.sin(along) * d) for d in ends]
+        pen.line(dash, width=width, fill=line)
+    for i in range(1, 4):
+        pen.line([points[i], points[(i + 1) % 4]], width=width, fill=line)
+    pen.polygon(points, fill=inside, outline=None, width=0)
 
 
 def _font(font: str | None, size: int | None) -> Any:
@@ -197,7 +211,7 @@ def draw_segmentation_masks(
                 [ 50, 100],
                 [ 50, 100]], dtype=torch.uint8)
     """
-    _check(image, ("uint8", "float"))
+    _check(image)
     if image.shape[0] != 3:
         raise ValueError("Pass an RGB image. Other Image formats are not supported")
     masks = masks[None] if masks.ndim == 2 else masks
@@ -249,7 +263,7 @@ def draw_keypoints(
         >>> draw_keypoints(picture, torch.tensor([[[2, 2]]]), colors="red", radius=1)[0].sum() > 0
         tensor(True)
     """
-    _check(image, ("uint8", "float"))
+    _check(image)
     if image.shape[0] != 3:
         raise ValueError("Pass an RGB image. Other Image formats are not supported")
     if keypoints.ndim != 3:
@@ -416,6 +430,15 @@ def make_grid(
         top, left = k // columns * high + padding, k % columns * wide + padding
         grid[:, top : top + high - padding, left : left + wide - padding] = t[k]
     return grid
+
+
+_generate_color_palette = _palette  # libraries take it from here
+
+
+def _Image_fromarray(obj: Any, mode: str) -> Any:
+    """An array as a PIL image of a mode that fits its bytes."""
+    rows = np.ascontiguousarray(obj)
+    return need().frombytes(mode, (rows.shape[1], rows.shape[0]), rows.tobytes())
 
 
 @no_grad()

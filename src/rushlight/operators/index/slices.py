@@ -55,7 +55,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
     dim = wrap_dim(dim, input._a.ndim)
     if index._a.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if index._a.__class__ is WrappedArray:  # its class says what its values are
+    if WrappedArray in (input._a.__class__, index._a.__class__):  # its class says what values are
         return into_same(out, _index_select(input, index, dim=dim))
     if not is_position(index._a.dtype):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")

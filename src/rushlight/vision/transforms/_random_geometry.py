@@ -273,6 +273,13 @@ class RandomResizedCrop(Module):
         )
 
 
+def colour_of(fill: Any) -> Any:
+    """A colour to fill with that was asked for; 0 for None."""
+    if fill is not None and not isinstance(fill, (Sequence, numbers.Number)):
+        raise TypeError("Fill should be either a sequence or a number.")
+    return 0 if fill is None else fill
+
+
 class RandomRotation(Module):
     """Turned by a random angle.
 
@@ -304,9 +311,7 @@ class RandomRotation(Module):
         self.center = center
         self.interpolation = as_mode(interpolation)
         self.expand = expand
-        if fill is not None and not isinstance(fill, (Sequence, numbers.Number)):
-            raise TypeError("Fill should be either a sequence or a number.")
-        self.fill = 0 if fill is None else fill
+        self.fill = colour_of(fill)
 
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:

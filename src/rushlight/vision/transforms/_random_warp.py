@@ -15,7 +15,7 @@ from .._shown import ShownModule
 from . import functional as F
 from ._draw import rand, uniform
 from ._modes import InterpolationMode, as_mode
-from ._random_geometry import _fill_for, span
+from ._random_geometry import _fill_for, colour_of, span
 
 if TYPE_CHECKING:
     from .._pillow import Picture
@@ -48,6 +48,10 @@ class ElasticTransform(ShownModule):
         super().__init__()
         self.alpha, self.sigma = _two(alpha, "alpha"), _two(sigma, "sigma")
         self.interpolation = interpolation
+        if not isinstance(fill, (int, float, list, tuple)):
+            raise TypeError(
+                f"fill should be int or float or a list or tuple of them. Got {type(fill)}"
+            )
         self.fill = [float(v) for v in fill] if isinstance(fill, (list, tuple)) else [float(fill)]
 
     @staticmethod
@@ -138,7 +142,7 @@ class RandomAffine(Module):
                     raise ValueError("scale values should be positive")
         self.scale = scale
         self.shear = None if shear is None else span(shear, "shear", (2, 4))
-        self.fill = 0 if fill is None else fill
+        self.fill = colour_of(fill)
         self.center = None if center is None else _pair_of(center, "center")
 
     @staticmethod
@@ -213,7 +217,7 @@ class RandomPerspective(ShownModule):
         self.p = p
         self.interpolation = as_mode(interpolation)
         self.distortion_scale = distortion_scale
-        self.fill = 0 if fill is None else fill
+        self.fill = colour_of(fill)
 
     @staticmethod
     def get_params(

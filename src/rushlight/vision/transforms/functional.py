@@ -13,6 +13,9 @@ from . import _functional_pil as F_pil
 from . import _functional_tensor as F_t
 from ._convert import convert_image_dtype, pil_to_tensor, to_pil_image, to_tensor
 from ._geometry import affine, elastic_transform, perspective, rotate
+from ._geometry import (
+    inverse_affine_matrix as _get_inverse_affine_matrix,  # noqa: F401 - libraries take it from here
+)
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 _is_pil_image = _pillow.is_pil_image
+pil_modes_mapping = PIL_NUMBERS  # libraries take it from here
 
 
 def _side(img: Picture) -> Any:

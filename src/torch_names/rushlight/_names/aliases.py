@@ -55,6 +55,10 @@ TABLE = {
     "nn.modules.linear_cross_entropy_options": "nn.modules.loss: LinearCrossEntropyOptions",
     "nn.parallel.parallel_apply": "nn.parallel.scatter_gather: parallel_apply",
     "nn.parallel.replicate": "nn.parallel.scatter_gather: replicate",
+    "vision.transforms.v2._utils": "vision.transforms.v2._query: _find_labels_default_heuristic check_type get_bounding_boxes "
+                                   "get_keypoints has_all has_any query_chw query_size; vision.transforms.v2.functional: is_pure_tensor",
+    "vision.transforms.v2.functional._utils": "vision.transforms.v2.functional._registry: is_pure_tensor kernel_of=_get_kernel "
+                                              "register_any=_register_kernel_internal register_kernel",
     "optim.adadelta": "optim.rules_older: Adadelta",
     "optim.adagrad": "optim.rules_older: Adagrad",
     "optim.adam": "optim.rules: Adam",

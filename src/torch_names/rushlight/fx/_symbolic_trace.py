@@ -35,6 +35,10 @@ _wrapped: dict[
 _depth: list[Tracer] = []
 
 
+class ScriptObject:
+    """An object of a class that TorchScript compiled: there is none here, and libraries ask whether they hold one."""
+
+
 class PHBase:
     """Marks a part of a concrete argument that stays an input."""
 

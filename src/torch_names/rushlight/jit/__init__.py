@@ -26,6 +26,12 @@ _ADVICE = (
     "Call the function as it is; to make it faster see rushlight.compile, to keep a model save its "
     "state_dict()."
 )
+
+
+class ScriptWarning(DeprecationWarning, UserWarning):
+    """What is scripted runs as plain Python. PyTorch says at the same place that scripting is deprecated."""
+
+
 _no_compiler = refuser("jit", "has no TorchScript", _ADVICE)
 _get_trace_graph = _no_compiler("_get_trace_graph")
 _told: set[str] = set()  # what has been said in this process
@@ -113,6 +119,7 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
         warnings.warn(
             "jit.script: rushlight has no TorchScript; what is scripted runs as plain Python "
             "(RUSHLIGHT_JIT=refuse makes this an error)",
+            ScriptWarning,
             stacklevel=2,
         )
     if builtins.isinstance(obj, Module):

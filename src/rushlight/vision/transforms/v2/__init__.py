@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._auto import AutoAugmentPolicy
 from .._modes import InterpolationMode
+from . import _query as _utils  # noqa: F401 - torchvision's name of it
 from . import functional
 from ._auto import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
 from ._colours import (

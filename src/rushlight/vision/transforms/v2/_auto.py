@@ -118,7 +118,16 @@ class _Drawing(Transform):
 
     def _applied(self, image: Picture, name: str, strength: float) -> Any:
         """One operation on a picture."""
-        options = {"interpolation": self.interpolation, "fill": fill_for(self._fill, image)}
+        return self._apply_image_or_video_transform(
+            image, name, strength, self.interpolation, self._fill
+        )
+
+    def _apply_image_or_video_transform(
+        self, image: Picture, transform_id: str, magnitude: float, interpolation: Any, fill: Any
+    ) -> Any:
+        """The same with all that it depends on given: torchvision's name of it."""
+        name, strength = transform_id, magnitude
+        options = {"interpolation": interpolation, "fill": fill_for(fill, image)}
         if name == "Identity":
             return image
         if name.endswith(("X", "Y")):

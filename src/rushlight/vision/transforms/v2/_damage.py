@@ -34,6 +34,10 @@ class RandomErasing(Sometimes):
         self.value = None if isinstance(value, str) else [float(v) for v in values]
         self.inplace = inplace
 
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        given = super()._extract_params_for_v1_transform()
+        return {**given, "value": "random" if self.value is None else self.value}
+
     def _call_kernel(self, functional: Callable, inpt: Any, *args: Any, **kwargs: Any) -> Any:
         warn_of_passing(self, inpt)
         return super()._call_kernel(functional, inpt, *args, **kwargs)

@@ -153,7 +153,7 @@ def query_size(flat_inputs: list[Any]) -> tuple[int, int]:
     return h, w
 
 
-def _find_labels(inputs: Any) -> Any:
+def _find_labels_default_heuristic(inputs: Any) -> Any:
     """The labels of a sample: its second part, or what it has under a key that says so."""
     part = inputs[1] if isinstance(inputs, (tuple, list)) else inputs
     if is_pure_tensor(part):
@@ -179,7 +179,7 @@ def labels_finder(labels_getter: Any) -> Callable[[Any], Any]:
     if labels_getter is None:
         return lambda _: None
     if labels_getter == "default":
-        return _find_labels
+        return _find_labels_default_heuristic
     raise ValueError(
         f"labels_getter should either be 'default', a callable, or None, but got {labels_getter}."
     )

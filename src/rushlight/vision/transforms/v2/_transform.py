@@ -6,7 +6,7 @@ import numbers
 import re
 from collections.abc import Callable, Sequence
 from enum import Enum
-from inspect import cleandoc
+from inspect import Parameter, cleandoc, signature
 from typing import Any
 
 from ....base.trees import tree_flatten, tree_unflatten
@@ -15,6 +15,7 @@ from ....nn import Module
 from ..._pillow import is_pil_image
 from ...tv_tensors import Image, Video
 from .._draw import rand
+from .._modes import InterpolationMode
 from ._query import check_type, has_any
 from .functional._registry import is_pure_tensor, kernel_of
 
@@ -91,8 +92,32 @@ class Transform(Module):
             options["fill"] = fill_for(self._fill, inpt)
         return self._call_kernel(functional, inpt, **params, **options)
 
+    def _extract_params_for_v1_transform(self) -> dict[str, Any]:
+        """The arguments of the same transform of the first generation."""
+        given = {}
+        for name, parameter in signature(self._v1_transform_cls or type(self)).parameters.items():
+            value = getattr(self, name, None)
+            if value is None and parameter.default is not Parameter.empty:
+                value = parameter.default
+            if name == "fill" and isinstance(value, dict):
+                raise ValueError(f"{type(self).__name__}() can not be scripted for fill={value}.")
+            if name == "interpolation" and isinstance(value, str):
+                value = InterpolationMode(value)
+            given[name] = value
+        return given
+
+    def __prepare_scriptable__(self) -> Module:
+        """That transform, which TorchScript understands."""
+        if self._v1_transform_cls is None:
+            raise RuntimeError(
+                f"Transform {type(self).__name__} cannot be JIT scripted. torchscript is only supported for backward "
+                "compatibility with transforms which are already in torchvision.transforms. For torchscript support "
+                "(on tensors only), you can use the functional API instead."
+            )
+        return self._v1_transform_cls(**self._extract_params_for_v1_transform())
+
     def _call_kernel(self, functional: Callable, inpt: Any, *args: Any, **kwargs: Any) -> Any:
-        return kernel_of(functional, type(inpt), passes=True)(inpt, *args, **kwargs)
+        return kernel_of(functional, type(inpt), allow_passthrough=True)(inpt, *args, **kwargs)
 
     def _needs_transform_list(self, flat_inputs: list[Any]) -> list[bool]:
         """Which parts of a sample are changed."""

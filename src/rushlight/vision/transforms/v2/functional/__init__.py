@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ..._convert import pil_to_tensor, to_pil_image
 from ..._modes import InterpolationMode
+from . import _color, _meta  # noqa: F401 - libraries take them from here
 from ._boxes import *
 from ._clamp import *
 from ._colour import *
@@ -31,3 +32,5 @@ __all__ = [
     "ten_crop", "to_dtype", "to_grayscale", "to_image", "to_pil_image", "to_tensor",
     "uniform_temporal_subsample", "vertical_flip", "vflip",
 ]  # fmt: skip
+
+_augment = _color

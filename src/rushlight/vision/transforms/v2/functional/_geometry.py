@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 from ... import functional as v1
 from ..._functional_pil import affine as pil_affine
 from ..._functional_pil import perspective as pil_perspective
+from ..._geometry import (
+    perspective_coefficients as _get_perspective_coeffs,  # noqa: F401 - libraries take it from here
+)
 from ..._modes import PIL_NUMBERS, InterpolationMode
 from . import _pixels as pixels
 from . import _places as places
 from . import _warps as warps
 from ._options import Affine, eight, mode_of, resized
+from ._places import (
+    rectangles as _parallelogram_to_bounding_boxes,  # noqa: F401 - libraries take it from here
+)
 from ._registry import by_tensor, call, serve
+from ._registry import pil_kernel as __getattr__  # noqa: F401 - by torchvision's names
 
 if TYPE_CHECKING:
     from .....core.tensor import Tensor

@@ -23,6 +23,7 @@ from ....tv_tensors import Video
 from ... import functional as v1
 from ..._convert import pil_to_tensor
 from ._registry import by_tensor, call, serve
+from ._registry import pil_kernel as __getattr__  # noqa: F401 - by torchvision's names
 from ._tones import to_dtype_image
 
 if TYPE_CHECKING:

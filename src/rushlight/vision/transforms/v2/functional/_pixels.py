@@ -8,6 +8,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from .....base import dtypes
+from .....base.formats import channels_last
 from .....core.tensor import Tensor
 from .....nn import functional as nnF
 from .....operators.create.filled import ones
@@ -101,6 +102,8 @@ def resize_image(
     if mode in _SMOOTH:
         options |= {"align_corners": False, "antialias": bool(antialias)}
     out = nnF.interpolate(batch, size=list(target), **options)
+    if batch.is_contiguous(memory_format=channels_last) and not batch.is_contiguous():
+        out = out.contiguous(memory_format=channels_last)
     if out.dtype != image.dtype:
         if mode in _SMOOTH[1:] and image.dtype == dtypes.uint8:
             out = out.clamp(0, 255)

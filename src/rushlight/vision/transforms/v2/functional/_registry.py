@@ -21,6 +21,7 @@ Kernel = Callable[..., Any]
 PIL = "PIL.Image.Image"  # stands for the class, which is not imported before somebody has a picture
 # functional -> kind of input -> kernel
 _KERNELS: dict[Kernel, dict[Any, Kernel]] = {}
+_HOOKS = f"{__name__.split('.')[0]}._C"
 _BUILT_IN = (TVTensor, Image, Video, Mask, BoundingBoxes, KeyPoints)
 
 
@@ -122,8 +123,8 @@ def _passed(inpt: Any, *args: Any, **options: Any) -> Any:
     return inpt
 
 
-def kernel_of(functional: Kernel, kind: type, passes: bool = False) -> Kernel:
-    """The kernel of a functional for inputs of a class; `passes`: others go through as they are."""
+def kernel_of(functional: Kernel, kind: type, allow_passthrough: bool = False) -> Kernel:
+    """The kernel of a functional for inputs of a class; `allow_passthrough`: others go through as they are."""
     table = _KERNELS.get(functional)
     if not table:
         raise ValueError(f"No kernel registered for functional {functional.__name__}.")
@@ -134,7 +135,7 @@ def kernel_of(functional: Kernel, kind: type, passes: bool = False) -> Kernel:
             break  # a kind of a user's own is no picture unless the user says so
         if cls.__name__ == "Image" and cls.__module__ == "PIL.Image" and PIL in table:
             return table[PIL]
-    if passes:
+    if allow_passthrough:
         return _passed
     known = [need().Image if k == PIL else k for k in table]
     raise TypeError(
@@ -143,7 +144,10 @@ def kernel_of(functional: Kernel, kind: type, passes: bool = False) -> Kernel:
 
 
 def call(functional: Kernel, inpt: Any, **options: Any) -> Any:
-    """What a functional does: find the kernel, and run it."""
+    """What a functional does: find the kernel, and run it; who counts uses, by replacing PyTorch's hook, is told."""
+    hooks = sys.modules.get(_HOOKS)
+    if hooks is not None:
+        hooks._log_api_usage_once(f"{functional.__module__}.{functional.__name__}")
     return kernel_of(functional, type(inpt))(inpt, **options)
 
 
@@ -181,17 +185,35 @@ def register_kernel(functional: Kernel | str, tv_tensor_cls: type) -> Callable[[
         raise ValueError(
             f"Kernels cannot be registered for the builtin tv_tensor classes, but got {tv_tensor_cls}"
         )
-    table = _KERNELS.setdefault(chosen, {})
-    if tv_tensor_cls in table:
+    return register_any(chosen, tv_tensor_cls, tv_tensor_wrapper=False)
+
+
+def register_any(
+    functional: Kernel, input_type: Any, *, tv_tensor_wrapper: bool = True
+) -> Callable[[Kernel], Kernel]:
+    """`register_kernel` for any function and class; `tv_tensor_wrapper`: the kernel is one for plain tensors."""
+    pictures = isinstance(input_type, type) and input_type.__module__ == "PIL.Image"
+    table, key = _KERNELS.setdefault(functional, {}), PIL if pictures else input_type
+    if key in table:
         raise ValueError(
-            f"Functional {chosen} already has a kernel registered for type {tv_tensor_cls}."
+            f"Functional {functional} already has a kernel registered for type {input_type}."
         )
 
     def register(kernel: Kernel) -> Kernel:
-        table[tv_tensor_cls] = kernel
+        wraps_it = tv_tensor_wrapper and issubclass(input_type, TVTensor)
+        table[key] = _for_kind(functional, kernel) if wraps_it else kernel
         return kernel
 
     return register
+
+
+def pil_kernel(name: str) -> Kernel:
+    """A functional's kernel for PIL images by torchvision's name of it, `_resize_image_pil`: a module's `__getattr__`."""
+    chosen = name.removeprefix("_").removesuffix("_image_pil")
+    functional: Any = vars(sys.modules[__package__]).get(chosen)
+    if name != f"_{chosen}_image_pil" or PIL not in _KERNELS.get(functional, ()):
+        raise AttributeError(f"module {__package__!r} has no attribute {name!r}")
+    return _KERNELS[functional][PIL]
 
 
 def _by_name(name: str) -> Kernel:
