@@ -48,47 +48,33 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
     ("kernels for GPUs and their types alone: PyTorch refuses them on the CPU, here they are not there", {
         "error missing": "torch._scaled_mm, torch._scaled_mm_v2, torch.ops.aten._efficient_attention_forward, torch.ops.aten._flash_attention_forward",
     }),
+    ("ties: a position that is named twice; PyTorch's tangent has the last one's, the transposed of its gradient their sum", {
+        "jvp": "nn.functional.max_unpool1d, nn.functional.max_unpool2d, nn.functional.max_unpool3d",
+    }),
+    ("rounding: a tangent that is zero in one order of sums and a rounding error in another", {
+        "jvp": "corrcoef, masked.normalize, nn.functional.cosine_similarity",
+    }),
+    ("rounding: products of complex numbers that overflow, infinity less infinity where a fused multiply keeps one of them", {
+        "reference": "__rmul__, square",
+    }),
     ("to be mended", {
-        "alias": "H, mH, nn.functional.dropout3d",
+        "alias": "H, mH",
         "alias method reference": "conj",
-        "dtype inplace method out outdtype outgaps": "addr",
-        "dtype vmap": "native_dropout_backward",
-        "error":
-            "__rdiv__, __rmod__, __rpow__, gather, multinomial, nn.functional.conv1d, nn.functional.conv2d, "
-            "nn.functional.conv3d, nn.functional.max_pool1d, nn.functional.max_pool3d, "
-            "nn.functional.soft_margin_loss",
-        "error grad jvp method reference second strides value vmap vmapgrad":
-            "grid_sampler_2d, grid_sampler_3d",
+        "error": "gather, nn.functional.conv1d, nn.functional.conv2d, nn.functional.conv3d, nn.functional.max_pool3d",
+        "error grad jvp method reference second strides value vmap vmapgrad": "grid_sampler_2d, grid_sampler_3d",
         "error grad jvp missing name reference second vmap vmapgrad":
             "nn.functional.linear_cross_entropy, nn.functional.linear_cross_entropy/chunked, "
             "nn.functional.linear_cross_entropy/chunked_none",
-        "error grad jvp missing reference second vmap vmapgrad": "native_group_norm",
-        "error grad missing second vmap vmapgrad": "native_layer_norm",
-        "error inplace out reference value": "fmod",
-        "error missing out outdtype outgaps": "_chunk_cat",
         "error missing raises value": "module nn.LinearCrossEntropyLoss",
         "error out second": "cat",
         "error outdtype": "narrow_copy",
         "error raises silent": "module nn.FractionalMaxPool3d",
-        "error reference":
-            "__radd__, __rand__, __rmul__, __ror__, __rsub__, __rxor__, igammac, "
-            "nn.functional.multi_margin_loss",
         "error strides vmap": "nn.functional.max_pool2d",
         "grad": "index_reduce/amin, scatter_reduce/amax, scatter_reduce/amin",
         "grad graph name out second strides vmap": "linalg.householder_product",
-        "grad graph out outgaps second value": "normal",
-        "grad graph out second": "normal/number_mean",
-        "grad inplace jvp raises second vmap vmapgrad": "nn.functional.feature_alpha_dropout/without_train",
         "grad jvp method out outgaps raises second vmapgrad": "logcumsumexp",
-        "grad jvp missing out outdtype outgaps second": "_batch_norm_with_update",
-        "grad jvp missing out outdtype outgaps second vmap vmapgrad":
-            "_native_batch_norm_legit, native_batch_norm",
-        "grad jvp missing second vmap vmapgrad":
-            "_softmax_backward_data, _unsafe_masked_index, _unsafe_masked_index_put_accumulate, "
-            "_upsample_bilinear2d_aa, max_pool2d_with_indices_backward",
-        "grad jvp raises second vmap vmapgrad": "nn.functional.batch_norm",
+        "grad jvp missing second vmap vmapgrad": "_upsample_bilinear2d_aa, max_pool2d_with_indices_backward",
         "grad jvp raises value": "nn.functional.fractional_max_pool3d",
-        "grad jvp second": "linalg.norm, linalg.norm/subgradients_at_zero",
         "grad jvp second vmapgrad": "function ScaleGradGenVmapAutogradFunction",
         "grad method out second strides": "ormqr",
         "grad method raises reference second vmap vmapgrad": "chalf",
@@ -96,66 +82,50 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "grad missing raises second": "function NumpyCubeNotComposableAutogradFunction",
         "grad missing vmap vmapgrad": "_segment_reduce/lengths, _segment_reduce/offsets",
         "grad reference vmapgrad": "sgn",
-        "grad second":
-            "foreach _foreach_addcdiv, foreach _foreach_norm, linalg.det, nn.functional.group_norm, "
-            "nn.functional.normalize",
+        "grad second": "foreach _foreach_addcdiv, foreach _foreach_norm, linalg.det, nn.functional.normalize",
         "grad second vmapgrad": "renorm",
         "grad value":
             "nn.functional.fractional_max_pool2d, nn.functional.grid_sample, "
             "nn.functional.scaled_dot_product_attention",
+        "grad vmap": "native_batch_norm",
+        "grad vmapgrad": "native_layer_norm",
         "graph outdtype second strides vmap": "linalg.lstsq",
         "graph second strides vmap": "linalg.lstsq/grad_oriented",
-        "inplace": "float_power",
         "inplace operator value": "remainder",
-        "inplace outgaps raises": "foreach _foreach_pow",
         "inplace value": "normal/in_place, uniform",
         "jvp":
-            "as_strided/partial_views, cholesky_inverse, corrcoef, foreach _foreach_add, foreach "
-            "_foreach_zero, function ForwardHasDefaultArgsAutogradFunction, logsumexp, masked.normalize, "
-            "nn.functional.cosine_similarity, nn.functional.max_unpool1d, nn.functional.max_unpool3d",
-        "jvp strides vmap": "nn.functional.max_unpool2d",
-        "method out outdtype outgaps strides": "nonzero",
-        "method out outgaps reference value vmapgrad": "logaddexp",
+            "as_strided/partial_views, cholesky_inverse, foreach _foreach_add, foreach _foreach_zero, "
+            "function ForwardHasDefaultArgsAutogradFunction, logsumexp",
         "method outgaps value": "histc",
-        "method strides": "nonzero_static",
         "method strides vmap": "stft",
         "missing out outdtype outgaps vmap": "linalg.ldl_factor, linalg.ldl_factor_ex, linalg.ldl_solve",
         "none value": "optim LBFGS",
-        "out outdtype outgaps": "nn.functional.linear",
+        "out outdtype outgaps": "_batch_norm_with_update, nn.functional.linear",
         "out outgaps reference value": "special.bessel_j0, special.bessel_y1",
         "out outgaps value": "randn",
-        "out raises": "linalg.matrix_rank",
         "out vmap": "lu_solve",
-        "out:raises outdtype outgaps:raises raises vmap":
-            "nn.functional.avg_pool2d, nn.functional.avg_pool3d",
         "outdtype":
-            "bernoulli, cumprod, cumsum, nn.functional.gelu, nn.functional.logsigmoid, "
-            "nn.functional.softplus, nn.functional.softshrink, slice_scatter, torch._scaled_mm",
-        "raises": "module nn.InstanceNorm1d, module nn.InstanceNorm2d, module nn.InstanceNorm3d",
-        "raises value": "module nn.BatchNorm1d, module nn.BatchNorm2d, module nn.BatchNorm3d",
-        "raises vmap": "nn.functional.avg_pool1d, nn.functional.batch_norm/without_cudnn",
+            "nn.functional.gelu, nn.functional.logsigmoid, nn.functional.softplus, nn.functional.softshrink, "
+            "slice_scatter, torch._scaled_mm",
         "reference":
-            "add, addcdiv, addcmul, angle, clone, fill, frexp, mvlgamma/mvlgamma_p_1, mvlgamma/mvlgamma_p_3, "
-            "mvlgamma/mvlgamma_p_5, nn.functional.interpolate/bicubic, nn.functional.interpolate/bilinear, "
-            "nn.functional.margin_ranking_loss, nn.functional.rrelu, nn.functional.upsample_bilinear, "
-            "polygamma/polygamma_n_1, polygamma/polygamma_n_2, polygamma/polygamma_n_3, "
-            "polygamma/polygamma_n_4, rsub, signal.windows.kaiser, special.airy_ai, special.bessel_j1, "
-            "special.bessel_y0, special.chebyshev_polynomial_t, special.chebyshev_polynomial_w, "
-            "special.hermite_polynomial_he, special.laguerre_polynomial_l, special.legendre_polynomial_p, "
-            "special.shifted_chebyshev_polynomial_t, special.shifted_chebyshev_polynomial_w, special.zeta, "
-            "square, sub",
+            "add, nn.functional.interpolate/bicubic, nn.functional.interpolate/bilinear, nn.functional.rrelu, "
+            "nn.functional.upsample_bilinear, rsub, signal.windows.kaiser, special.airy_ai, "
+            "special.bessel_j1, special.bessel_y0, special.chebyshev_polynomial_t, "
+            "special.chebyshev_polynomial_w, special.hermite_polynomial_he, special.laguerre_polynomial_l, "
+            "special.legendre_polynomial_p, special.shifted_chebyshev_polynomial_t, "
+            "special.shifted_chebyshev_polynomial_w, sub",
         "second":
-            "foreach _foreach_lgamma, linalg.cond, nn.functional.l1_loss, nn.functional.smooth_l1_loss, "
-            "norm/inf, scatter_reduce/prod, special.i1, special.i1e",
-        "silent":
-            "foreach _foreach_clamp_max, foreach _foreach_clamp_min, foreach _foreach_maximum, foreach "
-            "_foreach_minimum, module nn.FractionalMaxPool2d",
+            "foreach _foreach_lgamma, linalg.cond, linalg.norm/subgradients_at_zero, nn.functional.l1_loss, "
+            "nn.functional.smooth_l1_loss, norm/inf, scatter_reduce/prod, special.i1, special.i1e",
+        "silent": "module nn.FractionalMaxPool2d",
         "strides":
             "geqrf, nn.functional.max_unpool2d/grad, nn.functional.multi_head_attention_forward, unique, "
             "unique_consecutive",
-        "strides vmap": "unravel_index",
+        "strides vmap": "nn.functional.max_unpool2d, unravel_index",
         "value": "rand_like, randn_like",
-        "vmap": "index_fill, new_full, nn.functional.embedding_bag, quantile, rot90",
+        "vmap":
+            "_native_batch_norm_legit, index_fill, new_full, nn.functional.batch_norm, "
+            "nn.functional.batch_norm/without_cudnn, nn.functional.embedding_bag, quantile, rot90",
         "vmapgrad": "function NumpyExpMarkDirtyAutogradFunction",
     }),
 ]  # fmt: skip

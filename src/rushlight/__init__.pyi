@@ -266,6 +266,8 @@ uint8: _dtype
 
 def _assert(condition: _b.object, message: _b.str) -> None:
     """`assert` as a function."""
+def _chunk_cat(tensors: Sequence[_Tensor], dim: _b.int, num_chunks: _b.int, *, out: _Tensor | None = None) -> _Tensor:
+    """Cut each tensor into equal parts, the last filled up with zeros, and lay the parts of one number side by side."""
 def _convert_indices_from_coo_to_csr(input: _Tensor, size: _b.int, *, out_int32: _b.bool = False) -> _Tensor:
     """Of row numbers in order, where each of `size` rows begins, and at the end how many there are."""
 def _convert_indices_from_csr_to_coo(crow_indices: _Tensor, col_indices: _Tensor, *, out_int32: _b.bool = False, transpose: _b.bool = False) -> _Tensor:
@@ -453,12 +455,18 @@ def _foreach_trunc_(self: Any, *args: Any, **kwargs: Any) -> _Tensor:
 def _foreach_zero_(self: Any) -> Any:
     """Every tensor of a list becomes zero."""
 def _grouped_mm(self: _Tensor, mat2: _Tensor, offs: _Tensor | None = None, bias: _Tensor | None = None, out_dtype: Any = None) -> _Tensor: ...
+def _native_batch_norm_legit(input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, *rest: Any, out: _Tensor | Sequence[_Tensor] | None = None, **named: Any) -> Any:
+    """As `native_batch_norm`; the running statistics may be left out."""
 def _safe_softmax(input: _Tensor, dim: _b.int, dtype: _dtype | None = None) -> _Tensor:
     """As `softmax`, but zeros instead of NaN where all scores are minus infinity."""
 def _sample_dirichlet(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
     """Points of the simplex along the last dim, of the concentrations that stand there."""
 def _standard_gamma(input: _Tensor, generator: _Generator | None = None) -> _Tensor:
     """Gamma numbers of rate 1 whose shape parameters are the elements of `input`."""
+def _unsafe_masked_index(input: _Tensor, mask: _Tensor, indices: Any, fill: Any) -> _Tensor:
+    """`input[indices]` where the mask is set, `fill` elsewhere, at whatever positions."""
+def _unsafe_masked_index_put_accumulate(input: _Tensor, mask: _Tensor, indices: Any, values: _Tensor) -> _Tensor:
+    """`input` with `values` added at `indices` where the mask is set."""
 def abs(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """The distance of every element from zero."""
 def abs_(input: _Tensor) -> _Tensor:
@@ -1205,10 +1213,16 @@ def narrow(input: _Tensor, dim: _b.int, start: Any, length: _b.int) -> _Tensor:
     """A range of a dimension, as a view."""
 def narrow_copy(input: _Tensor, dim: _b.int, start: _b.int, length: _b.int, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """As `narrow`, but the result is a copy."""
+def native_batch_norm(input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, running_mean: _Tensor | None, running_var: _Tensor | None, training: _b.bool, momentum: _b.float, eps: _b.float, *, out: _Tensor | Sequence[_Tensor] | None = None) -> Any:
+    """`batch_norm` with the mean and 1 / standard deviation of every channel; without them if not training."""
 def native_channel_shuffle(input: _Tensor, groups: _b.int) -> _Tensor:
     """Mix channels: take one from each group in turn."""
 def native_dropout(input: _Tensor, p: _b.float, train: _b.bool | None) -> _b.tuple[_Tensor, _Tensor]:
     """Dropout that also returns which elements were kept."""
+def native_group_norm(input: _Tensor, weight: _Tensor | None, bias: _Tensor | None, N: _b.int, C: _b.int, HxW: _b.int, group: _b.int, eps: _b.float) -> _b.tuple[_Tensor, _Tensor, _Tensor]:
+    """`group_norm` with the mean and 1 / standard deviation of every group."""
+def native_layer_norm(input: _Tensor, normalized_shape: _b.int | Sequence[_b.int], weight: _Tensor | None, bias: _Tensor | None, eps: _b.float) -> _b.tuple[_Tensor, _Tensor, _Tensor]:
+    """`layer_norm` with the mean and 1 / standard deviation of every row."""
 def ne(input: _Tensor | _b.complex, other: _Tensor | _b.complex, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Where `input != other`."""
 def neg(input: _Tensor, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:

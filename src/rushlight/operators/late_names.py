@@ -54,7 +54,8 @@ LATE: dict[str, dict[str, str]] = {
         "Tensor": "argwhere masked_scatter masked_scatter_ masked_select nonzero nonzero_static put put_ take",
         "functional": "one_hot",
         "kernels": "masked_scatter masked_scatter_grad masked_select masked_select_grad nonzero one_hot",
-        "torch": "argwhere masked_scatter masked_select nonzero nonzero_static put take unravel_index",
+        "torch": "_unsafe_masked_index _unsafe_masked_index_put_accumulate argwhere masked_scatter masked_select nonzero "
+         "nonzero_static put take unravel_index",
     },
     "index.scatter_reduce": {
         "Tensor": "index_reduce index_reduce_ scatter_reduce scatter_reduce_",
@@ -75,9 +76,10 @@ LATE: dict[str, dict[str, str]] = {
         "functional": "multi_head_attention_forward",
     },
     "layers.batch_norm": {
+        "aten": "_batch_norm_with_update",
         "functional": "batch_norm",
         "kernels": "batch_norm_eval batch_norm_eval_grad batch_norm_grad batch_norm_learn batch_norm_train running_statistics",
-        "torch": "batch_norm",
+        "torch": "_native_batch_norm_legit batch_norm native_batch_norm",
     },
     "layers.conv": {
         "functional": "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d",
@@ -107,7 +109,7 @@ LATE: dict[str, dict[str, str]] = {
     "layers.group_norm": {
         "functional": "group_norm",
         "kernels": "group_norm group_norm_grad",
-        "torch": "group_norm",
+        "torch": "group_norm native_group_norm",
     },
     "layers.instance_norm": {
         "functional": "instance_norm",
@@ -116,7 +118,7 @@ LATE: dict[str, dict[str, str]] = {
     "layers.layer_norm": {
         "functional": "layer_norm rms_norm",
         "kernels": "layer_norm layer_norm_grad rms_norm rms_norm_grad",
-        "torch": "layer_norm rms_norm",
+        "torch": "layer_norm native_layer_norm rms_norm",
     },
     "layers.linear": {
         "functional": "linear",
@@ -153,6 +155,7 @@ LATE: dict[str, dict[str, str]] = {
     },
     "layers.softmax": {
         "Tensor": "log_softmax softmax",
+        "aten": "_log_softmax_backward_data _softmax_backward_data",
         "functional": "log_softmax softmax softmin",
         "kernels": "_safe_softmax log_softmax log_softmax_grad softmax softmax_grad",
         "torch": "_safe_softmax log_softmax softmax",

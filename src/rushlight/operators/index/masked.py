@@ -18,7 +18,6 @@ from ...core.public import check_apart, into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.checks import check_values
-from ..made_of.precision import is_half
 from .indexing import index_op
 from .indexing import put as _put_at
 
@@ -262,16 +261,16 @@ _masked_scatter_grad.derivative(
 # -- where it is not zero -----------------------------------------------------------------------
 
 _nonzero = Op(
-    lambda xp, x: xp.stack(xp.nonzero(x), axis=1).astype("int64"),
+    lambda xp, x: xp.stack(xp.nonzero(x)).astype("int64").T,
     "nonzero",
     moves_only=True,
-    facts=Facts(shape_by_values=True, layout="columns"),
+    facts=Facts(shape_by_values=True),
 )
 
 
 def _positions(x: Tensor) -> Tensor:
     if x._a.ndim:
-        return _nonzero(x.ne(0) if is_half(x._a) else x)
+        return _nonzero(x)
     return x.new_empty((int(bool(x)), 0), dtype=_INT64)
 
 
@@ -369,3 +368,34 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes < 0:
         num_classes = int(tensor.max().item()) + 1
     return _one_hot(tensor, classes=num_classes)
+
+
+# -- by positions that a mask makes valid -------------------------------------------------------
+
+
+def _inside(x: Tensor, mask: Tensor, indices: Any) -> tuple:
+    """An index whose positions lie in `x` also where the mask says that nobody looks."""
+    sizes = x._a.shape
+    return tuple(slice(None) if i is None else i.clamp(min=-sizes[d], max=sizes[d] - 1) for d, i in enumerate(indices))  # fmt: skip
+
+
+@public("torch")
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:  # noqa: A002
+    """`input[indices]` where the mask is set, `fill` elsewhere, at whatever positions."""
+    if not input._a.size:
+        return input[tuple(slice(None) if i is None else i for i in indices)]
+    return input[_inside(input, mask, indices)].masked_fill(~mask, fill)
+
+
+@public("torch")
+def _unsafe_masked_index_put_accumulate(
+    input: Tensor,  # noqa: A002
+    mask: Tensor,
+    indices: Any,
+    values: Tensor,
+) -> Tensor:
+    """`input` with `values` added at `indices` where the mask is set."""
+    if not input._a.size:
+        return input.clone()
+    given = [None if i.__class__ is slice else i for i in _inside(input, mask, indices)]
+    return input.index_put(given, values.masked_fill(~mask, 0), accumulate=True)

@@ -6,10 +6,11 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import uint8
 from ...core.inplace import bump, check_writable
 from ...core.modes import no_grad
 from ...core.op import Op
-from ...core.public import public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
@@ -441,3 +442,68 @@ def _torch_batch_norm(
         cudnn_enabled: accepted, and not used.
     """
     return normalised(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+# -- with the statistics as results -----------------------------------------------------------------
+
+
+@public("torch")
+def native_batch_norm(
+    input: Tensor,  # noqa: A002
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Any = None,
+) -> Any:
+    """`batch_norm` with the mean and 1 / standard deviation of every channel; without them if not training.
+
+    Args:
+        input, weight, bias, running_mean, running_var, training, momentum, eps: as in `nn.functional.batch_norm`.
+    """
+    if training and input._a.size:
+        _check(input, running_mean, running_var, weight, bias)
+        made = batch_norm_train(input, weight, bias, eps=float(eps))
+        n = input._a.size // input._a.shape[1]
+        with no_grad():
+            _learn(running_mean, running_var, made[1], made[2], momentum, eps, n)
+        kind = (input if weight is None else weight).dtype
+        found = (made[0], made[1].detach().to(kind), made[2].detach().to(kind))
+    else:
+        y = normalised(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        found = (y, input.new_empty(0), input.new_empty(0))
+    return into_same(out, found)
+
+
+@public("torch")
+def _native_batch_norm_legit(
+    input: Tensor,  # noqa: A002
+    weight: Tensor | None,
+    bias: Tensor | None,
+    *rest: Any,
+    out: Any = None,
+    **named: Any,
+) -> Any:
+    """As `native_batch_norm`; the running statistics may be left out."""
+    if rest and rest[0].__class__ is bool:
+        rest = (None, None, *rest)
+    return native_batch_norm(input, weight, bias, *rest, out=out, **named)
+
+
+@public("aten")
+def _batch_norm_with_update(
+    input: Tensor,  # noqa: A002
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> Any:
+    """As `native_batch_norm` in training, with an empty place for what other devices keep."""
+    made = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return (*made, input.new_empty(0, dtype=uint8))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...base.dtypes import from_np
 from ...base.shapes import whole
 from ...core.op import Op
 from ...core.public import public
@@ -180,11 +181,41 @@ def group_norm(
     """
     _check_groups(input, num_groups, weight, bias)
     norm_dtypes(input, weight, bias)
-    if not input._a.size:
-        return input * 1.0
+    if not input._a.size:  # weight and bias are in its graph all the same
+        out = input * 1.0
+        out = out if weight is None else out * _per_channel(weight, input._a.ndim)
+        return out if bias is None else out + _per_channel(bias, input._a.ndim)
     if group_norm_op.joins(input):
         return group_norm_op(input, weight, bias, groups=num_groups, eps=float(eps))[0]
     return in_parts(input, num_groups, weight, bias, eps)
+
+
+@public("torch")
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """`group_norm` with the mean and 1 / standard deviation of every group.
+
+    Args:
+        input: (N, C, *).
+        weight, bias: (C,), applied after the normalisation.
+        N, C, HxW: the input's size, and how many elements a channel has.
+        group: number of groups.
+        eps: added to the variance before the root is taken.
+
+    Example:
+        >>> torch.native_group_norm(torch.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)[1]
+        tensor([[2.]])
+    """
+    _check_groups(input, group, weight, bias)
+    norm_dtypes(input, weight, bias)
+    if N * C * HxW != input._a.size or C != input._a.shape[1]:
+        raise RuntimeError(f"native_group_norm: N={N}, C={C} and HxW={HxW} do not describe an input of size {list(input._a.shape)}")  # fmt: skip
+    rows = input.reshape(N, group, C // group * HxW).to(from_np(statistics_dtype(input._a)))
+    mean, spread = rows.mean(-1), rows.var(-1, correction=0)
+    kind = (input if weight is None else weight).dtype
+    made = group_norm(input, group, weight, bias, eps)
+    return made, mean.to(kind), (spread + eps).rsqrt().to(kind)
 
 
 def in_parts(x: Tensor, groups: int, weight: Any, bias: Any, eps: float) -> Tensor:

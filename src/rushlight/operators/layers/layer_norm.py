@@ -220,6 +220,35 @@ def _torch_layer_norm(
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@public("torch")
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm` with the mean and 1 / standard deviation of every row.
+
+    Args:
+        input: (*, *normalized_shape).
+        normalized_shape: sizes of the last dimensions.
+        weight, bias: `normalized_shape`, applied after the normalisation.
+        eps: added to the variance before the root is taken.
+
+    Example:
+        >>> torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1]
+        tensor([[2.]])
+    """
+    normalized = tuple([int(s) for s in normalized_shape])
+    _check_normalized(input, normalized, weight, bias)
+    norm_dtypes(input, weight, bias)
+    made: Any = layer_norm_op(input, weight, bias, dims=len(normalized), eps=float(eps))
+    shape = (*input._a.shape[: -len(normalized)], *(1,) * len(normalized))
+    kind = (input if weight is None else weight).dtype
+    return (
+        made[0],
+        made[1].detach().reshape(shape).to(kind),
+        made[2].detach().reshape(shape).to(kind),
+    )
+
+
 # -- root mean square norm ----------------------------------------------------------------------
 
 

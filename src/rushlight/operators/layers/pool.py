@@ -48,19 +48,24 @@ def _batched(x: Tensor, n: int, fn: str) -> tuple[Tensor, bool]:
         raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
     if 0 in shape[1:] or (len(shape) == n + 1 and shape[0] == 0):
         raise RuntimeError(
-            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
-            f"input, but got:{list(shape)}"
+            f"{'max_pool1d: ' * (fn == 'max_pool1d')}Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
+            f"batch size for input, but got:{list(shape)}"
         )
     return (x, False) if len(shape) == n + 2 else (x.unsqueeze(0), True)
 
 
 def _check_window(fn: str, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> None:
     if fn == "max_pool1d":  # by a kernel of its own, with words of its own
-        for name, value in (("kernel_size", kernel[0]), ("stride", stride[0])):
-            if value <= 0:
-                raise RuntimeError(
-                    f"max_pool1d() {name} must be greater than zero, but got {value}"
-                )
+        (k,), (s,), (p,), (d,) = kernel, stride, padding, dilation
+        for fine, words in (
+            (k > 0, f"kernel_size must be greater than zero, but got {k}"),
+            (s > 0, f"stride must be greater than zero, but got {s}"),
+            (p >= 0, f"padding must be non-negative, but got {p}"),
+            (p <= (max(d, 1) * (k - 1) + 1) // 2, f"padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"),
+            (d > 0, f"dilation must be greater than zero, but got {d}"),
+        ):  # fmt: skip
+            if not fine:
+                raise RuntimeError(f"max_pool1d() {words}")
     if min(stride) <= 0:
         raise RuntimeError("stride should not be zero" if 0 in stride else
                            "stride must be greater than zero, but got " + str(min(stride)))  # fmt: skip
@@ -127,7 +132,10 @@ def _max_checked(key: tuple, n: int, fn: str, x: Tensor, kernel_size: Any, strid
     kernel, step, pad, gap = _window(n, fn, kernel_size, stride, padding, dilation)
     x, alone = _batched(x, n, fn)
     shape = x._a.shape
-    _check_result(shape, pool_size(shape[2:], kernel, step, pad, gap, ceil_mode))
+    size = pool_size(shape[2:], kernel, step, pad, gap, ceil_mode)
+    if n == 1 and size[0] <= 0:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {size[0]}")
+    _check_result(shape, size)
     how: dict[str, Any] = {"kernel": kernel, "stride": step, "padding": pad, "dilation": gap}
     how["ceil_mode"] = bool(ceil_mode)
     if not alone:

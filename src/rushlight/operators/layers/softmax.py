@@ -175,6 +175,22 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) 
     return into_same(out, _along(log_softmax_op, "log_softmax", input, dim, dtype))
 
 
+@public("aten")
+def _softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
+) -> Tensor:
+    """The derivative of `softmax` by its result."""
+    return softmax_grad(grad_output, output, dim=wrap_dim(dim, output._a.ndim)).to(input_dtype)
+
+
+@public("aten")
+def _log_softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
+) -> Tensor:
+    """The derivative of `log_softmax` by its result."""
+    return log_softmax_grad(grad_output, output, dim=wrap_dim(dim, output._a.ndim)).to(input_dtype)
+
+
 def _implicit(name: str, ndim: int, stacklevel: int) -> int:
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "

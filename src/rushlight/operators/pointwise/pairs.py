@@ -167,8 +167,11 @@ def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 def _logaddexp_body(xp: ArrayModule, x: Array, y: Array) -> Any:
     if x.dtype.kind != "c":
         return xp.logaddexp(x, y)
-    top = xp.maximum(x.real, y.real)
-    return top + xp.log(xp.exp(x - top) + xp.exp(y - top))
+    first = (x.real >= y.real) | xp.isnan(x.real)
+    top, other = xp.where(first, x, y), xp.where(first, y, x)
+    made = top + xp.log1p(xp.exp(other - top))
+    same = (x.real == y.real) & xp.isinf(x.real)
+    return xp.where(same, xp.where(x.real < 0, other, xp.log(xp.exp(x) + xp.exp(y))), made)
 
 
 logaddexp = binary(

@@ -467,11 +467,31 @@ def _upper_fraction(xp: ArrayModule, a: Array, x: Array) -> Any:
     return _until_settled(xp, (a, b, xp.full_like(b, 1 / tiny), 1 / b, 1 / b), step, settled)
 
 
+def _of_large(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
+    """Temme's expansion, uniform in x (1979): an error function and two terms of what is left of it."""
+    mu = (x - a) / a
+    near = xp.where(xp.abs(mu) < 1e-2, mu, 0.0)
+    powers = (
+        near
+        * near
+        * (1 / 2 - near * (1 / 3 - near * (1 / 4 - near * (1 / 5 - near * (1 / 6 - near / 7)))))
+    )
+    square = 2 * xp.where(xp.abs(mu) < 1e-2, powers, mu - xp.log1p(mu))
+    eta = xp.copysign(xp.sqrt(square), mu)
+    first = -1 / 3 + eta * (1 / 12 - eta * (2 / 135 - eta / 864))
+    rest = xp.exp(-a * square / 2) / xp.sqrt(2 * math.pi * a) * (first - (1 / 540 + eta / 288) / a)
+    sign = 1.0 if upper else -1.0
+    found = 0.5 * erfc(xp, sign * eta * xp.sqrt(a / 2)) + sign * xp.where(xp.abs(eta) < 1, rest, 0)
+    return xp.clip(found, 0.0, 1.0)
+
+
 def _incomplete(xp: ArrayModule, a: Array, x: Array, upper: bool) -> Any:
     out = _incomplete_edge(xp, a, x, upper)
     valid = (a > 0) & (x > 0) & xp.isfinite(x) & xp.isfinite(a)
+    large = valid & (a > 1e5)
+    out[large] = _of_large(xp, a[large], x[large], upper)
     for part, is_upper in ((_lower_series, False), (_upper_fraction, True)):
-        here = valid & ((x >= a + 1) == is_upper)
+        here = valid & ~large & ((x >= a + 1) == is_upper)
         a_here, x_here = a[here], x[here]
         front = xp.exp(a_here * xp.log(x_here) - x_here - lgamma_double(xp, a_here))
         found = front * part(xp, a_here, x_here)

@@ -66,12 +66,16 @@ def norm_slopes(g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdi
     """PyTorch's subgradients: 0 at the origin, shared equally by ties of the infinity norms."""
     shape = x._a.shape
     g, out = keep(g, shape, dim, keepdim), keep(out, shape, dim, keepdim)
+    origin = out == 0
+    size_there = out.masked_fill(
+        origin, 1.0
+    )  # nobody divides by zero, nor does a derivative of this
     if ord == 0:
         return x.detach().new_zeros(shape)
     if ord == 1:
         return x.sgn() * g
     if ord == 2:
-        return x * (g / out).masked_fill(out == 0, 0.0)
+        return x * (g / size_there).masked_fill(origin, 0.0)
     size = x.abs()
     if math.isinf(ord):
         ties = (size == out) | (size.isnan() & out.isnan())
@@ -79,7 +83,7 @@ def norm_slopes(g: Tensor, x: Tensor, out: Tensor, ord: float, dim: Dims, keepdi
     scaled = x.sgn() * size.pow(ord - 1)
     if ord < 2:
         scaled = scaled.masked_fill(x == 0, 0.0)
-    return scaled * (g / out.pow(ord - 1)).masked_fill(out == 0, 0.0)
+    return scaled * (g / size_there.pow(ord - 1)).masked_fill(origin, 0.0)
 
 
 def _norm_dx(

@@ -311,3 +311,40 @@ def column_stack(tensors: Any, *, out: Any = None) -> Tensor:
     if not xs:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     return cat([x.reshape(x._a.size, 1) if x._a.ndim < 2 else x for x in xs], 1, out=out)
+
+
+@public("torch")
+def _chunk_cat(
+    tensors: Sequence[Tensor], dim: int, num_chunks: int, *, out: Tensor | None = None
+) -> Tensor:
+    """Cut each tensor into equal parts, the last filled up with zeros, and lay the parts of one number side by side."""
+    _check_chunks(tensors, dim, num_chunks)
+    rows = []
+    dim %= tensors[0]._a.ndim if dim < 0 else dim + 1
+    for t in tensors:
+        shape = t._a.shape
+        missing = -shape[dim] % num_chunks
+        if missing:
+            t = cat([t, t.new_zeros((*shape[:dim], missing, *shape[dim + 1 :]))], dim)
+        rows.append(t.reshape(*shape[:dim], num_chunks, -1))
+    return cat(rows, -1, out=out)
+
+
+def _check_chunks(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> None:
+    def need(fine: bool, words: str) -> None:
+        if not fine:
+            raise RuntimeError("_chunk_cat expects " + words)
+
+    if dim < 0:
+        words = "non-negative dim when input tensors have different ndims"
+        need(len({t._a.ndim for t in tensors}) < 2, words)
+    need(num_chunks >= 1, "positive num_chunks")
+    need(len(tensors) > 0, "a non-empty input tensor list")
+    first = tensors[0]
+    for t in tensors:
+        need(t._a.size > 0, "non-empty tensor")
+        need(t.dtype is first.dtype, "all input tensors with the same dtype")
+        need(-t._a.ndim <= dim < t._a.ndim, "dim < ndim for all input tensors")
+        lead = dim % t._a.ndim
+        same = t._a.shape[:lead] == first._a.shape[:lead]
+        need(same, "same sizes of 0,...,dim-1 dimensions for all tensors")
