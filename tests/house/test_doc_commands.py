@@ -55,7 +55,7 @@ def wrong(command: str) -> str | None:
 
 def _of_rushlight(words: list[str]) -> str | None:
     if words[:1] == ["run"]:
-        known = {"--trace", "--no-trace", "--explain"}
+        known = {"--trace", "--no-trace", "--explain", "--profile"}
         options = [w for w in words[1:] if w.startswith("--")]
         return None if words[1:2] == ["-m"] or set(options) <= known else f"options {options}"
     if words[:1] == ["launch"] or not words:

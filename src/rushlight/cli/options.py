@@ -225,6 +225,9 @@ def _run(commands: _SubParsersAction) -> None:
         "--explain", action="store_true", help="trace, and tell at the end what became of it"
     )
     p.add_argument(
+        "--profile", action="store_true", help="tell at the end which lines took most of the time"
+    )
+    p.add_argument(
         "script", nargs="?", help="the script, or -m MODULE, or -c CODE, or - for standard input"
     )
     p.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
