@@ -272,9 +272,7 @@ def main() -> int:
         ours = run(python, suite, place, "rushlight", None, good)
         passed, wrong = sum(o == "passed" for o, _ in theirs.values()), judged(theirs, ours)
         version = suite.release.removeprefix("v") or libraries.version_of(python, suite.package)
-        sample = (
-            results.get(name, {}).get("sample", False) if args.again else len(theirs) == args.most
-        )
+        sample = results.get(name, {}).get("sample", False) if args.again else args.most is not None
         results[name] = {"version": version, "passed": passed, "sample": sample, "wrong": wrong}
         libraries.write(RESULTS, results)
         PAGE.write_text(page(results))
