@@ -36,7 +36,7 @@ x = torch.randn(4, 4, requires_grad=True)
 (x @ x).relu().sum().backward()
 print("engines in C: calls, CPU, launches")
 """
-# What is typed wrong, what the answer must say; each ends with another status than 0, in a few lines and without a traceback.
+# What is typed wrong, what the answer must say; each ends with another status than 0, on one screen and without a traceback.
 WRONG = {
     "rushlight train --data nowhere": "nowhere",
     "rushlight train --task detect": "--task",
@@ -90,7 +90,7 @@ class Visit:
             f"ended with status {done.returncode}" if bool(done.returncode) != fails
             else f"does not say {says!r}" if says not in done.stdout
             else "answers with a traceback" if fails and "Traceback" in done.stdout
-            else "answers with more than 12 lines" if fails and done.stdout.count("\n") > 12
+            else "answers with more than 30 lines" if fails and done.stdout.count("\n") > 30
             else ""
         )  # fmt: skip
         if bad:
