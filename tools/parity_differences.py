@@ -60,7 +60,7 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
     ("to be mended", {
         "alias": "H, mH",
         "alias method reference": "conj",
-        "error": "gather, nn.functional.conv1d, nn.functional.conv2d, nn.functional.conv3d, nn.functional.max_pool3d",
+        "error": "nn.functional.max_pool1d, gather, nn.functional.conv1d, nn.functional.conv2d, nn.functional.conv3d, nn.functional.max_pool3d",
         "error grad jvp method reference second strides value vmap vmapgrad": "grid_sampler_2d, grid_sampler_3d",
         "error grad jvp missing name reference second vmap vmapgrad":
             "nn.functional.linear_cross_entropy, nn.functional.linear_cross_entropy/chunked, "
