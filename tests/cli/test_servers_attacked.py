@@ -28,6 +28,7 @@ from rushlight.cli import view as viewing
 from rushlight.cli.data.pictures import pillow_rules
 from rushlight.cli.errors import UsageError
 from rushlight.cli.serve import HEADERS, PARTS, BadForm, Form
+from rushlight.cli.tasks.classification import Classification
 
 pytest.importorskip("uvicorn")
 Image = pytest.importorskip("PIL.Image")
@@ -37,7 +38,7 @@ PATIENT = 120  # seconds until a test gives up
 class Mean:
     """The smallest network that can be served: how bright a picture is."""
 
-    mode, classes, device = "RGB", ["bright"], "cpu"
+    mode, task, device = "RGB", Classification(["bright"]), "cpu"
     saved = {"config": {"model": "mean"}, "size": 8, "channels": 3}
 
     def prepared(self, picture: Any) -> Any:

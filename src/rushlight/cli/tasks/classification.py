@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import printable, short
 from ..report import svg
 from ..words import counted
-from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, wilson
+from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, tested, wilson
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -191,7 +191,7 @@ class ClassResult(Result):
         """Overall accuracy and what belongs to it, then the confusion matrix or every class's numbers."""
         low, high = self.interval()
         error, _ = self.calibration()
-        head = f"Accuracy of the network on the {counted(len(self.truth), 'test image')}: {self.accuracy:.2%}"
+        head = f"Accuracy of the network on the {tested(len(self.truth))}: {self.accuracy:.2%}"
         more = f"Between {low:.1%} and {high:.1%} at 95 % confidence; F1 {self.f1().mean():.3f}; "
         if len(self.classes) > 2 * TOP:  # of six, five are nearly all
             more += f"among the five likeliest {self.top5:.1%}; "

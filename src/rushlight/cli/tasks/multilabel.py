@@ -11,8 +11,7 @@ import numpy as np
 
 from ..errors import printable, short
 from ..report import svg
-from ..words import counted
-from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, interval, wilson
+from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, interval, tested, wilson
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -200,7 +199,7 @@ class LabelsResult(Result):
         if len(order) < len(self.labels):
             lines.append(f"(the ten worst of {len(self.labels)} labels; test.json has all)")
         return "\n".join([
-            f"F1 of the network on the {counted(count, 'test image')}: {self.score:.3f}",
+            f"F1 of the network on the {tested(count)}: {self.score:.3f}",
             f"Between {low:.3f} and {high:.3f} at 95 % confidence; all labels right in {right / max(count, 1):.1%}; "
             f"mean average precision {self.mean_precision():.3f}.", "", *lines,
         ])  # fmt: skip

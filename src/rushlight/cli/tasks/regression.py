@@ -12,8 +12,7 @@ import numpy as np
 
 from ..errors import UsageError, printable, short
 from ..report import svg
-from ..words import counted
-from .task import SHOWN, TRY, Card, Picture, Result, Task, interval
+from .task import SHOWN, TRY, Card, Picture, Result, Task, interval, tested
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -201,7 +200,7 @@ class ValuesResult(Result):
         low, high = _within(self.off()[:, 0])
         of = f" of {short(self.names[0])}"
         lines = [
-            f"Mean error{of} on the {counted(len(self.truth), 'test image')}: {plain(first['mean_error'])}",
+            f"Mean error{of} on the {tested(len(self.truth))}: {plain(first['mean_error'])}",
             f"Between {plain(low)} and {plain(high)} at 95 % confidence; half of the errors are below {plain(first['median_error'])}; "
             f"R² {first['r2']:.3f}; always the same answer would be off by {plain(first['same_answer'])}.",
         ]  # fmt: skip

@@ -246,6 +246,11 @@ def interval(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()) - half, float(values.mean()) + half
 
 
+def tested(count: int) -> str:
+    """1 test image, 3000 test images: without a comma, for who reads the line by a program."""
+    return f"{count} test image{'' if count == 1 else 's'}"
+
+
 def wilson(right: float, count: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share (Wilson 1927): never outside 0 and 1, also for few pictures."""
     if not count:
