@@ -48,9 +48,6 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
     ("kernels for GPUs and their types alone: PyTorch refuses them on the CPU, here they are not there", {
         "error missing": "torch._scaled_mm, torch._scaled_mm_v2, torch.ops.aten._efficient_attention_forward, torch.ops.aten._flash_attention_forward",
     }),
-    ("ties: a position that is named twice; PyTorch's tangent has the last one's, the transposed of its gradient their sum", {
-        "jvp": "nn.functional.max_unpool1d, nn.functional.max_unpool2d, nn.functional.max_unpool3d",
-    }),
     ("rounding: a tangent that is zero in one order of sums and a rounding error in another", {
         "jvp": "corrcoef, masked.normalize, nn.functional.cosine_similarity",
     }),
@@ -95,7 +92,8 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "inplace value": "normal/in_place, uniform",
         "jvp":
             "as_strided/partial_views, cholesky_inverse, foreach _foreach_add, foreach _foreach_zero, "
-            "function ForwardHasDefaultArgsAutogradFunction, logsumexp",
+            "function ForwardHasDefaultArgsAutogradFunction, logsumexp, "
+            "nn.functional.max_unpool1d, nn.functional.max_unpool2d, nn.functional.max_unpool3d",
         "method outgaps value": "histc",
         "method strides vmap": "stft",
         "missing out outdtype outgaps vmap": "linalg.ldl_factor, linalg.ldl_factor_ex, linalg.ldl_solve",

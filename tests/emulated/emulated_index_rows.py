@@ -115,9 +115,12 @@ def gathered() -> None:
 
 
 def refused() -> None:
-    """What is not one index is left to other bodies."""
-    x, i = on_gpu(np.zeros((4, 6), np.float32)), on_gpu(np.zeros(3, np.int64))
-    assert overrides("cuda")["index"](x, i, i, slots=(1, 1)) is NotImplemented
+    """What is not one index is left to other bodies; several in a row are one."""
+    values = random.standard_normal((4, 6, 2)).astype(np.float32)
+    x, i = on_gpu(values), on_gpu(np.array([3, 0, 1]))
+    there = overrides("cuda")["index"](x, i, i, slots=(1, 1))
+    np.testing.assert_array_equal(on_host(there), values[[3, 0, 1], [3, 0, 1]])
+    assert overrides("cuda")["index"](x, i, i, slots=(1, 0, 1)) is NotImplemented
 
 
 def through_tensors() -> None:

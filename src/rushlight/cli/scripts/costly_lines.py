@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +27,7 @@ class CostlyLines:
     """Seconds by line: a thread looks at the main one again and again, and notes where in the user's files it is."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[Line | None] = Counter()
+        self.seconds: dict[Line | None, float] = defaultdict(float)
         self._watched = threading.get_ident()
         self._over = threading.Event()
         self._looks = threading.Thread(target=self._look, name="rushlight profile", daemon=True)
@@ -58,7 +58,8 @@ class CostlyLines:
         """The costliest lines, the worst first."""
         whole = sum(self.seconds.values())
         lines = [f"rushlight run: {whole:.2f} s; the lines that took most of them"]
-        known = [(line, s) for line, s in self.seconds.most_common() if line is not None]
+        known = [(line, s) for line, s in self.seconds.items() if line is not None]
+        known.sort(key=lambda pair: -pair[1])
         for (file, number), seconds in known[:_SHOWN]:
             where, text = f"{os.path.basename(file)}:{number}", linecache.getline(file, number)
             lines.append(f"{seconds:9.3f} s {seconds / whole:6.1%}  {where:<24} {text.strip()[:80]}")  # fmt: skip

@@ -373,7 +373,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 # -- by positions that a mask makes valid -------------------------------------------------------
 
 
-def _inside(x: Tensor, mask: Tensor, indices: Any) -> tuple:
+def _placed_inside(x: Tensor, indices: Any) -> tuple:
     """An index whose positions lie in `x` also where the mask says that nobody looks."""
     sizes = x._a.shape
     return tuple(slice(None) if i is None else i.clamp(min=-sizes[d], max=sizes[d] - 1) for d, i in enumerate(indices))  # fmt: skip
@@ -384,7 +384,7 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -
     """`input[indices]` where the mask is set, `fill` elsewhere, at whatever positions."""
     if not input._a.size:
         return input[tuple(slice(None) if i is None else i for i in indices)]
-    return input[_inside(input, mask, indices)].masked_fill(~mask, fill)
+    return input[_placed_inside(input, indices)].masked_fill(~mask, fill)
 
 
 @public("torch")
@@ -397,5 +397,5 @@ def _unsafe_masked_index_put_accumulate(
     """`input` with `values` added at `indices` where the mask is set."""
     if not input._a.size:
         return input.clone()
-    given = [None if i.__class__ is slice else i for i in _inside(input, mask, indices)]
+    given = [None if i.__class__ is slice else i for i in _placed_inside(input, indices)]
     return input.index_put(given, values.masked_fill(~mask, 0), accumulate=True)

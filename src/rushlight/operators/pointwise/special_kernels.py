@@ -354,7 +354,7 @@ def polygamma(xp: ArrayModule, x: Array, *, n: int) -> Any:
 def _trigamma(xp: ArrayModule, x: Array) -> Any:
     """By reflection from below 1/2, six steps upwards, and the series for large numbers."""
     left = x < 0.5
-    sine = xp.sin(x.dtype.type(math.pi) * x)
+    sine = xp.sin(math.pi * x)
     reflected = xp.where(left, -(math.pi**2) / xp.where(left, sine * sine, 1), 0)
     x = xp.where(left, 1 - x, x)
     total = reflected
