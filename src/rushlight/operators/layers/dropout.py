@@ -195,8 +195,6 @@ def _channel_shape(x: Tensor) -> tuple[int, ...]:
 
 def _of_one_sample(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     """Whole channels of an input without a batch, which is a batch of one meanwhile."""
-    if not training or p == 0.0:
-        return x
     batch = x.unsqueeze_(0) if inplace else x.unsqueeze(0)
     made = _apply(batch, p, None, training, inplace)
     return made.squeeze_(0) if inplace else made.squeeze(0)
