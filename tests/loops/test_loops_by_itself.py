@@ -147,7 +147,7 @@ def test_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_run_traces_unless_told_not_to(
     monkeypatch: pytest.MonkeyPatch, words: list[str], patience: float | None
 ) -> None:
-    monkeypatch.setattr(options, "_asked", {"trace": None, "explain": False})
+    monkeypatch.setattr(options, "_asked", {"trace": None, "explain": False, "profile": False})
     options.take_options([*words, "a.py"])
     with options.explained():
         assert (here.tracer is None) == (patience is None)

@@ -29,7 +29,7 @@ class CostlyLines:
     def __init__(self) -> None:
         self.seconds: dict[Line | None, float] = defaultdict(float)
         self._watched = threading.get_ident()
-        self._over = threading.Event()
+        self._over = False
         self._looks = threading.Thread(target=self._look, name="rushlight profile", daemon=True)
 
     def start(self) -> None:
@@ -38,12 +38,13 @@ class CostlyLines:
 
     def stop(self) -> None:
         """Look no more."""
-        self._over.set()
+        self._over = True
         self._looks.join()
 
     def _look(self) -> None:
         before = time.perf_counter()
-        while not self._over.wait(_EVERY):
+        while not self._over:
+            time.sleep(_EVERY)
             now = time.perf_counter()
             self.note(sys._current_frames().get(self._watched), now - before)
             before = now

@@ -464,6 +464,11 @@ def native_batch_norm(
 
     Args:
         input, weight, bias, running_mean, running_var, training, momentum, eps: as in `nn.functional.batch_norm`.
+
+    Example:
+        >>> y, mean, inverse = torch.native_batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)
+        >>> mean, inverse
+        (tensor([2.]), tensor([1.]))
     """
     if training and input._a.size:
         _check(input, running_mean, running_var, weight, bias)

@@ -154,7 +154,7 @@ def _apply(
     x: Tensor, p: float, shape: tuple[int, ...] | None, training: bool, inplace: bool
 ) -> Tensor:
     """`shape` is that of the mask; None for whole channels."""
-    if not training or p == 0.0 or x._a.size == 0:
+    if x._a.size == 0 or not training or p == 0.0:  # what is no tensor has no array
         return x
     if shape is None:
         shape = _channel_shape(x)
@@ -315,7 +315,7 @@ def _alpha_dropped(x: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
 
 
 def _alpha(x: Tensor, p: float, channels: bool, training: bool, inplace: bool) -> Tensor:
-    if not training or p == 0.0 or x._a.size == 0:
+    if x._a.size == 0 or not training or p == 0.0:  # what is no tensor has no array
         return x
     shape = _channel_shape(x) if channels else x._a.shape
     if x._a.dtype.kind in "biu":

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ..made_of.precision import in_float32
-
 if TYPE_CHECKING:
     from ...base.array_module import ArrayModule
     from ...base.protocols import Array
@@ -350,7 +348,7 @@ def polygamma(xp: ArrayModule, x: Array, *, n: int) -> Any:
     return _trigamma(xp, x) if n == 1 else _polygamma(xp, x, n=n)
 
 
-@in_float32
+@double
 def _trigamma(xp: ArrayModule, x: Array) -> Any:
     """By reflection from below 1/2, six steps upwards, and the series for large numbers."""
     left = x < 0.5

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .._script_object import ScriptObject  # noqa: F401 - libraries take it from here
 from ..core.overriding import notice
 from ..core.tensor import Tensor
 from ..nn.modules.container import Sequential
@@ -33,10 +34,6 @@ _wrapped: dict[
     tuple[int, str], dict
 ] = {}  # functions that are not looked into: (globals, name) -> globals
 _depth: list[Tracer] = []
-
-
-class ScriptObject:
-    """An object of a class that TorchScript compiled: there is none here, and libraries ask whether they hold one."""
 
 
 class PHBase:
