@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..base import dtypes
+from ..base.arrays import ArrayModule
 from ..core.inplace import SNAPSHOT, bump, overwrite
 from ..core.modes import no_grad
 from ..core.tensor import Tensor, wrap
@@ -18,9 +19,6 @@ from ..operators.pointwise.select import where
 from ..runtime import devices
 from ..runtime.door import Kernel, ReplayHook, listening, replay_hooks, run
 from ..runtime.thread import settle
-
-if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
 
 
 class _Keeper:

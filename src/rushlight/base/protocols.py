@@ -1,7 +1,7 @@
 """What the inside of rushlight asks of things that several classes can be: arrays, kernels and their bodies, random streams.
 
 NumPy's and CuPy's arrays have no common class; these Protocols say what both have and kernel bodies use. `array_module.py` has the one of
-the library itself. They are read by type checkers and people only, under TYPE_CHECKING: they cost nothing at run time.
+the library itself. They are read by type checkers and people only, through `arrays.py`: they cost nothing at run time.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base import dtypes
+from ..base.arrays import Array, ArrayModule
 from ..runtime import devices
 from ..runtime.batch.arrays import BatchedArray
 from ..runtime.door import KERNELS, Kernel, run
@@ -18,10 +19,6 @@ from .gradients.tape import numbers
 from .op import Op, OpNode
 from .tensor import Tensor, tensor_over
 from .views import current_edge, refresh_view, replay, steps_of, way
-
-if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
-    from ..base.protocols import Array
 
 
 def _copy_into(xp: ArrayModule, dst: Array, src: Array) -> Any:

@@ -8,6 +8,7 @@ from importlib import import_module
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ..base.arrays import GenericBody
 from ..base.bounded import Bounded
 from ..base.errors import HostMemoryError, mixed_devices
 from ..runtime import devices
@@ -34,7 +35,6 @@ from .tensor import Tensor, tensor_over
 from .views import current_edge, extra, mark_view
 
 if TYPE_CHECKING:
-    from ..base.protocols import GenericBody
     from ..runtime.point import Point
 
 _new = object.__new__

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
 from ..base import dtypes
+from ..base.arrays import Array, ArrayModule
 from ..base.device import device
 from ..base.formats import strided
 from ..base.shapes import Size, wrap_dim
@@ -17,11 +18,6 @@ from ..runtime.thread import FOREIGN, TRACED, WATCHED, here
 from ..runtime.wrapped import MADE_OF_OTHERS
 from .exposed import exposed, take_address
 from .memory import data_pointer, root_array, shown_strides
-
-if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
-    from ..base.protocols import Array
-
 
 _size = tuple.__new__  # of the numbers of an array's shape, which nobody need look at
 

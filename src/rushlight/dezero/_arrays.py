@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.arrays import Array
 from ..base.dtypes import float64, from_np
 from ..core.tensor import Tensor, tensor_over, wrap
 from ._bare import outside, own
-
-if TYPE_CHECKING:
-    from ..base.protocols import Array
 
 SCALARS = (bool, int, float, complex, np.generic)
 

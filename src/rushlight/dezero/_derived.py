@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rushlight as rl
 
+from ..base.arrays import Array
 from ..core.gradients.differentiate import one_beside
 from ..core.gradients.node import OpNode
 from ..core.gradients.tape import AccumulateGrad
@@ -16,9 +17,6 @@ from ..runtime.thread import here
 from ._arrays import floating, tensor
 from ._bare import is_shared, outside, own
 from .core import Function, Variable, over
-
-if TYPE_CHECKING:
-    from ..base.protocols import Array
 
 
 class Derived(Function):

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import rushlight as rl
 
+from ..base.arrays import Array
 from ..runtime.thread import GRAD, TAPE, here
 from ._arrays import common, later
 from ._usual import linear_back, usual
 from .core import Function, Variable, over
 
 if TYPE_CHECKING:
-    from ..base.protocols import Array
     from ..core.tensor import Tensor
     from .core import Operand
 

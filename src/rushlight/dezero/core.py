@@ -13,6 +13,7 @@ import numpy as np
 
 import rushlight as rl
 
+from ..base.arrays import Array
 from ..base.dtypes import from_np
 from ..core.exposed import exposed
 from ..runtime.thread import GRAD, TAPE, here
@@ -25,8 +26,6 @@ from ._usual import described
 
 if TYPE_CHECKING:
     from typing import TypeAlias
-
-    from ..base.protocols import Array
 
     Operand: TypeAlias = "Variable | Array"  # what functions take
 

@@ -8,6 +8,7 @@ import numpy as np
 
 import rushlight as rl
 
+from ..base.arrays import Array
 from ..runtime.door import KERNELS
 from ..runtime.thread import GRAD, TAPE, here
 from . import cuda, utils
@@ -44,7 +45,6 @@ from .functions_conv import (
 )
 
 if TYPE_CHECKING:
-    from ..base.protocols import Array
     from ..core.tensor import Tensor
     from .core import Operand
 

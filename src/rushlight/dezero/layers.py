@@ -8,6 +8,7 @@ from weakref import ref
 
 import numpy as np
 
+from ..base.arrays import ArrayModule
 from ..io.npz import read_npz, write_npz
 from . import cuda
 from . import functions as F
@@ -17,7 +18,6 @@ from .core import Parameter, Variable
 from .utils import pair
 
 if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
     from .core import Operand
 
 

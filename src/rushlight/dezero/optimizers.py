@@ -12,6 +12,7 @@ import numpy as np
 
 import rushlight as rl
 
+from ..base.arrays import ArrayModule
 from ..base.dtypes import from_np
 from ..operators import update
 from ..runtime.door import Kernel, run
@@ -23,7 +24,6 @@ from ._usual import usual
 from .core import Parameter, Variable, over
 
 if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
     from .layers import Layer
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.arrays import Array
 from .cuda import get_array_module
 from .utils import pair
-
-if TYPE_CHECKING:
-    from ..base.protocols import Array
 
 # A transform with a method `batched(array)` does to the rows of a batch what a call does to one
 # example. A DataLoader uses it to make a batch by one array operation instead of a hundred.

@@ -13,13 +13,13 @@ import numpy as np
 
 import rushlight as rl
 
+from ..base.arrays import Array
 from . import cuda
 from ._arrays import compute
 from ._graph import Traced
 from .core import as_variable
 
 if TYPE_CHECKING:
-    from ..base.protocols import Array
     from .core import Function, Operand, Variable
 
 # -- pictures of graphs ---------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.arrays import Array
 from ..base.config import settings
 from ..base.shapes import Size
 from ..core.modes import no_grad
@@ -15,9 +16,6 @@ from ..operators.made_of.checks import CHECK
 from ..runtime.door import run
 from . import constraints
 from .utils import lazy_property
-
-if TYPE_CHECKING:
-    from ..base.protocols import Array
 
 __all__ = ["Distribution"]
 

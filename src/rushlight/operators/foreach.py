@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..base.arrays import ArrayModule
 from ..base.dtypes import BOOL
 from ..core.columns import bump_all
 from ..core.inplace import bump
@@ -23,9 +24,6 @@ from ..runtime.thread import here
 from .made_of.guards import unsupported
 from .made_of.precision import is_half
 from .made_of.promotion import rounded
-
-if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
 
 UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg
     reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc""".split()

@@ -9,12 +9,10 @@ all parameters at once. A differentiable step runs a body over tensors, with the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..base.arrays import ArrayModule
 from ..runtime.door import Kernel
-
-if TYPE_CHECKING:
-    from ..base.array_module import ArrayModule
 
 
 def update(name: str) -> Callable[[Callable], Kernel]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...operators.layers.conv_kernels import conv_grad_input, conv_grads, conv_op
 from ...runtime.door import Kernel
 from .proof import join
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 NOWHERE = 255  # the place of a maximum that relu made zero: no gradient passes
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from ...base.arrays import DeviceArray
 from ...base.bounded import Bounded
 from ...runtime.cuda.code.sources import device
 from ...runtime.cuda.small import conv as small
 from ...runtime.door import kernel_for
-
-if TYPE_CHECKING:
-    from ...base.protocols import DeviceArray
 
 _MISSING = object()
 _calls: dict[tuple, Any] = Bounded(1024)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 
+from ...base.arrays import DeviceArray
 from ...runtime.cuda.bodies import products as blas
 from ...runtime.cuda.bodies.column_sums import with_sums
 from ...runtime.cuda.bodies.layers import cross_entropy
@@ -13,9 +14,6 @@ from ...runtime.cuda.code.expressions import expression_of
 from ...runtime.cuda.small import dense, head
 from ...runtime.door import KERNELS, kernel_for, run
 from .epilogues import step_by_parts, whole_by_parts
-
-if TYPE_CHECKING:
-    from ...base.protocols import DeviceArray
 
 
 @kernel_for("cuda", "linear_relu")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import DeviceArray
 from ...base.bounded import Bounded
 from ...runtime.cuda.code.expressions import Expression
 from ...runtime.cuda.code.generate import TYPES
@@ -11,9 +12,6 @@ from ...runtime.cuda.code.variants import compute
 from ...runtime.cuda.joins import expression_of
 from ...runtime.door import kernel_for
 from .fused import text_of
-
-if TYPE_CHECKING:
-    from ...base.protocols import DeviceArray
 
 _chains: dict[tuple, Expression] = Bounded(1024)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import DeviceArray
 from ...runtime.cuda.bodies.layers.batch_norm import ADD_RELU, RELU, evaluate, grad, train
 from ...runtime.door import kernel_for
-
-if TYPE_CHECKING:
-    from ...base.protocols import DeviceArray
 
 
 @kernel_for("cuda", "batch_norm_relu")

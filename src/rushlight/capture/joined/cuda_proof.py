@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 from cupy.cuda import runtime
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import float32, from_np
 from ...operators.layers.pool_kernels import max_pool
 from ...operators.memory.casting import cast_op
@@ -32,10 +33,6 @@ from .convs import JOINED_CONVS
 from .epilogues import JOINED, JOINED_HEADS
 from .fused import Step
 from .proof import PARTS, agrees, are_near
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 _JOINED = JOINED | JOINED_CONVS | JOINED_HEADS | frozenset(PARTS) | {"fused", "row_group"}
 _MADE_BY_PASSES = _JOINED | {op.name for op in (relu_op, relu_grad, max_pool, sum_op, clone_op)}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cupy
 
+from ...base.arrays import DeviceArray
 from ...base.bounded import Bounded
 from ...base.dtypes import by_name, from_np
 from ...runtime.cuda.code.compile import kernel
@@ -14,9 +15,6 @@ from ...runtime.cuda.joins import expression_of, row_team
 from ...runtime.door import KERNELS, kernel_for
 from .fused import Step, literal
 from .row_group import FULL, LARGE, ROW, SOME, VIEW
-
-if TYPE_CHECKING:
-    from ...base.protocols import DeviceArray
 
 _ROWS_PER_BLOCK = 4  # where a warp has a row
 

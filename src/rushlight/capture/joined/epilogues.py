@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...operators.layers.linear import linear_grads, linear_op
 from ...operators.loss.cross_entropy import cross_entropy_fused, cross_entropy_grad
 from ...operators.matrix.matmul import mm_nn
@@ -11,10 +12,6 @@ from ...operators.pointwise.activation import relu_grad
 from ...operators.pointwise.activation_smooth import gelu_op
 from ...runtime.door import Kernel
 from .proof import Part, generic_by, join
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _linear_relu(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import from_np
 from ...operators.layers.batch_norm import batch_norm_grad
 from ...operators.made_of.precision import widen
@@ -15,9 +16,7 @@ from .proof import Part, join
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...base.array_module import ArrayModule
     from ...base.dtypes import dtype
-    from ...base.protocols import Array
 
 
 def _train(

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...base.arrays import Array, ArrayModule
 from ...operators.loss.cross_entropy import cross_entropy_grad
 from ...runtime.door import Kernel
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _cross_entropy_grad_over(

@@ -8,14 +8,9 @@ take turns (a mask for all heads): row `i` reads row `i // every % count` of the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...base.arrays import Array, ArrayModule
 from ...runtime.door import Kernel
 from .fused import Step, values_of
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 FULL, ROW, COLUMN, ONE, SOME = "f", "r", "c", "1", "s"
 LARGE = frozenset((FULL, COLUMN, SOME))  # read by all threads of a row, number by number

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import from_np
 from ...operators.layers.embedding_kernels import embedding_op
 from .proof import Part, join
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _rows(g: Array) -> Any:

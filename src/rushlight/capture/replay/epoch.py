@@ -7,16 +7,14 @@ instruction reads the next places and raises the counter, others gather those ro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import ArrayModule
 from ...core.tensor import Tensor, tensor_over, wrap
 from ...runtime.devices import backend_of, device_of
 from ...runtime.door import Kernel, run
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
 
 _KEPT = 4  # loaders that one function remembers
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.errors import HostMemoryError, NotYet
 from ...base.fits import fitting
-from ...base.formats import ORDERS, dense_order, order_of, preserve_format, strided
+from ...base.formats import (
+    ORDERS,
+    dense_order,
+    layout,
+    memory_format,
+    order_of,
+    preserve_format,
+    strided,
+)
 from ...base.shapes import MOST, as_size, check_size, in_range
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
@@ -21,11 +30,6 @@ from ...runtime.batch.arrays import samples
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
 from ...runtime.thread import here
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.formats import layout, memory_format
-    from ...base.protocols import Array
 
 # -- what every creation function does -----------------------------------------------------------
 

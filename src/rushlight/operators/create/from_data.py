@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
-from ...base.device import as_device
+from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.fits import fitting
+from ...base.formats import layout
 from ...core.exposed import exposed
 from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import cast_to, move_to
 from .filled import wants_grad
-
-if TYPE_CHECKING:
-    from ...base.device import device
-    from ...base.formats import layout
 
 _PLAIN = frozenset((int, float, bool, complex))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...base.dtypes import as_dtype
+from ...base.device import device
+from ...base.dtypes import as_dtype, dtype
+from ...base.formats import layout, memory_format
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.batch.arrays import BatchedArray, levels_of, make, without
@@ -24,11 +26,6 @@ from .filled import (
     only_size,
     sizes,
 )
-
-if TYPE_CHECKING:
-    from ...base.device import device
-    from ...base.dtypes import dtype
-    from ...base.formats import layout, memory_format
 
 
 def like(

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import ArrayModule
 from ...base.device import device
 from ...base.dtypes import as_dtype, dtype
 from ...base.fits import fitting
+from ...base.formats import layout
 from ...base.shapes import MOST, whole
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
 from ...runtime.facts import Facts
 from .filled import create, float_dtype, number
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.formats import layout
 
 
 def _size_meta(*, dtype: dtype, size: tuple, **attrs: Any) -> tuple:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import several_whole, whole
 from ...core.op import Op
 from ...core.public import public
@@ -12,10 +13,6 @@ from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..layers.conv_kernels import Dims, out_size, pad_zeros, places, windows
 from ..made_of.guards import check_kind
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- unfold and fold ----------------------------------------------------------------------------
 

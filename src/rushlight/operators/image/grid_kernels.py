@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from itertools import product as corners
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.precision import in_float32
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 
 class Tap(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.fits import fitting
 from ...base.shapes import several_whole
 from ...core.op import Op
@@ -12,10 +13,6 @@ from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from .resample_kernels import ResamplePlan, resample_axis
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 Widths = tuple[tuple[int, int], ...]
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.constants import table
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 
 class ResamplePlan(NamedTuple):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import int64, title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
@@ -24,10 +25,6 @@ from ..shape.join import stack
 from ..shape.windows import unwindow
 from .brackets import is_position
 from .scatter_kernels import add_at
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def along(xp: ArrayModule, index: Array, dim: int) -> tuple:

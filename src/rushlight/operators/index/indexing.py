@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
 from ...core.gradients.mapped import note_shared
@@ -24,10 +25,6 @@ from ..memory.copies import fitting
 from ..shape.windows import select_op
 from .brackets import Split, position, split_index
 from .scatter_kernels import add_at
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- the gathering step -------------------------------------------------------------------------
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import formats
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import int64 as _INT64
 from ...base.dtypes import title
 from ...base.shapes import as_size, broadcast_shapes, whole
@@ -20,10 +21,6 @@ from ...runtime.facts import Facts
 from ..made_of.checks import check_values
 from .indexing import index_op
 from .indexing import put as _put_at
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- flat positions -----------------------------------------------------------------------------
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
+from ...base.arrays import Array, ArrayModule
 
 
 def add_at(xp: ArrayModule, out: Array, at: tuple, values: Array) -> None:

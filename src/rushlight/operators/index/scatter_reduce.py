@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import title
 from ...base.shapes import wrap_dim
 from ...core.op import Op
@@ -15,10 +16,6 @@ from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from .gather import along, as_vectors, check_scatter, corner, has_number
 from .scatter_kernels import flat_places
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 SUMS_AND_EXTREMES = ("sum", "mean", "amax", "amin")
 _UFUNC = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import uint8
 from ...core.inplace import bump, check_writable
 from ...core.modes import no_grad
@@ -18,10 +19,6 @@ from ..made_of.guards import norm_dtypes, only_for, refuse_grad
 from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference, vjp
 from .layer_norm import standardised, statistics_dtype
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # Contract of the kernels, which engines override by name (weight, bias may be None; C is dim 1 of x):
 #   batch_norm_train(x, weight, bias, *, eps) -> out, mean [C], invstd [C]

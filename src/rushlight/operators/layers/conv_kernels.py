@@ -6,19 +6,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product as offsets
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.precision import rounds
 from ..pointwise.arithmetic import conj
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # Patches are built for a few images at a time: larger buffers fall out of the caches and, at batch
 # 128, would take hundreds of megabytes.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import bool_, title
 from ...core.inplace import change
 from ...core.op import Op
@@ -16,10 +17,6 @@ from ...runtime.point import Point
 from ..create.filled import dim_order
 from ..create.like import empty_like
 from ..made_of.precision import in_float32
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _dropout_mask_body(xp: ArrayModule, x: Array, *, p: float, shape: tuple[int, ...]) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
@@ -24,10 +25,6 @@ from .embedding_kernels import (
     padding_row,
     renorm_rows,
 )
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _bag_sizes(offsets: Tensor, total: int, include_last: bool) -> np.ndarray:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import int64
 from ...base.shapes import whole
 from ...core.inplace import change
@@ -15,10 +16,6 @@ from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts, Rows
 from ..made_of.precision import in_float32
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _embedding_body(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import from_np
 from ...base.shapes import whole
 from ...core.op import Op
@@ -15,10 +16,6 @@ from ..made_of.guards import norm_dtypes, only_for
 from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference
 from .layer_norm import layer_norm_op, standardised, statistics_dtype
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # Contract of the kernels, which engines override by name (weight, bias [C] may be None):
 #   group_norm(x, weight, bias, *, groups, eps) -> out, mean [N, groups], rstd [N, groups]

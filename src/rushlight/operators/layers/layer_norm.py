@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import finfo
 from ...core.op import Op
 from ...core.public import public
@@ -14,10 +15,6 @@ from ...runtime.facts import Facts
 from ..made_of.guards import check_kind, norm_dtypes, only_for
 from ..made_of.precision import rounds, widen
 from ..made_of.reference import by_reference
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # Contract of the kernels, which engines override by name (weight, bias may be None):
 #   layer_norm(x, weight, bias, *, dims, eps) -> out, mean, rstd (the last `dims` dims are 1)

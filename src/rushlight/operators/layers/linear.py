@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
@@ -11,10 +12,6 @@ from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.thread import CASTING, here
 from ..matrix.matmul import add_product, cannot_multiply, matmul, mm_nn, mm_nt, mm_tn, product
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _linear(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
@@ -15,10 +16,6 @@ from ..made_of.constants import table
 from ..made_of.guards import check_kind, only_for
 from .conv_kernels import Dims
 from .pool_kernels import avg_pool, max_pool, max_pool_grad
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 
 def averaged(x: Tensor, size: Dims) -> Tensor:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...core.op import Op
 from ...core.public import NAMESPACES, publish
 from ...core.tensor import Tensor
@@ -13,10 +14,6 @@ from .conv_kernels import Dims
 from .pool_adaptive import last_of_nans
 from .pool_kernels import max_pool_grad
 from .window_texts import indices_text, window_text
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 
 def _starts(xp: ArrayModule, u: Array, n: int, out: int, kernel: int) -> Any:

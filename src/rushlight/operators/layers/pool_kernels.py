@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.constants import table
 from ..made_of.precision import rounds
 from .conv_kernels import Dims, places
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 
 def pool_size(

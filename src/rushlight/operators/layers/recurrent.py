@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import ArrayModule
 from ...base.dtypes import dtype, float32, float64, promote_types
 from ...base.shapes import whole
 from ...core.gradients.tape import is_last_use
@@ -21,10 +22,6 @@ from ..memory.casting import cast_to
 from .dropout import dropout as apply_dropout
 from .linear import linear
 from .recurrent_kernels import gru_sequence, lstm_projected, lstm_sequence, rnn_sequence
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-
 
 # Contract of the kernels, which devices register by name; frames lie step after step in one matrix and `sizes`
 # says how many sequences are alive at each (never growing):

@@ -8,18 +8,15 @@ sequences keep their last state, and in reverse direction late ones their first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...core.op import Op
 from ...core.public import NAMESPACES
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference, vjp
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[slice, int]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import as_dtype
 from ...base.shapes import wrap_dim
 from ...core.op import Op
@@ -17,10 +18,6 @@ from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference
 from ..made_of.spelling import axis_for_dim
 from ..memory.casting import cast_to
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 @in_float32

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import whole
 from ...core.inplace import may_change
 from ...core.op import Op
@@ -20,10 +21,6 @@ from ..made_of.guards import one_dtype, only_for, refuse_grad, title
 from ..made_of.precision import widen
 from ..made_of.reference import by_reference
 from .reduction import legacy_reduction, reduced
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- negative log-likelihood --------------------------------------------------------------------
 

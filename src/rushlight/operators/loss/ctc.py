@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
@@ -16,10 +17,6 @@ from ..made_of.checks import check_values
 from ..made_of.constants import on_device
 from ..made_of.precision import in_float32
 from .reduction import legacy_reduction
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # Graves et al. 2006. A target y1..yS becomes the states blank y1 blank ... yS blank; `alpha[t, s]` is the
 # log-probability of all alignments of the first t + 1 frames that end in state s, `beta` the same from

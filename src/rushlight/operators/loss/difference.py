@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import Size, broadcast_shapes
 from ...core.inplace import may_change
 from ...core.op import Op
@@ -20,10 +21,6 @@ from ..made_of.reference import by_reference
 from ..memory.casting import cast_to
 from ..pointwise.activation_smooth import logsigmoid
 from .reduction import legacy_reduction, loss_meta, reduce_body, reduced
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- losses of the difference -------------------------------------------------------------------
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
@@ -19,10 +20,6 @@ from ..made_of.constants import on_device
 from ..made_of.guards import one_dtype
 from ..made_of.promotion import promote
 from ..reduce.vector_norm import norm_slopes
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 @public("torch", "functional")

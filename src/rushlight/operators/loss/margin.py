@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import int64, title
 from ...core.modes import no_grad
 from ...core.op import Op
@@ -20,10 +21,6 @@ from ..made_of.reference import by_reference
 from ..pointwise.activation_smooth import logsigmoid
 from .distance import pairwise_distance
 from .reduction import legacy_reduction, reduced
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _gaps(xp: ArrayModule, x: Array, target: Array, margin: float) -> tuple[Any, Any, Any]:

@@ -7,17 +7,14 @@ programs, and a replay refuses what an eager call would refuse.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _body(xp: ArrayModule, *arrays: Array, test: Callable[..., None], limits: tuple) -> tuple:

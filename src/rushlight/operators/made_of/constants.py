@@ -6,16 +6,14 @@ one keeps it as a constant, and compares it with that of the next call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import ArrayModule
 from ...base.device import device
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
 
 
 def on_device(a: np.ndarray, d: device) -> Tensor:

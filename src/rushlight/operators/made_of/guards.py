@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import ArrayModule
 from ...base.dtypes import dtype, float32, from_np, title
 from ...core.explain import not_a_tensor
 from ...core.tensor import Tensor
 from ...runtime.thread import GRAD, TAPE, here
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
 
 Rule = Callable[[tuple], tuple]
 

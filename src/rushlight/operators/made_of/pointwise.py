@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import ArrayModule, Shaped
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.overriding import foreign
@@ -16,11 +17,6 @@ from ...runtime.facts import NOTHING, Facts
 from ...runtime.point import Point
 from .precision import is_half
 from .promotion import promote, promote_unary_float
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Shaped
-
 
 _OF_ONE, _OF_TWO = Point("x"), Point("x y")  # pointwise, and no more is said
 

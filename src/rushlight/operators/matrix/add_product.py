@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import BOOL, promote_types
 from ...core.op import Op
 from ...core.public import into, into_same, public
@@ -12,10 +13,6 @@ from ...runtime.facts import Facts
 from ..made_of.precision import in_float32, is_half
 from ..pointwise.arithmetic import conj
 from .matmul import add_product, bmm, mm, mm_nt, mm_tn, mv, product
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 @in_float32

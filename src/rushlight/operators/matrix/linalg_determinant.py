@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
@@ -17,10 +18,6 @@ from ..shape.join import cat
 from .linalg_rules import adjoint, check_square, eye_like
 from .linalg_solve import inv_op
 from .linalg_spectrum import svd
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 det_op = Op(
     lambda xp, x: xp.linalg.det(x), "linalg_det", grad_name="LinalgDetBackward0",

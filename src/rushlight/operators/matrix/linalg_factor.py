@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import int32, title
 from ...base.errors import NotYet
 from ...core.op import Op
@@ -26,10 +27,6 @@ from .linalg_rules import (
     eye_like,
 )
 from .linalg_solve import solve, triangular_op
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 
 def _geqrf_body(xp: ArrayModule, x: Array) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import ceil, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.formats import contiguous_format
 from ...base.shapes import check_size, whole
 from ...core.op import Op
@@ -17,10 +18,6 @@ from ..shape.diagonal import diagonal
 from .linalg_rules import adjoint, check_floating, check_square, eye_like
 from .linalg_solve import inv
 from .matmul import matmul
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 @public("linalg")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
+from ...base.arrays import Array, ArrayModule
 
 
 def lu_raw(xp: ArrayModule, x: Array) -> tuple[Any, Any]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import ArrayModule
 from ...base.dtypes import title
 from ...core.public import publish
 from ...core.tensor import Tensor
 from ..memory.copies import clone_op
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
 
 
 class LinAlgError(RuntimeError):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import int32, title
 from ...base.shapes import broadcast_shapes, whole
 from ...core.op import Op
@@ -25,10 +26,6 @@ from .linalg_rules import (
     columns,
     eye_like,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- inverse ------------------------------------------------------------------------------------
 

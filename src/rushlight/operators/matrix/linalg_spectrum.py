@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public
@@ -16,10 +17,6 @@ from ...runtime.thread import GRAD, TAPE, here
 from ..made_of.return_types import named
 from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, eye_like
 from .linalg_solve import solve_op
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- singular values ----------------------------------------------------------------------------
 

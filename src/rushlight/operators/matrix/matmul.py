@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import c_name, title
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
@@ -16,10 +17,6 @@ from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.thread import here
 from ..pointwise.arithmetic import conj
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- kernels ------------------------------------------------------------------------------------
 # Three forms close under differentiation: x y, x y^H and x^H y (H: conjugate transpose), so that a

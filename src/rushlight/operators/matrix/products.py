@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import c_name
 from ...base.shapes import broadcast_shapes, wrap_dim
 from ...core.op import Op
@@ -15,10 +16,6 @@ from ..made_of.promotion import promote
 from ..made_of.spelling import axis_for_dim
 from ..pointwise.arithmetic import conj
 from .matmul import dot, matmul, mm
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 @public(aliases=("ger",))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import ArrayModule
 from ...base.formats import sparse_coo
 from ...core.inplace import check_writable
 from ...core.op import OPS, Op
@@ -15,9 +16,6 @@ from ...runtime.sparse_array import refused, sparse
 from ...runtime.thread import GRAD, TAPE, here
 from ..shape.join import cat
 from .sparse import SparseTensor
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
 
 # -- sums ------------------------------------------------------------------------------------------
 

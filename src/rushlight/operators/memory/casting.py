@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule
 from ...base.device import CPU, as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.formats import ORDERS, contiguous_format
@@ -18,10 +19,6 @@ from ...runtime import devices
 from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ...runtime.thread import INFERENCE, WATCHED, here
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _cast(xp: ArrayModule, x: Array, *, to: dtype, source: dtype) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import dtypes, fits, formats
+from ...base.arrays import Array, ArrayModule
 from ...base.formats import memory_format as format_type
 from ...base.shapes import broadcast_shapes
 from ...core.gradients.mapped import note_shared
@@ -20,10 +21,6 @@ from ...runtime.sparse_array import sparse
 from ...runtime.thread import GRAD, TAPE, here
 from ...runtime.wrapped import WrappedArray, answer
 from .casting import cast_to, move_to
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- copies -------------------------------------------------------------------------------------
 

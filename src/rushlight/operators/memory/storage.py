@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from math import prod
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import formats
+from ...base.arrays import ArrayModule
 from ...base.dtypes import TITLES, as_dtype, dtype, float32, float64, from_np
 from ...base.errors import NotYet
 from ...base.shapes import as_size, by_name, channels_last_strides, check_size, contiguous_strides
@@ -23,9 +24,6 @@ from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
 from ...runtime.thread import settle
 from ..shape.strided import geometry, strided_over
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
 
 # -- storages -----------------------------------------------------------------------------------
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import finfo
 from ...core.inplace import DIRECT, change
 from ...core.op import OPS, Op
@@ -19,10 +20,6 @@ from ..made_of.guards import only_for, title
 from ..made_of.pointwise import same_meta
 from ..made_of.precision import in_float32
 from .activation_make import activation, inplace_of, run
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- relu ---------------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.formats import contiguous_format
 from ...base.shapes import wrap_dim
 from ...core.op import Op
@@ -18,10 +19,6 @@ from ..made_of.precision import in_float32
 from ..made_of.reference import by_reference
 from ..shape.join import cat
 from .activation_make import activation, inplace_of, run
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- elu, selu, celu ----------------------------------------------------------------------------
 

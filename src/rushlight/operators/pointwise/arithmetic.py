@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule
 from ...core.inplace import DIRECT, change
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
@@ -28,10 +29,6 @@ from ..made_of.promotion import (
     rounded,
 )
 from ..memory.casting import cast_to
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def conj(x: Any) -> Any:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ..made_of.guards import FLOATS, only
 from ..made_of.pointwise import binary, unary
 from ..made_of.promotion import promote_float, promote_unary_float
 from .special_kernels import chebyshev, double, i0_double, i1_double
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
-
 
 # Chebyshev coefficients, lowest first.
 

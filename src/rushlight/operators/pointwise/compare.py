@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.overriding import foreign
@@ -20,10 +21,6 @@ from ...runtime.thread import FOREIGN, PARTS, TRACED, here
 from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
 from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- order --------------------------------------------------------------------------------------
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
@@ -18,10 +19,6 @@ from ..made_of.promotion import promote_unary_float
 from ..memory.casting import cast_to
 from .arithmetic import flat
 from .unary import _real_meta
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- parts, as views ----------------------------------------------------------------------------
 

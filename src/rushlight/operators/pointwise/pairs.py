@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into_same, public
@@ -26,10 +27,6 @@ from ..made_of.guards import (
 from ..made_of.pointwise import binary, pair_meta, ufunc2
 from ..made_of.promotion import promote, promote_float
 from .arithmetic import conj, flat
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- the larger and the smaller -----------------------------------------------------------------
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import BOOL, INTEGRAL, c_name
 from ...base.fits import fitting
 from ...base.shapes import broadcast_shapes
@@ -27,10 +28,6 @@ from ..made_of.pointwise import same_meta
 from ..made_of.promotion import promote, promote_many, result_dtype
 from ..memory.casting import cast_to
 from .arithmetic import conj
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 _NUMBERS = (bool, int, float, complex)
 

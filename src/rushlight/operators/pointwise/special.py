@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import finfo
 from ...base.shapes import check_size, whole
 from ...core.op import Op
@@ -16,10 +17,6 @@ from ..made_of.guards import FLOATS, no_derivative, only, tensors_only
 from ..made_of.pointwise import binary, same_meta, unary
 from ..made_of.promotion import promote_float, promote_unary_float
 from . import special_kernels as bodies
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 _EVERYWHERE = ("torch", "Tensor", "special")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
@@ -18,10 +19,6 @@ from ..made_of.promotion import promote_unary_float
 from ..made_of.reference import by_reference
 from ..memory.casting import cast_to
 from .arithmetic import conj, flat
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 

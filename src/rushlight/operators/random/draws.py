@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule, RandomStream
 from ...base.device import as_device, device
 from ...base.dtypes import as_dtype, dtype
 from ...base.shapes import broadcast_shapes, whole
@@ -19,10 +20,6 @@ from ...runtime.thread import here
 from ..create.filled import create, dim_order, float_dtype, number, only_size, sizes
 from ..made_of.checks import check_values
 from .generator import stream_for
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, RandomStream
 
 # -- kernels: the stream makes the array, in the device's own memory -------------------------------
 

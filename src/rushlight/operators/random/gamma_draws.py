@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule, RandomStream
 from ...base.dtypes import title
 from ...core.op import Op
 from ...core.public import public
@@ -20,10 +21,6 @@ from ...runtime.facts import Facts
 from ..pointwise.special_kernels import digamma, double
 from .draws import floating
 from .generator import stream_for
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, RandomStream
 
 # Double exponential quadrature on [0, inf): s = exp(v - exp(-v)), Takahasi and Mori 1974.
 _STEP = 0.05

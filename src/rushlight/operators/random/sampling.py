@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule, RandomStream
 from ...base.shapes import whole
 from ...core.inplace import check_writable, write
 from ...core.op import Op
@@ -19,10 +20,6 @@ from ..made_of.checks import between_zero_and_one, check_values
 from ..memory.copies import _write_op, _written
 from .draws import COINS, RANDINT, RANDOM, check_span, draw, floating, real
 from .generator import stream_for
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, RandomStream
 
 # -- given by a tensor -----------------------------------------------------------------------------
 

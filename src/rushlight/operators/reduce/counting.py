@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
@@ -19,10 +20,6 @@ from ..made_of.promotion import result_dtype
 from ..made_of.return_types import named
 from ..shape.reshape import reshape
 from .scan import along
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # -- histograms ---------------------------------------------------------------------------------
 

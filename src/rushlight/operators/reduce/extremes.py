@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import title
 from ...base.shapes import wrap_dim, wrap_dims
 from ...core.op import Op
@@ -17,10 +18,6 @@ from ...runtime.facts import Facts
 from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names, one_of
 from .sums import Dims, keep, result_shape, same_dtype_meta
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- over all elements or several dims: ties share the gradient ---------------------------------
 

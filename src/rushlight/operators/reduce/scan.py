@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import into, into_same, public
@@ -21,10 +22,6 @@ from ..made_of.spelling import numpy_names
 from ..memory.casting import cast_to, dtype_of
 from ..pointwise.arithmetic import conj
 from ..shape.reshape import reshape
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- what scans share ---------------------------------------------------------------------------
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import check_apart, into_same, public
@@ -16,10 +17,6 @@ from ..made_of.return_types import named
 from ..made_of.spelling import numpy_names
 from .extremes import pick_meta, send_to_index
 from .scan import along
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 _BACKWARDS = slice(None, None, -1)
 

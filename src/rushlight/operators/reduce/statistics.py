@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import whole, wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import into, into_same, public
@@ -23,10 +24,6 @@ from ..shape.reshape import reshape
 from .extremes import check_filled, pick_meta, send_to_index, share_evenly
 from .scan import along, doubling
 from .sums import Dims, add_up, count, keep, mean, result_shape
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- variance -----------------------------------------------------------------------------------
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import as_dtype, title
 from ...base.shapes import as_size, by_name, reduced_shape, wrap_dims
 from ...core.op import Op
@@ -21,10 +22,6 @@ from ..pointwise.arithmetic import conj
 from ..shape.expand import _expand
 from ..shape.reshape import reshape
 from .scan import product_of_others
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 Dims = Any  # None, an int or a tuple of ints
 

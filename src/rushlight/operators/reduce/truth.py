@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import title
 from ...base.shapes import wrap_dims
 from ...core.op import Op
@@ -16,10 +17,6 @@ from ..made_of.guards import unsupported
 from ..made_of.spelling import numpy_names
 from .extremes import check_filled
 from .sums import Dims, result_shape
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- any and all --------------------------------------------------------------------------------
 

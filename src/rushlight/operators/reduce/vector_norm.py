@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import as_dtype, title
 from ...base.shapes import wrap_dims
 from ...core.op import Op
@@ -16,10 +17,6 @@ from ..made_of.precision import in_float32
 from ..made_of.spelling import numpy_names
 from ..memory.casting import cast_to
 from .sums import Dims, add_up, keep, result_shape
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- vector norm --------------------------------------------------------------------------------
 

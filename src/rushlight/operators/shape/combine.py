@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import move_to
 from .join import same_dtype, stack
 from .windows import slice_op
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _spread(tensors: tuple) -> list[Tensor]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, ArrayModule
 from ...base.device import get_default_device
 from ...base.dtypes import as_dtype, int64
 from ...base.shapes import whole, wrap_dim
@@ -14,10 +15,6 @@ from ...core.public import into_same, public
 from ...core.tensor import Tensor, wrap
 from ...runtime.facts import Facts
 from ..memory.casting import cast_to, move_to
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _diagonal_body(xp: ArrayModule, x: Array, *, offset: int, dim1: int, dim2: int) -> Any:

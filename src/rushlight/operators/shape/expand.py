@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import (
     MOST_DIMS,
     Size,
@@ -21,10 +22,6 @@ from ...runtime.facts import Facts
 from ..made_of.guards import invalid_arguments
 from ..made_of.spelling import needed, one_of
 from .reshape import reshape
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _squeeze_body(xp: ArrayModule, x: Array, *, dims: tuple[int, ...]) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.shapes import as_size, by_name, check_size, whole, wrap_dim, wrap_dims
 from ...core.op import Op
 from ...core.public import public
@@ -12,10 +13,6 @@ from ...runtime.facts import Facts
 from ..index.brackets import is_position
 from ..made_of.checks import check_values
 from ..made_of.spelling import axis_for_dim
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array, Shaped
 
 # -- repetition ---------------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import as_size, whole, wrap_dim
 from ...core import views
 from ...core.op import Op, native
@@ -15,10 +16,6 @@ from ...runtime.facts import Facts
 from ..made_of.spelling import FIRST, axis_for_dim, dim_or_axis
 from .join import cat, stack
 from .windows import narrow_index, select_op, slice_op
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 mark_view = views.mark_view if native is None else native.mark_view
 

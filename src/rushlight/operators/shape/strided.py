@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import as_size, check_size, whole, wrap_dim
 from ...core.memory import data_pointer, memory_as, root_array
 from ...core.op import Op
@@ -12,10 +13,6 @@ from ...core.tensor import Tensor
 from ...runtime.batch.arrays import BatchedArray
 from ...runtime.facts import Facts
 from ..index.scatter_kernels import add_at
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]  # size, strides and offset in elements
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...base.arrays import Array, ArrayModule
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.spelling import axis_for_dim
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 # A window is a tuple with one entry per dim: an int takes one position, (start, stop, step) a
 # range, None makes a new dim of size 1. Slices are spelt as tuples because those can be hashed.

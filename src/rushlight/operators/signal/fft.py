@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array, ArrayModule
 from ...base.device import get_default_device
 from ...base.dtypes import as_dtype, get_default_dtype, title
 from ...base.shapes import check_size, whole, wrap_dim
@@ -18,10 +19,6 @@ from ...core.public import into, into_same, public, row_major
 from ...core.tensor import Tensor, wrap
 from ...runtime.facts import Facts
 from ..made_of.spelling import axis_for_dim
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
-    from ...base.protocols import Array
 
 
 def _made(values: np.ndarray, dtype: Any, device: Any, requires_grad: bool, out: Any) -> Tensor:

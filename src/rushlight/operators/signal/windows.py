@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import dtypes
+from ...base.arrays import ArrayModule
 from ...base.device import device
 from ...base.dtypes import dtype
 from ...base.shapes import whole
@@ -12,9 +13,6 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
 from ..create.filled import create, float_dtype
-
-if TYPE_CHECKING:
-    from ...base.array_module import ArrayModule
 
 
 def _window(

@@ -13,17 +13,15 @@ means "not for such images", and the images go one by one. A subclass that chang
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...base import dtypes
+from ...base.arrays import Array
 from ...base.bounded import Bounded
 from ...data.batching import speaks_for
 from ...runtime.devices import backend_of_type, device_of
-
-if TYPE_CHECKING:
-    from ...base.protocols import Array
 
 # From an array of images and the random words (N, words) to an array of images. The array that
 # comes in belongs to the step, which may write into it.

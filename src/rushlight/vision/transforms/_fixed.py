@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.arrays import Array
 from ...base.dtypes import dtype as Dtype
 from ...base.dtypes import from_np, get_default_dtype
 from ...core.tensor import Tensor
@@ -22,7 +23,6 @@ from ._functional_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
 
 if TYPE_CHECKING:
-    from ...base.protocols import Array
     from .._pillow import Picture
 
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...base.arrays import Array
 from ...core.tensor import Tensor
 from ...nn import Module
 from ...operators.create.filled import empty
@@ -24,7 +25,6 @@ from ._sometimes import ImageSometimes
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...base.protocols import Array
     from .._pillow import Picture
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ....base.arrays import Array, ArrayModule
 from ....base.dtypes import finfo
 from ....core.op import Op
 from ....core.public import public
@@ -17,11 +18,6 @@ from ...made_of.reference import by_reference
 from ..dropout import dropout
 from .attention_kernels import attention, attention_weights, fits, masked, spread_heads
 from .masked_attention_kernels import fits_heads, masked_attention
-
-if TYPE_CHECKING:
-    from ....base.array_module import ArrayModule
-    from ....base.protocols import Array
-
 
 # Contract, which engines override by name; q (B, H, L, E), k (B, H, S, E), v (B, H, S, V), and a mask that broadcasts to
 # (B, H, L, S): truth values (True where a query may look), or numbers that are added to the scores:

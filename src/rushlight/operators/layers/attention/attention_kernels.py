@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ....base.arrays import Array, ArrayModule
 from ....base.device import device
 from ....core.op import Op
 from ....core.tensor import Tensor
@@ -17,10 +18,6 @@ from ...made_of.pointwise import same_meta
 from ...made_of.precision import in_float32, widen
 from ...made_of.reference import by_reference
 from ..softmax import softmax_grad
-
-if TYPE_CHECKING:
-    from ....base.array_module import ArrayModule
-    from ....base.protocols import Array
 
 
 @in_float32

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ....base.arrays import ArrayModule
 from ....core.op import Op
 from ....core.tensor import Tensor
 from ....runtime import devices
@@ -22,9 +23,6 @@ from .attention_kernels import (
     spread,
     spread_heads,
 )
-
-if TYPE_CHECKING:
-    from ....base.array_module import ArrayModule
 
 # Contract, with the shapes of `attention`; bias is None or (B or 1, H or 1, L, S) of finite numbers, in q's dtype:
 #   masked_attention(q, k, v, bias, *, causal, scale, p) -> out, stats, kept

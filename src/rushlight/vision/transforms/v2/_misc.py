@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....base import dtypes
+from ....base.arrays import Array
 from ....base.dtypes import dtype as Dtype
 from ....core.tensor import Tensor
 from ....operators.matrix.matmul import mm
@@ -24,7 +25,6 @@ from ._transform import Transform, number_or_two, two_sizes
 
 if TYPE_CHECKING:
     from ....base.dtypes import dtype
-    from ....base.protocols import Array
 
 
 class Identity(Transform):
