@@ -22,6 +22,7 @@ def low_rank(m: Any) -> list:
     return [
         one.log_prob(x), one.entropy(), one.variance, one.covariance_matrix, one.precision_matrix, one.scale_tril,
         one.sample((5,)), kl(one, two), kl(two, one), kl(one, one), one.expand((3, 2)).log_prob(x),
+        one.expand((3, 2)).covariance_matrix, one.expand((3, 2)).variance,  # not those that were asked for before
     ]  # fmt: skip
 
 
@@ -29,7 +30,8 @@ def von_mises(m: Any) -> list:
     found = m.distributions.VonMises(m.tensor([0.0, 1.0, -3.0]), m.tensor([0.5, 20.0, 1e-6]))
     m.manual_seed(0)
     drawn = found.sample((50,))
-    return [drawn, found.log_prob(drawn), found.variance, found.expand((2, 3)).sample()]
+    spread, wider = found.variance, found.expand((2, 3))
+    return [drawn, found.log_prob(drawn), spread, wider.variance, wider.sample()]
 
 
 def lkj_cholesky(m: Any) -> list:

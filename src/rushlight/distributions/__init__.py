@@ -1,49 +1,46 @@
 """PyTorch's `torch.distributions`: sampling, densities and divergences."""
 
+from importlib import import_module
 from typing import Any
 
-from . import _kl_mixed as _kl_mixed  # registers its divergences
+from ..base.errors import no_attribute
 from . import constraints, transforms
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .binomial import Binomial
-from .categorical import Categorical
-from .cauchy import Cauchy
-from .chi2 import Chi2
+from .categories import (
+    Categorical,
+    MixtureSameFamily,
+    Multinomial,
+    OneHotCategorical,
+    OneHotCategoricalStraightThrough,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+)
 from .constraint_registry import biject_to, transform_to
-from .continuous_bernoulli import ContinuousBernoulli
-from .dirichlet import Dirichlet
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
-from .exponential import Exponential
-from .fishersnedecor import FisherSnedecor
-from .gamma import Gamma
-from .generalized_pareto import GeneralizedPareto
-from .geometric import Geometric
-from .gumbel import Gumbel
-from .half_cauchy import HalfCauchy
-from .half_normal import HalfNormal
-from .independent import Independent
-from .inverse_gamma import InverseGamma
+from .counts import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
+from .distribution import Distribution, ExponentialFamily
+from .gammas import (
+    Chi2,
+    Exponential,
+    FisherSnedecor,
+    Gamma,
+    GeneralizedPareto,
+    InverseGamma,
+    Pareto,
+    StudentT,
+    Weibull,
+)
 from .kl import kl_divergence, register_kl
-from .kumaraswamy import Kumaraswamy
-from .laplace import Laplace
-from .lkj_cholesky import LKJCholesky
-from .log_normal import LogNormal
-from .logistic_normal import LogisticNormal
-from .lowrank_multivariate_normal import LowRankMultivariateNormal
-from .mixture_same_family import MixtureSameFamily
-from .multinomial import Multinomial
-from .multivariate_normal import MultivariateNormal
-from .negative_binomial import NegativeBinomial
-from .normal import Normal
-from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
-from .pareto import Pareto
-from .poisson import Poisson
-from .relaxed_bernoulli import RelaxedBernoulli
-from .relaxed_categorical import RelaxedOneHotCategorical
-from .studentT import StudentT
-from .transformed_distribution import TransformedDistribution
+from .line import (
+    Cauchy,
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    Laplace,
+    LogNormal,
+    Normal,
+    Uniform,
+    VonMises,
+)
+from .made_of import Independent, TransformedDistribution
 from .transforms import (
     AbsTransform,
     AffineTransform,
@@ -66,10 +63,8 @@ from .transforms import (
     Transform,
     identity_transform,
 )
-from .uniform import Uniform
-from .von_mises import VonMises
-from .weibull import Weibull
-from .wishart import Wishart
+from .unit import Beta, ContinuousBernoulli, Dirichlet, Kumaraswamy, LogisticNormal
+from .vectors import LKJCholesky, LowRankMultivariateNormal, MultivariateNormal, Wishart
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform",
@@ -89,6 +84,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    from ..base.errors import no_attribute
-
-    raise AttributeError(no_attribute(__name__, name, globals()))
+    try:
+        return import_module(
+            f"{__name__}.{name}"
+        )  # PyTorch's module of one class: a row of _names/aliases.py
+    except ModuleNotFoundError:
+        raise AttributeError(no_attribute(__name__, name, globals())) from None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor import Tensor
+from .utils import fact
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent",
@@ -85,13 +86,8 @@ class _Independent(Constraint):
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+    is_discrete = fact(lambda self: self.base_constraint.is_discrete)
+    event_dim = fact(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
 
     def check(self, value: Tensor) -> Tensor:
         inside = self.base_constraint.check(value)
@@ -113,13 +109,8 @@ class MixtureSameFamilyConstraint(Constraint):
     def __init__(self, base_constraint: Constraint) -> None:
         self.base_constraint = base_constraint
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return self.base_constraint.event_dim
+    is_discrete = fact(lambda self: self.base_constraint.is_discrete)
+    event_dim = fact(lambda self: self.base_constraint.event_dim)
 
     def check(self, value: Tensor) -> Tensor:
         inside = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
@@ -314,13 +305,8 @@ class _Joined(Constraint):
         self.cseq = list(cseq)
         self.dim = dim
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return any(c.is_discrete for c in self.cseq)
-
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return max(c.event_dim for c in self.cseq)
+    is_discrete = fact(lambda self: any(c.is_discrete for c in self.cseq))
+    event_dim = fact(lambda self: max(c.event_dim for c in self.cseq))
 
 
 class _Cat(_Joined):

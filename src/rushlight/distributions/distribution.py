@@ -1,4 +1,4 @@
-"""Distribution: what every probability distribution answers."""
+"""Distribution: what every probability distribution answers; exponential families."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from ..base.arrays import Array
 from ..base.config import settings
 from ..base.shapes import Size
+from ..core.gradients.differentiate import grad
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..operators.made_of.checks import CHECK
@@ -17,7 +18,7 @@ from ..runtime.door import run
 from . import constraints
 from .utils import lazy_property
 
-__all__ = ["Distribution"]
+__all__ = ["Distribution", "ExponentialFamily"]
 
 
 class _CheckFailed(ValueError):
@@ -77,6 +78,7 @@ class Distribution:
     has_enumerate_support = False
     arg_constraints: dict[str, Any]
     support: Any
+    _inner: tuple[str, ...] = ()  # attributes that are expanded with the parameters
     _validate_args = __debug__
 
     @staticmethod
@@ -125,6 +127,13 @@ class Distribution:
         """The same distribution with parameters expanded to `batch_shape`."""
         new = self._twin(_instance)
         batch = Size(batch_shape)
+        for name in [
+            n for n in new.__dict__ if isinstance(getattr(type(new), n, None), lazy_property)
+        ]:
+            if name not in self.arg_constraints:
+                del new.__dict__[name]  # it is computed again, in the new shape
+        for name in self._inner:
+            setattr(new, name, getattr(self, name).expand(batch))
         for name, constraint in self.arg_constraints.items():
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
@@ -265,3 +274,39 @@ class Distribution:
 
 def _size(t: Tensor) -> str:
     return f"{settings.module}.Size({list(t.shape)})"
+
+
+class ExponentialFamily(Distribution):
+    """A distribution that knows its natural parameters, which gives entropy and divergence.
+
+    Args:
+        batch_shape, event_shape: as in `Distribution`.
+        validate_args: check parameters and values; on unless Python runs with -O.
+
+    Example:
+        >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
+        True
+    """
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """By the Bregman divergence of the log normalizer (Nielsen and Nock 2010)."""
+        result = -self._mean_carrier_measure
+        params = [p.detach().requires_grad_() for p in self._natural_params]
+        normalizer = self._log_normalizer(*params)
+        gradients = grad(normalizer.sum(), params, create_graph=True)
+        result = result + normalizer
+        for param, g in zip(params, gradients):
+            product = param * g
+            result = result - product.reshape(self._batch_shape + (-1,)).sum(-1)
+        return result

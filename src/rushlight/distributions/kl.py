@@ -9,32 +9,18 @@ from typing import Any
 from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor
 from ..operators.matrix.linalg_solve import solve_triangular
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .binomial import Binomial
-from .categorical import Categorical
-from .cauchy import Cauchy
-from .dirichlet import Dirichlet
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
-from .exponential import Exponential
-from .gamma import Gamma
-from .geometric import Geometric
-from .gumbel import Gumbel, euler_constant
-from .half_normal import HalfNormal
-from .independent import Independent
-from .laplace import Laplace
-from .lowrank_multivariate_normal import LowRankMultivariateNormal
-from .multivariate_normal import MultivariateNormal, mahalanobis
-from .normal import Normal
-from .one_hot_categorical import OneHotCategorical
-from .pareto import Pareto
-from .poisson import Poisson
-from .transformed_distribution import TransformedDistribution
-from .uniform import Uniform
+from .categories import Categorical, OneHotCategorical
+from .counts import Bernoulli, Binomial, Geometric, Poisson
+from .distribution import Distribution, ExponentialFamily
+from .gammas import Exponential, Gamma, Pareto
+from .line import Cauchy, Gumbel, HalfNormal, Laplace, Normal, Uniform, euler_constant
+from .made_of import Independent, TransformedDistribution
+from .unit import Beta, ContinuousBernoulli, Dirichlet
 from .utils import sum_rightmost
+from .vectors import LowRankMultivariateNormal, MultivariateNormal, mahalanobis
 
 __all__ = ["kl_divergence", "register_kl"]
+
 
 _KL_REGISTRY: dict[tuple[type, type], Callable] = {}
 
@@ -99,10 +85,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 def _where_infinite(value: Tensor, condition: Tensor) -> Tensor:
     return value.masked_fill(condition, math.inf)
-
-
-def _infinite(like: Tensor) -> Tensor:
-    return like.new_full(like.shape, math.inf)
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -339,21 +321,155 @@ def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
     return t1 + (t2 + t3) / q.scale - (0.5 * (1 + math.log(0.5 * math.pi)))
 
 
-def _outside(p: Any, q: Any) -> Tensor:
-    """The support of p reaches beyond that of q."""
-    return _infinite(p.mean + q.mean)
-
-
-for _pair in (
-    (Exponential, Beta), (Exponential, Uniform), (Gamma, Beta),
-    (Gamma, Uniform), (Normal, Beta), (Normal, Exponential), (Normal, Gamma), (Normal, Uniform),
-    (Laplace, Beta), (Laplace, Exponential), (Laplace, Gamma), (Laplace, Uniform),
-    (Poisson, Bernoulli), (Poisson, Binomial), (Gumbel, Beta), (Gumbel, Exponential),
-    (Gumbel, Gamma), (Gumbel, Uniform),
-):  # fmt: skip
-    register_kl(*_pair)(_outside)
-
-
 @register_kl(Bernoulli, Poisson)
 def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)
+
+
+# -- the mean of q's log density, from moments of p ------------------------------------------------
+
+
+def _under_exponential(q: Exponential, mean: Tensor) -> Tensor:
+    return q.rate.log() - q.rate * mean
+
+
+def _under_gamma(q: Gamma, mean: Tensor, log_mean: Tensor) -> Tensor:
+    scale = q.concentration * q.rate.log() - q.concentration.lgamma()
+    return scale + (q.concentration - 1) * log_mean - q.rate * mean
+
+
+def _under_normal(q: Normal, mean: Tensor, variance: Tensor) -> Tensor:
+    spread = q.scale.pow(2)
+    distance = variance + (mean - q.loc).pow(2)
+    return -0.5 * ((2 * math.pi * spread).log() + distance / spread)
+
+
+def _under_gumbel(q: Gumbel, mean: Tensor, decay: Tensor) -> Tensor:
+    """`decay` is the mean of exp((q.loc - x) / q.scale)."""
+    return (q.loc - mean) / q.scale - decay - q.scale.log()
+
+
+def _under_pareto(q: Pareto, log_mean: Tensor) -> Tensor:
+    return q.alpha.log() + q.alpha * q.scale.log() - (q.alpha + 1) * log_mean
+
+
+def _under_beta(q: Beta, log_mean: Tensor, rest_mean: Tensor) -> Tensor:
+    """`rest_mean` is the mean of log(1 - x)."""
+    a, b = q.concentration1, q.concentration0
+    scale = (a + b).lgamma() - a.lgamma() - b.lgamma()
+    return scale + (a - 1) * log_mean + (b - 1) * rest_mean
+
+
+def _under_continuous_bernoulli(q: ContinuousBernoulli, mean: Tensor) -> Tensor:
+    return mean * q.logits + (-q.probs).log1p() + q._log_norm()
+
+
+def _under_uniform(p: Any, q: Uniform) -> Tensor:
+    return -(q.high - q.low).log()
+
+
+def _nowhere(p: Any, q: Any) -> tuple:
+    """No value of p is one that q lacks."""
+    return ()
+
+
+def _beyond(value: Tensor, *outside: Tensor) -> Tensor:
+    """Infinite where one of the conditions says that p has values where q has none."""
+    for condition in outside:
+        value = value.masked_fill(condition, math.inf)
+    return value
+
+
+# -- what p knows: means of functions of x ---------------------------------------------------------
+
+
+def _log_mean_between(low: Tensor, high: Tensor) -> Tensor:
+    """The mean of log(x) between two ends, the lower of which may be 0."""
+    return (high.xlogy(high) - low.xlogy(low)) / (high - low) - 1
+
+
+def _log_mean_of_uniform(p: Uniform) -> Tensor:
+    return _log_mean_between(p.low, p.high)
+
+
+def _log_mean_of_pareto(p: Pareto) -> Tensor:
+    return p.scale.log() + 1 / p.alpha
+
+
+def _decay_of_exponential(p: Exponential, q: Gumbel) -> Tensor:
+    rate = p.rate * q.scale
+    return (q.loc / q.scale).exp() * rate / (rate + 1)
+
+
+def _decay_of_gamma(p: Gamma, q: Gumbel) -> Tensor:
+    return (q.loc / q.scale).exp() * (1 + 1 / (p.rate * q.scale)).pow(-p.concentration)
+
+
+def _decay_of_normal(p: Normal, q: Gumbel) -> Tensor:
+    return ((q.loc - p.loc) / q.scale + 0.5 * (p.scale / q.scale).pow(2)).exp()
+
+
+def _decay_of_uniform(p: Uniform, q: Gumbel) -> Tensor:
+    ends = [((q.loc - end) / q.scale).exp() for end in (p.low, p.high)]
+    return (ends[0] - ends[1]) * q.scale / (p.high - p.low)
+
+
+# p, q, the mean of q's log density, and where p has values that q lacks; as PyTorch's, continuous
+# Bernoulli and uniform distributions are infinitely far already where they end at the same place.
+_MIXED: tuple[tuple[Any, Any, Callable[[Any, Any], Tensor], Callable[[Any, Any], tuple]], ...] = (
+    (Beta, ContinuousBernoulli, lambda p, q: _under_continuous_bernoulli(q, p.mean), _nowhere),
+    (Beta, Exponential, lambda p, q: _under_exponential(q, p.mean), _nowhere),
+    (Beta, Gamma, lambda p, q: _under_gamma(q, p.mean, p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()), _nowhere),
+    (Beta, Normal, lambda p, q: _under_normal(q, p.mean, p.variance), _nowhere),
+    (Beta, Uniform, _under_uniform, lambda p, q: (q.low > 0, q.high < 1)),
+    (ContinuousBernoulli, Exponential, lambda p, q: _under_exponential(q, p.mean), _nowhere),
+    (ContinuousBernoulli, Normal, lambda p, q: _under_normal(q, p.mean, p.variance), _nowhere),
+    (ContinuousBernoulli, Uniform, _under_uniform, lambda p, q: (q.low >= 0, q.high <= 1)),
+    (Exponential, Gumbel, lambda p, q: _under_gumbel(q, p.mean, _decay_of_exponential(p, q)), _nowhere),
+    (Gamma, Gumbel, lambda p, q: _under_gumbel(q, p.mean, _decay_of_gamma(p, q)), _nowhere),
+    (Gamma, Normal, lambda p, q: _under_normal(q, p.mean, p.variance), _nowhere),
+    (Gumbel, Normal, lambda p, q: _under_normal(q, p.mean, p.variance), _nowhere),
+    (Normal, Gumbel, lambda p, q: _under_gumbel(q, p.mean, _decay_of_normal(p, q)), _nowhere),
+    (Pareto, Exponential, lambda p, q: _under_exponential(q, p.mean), lambda p, q: (p.alpha <= 1,)),
+    (Pareto, Gamma, lambda p, q: _under_gamma(q, p.mean, _log_mean_of_pareto(p)), lambda p, q: (p.alpha <= 1,)),
+    (Pareto, Normal, lambda p, q: _under_normal(q, p.mean, p.variance), lambda p, q: (p.alpha <= 2,)),
+    (Uniform, Beta, lambda p, q: _under_beta(q, _log_mean_of_uniform(p), _log_mean_between(1 - p.high, 1 - p.low)),
+     lambda p, q: (p.low < 0, p.high > 1)),
+    (Uniform, ContinuousBernoulli, lambda p, q: _under_continuous_bernoulli(q, p.mean), lambda p, q: (p.low <= 0, p.high >= 1)),
+    (Uniform, Exponential, lambda p, q: _under_exponential(q, p.mean), lambda p, q: (p.low < 0,)),
+    (Uniform, Gamma, lambda p, q: _under_gamma(q, p.mean, _log_mean_of_uniform(p)), lambda p, q: (p.low < 0,)),
+    (Uniform, Gumbel, lambda p, q: _under_gumbel(q, p.mean, _decay_of_uniform(p, q)), _nowhere),
+    (Uniform, Pareto, lambda p, q: _under_pareto(q, _log_mean_of_uniform(p)), lambda p, q: (p.low < q.scale,)),
+)  # fmt: skip
+
+
+def _mixed(under: Callable[[Any, Any], Tensor], outside: Callable[[Any, Any], tuple]) -> Callable:
+    """Minus p's entropy, minus the mean of q's log density under p."""
+    return lambda p, q: _beyond(-p.entropy() - under(p, q), *outside(p, q))
+
+
+for _p, _q, _under, _where in _MIXED:
+    register_kl(_p, _q)(_mixed(_under, _where))
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
+    own = _under_continuous_bernoulli(p, p.mean)
+    return own - _under_continuous_bernoulli(q, p.mean)
+
+
+def _outside(p: Any, q: Any) -> Tensor:
+    """p has values where q has none, whatever their parameters."""
+    like = p.mean + q.mean
+    return like.new_full(like.shape, math.inf)
+
+
+# By p: the kinds that lack some of its values.
+_LACKING: dict[Any, tuple[Any, ...]] = {
+    Beta: (Pareto,), ContinuousBernoulli: (Pareto,), Poisson: (Bernoulli, Binomial), Pareto: (Beta, ContinuousBernoulli, Uniform),
+    Exponential: (Beta, ContinuousBernoulli, Pareto, Uniform), Gamma: (Beta, ContinuousBernoulli, Pareto, Uniform),
+    **dict.fromkeys((Gumbel, Laplace, Normal), (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
+}  # fmt: skip
+for _p, _lacking in _LACKING.items():
+    for _q in _lacking:
+        register_kl(_p, _q)(_outside)

@@ -14,7 +14,7 @@ from ..operators.pointwise.activation_smooth import softplus
 from ..operators.shape.join import cat, stack
 from . import constraints
 from .distribution import Distribution
-from .utils import broadcast_all, sum_rightmost
+from .utils import broadcast_all, fact, sum_rightmost
 
 
 class Transform:
@@ -120,25 +120,11 @@ class _InverseTransform(Transform):
         super().__init__(cache_size=transform._cache_size)
         self._inv = transform
 
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return self._inv.codomain
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return self._inv.domain
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self._inv.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self._inv.sign
-
-    @property
-    def inv(self) -> Transform:
-        return self._inv
+    domain = fact(lambda self: self._inv.codomain)
+    codomain = fact(lambda self: self._inv.domain)
+    bijective = fact(lambda self: self._inv.bijective)
+    sign = fact(lambda self: self._inv.sign)
+    inv = fact(lambda self: self._inv)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self._inv.with_cache(cache_size).inv
@@ -215,9 +201,7 @@ class ComposeTransform(Transform):
         extra = event_dim - codomain.event_dim
         return constraints.independent(codomain, extra) if extra else codomain
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(p.bijective for p in self.parts)
+    bijective = fact(lambda self: all(p.bijective for p in self.parts))
 
     @property
     def sign(self) -> Any:
@@ -313,13 +297,8 @@ class IndependentTransform(Transform):
     def codomain(self) -> Any:  # type: ignore[override]
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self.base_transform.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
+    bijective = fact(lambda self: self.base_transform.bijective)
+    sign = fact(lambda self: self.base_transform.sign)
 
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:
@@ -401,9 +380,7 @@ class PowerTransform(Transform):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    @property
-    def sign(self) -> Any:
-        return self.exponent.sign()
+    sign = fact(lambda self: self.exponent.sign())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PowerTransform):
@@ -547,9 +524,7 @@ class AffineTransform(Transform):
         super().__init__(cache_size=cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
+    event_dim = fact(lambda self: self._event_dim)
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
@@ -616,9 +591,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return self.distribution.support
+    domain = fact(lambda self: self.distribution.support)
 
     def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)
@@ -830,13 +803,8 @@ class ReshapeTransform(Transform):
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size=cache_size)
 
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return constraints.independent(constraints.real, len(self.in_shape))
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return constraints.independent(constraints.real, len(self.out_shape))
+    domain = fact(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+    codomain = fact(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
 
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
@@ -881,9 +849,7 @@ class CatTransform(Transform):
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         self.dim = dim
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(t.bijective for t in self.transforms)
+    bijective = fact(lambda self: all(t.bijective for t in self.transforms))
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
@@ -926,17 +892,9 @@ class StackTransform(Transform):
         self.transforms = [t.with_cache(cache_size) for t in tseq]
         self.dim = dim
 
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(t.bijective for t in self.transforms)
-
-    @property
-    def domain(self) -> Any:  # type: ignore[override]
-        return constraints.stack([t.domain for t in self.transforms], self.dim)
-
-    @property
-    def codomain(self) -> Any:  # type: ignore[override]
-        return constraints.stack([t.codomain for t in self.transforms], self.dim)
+    bijective = fact(lambda self: all(t.bijective for t in self.transforms))
+    domain = fact(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))
+    codomain = fact(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))
 
     def _call(self, x: Tensor) -> Tensor:
         return stack([t(p) for t, p in zip(self.transforms, x.unbind(self.dim))], self.dim)

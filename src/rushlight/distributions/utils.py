@@ -84,6 +84,18 @@ def given_one(name: str, other: str, first: Any, second: Any) -> bool:
     return first is not None
 
 
+class _Fact(property):
+    """A property that is one formula; what it means is said in the class that has the name first."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__doc__ = getattr(getattr(super(owner, owner), name, None), "__doc__", None)
+
+
+def fact(formula: Callable[[Any], Any]) -> Any:
+    """What a class declares of itself by a formula over its parameters: its mean, its mode, its support."""
+    return _Fact(formula)
+
+
 class lazy_property:
     """An attribute computed when first asked for, with gradients on, and kept."""
 

@@ -14,6 +14,24 @@ _FSDP = (
     "LocalStateDictConfig MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig "
     "ShardingStrategy StateDictConfig StateDictSettings StateDictType"
 )
+# Families of distributions: PyTorch has a module for each class.
+_DISTRIBUTIONS = {
+    "categories": "categorical:Categorical mixture_same_family:MixtureSameFamily multinomial:Multinomial "
+                  "one_hot_categorical:OneHotCategorical+OneHotCategoricalStraightThrough "
+                  "relaxed_bernoulli:LogitRelaxedBernoulli+RelaxedBernoulli "
+                  "relaxed_categorical:ExpRelaxedCategorical+RelaxedOneHotCategorical",
+    "counts": "bernoulli:Bernoulli binomial:Binomial geometric:Geometric negative_binomial:NegativeBinomial poisson:Poisson",
+    "distribution": "exp_family:ExponentialFamily",
+    "gammas": "chi2:Chi2 exponential:Exponential fishersnedecor:FisherSnedecor gamma:Gamma+_standard_gamma "
+              "generalized_pareto:GeneralizedPareto inverse_gamma:InverseGamma pareto:Pareto studentT:StudentT weibull:Weibull",
+    "line": "cauchy:Cauchy gumbel:Gumbel half_cauchy:HalfCauchy half_normal:HalfNormal laplace:Laplace log_normal:LogNormal "
+            "normal:Normal uniform:Uniform von_mises:VonMises",
+    "made_of": "independent:Independent transformed_distribution:TransformedDistribution",
+    "unit": "beta:Beta continuous_bernoulli:ContinuousBernoulli dirichlet:Dirichlet kumaraswamy:Kumaraswamy "
+            "logistic_normal:LogisticNormal",
+    "vectors": "lkj_cholesky:LKJCholesky lowrank_multivariate_normal:LowRankMultivariateNormal "
+               "multivariate_normal:MultivariateNormal wishart:Wishart",
+}  # fmt: skip
 # By module: where its names are. `there=here` gives one another name.
 TABLE = {
     "_dynamo.eval_frame": "nn.modules.optimized: OptimizedModule",
@@ -85,6 +103,10 @@ TABLE = {
                           "WeightedRandomSampler",
     "utils.dlpack": "operators.memory.interop: from_dlpack to_dlpack",
     "utils.model_zoo": "hub: load_state_dict_from_url=load_url",
+    **{
+        f"distributions.{path}": f"distributions.{home}: {' '.join(names.split('+'))}"
+        for home, rows in _DISTRIBUTIONS.items() for path, _, names in (row.partition(":") for row in rows.split())
+    },
 }  # fmt: skip
 
 
