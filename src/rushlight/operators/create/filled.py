@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...base import dtypes
@@ -196,63 +196,52 @@ def no_names(function: str, names: Any) -> None:
         raise NotYet(f"{function}: dimensions with names (names=) are not there")
 
 
-@public("torch")
-def zeros(
-    *size: Any,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | str | int | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    names: Any = None,
-    **keyword: Any,
-) -> Tensor:
-    """A tensor of zeros.
+def _constant(name: str, value: int, example: str) -> Callable[..., Tensor]:
+    """`zeros` or `ones`."""
+
+    def make(
+        *size: Any,
+        out: Tensor | None = None,
+        dtype: dtype | None = None,
+        layout: layout | None = None,
+        device: device | str | int | None = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        names: Any = None,
+        **keyword: Any,
+    ) -> Tensor:
+        no_names(name, names)
+        shape = sizes(name, size, only_size(name, keyword))
+        d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
+        return create(FULL, device, requires_grad, out, pin_memory, layout,
+                      size=shape, value=value, dtype=d)  # fmt: skip
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""A tensor of {name}.
 
     Args:
         size: the size of every dimension, one by one or as a tuple.
         keyword: `size=`, the sizes as a keyword.
 
     Example:
-        >>> torch.zeros(2, 3)
+        {example}
+    """
+    return public("torch")(make)
+
+
+zeros = _constant(
+    "zeros",
+    0,
+    """>>> torch.zeros(2, 3)
         tensor([[0., 0., 0.],
-                [0., 0., 0.]])
-    """
-    no_names("zeros", names)
-    shape = sizes("zeros", size, only_size("zeros", keyword))
-    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
-    return create(FULL, device, requires_grad, out, pin_memory, layout,
-                  size=shape, value=0, dtype=d)  # fmt: skip
-
-
-@public("torch")
-def ones(
-    *size: Any,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | str | int | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    names: Any = None,
-    **keyword: Any,
-) -> Tensor:
-    """A tensor of ones.
-
-    Args:
-        size: the size of every dimension, one by one or as a tuple.
-        keyword: `size=`, the sizes as a keyword.
-
-    Example:
-        >>> torch.ones(2, dtype=torch.int64)
-        tensor([1, 1])
-    """
-    no_names("ones", names)
-    shape = sizes("ones", size, only_size("ones", keyword))
-    d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
-    return create(FULL, device, requires_grad, out, pin_memory, layout,
-                  size=shape, value=1, dtype=d)  # fmt: skip
+                [0., 0., 0.]])""",
+)
+ones = _constant(
+    "ones",
+    1,
+    """>>> torch.ones(2, dtype=torch.int64)
+        tensor([1, 1])""",
+)
 
 
 @public("torch")

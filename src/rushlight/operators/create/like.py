@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...base.device import device
@@ -88,46 +88,48 @@ def _operator(kernel: str, attrs: dict[str, Any]) -> str:
     return f"{names.get(attrs.get('kind', ''), kernel)}_like.default"
 
 
-@public("torch")
-def zeros_like(
-    input: Tensor,
-    *,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | str | int | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: memory_format | None = None,
-) -> Tensor:
-    """Zeros in the shape and, unless given, the dtype and device of another tensor.
+def _define_like(
+    name: str, kernel: Kernel, what: str, example: str, **fixed: Any
+) -> Callable[..., Tensor]:
+    """`zeros_like`, `ones_like` or `empty_like`."""
 
-    Example:
-        >>> torch.zeros_like(torch.tensor([[1, 2]]))
-        tensor([[0, 0]])
-    """
-    return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
-                value=0)  # fmt: skip
+    def make(
+        input: Tensor,
+        *,
+        dtype: dtype | None = None,
+        layout: layout | None = None,
+        device: device | str | int | None = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: memory_format | None = None,
+    ) -> Tensor:
+        return like(kernel, input, dtype, layout, device, requires_grad, pin_memory, memory_format, **fixed)  # fmt: skip
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"{what}\n\nExample:\n    >>> {example}\n"
+    return public("torch")(make)
 
 
-@public("torch")
-def ones_like(
-    input: Tensor,
-    *,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | str | int | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: memory_format | None = None,
-) -> Tensor:
-    """Ones in the shape and, unless given, the dtype and device of another tensor.
-
-    Example:
-        >>> torch.ones_like(torch.tensor([1.5, 2.5]))
-        tensor([1., 1.])
-    """
-    return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
-                value=1)  # fmt: skip
+zeros_like = _define_like(
+    "zeros_like",
+    FULL,
+    "Zeros in the shape and, unless given, the dtype and device of another tensor.",
+    "torch.zeros_like(torch.tensor([[1, 2]]))\n    tensor([[0, 0]])",
+    value=0,
+)
+ones_like = _define_like(
+    "ones_like",
+    FULL,
+    "Ones in the shape and, unless given, the dtype and device of another tensor.",
+    "torch.ones_like(torch.tensor([1.5, 2.5]))\n    tensor([1., 1.])",
+    value=1,
+)
+empty_like = _define_like(
+    "empty_like",
+    EMPTY,
+    "A tensor with the shape and, unless given, the dtype and device of another one; its values are arbitrary.",
+    "torch.empty_like(torch.zeros(2, 3)).shape\n    torch.Size([2, 3])",
+)
 
 
 @public("torch")
@@ -153,26 +155,6 @@ def full_like(
     """
     return like(FULL, input, dtype, layout, device, requires_grad, pin_memory, memory_format,
                 value=fill_value)  # fmt: skip
-
-
-@public("torch")
-def empty_like(
-    input: Tensor,
-    *,
-    dtype: dtype | None = None,
-    layout: layout | None = None,
-    device: device | str | int | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: memory_format | None = None,
-) -> Tensor:
-    """A tensor with the shape and, unless given, the dtype and device of another one; its values are arbitrary.
-
-    Example:
-        >>> torch.empty_like(torch.zeros(2, 3)).shape
-        torch.Size([2, 3])
-    """
-    return like(EMPTY, input, dtype, layout, device, requires_grad, pin_memory, memory_format)
 
 
 # -- new_*: another size, the same dtype and device ------------------------------------------------

@@ -197,104 +197,60 @@ def _of_one_sample(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor
     return made.squeeze_(0) if inplace else made.squeeze(0)
 
 
-@public("functional")
-def dropout1d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Set whole channels to zero at random, and scale the others by 1 / (1 - p).
+def _of_channels(n: int, shapes: str, size: str, dims: str) -> None:
+    """`dropout1d`, `dropout2d` or `dropout3d`: whole channels of inputs with n dims of their own, or a batch of them."""
+    name = f"dropout{n}d"
+    purpose = (
+        f"Note that {name} exists to provide channel-wise dropout on inputs with {n} spatial "
+        f"dimension{'s' * (n > 1)}, a channel dimension, and an optional batch dimension (i.e. "
+        f"{n + 1}D or {n + 2}D inputs)."
+    )
+
+    def fn(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        _check(p)
+        if input.ndim not in (n + 1, n + 2):
+            if n == 1:
+                raise RuntimeError(
+                    f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. {purpose}"
+                )
+            warnings.warn(
+                f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error in "
+                f"a future release. To retain the behavior and silence this warning, please use dropout instead. {purpose}",
+                stacklevel=2,
+            )
+        if n == 2 and input.ndim == 3:
+            warnings.warn(
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+                "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+                "dim. This behavior will change in a future release to interpret the input as one "
+                "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+                "dropout behavior, please switch to using dropout1d instead.",
+                stacklevel=2,
+            )
+        if (n == 1 and input.ndim == 2) or (n == 3 and input.ndim != 5):
+            return _of_one_sample(input, p, training, inplace)
+        return _apply(input, p, None, training, inplace)
+
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = f"""Set whole channels to zero at random, and scale the others by 1 / (1 - p).
 
     Args:
-        input: (N, C, L) or (C, L).
+        input: {shapes}.
         p: probability that a channel becomes zero.
         training: False returns the input.
         inplace: write the result into the input.
 
     Example:
-        >>> y = F.dropout1d(torch.ones(2, 8, 5), 0.5)
-        >>> bool((y.amax(2) == y.amin(2)).all())  # a channel is all 0 or all 2
+        >>> y = F.{name}(torch.ones({size}), 0.5)
+        >>> bool((y.amax({dims}) == y.amin({dims})).all())  # a channel is all 0 or all 2
         True
     """
-    _check(p)
-    if input.ndim not in (2, 3):
-        raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
-            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a "
-            "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
-        )
-    if input.ndim == 2:
-        return _of_one_sample(input, p, training, inplace)
-    return _apply(input, p, None, training, inplace)
+    public("functional")(fn)
 
 
-@public("functional")
-def dropout2d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Set whole channels to zero at random, and scale the others by 1 / (1 - p).
-
-    Args:
-        input: (N, C, H, W) or (C, H, W).
-        p: probability that a channel becomes zero.
-        training: False returns the input.
-        inplace: write the result into the input.
-
-    Example:
-        >>> y = F.dropout2d(torch.ones(2, 8, 3, 3), 0.5)
-        >>> bool((y.amax((2, 3)) == y.amin((2, 3))).all())  # a channel is all 0 or all 2
-        True
-    """
-    _check(p)
-    if input.ndim not in (3, 4):
-        warnings.warn(
-            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will "
-            "result in an error in a future release. To retain the behavior and silence this "
-            "warning, please use dropout instead. Note that dropout2d exists to provide "
-            "channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an "
-            "optional batch dimension (i.e. 3D or 4D inputs).",
-            stacklevel=2,
-        )
-    if input.ndim == 3:
-        warnings.warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
-            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
-            "dim. This behavior will change in a future release to interpret the input as one "
-            "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
-            "dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
-        )
-    return _apply(input, p, None, training, inplace)
-
-
-@public("functional")
-def dropout3d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Set whole channels to zero at random, and scale the others by 1 / (1 - p).
-
-    Args:
-        input: (N, C, D, H, W) or (C, D, H, W).
-        p: probability that a channel becomes zero.
-        training: False returns the input.
-        inplace: write the result into the input.
-
-    Example:
-        >>> y = F.dropout3d(torch.ones(2, 8, 2, 2, 2), 0.5)
-        >>> bool((y.amax((2, 3, 4)) == y.amin((2, 3, 4))).all())  # a channel is all 0 or all 2
-        True
-    """
-    _check(p)
-    if input.ndim not in (4, 5):
-        warnings.warn(
-            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will "
-            "result in an error in a future release. To retain the behavior and silence this "
-            "warning, please use dropout instead. Note that dropout3d exists to provide "
-            "channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an "
-            "optional batch dimension (i.e. 4D or 5D inputs).",
-            stacklevel=2,
-        )
-    if input.ndim != 5:
-        return _of_one_sample(input, p, training, inplace)
-    return _apply(input, p, None, training, inplace)
+_of_channels(1, "(N, C, L) or (C, L)", "2, 8, 5", "2")
+_of_channels(2, "(N, C, H, W) or (C, H, W)", "2, 8, 3, 3", "(2, 3)")
+_of_channels(3, "(N, C, D, H, W) or (C, D, H, W)", "2, 8, 2, 2, 2", "(2, 3, 4)")
 
 
 # Self-normalizing networks (Klambauer et al. 2017): dropped units take the negative saturation of

@@ -197,34 +197,29 @@ def _implicit(name: str, ndim: int, stacklevel: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@public("functional", name="softmax")
-def _f_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
-    """As `torch.softmax`; without `dim` it guesses one and warns.
+def _guessing(op: Op, example: str) -> None:
+    """The form of `nn.functional`, which may be called without a dim."""
+    name = op.name
+
+    def along(
+        input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    ) -> Tensor:
+        if dim is None:
+            dim = _implicit(name, input.ndim, _stacklevel)
+        return _along(op, name, input, dim, dtype)
+
+    along.__name__ = along.__qualname__ = name
+    along.__doc__ = f"""As `torch.{name}`; without `dim` it guesses one and warns.
 
     Example:
-        >>> F.softmax(torch.tensor([1.0, 2.0]), dim=0)
-        tensor([0.2689, 0.7311])
+        >>> F.{name}(torch.tensor([1.0, 2.0]), dim=0)
+        {example}
     """
-    if dim is None:
-        dim = _implicit("softmax", input.ndim, _stacklevel)
-    return _along(softmax_op, "softmax", input, dim, dtype)
+    public("functional")(along)
 
 
-@public("functional", name="log_softmax")
-def _f_log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Tensor:
-    """As `torch.log_softmax`; without `dim` it guesses one and warns.
-
-    Example:
-        >>> F.log_softmax(torch.tensor([1.0, 2.0]), dim=0)
-        tensor([-1.3133, -0.3133])
-    """
-    if dim is None:
-        dim = _implicit("log_softmax", input.ndim, _stacklevel)
-    return _along(log_softmax_op, "log_softmax", input, dim, dtype)
+_guessing(softmax_op, "tensor([0.2689, 0.7311])")
+_guessing(log_softmax_op, "tensor([-1.3133, -0.3133])")
 
 
 @public("functional")

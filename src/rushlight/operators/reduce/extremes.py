@@ -98,36 +98,28 @@ def _over(op: Op, x: Tensor, dim: Any, keepdim: bool, name: str, out: Any = None
     return into(out, op(x, dim=dims, keepdim=keepdim))
 
 
-@public()
-@numpy_names
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
-    """The largest elements over dimensions, without their positions; equal ones share the gradient.
+def _over_function(op: Op, word: str, example: str) -> None:
+    """`amax` or `amin`."""
+    name = op.name
+
+    def reduced(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
+        return _over(op, input, dim, keepdim, name, out)
+
+    reduced.__name__ = reduced.__qualname__ = name
+    reduced.__doc__ = f"""The {word} elements over dimensions, without their positions; equal ones share the gradient.
 
     Args:
         dim: one dimension or several; all of them if not given.
         keepdim: keep these dimensions with size 1.
 
     Example:
-        >>> torch.tensor([[1, 5], [7, 2]]).amax((0, 1))
-        tensor(7)
+        >>> torch.tensor([[1, 5], [7, 2]]).{example}
     """
-    return _over(_amax, input, dim, keepdim, "amax", out)
+    public()(numpy_names(reduced))
 
 
-@public()
-@numpy_names
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Any = None) -> Tensor:
-    """The smallest elements over dimensions, without their positions; equal ones share the gradient.
-
-    Args:
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
-
-    Example:
-        >>> torch.tensor([[1, 5], [7, 2]]).amin(1)
-        tensor([1, 2])
-    """
-    return _over(_amin, input, dim, keepdim, "amin", out)
+_over_function(_amax, "largest", "amax((0, 1))\n        tensor(7)")
+_over_function(_amin, "smallest", "amin(1)\n        tensor([1, 2])")
 
 
 _AMINMAX = named("aminmax", "min", "max")
@@ -218,12 +210,19 @@ def _call_form(
     return into_same(out, _PAIRS[name](*op(x, dim=at, keepdim=keepdim)))
 
 
-@public()
-@numpy_names
-def max(  # noqa: A001
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
-) -> Any:
-    """The largest element; along a dimension, values and where they are; of two tensors, the larger of each pair.
+def _extreme_function(op: Op, whole: Op, pairwise: str, words: str, example: str) -> None:
+    """`max` or `min`."""
+    name = whole.name
+
+    def extreme(
+        input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
+    ) -> Any:
+        second = other if dim is None else dim
+        return _call_form(name, op, whole, pairwise, input, second, keepdim, out)
+
+    most, more = words.split()
+    extreme.__name__ = extreme.__qualname__ = name
+    extreme.__doc__ = f"""The {most} element; along a dimension, values and where they are; of two tensors, the {more} of each pair.
 
     Args:
         dim: the dimension to look along, or a second tensor.
@@ -235,43 +234,29 @@ def max(  # noqa: A001
 
     Example:
         >>> x = torch.tensor([[1, 5], [7, 2]])
-        >>> x.max()
+        {example}
+    """
+    public()(numpy_names(extreme))
+
+
+_extreme_function(
+    _max_dim, _max, "maximum", "largest larger",
+    """>>> x.max()
         tensor(7)
         >>> values, indices = x.max(dim=1)
         >>> values, indices
         (tensor([5, 7]), tensor([1, 0]))
         >>> torch.max(x, torch.tensor(4))
         tensor([[4, 5],
-                [7, 4]])
-    """
-    second = other if dim is None else dim
-    return _call_form("max", _max_dim, _max, "maximum", input, second, keepdim, out)
-
-
-@public()
-@numpy_names
-def min(  # noqa: A001
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None, other: Any = None
-) -> Any:
-    """The smallest element; along a dimension, values and where they are; of two tensors, the smaller of each pair.
-
-    Args:
-        dim: the dimension to look along, or a second tensor.
-        keepdim: keep the dimension with size 1.
-        other: the second tensor, by its name.
-
-    Raises:
-        RuntimeError: if there are no elements.
-
-    Example:
-        >>> x = torch.tensor([[1, 5], [7, 2]])
-        >>> x.min()
+                [7, 4]])""",
+)  # fmt: skip
+_extreme_function(
+    _min_dim, _min, "minimum", "smallest smaller",
+    """>>> x.min()
         tensor(1)
         >>> x.min(dim=1).indices
-        tensor([0, 1])
-    """
-    second = other if dim is None else dim
-    return _call_form("min", _min_dim, _min, "minimum", input, second, keepdim, out)
+        tensor([0, 1])""",
+)  # fmt: skip
 
 
 # -- where they are -----------------------------------------------------------------------------
@@ -302,9 +287,6 @@ def _place_range(attrs: dict[str, Any], shapes: Sequence[tuple]) -> tuple[int, i
     return 0, (prod(shape) if dim is None or not shape else shape[dim]) - 1
 
 
-_argmax, _argmin = _where("argmax"), _where("argmin")
-
-
 def _locate(op: Op, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
     name = op.name
     _no_complex(x, name)
@@ -322,38 +304,37 @@ def _locate(op: Op, x: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return op(x, dim=dim, keepdim=keepdim)
 
 
-@public()
-def argmax(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
-    axis: Any = None,
-) -> Tensor:  # fmt: skip
-    """Where the largest element is; of equal ones the first.
+def _place_function(op: Op, word: str, example: str) -> None:
+    """`argmax` or `argmin`."""
+    name = op.name
+
+    def place(
+        input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
+        axis: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return into_same(out, _locate(op, input, one_of(name, dim, axis), keepdim))
+
+    place.__name__ = place.__qualname__ = name
+    place.__doc__ = f"""Where the {word} element is; of equal ones the first.
 
     Args:
         dim: the dimension to look along; without it, the position in the flattened tensor.
         keepdim: keep the dimension with size 1.
 
     Example:
-        >>> x = torch.tensor([[1, 5], [7, 2]])
+        {example}
+    """
+    public()(place)
+
+
+_place_function(
+    _where("argmax"), "largest",
+    """>>> x = torch.tensor([[1, 5], [7, 2]])
         >>> x.argmax(), x.argmax(dim=1)
-        (tensor(2), tensor([1, 0]))
-    """
-    return into_same(out, _locate(_argmax, input, one_of("argmax", dim, axis), keepdim))
-
-
-@public()
-def argmin(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None,
-    axis: Any = None,
-) -> Tensor:  # fmt: skip
-    """Where the smallest element is; of equal ones the first.
-
-    Args:
-        dim: the dimension to look along; without it, the position in the flattened tensor.
-        keepdim: keep the dimension with size 1.
-
-    Example:
-        >>> torch.tensor([[1, 5], [7, 2]]).argmin(dim=1)
-        tensor([0, 1])
-    """
-    return into_same(out, _locate(_argmin, input, one_of("argmin", dim, axis), keepdim))
+        (tensor(2), tensor([1, 0]))""",
+)  # fmt: skip
+_place_function(
+    _where("argmin"), "smallest",
+    """>>> torch.tensor([[1, 5], [7, 2]]).argmin(dim=1)
+        tensor([0, 1])""",
+)  # fmt: skip

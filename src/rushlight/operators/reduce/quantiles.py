@@ -72,54 +72,43 @@ def _between_ranks(ordered: Tensor, ranks: Tensor, how: str) -> Tensor:
     return low.lerp(high, weight)
 
 
-@public()
-@numpy_names
-def quantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Any = None,
-) -> Tensor:
-    """The value below which a part of the elements lies, along a dimension or of all.
+def _define(name: str, what: str, part: str, interpolation: str, example: str) -> None:
+    """`quantile` or `nanquantile`."""
+
+    def between(
+        input: Tensor,
+        q: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Any = None,
+    ) -> Tensor:
+        return _quantile(name, input, q, dim, keepdim, interpolation, out)
+
+    between.__name__ = between.__qualname__ = name
+    between.__doc__ = f"""{what}
 
     Args:
-        q: the part, from 0 to 1; a number or a vector, for which a first dimension is added.
+        q: the part, from 0 to 1; {part}.
         dim: the dimension; all of them if not given.
         keepdim: keep the dimension with size 1.
-        interpolation: "linear", "lower", "higher", "midpoint" or "nearest": what lies between
-            two elements.
+        interpolation: {interpolation}
 
     Example:
-        >>> torch.tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)
-        tensor(2.5000)
+        >>> {example}
     """
-    return _quantile("quantile", input, q, dim, keepdim, interpolation, out)
+    public()(numpy_names(between))
 
 
-@public()
-@numpy_names
-def nanquantile(
-    input: Tensor,
-    q: Any,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Any = None,
-) -> Tensor:
-    """As `quantile`, of the elements that are not nan.
-
-    Args:
-        q: the part, from 0 to 1; a number or a vector.
-        dim: the dimension; all of them if not given.
-        keepdim: keep the dimension with size 1.
-        interpolation: as for `quantile`.
-
-    Example:
-        >>> torch.tensor([1.0, torch.nan, 3.0]).nanquantile(0.5)
-        tensor(2.)
-    """
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out)
+_define(
+    "quantile", "The value below which a part of the elements lies, along a dimension or of all.",
+    "a number or a vector, for which a first dimension is added",
+    """"linear", "lower", "higher", "midpoint" or "nearest": what lies between
+            two elements.""",
+    "torch.tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)\n        tensor(2.5000)",
+)  # fmt: skip
+_define(
+    "nanquantile", "As `quantile`, of the elements that are not nan.", "a number or a vector", "as for `quantile`.",
+    "torch.tensor([1.0, torch.nan, 3.0]).nanquantile(0.5)\n        tensor(2.)",
+)  # fmt: skip

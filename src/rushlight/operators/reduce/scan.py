@@ -231,43 +231,34 @@ def _extreme_scan(name: str, ufunc: str) -> Op:
     return op
 
 
-_cummax, _cummin = _extreme_scan("cummax", "maximum"), _extreme_scan("cummin", "minimum")
-_CUMMAX = named("cummax", "values", "indices")
-_CUMMIN = named("cummin", "values", "indices")
+def _extreme_function(name: str, op: Op, word: str, example: str) -> None:
+    """`cummax` or `cummin`."""
+    kind = named(name, "values", "indices")
 
+    def scan(input: Tensor, dim: int, *, out: Any = None) -> Any:
+        check_kind(input, "biufV", f"{name}_cpu")
+        return into_same(out, kind(*_scalars_too(lambda v, at: op(v, dim=at))(input, dim)))
 
-@public()
-@numpy_names
-def cummax(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The largest element up to each one along a dimension, and where it is.
-
-    Args:
-        dim: the dimension.
-
-    Example:
-        >>> torch.tensor([1, 3, 2]).cummax(0).values
-        tensor([1, 3, 3])
-    """
-    check_kind(input, "biufV", "cummax_cpu")
-    pair = _scalars_too(lambda v, at: _cummax(v, dim=at))(input, dim)
-    return into_same(out, _CUMMAX(*pair))
-
-
-@public()
-@numpy_names
-def cummin(input: Tensor, dim: int, *, out: Any = None) -> Any:
-    """The smallest element up to each one along a dimension, and where it is.
+    scan.__name__ = scan.__qualname__ = name
+    scan.__doc__ = f"""The {word} element up to each one along a dimension, and where it is.
 
     Args:
         dim: the dimension.
 
     Example:
-        >>> torch.tensor([3, 1, 2]).cummin(0).values
-        tensor([3, 1, 1])
+        >>> {example}
     """
-    check_kind(input, "biufV", "cummin_cpu")
-    pair = _scalars_too(lambda v, at: _cummin(v, dim=at))(input, dim)
-    return into_same(out, _CUMMIN(*pair))
+    public()(numpy_names(scan))
+
+
+_extreme_function(
+    "cummax", _extreme_scan("cummax", "maximum"), "largest",
+    "torch.tensor([1, 3, 2]).cummax(0).values\n        tensor([1, 3, 3])",
+)  # fmt: skip
+_extreme_function(
+    "cummin", _extreme_scan("cummin", "minimum"), "smallest",
+    "torch.tensor([3, 1, 2]).cummin(0).values\n        tensor([3, 1, 1])",
+)  # fmt: skip
 
 
 # -- logcumsumexp -------------------------------------------------------------------------------

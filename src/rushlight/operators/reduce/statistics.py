@@ -107,112 +107,61 @@ def _spread_of(
     return op(x, correction=free, dim=dims, keepdim=keepdim), dims
 
 
-@public()
-@numpy_names
-def var(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Any = None,
-) -> Tensor:
-    """The variance over dimensions, or of all elements.
+def _spread_function(name: str, op: Op, what: str, correction: str, example: str) -> None:
+    """`var` or `std`, or such a function that gives the mean, too."""
+    both = name.endswith("_mean")
+
+    def spread(
+        input: Tensor,
+        dim: Any = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+        out: Any = None,
+    ) -> Tensor:
+        found, dims = _spread_of(op, input, dim, unbiased, keepdim, correction)
+        return into(out, (found, mean(input, dims, keepdim)) if both else found)
+
+    if both:
+        spread.__annotations__["return"] = "tuple[Tensor, Tensor]"
+    spread.__name__ = spread.__qualname__ = name
+    spread.__doc__ = f"""{what}
 
     Args:
         dim: one dimension or several; all of them if not given.
         unbiased: an older way to say `correction`: True for 1, False for 0.
         keepdim: keep these dimensions with size 1.
-        correction: the sum of squares is divided by the number of elements less this; 1 by
-            default.
+        correction: {correction}
 
     Example:
-        >>> torch.tensor([1.0, 2.0, 3.0, 4.0]).var()
-        tensor(1.6667)
+        {example}
     """
-    return into(out, _spread_of(_var, input, dim, unbiased, keepdim, correction)[0])
+    public(*["torch"] if both else [])(numpy_names(spread))
 
 
-@public()
-@numpy_names
-def std(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Any = None,
-) -> Tensor:
-    """The standard deviation over dimensions, or of all elements: the square root of `var`.
-
-    Args:
-        dim: one dimension or several; all of them if not given.
-        unbiased: an older way to say `correction`: True for 1, False for 0.
-        keepdim: keep these dimensions with size 1.
-        correction: the sum of squares is divided by the number of elements less this; 1 by
-            default.
-
-    Example:
-        >>> torch.tensor([1.0, 2.0, 3.0, 4.0]).std(correction=0)
-        tensor(1.1180)
-    """
-    return into(out, _spread_of(_std, input, dim, unbiased, keepdim, correction)[0])
-
-
-@public("torch")
-@numpy_names
-def var_mean(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Any = None,
-) -> tuple[Tensor, Tensor]:
-    """The variance and the mean over dimensions, or of all elements.
-
-    Args:
-        dim: one dimension or several; all of them if not given.
-        unbiased: an older way to say `correction`: True for 1, False for 0.
-        keepdim: keep these dimensions with size 1.
-        correction: as for `var`.
-
-    Example:
-        >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
-        (tensor(1.), tensor(2.))
-    """
-    first, dims = _spread_of(_var, input, dim, unbiased, keepdim, correction)
-    return into(out, (first, mean(input, dims, keepdim)))
-
-
-@public("torch")
-@numpy_names
-def std_mean(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: Any = None,
-    out: Any = None,
-) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean over dimensions, or of all elements.
-
-    Args:
-        dim: one dimension or several; all of them if not given.
-        unbiased: an older way to say `correction`: True for 1, False for 0.
-        keepdim: keep these dimensions with size 1.
-        correction: as for `std`.
-
-    Example:
-        >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
-        (tensor(1.), tensor(2.))
-    """
-    first, dims = _spread_of(_std, input, dim, unbiased, keepdim, correction)
-    return into(out, (first, mean(input, dims, keepdim)))
+_LESS = """the sum of squares is divided by the number of elements less this; 1 by
+            default."""
+_spread_function(
+    "var", _var, "The variance over dimensions, or of all elements.", _LESS,
+    """>>> torch.tensor([1.0, 2.0, 3.0, 4.0]).var()
+        tensor(1.6667)""",
+)  # fmt: skip
+_spread_function(
+    "std", _std, "The standard deviation over dimensions, or of all elements: the square root of `var`.", _LESS,
+    """>>> torch.tensor([1.0, 2.0, 3.0, 4.0]).std(correction=0)
+        tensor(1.1180)""",
+)  # fmt: skip
+_spread_function(
+    "var_mean", _var, "The variance and the mean over dimensions, or of all elements.", "as for `var`.",
+    """>>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))""",
+)  # fmt: skip
+_spread_function(
+    "std_mean", _std, "The standard deviation and the mean over dimensions, or of all elements.", "as for `std`.",
+    """>>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))""",
+)  # fmt: skip
 
 
 # -- median and mode ----------------------------------------------------------------------------
@@ -285,38 +234,37 @@ def _median_of(name: str, x: Tensor, dim: Any, keepdim: bool, out: Any) -> Any:
     return into_same(out, _MEDIANS[name](*pair))
 
 
-@public()
-@numpy_names
-def median(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The element in the middle (the lower one of two); along a dimension, values and where they are.
+def _median_function(name: str, what: str, example: str) -> None:
+    """`median` or `nanmedian`."""
+
+    def middle(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+        return _median_of(name, input, dim, keepdim, out)
+
+    middle.__name__ = middle.__qualname__ = name
+    middle.__doc__ = f"""{what}
 
     Args:
         dim: the dimension; all of them if not given.
         keepdim: keep the dimension with size 1.
 
     Example:
-        >>> torch.tensor([3, 1, 2, 4]).median()
+        {example}
+    """
+    public()(numpy_names(middle))
+
+
+_median_function(
+    "median", "The element in the middle (the lower one of two); along a dimension, values and where they are.",
+    """>>> torch.tensor([3, 1, 2, 4]).median()
         tensor(2)
         >>> torch.tensor([[3, 1, 2]]).median(dim=1).indices
-        tensor([2])
-    """
-    return _median_of("median", input, dim, keepdim, out)
-
-
-@public()
-@numpy_names
-def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """As `median`, of the elements that are not nan.
-
-    Args:
-        dim: the dimension; all of them if not given.
-        keepdim: keep the dimension with size 1.
-
-    Example:
-        >>> torch.tensor([3.0, torch.nan, 1.0, 2.0]).nanmedian()
-        tensor(2.)
-    """
-    return _median_of("nanmedian", input, dim, keepdim, out)
+        tensor([2])""",
+)  # fmt: skip
+_median_function(
+    "nanmedian", "As `median`, of the elements that are not nan.",
+    """>>> torch.tensor([3.0, torch.nan, 1.0, 2.0]).nanmedian()
+        tensor(2.)""",
+)  # fmt: skip
 
 
 def _mode_body(xp: ArrayModule, x: Array, *, dim: int, keepdim: bool) -> tuple:

@@ -30,25 +30,15 @@ def _bool_meta(x: Shaped, *, dim: Dims, keepdim: bool) -> tuple:
     return result_shape(x.shape, dim, keepdim), dtype
 
 
-def _any_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
-    out = x != 0 if dim == () else xp.any(_truth(x), axis=dim, keepdims=keepdim)
-    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
+def _truth_op(name: str, **facts: Any) -> Op:
+    """`any` or `all` as an op."""
 
+    def body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
+        out = x != 0 if dim == () else getattr(xp, name)(_truth(x), axis=dim, keepdims=keepdim)
+        return out.astype(x.dtype) if x.dtype == xp.uint8 else out
 
-def _all_body(xp: ArrayModule, x: Array, *, dim: Dims, keepdim: bool) -> Any:
-    out = x != 0 if dim == () else xp.all(_truth(x), axis=dim, keepdims=keepdim)
-    return out.astype(x.dtype) if x.dtype == xp.uint8 else out
-
-
-_any = Op(
-    _any_body,
-    "any",
-    meta=_bool_meta,
-    facts=Facts(vmap="reduction", layout="plain", onnx="truth", sparse="any"),
-)
-_all = Op(
-    _all_body, "all", meta=_bool_meta, facts=Facts(vmap="reduction", layout="plain", onnx="truth")
-)
+    told = Facts(vmap="reduction", layout="plain", onnx="truth", **facts)
+    return Op(body, name, meta=_bool_meta, facts=told)
 
 
 def _truth_dims(x: Tensor, dim: Any) -> Dims:
@@ -61,39 +51,36 @@ def _truth_into(out: Any, result: Tensor) -> Tensor:
     return (into if out is not None and out._a.dtype == np.uint8 else into_same)(out, result)
 
 
-@public()
-@numpy_names
-def any(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
-    """Whether at least one element, or one along dimensions, is true (not zero).
+def _truth_function(op: Op, what: str, example: str) -> None:
+    """`any` or `all` as a function."""
+
+    def truth(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:
+        return _truth_into(out, op(input, dim=_truth_dims(input, dim), keepdim=keepdim))
+
+    truth.__name__ = truth.__qualname__ = op.name
+    truth.__doc__ = f"""{what} true (not zero).
 
     Args:
         dim: one dimension or several; all of them if not given.
         keepdim: keep these dimensions with size 1.
 
     Example:
-        >>> torch.tensor([[True, False], [False, False]]).any(1)
-        tensor([ True, False])
+        {example}
     """
-    dims = _truth_dims(input, dim)
-    return _truth_into(out, _any(input, dim=dims, keepdim=keepdim))
+    public()(numpy_names(truth))
 
 
-@public()
-@numpy_names
-def all(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Tensor:  # noqa: A001
-    """Whether all elements, or all along dimensions, are true (not zero).
-
-    Args:
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
-
-    Example:
-        >>> x = torch.tensor([[True, False], [True, True]])
+_truth_function(
+    _truth_op("any", sparse="any"), "Whether at least one element, or one along dimensions, is",
+    """>>> torch.tensor([[True, False], [False, False]]).any(1)
+        tensor([ True, False])""",
+)  # fmt: skip
+_truth_function(
+    _truth_op("all"), "Whether all elements, or all along dimensions, are",
+    """>>> x = torch.tensor([[True, False], [True, True]])
         >>> x.all(), x.all(1)
-        (tensor(False), tensor([False,  True]))
-    """
-    dims = _truth_dims(input, dim)
-    return _truth_into(out, _all(input, dim=dims, keepdim=keepdim))
+        (tensor(False), tensor([False,  True]))""",
+)  # fmt: skip
 
 
 # -- count_nonzero -----------------------------------------------------------------------------

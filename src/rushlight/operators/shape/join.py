@@ -242,57 +242,43 @@ for _ndim in (1, 2, 3):
     _atleast(_ndim)
 
 
-@public("torch")
-def hstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors side by side: along dimension 1, or along dimension 0 for vectors.
+def _stacks(name: str, ndim: int, dim: int, what: str, example: str, **published: Any) -> None:
+    """`hstack`, `vstack` or `dstack`: tensors of at least `ndim` dimensions along `dim`, vectors along their own."""
+
+    def stack(tensors: Any, *, out: Any = None) -> Tensor:
+        xs = [_lifted(x, ndim) for x in tensor_list(tensors, name)]
+        if not xs:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        return cat(xs, 0 if xs[0]._a.ndim == 1 else dim, out=out)
+
+    stack.__name__ = stack.__qualname__ = name
+    stack.__doc__ = f"""{what}
 
     Args:
         tensors: a list of tensors.
 
     Example:
-        >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
-        tensor([1, 2, 3])
+        >>> torch.{example}
     """
-    xs = [_lifted(x, 1) for x in tensor_list(tensors, "hstack")]
-    if not xs:
-        raise RuntimeError("hstack expects a non-empty TensorList")
-    return cat(xs, 0 if xs[0]._a.ndim == 1 else 1, out=out)
+    public("torch", **published)(stack)
 
 
-@public("torch", aliases=("row_stack",))
-def vstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors one above the other: along dimension 0, with vectors as rows.
-
-    Args:
-        tensors: a list of tensors.
-
-    Example:
-        >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+_stacks(
+    "hstack", 1, 1, "Tensors side by side: along dimension 1, or along dimension 0 for vectors.",
+    "hstack([torch.tensor([1, 2]), torch.tensor([3])])\n        tensor([1, 2, 3])",
+)  # fmt: skip
+_stacks(
+    "vstack", 2, 0, "Tensors one above the other: along dimension 0, with vectors as rows.",
+    """vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
         tensor([[1, 2],
-                [3, 4]])
-    """
-    xs = [_lifted(x, 2) for x in tensor_list(tensors, "vstack")]
-    if not xs:
-        raise RuntimeError("vstack expects a non-empty TensorList")
-    return cat(xs, 0, out=out)
-
-
-@public("torch")
-def dstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors one behind the other: along dimension 2, which is added where it is missing.
-
-    Args:
-        tensors: a list of tensors.
-
-    Example:
-        >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+                [3, 4]])""", aliases=("row_stack",),
+)  # fmt: skip
+_stacks(
+    "dstack", 3, 2, "Tensors one behind the other: along dimension 2, which is added where it is missing.",
+    """dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
         tensor([[[1, 3],
-                 [2, 4]]])
-    """
-    xs = [_lifted(x, 3) for x in tensor_list(tensors, "dstack")]
-    if not xs:
-        raise RuntimeError("dstack expects a non-empty TensorList")
-    return cat(xs, 2, out=out)
+                 [2, 4]]])""",
+)  # fmt: skip
 
 
 @public("torch")

@@ -62,11 +62,16 @@ def _make(
                   dtype=d, **options)  # fmt: skip
 
 
-@public("torch")
-def hann_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
-) -> Tensor:
-    """A window that rises and falls like a raised cosine, zero at its ends.
+def _define(name: str, kind: str, weights: tuple, what: str, example: str) -> None:
+    """A window that has no parameters of its own."""
+
+    def window(
+        window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
+    ) -> Tensor:
+        return _make(name, window_length, periodic, kind, weights, dtype, **options)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = f"""{what}
 
     Args:
         window_length: how many points.
@@ -74,10 +79,23 @@ def hann_window(
         options: `device`, `layout`, `requires_grad`, `pin_memory`.
 
     Example:
-        >>> torch.hann_window(4)
-        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+        >>> torch.{example}
     """
-    return _make("hann_window", window_length, periodic, "cosine", (0.5, 0.5), dtype, **options)
+    public("torch")(window)
+
+
+_define(
+    "hann_window", "cosine", (0.5, 0.5), "A window that rises and falls like a raised cosine, zero at its ends.",
+    "hann_window(4)\n        tensor([0.0000, 0.5000, 1.0000, 0.5000])",
+)  # fmt: skip
+_define(
+    "blackman_window", "cosine", (0.42, 0.5, 0.08), "A window of two cosines, flatter at its ends than `hann_window`.",
+    "blackman_window(4)[1:]\n        tensor([0.3400, 1.0000, 0.3400])",
+)  # fmt: skip
+_define(
+    "bartlett_window", "bartlett", (), "A window in the form of a triangle, zero at its ends.",
+    "bartlett_window(4)\n        tensor([0.0000, 0.5000, 1.0000, 0.5000])",
+)  # fmt: skip
 
 
 @public("torch")
@@ -105,43 +123,6 @@ def hamming_window(
     """
     weights = (alpha, beta)
     return _make("hamming_window", window_length, periodic, "cosine", weights, dtype, **options)
-
-
-@public("torch")
-def blackman_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
-) -> Tensor:
-    """A window of two cosines, flatter at its ends than `hann_window`.
-
-    Args:
-        window_length: how many points.
-        periodic: one that can be repeated; otherwise symmetric.
-        options: `device`, `layout`, `requires_grad`, `pin_memory`.
-
-    Example:
-        >>> torch.blackman_window(4)[1:]
-        tensor([0.3400, 1.0000, 0.3400])
-    """
-    weights = (0.42, 0.5, 0.08)
-    return _make("blackman_window", window_length, periodic, "cosine", weights, dtype, **options)
-
-
-@public("torch")
-def bartlett_window(
-    window_length: int, periodic: bool = True, *, dtype: Any = None, **options: Any
-) -> Tensor:
-    """A window in the form of a triangle, zero at its ends.
-
-    Args:
-        window_length: how many points.
-        periodic: one that can be repeated; otherwise symmetric.
-        options: `device`, `layout`, `requires_grad`, `pin_memory`.
-
-    Example:
-        >>> torch.bartlett_window(4)
-        tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
-    return _make("bartlett_window", window_length, periodic, "bartlett", (), dtype, **options)
 
 
 @public("torch")
