@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ...base.arrays import Array, ArrayModule
@@ -130,46 +131,44 @@ def _along(op: Op, name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
     return op(x, dim=at)
 
 
-@public()
-@axis_for_dim
-def softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
-    """Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`.
+def _shares(op: Op, what: str, sums: str, example: str) -> Callable[..., Tensor]:
+    """`softmax` or `log_softmax`."""
+    name = op.name
+
+    def along(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
+        return into_same(out, _along(op, name, input, dim, dtype))
+
+    along.__name__ = along.__qualname__ = name
+    along.__doc__ = f"""{what}
 
     Args:
         input: any shape.
-        dim: the dimension along which results sum to 1.
+        dim: the dimension along which {sums} sum to 1.
         dtype: the input is cast to it first.
 
     Example:
-        >>> torch.softmax(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
-        tensor([[0.5000, 0.5000],
-                [0.1192, 0.8808]])
+        >>> torch.{name}(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
+        {example}
     """
-    return into_same(out, _along(softmax_op, "softmax", input, dim, dtype))
+    return public()(axis_for_dim(along))
+
+
+softmax = _shares(
+    softmax_op, "Turn scores into shares that sum to 1: exp(x), divided by its sum along `dim`.", "results",
+    """tensor([[0.5000, 0.5000],
+                [0.1192, 0.8808]])""",
+)  # fmt: skip
+log_softmax = _shares(
+    log_softmax_op, "The logarithm of `softmax`, computed so that nothing overflows.", "the exponentials of the results",
+    """tensor([[-0.6931, -0.6931],
+                [-2.1269, -0.1269]])""",
+)  # fmt: skip
 
 
 @public("torch")
 def _safe_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """As `softmax`, but zeros instead of NaN where all scores are minus infinity."""
     return _along(_safe_softmax_op, "softmax", input, dim, dtype)
-
-
-@public()
-@axis_for_dim
-def log_softmax(input: Tensor, dim: int, dtype: Any = None, *, out: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed so that nothing overflows.
-
-    Args:
-        input: any shape.
-        dim: the dimension along which the exponentials of the results sum to 1.
-        dtype: the input is cast to it first.
-
-    Example:
-        >>> torch.log_softmax(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
-        tensor([[-0.6931, -0.6931],
-                [-2.1269, -0.1269]])
-    """
-    return into_same(out, _along(log_softmax_op, "log_softmax", input, dim, dtype))
 
 
 @public("aten")

@@ -238,50 +238,36 @@ def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
     return into_same(out, conj(input))
 
 
-@public()
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor with its conjugation computed: itself, because that happens at once here.
+def _at_once(word: str, what: str, example: str, shown: str) -> None:
+    """`resolve_conj` and `is_conj`, or the two of `neg`: here nothing is put off."""
+
+    def resolve(input: Tensor) -> Tensor:
+        input._a  # noqa: B018 - what is no tensor fails here
+        return input
+
+    def waits(input: Tensor) -> bool:
+        return input._a is None
+
+    resolve.__name__ = resolve.__qualname__ = f"resolve_{word}"
+    resolve.__doc__ = f"""The tensor with its {what} computed: itself, because that happens at once here.
 
     Example:
-        >>> torch.tensor([1 + 2j]).conj().resolve_conj()
-        tensor([1.-2.j])
+        >>> {example}.resolve_{word}()
+        {shown}
     """
-    input._a  # noqa: B018 - what is no tensor fails here
-    return input
-
-
-@public()
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor with its negation computed: itself, because that happens at once here.
+    waits.__name__ = waits.__qualname__ = f"is_{word}"
+    waits.__doc__ = f"""Whether a {what} is still to be computed; never here, because it is computed at once.
 
     Example:
-        >>> torch.tensor([1.0]).resolve_neg()
-        tensor([1.])
-    """
-    input._a  # noqa: B018 - what is no tensor fails here
-    return input
-
-
-@public()
-def is_conj(input: Tensor) -> bool:
-    """Whether a conjugation is still to be computed; never here, because it is computed at once.
-
-    Example:
-        >>> torch.tensor([1 + 2j]).is_conj()
+        >>> {example.removesuffix(".conj()")}.is_{word}()
         False
     """
-    return input._a is None
+    public()(resolve)
+    public()(waits)
 
 
-@public()
-def is_neg(input: Tensor) -> bool:
-    """Whether a negation is still to be computed; never here, because it is computed at once.
-
-    Example:
-        >>> torch.tensor([1.0]).is_neg()
-        False
-    """
-    return input._a is None
+_at_once("conj", "conjugation", "torch.tensor([1 + 2j]).conj()", "tensor([1.-2.j])")
+_at_once("neg", "negation", "torch.tensor([1.0])", "tensor([1.])")
 
 
 def _angle_body(xp: ArrayModule, x: Array) -> Any:

@@ -62,40 +62,28 @@ def _scalars_too(fn: Callable) -> Callable:
 # -- cumsum -------------------------------------------------------------------------------------
 
 
-def _cumsum_body(xp: ArrayModule, x: Array, *, dim: int, reverse: bool) -> Any:
-    kind = x.dtype.kind
-    # float64 inside, as PyTorch: a running float32 sum of many terms loses digits
-    wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
-    out = _turn(xp, xp.cumsum(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
-    return out.astype(x.dtype, copy=False) if kind in "fV" else out
-
-
 def _running_meta(x: Shaped, *, dim: int, reverse: bool) -> tuple:
     return x.shape, np.dtype(np.int64) if x.dtype.kind in "biu" else x.dtype
 
 
-_cumsum = Op(
-    _cumsum_body,
-    "cumsum",
-    meta=_running_meta,
-    facts=Facts(vmap="along", layout="plain", autocast={"cuda": "float32"}, onnx="cumsum"),
-)
+def _running_op(name: str, around: Callable = lambda body: body, onnx: str | None = None) -> Op:
+    """`cumsum` or `cumprod` as an op."""
+
+    @around
+    def body(xp: ArrayModule, x: Array, *, dim: int, reverse: bool) -> Any:
+        kind = x.dtype.kind
+        # float64 inside, as PyTorch: a running sum in float32 loses digits, a product may leave its range and come back
+        wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
+        scanned = getattr(xp, name)(_turn(xp, x, dim, reverse), axis=dim, dtype=wide)
+        out = _turn(xp, scanned, dim, reverse)
+        return out.astype(x.dtype, copy=False) if kind in "fV" else out
+
+    facts = Facts(vmap="along", layout="plain", autocast={"cuda": "float32"}, onnx=onnx)
+    return Op(body, name, meta=_running_meta, facts=facts)
+
+
+_cumsum = _running_op("cumsum", onnx="cumsum")
 _cumsum.derivative(x=lambda g, dim, reverse: _cumsum(g, dim=dim, reverse=not reverse))
-
-
-@public(inplace=True)
-@numpy_names
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The sum of all elements up to each one along a dimension.
-
-    Args:
-        dim: the dimension.
-
-    Example:
-        >>> torch.tensor([1, 2, 3]).cumsum(0)
-        tensor([1, 3, 6])
-    """
-    return _running(_cumsum, input, dim, dtype, out)
 
 
 def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
@@ -110,22 +98,7 @@ def _running(op: Op, x: Tensor, dim: int, dtype: Any, out: Any) -> Tensor:
 
 # -- cumprod, and the scans its derivative needs ------------------------------------------------
 
-
-@in_float32
-def _cumprod_body(xp: ArrayModule, x: Array, *, dim: int, reverse: bool) -> Any:
-    kind = x.dtype.kind
-    # float64 inside, as PyTorch: a product may leave float32's range and come back
-    wide = xp.float64 if kind in "fV" else xp.int64 if kind in "biu" else x.dtype
-    out = _turn(xp, xp.cumprod(_turn(xp, x, dim, reverse), axis=dim, dtype=wide), dim, reverse)
-    return out.astype(x.dtype, copy=False) if kind in "fV" else out
-
-
-_cumprod = Op(
-    _cumprod_body,
-    "cumprod",
-    meta=_running_meta,
-    facts=Facts(vmap="along", layout="plain", autocast={"cuda": "float32"}),
-)
+_cumprod = _running_op("cumprod", in_float32)
 
 
 def _cumprod_dx(g: Tensor, x: Tensor, out: Tensor, dim: int, reverse: bool) -> Tensor:
@@ -186,19 +159,28 @@ def _linear_scan_dx(g: Tensor, a: Tensor, out: Tensor, dim: int, reverse: bool) 
     return gb * conj(shift(out, dim, step, 0)), gb
 
 
-@public(inplace=True)
-@numpy_names
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The product of all elements up to each one along a dimension.
+def _running_function(op: Op, what: str, example: str) -> Callable[..., Tensor]:
+    """`cumsum` or `cumprod`."""
+
+    def running(input: Tensor, dim: int, *, dtype: Any = None, out: Any = None) -> Tensor:
+        return _running(op, input, dim, dtype, out)
+
+    running.__name__ = running.__qualname__ = op.name
+    running.__doc__ = f"""The {what} of all elements up to each one along a dimension.
 
     Args:
         dim: the dimension.
 
     Example:
-        >>> torch.tensor([1, 2, 3, 4]).cumprod(0)
-        tensor([ 1,  2,  6, 24])
+        >>> torch.tensor({example}
     """
-    return _running(_cumprod, input, dim, dtype, out)
+    return public(inplace=True)(numpy_names(running))
+
+
+cumsum = _running_function(_cumsum, "sum", "[1, 2, 3]).cumsum(0)\n        tensor([1, 3, 6])")
+cumprod = _running_function(
+    _cumprod, "product", "[1, 2, 3, 4]).cumprod(0)\n        tensor([ 1,  2,  6, 24])"
+)
 
 
 def product_of_others(x: Tensor, dim: int) -> Tensor:

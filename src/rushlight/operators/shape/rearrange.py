@@ -229,38 +229,33 @@ def _flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return flip(self, as_size(order if dims is None else by_name("dims", order, dims)))
 
 
-@public()
-def fliplr(input: Tensor) -> Tensor:  # noqa: A002
-    """The columns in reverse order.
+def _flip_one(name: str, dim: int, what: str, few: str, shown: str) -> None:
+    """`fliplr` or `flipud`."""
+
+    def turned(input: Tensor) -> Tensor:  # noqa: A002
+        if input._a.ndim <= dim:
+            raise RuntimeError(f"Input must be >= {dim + 1}-d.")
+        return _flip(input, dims=(dim,))
+
+    turned.__name__ = turned.__qualname__ = name
+    turned.__doc__ = f"""The {what} in reverse order.
 
     Raises:
-        RuntimeError: for fewer than two dimensions.
+        RuntimeError: for {few}.
 
     Example:
-        >>> torch.tensor([[1, 2], [3, 4]]).fliplr()
-        tensor([[2, 1],
-                [4, 3]])
+        >>> torch.tensor([[1, 2], [3, 4]]).{name}()
+        {shown}
     """
-    if input._a.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
-    return _flip(input, dims=(1,))
+    public()(turned)
 
 
-@public()
-def flipud(input: Tensor) -> Tensor:  # noqa: A002
-    """The rows in reverse order.
-
-    Raises:
-        RuntimeError: for a tensor without dimensions.
-
-    Example:
-        >>> torch.tensor([[1, 2], [3, 4]]).flipud()
-        tensor([[3, 4],
-                [1, 2]])
-    """
-    if input._a.ndim < 1:
-        raise RuntimeError("Input must be >= 1-d.")
-    return _flip(input, dims=(0,))
+_flip_one(
+    "fliplr", 1, "columns", "fewer than two dimensions", "tensor([[2, 1],\n                [4, 3]])"
+)
+_flip_one(
+    "flipud", 0, "rows", "a tensor without dimensions", "tensor([[3, 4],\n                [1, 2]])"
+)
 
 
 _roll = Op(
