@@ -13,9 +13,10 @@ import pytest
 
 import rushlight as rl
 from optable import Row, all_rows, call, flat
-from rushlight.core.op import IN_PYTHON
+from rushlight.core.op import IN_PYTHON, native
 from rushlight.core.tensor import Tensor, wrap
 from rushlight.operators import load_all
+from rushlight.operators.index import brackets
 from rushlight.runtime.cpu import engine, joins
 from twins import in_python
 
@@ -139,3 +140,43 @@ def test_chains_have_room_for_as_many_steps_as_passes_join() -> None:
     text = (NATIVE / "bind_fused.c").read_text()
     for name in ("MOST_STEPS", "MOST_INPUTS"):
         assert f"#define {name} {getattr(joins, name)}\n" in text
+
+
+@in_c
+def test_brackets_are_read_in_c_as_in_python() -> None:
+    """A thousand indices of all kinds, drawn; what C leaves to Python is answered by None."""
+    r = np.random.RandomState(7)
+    x = rl.arange(24.0).reshape(2, 3, 4)
+    ends = [None, 0, 1, 2, -1, -3, 7]
+    draws: list[Callable[[int], Any]] = [
+        lambda dim: int(r.randint(-2, 2)),
+        lambda dim: slice(
+            *[ends[r.randint(len(ends))] for _ in range(2)], [None, 1, 2][r.randint(3)]
+        ),
+        lambda dim: None,
+        lambda dim: Ellipsis,
+        lambda dim: rl.tensor([0, 1]),
+        lambda dim: rl.tensor(int(r.randint(-2, 2))),
+        lambda dim: rl.tensor(r.rand(x.shape[min(dim, 2)]) > 0.4),
+        lambda dim: True,
+        lambda dim: [0, 1],
+        lambda dim: np.int64(1),
+    ]
+    left = 0
+    for _ in range(1000):
+        n = r.randint(1, 5)
+        index: Any = tuple([draws[r.randint(len(draws))](dim) for dim in range(n)])
+        index = index[0] if n == 1 and r.rand() < 0.5 else index
+        found = native.split_brackets(x, index)
+        left += found is None
+        if found is not None:
+            expected = brackets._read(x, index)
+            assert tuple(found)[:4] == tuple(expected)[:4], index
+            assert all(a is b for a, b in zip(found[4], expected.picks, strict=True)), index
+    assert left < 800
+    for wrong in ((0, 0, 0, 0), 2, slice(None, None, -1), slice(2**70, None, 0), rl.tensor([0.5])):
+        assert native.split_brackets(x, wrong) is None
+    with pytest.raises(TypeError):
+        native.split_brackets(x)
+    with pytest.raises(TypeError):
+        native.bracketed([1])

@@ -12,6 +12,9 @@ from .dtypes import dtype
 
 def fitting(value: Any, d: dtype) -> Any:
     """A Python number as the array library can store it in dtype `d`; RuntimeError if it does not fit."""
+    usual = _USUAL.get((value.__class__, d))
+    if usual is not None and usual[0] <= value <= usual[1]:
+        return value
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError("int too big to convert")
     if d.category == dtypes.BOOL:
@@ -34,6 +37,12 @@ def _small_enough(value: Any) -> bool:
 
 _LARGEST = float(np.finfo(np.float32).max)
 _ENDLESS = (float("inf"), -float("inf"))
+
+# Between which numbers of a class everything fits as it is, for the dtypes that most numbers are stored as.
+_USUAL = {
+    (int, dtypes.int64): (-(2**63), 2**63 - 1), (int, dtypes.float32): (-(2**53), 2**53),
+    (float, dtypes.float32): (-_LARGEST, _LARGEST), (float, dtypes.float64): (-_ENDLESS[0], _ENDLESS[0]),
+}  # fmt: skip
 
 
 def _whole(value: Any, d: dtype) -> int:

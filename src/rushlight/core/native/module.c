@@ -1,7 +1,7 @@
 /* The extension: finds the slots of Tensor, Op, OpNode and Plan, and gives Python the methods in C.
  *
  * call.c calls ops, cast.c casts for them, views.c marks views, back.c goes back through their nodes, walk.c from one to the next, columns.c reads what an optimiser needs of its parameters,
- * modules.c calls modules, change.c writes what in-place ops computed.
+ * modules.c calls modules, change.c writes what in-place ops computed, brackets.c reads indices.
  */
 #include "slots.h"
 
@@ -139,6 +139,8 @@ static PyMethodDef functions[] = {
     {"know_modules", know_modules, METH_VARARGS, "know_modules(Module, hooks of all modules, what is told of an error) -> Module.__call__ in C."},
     {"may_change", (PyCFunction)(void (*)(void))may_change, METH_FASTCALL, "may_change(tensor, others): whether an in-place op is the usual one; see core/public.py."},
     {"change_to", (PyCFunction)(void (*)(void))change_to, METH_FASTCALL, "change_to(tensor, result) -> whether it was written there."},
+    {"split_brackets", (PyCFunction)(void (*)(void))split_brackets, METH_FASTCALL, "split_brackets(tensor, index): see operators/index/brackets.py."},
+    {"bracketed", bracketed, METH_O, "bracketed(window): see operators/shape/windows.py."},
     {"bump_all", bump_all, METH_O, "bump_all(tensors): see core/columns.py."},
     {NULL, NULL, 0, NULL},
 };
@@ -163,7 +165,7 @@ PyMODINIT_FUNC PyInit__call(void)
 {
     const Name names[] = {{&s_dtype, "dtype"}, {&s_kind, "kind"}, {&s_shape, "shape"}};
     if (intern(names, 3) < 0 || name_call() < 0 || name_back() < 0 || name_views() < 0 || name_columns() < 0 || name_modules() < 0 || name_cast() < 0 ||
-        name_walk() < 0)
+        name_walk() < 0 || name_brackets() < 0)
         return NULL;
     PyObject *numpy = PyImport_ImportModule("numpy");
     ndarray_type = numpy == NULL ? NULL : (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray");

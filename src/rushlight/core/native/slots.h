@@ -86,6 +86,11 @@ int name_columns(void);
 PyObject *may_change(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *change_to(PyObject *module, PyObject *const *args, Py_ssize_t n);
 
+/* brackets.c: what stands in the brackets of a tensor */
+PyObject *split_brackets(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *bracketed(PyObject *module, PyObject *window);
+int name_brackets(void);
+
 /* modules.c: calls of modules, and what they hold */
 PyObject *know_modules(PyObject *module, PyObject *args);
 int name_modules(void);

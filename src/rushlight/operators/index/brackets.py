@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.op import Op
+from ...core.op import Op, native
 from ...core.tensor import Tensor, wrap
 from ..memory.casting import move_to
 from ..shape.windows import select_op, slice_op, window_op
@@ -27,17 +27,31 @@ def is_position(d: Any) -> bool:
     return d.kind == "i" and d.itemsize >= 4
 
 
-class Split:
+class Split(NamedTuple):
     """What brackets ask for: `window` first, then index tensors `picks` in the places `slots`."""
+
+    last: int  # which of SHOWN names the view's node; 0 where nothing was asked for
+    plain: bool  # the window is the whole tensor
+    window: tuple[Any, ...]
+    slots: tuple[int, ...]  # per dim of the window: 1 takes the next pick, 0 the whole dim
+    picks: list[Tensor]
+
+
+SHOWN: tuple[Op | None, ...] = (None, select_op, slice_op, window_op)
+_SELECT, _SLICE, _WINDOW = 1, 2, 3
+
+
+class _Reading:
+    """A split that is still being read."""
 
     __slots__ = ("last", "picks", "plain", "slots", "window")
 
     def __init__(self) -> None:
         self.window: list[Any] = []
-        self.slots: list[int] = []  # per dim of the window: 1 takes the next pick, 0 the whole dim
+        self.slots: list[int] = []
         self.picks: list[Tensor] = []
-        self.plain = True  # the window is the whole tensor
-        self.last: Op | None = None  # the op that names the view's node
+        self.plain = True
+        self.last = 0
 
     def whole(self, n: int = 1) -> None:
         self.window.extend([_ALL] * n)
@@ -51,7 +65,7 @@ class Split:
     def new_dim(self, flag: Tensor | None = None) -> None:
         self.window.append(None)
         self.plain = False
-        self.last = window_op
+        self.last = _WINDOW
         if flag is None:
             self.slots.append(0)
         else:
@@ -60,14 +74,21 @@ class Split:
 
 
 def split_index(x: Tensor, index: Any) -> Split:
-    """Read what stands in the brackets; IndexError in PyTorch's words when it does not fit."""
+    """Read what stands in the brackets; IndexError in PyTorch's words when it does not fit.
+
+    What is usual is read in C (core/native/brackets.c), which answers None for the rest.
+    """
+    return (None if native is None else native.split_brackets(x, index)) or _read(x, index)
+
+
+def _read(x: Tensor, index: Any) -> Split:
     items = index if index.__class__ is tuple else _items(index)
     items = [_plain(item, x) for item in items]
     shape = x._a.shape
     taken = sum([_dims_taken(item) for item in items])
     if taken > len(shape):
         raise _too_many(items, shape)
-    split = Split()
+    split = _Reading()
     dim = 0
     for item in items:
         if item is None:
@@ -79,21 +100,21 @@ def split_index(x: Tensor, index: Any) -> Split:
         elif item.__class__ is int:
             split.window.append(position(item, shape[dim], dim))
             split.plain = False
-            split.last = select_op
+            split.last = _SELECT
             dim += 1
         elif item.__class__ is slice:
             taken_range = _range(item, shape[dim])
             split.window.append(taken_range)
             split.slots.append(0)
             split.plain = split.plain and taken_range == (0, shape[dim], 1)
-            split.last = slice_op
+            split.last = _SLICE
             dim += 1
         else:
             dim += _read_tensor(split, item, shape, dim)
-    return split
+    return Split(split.last, split.plain, tuple(split.window), tuple(split.slots), split.picks)
 
 
-def _read_tensor(split: Split, item: Tensor, shape: tuple, dim: int) -> int:
+def _read_tensor(split: _Reading, item: Tensor, shape: tuple, dim: int) -> int:
     """Add an index tensor; answer how many dims it takes."""
     if item._a.dtype.kind != "b":
         split.pick(item)

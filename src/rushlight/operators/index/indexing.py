@@ -22,8 +22,7 @@ from ...runtime.facts import Facts, Slots
 from ...runtime.thread import here, settle
 from ..memory.casting import cast_to, move_to
 from ..memory.copies import fitting
-from ..shape.windows import select_op
-from .brackets import Split, position, split_index
+from .brackets import SHOWN, split_index
 from .scatter_kernels import add_at
 
 # -- the gathering step -------------------------------------------------------------------------
@@ -117,26 +116,17 @@ def _picked_shape(pick: Tensor) -> tuple:
 @public("Tensor", name="__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`self[index]`: a view for ints, ranges, None and ...; a copy for index tensors and masks."""
-    if index.__class__ is int and self._a.ndim:  # the commonest cases by the shortest way
-        return select_op(self, index=(position(index, self._a.shape[0], 0),))
-    if isinstance(index, Tensor) and self._a.ndim:
-        a = index._a
-        if a.ndim and (a.dtype == np.int64 or (a.dtype == bool and a.shape == self._a.shape)):
-            if a.__class__ is self._a.__class__:
-                return gather_at(self, (1,), (index,))
-    split = split_index(self, index)
-    if not split.picks:
-        if split.last is None:
-            return _alias(self)
-        return split.last(self, index=tuple(split.window))
-    return gather_at(_windowed(self, split), tuple(split.slots), split.picks)
+    last, plain, window, slots, picks = split_index(self, index)
+    if not picks:
+        shown = SHOWN[last]
+        return _alias(self) if shown is None else shown(self, index=window)
+    return gather_at(_windowed(self, last, plain, window), slots, picks)
 
 
-def _windowed(x: Tensor, split: Split) -> Tensor:
+def _windowed(x: Tensor, last: int, plain: bool, window: tuple) -> Tensor:
     """The part of `x` that the window shows; x itself when that is all of it."""
-    if split.plain or split.last is None:
-        return x
-    return split.last(x, index=tuple(split.window))
+    shown = SHOWN[last]
+    return x if plain or shown is None else shown(x, index=window)
 
 
 _alias = Op(
@@ -263,12 +253,12 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = value.item()
     if index is False:  # names nothing
         return
-    split = split_index(self, index)
-    place = _windowed(self, split)
+    last, plain, window, slots, picks = split_index(self, index)
+    place = _windowed(self, last, plain, window)
     if isinstance(value, Tensor):
         value = _without_leading_ones(value)
-    if split.picks:
-        put(place, tuple(split.slots), split.picks, _put_value(place, value, split.picks), False)
+    if picks:
+        put(place, slots, picks, _put_value(place, value, picks), False)
     elif not isinstance(value, Tensor):
         place.fill_(value)
     elif value._a.shape == place._a.shape:
@@ -309,8 +299,8 @@ def _named_indices(x: Tensor, indices: Any) -> tuple[tuple[int, ...], list[Tenso
             )
     # A 0-d index tensor is an index here, not an int, so that the write stays one step.
     lifted = [i if i._a.ndim or i._a.dtype.kind == "b" else i.reshape(1) for i in indices]
-    split = split_index(x, tuple(lifted))
-    return tuple(split.slots), split.picks
+    _, _, _, slots, picks = split_index(x, tuple(lifted))
+    return slots, picks
 
 
 @public()

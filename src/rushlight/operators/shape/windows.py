@@ -6,7 +6,7 @@ from typing import Any
 
 from ...base.arrays import Array, ArrayModule
 from ...base.shapes import whole, wrap_dim
-from ...core.op import Op
+from ...core.op import Op, native
 from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
@@ -22,8 +22,11 @@ def _decode(index: Window) -> tuple:
     return (*[slice(*e) if e.__class__ is tuple else e for e in index], ...)
 
 
+_bracketed = _decode if native is None else native.bracketed
+
+
 def _window(xp: ArrayModule, x: Array, *, index: Window) -> Any:
-    return x[_decode(index)]
+    return x[_bracketed(index)]
 
 
 def _window_op(name: str, grad_name: str, aten: str, sparse: str | None = None) -> Op:
@@ -40,7 +43,7 @@ window_op = _window_op("window", "UnsqueezeBackward0", "")
 
 def _unwindow_body(xp: ArrayModule, g: Array, *, index: Window, shape: tuple[int, ...]) -> Any:
     out = xp.zeros(shape, g.dtype)
-    out[_decode(index)] = g
+    out[_bracketed(index)] = g
     return out
 
 

@@ -76,7 +76,9 @@ def bodies(kernel: KernelLike, guarded: bool = True) -> tuple[KernelBody, Kernel
 
     NumPy's own body is guarded against warnings, unless the caller is: a replay is, once for all.
     """
-    generic = laid_out(kernel.facts, numpy_body(kernel))
+    generic = numpy_body(kernel)
+    if not kernel.is_view:
+        generic = laid_out(kernel.facts, generic)
     if guarded and not kernel.moves_only:
         generic = quiet(generic)
     own = devices.overrides("cpu").get(kernel.name)
