@@ -274,6 +274,6 @@ def test_lengths_that_change_cost_no_new_measurements(monkeypatch: pytest.Monkey
         cudnn_rnn_choice, "_milliseconds", lambda call, sizes: asked.append(1) or plain(call, sizes)
     )
     net = rl.nn.GRU(20, 33).to("cuda")
-    for steps in (17, 18, 19, 25):
-        net(rl.randn(steps, 4, 20).to("cuda"))
+    for steps, batch in ((17, 4), (18, 4), (19, 7), (25, 5)):
+        net(rl.randn(steps, batch, 20).to("cuda"))
     assert len(asked) <= 3

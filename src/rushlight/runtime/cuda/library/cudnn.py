@@ -133,10 +133,30 @@ def handle() -> Any:
     key = (runtime.getDevice(), current.ptr)
     found = _handles.get(key)
     if found is None:
-        cudnn = frontend()
-        found = _handles[key] = cudnn.create_handle()
-        cudnn.set_stream(handle=found, stream=current.ptr)
+        inner = _inner()
+        found = _handles[key] = inner.create_handle()
+        if hasattr(inner, "set_stream"):
+            inner.set_stream(handle=found, stream=current.ptr)
+        else:
+            inner._raw_set_stream(found, current.ptr)
     return found
+
+
+def _inner() -> Any:
+    """The compiled part of the front end, whose handles are numbers and whose graphs are cuDNN's own.
+
+    From 1.29 on the public ones are classes in Python that look for engines elsewhere, too.
+    """
+    return frontend()._pybind_module
+
+
+def new_graph(io: Any, wide: Any) -> Any:
+    """A graph without nodes: `io` is the type of what is given and stored, `wide` what is computed with."""
+    inner = _inner()
+    graph = inner.backend_graph if hasattr(inner, "backend_graph") else inner.pygraph
+    return graph(
+        handle=handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
+    )
 
 
 def build_first(graph: Any, tensors: tuple) -> CudnnPlan | None:
@@ -231,9 +251,7 @@ def _describe(what: Convolution) -> CudnnPlan:
              "d": cudnn.data_type.DOUBLE}  # fmt: skip
     io = kinds[what.char]
     wide = io if what.char == "d" else cudnn.data_type.FLOAT
-    graph = cudnn.pygraph(
-        handle=handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
-    )
+    graph = new_graph(io, wide)
     a, b = [
         graph.tensor(dim=list(d), stride=list(s), data_type=io)
         for d, s in (what.first, what.second)

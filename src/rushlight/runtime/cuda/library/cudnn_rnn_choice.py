@@ -34,22 +34,23 @@ _AHEAD = 0.85  # of the standard algorithm's time, to be taken in its place: the
 def way(what: Recurrence, char: str, sizes: tuple[int, ...], training: bool) -> Way | None:
     """How cuDNN runs a stack; None where it is switched off, absent, or refuses.
 
-    Algorithms are compared once per kind of stack, batch and power of two of steps, so that lengths which
-    change from call to call cost nothing.
+    Algorithms are compared once per kind of stack and powers of two of batch and steps, so that batches and
+    lengths which change from call to call cost nothing. One that refuses sizes near those it was compared on
+    gives way to the standard one.
     """
     if not settings.cudnn_enabled or char not in TYPES or library() is None:
         return None
     device, tf32 = runtime.getDevice(), settings.cudnn_allow_tf32
     chosen = _choose(
-        device, what, char, tf32, sizes[0], len(sizes).bit_length(), sizes[-1] != sizes[0], training,
-        settings.deterministic, _CallLengths(sizes),
+        device, what, char, tf32, sizes[0].bit_length(), len(sizes).bit_length(), sizes[-1] != sizes[0],
+        training, settings.deterministic, _CallLengths(sizes),
     )  # fmt: skip
-    if chosen is None:
-        return None
-    try:
-        return call_of(device, what, char, tf32, chosen, sizes, training).stack.way
-    except CudnnRefused:
-        return None
+    for algorithm in () if chosen is None else (chosen, STANDARD):
+        try:
+            return call_of(device, what, char, tf32, algorithm, sizes, training).stack.way
+        except CudnnRefused:
+            continue
+    return None
 
 
 class _CallLengths:
@@ -72,7 +73,7 @@ measured: dict[int, float] = {}  # milliseconds of each algorithm, when they wer
 
 @lru_cache(KEPT)
 def _choose(
-    device: int, what: Recurrence, char: str, tf32: bool, batch: int, magnitude: int, packed: bool,
+    device: int, what: Recurrence, char: str, tf32: bool, batches: int, steps: int, packed: bool,
     training: bool, deterministic: bool, example: _CallLengths,
 ) -> int | None:  # fmt: skip
     """The quickest algorithm for sequences like the example's."""

@@ -18,7 +18,7 @@ from .....base.bounded import Bounded
 from .....base.config import settings
 from ....door import kernel_for
 from ...code.keyed import keyed
-from ...library.cudnn import CudnnPlan, build_first, frontend, handle, refusals, version
+from ...library.cudnn import CudnnPlan, build_first, frontend, new_graph, refusals, version
 from ..draws import draw_key
 from ..fills import copied, row_major
 from . import attention_products as products
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 def _graph(char: str) -> tuple[Any, Any]:
     cudnn = frontend()
     io = cudnn.data_type.HALF if char == "e" else cudnn.data_type.BFLOAT16
-    wide = cudnn.data_type.FLOAT
-    made = cudnn.pygraph(
-        handle=handle(), io_data_type=io, intermediate_data_type=wide, compute_data_type=wide
-    )
-    return made, io
+    return new_graph(io, cudnn.data_type.FLOAT), io
 
 
 def _tensor(graph: Any, a: DeviceArray, kind: Any) -> Any:
