@@ -13,7 +13,8 @@ from cuda_on_host import needs_compiler
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "tests" / "emulated").glob("emulated_*.py"))
-NEEDS = {"emulated_launches": "rushlight.runtime.cuda.code._launch", "emulated_recurrent": "torch"}
+_IN_C = "rushlight.runtime.cuda.code._launch"
+NEEDS = {"emulated_launches": _IN_C, "emulated_sizes": _IN_C, "emulated_recurrent": "torch"}
 
 
 @needs_compiler

@@ -247,7 +247,7 @@ class Launch:
     def prepared(
         self, grid: tuple, block: tuple, shared: int, head: int, results: tuple[Result, ...],
         *constants: Any, front: tuple = (), aligned: tuple[int, ...] = (), absent: tuple[int, ...] = (),
-        given: tuple[tuple[int, str], ...] = (),
+        given: tuple[tuple[int, str], ...] = (), each: int = 0,
     ) -> Callable[..., Any]:  # fmt: skip
         """As `fixed`, but the pointers at `results` are arrays it makes and returns.
 
@@ -256,7 +256,8 @@ class Launch:
         constants of `front` stand before the pointers. Those that are `absent` are 0, and not given.
         Where numbers are among what it is called with, `given` has the place among the `head` parameters and the
         format of each value: "P" an array, "d", "q", "Q" or "i" a number, "x" what no kernel takes. A number that
-        is not of its format is answered by NotImplemented, too.
+        is not of its format is answered by NotImplemented, too. With `each`, the elements of a block, sizes tell nothing but how many there
+        are, which stands in front: `Keyed` makes the launch for other numbers of them.
         """
         made_at = [r.at for r in results]
         if not given:
@@ -266,13 +267,16 @@ class Launch:
             bits = sum([1 << there.index(i) for i in aligned])
             made = tuple([r._replace(at=k).described() for k, r in enumerate(results)])
             kinds = "P" * len(made) + "".join([kind for _, kind in given])
-            return self._in_c(grid, block, shared, front, head, bits, made, constants, there, kinds)
+            return self._in_c(
+                grid, block, shared, front, head, bits, made, constants, there, kinds, each
+            )
         go = _packing(self, grid, block, shared, front, head, constants)
         return _making(go, head, results, aligned, given)
 
     def _in_c(
         self, grid: tuple, block: tuple, shared: int, front: tuple, head: int, aligned: int,
         results: tuple, constants: tuple, there: Sequence[int] | None = None, kinds: str = "",
+        each: int = 0,
     ) -> Any:  # fmt: skip
         image = self.layout.pack(*front, *(0,) * head, *constants)
         places = self.offsets[len(front) : len(front) + head]
@@ -280,7 +284,7 @@ class Launch:
             places = tuple([places[i] for i in there])
         return _native.Call(
             self.function, grid, block, shared, aligned, image, self.offsets, places, results,
-            self.kernel, self.waits, None, kinds,
+            self.kernel, self.waits, None, kinds, each,
         )  # fmt: skip
 
     def with_places(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ndarray = cupy.ndarray
 THREADS = 256
-MANY = 2**31 - 2**12  # beyond, indices need 64 bits
+MANY = 2**31 - 2**12  # beyond, indices need 64 bits; keyed.c has the same
 _MOST_BLOCKS = 2**22
 
 
@@ -106,18 +106,21 @@ def number(value: Any, form: str) -> tuple:
 class _Ready:
     """All that shapes, strides and dtypes decide about one call."""
 
-    __slots__ = ("aligned", "arrays", "blocks", "call", "form", "ints", "launch", "n", "numbers", "order",
-                 "out", "plan", "shape", "slow", "tail", "units")  # fmt: skip
+    __slots__ = ("aligned", "arrays", "blocks", "call", "each", "form", "ints", "launch", "n", "numbers", "order",
+                 "out", "packs", "plan", "shape", "slow", "strides", "tail", "units")  # fmt: skip
 
     plan: VariantPlan
     shape: tuple[int, ...]
     out: np.dtype
     order: tuple[int, ...] | None
+    strides: tuple[int, ...] | None  # of the result where it is not row-major
     n: int  # elements
     units: int  # what the kernel counts: elements, or vectors of them
     blocks: int
+    each: int  # elements of a block where that is all that sizes tell, else 0
     launch: Launch
-    call: Any  # the launch with all but the arrays packed, where there is nothing else to give
+    packs: bool  # whether a launch can be packed with all but the arrays and numbers
+    call: Any  # that launch, packed for the second call
     slow: Callable[[], tuple] | None  # (launch, units, blocks, tail) for memory that is not aligned
     tail: tuple
     arrays: tuple[int, ...]
@@ -154,9 +157,15 @@ def compute(
         ready = _ready[key]
     except KeyError:
         ready = _ready[key] = _prepare(name, operands, out, to)
+        call = None
+    else:
+        if ready is None:
+            return NotImplemented
+        call = ready.call
+        if call is None and ready.packs:
+            call = ready.call = _packed(ready, out is not None)
     if ready is None:
         return NotImplemented
-    call = ready.call
     if call is not None:
         got = call(*operands, *attrs) if out is None else call(out, *operands, *attrs)
         if got is not NotImplemented:
@@ -174,33 +183,31 @@ def compute(
 def prepared(name: str | Expression, operands: tuple, to: str | None = None) -> Any:
     """The launch that `compute` makes for such operands: it takes them and the attributes; None where there is none."""
     ready = _prepare(name, operands, None, to)
-    return None if ready is None else ready.call
+    return None if ready is None or not ready.packs else _packed(ready, False)
 
 
 def prepared_with(name: str | Expression, operands: tuple, attrs: Mapping[str, Any]) -> Any:
     """As `prepared`, for a launch that is given all operands and attributes of a call, also those that are None or text."""
     left = [i for i, a in enumerate(operands) if a is not None]
     ready = _prepare(name, tuple([operands[i] for i in left]), None, None)
-    if ready is None or ready.call is None:
+    if ready is None or not ready.packs:
         return None
     order = {attr: k for k, attr in enumerate(named(name).attr_names)}
     at = [left.index(i) if i in left else -1 for i in range(len(operands))]
     at += [len(left) + order[attr] if attr in order else -1 for attr in attrs]
-    return _packed(ready, allocate(ready.shape, ready.out, ready.order), False, tuple(at))
+    return _packed(ready, False, tuple(at))
 
 
 def prepared_as(name: str | Expression, operands: tuple, model: DeviceArray) -> Any:
     """The launch that makes a result of the shape, dtype and order of memory of `model`; None as in `prepared`."""
     ready = _prepare(name, operands, model, None)
-    if ready is None or ready.call is None:
-        return None
-    return _packed(ready, model, False)
+    return None if ready is None or not ready.packs else _packed(ready, False)
 
 
 def prepared_into(name: str | Expression, operands: tuple, out: DeviceArray) -> Any:
     """The launch of (address or array like `out`, *operands) that writes there; None as in `prepared`."""
     ready = _prepare(name, operands, out, None)
-    return None if ready is None else ready.call
+    return None if ready is None or not ready.packs else _packed(ready, True)
 
 
 def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> None:
@@ -256,22 +263,20 @@ def _prepare(
     r.arrays = tuple([i for i, way in enumerate(ways) if way != NUMBER])
     r.numbers = tuple([i for i, way in enumerate(ways) if way == NUMBER])
     r.ints = tuple([a.endswith(":int") for a in e.attrs])
-    r.call = None
+    r.call, r.packs = None, bool(n) and (len(r.form) == 1 or not (r.numbers or r.ints))
     if n:
         model = allocate(shape, plan.out, r.order) if out is None else out
+        r.strides = None if model._c_contiguous else model.strides
         _choose(r, model, whole, [operands[i] for i in r.arrays])
-        if len(r.form) == 1 or not (r.numbers or r.ints):
-            r.call = _packed(r, model, out is not None)
     return r
 
 
-def _packed(r: _Ready, out: DeviceArray, given: bool, at: tuple[int, ...] | None = None) -> Any:
+def _packed(r: _Ready, given: bool, at: tuple[int, ...] | None = None) -> Any:
     """The launch that takes operands and attributes, and makes its result unless that is given, too.
 
     `at` says which of them each value is that it will be called with, -1 for none.
     """
-    strides = None if out._c_contiguous else out.strides
-    results = () if given else (Result(0, r.shape, r.out, strides),)
+    results = () if given else (Result(0, r.shape, r.out, r.strides),)
     aligned: tuple[int, ...] = ()
     if (
         r.slow is not None
@@ -289,6 +294,7 @@ def _packed(r: _Ready, out: DeviceArray, given: bool, at: tuple[int, ...] | None
     return r.launch.prepared(
         (r.blocks, 1, 1), (THREADS, 1, 1), 0, 1 + len(every), results, *r.tail,
         front=(r.units,), aligned=aligned, given=((0, "P"), *taken) if given else tuple(taken),
+        each=0 if given or r.strides else r.each,
     )  # fmt: skip
 
 
@@ -303,6 +309,7 @@ def _choose(r: _Ready, out: DeviceArray, whole: list[Any], arrays: list[Any]) ->
         r.aligned = tuple([k + 1 for k, way in enumerate(ways) if way == ARRAY])
         r.launch, r.units, r.tail = plan.flat(plan.vector, index), n, ()
         r.blocks = min(-(-n // plan.per_block), _MOST_BLOCKS)
+        r.each = plan.per_block if n < MANY else 0
         last = min(-(-n // THREADS), _MOST_BLOCKS)
         r.slow = lambda: (plan.flat(1, index), n, last, ())
         return
@@ -310,7 +317,7 @@ def _choose(r: _Ready, out: DeviceArray, whole: list[Any], arrays: list[Any]) ->
     dims = len(sizes)
     index = "unsigned" if short and n < MANY else "i64"
     blocks, tail = min(-(-n // THREADS), _MOST_BLOCKS), (*sizes, *steps)
-    r.slow, r.aligned = None, ()
+    r.slow, r.aligned, r.each = None, (), 0
     vector = plan.vector
     inner = tuple([steps[dims * (k + 1) - 1] for k in range(1 + len(arrays))])
     rows = [steps[dims * k : dims * (k + 1)] for k in range(1 + len(arrays))]

@@ -20,6 +20,8 @@ int read_header(PyObject *array, Header *h); /* 1 when done, 0 for too many dims
 void release_header(Header *h);
 int read_address(PyObject *array, uint64_t *out); /* 1 when done, 0 where the layout is not known */
 int address_of(PyObject *value, uint64_t *out);    /* launch.c: of an array, an int or None; -1 on error */
+int can_resize(PyObject *call);                    /* launch.c: whether a launch is the same for any number of elements */
+PyObject *call_for(PyObject *call, PyObject *shape, Py_ssize_t count);
 PyObject *learn_header(PyObject *module, PyObject *probes);
 PyObject *gathered(PyObject *module, PyObject *arrays);
 int name_header(void);

@@ -1,7 +1,7 @@
 /* Prepared launches found by the arrays of a call: by their dtypes, shapes and strides, and by what attributes are.
  *
  * code/keyed.py has the same in Python. `Keyed(body, prepare, here, watched, numbers)` is called as a kernel's body. The first call of a
- * kind asks `prepare` for a launch; later ones make it at once. Whatever cannot be prepared (None), or is refused by its
+ * kind asks `prepare` for a launch, or takes one that differs from it in its sizes alone; later ones make it at once. Whatever cannot be prepared (None), or is refused by its
  * launch for once (NotImplemented), goes to the body.
  */
 #define PY_SSIZE_T_CLEAN
@@ -15,6 +15,7 @@
 #define MOST_GIVEN 16 /* arrays and attributes of a call, and what is watched */
 #define PLACES 1024   /* a power of two */
 #define MOST_KINDS 512
+#define MANY ((1u << 31) - (1u << 12)) /* variants.py has the same */
 
 typedef struct {
     uint64_t hash;
@@ -41,9 +42,9 @@ typedef struct {
     int count;
 } Key;
 
-static PyObject *s_in_place;
+static PyObject *s_in_place, *s_itemsize;
 
-enum { MISSING = 1, REAL, WHOLE, OBJECT, SEVERAL }; /* what a word stands for; no address is as small */
+enum { MISSING = 1, REAL, WHOLE, OBJECT, SEVERAL, ALIKE, ALONE }; /* what a word stands for; no address is as small */
 
 static int see(Key *key, PyObject *object)
 {
@@ -169,41 +170,6 @@ static PyObject *as_tuple(PyObject *const *items, int n)
     return all;
 }
 
-/* Ask for a launch, and keep it; borrowed, NULL where there is none, -1 in `status` on error. */
-static PyObject *learn(Keyed *self, PyObject *const *args, size_t nargsf, PyObject *names, const Key *key, uint64_t hash,
-                       int *status)
-{
-    PyObject *call = PyObject_Vectorcall(self->prepare, args, nargsf, names);
-    PyObject *held = call == NULL ? NULL : as_tuple(key->seen, key->count);
-    Kind *kind = held == NULL ? NULL : PyMem_Malloc(sizeof *kind + key->n * sizeof *key->words);
-    *status = kind == NULL ? -1 : 0;
-    if (kind == NULL) {
-        Py_XDECREF(call);
-        if (held != NULL)
-            PyErr_NoMemory();
-        Py_XDECREF(held);
-        return NULL;
-    }
-    if (self->used >= MOST_KINDS)
-        clear(self);
-    kind->hash = hash;
-    kind->count = key->n;
-    memcpy(kind->words, key->words, key->n * sizeof *key->words);
-    kind->held = held;
-    kind->call = PyCallable_Check(call) ? call : NULL;
-    if (kind->call == NULL)
-        Py_DECREF(call);
-    Kind **place = place_of(self, key, hash);
-    if (*place != NULL) { /* another thread was quicker */
-        Py_XDECREF((*place)->held);
-        Py_XDECREF((*place)->call);
-        PyMem_Free(*place);
-    } else
-        self->used++;
-    *place = kind;
-    return kind->call;
-}
-
 /* What is watched, by identity: 1 when done, -1 on error. */
 static int put_watched(Key *key, PyObject *watched)
 {
@@ -216,6 +182,140 @@ static int put_watched(Key *key, PyObject *watched)
             return found;
     }
     return 1;
+}
+
+/* Keep what is known of a kind; 0 on error. Takes the reference to `call`, which is NULL where there is none. */
+static int keep(Keyed *self, const Key *key, uint64_t hash, PyObject *call)
+{
+    PyObject *held = as_tuple(key->seen, key->count);
+    Kind *kind = held == NULL ? NULL : PyMem_Malloc(sizeof *kind + key->n * sizeof *key->words);
+    if (kind == NULL) {
+        Py_XDECREF(call);
+        if (held != NULL)
+            PyErr_NoMemory();
+        Py_XDECREF(held);
+        return 0;
+    }
+    if (self->used >= MOST_KINDS)
+        clear(self);
+    kind->hash = hash;
+    kind->count = key->n;
+    memcpy(kind->words, key->words, key->n * sizeof *key->words);
+    kind->held = held;
+    kind->call = call;
+    Kind **place = place_of(self, key, hash);
+    if (*place != NULL) { /* another thread was quicker */
+        Py_XDECREF((*place)->held);
+        Py_XDECREF((*place)->call);
+        PyMem_Free(*place);
+    } else
+        self->used++;
+    *place = kind;
+    return 1;
+}
+
+/* -- sizes that were not there before ------------------------------------------------------------ */
+
+/* What the arrays of a call have in common where all but those of one element are row-major and of one shape. */
+typedef struct {
+    int ndim, most; /* of the common shape, which is -1 until there is one; the dims of the others */
+    Py_ssize_t shape[MOST_DIMS], count;
+} Common;
+
+static int put_common(Key *key, PyObject *a, int numbers, Common *common)
+{
+    if (a == Py_None || (numbers && (PyFloat_CheckExact(a) || PyLong_CheckExact(a))))
+        return put_array(key, a, numbers);
+    Header h;
+    int found = Py_IS_TYPE(a, (PyTypeObject *)array_type) ? read_header(a, &h) : 0;
+    if (found != 1)
+        return found;
+    PyObject *size = PyObject_GetAttr(h.dtype, s_itemsize);
+    Py_ssize_t step = size == NULL ? -1 : PyLong_AsSsize_t(size), count = 1;
+    Py_XDECREF(size);
+    found = step < 0 ? -1 : key->n + 4 <= MOST_WORDS && see(key, h.dtype);
+    for (int i = h.ndim - 1; found == 1 && i >= 0; i--) {
+        found = h.shape[i] == 1 || h.strides[i] == step;
+        step *= h.shape[i];
+        count *= h.shape[i];
+    }
+    if (found == 1 && count == 1) {
+        key->words[key->n++] = ALONE;
+        common->most = h.ndim > common->most ? h.ndim : common->most;
+    } else if (found == 1 && common->ndim < 0) {
+        key->words[key->n++] = ALIKE;
+        common->ndim = h.ndim;
+        common->count = count;
+        memcpy(common->shape, h.shape, h.ndim * sizeof *h.shape);
+    } else if (found == 1) {
+        key->words[key->n++] = ALIKE;
+        found = h.ndim == common->ndim && !memcmp(common->shape, h.shape, h.ndim * sizeof *h.shape);
+    }
+    release_header(&h);
+    return found;
+}
+
+/* The key of a call by all but its sizes: 1 when there is one, -1 on error. */
+static int put_all_common(Keyed *self, PyObject *const *args, Py_ssize_t count, PyObject *names, Key *key, Common *common)
+{
+    int usable = 1;
+    Py_ssize_t more = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    common->ndim = common->most = -1;
+    key->n = key->count = 0;
+    key->words[key->n++] = (uint64_t)1 << 62 | (uint64_t)count << 8 | (uint64_t)more;
+    for (Py_ssize_t i = 0; usable == 1 && i < count; i++)
+        usable = put_common(key, args[i], self->numbers, common);
+    for (Py_ssize_t i = 0; usable == 1 && i < more; i++) {
+        usable = see(key, PyTuple_GET_ITEM(names, i));
+        if (usable == 1)
+            usable = put_value(key, args[count + i], self->numbers);
+    }
+    if (usable == 1)
+        usable = put_watched(key, self->watched);
+    if (usable == 1) /* 32 bits count the elements, and those of one element do not widen the result */
+        usable = common->ndim >= common->most && common->ndim > 0 && common->count > 1 && common->count < MANY;
+    return usable;
+}
+
+static PyObject *resized(PyObject *model, const Common *common)
+{
+    PyObject *shape = PyTuple_New(common->ndim);
+    for (int i = 0; shape != NULL && i < common->ndim; i++) {
+        PyObject *n = PyLong_FromSsize_t(common->shape[i]);
+        if (n == NULL)
+            Py_CLEAR(shape);
+        else
+            PyTuple_SET_ITEM(shape, i, n);
+    }
+    PyObject *call = shape == NULL ? NULL : call_for(model, shape, common->count);
+    Py_XDECREF(shape);
+    return call;
+}
+
+/* Find a launch, and keep it; borrowed, NULL where there is none, -1 in `status` on error. One that differs in its sizes alone
+ * from a launch that is there is made of that; the rest is asked for. */
+static PyObject *learn(Keyed *self, PyObject *const *args, size_t nargsf, PyObject *names, const Key *key, uint64_t hash,
+                       int *status)
+{
+    Key by_rest;
+    Common common;
+    PyObject *call = NULL;
+    int usable = put_all_common(self, args, PyVectorcall_NARGS(nargsf), names, &by_rest, &common);
+    uint64_t rest = usable == 1 ? hash_of(by_rest.words, by_rest.n) : 0;
+    const Kind *model = usable == 1 ? *place_of(self, &by_rest, rest) : NULL;
+    if (usable >= 0)
+        call = model != NULL ? resized(model->call, &common) : PyObject_Vectorcall(self->prepare, args, nargsf, names);
+    int done = call != NULL;
+    if (done && !PyCallable_Check(call))
+        Py_CLEAR(call);
+    if (done && usable == 1 && model == NULL && call != NULL && can_resize(call))
+        done = keep(self, &by_rest, rest, Py_NewRef(call));
+    if (done)
+        done = keep(self, key, hash, Py_XNewRef(call));
+    forget_key(&by_rest);
+    Py_XDECREF(call); /* its kind holds it */
+    *status = done ? 0 : -1;
+    return done ? call : NULL;
 }
 
 /* The launch for a call, new; NULL where the body has to do it, -1 in `status` on error. */
@@ -337,5 +437,6 @@ PyTypeObject KeyedType = {
 int name_keyed(void)
 {
     s_in_place = PyUnicode_InternFromString("in_place");
-    return s_in_place ? 0 : -1;
+    s_itemsize = PyUnicode_InternFromString("itemsize");
+    return s_in_place && s_itemsize ? 0 : -1;
 }

@@ -17,6 +17,7 @@
 #define MOST_POINTERS 72
 #define MOST_BYTES 4096 /* what the driver takes */
 #define MOST_RESULTS 4
+#define MOST_BLOCKS (1u << 22) /* variants.py has the same */
 #define SPARES 2                 /* arrays that a result may be given again */
 #define LARGEST_SPARE (256 << 10)
 #define MOST_SPARE (64 << 20)    /* bytes, of all launches together */
@@ -47,7 +48,7 @@ static int overlapping; /* launches may begin before the kernel in front of them
 static int reusing = 1; /* results may be arrays that were handed out before */
 static unsigned long long pretended; /* launches counted instead of made, for tools/host_path.py */
 
-static PyObject *name_data, *name_ptr, *name_init, *name_mem, *name_dtype, *name_strides, *name_contiguous;
+static PyObject *name_data, *name_ptr, *name_init, *name_mem, *name_dtype, *name_strides, *name_contiguous, *name_itemsize;
 static PyObject *stream_holder; /* streams.current: its `ptr` is this thread's stream */
 static PyObject *alloc;         /* cupy.cuda.alloc */
 PyObject *array_type;           /* cupy.ndarray */
@@ -90,10 +91,12 @@ typedef struct Call {
     struct Call *before, *after; /* all launches, for `idle` and `forget` */
     PyObject *keep;              /* the loaded module */
     Product *product;            /* what is computed in a kernel's place, or NULL */
+    unsigned each;               /* elements of a block where nothing but their number is told by sizes, else 0 */
     Py_ssize_t bytes;
     char image[]; /* the parameters, with zeros where addresses go */
 } Call;
 
+extern PyTypeObject CallType;
 static Call *first_call;
 static Py_ssize_t spare_bytes;
 static PyObject *spare_ids; /* the ids of arrays that are spares, for `is_spare` */
@@ -381,6 +384,21 @@ static int fill(Call *self, PyObject *offsets, PyObject *places, PyObject *resul
     return PyErr_Occurred() ? -1 : 0;
 }
 
+static Call *new_call(PyTypeObject *type, Py_ssize_t bytes)
+{
+    Call *self = (Call *)PyObject_NewVar(Call, type, bytes);
+    if (self == NULL)
+        return NULL;
+    memset((char *)self + offsetof(Call, vectorcall), 0, offsetof(Call, image) - offsetof(Call, vectorcall));
+    self->vectorcall = call;
+    self->bytes = bytes;
+    self->after = first_call;
+    if (first_call != NULL)
+        first_call->before = self;
+    first_call = self;
+    return self;
+}
+
 static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     unsigned long long function, aligned;
@@ -389,14 +407,14 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *offsets, *places, *results, *keep, *product = Py_None;
     const char *kinds = "";
     int waits;
-    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op|Os", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
+    unsigned each = 0;
+    if (!PyArg_ParseTuple(args, "K(III)(III)IKy*O!O!O!Op|OsI", &function, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &shared,
                           &aligned, &image, &PyTuple_Type, &offsets, &PyTuple_Type, &places, &PyTuple_Type, &results,
-                          &keep, &waits, &product, &kinds))
+                          &keep, &waits, &product, &kinds, &each))
         return NULL;
-    Call *self = (Call *)PyObject_NewVar(Call, type, image.len);
+    Call *self = new_call(type, image.len);
     if (self != NULL) {
-        memset((char *)self + offsetof(Call, vectorcall), 0, offsetof(Call, image) - offsetof(Call, vectorcall));
-        self->vectorcall = call;
+        self->each = each;
         self->function = (void *)(uintptr_t)function;
         memcpy(self->grid, g, sizeof g);
         memcpy(self->block, b, sizeof b);
@@ -404,12 +422,7 @@ static PyObject *call_make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->aligned = aligned;
         self->waits = waits;
         self->keep = Py_NewRef(keep);
-        self->bytes = image.len;
         memcpy(self->image, image.buf, image.len);
-        self->after = first_call;
-        if (first_call != NULL)
-            first_call->before = self;
-        first_call = self;
         if (fill(self, offsets, places, results, kinds) < 0 ||
             (product != Py_None && (self->product = make_product(product)) == NULL))
             Py_CLEAR(self);
@@ -440,6 +453,54 @@ static void call_free(PyObject *object)
     PyObject_Free(self);
 }
 
+/* Whether a launch can be made for other sizes by `call_for`: one result, row-major, and the number of its elements first. */
+int can_resize(PyObject *object)
+{
+    return Py_IS_TYPE(object, &CallType) && ((Call *)object)->each != 0;
+}
+
+/* The same launch for `count` elements in `shape`; NULL on error. */
+PyObject *call_for(PyObject *object, PyObject *shape, Py_ssize_t count)
+{
+    const Call *model = (Call *)object;
+    PyObject *itemsize = PyObject_GetAttr(model->dtypes[0], name_itemsize);
+    Py_ssize_t size = itemsize == NULL ? -1 : PyLong_AsSsize_t(itemsize);
+    Py_XDECREF(itemsize);
+    Call *self = size < 0 ? NULL : new_call(&CallType, model->bytes);
+    if (self == NULL)
+        return NULL;
+    PyObject *bytes = PyLong_FromSsize_t(count * size);
+    self->function = model->function;
+    memcpy(self->grid, model->grid, sizeof model->grid);
+    memcpy(self->block, model->block, sizeof model->block);
+    self->shared = model->shared;
+    self->parameters = model->parameters;
+    self->pointers = model->pointers;
+    self->waits = model->waits;
+    self->aligned = model->aligned;
+    self->each = model->each;
+    memcpy(self->offsets, model->offsets, sizeof model->offsets);
+    memcpy(self->places, model->places, sizeof model->places);
+    memcpy(self->kinds, model->kinds, sizeof model->kinds);
+    memcpy(self->result_at, model->result_at, sizeof model->result_at);
+    memcpy(self->image, model->image, model->bytes);
+    self->keep = Py_NewRef(model->keep);
+    if (bytes == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    self->results = 1;
+    self->shapes[0] = Py_NewRef(shape);
+    self->dtypes[0] = Py_NewRef(model->dtypes[0]);
+    self->sizes[0] = bytes;
+    self->result_bytes[0] = (count * size + 511) & ~(Py_ssize_t)511;
+    uint32_t units = (uint32_t)count;
+    memcpy(self->image, &units, sizeof units);
+    Py_ssize_t blocks = (count + self->each - 1) / self->each;
+    self->grid[0] = blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS;
+    return (PyObject *)self;
+}
+
 /* put(offset, bytes): change constants among the parameters. */
 static PyObject *call_put(PyObject *object, PyObject *args)
 {
@@ -462,7 +523,7 @@ static PyMethodDef call_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyTypeObject CallType = {
+PyTypeObject CallType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "rushlight.runtime.cuda.code._launch.Call",
     .tp_basicsize = offsetof(Call, image),
     .tp_itemsize = 1,
@@ -472,7 +533,7 @@ static PyTypeObject CallType = {
     .tp_new = call_make,
     .tp_methods = call_methods,
     .tp_dealloc = call_free,
-    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits[, product, kinds])",
+    .tp_doc = "Call(function, grid, block, shared, aligned, image, offsets, places, results, keep, waits[, product, kinds, each])",
 };
 
 /* setup(current, alloc, ndarray, new, bind_thread, pretend): whether launches can be made. */
@@ -685,6 +746,7 @@ PyMODINIT_FUNC PyInit__launch(void)
     name_dtype = PyUnicode_InternFromString("dtype");
     name_strides = PyUnicode_InternFromString("strides");
     name_contiguous = PyUnicode_InternFromString("_c_contiguous");
+    name_itemsize = PyUnicode_InternFromString("itemsize");
     spare_ids = PySet_New(NULL);
     if (PyType_Ready(&CallType) < 0 || PyType_Ready(&GaugeType) < 0 || PyType_Ready(&KeyedType) < 0 || name_keyed() < 0 ||
         name_header() < 0)
