@@ -97,14 +97,12 @@ LATE: dict[str, dict[str, str]] = {
     },
     "layers.embedding": {
         "functional": "embedding",
+        "kernels": "embedding embedding_grad",
         "torch": "embedding",
     },
     "layers.embedding_bag": {
         "functional": "embedding_bag",
         "kernels": "bag_numbers embedding_bag embedding_bag_rows",
-    },
-    "layers.embedding_kernels": {
-        "kernels": "embedding embedding_grad",
     },
     "layers.group_norm": {
         "functional": "group_norm",

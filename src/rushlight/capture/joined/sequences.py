@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import from_np
-from ...operators.layers.embedding_kernels import embedding_op
+from ...operators.layers.embedding import embedding_op
 from .proof import Part, join
 
 if TYPE_CHECKING:

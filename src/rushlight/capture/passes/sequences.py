@@ -6,7 +6,7 @@ from typing import Any
 
 from ...operators.layers.attention.attention_kernels import attention_grad
 from ...operators.layers.attention.masked_attention_kernels import masked_attention_grad
-from ...operators.layers.embedding_kernels import embedding_grad, embedding_op
+from ...operators.layers.embedding import embedding_grad, embedding_op
 from ...operators.loss.cross_entropy import cross_entropy_fused, cross_entropy_grad
 from ...operators.memory.casting import cast_op
 from ...operators.pointwise.arithmetic import add_op, mul_op

@@ -17,7 +17,7 @@ from ...runtime.thread import here
 from ..create.ranges import arange
 from ..made_of.checks import check_values
 from ..made_of.constants import on_device
-from .embedding_kernels import (
+from .embedding import (
     check_indices,
     embedding_grad,
     embedding_op,

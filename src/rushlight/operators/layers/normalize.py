@@ -1,4 +1,4 @@
-"""Normalisation of vectors, and the family's other files, imported here."""
+"""Normalisation of vectors to length 1, and of channels by their neighbours."""
 
 from __future__ import annotations
 

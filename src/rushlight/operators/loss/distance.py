@@ -15,7 +15,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.thread import GRAD, TAPE, here
-from ..layers.embedding_kernels import embedding_op
+from ..layers.embedding import embedding_op
 from ..made_of.constants import on_device
 from ..made_of.guards import one_dtype
 from ..made_of.promotion import promote

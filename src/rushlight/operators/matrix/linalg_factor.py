@@ -16,7 +16,6 @@ from ...core.tensor import Tensor, wrap
 from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
 from ..made_of.return_types import named
-from .linalg_kernels import lu_raw
 from .linalg_rules import (
     LinAlgError,
     adjoint,
@@ -25,6 +24,7 @@ from .linalg_rules import (
     check_square,
     columns,
     eye_like,
+    lu_raw,
 )
 from .linalg_solve import solve, triangular_op
 
