@@ -18,7 +18,7 @@ import rushlight
 
 SOURCE = Path(rushlight.__file__).parent
 ROOTS = (SOURCE, SOURCE.parent / "torch_names" / "rushlight")
-MOST = 529  # names; lower it when it falls
+MOST = 528  # names; lower it when it falls
 MOST_FILES_EACH, MOST_FILES = 1.86, 14  # files that name a kernel: on average, and the worst
 # Layers, optimisers, programs and PyTorch's names: what they spell are public functions.
 OUTSIDE = frozenset(
