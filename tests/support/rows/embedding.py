@@ -9,8 +9,6 @@ ROWS = [
     Row("F.embedding", T(2, 3, dtype="index:5"), T(5, 2), _dtypes=ALL),
     # padding and scaling only concern the gradient: tests/ops/test_functional.py
     Row("F.embedding", T(4, dtype="int", value=[3, 4, 0, 2]), T(5, 2), -4, scale_grad_by_freq=True),
-    Row("F.embedding", T(dtype="index:5"), T(5, 2)),
-    Row("F.embedding", T(0, dtype="index:5"), T(5, 2)),
     Row("embedding", T(5, 2), T(3, dtype="index:5")),
     Row("F.embedding", T(3, dtype="index:5"), T(5, 2, grad=False), max_norm=1.0, _meta=False),
 ]
@@ -27,6 +25,4 @@ for _mode in ("sum", "mean", "max"):
 ROWS += [
     Row("F.embedding_bag", T(5, dtype="index:5"), T(5, 2), _BAGS, mode="sum",
         per_sample_weights=T(5), _meta=False),
-    Row("F.embedding_bag", T(4, dtype="index:5"), T(5, 2), T(3, dtype="int", value=[0, 1, 4]),
-        include_last_offset=True, _meta=False),
 ]  # fmt: skip

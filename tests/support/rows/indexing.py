@@ -45,8 +45,6 @@ ROWS = [
     get(T(2, 3, 4), (slice(None), MASK), "mask-later", _meta=False),
     get(T(3, 4), (MASK, at(2, size=4)), "mask-and-tensor", _meta=False),
     get(T(3, 4), (MASK, 1), "mask-and-int", _meta=False),
-    Row("index_put", T(3, 4), (at(2, size=3),), T(2, 4), accumulate=True),
-    Row("index_put", T(3, 4), (T(2, value=[2, 0], dtype="int64"),), T(2, 4)),
     Row("index_put", T(3, 4), (T(2, value=[2, 0], dtype="int64"), at(2, size=4)), T(1)),
     Row("index_put", T(3, 4), (at(2, 2, size=3), at(2, size=4)), T(), accumulate=True),
     Row("index_put", T(3, 4), (MASK,), T(1, 4), _id="mask", _meta=False),

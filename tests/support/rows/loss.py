@@ -21,9 +21,7 @@ def weights(*shape: int) -> T:
 ROWS = []
 for _r in ("mean", "sum", "none"):
     ROWS += [
-        Row("F.cross_entropy", T(5, 4), T(5, **CLASSES), reduction=_r),
         Row("F.cross_entropy", T(5, 4), T(5, **CLASSES), ignore_index=2, reduction=_r),
-        Row("F.cross_entropy", T(5, 4), T(5, **CLASSES), weights(4), reduction=_r),
         Row("F.cross_entropy", T(5, 4), T(5, **CLASSES), label_smoothing=0.2, reduction=_r),
         Row("F.cross_entropy", T(5, 4), T(5, **CLASSES), weights(4), ignore_index=1,
             label_smoothing=0.1, reduction=_r),
@@ -34,8 +32,6 @@ for _r in ("mean", "sum", "none"):
             reduction=_r),
         Row("F.nll_loss", T(5, 4), T(5, **CLASSES), reduction=_r, _dtypes=ALL),
         Row("F.nll_loss", T(5, 4), T(5, **CLASSES), weights(4), ignore_index=1, reduction=_r),
-        Row("F.nll_loss", T(2, 4, 3, 2), T(2, 3, 2, **CLASSES), weights(4), reduction=_r),
-        Row("F.nll_loss", T(4), T(**CLASSES), reduction=_r),
         Row("F.mse_loss", T(3, 4), T(3, 4), reduction=_r, _dtypes=ALL),
         Row("F.l1_loss", T(3, 4, low=1, high=2), T(3, 4, low=-2, high=0), reduction=_r),
         Row("F.smooth_l1_loss", T(3, 4), T(3, 4), reduction=_r, beta=0.7),
@@ -60,7 +56,6 @@ for _r in ("mean", "sum", "none"):
         Row("F.multilabel_soft_margin_loss", T(3, 4), T(3, 4, dtype="index:2"), weights(4),
             reduction=_r),
         Row("F.soft_margin_loss", T(3, 4), signs(3, 4), reduction=_r),
-        Row("F.triplet_margin_loss", T(3, 4), T(3, 4), T(3, 4), reduction=_r),
         Row("F.triplet_margin_loss", T(3, 4), T(3, 4), T(3, 4), 2.0, 1.0, swap=True, reduction=_r),
         Row("F.triplet_margin_with_distance_loss", T(3, 4), T(3, 4), T(3, 4), reduction=_r),
         Row("F.poisson_nll_loss", T(3, 4), T(3, 4, low=0, high=5, grad=False), reduction=_r),
@@ -74,23 +69,16 @@ for _r in ("mean", "sum", "none"):
     ]  # fmt: skip
 
 ROWS += [
-    Row("F.cross_entropy", T(2, 3, value=[[1e4, -1e4, 0], [-1e4, 1e4, 5]], grad=False),
-        T(2, dtype="int", value=[1, 1])),
     Row("F.cross_entropy", T(3, 4), T(3, **CLASSES), _dtypes=ALL, _id="half"),
     Row("F.mse_loss", T(0, 3), T(0, 3)),
     Row("F.mse_loss", T(3, 4), T(3, 4), weight=weights(3, 4)),
     Row("F.l1_loss", T(3, 4, low=1, high=2), T(3, 4, low=-2, high=0), weight=weights(3, 4)),
     Row("F.huber_loss", T(3, 4), T(3, 4), weight=weights(3, 4)),
-    Row("F.binary_cross_entropy_with_logits", T(2, value=[1e4, -1e4], grad=False),
-        T(2, value=[0.0, 1.0], grad=False)),
     Row("F.multilabel_margin_loss", T(2, 4), T(2, 4, dtype="int", value=[[0, 2, -1, 1], [3, -1, 0, 0]])),
-    Row("F.multilabel_margin_loss", T(4), T(4, dtype="int", value=[0, 2, -1, 1]), reduction="none"),
     # torch's derivative of ctc_loss is the one behind a log_softmax, so numbers cannot confirm it: too
     # large for the numeric checks, or without any
     Row("F.ctc_loss", T(7, 3, 4, low=-3, high=-0.1),
         T(3, 2, dtype="int", value=[[1, 2], [2, 2], [3, 1]]), (7, 5, 6), (2, 2, 1), reduction="none"),
-    Row("F.ctc_loss", T(6, 2, 3, low=-2, high=-0.1), T(2, 2, dtype="int", value=[[1, 2], [2, 2]]),
-        (6, 5), (2, 2), reduction="none", _grad=False),
     Row("F.ctc_loss", T(6, 2, 3, low=-2, high=-0.1), T(3, dtype="int", value=[1, 2, 2]),
         (6, 5), (1, 2), _grad=False),
     Row("F.ctc_loss", T(2, 1, 3, low=-2, high=-0.1), T(1, 2, dtype="int", value=[[2, 2]]), (2,), (2,),

@@ -6,13 +6,7 @@ ALL = ("float32", "float64", "float16", "bfloat16")
 
 ROWS = [
     Row("clone", T(3, 4), _dtypes=ALL),
-    Row("clone", T()),
-    Row("clone", T(0, 2)),
-    Row("clone", T(2, 3, 2, 2), memory_format=D("channels_last")),
-    Row("clone", T(2, 3), memory_format=D("contiguous_format")),
-    Row("Tensor.contiguous", T(3, 4)),
     Row("Tensor.contiguous", T(2, 3, 2, 2), memory_format=D("channels_last")),
-    Row("Tensor.contiguous", T(1, 2, 2, 2, 2), memory_format=D("channels_last_3d")),
     Row("Tensor.is_contiguous", T(3, 4), _meta=False),
     Row("detach", T(3, 4), _grad=False),
     Row("fill", T(3, 4), 2.5, _inplace=True),

@@ -18,7 +18,6 @@ def state(cells: int = 1, width: int = H) -> T:
 _TAIL = (True, 1, 0.0, False, False)  # biases, one layer, no dropout, not training, one direction
 
 ROWS = [
-    Row("lstm", T(3, B, F), [state(), state()], weights(4), *_TAIL, False),
     Row("lstm", T(B, 3, F), [state(), state()], weights(4, bias=False), False, 1, 0.0, False, False,
         True),
     Row("lstm", T(2, B, F), [state(4), state(4)],
@@ -27,18 +26,13 @@ ROWS = [
     Row("lstm", T(5, F), _SIZES, [state(), state()], weights(4), *_TAIL, _meta=False),
     Row("lstm", T(2, B, F), [state(1, 1), state()], [*weights(4, hidden=1), T(1, H)], *_TAIL, False,
         _id="projected", _dtypes=("float64",)),
-    Row("gru", T(3, B, F), state(), weights(3), *_TAIL, False),
     Row("gru", T(2, B, F), state(2), weights(3, bias=False) * 2, False, 1, 0.0, False, True, False),
-    Row("gru", T(5, F), _SIZES, state(2), weights(3) + weights(3), True, 1, 0.0, False, True,
-        _meta=False),
-    Row("rnn_tanh", T(3, B, F), state(), weights(1), *_TAIL, False),
     Row("rnn_tanh", T(5, F), _SIZES, state(), weights(1), *_TAIL, _meta=False),
     Row("rnn_relu", T(3, B, F), state(), weights(1), *_TAIL, False),
     Row("lstm", T(2, B, F), [state(2), state(2)], weights(4) + weights(4, H), True, 2, 0.5, True,
         False, False, _nondet=True, _id="dropout"),
     Row("lstm_cell", T(B, F), [T(B, H), T(B, H)], *weights(4)),
     Row("gru_cell", T(B, F), T(B, H), *weights(3)),
-    Row("gru_cell", T(B, F), T(B, H), *weights(3, bias=False)),
     Row("rnn_tanh_cell", T(B, F), T(B, H), *weights(1)),
     Row("rnn_relu_cell", T(B, F), T(B, H), *weights(1)),
 ]  # fmt: skip

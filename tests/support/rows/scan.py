@@ -1,6 +1,6 @@
 """Rows of cumulative ops, differences and trapezoids."""
 
-from optable import D, Row, T
+from optable import Row, T
 
 _HALF = ("float16", "bfloat16", "float32", "float64")
 _INF = float("inf")
@@ -11,26 +11,14 @@ _ZEROS = [[1.0, 0.0, 2.0, 3.0], [0.0, 3.0, 0.0, 1.5]]
 
 SUMS = [
     Row("cumsum", T(3, 4), 1, _dtypes=_HALF, _inplace=True, _out=True),
-    Row("cumsum", T(2, 3, 4), dim=-2),
-    Row("cumsum", T(3, 4, dtype="int32"), 0),
-    Row("cumsum", T(3, 4, dtype="bool"), 1),
-    Row("cumsum", T(3, 4, dtype="int32"), 0, dtype=D("int32")),
-    Row("cumsum", T(3, 4), 0, dtype=D("float64")),
     Row("cumsum", T(3, 4, dtype="complex"), 0),
-    Row("cumsum", T(), 0),
-    Row("cumsum", T(0, 3), 0),
     Row("cumprod", T(3, 4), 1, _dtypes=("float32", "float64"), _inplace=True, _out=True),
     Row("cumprod", T(2, 3, 3), dim=-2, _dtypes=_HALF),
     Row("cumprod", T(value=_ZEROS), 1, _id="zeros"),
-    Row("cumprod", T(3, 4, dtype="int32"), 0),
     Row("cumprod", T(3, 4, dtype="complex"), 0),
-    Row("cumprod", T(), 0),
-    Row("cumprod", T(0, 3), 0),
     Row("logcumsumexp", T(3, 5), 1, _dtypes=_HALF, _out=True),
     Row("logcumsumexp", T(3, 5, low=-300, high=300), 0),
     Row("logcumsumexp", T(value=[-_INF, -_INF, 1.0, 2.0]), 0, _id="-inf", _grad=False),
-    Row("logcumsumexp", T(), 0),
-    Row("logcumsumexp", T(0, 3), 0),
 ]
 
 EXTREMES = [
@@ -51,26 +39,14 @@ DIFFERENCES = [
     Row("diff", T(3, 4), _out=True),
     Row("diff", T(3, 4), 2, 0),
     Row("diff", T(3, 4), 0),
-    Row("diff", T(3, 4), 7),
-    Row("diff", T(3, 4), prepend=T(3, 1), append=T(3, 2)),
-    Row("diff", T(5, dtype="bool")),
-    Row("diff", T(5, dtype="int"), n=2),
-    Row("diff", T(0, 3), dim=0),
     Row("trapezoid", T(3, 4)),
-    Row("trapezoid", T(3, 4), dx=0.5, dim=0),
-    Row("trapezoid", T(3, 4), T(4)),
     Row("trapezoid", T(3, 4), T(3, 4), dim=0),
     Row("trapezoid", T(2, 3, 4), T(3), dim=1),
-    Row("trapezoid", T(3, 4, dtype="int")),
-    Row("trapezoid", T(3, 1)),
     Row("trapz", T(3, 4), T(4)),
     Row("cumulative_trapezoid", T(3, 4)),
     Row("cumulative_trapezoid", T(3, 4), T(3), dim=0),
-    Row("cumulative_trapezoid", T(3, 4, dtype="int"), dx=2),
-    Row("gradient", T(3, 4)),
     Row("gradient", T(3, 4), dim=1, spacing=2.0),
     Row("gradient", T(3, 4), dim=(0, 1), edge_order=2),
-    Row("gradient", T(3, 4), spacing=[0.5, 2.0]),
     Row("gradient", T(6), spacing=(T(value=[0.0, 1.0, 3.0, 4.0, 5.5, 9.0], grad=False),)),
     Row("gradient", T(6), spacing=(T(value=[0.0, 1.0, 3.0, 4.0, 5.5, 9.0], grad=False),),
         edge_order=2),

@@ -59,8 +59,6 @@ ROWS = [
     Row("mvlgamma", T(3, low=2, high=5), 3, _inplace=True),
     Row("special.multigammaln", T(3, low=2, high=5), 2),
     Row("special.zeta", T(3, low=1.5, high=4, grad=False), T(3, low=0.5, high=4), _out=True),
-    Row("special.zeta", 2.5, T(3, low=0.5, high=4)),
-    Row("special.zeta", T(3, low=1.5, high=4, grad=False), 2.0),
     *[Row(n, T(3, 4, low=0.5, high=6, grad=False), T(4, low=0.3, high=8), _out=True)
       for n in ("special.gammainc", "special.gammaincc")],
     *[Row(n, T(3, low=0.5, high=6, grad=False), T(3, low=0.3, high=8)) for n in ("igamma", "igammac")],
