@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import pickle
 import threading
 
@@ -59,28 +58,11 @@ args(
         )
     ],
 )
-args(
-    "signs",
-    lambda x, v: torch.signbit(x * v),
-    lambda: [(X(9), v) for v in R(0.0, -0.0, 0, torch.tensor(-0.0), np.float64(-0.0))],
-)
-args("list_append", lambda x, out: out.append(x * 2), lambda: [(X(9), []) for _ in range(7)])
-args("dict_set", lambda x, out: out.__setitem__("y", x * 2), lambda: [(X(9), {}) for _ in range(7)])
 args("popped", lambda d: d.pop("a") * 2, lambda: [({"a": X(9)},) for _ in range(7)])
-args(
-    "storage_offset",
-    lambda x: x * (x.storage_offset() + 1),
-    lambda: [(t,) for t in R(X(9), X(9, 5, 3)[1:], X(9, 6, 3)[2:])],
-)
 args(
     "is_view",
     lambda x: x * (2 if x._is_view() else 3),
     lambda: [(t,) for t in R(X(9), X(9, 5, 3)[1:].clone(), X(9, 5, 3)[1:])],
-)
-args(
-    "base_none",
-    lambda x: x * (2 if x._base is None else 3),
-    lambda: [(t,) for t in R(X(9), X(9, 5, 3)[1:])],
 )
 args(
     "grad_fn",
@@ -94,18 +76,6 @@ class Sub(T):
 
 
 args("subclass", lambda x: x * 2, lambda: [(t,) for t in R(X(9), X(9).as_subclass(Sub))])
-args("subclass_first", lambda x: x * 2, lambda: [(t,) for t in R(X(9).as_subclass(Sub), X(9))])
-
-
-class Fun(T):
-    @classmethod
-    def __torch_function__(cls, func, types_, args=(), kwargs=None):
-        return super().__torch_function__(func, types_, args, kwargs or {})
-
-
-args(
-    "function_subclass", lambda x: x * 2 + 1, lambda: [(t,) for t in R(X(9), X(9).as_subclass(Fun))]
-)
 
 
 def tagged(v, t=None):
@@ -114,13 +84,7 @@ def tagged(v, t=None):
     return x
 
 
-args("tag_direct", lambda x: x * x.tag, lambda: [(t,) for t in R(tagged(2.0), tagged(3.0))])
 args("tag_dict", lambda x: x * len(vars(x)), lambda: [(t,) for t in R(X(9), tagged(3.0))])
-args(
-    "tag_tensor",
-    lambda x: x * x.tag,
-    lambda: [(t,) for t in R(tagged(torch.tensor(2.0)), tagged(torch.tensor(3.0)))],
-)
 
 
 args(
@@ -145,22 +109,6 @@ args(
         )
     ],
 )
-args(
-    "inplace_overlap",
-    lambda x, y: x.add_(y),
-    lambda: [p for b in [torch.ones(6, 3) for _ in range(9)] for p in [(b[:3], b[3:])]]
-    + [(b[:3], b[1:4]) for b in [torch.ones(6, 3) for _ in range(4)]]
-    + [(lambda b: (b, b))(torch.ones(3, 3)) for _ in range(4)],
-)
-args(
-    "ndarray",
-    lambda x, a: x * float(a.sum()),
-    lambda: [(X(9), a) for a in R(np.ones(3), np.ones(3) * 2)],
-)
-args("set", lambda x, s: x * len(s), lambda: [(X(9), s) for s in R({1}, {1, 2})])
-args("none", lambda x, m: x if m is None else x * m, lambda: [(X(9), s) for s in R(None, X(8))])
-args("str", lambda x, m: getattr(x, m)(), lambda: [(X(9), s) for s in R("sin", "cos")])
-args("fn", lambda x, m: m(x), lambda: [(X(9), s) for s in R(torch.sin, torch.cos)])
 
 
 class It(list):
@@ -179,22 +127,6 @@ def args_iter_counted(c):
         yield tell(f, It([X(9)])), It.n
 
 
-class Dd(dict):
-    n = 0
-
-    def items(self):
-        Dd.n += 1
-        return super().items()
-
-
-@scene
-def args_items_counted(c):
-    Dd.n = 0
-    f = c(lambda l: sum(t * 1 for _, t in l.items()))
-    for i in range(7):
-        yield tell(f, Dd(a=X(9))), Dd.n
-
-
 # ---- modes
 def modes(name, body, ctx, x=X):
     def make(c):
@@ -210,25 +142,9 @@ def modes(name, body, ctx, x=X):
 
 W = nn.Parameter(torch.ones(3, 3))
 on = lambda mk: (lambda i: mk() if i in (5, 6, 8) else None)
-modes("inference_result", lambda x: (x * 2).is_inference(), on(torch.inference_mode))
 
 
-@scene
-def mode_inference_flag(c):
-    f = c(lambda x: x * 2)
-    for i in range(12):
-        with torch.inference_mode(i % 2 == 1):
-            r = f(X(i))
-        yield r.is_inference(), see(r)
-
-
-modes("no_grad", lambda x: x @ W, on(torch.no_grad))
 modes("autocast", lambda x: x @ W, on(lambda: torch.autocast("cpu", torch.bfloat16)))
-modes(
-    "saved_hooks",
-    lambda x: (x @ W).sum(),
-    on(lambda: torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t)),
-)
 
 
 class FM(torch.overrides.TorchFunctionMode):
@@ -258,18 +174,6 @@ modes(
     on(lambda: torch.device("meta")),
     lambda i: one,
 )
-modes("anomaly", lambda x: x * 3, on(lambda: torch.autograd.detect_anomaly(check_nan=False)))
-
-
-@scene
-def mode_default_device(c):
-    f = c(lambda x: torch.zeros(3).device.type)
-    try:
-        for i in range(10):
-            torch.set_default_device("meta" if i in (5, 6, 8) else None)
-            yield tell(f, one)
-    finally:
-        torch.set_default_device(None)
 
 
 @scene
@@ -319,26 +223,7 @@ def func_vmap(c):
         yield tell(f, X(i)[0]), tell(torch.func.vmap(f), X(i))
 
 
-@scene
-def func_forward_ad(c):
-    import rushlight.autograd.forward_ad as fwAD
-
-    f = c(lambda x: x * x)
-    for i in range(7):
-        yield tell(f, X(i))
-        with fwAD.dual_level():
-            d = fwAD.make_dual(X(i), torch.ones(4, 3))
-            yield tell(lambda: fwAD.unpack_dual(f(d)))
-
-
 # ---- nesting, threads, copies
-@scene
-def nested(c):
-    k = {"v": 2.0}
-    inner = c(lambda x: x * k["v"])
-    outer = c(lambda x: inner(x) + 1)
-
-    return steps(lambda x: (inner(x), outer(x)), lambda i: k.update(v=L(i, 2.0, 3.0)))
 
 
 @scene
@@ -355,24 +240,6 @@ def threads(c):
         [t.start() for t in ts]
         [t.join() for t in ts]
         yield ("t", out)
-
-
-@scene
-def forked(c):
-    k = {"v": 2.0}
-    f = c(lambda x: x * k["v"])
-    for i in range(6):
-        yield tell(f, X(i))
-    r, w = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            k["v"] = 5.0
-            os.write(w, f(X(9)).numpy().tobytes())
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
-    yield ("c", os.read(r, 1000)), tell(f, X(9))
 
 
 @scene
@@ -399,19 +266,6 @@ def state_dict_between(c):
         if i == 7:
             net.load_state_dict(sd, assign=True)
         yield tell(f, X(i)), see(net.state_dict())
-
-
-@scene
-def method_of_slots(c):
-    class A:
-        __slots__ = ("k",)
-
-        @c
-        def go(self, x):
-            return x * self.k
-
-    a = A()
-    return steps(lambda x: a.go(x), lambda i: setattr(a, "k", L(i, 2.0, 3.0)))
 
 
 @scene
@@ -469,15 +323,3 @@ def _go(self, x):
 
 
 PickleMe.go = _go
-
-
-@scene
-def async_fn(c):
-    import asyncio
-
-    async def g(x):
-        return x * 2
-
-    f = c(g)
-    for i in range(6):
-        yield tell(lambda: asyncio.run(f(X(i))))

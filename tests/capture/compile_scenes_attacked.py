@@ -76,20 +76,6 @@ for owner in OWNERS:
         attributes(owner, look)
 
 
-@scene
-def attacked_gradient_by_another_name(c):
-    p = nn.Parameter(torch.ones(3))
-
-    def fn(x):
-        g = getattr(p, "".join(["gr", "ad"]))
-        return x * p + (0 if g is None else g.sum())
-
-    def change(i):
-        p.grad = None if i < 5 or i == 7 else torch.ones(3) * i
-
-    yield from steps(c(fn), change, n=10)
-
-
 # -- looking must not run code of the user's ------------------------------------------------------
 
 
@@ -109,20 +95,6 @@ def attacked_descriptor_that_counts(c):
     yield from steps(c(lambda x: x * o.v), look=lambda: vars(K)["v"].n)
 
 
-@scene
-def attacked_torch_function_that_counts(c):
-    n = []
-
-    class Told(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, func, types, args=(), kwargs=None):
-            n.append(1)
-            return super().__torch_function__(func, types, args, kwargs or {})
-
-    w = torch.ones(3).as_subclass(Told)
-    yield from steps(c(lambda x: (x * w).as_subclass(torch.Tensor)), look=lambda: len(n))
-
-
 # -- identity -------------------------------------------------------------------------------------
 
 
@@ -135,10 +107,7 @@ def identity(name, one, other):
     scene(make)
 
 
-identity("int", 1000, int("1000"))
-identity("float", 1.5, float("1.5"))
 identity("str", "ab!", "".join(["a", "b!"]))
-identity("tuple", (1, 2), (*[1, 2],))
 
 
 @scene
@@ -162,7 +131,6 @@ def assigned(name, make_one, other):
     scene(make)
 
 
-assigned("tensor", lambda: torch.ones(3), type("Mine", (torch.Tensor,), {}))
 assigned("parameter", lambda: nn.Parameter(torch.ones(3)), type("Mine", (nn.Parameter,), {}))
 
 
@@ -294,7 +262,6 @@ def plain_derivative(name, when):
 
 
 plain_derivative("kept", "never")
-plain_derivative("replaced_before", "before")
 plain_derivative("replaced_between", "between")
 
 
@@ -310,57 +277,6 @@ def attacked_divergence_registered_later(c):
         if i == 5:
             d.register_kl(own, own)(lambda p, q: p.loc * 100)
         yield tell(f, X(i))
-
-
-def trained(name, change):
-    def make(c):
-        net, log, handles = linear(), [], []
-        groups = [{"params": [net.weight], "lr": 0.1}, {"params": [net.bias], "lr": 0.5}]
-        opt = optim.SGD(groups, momentum=0.5)
-
-        def fn(x):
-            opt.zero_grad()
-            loss = (net(x) ** 2).mean()
-            loss.backward()
-            opt.step()
-            return loss
-
-        f = c(fn)
-        try:
-            for i in range(10):
-                change(i, opt, net, log, handles)
-                yield tell(f, X(i)), see(list(net.parameters())), list(log)
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    make.__name__ = f"attacked_{name}"
-    scene(make)
-
-
-def _groups(i, opt, net, log, handles):
-    a, b = opt.param_groups[0], opt.param_groups[-1]
-    if i == 4:
-        opt.param_groups.reverse()
-    if i == 5:
-        a["lr"], b["lr"] = b["lr"], a["lr"]
-    if i == 6:
-        a["params"], b["params"] = b["params"], a["params"]
-    if i == 7:
-        del opt.param_groups[1]
-
-
-def _hooks_of_all(i, opt, net, log, handles):
-    if i == 5:
-        register = optim.optimizer.register_optimizer_step_pre_hook
-        handles.append(register(lambda *given: log.append("before")))
-    if i == 7:
-        register = optim.optimizer.register_optimizer_step_post_hook
-        handles.append(register(lambda *given: net.weight.data.mul_(0.9)))
-
-
-trained("groups_change_places", _groups)
-trained("hooks_of_all_optimizers", _hooks_of_all)
 
 
 @scene

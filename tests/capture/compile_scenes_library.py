@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 
-import numpy as np
-
 import rushlight as torch
 import rushlight.nn.functional as F
 from compile_scenes import L, X, linear, scene, see, settings, tell, worlds
@@ -43,21 +41,11 @@ def option(name, cls, key, one, other, **kwargs):
     scene(make)
 
 
-NEWTON = (3.4445, -4.775, 2.0315)
-option("ns_coefficients", optim.Muon, "ns_coefficients", NEWTON, (2.0, -4.0, 2.0))
-option("ns_steps", optim.Muon, "ns_steps", 5, 6)
 option("muon_eps", optim.Muon, "eps", 1e-7, 10.0)
 option("adjust_lr", optim.Muon, "adjust_lr_fn", "original", "match_rms_adamw")
 for _cls in (optim.Adadelta, optim.Adagrad, optim.RMSprop, optim.Rprop, optim.SGD, optim.Adam):
     option(f"differentiable_{_cls.__name__}", _cls, "differentiable", False, True)
-option("betas", optim.Adam, "betas", (0.9, 0.999), (0.5, 0.9))
-option("amsgrad", optim.Adam, "amsgrad", True, False, amsgrad=True)
-option("rho", optim.Adadelta, "rho", 0.9, 0.5)
-option("etas", optim.Rprop, "etas", (0.5, 1.2), (0.4, 1.5))
 option("beta2_decay", optim.Adafactor, "beta2_decay", -0.8, -0.5)
-option("lr_decay", optim.Adagrad, "lr_decay", 0.0, 0.1)
-option("dampening", optim.SGD, "dampening", 0.0, 0.5, momentum=0.9)
-option("nesterov", optim.SGD, "nesterov", False, True, momentum=0.9)
 
 
 SCHEDULES = {
@@ -119,38 +107,9 @@ for _kind in SCHEDULES:
 setting(
     "default_dtype", torch.get_default_dtype, torch.set_default_dtype, torch.float32, torch.float64
 )
-setting("grad", torch.is_grad_enabled, torch.set_grad_enabled, True, False)
-setting(
-    "threads",
-    torch.get_num_threads,
-    torch.set_num_threads,
-    torch.get_num_threads(),
-    torch.get_num_threads() + 1,
-)
-setting(
-    "deterministic",
-    torch.are_deterministic_algorithms_enabled,
-    torch.use_deterministic_algorithms,
-    False,
-    True,
-)
 setting("anomaly", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly, False, True)
 setting(
-    "autocast_dtype",
-    lambda: torch.get_autocast_dtype("cpu"),
-    lambda d: torch.set_autocast_dtype("cpu", d),
-    torch.bfloat16,
-    torch.float16,
-)
-setting(
     "autocast_cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled, True, False
-)
-setting(
-    "cudnn_benchmark",
-    lambda: torch.backends.cudnn.benchmark,
-    lambda v: setattr(torch.backends.cudnn, "benchmark", v),
-    False,
-    True,
 )
 setting(
     "tf32",
@@ -158,13 +117,6 @@ setting(
     lambda v: setattr(torch.backends.cuda.matmul, "allow_tf32", v),
     False,
     True,
-)
-setting(
-    "flash",
-    torch.backends.cuda.flash_sdp_enabled,
-    torch.backends.cuda.enable_flash_sdp,
-    True,
-    False,
 )
 setting(
     "default_device",
@@ -231,42 +183,10 @@ def hooked(name, make_hook):
     scene(make)
 
 
-hooked("scaled", lambda x, k, log: x.register_hook(lambda g: g * k))
 hooked("noted", lambda x, k, log: x.register_hook(lambda g: log.append(k)))
 hooked(
     "accumulated", lambda x, k, log: x.register_post_accumulate_grad_hook(lambda t: t.grad.mul_(k))
 )
-hooked("now_and_then", lambda x, k, log: x.register_hook(lambda g: g * 2) if k == 3 else None)
-hooked("two", lambda x, k, log: [x.register_hook(lambda g, j=j: g * k + j) for j in range(int(k))])
-
-
-@world
-def attribute_of_a_parameter():
-    net = linear()
-    return lambda x: x * net.weight.scale, lambda i: setattr(net.weight, "scale", L(i, 2.0, 3.0))
-
-
-@world
-def gradient_of_a_parameter_read():
-    p = nn.Parameter(torch.ones(3))
-
-    def change(i):
-        p.grad = torch.ones(3) * i
-
-    return lambda x: x * p.grad, change
-
-
-@world
-def requires_grad_toggled_inside():
-    p = nn.Parameter(torch.ones(3))
-
-    def fn(x):
-        p.requires_grad_(False)
-        y = x * p
-        p.requires_grad_(True)
-        return y, y.requires_grad
-
-    return fn, lambda i: p.requires_grad_(bool(L(i, 1, 0)))
 
 
 @world
@@ -349,19 +269,6 @@ def parameter_dict_changed():
 
 
 @world
-def setattr_of_a_module():
-    class M(nn.Module):
-        def __setattr__(self, name, value):
-            super().__setattr__(name, value * 2 if isinstance(value, float) else value)
-
-        def forward(self, x):
-            return x * self.scale
-
-    m = M()
-    return lambda x: m(x), lambda i: setattr(m, "scale", L(i, 2.0, 3.0))
-
-
-@world
 def state_dict_inside():
     net = linear()
 
@@ -425,43 +332,6 @@ def torch_function_of_a_class_changed():
 
 
 @world
-def functional_patched_in_a_layer():
-    plain = F.linear
-
-    def fn(x):
-        return NET(x)
-
-    def change(i):
-        F.linear = L(i, plain, lambda x, w, b=None: plain(x, w, b) * 2) if i < 9 else plain
-
-    return fn, change
-
-
-@world
-def numpy_random_put_back():
-    def fn(x):
-        before = np.random.get_state()
-        v = float(np.random.rand())
-        np.random.set_state(before)
-        return x * v
-
-    return fn, lambda i: np.random.seed(L(i, 1, 2))
-
-
-@world
-def python_random_put_back():
-    import random
-
-    def fn(x):
-        before = random.getstate()
-        v = random.random()
-        random.setstate(before)
-        return x * v
-
-    return fn, lambda i: random.seed(L(i, 1, 2))
-
-
-@world
 def computed_classes_that_nobody_reads():
     table = torch.ones(4, 3)
 
@@ -481,15 +351,6 @@ def computed_positions_behind_a_step():
         return F.embedding(x[:, 0].abs().long(), table) + x
 
     return fn, None, lambda: count.clone()
-
-
-@world
-def singular_matrix_that_nobody_reads():
-    def fn(x):
-        torch.linalg.inv(x.T @ x * (x.sum() < 20))
-        return x * 2
-
-    return fn, None
 
 
 @world

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import calendar
 import collections
-import contextlib
 import contextvars
-import decimal
 import fractions
 import functools
 import heapq
@@ -17,17 +14,15 @@ import os
 import pathlib
 import pickle
 import re
-import socket
 import statistics
 import sys
 import tempfile
 import types
-import warnings
 
 import numpy as np
 
 import rushlight as torch
-from compile_scenes import L, X, linear, scene, settings, steps, tell, worlds
+from compile_scenes import L, X, scene, settings, steps, tell, worlds
 from rushlight import nn
 
 NS = types.SimpleNamespace
@@ -42,25 +37,11 @@ HERE, THERE = os.getcwd(), tempfile.gettempdir()
 ROOM = pathlib.Path(tempfile.mkdtemp())
 
 
-def _precision(n):
-    decimal.getcontext().prec = n
-
-
 def _file(there):
     if there:
         (ROOM / "a").write_text("a")
     else:
         (ROOM / "a").unlink(missing_ok=True)
-
-
-_FILTER = ("ignore", None, DeprecationWarning, "of a scene", 0)
-
-
-def _filters(on):
-    with contextlib.suppress(ValueError):
-        warnings.filters.remove(_FILTER)
-    if on:
-        warnings.filters.append(_FILTER)
 
 
 def _argument(on):
@@ -70,14 +51,6 @@ def _argument(on):
         sys.argv.append("--of-a-scene")
 
 
-process("precision", lambda: decimal.getcontext().prec, _precision, 28, 5)
-process(
-    "quotient",
-    lambda: len(str(decimal.Decimal(1) / 3)) > 10,
-    lambda v: _precision(28 if v else 5),
-    True,
-    False,
-)
 process(
     "folder",
     lambda: pathlib.Path.cwd() == pathlib.Path(HERE),
@@ -85,63 +58,11 @@ process(
     True,
     False,
 )
-process("folder_by_os", os.getcwd, os.chdir, HERE, THERE)
 process("file", lambda: (ROOM / "a").exists(), _file, True, False)
-process("file_by_os", lambda: os.path.exists(ROOM / "a"), _file, True, False)
-process("file_read", lambda: bool(list(ROOM.iterdir())), _file, True, False)
-process("week", calendar.firstweekday, calendar.setfirstweekday, 0, 3)
-process(
-    "weekday_names",
-    lambda: calendar.weekheader(2)[:2] == "Mo",
-    lambda v: calendar.setfirstweekday(0 if v else 3),
-    True,
-    False,
-)
-process(
-    "switch_interval", sys.getswitchinterval, sys.setswitchinterval, sys.getswitchinterval(), 0.05
-)
-process("timeout", socket.getdefaulttimeout, socket.setdefaulttimeout, None, 30.0)
-process("filters", lambda: _FILTER in warnings.filters, _filters, False, True)
 process("arguments", lambda: "--of-a-scene" in sys.argv, _argument, False, True)
-process(
-    "digits",
-    sys.get_int_max_str_digits,
-    sys.set_int_max_str_digits,
-    sys.get_int_max_str_digits(),
-    5000,
-)
-process(
-    "recursion",
-    lambda: sys.getrecursionlimit() > 5000,
-    lambda v: sys.setrecursionlimit(9000 if v else 1000),
-    False,
-    True,
-)
-process(
-    "hook",
-    lambda: sys.excepthook is sys.__excepthook__,
-    lambda v: setattr(sys, "excepthook", sys.__excepthook__ if v else print),
-    True,
-    False,
-)
-process(
-    "environment_expanded",
-    lambda: os.path.expandvars("$OF_A_SCENE") == "1",
-    lambda v: os.environ.update(OF_A_SCENE="1") if v else os.environ.pop("OF_A_SCENE", None),
-    False,
-    True,
-)
 process(
     "numpy_errors", lambda: np.geterr()["divide"], lambda v: np.seterr(divide=v), "warn", "ignore"
 )
-process(
-    "numpy_print",
-    lambda: str(np.array([1 / 3])) == "[0.33333333]",
-    lambda v: np.set_printoptions(precision=8 if v else 2),
-    True,
-    False,
-)
-process("locale_of_numbers", lambda: f"{1234.5:n}", lambda v: None, "1234.5", "1")
 
 
 # -- the standard library with values of the world ------------------------------------------------
@@ -351,14 +272,6 @@ class Called:
     j = 2.0
 
 
-def _decorated(fn):
-    @functools.wraps(fn)
-    def inner(*args, **kwargs):
-        return fn(*args, **kwargs) * inner.k
-
-    return inner
-
-
 def compiled(name, make_fn):
     """What is compiled is an object, a method, a partial: whatever can be called."""
 
@@ -379,70 +292,9 @@ def compiled(name, make_fn):
     scene(make)
 
 
-compiled("object", lambda o: o)
-compiled("method", lambda o: o.method)
-compiled("class_method", lambda o: o.of_class)
-compiled("static_method", lambda o: o.of_none)
-compiled("made_by_a_property", lambda o: o.made)
-compiled("partial", lambda o: functools.partial(lambda o, x: x * o.k, o))
 compiled("partial_of_a_method", lambda o: functools.partial(Called.method, o))
-compiled("partial_by_keyword", lambda o: functools.partial(lambda x, o: x * o.k, o=o))
-compiled("decorated", lambda o: _decorated(lambda x: x + 1))
-compiled("builtin", lambda o: torch.relu)
-compiled("method_of_a_tensor", lambda o: torch.ones(4, 3).mul)
 compiled("method_by_hand", lambda o: types.MethodType(lambda self, x: x * self.k, o))
 compiled("class", lambda o: type("Made", (), {"__new__": lambda cls, x: x * o.k}))
-
-
-@scene
-def outside_context_run(c):
-    """A call in another context sees that context's values."""
-    v = contextvars.ContextVar("v", default=2.0)
-    f = c(lambda x: x * v.get())
-    other = contextvars.copy_context()
-    other.run(v.set, 3.0)
-    for i in range(10):
-        yield L(i, lambda j: tell(f, X(j)), lambda j: other.run(tell, f, X(j)))(i)
-
-
-@world
-def many_states():
-    o = NS(k=0.0)
-    return lambda x: x * o.k, lambda i: setattr(o, "k", float(i % 8))
-
-
-@scene
-def outside_many_states_come_back(c):
-    o = NS(k=0.0)
-    f = c(lambda x: x * o.k)
-    for i in range(40):
-        o.k = float((i * i) % 9)
-        yield tell(f, X(i % 3))
-
-
-@world
-def default_list_that_grows():
-    def helper(x, log=[]):  # noqa: B006
-        log.append(1)
-        return x * len(log)
-
-    return lambda x: helper(x), None, lambda: len(helper.__defaults__[0])
-
-
-@world
-def context_manager_of_a_class():
-    o = NS(k=2.0)
-
-    @contextlib.contextmanager
-    def scaled():
-        yield o.k
-
-    def fn(x):
-        with scaled() as k, contextlib.suppress(ValueError), contextlib.ExitStack() as stack:
-            stack.callback(lambda: None)
-            return x * k
-
-    return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0))
 
 
 @world
@@ -459,41 +311,6 @@ def exception_group():
         return x
 
     return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0))
-
-
-@world
-def cached_property_of_a_net():
-    class M(nn.Module):
-        k = 2.0
-
-        @functools.cached_property
-        def scale(self):
-            return self.k
-
-        def forward(self, x):
-            return x * self.scale
-
-    m = M()
-
-    def change(i):
-        m.k = L(i, 2.0, 3.0)
-        if i == 6:
-            vars(m).pop("scale", None)
-
-    return lambda x: m(x), change
-
-
-@world
-def gradients_scaled_by_state():
-    net, o = linear(), NS(k=2.0)
-
-    def fn(x):
-        net.zero_grad()
-        (net(x) ** 2).mean().backward()
-        for p in net.parameters():
-            p.grad.mul_(o.k)
-
-    return fn, lambda i: setattr(o, "k", L(i, 2.0, 3.0)), lambda: [p.grad for p in net.parameters()]
 
 
 # -- settings that the call itself changes --------------------------------------------------------
@@ -532,12 +349,6 @@ def _drop(_):
         HANDLES.pop().remove()
 
 
-leaves(
-    "anomaly",
-    lambda: torch.autograd.set_detect_anomaly(True),
-    torch.is_anomaly_enabled,
-    torch.autograd.set_detect_anomaly,
-)
 leaves("threads", lambda: torch.set_num_threads(3), torch.get_num_threads, torch.set_num_threads)
 leaves("grad", lambda: torch.set_grad_enabled(False), torch.is_grad_enabled, torch.set_grad_enabled)
 leaves(
@@ -545,18 +356,6 @@ leaves(
     lambda: torch.backends.cuda.enable_flash_sdp(False),
     torch.backends.cuda.flash_sdp_enabled,
     torch.backends.cuda.enable_flash_sdp,
-)
-leaves(
-    "autocast_dtype",
-    lambda: torch.set_autocast_dtype("cpu", torch.float16),
-    lambda: torch.get_autocast_dtype("cpu"),
-    lambda v: torch.set_autocast_dtype("cpu", v),
-)
-leaves(
-    "autocast_cache",
-    lambda: torch.set_autocast_cache_enabled(False),
-    torch.is_autocast_cache_enabled,
-    torch.set_autocast_cache_enabled,
 )
 leaves(
     "validation",
@@ -570,32 +369,7 @@ leaves(
     lambda: _hooks("forward"),
     _drop,
 )
-leaves("seed", lambda: torch.manual_seed(3), torch.initial_seed, lambda v: torch.manual_seed(4))
-leaves(
-    "print_options",
-    lambda: torch.set_printoptions(precision=2),
-    lambda: str(torch.tensor(1 / 3)),
-    lambda v: torch.set_printoptions(precision=4),
-)
-leaves(
-    "environment",
-    lambda: os.environ.update(OF_A_SCENE="1"),
-    lambda: os.environ.get("OF_A_SCENE"),
-    lambda v: os.environ.pop("OF_A_SCENE", None),
-)
 leaves("context", lambda: VARIABLE.set(3.0), lambda: VARIABLE.get(), lambda v: VARIABLE.set(2.0))
-leaves(
-    "numpy_errors",
-    lambda: np.seterr(divide="ignore"),
-    lambda: np.geterr()["divide"],
-    lambda v: np.seterr(divide="warn"),
-)
-leaves(
-    "numpy_seed",
-    lambda: np.random.seed(3),
-    lambda: np.random.get_state()[1][0],
-    lambda v: np.random.seed(4),
-)
 
 VARIABLE = contextvars.ContextVar("variable_of_scenes", default=2.0)
 
@@ -615,31 +389,3 @@ def anomalies_looked_for_inside():
         return x.grad
 
     return lambda x: (fn(x) if x.numel() < 0 else switched(x)), None
-
-
-@world
-def gradient_that_is_put_there():
-    p = nn.Parameter(torch.ones(3))
-    kept = []
-
-    def fn(x):
-        p.grad = torch.tensor([1.0, 2.0, 3.0])
-        return x * 2
-
-    def change(i):
-        if p.grad is not None:
-            kept.append(p.grad)
-            p.grad.mul_(0)
-
-    return fn, change, lambda: (p.grad, list(kept))
-
-
-@world
-def constant_that_is_kept_for_backward():
-    def fn(x):
-        w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-        y = (x * w).sum()
-        y.backward()
-        return w.grad, w.detach()
-
-    return fn, None

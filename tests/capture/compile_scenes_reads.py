@@ -4,14 +4,8 @@
 from __future__ import annotations
 
 import array
-import collections
-import collections.abc
 import math
-import operator
-import pickle
 import struct
-
-import numpy as np
 
 import rushlight as torch
 from compile_scenes import X, scene, steps, tell
@@ -31,28 +25,8 @@ def _read(name, use, src=lambda x: x.sum().item()):
 
 
 _read("sqrt", lambda x, v: x * math.sqrt(abs(v)))
-_read("isfinite", lambda x, v: x if math.isfinite(v) else x * 2)
-_read("hypot", lambda x, v: x * math.hypot(v, 1))
-_read("sin", lambda x, v: x * math.sin(v))
-_read("times", lambda x, v: x * v)
 _read("complex", lambda x, v: x * complex(v).real)
-_read("real", lambda x, v: x * v.real)
-_read("conj", lambda x, v: x * v.conjugate())
-_read("tensor", lambda x, v: x * torch.tensor(v))
-_read("nparray", lambda x, v: x * float(np.array([v])[0]))
-_read("floatmethod", lambda x, v: x * float.__add__(v, 1.0))
-_read("sum", lambda x, v: x * sum([v, v]))
-_read("fsum", lambda x, v: x * math.fsum([v, v]))
-_read("clamp", lambda x, v: x.clamp(max=v))
-_read("pow", lambda x, v: x.abs() ** v)
-_read("format", lambda x, v: x * float(f"{v:.3f}"))
-_read("percent", lambda x, v: x * float("%.3f" % v))
 _read("struct", lambda x, v: x * struct.unpack("d", struct.pack("d", v))[0])
-_read("array", lambda x, v: x * array.array("d", [v])[0])
-_read("operator", lambda x, v: x * operator.mul(v, 2.0))
-_read("sorted", lambda x, v: x * sorted([v, 0.0, 20.0])[0])
-_read("isinstance", lambda x, v: (x, isinstance(v, float), type(v) is float, type(v).__name__))
-_read("dict", lambda x, v: {"a": v, "b": x})
 N = lambda x: x.argmax().item()
 _read(
     "i_index",
@@ -60,24 +34,6 @@ _read(
     lambda x: (x - x.sum() * 0.0).abs().argmin().item(),
 )
 I = lambda x: (x > 1).sum().item()
-_read("i_list", lambda x, n: x * list(range(20))[n], I)
-_read("i_range", lambda x, n: x * len(range(n)), I)
-_read("i_range2", lambda x, n: sum([x for _ in range(n)], x), I)
-_read("i_repeat", lambda x, n: x * len([0] * n), I)
-_read("i_slice", lambda x, n: x * len([0] * 30) + len(list(range(30))[:n]), I)
-_read("i_tensorslice", lambda x, n: x.reshape(-1)[:n], I)
-_read("i_zeros", lambda x, n: torch.zeros(n), I)
-_read("i_chr2", lambda x, n: (x, chr(n)), I)
-_read("i_factorial", lambda x, n: x * (math.factorial(n) % 97), I)
-_read("i_tuple", lambda x, n: x * (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)[n], I)
-_read("i_enumerate", lambda x, n: x * list(enumerate([0], n))[0][0], I)
-_read("i_round", lambda x, n: x * round(1.23456789, n), I)
-_read("i_ldexp", lambda x, n: x * math.ldexp(1.0, n), I)
-_read("i_match", lambda x, n: _m(x, n), I)
-_read("i_hash", lambda x, n: x * {1: 2.0, 2: 3.0}.get(n, 5.0), I)
-_read("i_arr", lambda x, n: x * float(np.arange(20)[n]), I)
-_read("i_deque", lambda x, n: x * collections.deque(range(20))[n], I)
-_read("i_pow", lambda x, n: x * pow(3, n, 7), I)
 
 
 def _m(x, n):
@@ -102,19 +58,6 @@ def read_kept_in_a_list(c):
     f = c(fn)
     for i in range(7):
         yield tell(f, X(i)), ("log", [type(v).__name__ for v in log], [float(v).hex() for v in log])
-
-
-@scene
-def read_kept_in_dict_and_pickled(c):
-    d = {}
-
-    def fn(x):
-        d["n"] = (x > 0).sum().item()
-        return x * 2
-
-    f = c(fn)
-    for i in range(7):
-        yield tell(f, X(i)), ("o", type(d["n"]).__name__, pickle.dumps(d["n"]))
 
 
 def kept(name, fn):

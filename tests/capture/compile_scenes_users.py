@@ -9,9 +9,7 @@ import copy
 import dataclasses
 import functools
 import io
-import itertools
 import logging
-import weakref
 
 import numpy as np
 
@@ -24,28 +22,6 @@ from rushlight import nn
 def linear(a=3, b=3):
     torch.manual_seed(2)
     return nn.Linear(a, b)
-
-
-def stepper(net, opt, loss=lambda o: (o**2).mean()):
-    def fn(x):
-        opt.zero_grad()
-        value = loss(net(x))
-        value.backward()
-        opt.step()
-        return value
-
-    return fn
-
-
-def trained(f, net, n=10, change=None, x=X):
-    for i in range(n):
-        if change is not None:
-            change(i)
-        yield (
-            tell(f, x(i)),
-            see(list(net.state_dict().values())),
-            see([p.grad for p in net.parameters()]),
-        )
 
 
 # -- results that come back as arguments ----------------------------------------------------------
@@ -62,16 +38,6 @@ def user_recurrent_state(c):
             yield tell(h.sum().backward), see([p.grad for p in cell.parameters()])
             h = h.detach()
         yield see(h)
-
-
-@scene
-def user_result_is_kept_memory(c):
-    state = torch.zeros(4, 3)
-    f = c(lambda x: (state.add_(x), state * 2)[0])
-    for i in range(9):
-        out = f(X(i))
-        out.mul_(0.5)
-        yield see(state), out is state, state._version
 
 
 @scene
@@ -92,38 +58,7 @@ def user_argument_twice_in_other_ways(c):
         yield tell(f, *pair), see([a, b])
 
 
-@scene
-def user_ring_buffer(c):
-    ring, at = torch.zeros(5, 3), {"i": 0}
-
-    def fn(x):
-        ring[at["i"] % 5] = x.mean(0)
-        at["i"] += 1
-        return ring.sum()
-
-    yield from steps(c(fn), look=lambda: (ring, at["i"]))
-
-
 # -- modules --------------------------------------------------------------------------------------
-
-
-@scene
-def user_forward_with_cache(c):
-    class Rotary(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.cached = None
-            self.n = -1
-
-        def forward(self, x):
-            if self.n != x.shape[0]:
-                self.cached, self.n = torch.arange(float(x.shape[0])).sin()[:, None], x.shape[0]
-            return x * self.cached
-
-    m = Rotary()
-    f = c(m)
-    for i in range(10):
-        yield tell(f, X(i, 4 if i < 5 or i == 8 else 6, 3)), m.n
 
 
 @scene
@@ -150,25 +85,6 @@ def user_lazy_mask(c):
             m.mask = None
 
     yield from steps(f, change, look=lambda: m.mask)
-
-
-@scene
-def user_parametrized(c):
-    class Symmetric(nn.Module):
-        def forward(self, w):
-            return w.triu() + w.triu(1).t()
-
-    net = linear()
-    opt = torch.optim.SGD(net.parameters(), lr=0.05)
-    f = c(stepper(net, opt))
-
-    def change(i):
-        if i == 4:
-            torch.nn.utils.parametrize.register_parametrization(net, "weight", Symmetric())
-        if i == 8:
-            torch.nn.utils.parametrize.remove_parametrizations(net, "weight")
-
-    yield from trained(f, net, 11, change)
 
 
 @scene
@@ -252,31 +168,6 @@ def user_observer(c):
 
 
 @scene
-def user_ema(c):
-    net = linear()
-    ema = copy.deepcopy(net).requires_grad_(False)
-    opt = torch.optim.Adam(net.parameters(), lr=0.05)
-    decay = [0.9]
-
-    def fn(x):
-        opt.zero_grad()
-        value = (net(x) ** 2).mean()
-        value.backward()
-        opt.step()
-        with torch.no_grad():
-            for a, b in zip(ema.parameters(), net.parameters()):
-                a.lerp_(b, 1 - decay[0])
-        return value, ema(x)
-
-    def change(i):
-        decay[0] = L(i, 0.9, 0.5)
-        if i == 7:
-            ema.load_state_dict(net.state_dict())
-
-    yield from trained(c(fn), nn.ModuleList([net, ema]), change=change)
-
-
-@scene
 def user_module_dict_route(c):
     net = nn.ModuleDict({"a": linear(), "b": nn.Sequential(linear(), nn.ReLU())})
     cfg = {"which": "a"}
@@ -326,42 +217,6 @@ def user_nested_compiled(c):
 
 
 @scene
-def user_accumulation(c):
-    net = linear()
-    opt = torch.optim.Adam(net.parameters(), lr=0.05)
-    count = [0]
-
-    def fn(x):
-        value = (net(x) ** 2).mean() / 3
-        value.backward()
-        count[0] += 1
-        if count[0] % 3 == 0:
-            opt.step()
-            opt.zero_grad()
-        return value
-
-    yield from trained(c(fn), net, 12)
-
-
-@scene
-def user_scheduler_inside(c):
-    net = linear()
-    opt = torch.optim.SGD(net.parameters(), lr=0.2)
-    schedule = torch.optim.lr_scheduler.StepLR(opt, 2, 0.5)
-
-    def fn(x):
-        opt.zero_grad()
-        value = (net(x) ** 2).mean()
-        value.backward()
-        opt.step()
-        schedule.step()
-        return value
-
-    yield from trained(c(fn), net)
-    yield opt.param_groups[0]["lr"], schedule.last_epoch
-
-
-@scene
 def user_gan(c):
     g, d = linear(), linear(3, 1)
     og, od = torch.optim.Adam(g.parameters(), lr=0.02), torch.optim.Adam(d.parameters(), lr=0.02)
@@ -388,20 +243,6 @@ def user_gan(c):
             see([*g.parameters(), *d.parameters()]),
             see([p.grad for p in d.parameters()]),
         )
-
-
-@scene
-def user_penalty_in_turns(c):
-    d = nn.Sequential(linear(), nn.Tanh(), linear(3, 1))
-    f = c(d)
-    for i in range(12):
-        d.zero_grad()
-        x = X(i).requires_grad_()
-        value = f(x).mean()
-        if i % 4 == 3:
-            (g,) = torch.autograd.grad(value, x, create_graph=True)
-            value = value + (g.norm(dim=1) - 1).pow(2).mean()
-        yield tell(value.backward), see([p.grad for p in d.parameters()])
 
 
 @scene
@@ -439,20 +280,6 @@ def user_mixup(c):
     yield from steps(c(fn), look=lambda: rng.bit_generator.state["state"]["state"])
 
 
-@scene
-def user_metrics(c):
-    losses, counts = collections.deque(maxlen=3), collections.Counter()
-    net = linear()
-
-    def fn(x):
-        value = net(x).pow(2).mean()
-        losses.append(value.detach())
-        counts["steps"] += 1
-        return value
-
-    yield from steps(c(fn), look=lambda: (list(losses), counts["steps"]))
-
-
 # -- Python ---------------------------------------------------------------------------------------
 
 
@@ -483,32 +310,6 @@ def user_dataclass_properties(c):
             vars(cfg).pop("frozen", None)
 
     yield from steps(f, change)
-
-
-@scene
-def user_exceptions_as_flow(c):
-    class Stop(Exception):
-        pass
-
-    limit = [2]
-
-    def layers(x):
-        for i in itertools.count():
-            if i >= limit[0]:
-                raise Stop(i)
-            x = x * 2
-            yield x
-
-    def fn(x):
-        found = []
-        try:
-            for y in layers(x):
-                found.append(y)
-        except (Stop, RuntimeError) as error:
-            found.append(type(error).__name__)
-        return found
-
-    yield from steps(c(fn), lambda i: limit.__setitem__(0, L(i, 2, 3)))
 
 
 @scene
@@ -546,67 +347,6 @@ def user_logging(c):
 
 
 @scene
-def user_print_values(c):
-    out = io.StringIO()
-
-    def fn(x):
-        y = x.sum()
-        with contextlib.redirect_stdout(out):
-            print(f"sum {y:.2f} of {x.shape[0]}", y)
-        return y
-
-    yield from steps(c(fn), look=out.getvalue)
-
-
-@scene
-def user_setattr_inside(c):
-    class Box:
-        pass
-
-    box = Box()
-
-    def fn(x):
-        setattr(box, "last", x.shape[0])
-        box.seen = getattr(box, "seen", 0) + 1
-        return x * box.seen
-
-    yield from steps(c(fn), look=lambda: vars(box))
-
-
-@scene
-def user_globals_and_eval(c):
-    space = {"k": 2.0, "torch": torch}
-    exec("def fn(x):\n    return x * globals()['k'] + eval('k')\n", space)
-    yield from steps(c(space["fn"]), lambda i: space.update(k=L(i, 2.0, 3.0)))
-
-
-@scene
-def user_weak_cache(c):
-    class Key:
-        pass
-
-    table, key = weakref.WeakKeyDictionary(), Key()
-    table[key] = 2.0
-    f = c(lambda x: x * table.get(key, 1.0) + len(table))
-
-    yield from steps(f, lambda i: table.__setitem__(key, L(i, 2.0, 4.0)))
-
-
-@scene
-def user_callable_schedule(c):
-    class Ramp:
-        def __init__(self):
-            self.t = 0
-
-        def __call__(self):
-            self.t += 1
-            return min(1.0, self.t / 4)
-
-    ramp = Ramp()
-    yield from steps(c(lambda x: x * ramp()), look=lambda: ramp.t)
-
-
-@scene
 def user_slots_layer(c):
     class Scale:
         __slots__ = ("by", "__weakref__")
@@ -623,39 +363,6 @@ def user_slots_layer(c):
     f = c(lambda x: (s * x) + 1)
 
     yield from steps(f, lambda i: setattr(s, "by", L(i, 2.0, 3.0)))
-
-
-@scene
-def user_tensor_from_numbers(c):
-    cfg = {"mean": [0.1, 0.2, 0.3]}
-    f = c(lambda x: (x - torch.tensor(cfg["mean"])) / x.new_tensor(cfg["mean"]).sum())
-
-    def change(i):
-        if i == 5:
-            cfg["mean"][0] = 0.9
-        if i == 7:
-            cfg["mean"] = [1, 2, 3]
-
-    yield from steps(f, change)
-
-
-@scene
-def user_sizes(c):
-    cfg = {"n": 3}
-    f = c(lambda x: x[: cfg["n"]].repeat(2, 1).view(2, -1) + torch.arange(float(cfg["n"] * 3)))
-    yield from steps(f, lambda i: cfg.update(n=L(i, 3, 2)))
-
-
-@scene
-def user_default_dtype(c):
-    f = c(lambda x: x.sum() * torch.ones(2) + torch.tensor(0.1))
-    for i in range(8):
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64 if i in (4, 6) else torch.float32)
-        try:
-            yield see(f(X(i).float()))
-        finally:
-            torch.set_default_dtype(before)
 
 
 # -- what functions are made of -------------------------------------------------------------------
@@ -703,23 +410,7 @@ of_function("globals", lambda fn, inner: fn.__globals__["k"])
 of_function("closure", lambda fn, inner: inner.__closure__[0].cell_contents)
 of_function("defaults", lambda fn, inner: fn.__defaults__[0])
 of_function("kwdefaults", lambda fn, inner: fn.__kwdefaults__["b"])
-of_function("name", lambda fn, inner: len(fn.__name__))
-of_function("doc", lambda fn, inner: len(fn.__doc__))
 of_function("annotations", lambda fn, inner: fn.__annotations__.get("a", 1.0))
-of_function("getattr", lambda fn, inner: getattr(fn, "__globals__").get("k"))
-
-
-@scene
-def user_made_by_exec(c):
-    space = {"k": 2.0, "n": 0}
-    exec(
-        "def fn(x):\n    return x * k\ndef count(x):\n    global n\n    n += 1\n    return x * n\n",
-        space,
-    )
-    f, g = c(space["fn"]), c(space["count"])
-    for i in range(8):
-        space["k"] = L(i, 2.0, 3.0)
-        yield tell(f, X(i)), tell(g, X(i)), space["n"]
 
 
 # -- members that another class hides -------------------------------------------------------------
@@ -754,8 +445,6 @@ def hidden(name, of_base, use, later):
         scene(one)
 
 
-hidden("method", lambda: {"f": lambda s, x: x * 2}, lambda o, x, up: o.f(x),
-       lambda i: ("f", lambda s, x: x * i))  # fmt: skip
 hidden("number", lambda: {"k": 2.0}, lambda o, x, up: x * up.k, lambda i: ("k", float(i)))
 hidden(
     "getattr", lambda: {"k": 2.0}, lambda o, x, up: x * getattr(up, "k"), lambda i: ("k", float(i))
@@ -766,8 +455,6 @@ hidden(
 hidden(
     "mro", lambda: {"k": 2.0}, lambda o, x, up: x * type(o).__mro__[1].k, lambda i: ("k", float(i))
 )
-hidden("property", lambda: {"k": property(lambda s: 2.0)}, lambda o, x, up: x * up.k,
-       lambda i: ("k", property(lambda s: float(i))))  # fmt: skip
 
 
 # -- other ways to change the world ---------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import collections
 import functools
 import types
 
@@ -74,36 +73,6 @@ GET, HAS, VARS, DIR, SET = getattr, hasattr, vars, dir, setattr
 
 
 @world
-def getattr_by_another_name():
-    o, name = K(v=2.0), "".join(["v"])
-    return lambda x: x * GET(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def getattr_in_a_default():
-    o, name = K(v=2.0), "".join(["v"])
-
-    def fn(x, get=getattr):
-        return x * get(o, name)
-
-    return fn, lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def getattr_in_a_partial():
-    o, name = K(v=2.0), "".join(["v"])
-    get = functools.partial(getattr, o)
-    return lambda x: x * get(name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def getattr_in_a_table():
-    o, name = K(v=2.0), "".join(["v"])
-    table = {"get": getattr}
-    return lambda x: x * table["get"](o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
 def getattr_in_map():
     os, names = [K(v=2.0)], ["".join(["v"])]
     return lambda x: x * sum(map(GET, os, names)), lambda i: setattr(os[0], "v", L(i, 2.0, 3.0))
@@ -113,59 +82,6 @@ def getattr_in_map():
 def getattr_of_the_module():
     o, name = K(v=2.0), "".join(["v"])
     return lambda x: x * builtins.getattr(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def getattr_in_an_attribute():
-    o, name = K(v=2.0), "".join(["v"])
-    h = NS(get=getattr)
-    return lambda x: x * h.get(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def hasattr_by_another_name():
-    o, name = K(), "".join(["v"])
-
-    def change(i):
-        vars(o).clear()
-        if L(i, 0, 1):
-            o.v = 1
-
-    return lambda x: x * (2 if HAS(o, name) else 3), change
-
-
-@world
-def vars_by_another_name():
-    o = K(v=2.0)
-    return lambda x: x * sum(VARS(o).values()), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def dir_by_another_name():
-    o = K(v=2.0)
-    return lambda x: x * len(DIR(o)), lambda i: setattr(o, "w", 1) if i == 5 else None
-
-
-@world
-def getattr_as_a_method():
-    class Asks:
-        get = getattr
-
-    o, name = K(v=2.0), "".join(["v"])
-    return lambda x: x * Asks.get(o, name), lambda i: setattr(o, "v", L(i, 2.0, 3.0))
-
-
-@world
-def getattr_as_a_default_factory():
-    o = K(v=2.0)
-    d = collections.defaultdict(functools.partial(getattr, o, "".join(["v"])))
-
-    def fn(x):
-        y = x * d["a"]
-        del d["a"]
-        return y
-
-    return fn, lambda i: setattr(o, "v", L(i, 2.0, 3.0))
 
 
 # -- warnings of this package's own code ----------------------------------------------------------
@@ -274,60 +190,15 @@ def given(name, fn, args, n=9):
     scene(make)
 
 
-def _swap(a, b):
-    t = a.clone()
-    a.copy_(b)
-    b.copy_(t)
-    return a + b
-
-
-def _pair(i, one, other):
-    return L(i, one, other)(X(i))
-
-
-given("rows", _swap, lambda i: _pair(i, lambda x: (x[0], x[1]), lambda x: (x[0], x[0])))
-given(
-    "interleaved", _swap, lambda i: _pair(i, lambda x: (x[::2], x[1::2]), lambda x: (x[:2], x[1:3]))
-)
-given(
-    "detached",
-    lambda a, b: (a.add_(1), b * 2)[1],
-    lambda i: _pair(i, lambda x: (x, x.clone()), lambda x: (x, x.detach())),
-)
-given("expanded", lambda a: a * 2, lambda i: (L(i, X(i), X(i)[:1].expand(4, 3)),))
-given("expanded_write", lambda a: a.add_(1), lambda i: (L(i, X(i), X(i)[:1].expand(4, 3)),))
-given("broadcast_write", lambda a, b: a.mul_(b), lambda i: (X(i), L(i, X(i), X(i)[0])))
-given(
-    "out_resized", lambda a, b: torch.add(a, 1, out=b), lambda i: (X(i), torch.empty(L(i, 4, 0), 3))
-)
 given("empty", lambda a: (a * 2, a.sum(0), a.mean()), lambda i: (L(i, X(i), X(i)[:0]),))
-given("no_dim", lambda a: a * 2 + a.sum(), lambda i: (L(i, X(i)[0, 0], X(i)[0, :1]),))
 given("inference", lambda a: a * 2, lambda i: (L(i, X(i), _inferred(i)),))
-given(
-    "signed_zero", lambda x, k: x * 0 / k, lambda i: (X(i), L(i, 1.0, -1.0) * 0.0 + L(i, 1.0, -1.0))
-)
-given("minus_zero", lambda x, k: torch.atan2(x * 0, x * 0 + k), lambda i: (X(i), L(i, 0.0, -0.0)))
-given("complex_minus_zero", lambda x, k: x * k, lambda i: (X(i), complex(0.0, L(i, 0.0, -0.0))))
-given("big_int", lambda x, k: x * (k % 7), lambda i: (X(i), L(i, 2**70 + 1, 2**70 + 2)))
-given("strings", lambda x, k: x * len(k), lambda i: (X(i), L(i, "ab", "abc")))
-given("dtypes", lambda x, d: x.to(d), lambda i: (X(i), L(i, torch.float64, torch.int32)))
 given("devices", lambda x, d: x.to(d), lambda i: (X(i), L(i, torch.device("cpu"), "cpu")))
 given("sizes", lambda x, s: x.reshape(s), lambda i: (X(i), L(i, torch.Size([12]), (12,))))
 given("ellipsis", lambda x, k: x[k], lambda i: (X(i), L(i, ..., slice(1, 3))))
 given("slices", lambda x, k: x[k], lambda i: (X(i), L(i, slice(0, 2), slice(0, 2, None))))
-given("none_index", lambda x, k: x[k], lambda i: (X(i), L(i, None, 0)))
 given("ranges", lambda x, k: x[list(k)], lambda i: (X(i), L(i, range(2), range(0, 2, 1))))
-given("numpy_bool", lambda x, k: x * (2 if k else 3), lambda i: (X(i), L(i, np.True_, np.False_)))
-given("numpy_scalars", lambda x, k: x * k, lambda i: (X(i), L(i, np.float32(2), np.float64(2))))
 given("arrays", lambda x, k: x * float(k[0]), lambda i: (X(i), np.array([L(i, 2.0, 3.0)])))
-given("kinds_of_lists", lambda x, k: (x * k[0], k), lambda i: (X(i), L(i, [2.0], (2.0,))))
 given("functions", lambda x, g: g(x), lambda i: (X(i), L(i, lambda v: v * 2, lambda v: v * 3)))
-given("modules", lambda x, m: m(x), lambda i: (X(i), L(i, nn.ReLU(), nn.Tanh())))
-given(
-    "tensors_in_dicts",
-    lambda d: {k: v * 2 for k, v in d.items()},
-    lambda i: ({"a": X(i), "b": L(i, X(i), X(i).double())},),
-)
 given("generators", lambda x, g: x * sum(g), lambda i: (X(i), (k for k in (1, L(i, 2, 3)))))
 
 
@@ -405,59 +276,6 @@ for _name, _fn in INSIDE.items():
 
 
 # -- kept tensors ---------------------------------------------------------------------------------
-
-
-@world
-def kept_tensor_with_another_shape():
-    w = torch.ones(3)
-
-    def change(i):
-        if i == 5:
-            w.unsqueeze_(0)
-        if i == 7:
-            w.resize_(1)
-
-    return lambda x: x * w, change
-
-
-@world
-def kept_parameters_tied():
-    a, b = linear(), nn.Linear(3, 3)
-
-    def fn(x):
-        a.zero_grad()
-        b.zero_grad()
-        b(a(x)).sum().backward()
-
-    def change(i):
-        if i == 5:
-            b.weight = a.weight
-
-    return fn, change, lambda: [p.grad for p in (a.weight, b.weight)]
-
-
-@world
-def kept_view_of_another_base():
-    bases = [torch.arange(6.0), torch.arange(6.0) * 2]
-    o = NS(v=bases[0][:3])
-
-    def change(i):
-        o.v = bases[L(i, 0, 1)][:3]
-
-    return lambda x: (o.v.add_(1), x * o.v)[1], change, lambda: [b.clone() for b in bases]
-
-
-@world
-def kept_tensor_detached_in_place():
-    p = torch.ones(3, requires_grad=True)
-    o = NS(w=p * 2)
-
-    def change(i):
-        o.w = p * 2
-        if L(i, 0, 1):
-            o.w.detach_()
-
-    return lambda x: x * o.w, change
 
 
 @world

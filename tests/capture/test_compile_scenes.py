@@ -1,4 +1,4 @@
-"""Some 1,200 scenes around compiled functions, of kinds that once gave other results than eager calls."""
+"""Some 650 scenes around compiled functions, of kinds that once gave other results than eager calls."""
 
 from __future__ import annotations
 

@@ -12,35 +12,6 @@ from rushlight.nn import functional as F
 
 
 @attack
-def data_swaps(net, log):
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-
-    def ch(i, w):
-        p = net[0].weight
-        if i == 8 and w == "begin":
-            p.data = p.data * 0.5
-        if i == 10 and w == "forward":
-            p.data = p.data.clone()
-        if i == 12 and w == "backward":
-            p.data = p.data + 1
-        if i == 14 and w == "step":
-            p.data = rl.ones_like(p.data)
-        if i == 16 and w == "backward":
-            p.grad.data = p.grad.data * 3
-        if i == 17 and w == "backward":
-            p.grad = rl.ones_like(p)
-        if i == 18 and w == "backward":
-            p.grad = None
-        if i == 19 and w == "backward":
-            net[0].bias.grad, net[3].bias.grad = (rl.zeros(8), rl.ones(3))
-        if i == 20 and w == "begin":
-            net[0].weight = nn.Parameter(rl.ones(8, 6))
-
-    train(net, opt, log, ch)
-    return (log, see(net, opt))
-
-
-@attack
 def group_edits(net):
     opt = optim.SGD(
         [{"params": net[0].parameters()}, {"params": net[3].parameters(), "lr": 0.05}],
@@ -101,37 +72,6 @@ def tying():
 
 
 @attack
-def autocast_alternates(net, opt, log):
-    for i, (x, y) in enumerate(data(36)):
-        opt.zero_grad()
-        with rl.autocast("cpu", enabled=i // 6 % 2 == 1, dtype=rl.bfloat16):
-            out = net(x)
-            loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append((loss.item(), str(out.dtype)))
-
-
-@attack
-def grad_modes(net, opt, log):
-    for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        with rl.no_grad():
-            a = net(x)
-            with rl.enable_grad():
-                b = net(x)
-            with rl.set_grad_enabled(i % 7 == 3):
-                c = net(x)
-        loss = F.cross_entropy(b, y) + a.sum() * 0 + c.mean() * 0.1
-        loss.backward()
-        opt.step()
-        log.append((loss.item(), a.requires_grad, b.requires_grad, c.requires_grad))
-        if i % 9 == 5:
-            with rl.inference_mode():
-                log.append((float(net(x).sum()), net(x).is_inference()))
-
-
-@attack
 def freeze_unfreeze(net, log):
     opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 
@@ -151,79 +91,6 @@ def freeze_unfreeze(net, log):
 
     train(net, opt, log, ch)
     return (log, see(net, opt))
-
-
-@attack
-def patched_class_step(net, opt, log):
-    old = optim.SGD.step
-
-    def ch(i, w):
-        if i == 10 and w == "begin":
-            optim.SGD.step = lambda self, *a, **k: (log.append("p"), old(self, *a, **k))[1]
-        if i == 15 and w == "begin":
-            optim.SGD.step = old
-
-    try:
-        train(net, opt, log, ch)
-    finally:
-        optim.SGD.step = old
-
-
-@attack
-def patched_functional(net, opt, log):
-    old = F.relu
-
-    def ch(i, w):
-        if i == 10 and w == "begin":
-            F.relu = lambda x, *a, **k: old(x) * 0.5
-        if i == 15 and w == "begin":
-            F.relu = old
-        if i == 18 and w == "begin":
-            net[1].forward = lambda x: rl.tanh(x)
-        if i == 21 and w == "begin":
-            del net[1].forward
-
-    try:
-        train(net, opt, log, ch)
-    finally:
-        F.relu = old
-
-
-@attack
-def subclass_step(net):
-    class Mine(optim.SGD):
-        n = 0
-
-        def step(self, closure=None):
-            Mine.n += 1
-            if Mine.n % 3 == 0:
-                self.param_groups[0]["lr"] *= 0.9
-            return super().step(closure)
-
-    opt = Mine(net.parameters(), lr=0.1)
-    log = []
-
-    def ch(i, w):
-        if i == 14 and w == "begin":
-            old = opt.step
-            opt.step = lambda *a: (log.append("patched"), old(*a))[1]
-
-    train(net, opt, log, ch)
-    return (log, see(net, opt))
-
-
-@attack
-def numbers_of_other_kinds(net, opt, log):
-    for i, (x, y) in enumerate(data(48)):
-        k = [2, 2.0, True, np.float32(2), np.int64(2), rl.tensor(2.0), -0.0, 0.0][i // 6]
-        opt.zero_grad()
-        out = net(x)
-        z = out * k
-        zz = z.detach() / 1
-        loss = learn(opt, z, y)
-        log.append(
-            (loss.item(), str(z.dtype), np.signbit(zz.numpy()).tolist() if i % 6 == 5 else None)
-        )
 
 
 @attack
@@ -255,43 +122,6 @@ def constants_change(net, opt, log):
 
 
 @attack
-def layer_swapped(net, log):
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
-
-    def ch(i, w):
-        if w != "begin":
-            return
-        if i == 8:
-            net[1] = nn.Tanh()
-        if i == 14:
-            net[3] = nn.Linear(8, 3)
-        if i == 18:
-            opt.add_param_group({"params": net[3].parameters()})
-        if i == 24:
-            net.insert(2, nn.Linear(8, 8))
-        if i == 30:
-            del net[2]
-        if i == 34:
-            net[0].register_parameter("weight", nn.Parameter(net[0].weight.detach() * 0.5))
-
-    train(net, opt, log, ch, ds=data(44))
-    return (log, see(net, opt))
-
-
-@attack
-def model_swapped():
-    a, b = (mlp(), mlp())
-    oa, ob = (optim.SGD(a.parameters(), lr=0.1), optim.SGD(b.parameters(), lr=0.1))
-    log = []
-    for i, (x, y) in enumerate(data(60)):
-        net, opt = (a, oa) if i // 7 % 2 else (b, ob)
-        if i == 33:
-            a, b = (b, a)
-        loss = step(net, opt, x, y, log)
-    return (log, see(a, oa), see(b, ob))
-
-
-@attack
 def id_reuse(net, log):
     for k in range(8):
         opt = optim.SGD(net.parameters(), lr=0.1 / (k + 1), momentum=0.1 * k)
@@ -309,20 +139,6 @@ def id_reuse(net, log):
         log.append(w.detach())
         w = o = None
     return (log, see(net))
-
-
-@attack
-def lr_by_hand(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01, weight_decay=0.1)
-    for i, (x, y) in enumerate(data(40)):
-        for g in opt.param_groups:
-            g["lr"] = 0.01 * min(1, (i + 1) / 10) * (0.5 if i > 20 else 1)
-            g["betas"] = (0.9, 0.99) if i == 30 else g["betas"]
-            g["eps"] = 1e-08 * (1 + (i > 34))
-            g["weight_decay"] = 0.1 if i < 15 else 0
-        loss = step(net, opt, x, y)
-        log.append((loss.item(), opt.param_groups[0]["lr"]))
-    return (log, see(net, opt))
 
 
 @attack
@@ -431,18 +247,6 @@ def dtype_moves(net, opt, log):
 
 
 @attack
-def dropout_p():
-    net = mlp(0.5)
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    for i, (x, y) in enumerate(data(60)):
-        net[2].p = [0.5, 0.3, 0.0, 1.0, 0.5][i // 12]
-        net[2].train(i % 7 != 6)
-        loss = step(net, opt, x, y, log)
-    return (log, rl.rand(2), see(net, opt))
-
-
-@attack
 def engine_settings(net, opt, log):
     for i, (x, y) in enumerate(data(60)):
         if i == 12:
@@ -465,40 +269,6 @@ def engine_settings(net, opt, log):
         loss = learn(opt, o, y)
         log.append((loss.item(), repr(loss.detach()) if i % 5 == 0 else 0))
     rl.set_printoptions(profile="default")
-
-
-@attack
-def step_twice(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    for i, (x, y) in enumerate(data(50)):
-        loss = step(net, opt, x, y)
-        if i % 8 == 6:
-            opt.step()
-        if i % 8 == 7:
-            opt.zero_grad()
-            opt.step()
-        log.append(loss.item())
-    return (log, see(net, opt))
-
-
-@attack
-def closures_mixed(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    for i, (x, y) in enumerate(data(50)):
-
-        def closure():
-            opt.zero_grad()
-            l = F.cross_entropy(net(x), y)
-            l.backward()
-            return l
-
-        if i % 10 < 6:
-            l = closure()
-            opt.step()
-        else:
-            l = opt.step(closure)
-        log.append(l.item())
-    return (log, see(net, opt))
 
 
 @attack

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
-import warnings
 import weakref
 
 import rushlight as rl
@@ -34,116 +33,6 @@ def optimizer_hooks(net, log):
 
 
 @attack
-def double_backward(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    for i, (x, y) in enumerate(data()):
-        x.requires_grad_()
-        opt.zero_grad()
-        out = net(x)
-        (g,) = rl.autograd.grad(out.sum(), x, create_graph=True)
-        loss = F.cross_entropy(out, y) + ((g.norm(2, dim=1) - 1) ** 2).mean()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-        log.append(x.grad.clone())
-    return (log, see(net, opt))
-
-
-@attack
-def retain_twice(net, log):
-    opt = optim.SGD(net.parameters(), lr=0.01)
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        loss = F.cross_entropy(net(x), y)
-        loss.backward(retain_graph=i > 8 and i % 3 == 0)
-        try:
-            if i > 8:
-                loss.backward()
-        except RuntimeError as e:
-            log.append(str(e)[:60])
-        opt.step()
-        log.append(loss.item())
-    return (log, see(net, opt))
-
-
-@attack
-def weakrefs(net, opt, log):
-    refs = []
-
-    class Loud:
-        def __init__(s, t):
-            s.t = t
-
-        def __del__(s):
-            log.append(float(s.t.sum()))
-
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        out = net(x)
-        refs.append(weakref.ref(out))
-        l = Loud(out.detach())
-        loss = F.cross_entropy(out, y)
-        if i % 6 == 0:
-            del l
-        loss.backward()
-        if i % 6 == 1:
-            l = None
-        opt.step()
-        out = None
-        log.append(refs[-1]() is None)
-        log.append(loss.item())
-    l = None
-
-
-@attack
-def retain_grads(net, opt, log):
-    kept = []
-    for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        h = net[1](net[0](x))
-        if i > 9 and i % 3 == 0:
-            h.retain_grad()
-        out = net[3](h)
-        loss = learn(opt, out, y, log)
-        if i > 9 and i % 3 == 0:
-            kept.append(h.grad)
-        if i == 20:
-            x.requires_grad_()
-    return (log, kept, see(net, opt))
-
-
-@attack
-def checkpoints():
-    from rushlight.utils.checkpoint import checkpoint
-
-    net = mlp(0.3)
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        x.requires_grad_()
-        out = checkpoint(net, x, use_reentrant=i % 2 == 0) if i % 6 > 3 else net(x)
-        loss = learn(opt, out, y, log)
-    return (log, see(net, opt))
-
-
-@attack
-def saved_hooks(net, opt, log):
-    for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        c = (
-            rl.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t * 1)
-            if i % 5 == 4
-            else contextlib.nullcontext()
-        )
-        with c:
-            loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-
-
-@attack
 def vmaps():
     from rushlight.func import jacrev, vmap
 
@@ -164,78 +53,6 @@ def vmaps():
 
 
 @attack
-def graph_kept_then_used(net, opt, log):
-    old = None
-    for i, (x, y) in enumerate(data(36)):
-        opt.zero_grad()
-        out = net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward(retain_graph=i % 6 == 4)
-        opt.step()
-        log.append(loss.item())
-        if i % 6 == 5 and old is not None:
-            try:
-                old.backward()
-                log.append(net[0].weight.grad.sum().item())
-            except RuntimeError as e:
-                log.append(str(e)[:70])
-        old = loss
-
-
-@attack
-def gan_gp():
-    G = nn.Linear(4, 6)
-    D = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1))
-    og = optim.Adam(G.parameters(), lr=0.01)
-    od = optim.Adam(D.parameters(), lr=0.01)
-    log = []
-    for i, (x, _) in enumerate(data(16)):
-        for p in D.parameters():
-            p.requires_grad_(True)
-        for _k in range(2 if i % 10 < 8 else 3):
-            od.zero_grad()
-            f = G(rl.randn(4, 4)).detach()
-            e = rl.rand(4, 1)
-            z = (e * x + (1 - e) * f).requires_grad_()
-            g = rl.autograd.grad(
-                D(z), z, rl.ones(4, 1), create_graph=True, retain_graph=True, only_inputs=True
-            )[0]
-            l = D(f).mean() - D(x).mean() + 10 * ((g.norm(2, 1) - 1) ** 2).mean()
-            l.backward()
-            od.step()
-        for p in D.parameters():
-            p.requires_grad_(False)
-        og.zero_grad()
-        lg = -D(G(rl.randn(4, 4))).mean()
-        lg.backward()
-        og.step()
-        log.append((l.item(), lg.item()))
-    return (log, see(G, og), see(D, od))
-
-
-@attack
-def maml(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    for i in range(9):
-        opt.zero_grad()
-        tot = 0
-        for x, y in data(2, seed=i):
-            w = dict(net.named_parameters())
-            for _k in range(2):
-                g = rl.autograd.grad(
-                    F.cross_entropy(rl.func.functional_call(net, w, (x,)), y),
-                    list(w.values()),
-                    create_graph=True,
-                )
-                w = {k: v - 0.1 * gg for (k, v), gg in zip(w.items(), g)}
-            tot = tot + F.cross_entropy(rl.func.functional_call(net, w, (x,)), y)
-        tot.backward()
-        opt.step()
-        log.append(tot.item())
-    return (log, see(net, opt))
-
-
-@attack
 def hvp(net, log):
     opt = optim.SGD(net.parameters(), lr=0.05)
     ps = list(net.parameters())
@@ -249,27 +66,6 @@ def hvp(net, log):
         opt.step()
         log.append(loss.item())
         log.append([b.norm() for b in h])
-    return (log, see(net, opt))
-
-
-@attack
-def ckpt():
-    from rushlight.utils.checkpoint import checkpoint, checkpoint_sequential
-
-    net = nn.Sequential(
-        nn.Linear(6, 8), nn.Dropout(0.3), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3)
-    )
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    for i, (x, y) in enumerate(data(40)):
-        x.requires_grad_()
-        opt.zero_grad()
-        out = (
-            checkpoint_sequential(net, 2, x, use_reentrant=False)
-            if i % 10 < 7
-            else checkpoint(net, x, use_reentrant=True, preserve_rng_state=i % 2 == 0)
-        )
-        loss = learn(opt, out, y, log)
     return (log, see(net, opt))
 
 
@@ -474,24 +270,6 @@ def forward_mode():
 
 
 @attack
-def anomalies(net, opt, log):
-    for i, (x, y) in enumerate(data(50)):
-        opt.zero_grad()
-        with rl.autograd.set_detect_anomaly(i % 10 > 6), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            out = net(x)
-            z = (out - out.detach()).sqrt() if i % 10 == 8 else out
-            loss = F.cross_entropy(z, y)
-            try:
-                loss.backward()
-            except RuntimeError as e:
-                log.append(str(e)[:60])
-        if i % 10 != 8:
-            opt.step()
-        log.append(loss.item())
-
-
-@attack
 def weak_and_del(net, opt, log):
     D = weakref.WeakKeyDictionary()
     S = weakref.WeakSet()
@@ -533,23 +311,3 @@ def copies_in_loop():
         if i == 40:
             opt = copy.deepcopy(opt)
     return (log, see(net, opt), see(best))
-
-
-@attack
-def per_sample():
-    from rushlight.func import functional_call, grad, vmap
-
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    for i, (x, y) in enumerate(data(10)):
-        ps = {k: v.detach() for k, v in net.named_parameters()}
-        g = vmap(
-            grad(lambda p, a, b: F.cross_entropy(functional_call(net, p, (a[None],)), b[None])),
-            (None, 0, 0),
-        )(ps, x, y)
-        for k, p in net.named_parameters():
-            p.grad = g[k].clamp(-0.1, 0.1).mean(0) + rl.randn_like(p) * 0.001
-        opt.step()
-        log.append(float(net[0].weight.norm()))
-    return (log, see(net, opt))

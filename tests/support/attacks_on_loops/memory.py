@@ -14,79 +14,10 @@ import threading
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import attack, data, each, learn, mlp, see, step, train
+from attacks_on_loops.common import attack, data, each, learn, mlp, see, step
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 from rushlight.utils.data import DataLoader, TensorDataset
-
-
-@attack
-def views_across(net, opt, log):
-    kept = []
-    w = net[0].weight.data[2:4]
-    v = net[0].weight.detach().view(-1)[::3]
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        out = net(x)
-        kept.append(out[1:3])
-        kept.append(out.t()[0])
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        kept.append(net[0].weight.grad[1])
-        opt.step()
-        log.append(loss.item())
-        if i % 5 == 4:
-            log.append((w.clone(), v.clone()))
-        if i == 10:
-            w.mul_(0.5)
-        if i == 14:
-            v.add_(0.1)
-        if i == 16:
-            kept[3].data.zero_()
-    return (log, [k.detach().clone() for k in kept], see(net, opt))
-
-
-@attack
-def numpy_late_view(net, opt, log):
-    ns = []
-
-    def ch(i, w):
-        if i == 9 and w == "forward":
-            ns.append(net[0].weight.detach().numpy())
-        if i == 12 and w == "backward":
-            ns.append(net[0].weight.grad.numpy())
-        if i > 12 and w == "begin" and (i % 3 == 0):
-            ns[0] *= np.float32(0.9)
-        if i == 16 and w == "backward":
-            ns.append(net[3].weight.grad.numpy())
-            ns[-1][:] = 0
-
-    train(net, opt, log, ch)
-    return (log, [n.copy() for n in ns], see(net, opt))
-
-
-@attack
-def memoryviews(net, opt, log):
-    a = rl.zeros(4, 6)
-    m = memoryview(a.numpy())
-    r = np.random.default_rng(2)
-    back = np.frombuffer(m, "f4").reshape(4, 6)
-    for i in range(24):
-        back[:] = r.standard_normal((4, 6))
-        opt.zero_grad()
-        loss = net(a).pow(2).mean()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    b = bytearray(96)
-    t = rl.frombuffer(b, dtype=rl.float32).view(4, 6)
-    for i in range(24):
-        b[:] = r.standard_normal(24).astype("f4").tobytes()
-        opt.zero_grad()
-        loss = net(t).pow(2).mean()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
 
 
 @attack
@@ -109,31 +40,6 @@ def data_ptrs(net, opt, log):
         opt.step()
         log.append(loss.item())
         log.append(net[0].weight.data_ptr() == net[0].weight.data_ptr())
-
-
-@attack
-def user_threads(net, opt, log):
-    for i, (x, y) in enumerate(data(40)):
-        opt.zero_grad()
-        out = net(x)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        if i % 9 == 8:
-            box = []
-            t = threading.Thread(
-                target=lambda: box.append((float(out.sum()), float(net[0].weight.grad.sum())))
-            )
-            t.start()
-            t.join()
-            log += box
-        opt.step()
-        if i % 9 == 4:
-            box = []
-            t = threading.Thread(target=lambda: box.append(float(net(x).sum())))
-            t.start()
-            t.join()
-            log += box
-        log.append(loss.item())
 
 
 @attack
@@ -196,28 +102,6 @@ def buffer_reused():
 
 
 @attack
-def buffer_refilled_before_backward():
-    xb = rl.randn(4, 6)
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    for i, (x, y) in enumerate(data(30)):
-        opt.zero_grad()
-        out = net(xb)
-        if i > 8 and i % 4 == 1:
-            xb.copy_(x)
-        if i > 8 and i % 4 == 2:
-            xb.data.copy_(x)
-        if i > 8 and i % 4 == 3:
-            xb.data = x
-        try:
-            loss = learn(opt, out, y, log)
-        except RuntimeError as e:
-            log.append(str(e)[:60])
-    return (log, see(net, opt), xb)
-
-
-@attack
 def out_arguments(net, opt, log):
     buf = rl.zeros(4, 3)
     part = rl.zeros(8, 3)
@@ -253,23 +137,6 @@ def numpy_of_params(net, log):
             held.insert(0, net[3].weight.data.numpy())
         log.append(loss.item())
     return (log, [h.copy() for h in held], see(net, opt))
-
-
-@attack
-def numpy_of_state(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    held = None
-    for i, (x, y) in enumerate(data(40)):
-        loss = step(net, opt, x, y, log)
-        if i == 10:
-            held = [s["exp_avg"].numpy() for s in opt.state.values()]
-        if held and i % 6 == 1:
-            held[0] *= 0.5
-        if i == 30:
-            held = None
-        if held:
-            log.append(float(held[0].sum()))
-    return (log, see(net, opt))
 
 
 @attack
@@ -332,27 +199,6 @@ def storages_and_dlpack(net, opt, log):
 
 
 @attack
-def inputs_views_of_numpy():
-    ar = np.arange(240, dtype="f4").reshape(40, 6) / 100
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    log = []
-    T = rl.from_numpy(ar)
-    for ep in range(3):
-        for i in range(0, 40, 4):
-            x = T[i : i + 4]
-            y = rl.as_tensor(np.arange(4) % 3)
-            opt.zero_grad()
-            o = net(x)
-            ar[i] = ep
-            loss = F.cross_entropy(o, y) + net(x).mean()
-            loss.backward()
-            opt.step()
-            log.append(loss.item())
-    return (log, ar.copy(), see(net, opt))
-
-
-@attack
 def array_inputs():
     a = array.array("f", [0.1] * 24)
     net = mlp()
@@ -381,21 +227,6 @@ def array_inputs():
 
 
 @attack
-def ctypes_writes(net, opt, log):
-    x = rl.zeros(4, 6)
-    for i in range(40):
-        p = ctypes.cast(x.data_ptr(), ctypes.POINTER(ctypes.c_float))
-        p[i % 24] = i * 0.05
-        opt.zero_grad()
-        loss = net(x).pow(2).mean()
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-        if i % 9 == 8:
-            ctypes.cast(net[0].bias.data_ptr(), ctypes.POINTER(ctypes.c_float))[0] = 0.5
-
-
-@attack
 def from_files():
     d = tempfile.mkdtemp()
     np.zeros(24, "f4").tofile(d + "/x")
@@ -414,24 +245,6 @@ def from_files():
         opt.step()
         log.append(loss.item())
     return (log, see(net, opt))
-
-
-@attack
-def data_of_results():
-    def ch(i, w, t, net, opt, log, kept):
-        if w == "out" and i % 10 == 6:
-            t.data = rl.ones(4, 3) * 0.5
-        if w == "out" and i % 10 == 7:
-            t.data = t.data.clone() * 2
-        if w == "hidden" and i % 10 == 8:
-            t.data[0] = 0
-        if w == "out" and i % 10 == 9:
-            t.data = kept[0].data if kept else t.data
-        if w == "out" and i % 5 == 0:
-            kept.append(t)
-        return t
-
-    return each(50, ch)
 
 
 @attack
@@ -609,18 +422,3 @@ def dataset_direct(net, opt, log):
         if i % 8 == 7:
             for xx, yy in DataLoader(d, 4):
                 log.append(net(xx).sum().item())
-
-
-@attack
-def gauss_seidel_views():
-    u = rl.zeros(8, 8)
-    u[0] = 1
-    log = []
-    for i in range(60):
-        un = u.clone()
-        u[1:-1, 1:-1] = 0.25 * (un[2:, 1:-1] + un[:-2, 1:-1] + un[1:-1, 2:] + un[1:-1, :-2])
-        if i % 9 == 8:
-            log.append((u - un).abs().max().item())
-        if i == 30:
-            u[:, 0] = 0.5
-    return (log, u, u._version)

@@ -31,49 +31,6 @@ def lbfgs(net, log):
 
 
 @attack
-def recurrence():
-    net = nn.Sequential(nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 6))
-    opt = optim.SGD(net.parameters(), lr=0.05)
-    log = []
-    h = rl.zeros(4, 6)
-    hist = []
-    for i in range(40):
-        opt.zero_grad()
-        n = net(h)
-        loss = ((n - 1) ** 2).mean()
-        loss.backward()
-        opt.step()
-        prev = h
-        h = n.detach()
-        if i % 5 == 0:
-            hist.append(h)
-        if i % 7 == 0:
-            hist.append(prev)
-        if i == 23:
-            h.mul_(2)
-        if i == 30:
-            h = hist[-1]
-        log.append(loss.item())
-    return (log, hist, see(net, opt))
-
-
-@attack
-def by_hand(net, log):
-    for i, (x, y) in enumerate(data(40)):
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        log.append(loss.item())
-        with rl.no_grad():
-            for p in net.parameters():
-                if i % 8 < 6:
-                    p -= 0.1 * p.grad
-                else:
-                    p.data.add_(p.grad, alpha=-0.1)
-                p.grad = None if i % 4 else p.grad.zero_()
-    return (log, see(net))
-
-
-@attack
 def rl_loop():
     net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))
     opt = optim.Adam(net.parameters(), lr=0.01)
@@ -181,42 +138,6 @@ def ppo():
 
 
 @attack
-def metrics(net, opt):
-    class Avg:
-        def __init__(s):
-            s.s = 0.0
-            s.n = 0
-            s.max = None
-
-        def update(s, v, n=1):
-            s.s = s.s + v * n
-            s.n += n
-            s.max = (
-                v
-                if s.max is None
-                else rl.maximum(s.max, v)
-                if isinstance(v, rl.Tensor)
-                else max(s.max, v)
-            )
-
-    m1, m2 = (Avg(), Avg())
-    cm = rl.zeros(3, 3, dtype=rl.long)
-    log = []
-    for i, (x, y) in enumerate(data(50)):
-        opt.zero_grad()
-        o = net(x)
-        loss = learn(opt, o, y)
-        m1.update(loss.detach(), 4)
-        m2.update(loss.item(), 4)
-        for t, p in zip(y, o.argmax(1)):
-            cm[t, p] += 1
-        if i % 10 == 9:
-            log.append((f"{m1.s / m1.n:.4f}", m2.s / m2.n))
-            m1 = Avg()
-    return (log, cm, m2.max, see(net, opt))
-
-
-@attack
 def masks(net, opt, log):
     for i, (x, y) in enumerate(data(40)):
         opt.zero_grad()
@@ -268,30 +189,6 @@ def optimiser_of_results():
         d.grad.zero_()
         log.append(l.item())
     return (log, img.detach(), adv, d.detach(), run)
-
-
-@attack
-def param_lists():
-    w = [
-        rl.randn(6, 8, requires_grad=True),
-        rl.randn(8, requires_grad=True),
-        rl.randn(8, 3, requires_grad=True),
-    ]
-    log = []
-    for i, (x, y) in enumerate(data(50)):
-        h = (x @ w[0] + w[1]).relu()
-        l = F.cross_entropy(h @ w[2], y)
-        gs = rl.autograd.grad(l, w)
-        w = [(a - 0.1 * g).detach().requires_grad_() for a, g in zip(w, gs)]
-        log.append(l.item())
-    for i, (x, y) in enumerate(data(50)):
-        h = (x @ w[0] + w[1]).relu()
-        l = F.cross_entropy(h @ w[2], y)
-        l.backward()
-        for k in range(3):
-            w[k] = (w[k] - 0.1 * w[k].grad).detach().requires_grad_(True)
-        log.append(l.item())
-    return (log, [a.detach() for a in w])
 
 
 @attack
@@ -410,22 +307,3 @@ def beam():
                     break
             log.append((seq, sc.tolist()))
     return log
-
-
-@attack
-def iterated_map():
-    x = rl.linspace(0, 1, 5)
-    log = []
-    hist = []
-    for i in range(80):
-        x = 3.9 * x * (1 - x)
-        if i % 4 == 3:
-            hist.append(x)
-        if i % 10 == 9:
-            log.append(x.tolist())
-        if i == 50:
-            x = x.double()
-        if i == 65:
-            x = x.float().clone()
-            x[0] = 0.5
-    return (log, hist)

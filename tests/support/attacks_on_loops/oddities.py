@@ -8,16 +8,14 @@ import contextlib
 import gc
 import os
 import sys
-import threading
 import tracemalloc
 import warnings
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import N, attack, data, descend, learn, mlp, see, step, train
+from attacks_on_loops.common import attack, data, descend, learn, mlp, see, step
 from rushlight import nn, optim
 from rushlight.func import functional_call, grad, jacrev, vmap
 from rushlight.nn import functional as F
@@ -43,17 +41,6 @@ def subclassed_inputs():
         loss = step(net, opt, x, y, log)
         log.append(type(loss).__name__)
     return log, Named.calls, see(net, opt)
-
-
-@attack
-def subclassed_parameters(net, log):
-    class Mine(nn.Parameter):
-        pass
-
-    net[0].weight = Mine(net[0].weight.detach().clone())
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    train(net, opt, log)
-    return log, type(net[0].weight).__name__, see(net, opt)
 
 
 @attack
@@ -117,43 +104,6 @@ def threads_evaluate(net, opt, log):
 
 
 @attack
-def a_thread_between(net, opt, log):
-    """Threads that come and go between iterations, each reading what the loop has just made."""
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        out = net(x)
-        if i in (9, 14, 15):
-            t = threading.Thread(target=lambda: log.append(out.detach().numpy().copy()))
-            t.start()
-            t.join()
-        loss = learn(opt, out, y, log)
-
-
-@attack
-def errors_in_backward(net, opt, log):
-    state = {"i": 0}
-
-    def hook(g):
-        if state["i"] in (10, 11, 17):
-            raise ValueError(f"at {state['i']}")
-
-    for i, (x, y) in enumerate(data()):
-        state["i"] = i
-        opt.zero_grad()
-        out = net(x)
-        if i % 5 in (0, 1, 2):
-            out.register_hook(hook)
-        loss = F.cross_entropy(out, y)
-        try:
-            loss.backward()
-        except ValueError as error:
-            log.append((str(error), [p.grad is None for p in net.parameters()]))
-            continue
-        opt.step()
-        log.append(loss.item())
-
-
-@attack
 def labels_out_of_range(net, opt, log):
     for i, (x, y) in enumerate(data()):
         if i in (11, 19):
@@ -162,37 +112,6 @@ def labels_out_of_range(net, opt, log):
             step(net, opt, x, y, log)
         except (IndexError, RuntimeError) as error:
             log.append((type(error).__name__, str(error)))
-
-
-@attack
-def graph_used_twice(net, opt, log):
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        h = net[0](x).relu()
-        first = F.cross_entropy(net[3](h), y)
-        second = h.pow(2).mean()
-        first.backward(retain_graph=True)
-        if i % 3:
-            second.backward()
-        opt.step()
-        try:
-            first.backward()
-        except RuntimeError as error:
-            log.append(str(error)[:40])
-        log.append((first.item(), second.item()))
-
-
-@attack
-def several_roots(net, opt, log):
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        out = net(x)
-        if i % 4 == 3:
-            out.backward(rl.full_like(out, 0.01))
-        else:
-            rl.autograd.backward([out.mean(), out[0]], [None, rl.tensor([1.0, 0.0, -1.0])])
-        opt.step()
-        log.append(out.sum().item())
 
 
 @attack
@@ -228,40 +147,6 @@ def step_inside_backward(net, log):
         if i == 16:
             handles[0].remove()
     return log, see(net)
-
-
-@attack
-def identities_of_gradients(net, opt, log):
-    before = None
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad(set_to_none=i % 8 == 7)
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        g = net[0].weight.grad
-        log.append((g is before, before is not None and g.data_ptr() == before.data_ptr()))
-        before = g
-        opt.step()
-        log.append(loss.item())
-
-
-@attack
-def owners_elsewhere():
-    """A NumPy array of the user is written in the middle of an iteration, behind a tensor over it."""
-    shared = np.zeros((4, 6), "f4")
-    x, net, log = rl.from_numpy(shared), mlp(), []
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    for i in range(N):
-        shared[:] = np.sin(np.arange(24).reshape(4, 6) + i)
-        opt.zero_grad()
-        out = net(x)
-        if i % 6 == 5:
-            shared[0] = 9
-        loss = F.cross_entropy(out + x.mean(), rl.tensor([0, 1, 2, 0]))
-        shared[1] = -9
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
-    return log, shared.copy(), see(net, opt)
 
 
 @attack
@@ -318,22 +203,6 @@ def shared_with_a_child(net, log):
 
 
 @attack
-def ends_of_life(net, opt, log):
-    """Tensors that go, and what is told about that."""
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        h = net[0](x)
-        weakref.finalize(h, log.append, f"h{i}")
-        loss = F.cross_entropy(net[3](h.relu()), y)
-        del h
-        log.append("forward")
-        loss.backward()
-        log.append("backward")
-        opt.step()
-        log.append(loss.item())
-
-
-@attack
 def memory_is_traced(net, opt, log):
     tracemalloc.start()
     try:
@@ -344,22 +213,6 @@ def memory_is_traced(net, opt, log):
                 tracemalloc.take_snapshot()
     finally:
         tracemalloc.stop()
-
-
-@attack
-def buffers_appear(net, opt, log):
-    for i, (x, y) in enumerate(data()):
-        if i == 8:
-            net.register_buffer("mean", rl.zeros(6))
-        if i == 16:
-            net.register_parameter("scale", nn.Parameter(rl.ones(6)))
-            opt.add_param_group({"params": [net.scale]})
-        x = x - getattr(net, "mean", 0.0)
-        x = x * getattr(net, "scale", 1.0)
-        step(net, opt, x, y, log)
-        if i >= 8:
-            with rl.no_grad():
-                net.mean.mul_(0.9).add_(x.mean(0), alpha=0.1)
 
 
 @attack

@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import gc
 import math
-import os
 import pickle
 import queue
 import signal
@@ -91,30 +90,6 @@ def profiler_mid(net, opt, log):
 
     train(net, opt, log, ch)
     return (log, see(net, opt), [sorted((e.key, e.count) for e in p.key_averages()) for p in pr])
-
-
-@attack
-def alarms(net, log):
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    seen = []
-
-    def handler(n, f):
-        seen.append(float(net[0].weight.sum()))
-
-    old = signal.signal(signal.SIGALRM, handler)
-    for i, (x, y) in enumerate(data(40)):
-        opt.zero_grad()
-        out = net(x)
-        if i % 5 == 0:
-            os.kill(os.getpid(), signal.SIGALRM)
-        loss = F.cross_entropy(out, y)
-        loss.backward()
-        if i % 5 == 1:
-            os.kill(os.getpid(), signal.SIGALRM)
-        opt.step()
-        log.append(loss.item())
-    signal.signal(signal.SIGALRM, old)
-    return (log, seen, see(net, opt))
 
 
 @attack
@@ -226,37 +201,6 @@ def debugger_mid(net, opt, log):
 
     train(net, opt, log, ch)
     sys.settrace(None)
-
-
-@attack
-def training_in_del():
-    inner = mlp()
-    io_ = optim.SGD(inner.parameters(), lr=0.1)
-    it = iter(data(60, seed=9))
-    log = []
-
-    class L:
-        def __del__(s):
-            x, y = next(it)
-            io_.zero_grad()
-            l = F.cross_entropy(inner(x), y)
-            l.backward()
-            io_.step()
-            log.append(l.item())
-
-    net = mlp()
-    opt = optim.SGD(net.parameters(), lr=0.1)
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        out = net(x)
-        l = L()
-        loss = F.cross_entropy(out, y)
-        l = None if i % 3 else l
-        loss.backward()
-        l = None
-        opt.step()
-        log.append(loss.item())
-    return (log, see(net, opt), see(inner, io_))
 
 
 @attack
@@ -528,27 +472,6 @@ def profilers(net, opt, log):
                 loss = step(net, opt, x, y)
             log.append(loss.item())
             p.step()
-
-
-@attack
-def eval_inside():
-    net = mlp(0.3, True)
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    log = []
-    val = data(5, seed=3)
-    for i, (x, y) in enumerate(data(60)):
-        net.train()
-        loss = step(net, opt, x, y, log)
-        if i % 6 == 5:
-            net.eval()
-            with rl.no_grad():
-                log.append(
-                    (
-                        sum((F.cross_entropy(net(a), b).item() for a, b in val)) / 5,
-                        sum(((net(a).argmax(1) == b).sum() for a, b in val)),
-                    )
-                )
-    return (log, see(net, opt))
 
 
 @attack

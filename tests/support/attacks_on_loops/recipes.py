@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 import rushlight as rl
-from attacks_on_loops.common import N, attack, data, descend, mlp, see, step, train
+from attacks_on_loops.common import N, attack, data, descend, mlp, see, step
 from rushlight import nn, optim
 from rushlight.nn import functional as F
 from rushlight.nn.utils import parametrizations, parametrize
@@ -16,20 +16,6 @@ from rushlight.optim import swa_utils
 
 def _convnet():
     return nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 3))  # fmt: skip
-
-
-@attack
-def mixed_up(net, opt, log):
-    for x, y in data():
-        lam = float(np.random.beta(0.4, 0.4))
-        order = rl.randperm(4)
-        mixed = lam * x + (1 - lam) * x[order]
-        opt.zero_grad()
-        out = net(mixed)
-        loss = lam * F.cross_entropy(out, y) + (1 - lam) * F.cross_entropy(out, y[order])
-        loss.backward()
-        opt.step()
-        log.append(loss.item())
 
 
 @attack
@@ -76,30 +62,6 @@ def prioritised_replay():
         states[i % 16] = rl.full((6,), i / 10)
         log.append(loss.item())
     return log, weights, states, see(net, opt)
-
-
-@attack
-def one_cycle_with_momenta(net, log):
-    opt = optim.SGD(net.parameters(), lr=0.1, momentum=0.9, nesterov=True)
-    cycle = schedules.OneCycleLR(opt, max_lr=0.3, total_steps=N + 1)
-    for x, y in data():
-        step(net, opt, x, y, log)
-        cycle.step()
-        log.append((opt.param_groups[0]["lr"], opt.param_groups[0]["momentum"]))
-    return log, see(net, opt)
-
-
-@attack
-def betas_cycled(net, log):
-    opt = optim.Adam(net.parameters(), lr=0.01)
-    for i, (x, y) in enumerate(data()):
-        opt.param_groups[0]["betas"] = (0.85 + 0.01 * (i % 5), 0.999)
-        if i == 13:
-            opt.param_groups[0]["eps"] = 1e-3
-        if i == 17:
-            opt.param_groups[0]["weight_decay"] = 0.1
-        step(net, opt, x, y, log)
-    return log, see(net, opt)
 
 
 @attack
@@ -226,23 +188,6 @@ def neurons_revived(net, log):
 
 
 @attack
-def line_search(net, log):
-    for x, y in data(16):
-        loss = F.cross_entropy(net(x), y)
-        gs = rl.autograd.grad(loss, list(net.parameters()))
-        rate, before = 1.0, [p.detach().clone() for p in net.parameters()]
-        while rate > 1e-3:
-            with rl.no_grad():
-                for p, b, g in zip(net.parameters(), before, gs):
-                    p.copy_(b - rate * g)
-                if F.cross_entropy(net(x), y) < loss:
-                    break
-            rate /= 2
-        log.append((loss.item(), rate))
-    return log, see(net)
-
-
-@attack
 def messages_on_a_graph():
     net, log = nn.ModuleList([nn.Linear(6, 6), nn.Linear(6, 3)]), []
     opt = optim.Adam(net.parameters(), lr=0.01)
@@ -318,18 +263,6 @@ def mapped_memory():
 
 
 @attack
-def bfloat16_by_autocast(net, opt, log):
-    for i, (x, y) in enumerate(data()):
-        opt.zero_grad()
-        with rl.autocast("cpu", dtype=rl.bfloat16, enabled=i % 6 != 5):
-            out = net(x)
-            loss = F.cross_entropy(out, y)
-        loss.backward()
-        opt.step()
-        log.append((loss.item(), str(out.dtype)))
-
-
-@attack
 def frequencies():
     filt = rl.randn(4, dtype=rl.complex64).requires_grad_(True)
     log = []
@@ -352,11 +285,3 @@ def labels_reweighted(net, opt, log):
             weight = weight * rl.tensor([1.0, 1.5, 0.5])
         smooth = 0.1 if i > 12 else 0.0
         step(net, opt, x, y, log, lambda o, t: F.cross_entropy(o, t, weight, label_smoothing=smooth))  # fmt: skip
-
-
-@attack
-def optimiser_reborn(net, log):
-    for kind in (optim.SGD, optim.Adam, optim.RMSprop, optim.Adagrad, optim.SGD):
-        opt = kind(net.parameters(), lr=0.02)
-        train(net, opt, log, n=8)
-    return log, see(net, opt)
