@@ -99,9 +99,10 @@ NETS = {
 }
 
 
-def step_of(lib: Any, row: str, device: str) -> tuple[Callable, Any, Any]:
+def step_of(lib: Any, row: str, device: str, batch: int | None = None) -> tuple[Callable, Any, Any]:
     """A training step over one batch that lies on the device."""
     name, n = ROWS[row]
+    n = batch or n
     make, shape = NETS[name]
     lib.manual_seed(0)
     net = make(lib.nn).to(device)

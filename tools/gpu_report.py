@@ -1,6 +1,6 @@
 """Everything a machine with a GPU should show, in one call: suite, benchmarks, scripts, memory checker.
 
-    PYTHONPATH=src python3 tools/gpu_report.py --out report [--only suite,eager,...] [--scripts FOLDER]
+    PYTHONPATH=src python3 tools/gpu_report.py --out report [--only suite,steps,...] [--scripts FOLDER]
 
 Each part has a time limit and a log of its own; one that fails does not stop the others. `report/summary.md` says
 how each ended and holds the last lines of its log, `report/ledger.jsonl` has the figures for benchmarks/ledger.jsonl. FOLDER may have the two scripts of the seeds
@@ -61,8 +61,7 @@ def parts(out: Path, scripts: Path | None) -> list[Part]:
     found = [
         Part("devices", 20, [*rushlight, "devices"]),
         Part("suite", 180, [python, "tools/gpu_suite.py", "--processes", "14", "--out", str(out / "suite.json"), "-k", "cuda"]),
-        Part("eager", 150, [python, "benchmarks/gpu.py", "--rounds", "2", "--out", str(out), "--ledger", str(out / "ledger.jsonl")]),
-        Part("captured", 150, [python, "benchmarks/compiled.py", "--device", "cuda", "--seconds", "0.4", "--json", "--ledger", str(out / "ledger.jsonl")]),
+        Part("steps", 150, [python, "benchmarks/compiled.py", "--device", "cuda", "--seconds", "0.4", "--json", "--ledger", str(out / "ledger.jsonl")]),
         Part("bench", 60, [*rushlight, "bench", "--seconds", "30", "--out", str(out / "bench")]),
         Part("train", 60, [*rushlight, "train", "--device", "cuda", "--epochs", "2", "--out", str(out / "train")]),
     ]  # fmt: skip

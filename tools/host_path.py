@@ -294,87 +294,33 @@ def bodies(step: Callable[[], Any]) -> None:
 
 
 def steps() -> dict[str, Callable[[], Callable[[], Any]]]:
-    """Name -> maker of a step; the networks are those of benchmarks/gpu_worker.py."""
-    sys.argv = [sys.argv[0], "rushlight"]
-    import gpu_worker as work
+    """Name -> maker of a step; the networks are those of benchmarks/compiled.py."""
+    import compiled
 
     import rushlight as torch
-    from rushlight.nn import functional as F
 
-    def lab(batch: int) -> Callable[[], Any]:
-        net = work.Lab().to("cuda")
-        optimiser = torch.optim.SGD(net.parameters(), lr=0.001, momentum=0.9)
-        loss_of = torch.nn.CrossEntropyLoss()
-        x, t = torch.randn(batch, 3, 32, 32).to("cuda"), torch.zeros(batch).long().to("cuda")
-
-        def step() -> None:
-            optimiser.zero_grad()
-            loss_of(net(x), t).backward()
-            optimiser.step()
-
-        return step
+    def row(name: str, batch: int) -> Callable[[], Any]:
+        step, x, y = compiled.step_of(torch, name, "cuda", batch)
+        return lambda: step(x, y)
 
     def script() -> Callable[[], Any]:
         """The lab's loop without its loader: two copies up, a step, a read."""
-        net = work.Lab().to("cuda")
-        optimiser = torch.optim.SGD(net.parameters(), lr=0.001, momentum=0.9)
-        loss_of = torch.nn.CrossEntropyLoss()
+        step, _, _ = compiled.step_of(torch, "lab4", "cuda")
         images, classes = torch.randn(4, 3, 32, 32), torch.zeros(4).long()
-
-        def step() -> float:
-            x, t = images.to("cuda"), classes.to("cuda")
-            optimiser.zero_grad()
-            loss = loss_of(net(x), t)
-            loss.backward()
-            optimiser.step()
-            return loss.item()
-
-        return step
-
-    def resnet(bf16: bool) -> Callable[[], Any]:
-        net = work.ResNet18().to("cuda")
-        x, t = torch.randn(8, 3, 32, 32).to("cuda"), torch.zeros(8).long().to("cuda")
-        if bf16:
-            net = net.to(memory_format=torch.channels_last)
-            x = x.to(memory_format=torch.channels_last)
-        optimiser = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-
-        def step() -> None:
-            optimiser.zero_grad()
-            with torch.autocast("cuda", torch.bfloat16, enabled=bf16):
-                loss = F.cross_entropy(net(x), t)
-            loss.backward()
-            optimiser.step()
-
-        return step
-
-    def mlp() -> Callable[[], Any]:
-        net = torch.nn.Sequential(
-            torch.nn.Linear(784, 1000), torch.nn.Sigmoid(), torch.nn.Linear(1000, 10)
-        ).to("cuda")
-        optimiser = torch.optim.SGD(net.parameters(), lr=0.01)
-        x, t = torch.randn(100, 784).to("cuda"), torch.zeros(100).long().to("cuda")
-
-        def step() -> None:
-            optimiser.zero_grad()
-            F.cross_entropy(net(x), t).backward()
-            optimiser.step()
-
-        return step
+        return lambda: step(images.to("cuda"), classes.to("cuda")).item()
 
     return {
-        "lab4": lambda: lab(4),
-        "lab512": lambda: lab(512),
+        "lab4": lambda: row("lab4", 4),
+        "lab512": lambda: row("lab512", 512),
         "script": script,
-        "resnet_bf16": lambda: resnet(True),
-        "resnet_fp32": lambda: resnet(False),
-        "mlp": mlp,
+        "resnet": lambda: row("resnet", 8),
+        "mlp": lambda: row("mlp", 100),
         "dezero": book,
     }
 
 
 def book() -> Callable[[], Any]:
-    """`mlp` as the DeZero book writes it in step 52, without the loader and without reading the loss."""
+    """A network as the DeZero book writes it in step 52, without the loader and without reading the loss."""
     import numpy as np
 
     import rushlight.dezero.functions as F
@@ -410,7 +356,7 @@ def microseconds(step: Callable[[], Any], times: int, rounds: int = 7) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="*", default=["lab4", "script", "mlp", "resnet_bf16"])
+    parser.add_argument("--only", nargs="*", default=["lab4", "script", "mlp", "resnet"])
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--profile", type=int, default=0, metavar="LINES")
     parser.add_argument("--bodies", action="store_true", help="count the kernels of a step")
