@@ -138,10 +138,15 @@ def files(count: int, seed: int, record: Record) -> tuple[str, bool]:
     page = mmap.mmap(-1, 64)
     batches = max(len(KINDS), -(-count // BATCH))
     kinds = [make() for make in KINDS]
+    each: dict[str, Counter[str]] = {kind.name: Counter() for kind in kinds}
     with tempfile.TemporaryDirectory() as scratch:
         for _ in range(batches):
             kind = kinds[record.next % len(kinds)]
-            record.add("files", **_one_batch(kind, seed * 10**6 + record.next, page, Path(scratch)))
+            found = _one_batch(kind, seed * 10**6 + record.next, page, Path(scratch))
+            each[kind.name].update(found)
+            record.add("files", **found)
+    for name, counts in each.items():
+        print(f"  {name}: {counts['read']:,} read, {counts['refused']:,} refused, {counts['otherwise']:,} otherwise")  # fmt: skip
     found = record.counts
     said = (
         f"{found['files']:,} mutated files of {len(kinds)} kinds, {found['read']:,} read, "

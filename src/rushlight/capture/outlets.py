@@ -106,6 +106,7 @@ class Gradients:
         self.array_type = array_type
         self.leaves: list[Tensor] = []
         self.tensors, self.memory = Owned([]), Owned([])
+        self.versions: list[int] = []  # of their tensors, where some were written
         self.there = False  # whether the leaves have them already
         self.alone: Callable[[], bool] | None = None  # whether nobody else holds any
 
@@ -114,14 +115,17 @@ class Gradients:
         """The program's own memory for them."""
         return self.memory.arrays
 
-    def attach(self, leaves: list[tuple[Tensor, int]], outs: tuple) -> None:
-        """Make the program's arrays the gradients of `leaves`."""
+    def attach(self, leaves: list[tuple[Tensor, int, int]], outs: tuple) -> None:
+        """Make the program's arrays the gradients of `leaves`, written as often as was recorded."""
+        if not self.leaves:
+            self.leaves = [t for t, _, _ in leaves]
+            self.tensors = Owned([tensor_over(outs[i], self.array_type) for _, i, _ in leaves])
+            self.memory = Owned([t._a for t in self.tensors.arrays])
+            self.versions = [n for _, _, n in leaves] if any([n for _, _, n in leaves]) else []
+        for t, n in zip(self.tensors.arrays, self.versions):
+            t._ver = [n]
         if self.there:
             return
-        if not self.leaves:
-            self.leaves = [t for t, _ in leaves]
-            self.tensors = Owned([tensor_over(outs[i], self.array_type) for _, i in leaves])
-            self.memory = Owned([t._a for t in self.tensors.arrays])
         for leaf, t in zip(self.leaves, self.tensors.arrays):
             leaf._grad = t
 

@@ -67,9 +67,7 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Take the parameters of `model` into the average."""
         averages = [t.detach() for t in self._values(self.module)]
-        values = [
-            t.detach().to(a.device) for t, a in zip(self._values(model), averages, strict=True)
-        ]
+        values = [t.detach().to(a.device) for t, a in zip(self._values(model), averages)]
         with no_grad():
             if self.n_averaged == 0:
                 for average, now in zip(averages, values):

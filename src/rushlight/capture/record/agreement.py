@@ -121,7 +121,7 @@ class AgreementOfCalls(Agreement):
             return None
         if b.kind == CONSTANT:
             firsts = self.values[0].get(a.number), self.values[1].get(b.number)
-            return None if _same_values(*firsts) else "a value made by Python"
+            return None if same_values(*firsts) else "a value made by Python"
         return "memory"
 
 
@@ -142,7 +142,8 @@ def _grads(of: Recording) -> dict[int, tuple]:
     return {k: m[:1] for k, m in zip(of.leaf_keys, of.exit_grads) if m[0] != "kept"}
 
 
-def _same_values(a: Any, b: Any) -> bool:
+def same_values(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same bits."""
     if a is None or b is None or a.shape != b.shape or a.dtype != b.dtype:
         return False
     if hasattr(a, "get"):  # CuPy

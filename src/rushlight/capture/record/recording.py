@@ -366,13 +366,13 @@ class Recording:
             return ("kept",)
         if t.grad is None:
             return ("none",)
-        return ("made", self.add_result(self.recorder.slot_of(t.grad._a)))
+        return ("made", self.add_result(self.recorder.slot_of(t.grad._a)), t.grad._version)
 
     def _entry_rule(self) -> list[tuple[Tensor, bool]]:
         """Which leaves must have a `.grad` when a replay starts, and which must not.
 
-        A gradient that was there, was never looked at and was replaced must have been set to None
-        by the function itself: then it does not matter what the next call finds.
+        A gradient that was there and was replaced must have been set to None by the function itself: where nothing asks for
+        gradients, it does not matter what the next call finds.
         """
         touched = {s.number for ins in self.recorder.instructions for s in ins.reads}
         slots = self.recorder.arguments[len(self.tensors) :]
@@ -396,7 +396,7 @@ class Recording:
             if before is None:
                 if asks or after[0] != "kept":
                     rules.append((t, False))
-            elif id(t) in used or (asks and after[0] == "kept"):
+            elif id(t) in used or asks:
                 rules.append((t, True))
         return rules
 

@@ -13,6 +13,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge
 from ...runtime.thread import CASTING, GRAD, WATCHED, here, swap
 from ..program.slots import STATE
+from ..record.agreement import same_values
 from ..record.backward import down_to, nodes_below
 from ..state import tree
 from ..state.keys import mode
@@ -81,7 +82,7 @@ class ReplayNode(Node):
             plain = all(a.__class__ is self.instance.array_type for a in arrays)
             if usual and plain and not self.spent and not here.grad:
                 return self._replayed(arrays)
-            self._make_graph(arrived, plain)
+            self._make_graph(arrived, gs if plain else None)
         self.passed = arrived
         roots = [self.graph[i] for i in arrived]
         before = [(e[0], e[0].pre_hooks, e[0].hooks) for e in self.edges if e is not None]
@@ -121,15 +122,17 @@ class ReplayNode(Node):
             tensors.append(tensor_over(a, self.instance.array_type))
         return [*tensors, *[None] * (len(self.edges) - len(tensors))]
 
-    def _make_graph(self, arrived: list[int], plain: bool) -> None:
+    def _make_graph(self, arrived: list[int], gs: list[Any] | None) -> None:
         """A derivative that the program was not made for: the function makes the graph that it would have made."""
         self._check_versions()
-        replay, used = self.replay, self.replay.backward.used
+        replay, used, plain = self.replay, self.replay.backward.used, gs is not None
         why = TWICE if here.grad else APART if plain else MAPPED
         if not self.spent or arrived != used:
             other = here.grad or self.spent or not plain
             replay.retire(why, None if other else frozenset(arrived))
         obstacle = replay.remade.obstacle(self.given, self.versions)
+        if obstacle is None and not self._would_be_the_same(gs):
+            obstacle = "a tensor that it reads was written in a way that counts no version"
         if obstacle is None:
             graph = replay.remade.graph(self.given)
             if self.spent:
@@ -145,6 +148,24 @@ class ReplayNode(Node):
             f"the results of a compiled function are differentiated otherwise than when it was recorded ({why}), and "
             f"its graph cannot be made now, because {obstacle}; later calls run as they are written"
         )
+
+    def _would_be_the_same(self, gs: list[Any] | None) -> bool:
+        """Whether the first half, run again, leads to the same gradients: writes by `x.data` and by NumPy count no version."""
+        if self.spent:
+            return True
+        replay, mine = self.replay, self.instance
+        seeds = [
+            1 if gs is None else None if gs[i] is None else gs[i]._a for i in replay.backward.used
+        ]
+        with replay.lock:
+            other = replay._free(most=None)
+            other.fill_all([array for _, array, _ in self.given[1]])
+            saved = replay.run(other, other.forward)[1]
+            for i, array in self.late:
+                mine.fill(mine.arguments[i], array)
+                other.fill(other.arguments[i], array)
+            found = mine.backward(self.saved, seeds), other.backward(saved, seeds)
+        return all(map(same_values, *found))
 
     def _number(self) -> None:
         """Give the nodes of the graph the numbers that those of the call would have had: below all that was made of its results."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...base.locks import new_lock
+from ...core.inplace import bump
 from ...core.memory import copy_as_it_lies, data_pointer, root_array
 from ...core.tensor import Tensor, tensor_over
 from ...core.views import current_edge, extra
@@ -79,7 +80,7 @@ class Replay(Path):
         arguments = r.program.arguments
         self.added_to = [(places.get(id(t)), t, i, arguments[i]) for t, i in r.added_to]
         self.grads = [
-            (places.get(id(t)), t, None if how[0] == "none" else how[1])
+            (places.get(id(t)), t, *(how[1:] or (None, 0)))
             for t, how in zip(r.leaves, r.exit_grads)
             if how[0] != "kept"
         ]
@@ -100,7 +101,7 @@ class Replay(Path):
                 for t in (*r.backward.targets, *r.backward.others)
             ]
         self.returned = [self._way(s, r) for s in self.program.results]
-        lasting = {i for _, _, i in self.grads if i is not None}
+        lasting = {i for _, _, i, _ in self.grads if i is not None}
         self.exclusive = {self.program.results[i].storage.number for i in lasting}
         self.apart = not self.on_gpu  # whether gradients have memory that nothing else uses
         while True:
@@ -122,13 +123,13 @@ class Replay(Path):
         self.pool = [self.low]
         # Parameters show gradients in the program's own memory; arguments get theirs for themselves.
         self.lent = Gradients(self.low.array_type)
-        self.lent_grads: list[tuple[Tensor, int]] = []
-        self.loose_grads: list[tuple[int | None, Tensor, int | None]] = []
-        for at, t, place in self.grads:
+        self.lent_grads: list[tuple[Tensor, int, int]] = []
+        self.loose_grads: list[tuple[int | None, Tensor, int | None, int]] = []
+        for at, t, place, version in self.grads:
             if at is None and place is not None and self.lends(place):
-                self.lent_grads.append((t, place))
+                self.lent_grads.append((t, place, version))
             else:
-                self.loose_grads.append((at, t, place))
+                self.loose_grads.append((at, t, place, version))
 
     def _exclusive(self) -> set[int]:
         """Storages that share memory with nothing.
@@ -352,20 +353,22 @@ class Replay(Path):
             # A gradient that was written, replaced, and that nobody holds: the new one lies there now.
             if not any(target is a for a in self.lent.arrays):
                 target[...] = low.arguments[i]
-        for at, t, place in self.loose_grads:
+        for at, t, place, version in self.loose_grads:
             t = t if at is None else tensors[at]
             if place is None:
                 t._grad = None
             else:
                 array = outs[place] if low.fresh[place] else copy_as_it_lies(outs[place])
                 t._grad = tensor_over(array, low.array_type)
+                bump(t._grad, version)
         # Others run while results of earlier calls wait for their backward.
         first = low is self.low
         if self.lent_grads and first:
             self.lent.attach(self.lent_grads, outs)
         elif self.lent_grads:
-            for t, at in self.lent_grads:
-                t._grad = tensor_over(copy_as_it_lies(outs[at]), low.array_type)
+            for t, place, version in self.lent_grads:
+                t._grad = tensor_over(copy_as_it_lies(outs[place]), low.array_type)
+                bump(t._grad, version)
         result = (self._one if self.alone else self._results)(outs, tensors, node)
         del outs
         if first:
