@@ -1,7 +1,8 @@
 """Facts of kernels are found by running them: every kernel of the op table is called again with other values.
 
 A kernel that raises because of values, whose result has another shape when values differ, or whose result shares memory
-with an operand has to say so (`runtime/facts.py`): traced loops, programs and dead code are decided by it.
+with an operand has to say so (`runtime/facts.py`): traced loops, programs and dead code are decided by it. None warns of
+nan and infinity, not even one that says it only moves numbers.
 RUSHLIGHT_EVERY_ROW=1 calls the whole op table; without it, one row of each function.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -126,6 +128,8 @@ def _found(kernel: Kernel, calls: list[tuple[list[Any], dict]]) -> set[str]:
         for changed in _others(arrays):
             try:
                 other = run(kernel, np.ndarray, changed, attrs)
+            except RuntimeWarning:  # NumPy's, of nan and infinity, which are ordinary numbers here
+                found.add("warns")
             except Exception:  # noqa: BLE001 - what is looked for
                 found.add("refuses")
             else:
@@ -141,7 +145,8 @@ def _in_a_process(kernel: Kernel, calls: list[tuple[list[Any], dict]]) -> set[st
         os.close(reading)
         answer = b""
         try:
-            with np.errstate(all="ignore"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
                 answer = pickle.dumps(_found(kernel, calls))
         finally:
             os.write(writing, answer)
@@ -175,3 +180,13 @@ def test_kernels_say_what_other_values_do_to_them(part: int) -> None:
         if found:
             silent[name] = found
     assert silent == {}
+
+
+def test_products_of_infinities_do_not_warn() -> None:
+    """NumPy's `dot` warns for some shapes and dtypes; the suite makes every warning an error."""
+    for kind in (rl.float32, rl.float64, rl.complex64):
+        x, y = rl.ones(17, 40).to(kind), rl.ones(40, 5).to(kind)
+        x[0, 0], x[1, 1], y[0, 0], y[-1, -1] = float("inf"), float("-inf"), 0.0, float("inf")
+        for found in (x @ y, x.t().contiguous().t() @ y, x @ y[:, 0], x[0] @ y[:, 0], x[None] @ y[None]):  # fmt: skip
+            assert found.isnan().any()
+        assert rl.einsum("ij,jk->ik", x, y).isnan().any()

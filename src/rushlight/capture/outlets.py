@@ -121,7 +121,7 @@ class Gradients:
             self.leaves = [t for t, _, _ in leaves]
             self.tensors = Owned([tensor_over(outs[i], self.array_type) for _, i, _ in leaves])
             self.memory = Owned([t._a for t in self.tensors.arrays])
-            self.versions = [n for _, _, n in leaves] if any([n for _, _, n in leaves]) else []
+            self.versions = [n for _, _, n in leaves] if any(n for _, _, n in leaves) else []
         for t, n in zip(self.tensors.arrays, self.versions):
             t._ver = [n]
         if self.there:

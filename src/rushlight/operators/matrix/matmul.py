@@ -64,12 +64,7 @@ def _matmul_meta(flip_x: bool, flip_y: bool) -> Any:
 
 
 def _family(name: str, grad_name: str, batched: bool) -> tuple[Op, Op, Op]:
-    # NumPy's dot never warns, so a plain product needs no guard against warnings (moves_only).
-    options: dict[str, Any] = {
-        "broadcasts": batched,
-        "grad_name": grad_name,
-        "moves_only": not batched,
-    }
+    options: dict[str, Any] = {"broadcasts": batched, "grad_name": grad_name}
     facts = Facts(vmap=name, autocast="low", aten=name, onnx="matmul_turned", family="product")
     options["facts"] = facts._replace(onnx="matmul", sparse=None if batched else "product")
     nn = Op(_matmul, name, meta=_matmul_meta(False, False), **options)
@@ -88,7 +83,6 @@ bmm_nn, bmm_nt, bmm_tn = _family("bmm", "BmmBackward0", batched=True)
 mv_op = Op(
     _matmul,
     "mv",
-    moves_only=True,
     meta=lambda x, y: (x.shape[:1], x.dtype),
     facts=Facts(vmap="mv", autocast={"cuda": "low"}, onnx="matmul", sparse="product"),
 )
@@ -98,7 +92,6 @@ mv_op.derivative(
 dot_op = Op(
     _matmul,
     "dot",
-    moves_only=True,
     meta=lambda x, y: ((), x.dtype),
     facts=Facts(vmap="dot", autocast={"cuda": "widest"}, onnx="matmul"),
 )

@@ -101,7 +101,7 @@ def _grad_body(
 
 
 _as_strided_read = Op(_read_body, "as_strided_read", moves_only=True)
-_as_strided_grad = Op(_grad_body, "as_strided_grad", moves_only=True)
+_as_strided_grad = Op(_grad_body, "as_strided_grad")
 _as_strided.derivative(
     x=lambda g, size, stride, offset, home: _as_strided_grad(
         g, size=size, stride=stride, offset=offset, home=home
