@@ -266,40 +266,24 @@ def show_memory(found: dict[str, dict[str, list[float]]]) -> None:
     print("(in brackets: beyond what the framework takes before it has a network)")
 
 
-def plot(table: dict[str, Any], path: Path, cpu_time: bool) -> bool:
-    """Draw the growth table; False without matplotlib."""
-    try:
-        import matplotlib
-    except ImportError:
-        return False
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import NullFormatter
-
-    from rushlight.cli.report.drawing import plain_numbers
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for axis, (kind, rows) in zip(axes, table.items()):
-        values = [int(v) for v in rows]
-        for name in next(iter(rows.values())):
-            axis.plot(values, [row[name] for row in rows.values()], marker="o", label=name)
-        label = "CPU microseconds per image, one thread" if cpu_time else "microseconds per image"
-        axis.set(xscale="log", yscale="log", ylabel=label)
-        axis.set_xlabel("batch size (lab net)" if kind == "batch" else "width (batch 64)")
-        axis.set_xticks(values, [f"{v:,}" for v in values])
-        axis.xaxis.set_minor_formatter(NullFormatter())
-        plain_numbers(axis.yaxis)
-        axis.grid(alpha=0.3)
-        axis.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
-    return True
-
-
 def draw_growth(result: dict[str, Any]) -> None:
-    """The growth of a record as docs/growth-cpu.png."""
-    drawn = plot(result["growth"], ROOT / "docs" / "growth-cpu.png", result["cpu time"])
-    print("drawn to docs/growth-cpu.png" if drawn else "no plot: matplotlib is not installed")
+    """The growth of a record as docs/growth-cpu.svg."""
+    from rushlight.cli.report import svg
+
+    title = (
+        "CPU microseconds an image, one thread" if result["cpu time"] else "microseconds an image"
+    )
+    charts = []
+    for kind, rows in result["growth"].items():
+        lines = [
+            svg.Line(name, colour, [(int(at), row[name]) for at, row in rows.items()])
+            for name, colour in zip(next(iter(rows.values())), ("one", "two", "three"))
+        ]
+        across = "batch size (lab net)" if kind == "batch" else "width (batch 64)"
+        charts.append(
+            (title, svg.line_chart(title, lines, across, "{:,.0f}".format, log_x=True, log_y=True))
+        )
+    print("drawn to", svg.write(str(ROOT / "docs" / "growth-cpu.svg"), svg.sheet(*charts)))
 
 
 def machine() -> dict[str, Any]:

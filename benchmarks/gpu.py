@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 import compact  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-PICTURE = HERE.parent / "docs" / "growth-gpu.png"
+PICTURE = HERE.parent / "docs" / "growth-gpu.svg"
 
 
 def machine() -> dict[str, Any]:
@@ -51,10 +51,14 @@ def growth(seconds: float) -> dict[str, Any]:
 
 def draw(record: Path, picture: Path = PICTURE) -> None:
     """The picture of a record of --growth."""
-    from rushlight.cli.report.drawing import draw_speeds
+    from rushlight.cli import bench
+    from rushlight.cli.report import svg
 
     found = json.loads(record.read_text())["growth"]
-    print(draw_speeds(str(picture), f"training {found['model']}", found["rows"], found["places"]))
+    print(
+        "drawn to",
+        svg.write(str(picture), bench.drawing(found["model"], found["rows"], found["places"])),
+    )
 
 
 def write(path: Path, what: dict[str, Any]) -> Path:

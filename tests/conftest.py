@@ -103,12 +103,6 @@ def _restore_global_state():
         rushlight.set_num_threads(threads)
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trainings of the command line without pictures, half the time of a small one; tests/cli/test_cli.py looks at some."""
-    monkeypatch.setattr("rushlight.cli.report.drawing.draw_training", lambda *run: "undrawn")
-
-
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The project's shared folder, where the seeds lie; skips where it is absent."""

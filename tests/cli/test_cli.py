@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -82,24 +83,12 @@ def test_training_leaves_its_files(trained: Path) -> None:
     assert "conv1.weight" in rl.load(out / "best.pth")["model"]
     assert rl.load(out / "last.pth")["epoch"] == 6 and (out / "report.html").exists()
     assert not list(out.glob(".*")), "a temporary file was left"
-    if (out / "curves.png").exists():  # matplotlib is optional
-        for name in ("curves.png", "confusion.png"):
-            with Image.open(out / name) as drawn:
-                assert drawn.size[0] > 300
-    else:
-        assert "matplotlib" in (trained / "said").read_text()
+    for name in ("curves.svg", "confusion.svg"):
+        drawn = ElementTree.parse(out / name)  # well-formed, whatever the classes are called
+        assert len(drawn.findall("{*}svg")) == (2 if name == "curves.svg" else 1)
+        assert name in (trained / "said").read_text()
 
 
-def test_without_matplotlib_it_says_so(trained: Path, tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    code, out, _ = call(capsys, "train", "--data", trained / "pictures", "--size", 20, "--model", "mlp",
-                        "--epochs", 1, "--out", tmp_path / "o")  # fmt: skip
-    assert code == 0 and "no picture: that needs matplotlib" in out
-    assert not (tmp_path / "o" / "curves.png").exists()
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_without_tensorboard_it_says_so(trained: Path, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "rushlight.utils.tensorboard", None)
     code, out, _ = call(capsys, "train", "--data", trained / "pictures", "--size", 20, "--model", "mlp",
@@ -107,7 +96,6 @@ def test_without_tensorboard_it_says_so(trained: Path, tmp_path, capsys, monkeyp
     assert code == 0 and "no TensorBoard events" in out
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_quiet_and_a_flat_folder(tmp_path, capsys) -> None:
     write_pictures(tmp_path / "flat", 10)
     code, out, err = call(capsys, "train", "--data", tmp_path / "flat", "--size", 20, "--model", "mlp",
@@ -120,7 +108,6 @@ def test_quiet_and_a_flat_folder(tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     "name", ["adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam"]
 )
-@pytest.mark.usefixtures("undrawn")
 def test_every_optimizer(trained: Path, tmp_path, capsys, name: str) -> None:
     code, out, _ = call(capsys, "train", "--data", trained / "pictures", "--size", 20, "--model", "mlp",
                         "--epochs", 1, "--optimizer", name, "--quiet", "--out", tmp_path / "o")  # fmt: skip
@@ -128,7 +115,6 @@ def test_every_optimizer(trained: Path, tmp_path, capsys, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cosine", "step", "none"])
-@pytest.mark.usefixtures("undrawn")
 def test_every_schedule(trained: Path, tmp_path, capsys, name: str) -> None:
     code, *_ = call(capsys, "train", "--data", trained / "pictures", "--size", 20, "--model", "mlp", "--epochs",
                     4, "--lr", "0.1", "--schedule", name, "--quiet", "--out", tmp_path / "o")  # fmt: skip
@@ -145,7 +131,6 @@ def test_every_schedule(trained: Path, tmp_path, capsys, name: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["resnet18", "mobilenet_v2"])
-@pytest.mark.usefixtures("undrawn")
 def test_larger_networks(tmp_path, capsys, model: str) -> None:
     write_pictures(tmp_path / "flat", 5)
     args = ("--data", tmp_path / "flat", "--size", 32, "--model", model, "--epochs", 1, "--quiet")
@@ -190,7 +175,6 @@ def test_predict_on_files_of_many_kinds(trained: Path, tmp_path, capsys) -> None
         assert float(found[2]) >= float(found[4])
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_predict_a_light_picture_of_dark_ones(tmp_path, capsys) -> None:
     saved = tmp_path / "o"
     code, *_ = call(capsys, "train", "--model", "mlp", "--epochs", 1, "--batch-size", 512, "--quiet",

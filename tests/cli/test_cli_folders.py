@@ -145,7 +145,7 @@ def test_odd_names_are_trained_on_and_reported(odd: Path, tmp_path, monkeypatch,
     assert main(["train", "--data", str(odd), *SMALL, "--out", str(out), "--cache", cache]) == 0
     text = (out / "report.html").read_text("utf-8")
     assert "<script>x" not in text and "caf\\udce9" in text
-    assert (out / "confusion.png").stat().st_size > 1000
+    assert (out / "confusion.svg").stat().st_size > 1000
     assert (
         main(["train", "--config", str(out / "args.json"), "--out", str(tmp_path / "again")]) == 0
     )

@@ -18,9 +18,6 @@ from rushlight.cli.training.loop import Run
 pytest.importorskip("PIL")
 
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
-
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory) -> Path:
     return write_pictures(tmp_path_factory.mktemp("data") / "pictures", 25)

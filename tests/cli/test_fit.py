@@ -65,7 +65,7 @@ class Heard(rl.Callback):
         self.calls.append("test")
 
 
-def test_callbacks(photos: Path, tmp_path, capsys, undrawn) -> None:
+def test_callbacks(photos: Path, tmp_path, capsys) -> None:
     heard = Heard()
     rl.Trainer([heard], epochs=5, out=tmp_path / "run", **SETTINGS).fit(photos)
     each = ["batch", "batch", "validation"]
@@ -102,7 +102,7 @@ def test_refusals_are_value_errors(photos: Path, tmp_path, settings, says) -> No
         rl.fit(photos, out=tmp_path / "run", **settings)
 
 
-def test_a_notebook_sees_curves(photos: Path, tmp_path, monkeypatch, capsys, undrawn) -> None:
+def test_a_notebook_sees_curves(photos: Path, tmp_path, monkeypatch, capsys) -> None:
     """Drawn once and then again in the same place; no line is printed for an epoch."""
     pages: list[str] = []
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import config
 from .errors import UsageError
-from .report.drawing import draw_speeds
+from .report import svg
 from .training.networks import build
 from .words import counted
 
@@ -223,6 +223,22 @@ def _write(args: Namespace, rows: list[dict], labels: list[str]) -> None:
 
     with atomic_write(os.path.join(args.out, "bench.json"), "w") as f:
         json.dump({"model": args.model, "places": labels, "rows": rows}, f, indent=1)
-    picture = os.path.join(args.out, "bench.png")
-    told = draw_speeds(picture, f"training {args.model}", rows, labels)
+    told = svg.write(os.path.join(args.out, "bench.svg"), drawing(args.model, rows, labels))
     print(f"Wrote to {args.out}: bench.json, {told}.")
+
+
+def _thousands(value: float) -> str:
+    return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
+
+
+def drawing(model: str, rows: list[dict[str, Any]], places: list[str]) -> str:
+    """Images per second over the batch size, both by powers: a line for each place and width, the first place dotted."""
+    colours = ("one", "two", "three", "four")
+    lines = []
+    for i, width in enumerate(sorted({r["width"] for r in rows})):
+        for n, place in enumerate(places):
+            points = [(r["batch"], r[place]) for r in rows if r["width"] == width and r[place]]
+            kind = colours[i % 4] + (" dotted" if n == 0 and len(places) > 1 else "")
+            lines.append(svg.Line(f"{place}, width {width}", kind, points))
+    chart = svg.line_chart("images per second", lines, "batch size", _thousands, log_x=True, log_y=True)  # fmt: skip
+    return svg.sheet((f"training {model}: images per second", chart))

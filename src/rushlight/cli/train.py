@@ -167,7 +167,6 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
     """Reload the best file and test that network, once, not the one in memory; then tell."""
     from rushlight.utils.data import DataLoader
 
-    from .report.drawing import draw_training
     from .report.page import write_report
 
     saved = checkpoint.read(os.path.join(args.out, BEST))
@@ -182,12 +181,11 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
     warning = result.warning()
     if warning:
         print(warning, file=sys.stderr)
-    pictures = draw_training(args.out, run.history, images.task, result)
-    page = write_report(args, images, net.cpu(), result, run.history, saved["epoch"], record)
+    drawn = write_report(args, images, net.cpu(), result, run.history, saved["epoch"], record)
     if not args.quiet:
         at = shlex.quote(args.out)
-        print(f"\nWrote to {args.out}: best.pth, last.pth, args.json, metrics.jsonl, test.json, report.html, "
-              f"{run.loggers.board_note}, {pictures}.\n"
+        print(f"\nWrote to {args.out}: best.pth, last.pth, args.json, metrics.jsonl, test.json, "
+              f"{', '.join(drawn)}, {run.loggers.board_note}.\n"
               f"Next: rushlight eval {at}  or  rushlight predict {at} IMAGE...  or  rushlight export {at}\n"
-              f"Look at it: open {page} in a browser, or rushlight view {shlex.quote(os.path.dirname(args.out) or '.')}")  # fmt: skip
+              f"Look at it: open {os.path.join(args.out, drawn[0])} in a browser, or rushlight view {shlex.quote(os.path.dirname(args.out) or '.')}")  # fmt: skip
     return Outcome(0, args.out, found, run.history, net)

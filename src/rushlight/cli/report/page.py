@@ -146,21 +146,21 @@ def seen(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarr
 
 def write_report(
     args: Namespace, images: Images, net: Module, result: Result, history: list[dict[str, Any]], best: int, record: dict[str, Any]
-) -> str:  # fmt: skip
-    """Write it; the answer is its path."""
-    from rushlight.io import atomic_write
-
+) -> list[str]:  # fmt: skip
+    """Write it, and its charts as files of their own; the answer is their names."""
     rows = look_at(net, (images.channels, images.size, images.size))
     name = os.path.basename(os.path.abspath(args.out))
     body = "".join([
         _head(name, args, images, result, rows, record), curves(history, best, images.task), result.sections(),
         _pictures(images, net, result), _variety(args, images), _network(rows, images), _data(images), _repeat(record),
     ])  # fmt: skip
-    path = os.path.join(args.out, "report.html")
-    with atomic_write(path, "wb") as f:
-        text = page(f"{printable(name)}: {images.task.shown(result.score)}", body)
-        f.write(text.encode(errors="backslashreplace"))  # file names need not be UTF-8
-    return path
+    files = {"report.html": page(f"{printable(name)}: {images.task.shown(result.score)}", body)}
+    for file, charts in (
+        ("curves.svg", lines_over_epochs(history, best, images.task)[:2]),
+        *result.charts(),
+    ):
+        files[file] = svg.sheet(*charts)
+    return [svg.write(os.path.join(args.out, file), text) for file, text in files.items()]
 
 
 def _number(value: str, name: str, more: str = "", main: bool = False) -> str:
@@ -191,8 +191,8 @@ def _head(
     )
 
 
-def curves(history: list[dict[str, Any]], best: int, task: Task) -> str:
-    """Loss, score and rate over the epochs."""
+def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> list[tuple[str, str]]:  # fmt: skip
+    """Loss, score and rate: titles and charts."""
 
     def line(name: str, kind: str, key: str) -> Line:
         return Line(name, kind, [(h["epoch"], h[key]) for h in history if key in h])
@@ -204,6 +204,12 @@ def curves(history: list[dict[str, Any]], best: int, task: Task) -> str:
         lines = [line("training", "two", f"train_{key}"), line("validation", "one", f"val_{key}")]
         charts.append((name, svg.line_chart(name, [x for x in lines if x.points], show=show, span=span, mark=mark)))  # fmt: skip
     charts.append(("learning rate", svg.line_chart("learning rate", [line("rate", "three", "lr")])))
+    return charts
+
+
+def curves(history: list[dict[str, Any]], best: int, task: Task) -> str:
+    """Loss, score and rate over the epochs, as a part of a page."""
+    charts = lines_over_epochs(history, best, task)
     cards = "".join(f"<div class='card'><h3>{name}</h3>{drawn}</div>" for name, drawn in charts)
     return ("<h2>How it learnt</h2><p class='faint'>The dashed line is the epoch that was kept. Training pictures are "
             f"varied, so they can be harder than those of the validation.</p><div class='grid-3'>{cards}</div>")  # fmt: skip

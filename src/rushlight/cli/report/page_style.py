@@ -2,9 +2,9 @@
 
 STYLE = """
 :root { --paper:#fbfaf8; --card:#fff; --ink:#23211e; --soft:#6d6a64; --rule:#e6e2da; --one:#0f766e; --two:#d97706;
-  --three:#6366f1; --bad:#c2410c; --good:#0f766e; --shade:15,118,110; --shade-bad:194,65,12; }
+  --three:#6366f1; --four:#be123c; --bad:#c2410c; --good:#0f766e; --shade:15,118,110; --shade-bad:194,65,12; }
 @media (prefers-color-scheme: dark) { :root { --paper:#171614; --card:#211f1c; --ink:#eeeae2; --soft:#a09b92;
-  --rule:#37342f; --one:#2dd4bf; --two:#fbbf24; --three:#a5b4fc; --bad:#fb923c; --good:#2dd4bf; --shade:45,212,191;
+  --rule:#37342f; --one:#2dd4bf; --two:#fbbf24; --three:#a5b4fc; --four:#fb7185; --bad:#fb923c; --good:#2dd4bf; --shade:45,212,191;
   --shade-bad:251,146,60; } }
 * { box-sizing: border-box; }
 body { margin:0; background:var(--paper); color:var(--ink); font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
@@ -29,12 +29,12 @@ p { margin:4px 0 12px; max-width:72ch; } a { color:var(--one); }
 svg { display:block; width:100%; height:auto; } svg text { fill:var(--soft); font-size:12px; font-family:inherit; }
 .grid { stroke:var(--rule); } .axis { font-size:12px; } .mark { stroke:var(--soft); stroke-dasharray:3 4; }
 .line { fill:none; stroke-width:2.2; stroke-linejoin:round; } .line.one { stroke:var(--one); } .line.two { stroke:var(--two); }
-.line.three { stroke:var(--three); } .faint-line { stroke:var(--soft); stroke-dasharray:4 5; stroke-width:1.3; fill:none; }
-.dot.faint-line { display:none; } .dot.one { fill:var(--one); } .dot.two { fill:var(--two); } .dot.three { fill:var(--three); }
+.line.three { stroke:var(--three); } .line.four { stroke:var(--four); } .dotted { stroke-dasharray:2 4; } .faint-line { stroke:var(--soft); stroke-dasharray:4 5; stroke-width:1.3; fill:none; }
+.dot.faint-line { display:none; } .dot.one { fill:var(--one); } .dot.two { fill:var(--two); } .dot.three { fill:var(--three); } .dot.four { fill:var(--four); }
 .bubble { fill:rgba(var(--shade),.45); stroke:var(--one); }
 .legend { display:flex; flex-wrap:wrap; gap:4px 18px; color:var(--soft); font-size:13px; margin-top:8px; }
 .key { display:inline-block; width:11px; height:11px; border-radius:3px; margin-right:6px; vertical-align:-1px; }
-.key.one { background:var(--one); } .key.two { background:var(--two); } .key.three { background:var(--three); }
+.key.one { background:var(--one); } .key.two { background:var(--two); } .key.three { background:var(--three); } .key.four { background:var(--four); }
 .matrix { margin:0 auto; } .cell.right { fill:rgba(var(--shade),calc(.06 + .94*var(--s))); }
 .cell.wrong { fill:rgba(var(--shade-bad),calc(.05 + .95*var(--s))); } svg .count { fill:var(--ink); font-size:13px; }
 svg .count.strong { fill:var(--card); font-weight:600; }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
 from ..words import counted
+from .page_style import STYLE
 
 W, H = 380, 250  # of a chart, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 58, 20, 14, 40
@@ -50,6 +53,7 @@ def line_chart(
     mark: float | None = None,
     show_x: Callable[[float], str] | None = None,
     dots: Sequence[tuple[float, float, float, str]] = (),
+    log_y: bool = False,
 ) -> str:
     """Lines over a common axis, with a legend; `mark` is an upright line (the best epoch).
 
@@ -59,13 +63,14 @@ def line_chart(
     if not points:
         return f"<p class='faint'>No {escape(label)} yet.</p>"
     x_of, x_ticks = _across([p[0] for p in points], log_x, show_x is None)
-    low, high = span or _spread([p[1] for p in points])
+    up = math.log10 if log_y else float
+    low, high = span or _spread([up(p[1]) for p in points], not log_y)
 
     def y_of(value: float) -> float:
-        return TOP + (H - TOP - BOTTOM) * (1 - (value - low) / (high - low))
+        return TOP + (H - TOP - BOTTOM) * (1 - (up(value) - low) / (high - low))
 
     parts = [f"<svg class='chart' viewBox='0 0 {W} {H}' role='img' aria-label='{escape(label)}'>"]
-    for value in ticks(low, high):
+    for value in _powers(low, high) if log_y else ticks(low, high):
         y = y_of(value)
         parts.append(f"<line class='grid' x1='{LEFT}' x2='{W - RIGHT}' y1='{y:.1f}' y2='{y:.1f}'/>"
                      f"<text class='tick' x='{LEFT - 7}' y='{y + 4:.1f}' text-anchor='end'>{show(value)}</text>")  # fmt: skip
@@ -89,8 +94,7 @@ def _across(
     wide = W - LEFT - RIGHT
     if log:
         a, b = math.log10(low), math.log10(max(high, low * 1.01))
-        powers = [10.0**p for p in range(math.ceil(a - 1e-9), math.floor(b + 1e-9) + 1)]
-        return lambda v: LEFT + wide * (math.log10(v) - a) / (b - a), powers
+        return lambda v: LEFT + wide * (math.log10(v) - a) / (b - a), _powers(a, b)
     room = max(high - low, 1e-9)
     at = (
         [t for t in ticks(low, high, 7 if whole else 5) if not whole or t == int(t)]
@@ -102,10 +106,19 @@ def _across(
     return lambda v: LEFT + wide * (v - low) / room, at
 
 
-def _spread(values: list[float]) -> tuple[float, float]:
+def _powers(low: float, high: float) -> list[float]:
+    """The powers of ten between two logarithms; also twice and five times them where those are few."""
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    if last - first > 2:
+        return [10.0**p for p in range(first, last + 1)]
+    found = [m * 10.0**p for p in range(first - 1, last + 1) for m in (1, 2, 5)]
+    return [v for v in found if low - 1e-9 <= math.log10(v) <= high + 1e-9]
+
+
+def _spread(values: list[float], from_zero: bool) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
-    return (0.0 if 0 <= low < high * 0.5 else low - room), high + room
+    return (0.0 if from_zero and 0 <= low < high * 0.5 else low - room), high + room
 
 
 def _short(value: float) -> str:
@@ -221,3 +234,39 @@ def histogram(values: Sequence[float], count: int = 12) -> str:
     rows = [(f"{plain(step * i)} to {plain(step * (i + 1))}", [("one", found.get(i, 0) / most, f"{found.get(i, 0):,}")])
             for i in range(first, max(found) + 1)]  # fmt: skip
     return bars(rows)
+
+
+def sheet(*charts: tuple[str, str]) -> str:
+    """Charts with their titles, as a file that stands alone: one beside the other, legends below."""
+    x, high, parts = 12.0, 0.0, []
+    for title, chart in charts:
+        drawn, _, keys = chart.partition("</svg>")
+        box = re.search(r"viewBox='0 0 ([\d.]+) ([\d.]+)'", drawn)
+        if box is None:  # nothing to draw yet
+            continue
+        wide, tall = float(box[1]), float(box[2])
+        inner = drawn.replace(
+            "<svg ", f"<svg x='{x:g}' y='30' width='{wide:g}' height='{tall:g}' ", 1
+        )
+        parts.append(
+            f"<text x='{x + wide / 2:g}' y='20' text-anchor='middle'>{escape(title)}</text>{inner}</svg>"
+        )
+        for i, (kind, name) in enumerate(re.findall(r"<i class='key ([\w ]+)'></i>([^<]*)", keys)):
+            y = tall + 44 + 20 * i
+            parts.append(f"<line class='line {kind}' x1='{x + LEFT:g}' x2='{x + LEFT + 22:g}' y1='{y - 4:g}' y2='{y - 4:g}'/>"
+                         f"<text x='{x + LEFT + 30:g}' y='{y:g}'>{name}</text>")  # fmt: skip
+            high = max(high, y)
+        x, high = x + wide + 12, max(high, tall + 30)
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {x:g} {high + 12:g}' style='width:{x:g}px;max-width:100%;font-family:system-ui,sans-serif'><style>{STYLE}</style>"
+        f"<rect width='100%' height='100%' fill='var(--card)'/>{''.join(parts)}</svg>"
+    )
+
+
+def write(path: str, drawn: str) -> str:
+    """A drawing as a file; the answer is its name."""
+    from rushlight.io import atomic_write
+
+    with atomic_write(path, "wb") as f:
+        f.write(drawn.encode(errors="backslashreplace"))  # file names need not be UTF-8
+    return os.path.basename(path)

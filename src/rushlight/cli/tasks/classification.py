@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -235,14 +234,11 @@ class ClassResult(Result):
         rows = [(names[i], [("one", float(recall[i]), f"recall {recall[i]:.1%}"), ("two", float(precision[i]), f"precision {precision[i]:.1%}"),
                             ("three", float(f1[i]), f"F1 {f1[i]:.3f}")]) for i in order]  # fmt: skip
         error, bins = self.calibration()
-        drawn = svg.matrix(names, self.matrix.tolist())
-        if len(names) > MOST_ROWS:
-            drawn = (
-                "<p class='faint'>There are too many classes to draw; test.json has the matrix.</p>"
-            )
+        charts = [drawn for _, found in self.charts() for _, drawn in found]
+        none = "<p class='faint'>There are too many classes to draw; test.json has the matrix.</p>"
         return (
             "<h2>Where it is right</h2><p class='faint'>Each row of the matrix is a true class, each column an answer.</p>"
-            f"<div class='grid-2'><div class='card'><h3>confusion matrix</h3>{drawn}</div><div class='card'>"
+            f"<div class='grid-2'><div class='card'><h3>confusion matrix</h3>{''.join(charts) or none}</div><div class='card'>"
             f"<h3>classes, the hardest first</h3>{svg.bars(rows)}{svg.legend('recall', 'precision', 'F1')}</div></div>"
             "<div class='grid-2' style='margin-top:16px'><div class='card'><h3>calibration: is 80 % confidence right 80 % of the time?</h3>"
             f"{svg.calibration(bins)}</div><div class='card'><h3>what the numbers mean</h3><p>Recall: of the pictures of a class, how many "
@@ -258,29 +254,12 @@ class ClassResult(Result):
         return [("The worst mistakes", "Wrong, and most sure of it: look here for wrong labels first.", worst),
                 ("The surest right answers", "What it has learnt best.", best)]  # fmt: skip
 
-    def draw(self, folder: str, figure: Callable[[float, float], Any]) -> list[str]:
-        """The confusion matrix, a row for each true class."""
-        n = len(self.classes)
-        side = min(4 + 0.4 * n, 14)
-        page = figure(side, side * 0.9)
-        axis = page.subplots()
-        shares = self.matrix / np.maximum(self.matrix.sum(axis=1, keepdims=True), 1)
-        shown = axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-        page.colorbar(shown, label="share of the true class", fraction=0.046)
-        if n <= 30:
-            names = [short(name) for name in self.classes]
-            axis.set_xticks(range(n), names, rotation=60, ha="right", parse_math=False)
-            axis.set_yticks(range(n), names, parse_math=False)  # a dollar sign begins no formula
-        if n <= 12:
-            for (i, j), count in np.ndenumerate(self.matrix):
-                color = "white" if shares[i, j] > 0.5 else "black"
-                text = str(count) if count else ""
-                axis.text(j, i, text, ha="center", va="center", color=color, fontsize=8)
-        axis.set_xlabel("answered")
-        axis.set_ylabel("true")
-        axis.set_title(f"accuracy {self.accuracy:.1%}")
-        page.savefig(os.path.join(folder, "confusion.png"), bbox_inches="tight")  # long class names
-        return ["confusion.png"]
+    def charts(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        if len(self.classes) > MOST_ROWS:
+            return []
+        title = f"a row for each true class, a column for each answer; accuracy {self.accuracy:.1%}"
+        names = [printable(name) for name in self.classes]
+        return [("confusion.svg", [(title, svg.matrix(names, self.matrix.tolist()))])]
 
 
 def _surest(result: ClassResult, places: np.ndarray) -> list[Picture]:

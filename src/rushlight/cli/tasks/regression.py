@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -239,15 +238,12 @@ class ValuesResult(Result):
 
     def sections(self) -> str:
         parts = []
-        for i, name in enumerate(self.names[:MOST_CHARTS]):
-            shown = escape(printable(name))
-            true, said = self.truth[:, i].tolist(), self.answers[:, i].tolist()
-            if not true:
-                continue
-            dots = [(t, a, f"true {plain(t)}, answered {plain(a)}") for t, a in zip(true, said)]
-            errors = [a - t for t, a in zip(true, said)]
-            parts.append(f"<div class='card'><h3>{shown}: answered (upwards) against true</h3>{svg.scatter(name, dots, 'true value')}</div>"
-                         f"<div class='card'><h3>{shown}: errors, answered less true</h3>{svg.histogram(errors)}</div>")  # fmt: skip
+        for i, (title, drawn) in enumerate(
+            chart for _, charts in self.charts() for chart in charts
+        ):
+            errors = (self.answers[:, i] - self.truth[:, i]).tolist()
+            parts.append(f"<div class='card'><h3>{escape(title)}</h3>{drawn}</div><div class='card'>"
+                         f"<h3>{escape(printable(self.names[i]))}: errors, answered less true</h3>{svg.histogram(errors)}</div>")  # fmt: skip
         return (
             "<h2>Where it is right</h2><p class='faint'>On the dashed line an answer is the true value; above it too high.</p>"
             f"<div class='grid-2'>{''.join(parts)}</div><div class='card' style='margin-top:16px'><h3>what the numbers mean</h3>"
@@ -267,21 +263,15 @@ class ValuesResult(Result):
         task = Regression(self.names)
         return Picture(i, kind, task.in_words(self.answers[i]), "", task.in_words(self.truth[i]))
 
-    def draw(self, folder: str, figure: Callable[[float, float], Any]) -> list[str]:
+    def charts(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """Answered against true values, a chart for each quantity."""
-        count = min(len(self.names), MOST_CHARTS)
-        page = figure(4.5 * count, 4.5)
-        for i, axis in enumerate(np.atleast_1d(page.subplots(1, count))):
-            axis.plot(self.truth[:, i], self.answers[:, i], "o", alpha=0.6)
-            if len(self.truth):
-                ends = [self.truth[:, i].min(), self.truth[:, i].max()]
-                axis.plot(ends, ends, "k:")
-            axis.set_title(short(self.names[i]), parse_math=False)
-            axis.set_xlabel("true")
-            axis.set_ylabel("answered")
-            axis.grid(alpha=0.3)
-        page.savefig(os.path.join(folder, "scatter.png"))
-        return ["scatter.png"]
+        found = []
+        for i, name in enumerate(self.names[:MOST_CHARTS] if len(self.truth) else []):
+            true, said = self.truth[:, i].tolist(), self.answers[:, i].tolist()
+            dots = [(t, a, f"true {plain(t)}, answered {plain(a)}") for t, a in zip(true, said)]
+            title = f"{printable(name)}: answered (upwards) against true"
+            found.append((title, svg.scatter(name, dots, "true value")))
+        return [("scatter.svg", found)] if found else []
 
 
 def _within(off: np.ndarray) -> tuple[float, float]:

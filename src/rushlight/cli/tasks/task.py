@@ -233,8 +233,8 @@ class Result:
         """Groups of pictures for the report: title, explanation, pictures."""
         raise NotImplementedError
 
-    def draw(self, folder: str, figure: Callable[[float, float], Any]) -> list[str]:
-        """Pictures beside the report, where matplotlib is installed: their names."""
+    def charts(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """What of the report is also a file of its own: names, and charts with their titles."""
         return []
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UsageError
 from ..report import svg
-from ..report.page_style import STYLE
 from .loop import Run
 
 if TYPE_CHECKING:
@@ -41,7 +40,8 @@ def find_rate(args: Namespace, run: Run) -> int:
     curve = smooth(points)
     found = useful(points, curve)
     path = os.path.join(args.out, "lr-find.svg")
-    _draw(path, curve, found.rate if found else None)
+    drawn = svg.line_chart("loss by rate", [svg.Line("", "one", curve)], "learning rate", log_x=True, mark=found and found.rate)  # fmt: skip
+    svg.write(path, svg.sheet(("loss by rate", drawn)))
     if found is None:
         raise UsageError(
             f"--lr-find cannot tell: over {len(points)} rates the loss falls no more than it wavers (drew {path}); "
@@ -106,13 +106,3 @@ def useful(points: list[tuple[float, float]], curve: list[tuple[float, float]]) 
     middle = curve[lowest][0] * (curve[0][0] / curve[1][0]) ** sum(done)
     low = next(rate for (rate, _), share in zip(curve, done) if share >= BEGIN)
     return Found(min(BEYOND * middle, curve[lowest][0]), min(low, middle), curve[lowest][0])
-
-
-def _draw(path: str, points: list[tuple[float, float]], best: float | None) -> None:
-    from rushlight.io import atomic_write
-
-    drawn = svg.line_chart("loss by rate", [svg.Line("", "one", points)], "learning rate", log_x=True, mark=best)  # fmt: skip
-    drawn = drawn.replace("<svg ", "<svg xmlns='http://www.w3.org/2000/svg' ", 1)
-    drawn = drawn.replace(">", f"><style>{STYLE}</style><rect width='100%' height='100%' fill='var(--card)'/>", 1)  # fmt: skip
-    with atomic_write(path, "wb") as f:
-        f.write(drawn.encode(errors="backslashreplace"))
