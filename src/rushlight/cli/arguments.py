@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
+from argparse import Namespace
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, NoReturn
 
 from .errors import UsageError
@@ -42,10 +44,16 @@ class Parser(argparse.ArgumentParser):
 
 
 def command(commands: Any, name: str, text: str, call: Any) -> Any:
-    """A command with its help; `call` is given the parsed arguments."""
+    """A command with its help; `call`, a function or MODULE.NAME in this package, is given the parsed arguments."""
     made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    made.set_defaults(call=call)
+    made.set_defaults(call=_lazy(call) if isinstance(call, str) else call)
     return made
+
+
+def _lazy(where: str) -> Callable[[Namespace], int]:
+    """A function whose module is not loaded before it is called: `--help` and mistakes are answered at once."""
+    module, _, name = where.partition(".")
+    return lambda args: getattr(import_module("." + module, __package__), name)(args)
 
 
 def number(

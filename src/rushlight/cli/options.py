@@ -56,12 +56,7 @@ def _help(top: argparse.ArgumentParser) -> int:
 
 
 def _eval(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .evaluate import evaluate_file
-
-        return evaluate_file(args)
-
-    p = command(commands, "eval", "repeat the test of a saved network", call)
+    p = command(commands, "eval", "repeat the test of a saved network", "evaluate.evaluate_file")
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("--data", help="another data set than the one it was trained on")
     p.add_argument("--data-dir", help="where data sets lie")
@@ -76,12 +71,7 @@ def _eval(commands: _SubParsersAction) -> None:
 
 
 def _predict(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .predict import predict
-
-        return predict(args)
-
-    p = command(commands, "predict", "classify pictures, folders of them, or a list from standard input", call)  # fmt: skip
+    p = command(commands, "predict", "classify pictures, folders of them, or a list from standard input", "predict.predict")  # fmt: skip
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("images", metavar="PICTURE|FOLDER|-", nargs="+", help="pictures of any format and size, folders "
                    "of them, or - for a list of paths, one a line")  # fmt: skip
@@ -95,12 +85,7 @@ def _predict(commands: _SubParsersAction) -> None:
 
 
 def _export(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .export import export
-
-        return export(args)
-
-    p = command(commands, "export", "write a network for other programs: ONNX, safetensors, plain .pth", call)  # fmt: skip
+    p = command(commands, "export", "write a network for other programs: ONNX, safetensors, plain .pth", "export.export")  # fmt: skip
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("--to", type=one_of(("onnx", "safetensors", "pth")), default="onnx", metavar="KIND",
                    help="onnx, safetensors or pth (default: %(default)s)")  # fmt: skip
@@ -110,12 +95,9 @@ def _export(commands: _SubParsersAction) -> None:
 
 
 def _serve(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .serve import serve
-
-        return serve(args)
-
-    p = command(commands, "serve", "answer pictures over HTTP, with a page to drop one on", call)
+    p = command(
+        commands, "serve", "answer pictures over HTTP, with a page to drop one on", "serve.serve"
+    )
     p.add_argument("model", metavar="MODEL", help=MODEL)
     p.add_argument("--host", default="127.0.0.1", help="(default: %(default)s, this machine only)")
     p.add_argument("--port", type=number(int, 0, 65535), default=8000, metavar="N", help="(default: %(default)s; 0 for a free one)")  # fmt: skip
@@ -127,13 +109,11 @@ def _serve(commands: _SubParsersAction) -> None:
 
 
 def _view(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .view import view
-
-        return view(args)
-
     p = command(
-        commands, "view", "one page that compares all runs of a folder, while they train", call
+        commands,
+        "view",
+        "one page that compares all runs of a folder, while they train",
+        "view.view",
     )
     p.add_argument(
         "folder", metavar="FOLDER", nargs="?", default="runs", help="(default: %(default)s)"
@@ -143,12 +123,7 @@ def _view(commands: _SubParsersAction) -> None:
 
 
 def _runs(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .runs import list_runs
-
-        return list_runs(args)
-
-    p = command(commands, "runs", "list the runs of a folder with their results", call)
+    p = command(commands, "runs", "list the runs of a folder with their results", "runs.list_runs")
     p.add_argument(
         "folder", metavar="FOLDER", nargs="?", default="runs", help="(default: %(default)s)"
     )
@@ -160,13 +135,8 @@ def _models(commands: _SubParsersAction) -> None:
 
 
 def _bench(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .bench import bench
-
-        return bench(args)
-
     text = "images per second over width and batch size, on every device"
-    p = command(commands, "bench", text, call)
+    p = command(commands, "bench", text, "bench.bench")
     p.add_argument("--model", type=zoo.model_name, default="lenet", metavar="NAME",
                    help=f"{', '.join(config.WIDE)}, or one of `rushlight models` (default: %(default)s, the lab's network)")  # fmt: skip
     p.add_argument("--widths", default="1,2,4,8", help="times the channels (default: %(default)s)")
@@ -174,7 +144,7 @@ def _bench(commands: _SubParsersAction) -> None:
     p.add_argument("--seconds", type=number(float, 1, 86400), default=60.0, metavar="S",
                    help="about how long it may take (default: %(default)s)")  # fmt: skip
     p.add_argument("--out", default="runs/bench", metavar="FOLDER",
-                   help="for bench.json and bench.png (default: %(default)s)")  # fmt: skip
+                   help="for bench.json and bench.svg (default: %(default)s)")  # fmt: skip
 
 
 def _devices(commands: _SubParsersAction) -> None:
@@ -244,13 +214,8 @@ def _explain(commands: _SubParsersAction) -> None:
 
 
 def _stubs(commands: _SubParsersAction) -> None:
-    def call(args: Namespace) -> int:
-        from .stubs import stubs
-
-        return stubs(args)
-
     text = "let editors and type checkers know `import torch` as rushlight"
-    p = command(commands, "stubs", text, call)
+    p = command(commands, "stubs", text, "stubs.stubs")
     p.add_argument("folder", metavar="FOLDER", nargs="?", help="of a project, `typings` for example (default: this environment)")  # fmt: skip
     p.add_argument("--remove", action="store_true", help="take them away again")
 
