@@ -3,6 +3,7 @@
     python tools/drawn_set.py shapes FOLDER             330 pictures of three shapes on noise, one of them broken
     python tools/drawn_set.py things FOLDER             6 classes of 56: three shapes, three textures
     python tools/drawn_set.py tags FOLDER               300 pictures with up to four shapes, labels.csv tells which
+    python tools/drawn_set.py masks FOLDER              240 pictures with circles and squares, and a mask of each
     python tools/drawn_set.py number FOLDER             300 pictures of a disc, labels.csv tells how much of the page it covers
     python tools/drawn_set.py cifar FOLDER DATA         10 classes of 50: CIFAR-10's test pictures as JPEG of mixed sizes
 
@@ -43,12 +44,17 @@ def shape(draw: Draws, kind: str) -> Image.Image:
     return page
 
 
-def add_shape(draw: Draws, page: Image.Image, kind: str, radius: float) -> None:
-    """Draw one of that size somewhere on a page."""
+def add_shape(
+    draw: Draws, page: Image.Image, kind: str, radius: float, mask: Image.Image | None = None, number: int = 0
+) -> None:  # fmt: skip
+    """Draw one of that size somewhere on a page, and its number on the same place of a mask."""
     wide, high = page.size
     x, y = draw.uniform(radius, wide - radius), draw.uniform(radius, high - radius)
+    pens = [(ImageDraw.Draw(page), None)] + ([(ImageDraw.Draw(mask), number)] if mask else [])
     if kind == "circle":
-        ImageDraw.Draw(page).ellipse((x - radius, y - radius, x + radius, y + radius), colour(draw))
+        ink = colour(draw)
+        for pen, value in pens:
+            pen.ellipse((x - radius, y - radius, x + radius, y + radius), value or ink)
         return
     corners = {"triangle": 3, "square": 4, "star": 10}[kind]
     turn = draw.uniform(0, 2 * math.pi)
@@ -57,7 +63,9 @@ def add_shape(draw: Draws, page: Image.Image, kind: str, radius: float) -> None:
         far = radius * (0.45 if kind == "star" and i % 2 else 1)
         angle = turn + i * 2 * math.pi / corners
         points.append((x + far * math.cos(angle), y + far * math.sin(angle)))
-    ImageDraw.Draw(page).polygon(points, colour(draw))
+    ink = colour(draw)
+    for pen, value in pens:
+        pen.polygon(points, value or ink)
 
 
 def texture(draw: Draws, kind: str) -> Image.Image:
@@ -128,6 +136,29 @@ def number(folder: Path, count: int = 300) -> None:
     (folder / "labels.csv").write_text("\n".join(lines) + "\n")
 
 
+def masks(folder: Path, count: int = 240) -> None:
+    """One to three circles and squares, and which of them each pixel belongs to."""
+    for inner in ("images", "masks"):
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+    for i in range(count):
+        draw = np.random.default_rng([3, i])
+        wide, high = (int(v) for v in draw.integers(90, 181, 2))
+        page, mask = noise(draw, wide, high), Image.new("L", (wide, high))
+        for _ in range(int(draw.integers(1, 4))):
+            kind = ("circle", "square")[int(draw.integers(2))]
+            add_shape(
+                draw,
+                page,
+                kind,
+                min(wide, high) * draw.uniform(0.1, 0.25),
+                mask,
+                1 + (kind == "square"),
+            )
+        page.save(folder / "images" / f"{i:03}.jpg", quality=90)
+        mask.save(folder / "masks" / f"{i:03}.png")
+    (folder / "classes.txt").write_text("background\ncircle\nsquare\n")
+
+
 def cifar(folder: Path, data: Path, each: int = 50, tested: int = 100) -> None:
     """CIFAR-10's test pictures, enlarged 2 to 6 times and saved as JPEG."""
     with open(data / "cifar-10-batches-py" / "test_batch", "rb") as f:
@@ -148,8 +179,8 @@ def main() -> None:
     which, folder, *rest = sys.argv[1:]
     if which == "shapes":
         shapes(Path(folder))
-    elif which in ("tags", "number"):
-        {"tags": tags, "number": number}[which](Path(folder))
+    elif which in ("tags", "number", "masks"):
+        {"tags": tags, "number": number, "masks": masks}[which](Path(folder))
     elif which == "things":
         write(Path(folder), ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)
     else:

@@ -24,6 +24,7 @@ NEVER_ONE = {
     "len(columns) columns": "said of more than one",
     "engine.instruction_set instructions": "the name of a set, no count",
     "p.multi_processor_count multiprocessors": "no GPU has one",
+    "len(values) values": "said of more than 64",
     "count stubs": "a file for each module of two packages",
     "PARTS parts": "a constant",
     "HEADERS bytes": "a constant",

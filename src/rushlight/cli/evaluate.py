@@ -12,6 +12,7 @@ from .data.images import Images
 from .data.sources import find_source, load_images
 from .errors import UsageError, printable
 from .pick_device import pick_device
+from .tasks.kinds import KINDS
 from .tasks.task import measure
 from .training import checkpoint
 from .training.networks import build
@@ -33,7 +34,8 @@ def network_of(saved: dict[str, Any]) -> Any:
 
 def _described(saved: dict[str, Any]) -> Any:
     return build(saved["config"]["model"], channels=saved["channels"], size=saved["size"],
-                 classes=len(saved["classes"]), width=saved["config"]["width"])  # fmt: skip
+                 classes=len(saved["classes"]), width=saved["config"]["width"],
+                 dense=KINDS[saved["config"]["task"]].dense)  # fmt: skip
 
 
 def check_weights(saved: dict[str, Any]) -> None:

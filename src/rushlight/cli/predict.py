@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .config import DATA
 from .data.augment import plain
@@ -17,6 +17,7 @@ from .errors import UsageError, printable
 from .evaluate import network_of
 from .pick_device import pick_device
 from .tasks.kinds import task_of
+from .tasks.masks import write_mask
 from .tasks.task import scores_of
 from .training import checkpoint
 
@@ -36,6 +37,8 @@ def predict(args: Namespace) -> int:
         place = "standard input" if args.images[0] == "-" else args.images[0]
         raise UsageError(f"{place}: there are no pictures in it")
     reader = Reader(saved, device, args.top)
+    if args.out is not None and not reader.task.dense:
+        raise UsageError(f"--out is for --task masks, and {args.model} is of a {reader.task.kind}: leave it out")  # fmt: skip
     show = (
         _CsvLines(reader)
         if args.csv
@@ -52,7 +55,11 @@ def predict(args: Namespace) -> int:
                 bad += 1
                 show.failed(path, why)
             else:
-                show.answer(path, next(answers))
+                answer = next(answers)
+                show.answer(path, answer)
+                if args.out is not None:
+                    name = os.path.splitext(os.path.basename(path))[0] + ".png"
+                    write_mask(os.path.join(args.out, name), answer, x.size)
                 done += 1
     if bad and not done:
         return 2
@@ -68,6 +75,13 @@ def _input(reader: Reader, path: str, invert: bool) -> tuple[Any, str]:
         return None, error.sentence()
 
 
+class Input(NamedTuple):
+    """A picture as a network's input, and how wide and high it was."""
+
+    x: Tensor
+    size: tuple[int, int]
+
+
 class Reader:
     """A saved network that answers pictures."""
 
@@ -76,7 +90,7 @@ class Reader:
         self.net = network_of(saved).to(device)
         self.task, self.top = task_of(saved), top
 
-    def input(self, path: str, invert: bool = False) -> Any:
+    def input(self, path: str, invert: bool = False) -> Input:
         """An image file as the network's input: its colours, its size, its scale."""
         picture = open_picture(path, self.mode)
         return self.prepared(picture, invert, path)
@@ -85,11 +99,11 @@ class Reader:
     def mode(self) -> str:
         return "L" if self.saved["channels"] == 1 else "RGB"
 
-    def prepared(self, picture: PILImage, invert: bool = False, name: str = "the picture") -> Any:
+    def prepared(self, picture: PILImage, invert: bool = False, name: str = "the picture") -> Input:
         """A PIL picture as the network's input, exactly as the test prepared it."""
         from rushlight.vision import transforms as t
 
-        size = self.saved["size"]
+        size, whole = self.saved["size"], picture.size
         named = self.saved["data"] in DATA  # its pictures have one size
         fit = [t.Resize(size), t.CenterCrop(size)] if named else plain(size, self.saved["config"]["fit"])  # fmt: skip
         picture = shrink(picture, kept_side(size))
@@ -99,17 +113,19 @@ class Reader:
         if _light_background(x) and max(self.saved["mean"]) < 0.35:
             print(f"rushlight: {printable(name)} has a light background and the network learnt dark ones: "
                   f"try {'without ' if invert else ''}--invert", file=sys.stderr)  # fmt: skip
-        return t.Normalize(self.saved["mean"], self.saved["std"])(x)
+        return Input(t.Normalize(self.saved["mean"], self.saved["std"])(x), whole)
 
-    def answers(self, inputs: list[Any]) -> list[Any]:
+    def answers(self, inputs: list[Input]) -> list[Any]:
         """The task's answer to each input."""
         import rushlight as rl
 
         if not inputs:
             return []
         with rl.no_grad():
-            x, views = rl.stack(inputs).to(self.device), self.saved["config"]["views"]
-            return self.task.answers(scores_of(self.task, self.net, x, views).cpu(), self.top)
+            x, config = rl.stack([one.x for one in inputs]).to(self.device), self.saved["config"]
+            out = scores_of(self.task, self.net, x, config["views"]).cpu()
+            found = self.task.answers(out, self.top)
+            return [self.task.inside(a, config["fit"], one.size) for a, one in zip(found, inputs)]
 
 
 def _paths(given: list[str]) -> Iterator[str]:

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 from .data.pictures import pillow_rules, read_picture
 from .errors import UsageError, printable
 from .pick_device import pick_device
-from .predict import Reader
+from .predict import Input, Reader
 from .report.page_style import page
 from .training import checkpoint
 from .words import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-    from ..core.tensor import Tensor
 
 
 PARTS = 100  # of a form
@@ -196,7 +194,7 @@ class Batcher:
             if not future.done():
                 future.set_result(answer)
 
-    async def ask(self, x: Tensor) -> Any:
+    async def ask(self, x: Input) -> Any:
         """The answer to one input; asyncio.QueueFull where too many wait."""
         future = asyncio.get_running_loop().create_future()
         self.queue.put_nowait((x, future))
@@ -391,12 +389,17 @@ _SCRIPT = """<script>
 addEventListener('DOMContentLoaded', () => {
   const $ = id => document.getElementById(id), text = s => String(s).replace(/[&<>"']/g, c => '&#' + c.charCodeAt(0) + ';');
   fetch('/info').then(a => a.json()).then(i => $('info').textContent = `${i.model} knows ${i.knows}: ${i.classes.slice(0, 12).join(', ')}${i.classes.length > 12 ? ' ...' : ''}`);
+  const bar = (name, v) => `<div class='bar-name'>${text(name)}</div><div class='bar'><i class='one' style='width:${v * 100}%'></i></div><div class='bar-value'>${(v * 100).toFixed(1)} %</div>`;
+  function shares(r) { const seen = new Image(); seen.onload = () => { const c = $('mask'), g = c.getContext('2d'); c.width = seen.width; c.height = seen.height; g.drawImage(seen, 0, 0);
+      const d = g.getImageData(0, 0, c.width, c.height), n = d.data; for (let i = 0; i < n.length; i += 4) { const v = n[i], h = (.02 + .618034 * v) % 1 * 6;
+        [5, 3, 1].forEach((k, j) => n[i + j] = v ? 242 * (1 - .75 * Math.max(0, Math.min((k + h) % 6, 4 - (k + h) % 6, 1))) : 40); } g.putImageData(d, 0, 0); }; seen.src = r.mask;
+    return "<canvas id='mask' style='width:min(100%,340px);border-radius:8px;margin-bottom:12px'></canvas><div class='bars'>" + Object.entries(r.areas).map(([n, v]) => bar(n, v)).join('') + '</div>'; }
   async function ask(file) {
     if (!file) return;
     $('seen').src = URL.createObjectURL(file); $('seen').hidden = false; $('hint').textContent = 'asking ...'; $('answers').hidden = false;
     try { const a = await fetch('/predict', {method: 'POST', body: file}), r = await a.json();
-      $('answers').innerHTML = r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : r.values ? Object.entries(r.values).map(([n, v]) => `<div class='number main'><b>${v}</b><span>${text(n)}</span></div>`).join('') : "<div class='bars'>" + r.answers.map(x =>
-        `<div class='bar-name'>${text(x.class ?? x.label)}${r.labels && x.probability >= .5 ? ' ✓' : ''}</div><div class='bar'><i class='one' style='width:${x.probability * 100}%'></i></div><div class='bar-value'>${(x.probability * 100).toFixed(1)} %</div>`).join('') + '</div>';
+      $('answers').innerHTML = r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : r.areas ? shares(r) : r.values ? Object.entries(r.values).map(([n, v]) => `<div class='number main'><b>${v}</b><span>${text(n)}</span></div>`).join('') : "<div class='bars'>" + r.answers.map(x =>
+        bar((x.class ?? x.label) + (r.labels && x.probability >= .5 ? ' ✓' : ''), x.probability)).join('') + '</div>';
       $('hint').textContent = r.error ? 'Drop another picture' : `answered in ${r.milliseconds} ms`; }
     catch (e) { $('hint').textContent = 'The server does not answer.'; } }
   $('file').onchange = e => ask(e.target.files[0]);

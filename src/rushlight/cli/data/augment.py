@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .pictures import middle
+
 if TYPE_CHECKING:
     from ...vision._pillow import PILImage
 
@@ -25,6 +27,7 @@ _SPACE: dict[str, tuple[float, bool]] = {
     "autocontrast": (0.0, False), "equalize": (0.0, False),
 }  # fmt: skip
 _BINS = 31
+NOTHING = 255  # in a mask: a pixel of which nothing is known
 # Those of them that leave everything where it is.
 _COLOURS = (
     "identity",
@@ -96,16 +99,30 @@ def fit_for(shapes: list[tuple[int, int]]) -> str:
     return "squash" if not longer or longer[len(longer) * 9 // 10] <= _NEARLY_SQUARE else "pad"
 
 
-def squared(picture: PILImage, fit: str, side: int) -> Any:
+def squared(picture: PILImage, fit: str, side: int, mask: bool = False) -> Any:
     """A picture as training varies it and the test sees it: squashed or padded to `side`; a crop is cut later."""
     from PIL import Image, ImageOps
 
+    how = Image.Resampling.NEAREST if mask else Image.Resampling.BILINEAR
     if fit == "squash":
-        return picture.resize((side, side), Image.Resampling.BILINEAR, reducing_gap=3.0)
+        return picture.resize((side, side), how, reducing_gap=None if mask else 3.0)
     if fit == "pad":
-        ground = _GROUND if picture.mode == "RGB" else _GROUND[1]
-        return ImageOps.pad(picture, (side, side), Image.Resampling.BILINEAR, color=ground)
+        ground = NOTHING if mask else _GROUND if picture.mode == "RGB" else _GROUND[1]
+        return ImageOps.pad(picture, (side, side), how, color=ground)
     return picture
+
+
+def inside(side: int, fit: str, size: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Where in its square a picture of that width and height lies; padding is around it."""
+    if fit != "pad":
+        return 0, 0, side, side
+    from PIL import Image, ImageOps
+
+    left, top, right, bottom = middle(*size)
+    shape = Image.new("1", (right - left, bottom - top))
+    wide, high = ImageOps.contain(shape, (side, side), Image.Resampling.NEAREST).size
+    x, y = round((side - wide) / 2), round((side - high) / 2)
+    return x, y, x + wide, y + high
 
 
 class Squared:
@@ -149,6 +166,44 @@ def for_photos(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple
     if kind == "strong":
         first.append(TrivialAugment())
     return t.Compose([*first, *last]), fixed
+
+
+class WithMask:
+    """Brings a picture and its mask through the same squares, crops and flips; colours are the picture's alone."""
+
+    def __init__(self, size: int, fit: str, kind: str, last: Any) -> None:
+        self.size, self.fit, self.last = size, fit, last
+        self.least = _LEAST.get(kind)  # of a crop; None where nothing is moved
+        self.colours = TrivialAugment(_COLOURS) if kind in ("colours", "strong") else None
+
+    def __call__(self, picture: PILImage, mask: PILImage) -> tuple[Any, Any]:
+        from PIL import Image
+
+        from rushlight import rand
+        from rushlight.vision import transforms as t
+
+        size = self.size if self.least is None else round(self.size * MARGIN)
+        both = [squared(picture, self.fit, size), squared(mask, self.fit, size, mask=True)]
+        if self.least is not None:
+            top, left, high, wide = t.RandomResizedCrop.get_params(
+                both[0], (self.least, 1.0), (3 / 4, 4 / 3)
+            )
+            box, side = (left, top, left + wide, top + high), (self.size, self.size)
+            how = (Image.Resampling.BILINEAR, Image.Resampling.NEAREST)
+            both = [one.crop(box).resize(side, by) for one, by in zip(both, how)]
+            if float(rand(1)) < 0.5:
+                both = [one.transpose(Image.Transpose.FLIP_LEFT_RIGHT) for one in both]
+        picture = both[0] if self.colours is None else self.colours(both[0])
+        return self.last(picture), t.functional.pil_to_tensor(both[1])[0].long()
+
+
+def for_masks(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
+    """The same as `for_photos`, of pictures with masks."""
+    from rushlight.vision import transforms as t
+
+    last = t.Compose([t.ToTensor(), t.Normalize(mean, std)])
+    kind = "light" if kind == "auto" else kind
+    return WithMask(size, fit, kind, last), WithMask(size, fit, "none", last)
 
 
 def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:

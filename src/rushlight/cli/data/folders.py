@@ -65,7 +65,7 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
         doubted: set[str] = set()
         for i, seen in zip(order, _all(listing.samples, order, store, side)):
             sample = listing.samples[i]
-            problem = seen.problem or _again(sample, first, seen.entry, task)
+            problem = seen.problem or _again(sample, first, seen.entry, task) or _misfit(sample, seen.entry, task, side)  # fmt: skip
             if problem is None:
                 assert seen.entry is not None
                 first[seen.entry.digest] = sample
@@ -136,6 +136,12 @@ def _again(
     )  # fmt: skip
 
 
+def _misfit(sample: Sample, entry: Entry | None, task: Task, side: int) -> Problem | None:
+    """The problem of a picture whose target does not go with it."""
+    why = task.misfit(sample.target, entry.wide, entry.high, side) if entry else ""
+    return Problem(sample.path, "misfit", why) if why else None
+
+
 def _without_contradictions(scan: Scan, doubted: set[str]) -> Scan:
     """A picture that has two different targets is left out altogether."""
     if not doubted:
@@ -182,9 +188,9 @@ UNEVEN = 3.0
 class Pictures:
     """Some pictures of a store, as a map-style data set of (transformed picture, target)."""
 
-    def __init__(self, store: Any, places: list[int], targets: list[Any], task: Task, transform: Any) -> None:  # fmt: skip
+    def __init__(self, store: Any, places: list[int], targets: list[Any], task: Task, transform: Any, side: int) -> None:  # fmt: skip
         self.store, self.places, self.targets = store, places, targets
-        self.task, self.transform = task, transform
+        self.task, self.transform, self.side = task, transform, side
 
     def __len__(self) -> int:
         return len(self.places)
@@ -193,7 +199,7 @@ class Pictures:
         from PIL import Image
 
         picture = Image.fromarray(self.store[self.places[i]])
-        return self.transform(picture), self.task.tensor(self.targets[i])
+        return self.task.sample(picture, self.targets[i], self.transform, self.side)
 
 
 def from_listing(name: str, listing: Listing, settings: Any) -> Images:
@@ -211,15 +217,15 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
     task = KINDS[listing.task](listing.classes)
     parts = _split(task, listing, seen.samples, settings.val_split, settings.test_split)
     fit = settings.fit or augment.fit_for(seen.shapes)
-    varied, plain = augment.for_photos(size, fit, settings.augment, *PHOTO_SCALE)
-    stronger = augment.for_photos(size, fit, "strong", *PHOTO_SCALE)[0] if settings.augment == "auto" else None  # fmt: skip
+    varied, plain = task.transforms(size, fit, settings.augment, *PHOTO_SCALE)
+    stronger = task.transforms(size, fit, "strong", *PHOTO_SCALE)[0] if settings.augment == "auto" else None  # fmt: skip
     made = {
         part: Pictures(seen.store, places, [seen.samples[i].target for i in places], task,
-                       varied if part == "train" else plain)
+                       varied if part == "train" else plain, side)
         for part, places in parts.items() if places
     }  # fmt: skip
     honest = "test" in made
-    test = made.get("test") or made.get("val") or Pictures(seen.store, parts["train"], made["train"].targets, task, plain)  # fmt: skip
+    test = made.get("test") or made.get("val") or Pictures(seen.store, parts["train"], made["train"].targets, task, plain, side)  # fmt: skip
     targets = made["train"].targets
     task.learn(targets)
     counts = task.counts(targets)

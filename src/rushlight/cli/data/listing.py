@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
 
 from ..errors import UsageError
 from ..tasks.classification import Classification
+from ..tasks.masks import Mask, Masks
 from ..words import counted
-from .pictures import ENDINGS
+from .pictures import ENDINGS, read_mask
 from .table import PARTS, Table, asked
 
 TABLES = (".csv", ".tsv")
+# What folders of pictures, and of their masks, are called; and what the names of masks end in besides.
+_IMAGES = ("images", "image", "imgs", "img", "pictures", "photos", "jpegimages")
+_MASKS = ("masks", "mask", "labels", "annotations", "segmentation", "segmentations", "segmentationclass", "trimaps", "gt")  # fmt: skip
+_MORE = ("_mask", "-mask", "_label", "_segmentation", "_seg", "_gt")
+MOST_VALUES = 64
 
 
 class Sample(NamedTuple):
@@ -44,9 +53,14 @@ def list_pictures(path: str, task: str | None = None, target: str | None = None)
             f"--data {path}: a file, where a folder of images or a .csv file (path,label) is expected"
         )
     folders = _folders(path)
+    pairs = _pairs(path, folders)
+    if pairs and task in (None, Masks.kind):
+        return _with_masks(path, pairs)
     table = _table_beside(path, folders)
-    if table is not None:
+    if table is not None and task != Masks.kind:
         return _from_csv(table, task, target)
+    if task == Masks.kind:
+        raise UsageError(f"--task masks needs a folder images and a folder masks with files of the same names, and --data {path} has none")  # fmt: skip
     if task not in (None, Classification.kind):
         raise UsageError(
             f"--task {task} needs a .csv file that names the pictures, and --data {path} is a folder without one"
@@ -163,6 +177,83 @@ def _check(path: str, classes: list[str]) -> None:
         hint = f"did you mean --data {os.path.join(path, classes[0])}?" if len(inner) > 1 else (
             "a classifier needs two or more; add a folder of other pictures")  # fmt: skip
         raise UsageError(f"--data {path}: only one class, {classes[0]!r}: {hint}")
+
+
+# -- masks ---------------------------------------------------------------------------------------
+
+
+def _pairs(path: str, folders: list[str]) -> list[tuple[str, str, str]]:
+    """Folders of pictures, of their masks, and their part: of the data set itself, or of train, val and test."""
+    found = []
+    for inner in ("", *(name for name in folders if name.lower() in PARTS)):
+        here = os.path.join(path, inner)
+        names = folders if not inner else _folders(here)
+        mine = [[n for n in names if n.lower() in kinds] for kinds in (_IMAGES, _MASKS)]
+        if all(len(one) == 1 for one in mine) and (inner or len(names) == 2):
+            found.append(
+                (*(os.path.join(here, one[0]) for one in mine), PARTS.get(inner.lower(), ""))
+            )
+    return found  # type: ignore[return-value]
+
+
+def _key(path: str, root: str) -> str:
+    """What a picture and its mask share: the name without its ending and without what masks are called besides."""
+    inside = os.path.splitext(os.path.relpath(path, root))[0]
+    return next((inside.removesuffix(more) for more in _MORE if inside.endswith(more)), inside)
+
+
+def _with_masks(path: str, pairs: list[tuple[str, str, str]]) -> Listing:
+    """Pictures and their masks, by name; what values mean is in classes.txt, a name a line, or is the values."""
+    found, alone, others = [], 0, 0
+    for images, masks, part in pairs:
+        of = {_key(p, masks): p for p in walk(masks) if p.lower().endswith(ENDINGS)}
+        for picture in walk(images):
+            if not picture.lower().endswith(ENDINGS):
+                others += 1
+            elif (key := _key(picture, images)) in of:
+                first = os.path.relpath(picture, images).partition(os.sep)[0].lower()
+                found.append((picture, of[key], part or PARTS.get(first, "")))
+            else:
+                alone += 1
+    if not found:
+        raise UsageError(f"--data {path}: no picture has a mask of the same name")
+    with ThreadPoolExecutor() as pool:
+        read = list(pool.map(_values, [mask for _, mask, _ in found]))
+    values = sorted({v for seen, _ in read for v in seen})
+    notes = [f"{counted(alone, 'picture')} without a mask of the same name: left out."] if alone else []  # fmt: skip
+    if len(values) > 2 and 255 in values:
+        values.remove(255)
+        notes.append("Pixels of the value 255 are not asked for: by custom they are borders.")
+    if len(values) > MOST_VALUES:
+        raise UsageError(f"--data {path}: the masks have {len(values)} values, and {MOST_VALUES} are the most: save them "
+                         "without loss (PNG), a number for each class")  # fmt: skip
+    if len(values) < 2:
+        raise UsageError(f"--data {path}: the masks have one value only: there is nothing to learn")
+    classes = {value: i for i, value in enumerate(values)}
+    samples = [Sample(picture, Mask(mask, seen, classes, why), part)
+               for (picture, mask, part), (seen, why) in zip(found, read)]  # fmt: skip
+    return Listing(path, samples, _names(path, values), "folders of pictures and masks", others, tuple(notes), Masks.kind)  # fmt: skip
+
+
+def _values(path: str) -> tuple[tuple[int, ...], str]:
+    """The values of a mask, or why it cannot be read."""
+    try:
+        return tuple(np.unique(read_mask(path)).tolist()), ""
+    except UsageError as error:
+        return (), error.sentence()
+
+
+def _names(path: str, values: list[int]) -> list[str]:
+    try:
+        with open(os.path.join(path, "classes.txt"), encoding="utf-8-sig") as f:
+            names = [line.strip() for line in f]
+    except (OSError, UnicodeDecodeError):
+        return (
+            ["background", "object"] if values in ([0, 1], [0, 255]) else [str(v) for v in values]
+        )
+    if len(names) <= values[-1] or not all(names[v] for v in values) or len({names[v] for v in values}) < len(values):  # fmt: skip
+        raise UsageError(f"--data {path}: classes.txt needs a name of its own for every value up to {values[-1]}, a line each")  # fmt: skip
+    return [names[v] for v in values]
 
 
 # -- CSV -----------------------------------------------------------------------------------------

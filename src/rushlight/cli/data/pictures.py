@@ -129,21 +129,53 @@ def kept_side(size: int) -> int:
     return round(size * KEPT)
 
 
-def shrink(picture: PILImage, side: int) -> Any:
+def middle(wide: int, high: int) -> tuple[int, int, int, int]:
+    """What is kept of a panorama: the ends are cut off."""
+    longest = int(min(wide, high) * LONGEST)
+    left, top = max(0, wide - longest) // 2, max(0, high - longest) // 2
+    return left, top, wide - left, high - top
+
+
+def shrink(picture: PILImage, side: int, how: Any = None) -> Any:
     """A picture with its shorter side at most `side` and the ends of a panorama cut off.
 
     Everything that reaches a network comes through here, cached or not: the pixels are the same.
     """
     from PIL import Image
 
+    if middle(*picture.size) != (0, 0, *picture.size):
+        picture = picture.crop(middle(*picture.size))
     wide, high = picture.size
     short = min(wide, high)
-    longest = int(short * LONGEST)
-    if max(wide, high) > longest:
-        left, top = max(0, wide - longest) // 2, max(0, high - longest) // 2
-        picture = picture.crop((left, top, wide - left, high - top))
-        wide, high = picture.size
     if short > side:
         size = (max(1, round(wide * side / short)), max(1, round(high * side / short)))
-        picture = picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=3.0)
+        gap = 3.0 if how is None else None
+        picture = picture.resize(
+            size, Image.Resampling.BILINEAR if how is None else how, reducing_gap=gap
+        )
     return picture
+
+
+def read_mask(path: str) -> Any:
+    """The number of every pixel (height x width, bytes); UsageError where a file has no such numbers."""
+    import numpy as np
+
+    from ...vision._pillow import open_picture as open_from
+
+    need_pillow()
+    try:
+        with pillow_rules(), open_from(path) as opened:
+            a = np.asarray(
+                opened.convert("RGB") if opened.mode in ("RGBA", "CMYK", "YCbCr") else opened
+            )
+    except BROKEN as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    if a.ndim == 3:
+        if (a != a[:, :, :1]).any():
+            raise UsageError(
+                f"{path} is a colour picture, where a number for every pixel is expected"
+            )
+        a = a[:, :, 0]
+    if a.dtype.kind not in "bui" or a.min(initial=0) < 0 or a.max(initial=0) > 255:
+        raise UsageError(f"{path} has pixels that are no numbers from 0 to 255")
+    return a.astype(np.uint8)

@@ -15,7 +15,7 @@ from ..errors import printable
 from ..tasks.task import SHOWN, Picture, Result, Task
 from ..training.progress import clock
 from ..words import counted
-from . import saliency, svg
+from . import svg
 from .page_style import page
 from .svg import Line
 
@@ -228,21 +228,18 @@ def _pictures(images: Images, net: Module, result: Result) -> str:
         figures = "".join(_answered(images, net, one) for one in shown)
         inner = f"<div class='pictures'>{figures}</div>" if figures else "<p>There are none.</p>"
         if figures.count("<img") > len(shown):
-            text += (
-                " The lower picture shows in orange which places the answer comes from (Grad-CAM)."
-            )
+            text += f" {images.task.beside_told}"
         parts.append(f"<h2>{title}</h2><p class='faint'>{text}</p>{inner}")
     return "".join(parts)
 
 
 def _answered(images: Images, net: Module, one: Picture) -> str:
-    x = images.test[one.number][0]
+    x, y = images.test[one.number]
     pixels = seen(x, images.mean, images.std)
-    heat = saliency.places(images.task, net, x) if one.kind == "wrong" else None
     said = f"<b class='{one.kind}-text'>{escape(one.said)}</b> {escape(one.sure)}"
     more = f"<br>is {escape(one.true)}" if one.true else ""
     file = f"<br><span class='faint'>{escape(printable(os.path.basename(images.paths[one.number])))}</span>" if images.paths else ""  # fmt: skip
-    return _figure(said + more + file, pixels, *([] if heat is None else [saliency.marked(pixels, heat)]))  # fmt: skip
+    return _figure(said + more + file, pixels, *images.task.beside(net, x, y, pixels, one))
 
 
 def _variety(args: Namespace, images: Images) -> str:
@@ -257,9 +254,10 @@ def _variety(args: Namespace, images: Images) -> str:
     step = max(1, len(images.train) // count)
     figures = []
     for i in range(count):
-        x, _ = images.train[i * step]
+        x, y = images.train[i * step]
         told = printable(images.task.in_words(images.targets[i * step]))
-        figures.append(_figure(escape(told), seen(x, images.mean, images.std)))
+        pixels = seen(x, images.mean, images.std)
+        figures.append(_figure(escape(told), pixels, *images.task.drawn(pixels, y)))
     rl.set_rng_state(state)
     return (f"<h2>What it was shown</h2><p class='faint'>Training pictures as the network saw them: {in_words(args.augment)}.</p>"
             f"<div class='pictures'>{''.join(figures)}</div>")  # fmt: skip

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .classification import Classification
+from .masks import Masks
 from .multilabel import Multilabel
 from .regression import Regression
 from .task import Task
 
 KINDS: dict[str, type[Task]] = {
-    task.kind: task for task in (Classification, Multilabel, Regression)
+    task.kind: task for task in (Classification, Multilabel, Regression, Masks)
 }
 
 

@@ -21,6 +21,12 @@ YES = 0.5  # from this probability on a label is part of the answer
 Answer = list[tuple[str, float]]  # every label with its probability, the likeliest first
 
 
+def by_rarest(targets: Sequence[tuple[int, ...]]) -> list[Hashable]:
+    """Of each picture the rarest name, so that rare ones are tested, too."""
+    often = Counter(i for target in targets for i in target)
+    return [min(target, key=lambda i: (often[i], i), default=-1) for target in targets]
+
+
 class Multilabel(Task):
     """A target is the numbers of a picture's labels, none of them perhaps."""
 
@@ -30,9 +36,7 @@ class Multilabel(Task):
     recipe = {"label_smoothing": 0.0}
 
     def groups(self, targets: Sequence[tuple[int, ...]]) -> list[Hashable]:
-        """By a picture's rarest label, so that rare ones are tested, too."""
-        often = Counter(i for target in targets for i in target)
-        return [min(target, key=lambda i: (often[i], i), default=-1) for target in targets]
+        return by_rarest(targets)
 
     def members(self, target: tuple[int, ...]) -> tuple[int, ...]:
         return target

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..data import augment
 from ..errors import UsageError
 from ..words import counted
 
@@ -61,6 +62,11 @@ class Task:
         dict[str, Any]
     ] = {}  # settings that suit this task better than those of pictures in classes
     scaled: ClassVar[bool] = False  # whether `scale` is needed
+    dense: ClassVar[bool] = False  # whether every pixel has an answer
+    # What stands under pictures of the test.
+    beside_told: ClassVar[str] = (
+        "The lower picture shows in orange which places the answer comes from (Grad-CAM)."
+    )
     not_for: ClassVar[tuple[str, ...]] = ()  # settings that mean nothing here
 
     def __init__(self, names: Sequence[str], scale: Any = None) -> None:
@@ -87,6 +93,18 @@ class Task:
     def tensor(self, target: Any) -> Any:
         """A target as a loader stacks it."""
         raise NotImplementedError
+
+    def transforms(self, *settings: Any) -> Any:
+        """For training and for the test; `settings` are those of `augment.for_photos`."""
+        return augment.for_photos(*settings)
+
+    def sample(self, picture: Any, target: Any, transform: Any, side: int) -> tuple[Any, Any]:
+        """A PIL picture, of which `side` is the shorter side that is kept, and its target as tensors."""
+        return transform(picture), self.tensor(target)
+
+    def misfit(self, target: Any, wide: int, high: int, side: int) -> str:
+        """Why a target does not go with a picture of that size; usually nothing."""
+        return ""
 
     def in_words(self, target: Any) -> str:
         """A target, for people."""
@@ -159,6 +177,19 @@ class Task:
         """What those rows come to; None where there was no picture."""
         raise NotImplementedError
 
+    # -- pictures of the report
+
+    def drawn(self, pixels: np.ndarray, y: Any) -> list[np.ndarray]:
+        """A training picture with its target drawn over it, where that can be drawn."""
+        return []
+
+    def beside(self, net: Module, x: Any, y: Any, pixels: np.ndarray, one: Picture) -> list[np.ndarray]:  # fmt: skip
+        """What stands under a picture of the test: of mistakes, which places they come from."""
+        from ..report import saliency
+
+        heat = saliency.places(self, net, x) if one.kind == "wrong" else None
+        return [] if heat is None else [saliency.marked(pixels, heat)]
+
     # -- answers
 
     def strongest(self, out: Any) -> Any:
@@ -168,6 +199,10 @@ class Task:
     def answers(self, out: Any, top: int) -> list[Any]:
         """An answer for each picture of a batch of scores."""
         raise NotImplementedError
+
+    def inside(self, answer: Any, fit: str, size: tuple[int, int]) -> Any:
+        """An answer to a picture of that width and height without what padding added."""
+        return answer
 
     def said(self, answer: Any) -> str:
         """An answer on the screen."""

@@ -167,7 +167,7 @@ class Run:
         self.task = images.task
         self.path = os.path.join(args.out, LAST)
         self.net = build(args.model, channels=images.channels, size=images.size,
-                         classes=len(images.classes), width=args.width)  # fmt: skip
+                         classes=len(images.classes), width=args.width, dense=self.task.dense)  # fmt: skip
         self.task.check_head(args.model, self.net.get_submodule(head_of(self.net)))
         self.start_note = (
             start_from(self.net, args.weights, args.model)

@@ -21,19 +21,24 @@ STAGE = 64
 CIFAR_STEM = 40
 
 
-def build(name: str, *, channels: int, size: int, classes: int, width: float = 1) -> Any:
-    """A network for `classes` classes of `channels` x `size` x `size` images."""
+def build(
+    name: str, *, channels: int, size: int, classes: int, width: float = 1, dense: bool = False
+) -> Any:
+    """A network for `classes` classes of `channels` x `size` x `size` images, or of each of their pixels."""
     from rushlight.vision import models
 
     check_model(name, channels, size)
-    builder, options = how_to_build(name, channels, size, classes, width)
+    builder, options = how_to_build(name, channels, size, classes, width, dense)
     return models.get_model(builder, **options)
 
 
 def how_to_build(
-    name: str, channels: int, size: int, classes: int, width: float
+    name: str, channels: int, size: int, classes: int, width: float, dense: bool = False
 ) -> tuple[str, dict[str, Any]]:
     """The builder of `rushlight.vision.models` and its arguments; those of torchvision's have no others than it takes."""
+    if dense:
+        backbone, more = how_to_build(name, channels, size, classes, width)
+        return "pyramid", {"backbone": backbone, **more}
     if name == "lenet":
         return name, {"num_classes": classes, "in_channels": channels, "size": size, "width": int(width)}  # fmt: skip
     if name == "mlp":
@@ -82,9 +87,11 @@ def parameters_of(net: Module) -> int:
 
 
 def head_of(net: Module) -> str:
-    """The name of the layer that answers: the last linear one, or a convolution where there is none."""
+    """The name of what is new where weights are given: the last linear layer, or a convolution where there is none."""
     import rushlight as rl
 
+    if hasattr(net, "decoder"):
+        return "decoder"
     layers = [(name, type(m)) for name, m in net.named_modules()]
     linear = [name for name, kind in layers if issubclass(kind, rl.nn.Linear)]
     return (linear or [name for name, kind in layers if issubclass(kind, rl.nn.Conv2d)])[-1]

@@ -31,6 +31,7 @@ _HF_RESNET = (
 
 def start_from(net: Module, source: str, model: str) -> str:
     """Put the weights of `source` into `net`, all but a head of another size; the answer says what was done."""
+    net = getattr(net, "backbone", net)  # the rest is all head
     found = _fitting(_fetch(source, model), net)
     head = head_of(net)
     own = net.state_dict()

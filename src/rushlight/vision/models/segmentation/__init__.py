@@ -14,10 +14,11 @@ from .deeplabv3 import (
 )
 from .fcn import FCN, FCN_ResNet50_Weights, FCN_ResNet101_Weights, fcn_resnet50, fcn_resnet101
 from .lraspp import LRASPP, LRASPP_MobileNet_V3_Large_Weights, lraspp_mobilenet_v3_large
+from .pyramid import Pyramid, pyramid
 
 __all__ = [
     "FCN", "LRASPP", "DeepLabV3", "DeepLabV3_MobileNet_V3_Large_Weights", "DeepLabV3_ResNet50_Weights",
     "DeepLabV3_ResNet101_Weights", "FCN_ResNet50_Weights", "FCN_ResNet101_Weights",
-    "LRASPP_MobileNet_V3_Large_Weights", "deeplabv3", "deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50",
-    "deeplabv3_resnet101", "fcn", "fcn_resnet50", "fcn_resnet101", "lraspp", "lraspp_mobilenet_v3_large",
+    "LRASPP_MobileNet_V3_Large_Weights", "Pyramid", "deeplabv3", "deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50",
+    "deeplabv3_resnet101", "fcn", "fcn_resnet50", "fcn_resnet101", "lraspp", "lraspp_mobilenet_v3_large", "pyramid",
 ]  # fmt: skip
