@@ -152,7 +152,7 @@ def test_a_weights_name_of_several_lines_is_told_in_one() -> None:
 
     net = networks.build("mlp", channels=1, size=8, classes=2, width=1)
     weights = {**net.state_dict(), "0\n\x1b[2J": rl.zeros(1)}
-    saved = {"config": {"model": "mlp", "width": 1}, "channels": 1, "size": 8, "classes": ["a", "b"], "model": weights}  # fmt: skip
+    saved = {"config": {"model": "mlp", "width": 1, "task": "classification"}, "channels": 1, "size": 8, "classes": ["a", "b"], "model": weights}  # fmt: skip
     with pytest.raises(UsageError, match=r"0\\n\\x1b\[2J is not in both") as caught:
         check_weights(saved)
     assert str(caught.value).isprintable()

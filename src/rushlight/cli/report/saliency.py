@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tasks.task import Task
-
 if TYPE_CHECKING:
     from ...core.tensor import Tensor
     from ...nn.modules.module import Module
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 _WARM = np.array([255.0, 110.0, 0.0])  # the colour of the places that count
 
 
-def places(task: Task, net: Module, x: Tensor) -> np.ndarray | None:
+def places(task: Any, net: Module, x: Tensor) -> np.ndarray | None:
     """How much each place of a network's input (CxHxW) counts, 0 to 1; None without a convolution that has places."""
     import rushlight as rl
     import rushlight.nn.functional as F
