@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ....tv_tensors import Image
 from ... import functional as v1
 from . import _tones as tones
-from ._registry import call, serve
+from ._registry import call, functional, serve
 
 if TYPE_CHECKING:
     from ...._pillow import Picture, PILImage
@@ -18,11 +18,6 @@ __all__ = [
     "adjust_sharpness", "autocontrast", "equalize", "grayscale_to_rgb", "invert",
     "permute_channels", "posterize", "rgb_to_grayscale", "solarize", "to_grayscale",
 ]  # fmt: skip
-
-
-def rgb_to_grayscale(inpt: Picture, num_output_channels: int = 1) -> Any:
-    """As `vision.transforms.functional.rgb_to_grayscale`, for pictures of `tv_tensors`, too."""
-    return call(rgb_to_grayscale, inpt, num_output_channels=num_output_channels)
 
 
 def _grey_pil(image: PILImage, num_output_channels: int = 1) -> Any:
@@ -43,61 +38,6 @@ def grayscale_to_rgb(inpt: Picture) -> Any:
         torch.Size([3, 2, 4])
     """
     return call(grayscale_to_rgb, inpt)
-
-
-def adjust_brightness(inpt: Picture, brightness_factor: float) -> Any:
-    """As `vision.transforms.functional.adjust_brightness`, for pictures and videos of `tv_tensors`, too."""
-    return call(adjust_brightness, inpt, brightness_factor=brightness_factor)
-
-
-def adjust_saturation(inpt: Picture, saturation_factor: float) -> Any:
-    """As `vision.transforms.functional.adjust_saturation`, for pictures and videos of `tv_tensors`, too."""
-    return call(adjust_saturation, inpt, saturation_factor=saturation_factor)
-
-
-def adjust_contrast(inpt: Picture, contrast_factor: float) -> Any:
-    """As `vision.transforms.functional.adjust_contrast`, for pictures and videos of `tv_tensors`, too."""
-    return call(adjust_contrast, inpt, contrast_factor=contrast_factor)
-
-
-def adjust_sharpness(inpt: Picture, sharpness_factor: float) -> Any:
-    """As `vision.transforms.functional.adjust_sharpness`, for pictures and videos of `tv_tensors`, too."""
-    return call(adjust_sharpness, inpt, sharpness_factor=sharpness_factor)
-
-
-def adjust_hue(inpt: Picture, hue_factor: float) -> Any:
-    """As `vision.transforms.functional.adjust_hue`, for pictures and videos of `tv_tensors`, too."""
-    return call(adjust_hue, inpt, hue_factor=hue_factor)
-
-
-def adjust_gamma(inpt: Picture, gamma: float, gain: float = 1) -> Any:
-    """As `vision.transforms.functional.adjust_gamma`, for pictures and videos of `tv_tensors`, too."""
-    return call(adjust_gamma, inpt, gamma=gamma, gain=gain)
-
-
-def posterize(inpt: Picture, bits: int) -> Any:
-    """As `vision.transforms.functional.posterize`, for every dtype, and pictures and videos of `tv_tensors`."""
-    return call(posterize, inpt, bits=bits)
-
-
-def solarize(inpt: Picture, threshold: float) -> Any:
-    """As `vision.transforms.functional.solarize`, for pictures and videos of `tv_tensors`, too."""
-    return call(solarize, inpt, threshold=threshold)
-
-
-def autocontrast(inpt: Picture) -> Any:
-    """As `vision.transforms.functional.autocontrast`, for pictures and videos of `tv_tensors`, too."""
-    return call(autocontrast, inpt)
-
-
-def equalize(inpt: Picture) -> Any:
-    """As `vision.transforms.functional.equalize`, for every dtype, and pictures and videos of `tv_tensors`."""
-    return call(equalize, inpt)
-
-
-def invert(inpt: Picture) -> Any:
-    """As `vision.transforms.functional.invert`, for pictures and videos of `tv_tensors`, too."""
-    return call(invert, inpt)
 
 
 def permute_channels(inpt: Picture, permutation: Sequence[int]) -> Any:
@@ -126,22 +66,22 @@ def _rgb_pil(image: PILImage) -> Any:
     return image.convert("RGB")
 
 
-to_grayscale = rgb_to_grayscale
+_TOO, _WIDER = "for pictures and videos of `tv_tensors`, too.", "for every dtype, and pictures and videos of `tv_tensors`."  # fmt: skip
 
-serve(rgb_to_grayscale, tones.rgb_to_grayscale_image, _grey_pil, kinds=(Image,))
+rgb_to_grayscale = to_grayscale = functional(
+    "rgb_to_grayscale", tones.rgb_to_grayscale_image, _grey_pil, kinds=(Image,), whom="for pictures of `tv_tensors`, too."
+)  # fmt: skip
+adjust_brightness = functional("adjust_brightness", tones.adjust_brightness_image, v1.adjust_brightness, whom=_TOO)  # fmt: skip
+adjust_saturation = functional("adjust_saturation", tones.adjust_saturation_image, v1.adjust_saturation, whom=_TOO)  # fmt: skip
+adjust_contrast = functional("adjust_contrast", tones.adjust_contrast_image, v1.adjust_contrast, whom=_TOO)  # fmt: skip
+adjust_sharpness = functional("adjust_sharpness", tones.adjust_sharpness_image, v1.adjust_sharpness, whom=_TOO)  # fmt: skip
+adjust_hue = functional("adjust_hue", tones.adjust_hue_image, v1.adjust_hue, whom=_TOO)
+adjust_gamma = functional("adjust_gamma", tones.adjust_gamma_image, v1.adjust_gamma, whom=_TOO)
+posterize = functional("posterize", tones.posterize_image, v1.posterize, whom=_WIDER)
+solarize = functional("solarize", tones.solarize_image, v1.solarize, whom=_TOO)
+autocontrast = functional("autocontrast", tones.autocontrast_image, v1.autocontrast, whom=_TOO)
+equalize = functional("equalize", tones.equalize_image, v1.equalize, whom=_WIDER)
+invert = functional("invert", tones.invert_image, v1.invert, whom=_TOO)
+
 serve(grayscale_to_rgb, tones.grayscale_to_rgb_image, _rgb_pil, kinds=(Image,))
 serve(permute_channels, tones.permute_channels_image, _permute_pil)
-for _functional, _image, _pil in (
-    (adjust_brightness, tones.adjust_brightness_image, v1.adjust_brightness),
-    (adjust_saturation, tones.adjust_saturation_image, v1.adjust_saturation),
-    (adjust_contrast, tones.adjust_contrast_image, v1.adjust_contrast),
-    (adjust_sharpness, tones.adjust_sharpness_image, v1.adjust_sharpness),
-    (adjust_hue, tones.adjust_hue_image, v1.adjust_hue),
-    (adjust_gamma, tones.adjust_gamma_image, v1.adjust_gamma),
-    (posterize, tones.posterize_image, v1.posterize),
-    (solarize, tones.solarize_image, v1.solarize),
-    (autocontrast, tones.autocontrast_image, v1.autocontrast),
-    (equalize, tones.equalize_image, v1.equalize),
-    (invert, tones.invert_image, v1.invert),
-):
-    serve(_functional, _image, _pil)

@@ -20,12 +20,11 @@ from ._options import Affine, eight, mode_of, resized
 from ._places import (
     rectangles as _parallelogram_to_bounding_boxes,  # noqa: F401 - libraries take it from here
 )
-from ._registry import by_tensor, call, serve
+from ._registry import by_tensor, functional
 from ._registry import pil_kernel as __getattr__  # noqa: F401 - by torchvision's names
 
 if TYPE_CHECKING:
-    from .....core.tensor import Tensor
-    from ...._pillow import Picture, PILImage
+    from ...._pillow import PILImage
 
 __all__ = [
     "affine", "center_crop", "crop", "elastic", "elastic_transform", "five_crop", "hflip",
@@ -34,27 +33,6 @@ __all__ = [
 ]  # fmt: skip
 
 BILINEAR, NEAREST = InterpolationMode.BILINEAR, InterpolationMode.NEAREST
-
-
-def horizontal_flip(inpt: Picture) -> Any:
-    """As `vision.transforms.functional.hflip`, for every kind of `tv_tensors`."""
-    return call(horizontal_flip, inpt)
-
-
-def vertical_flip(inpt: Picture) -> Any:
-    """As `vision.transforms.functional.vflip`, for every kind of `tv_tensors`."""
-    return call(vertical_flip, inpt)
-
-
-def resize(
-    inpt: Picture,
-    size: int | Sequence[int] | None,
-    interpolation: InterpolationMode | str | int = BILINEAR,
-    max_size: int | None = None,
-    antialias: bool | None = True,
-) -> Any:
-    """As `vision.transforms.functional.resize`, for every kind of `tv_tensors`; `size` may be None beside `max_size`."""
-    return call(resize, inpt, size=size, interpolation=interpolation, max_size=max_size, antialias=antialias)  # fmt: skip
 
 
 def _warn_of_antialias(antialias: bool | None) -> None:
@@ -76,23 +54,6 @@ def _resize_pil(
     return v1.resize(image, target, mode_of(interpolation))
 
 
-def affine(
-    inpt: Picture,
-    angle: float,
-    translate: Sequence[float],
-    scale: float,
-    shear: Sequence[float],
-    interpolation: InterpolationMode | str | int = NEAREST,
-    fill: float | Sequence[float] | None = None,
-    center: Sequence[float] | None = None,
-) -> Any:
-    """As `vision.transforms.functional.affine`, for every kind of `tv_tensors`."""
-    return call(
-        affine, inpt, angle=angle, translate=translate, scale=scale, shear=shear,
-        interpolation=interpolation, fill=fill, center=center,
-    )  # fmt: skip
-
-
 def _affine_pil(
     image: PILImage,
     angle: float,
@@ -108,18 +69,6 @@ def _affine_pil(
     return pil_affine(image, change.backward(middle), PIL_NUMBERS[mode_of(interpolation)], fill)
 
 
-def rotate(
-    inpt: Picture,
-    angle: float,
-    interpolation: InterpolationMode | str | int = NEAREST,
-    expand: bool = False,
-    center: Sequence[float] | None = None,
-    fill: float | Sequence[float] | None = None,
-) -> Any:
-    """As `vision.transforms.functional.rotate`, for every kind of `tv_tensors`."""
-    return call(rotate, inpt, angle=angle, interpolation=interpolation, expand=expand, center=center, fill=fill)  # fmt: skip
-
-
 def _rotate_pil(
     image: PILImage,
     angle: float,
@@ -129,39 +78,6 @@ def _rotate_pil(
     fill: float | Sequence[float] | None = None,
 ) -> Any:
     return v1.rotate(image, angle, mode_of(interpolation), expand, center, fill)
-
-
-def pad(
-    inpt: Picture,
-    padding: int | Sequence[int],
-    fill: float | Sequence[float] | None = None,
-    padding_mode: str = "constant",
-) -> Any:
-    """As `vision.transforms.functional.pad`, for every kind of `tv_tensors`."""
-    return call(pad, inpt, padding=padding, fill=fill, padding_mode=padding_mode)
-
-
-def crop(inpt: Picture, top: int, left: int, height: int, width: int) -> Any:
-    """As `vision.transforms.functional.crop`, for every kind of `tv_tensors`."""
-    return call(crop, inpt, top=top, left=left, height=height, width=width)
-
-
-def perspective(
-    inpt: Picture,
-    startpoints: Sequence[Sequence[int]] | None,
-    endpoints: Sequence[Sequence[int]] | None,
-    interpolation: InterpolationMode | str | int = BILINEAR,
-    fill: float | Sequence[float] | None = None,
-    coefficients: Sequence[float] | None = None,
-) -> Any:
-    """As `vision.transforms.functional.perspective`, for every kind of `tv_tensors`.
-
-    `coefficients` are the eight numbers of the map, in place of the points.
-    """
-    return call(
-        perspective, inpt, startpoints=startpoints, endpoints=endpoints, interpolation=interpolation, fill=fill,
-        coefficients=coefficients,
-    )  # fmt: skip
 
 
 def _perspective_pil(
@@ -174,38 +90,6 @@ def _perspective_pil(
 ) -> Any:
     numbers = eight(startpoints, endpoints, coefficients)
     return pil_perspective(image, numbers, PIL_NUMBERS[mode_of(interpolation)], fill)
-
-
-def elastic(
-    inpt: Picture,
-    displacement: Tensor,
-    interpolation: InterpolationMode | str | int = BILINEAR,
-    fill: float | Sequence[float] | None = None,
-) -> Any:
-    """As `vision.transforms.functional.elastic_transform`, for every kind of `tv_tensors`."""
-    return call(elastic, inpt, displacement=displacement, interpolation=interpolation, fill=fill)
-
-
-def center_crop(inpt: Picture, output_size: int | Sequence[int]) -> Any:
-    """As `vision.transforms.functional.center_crop`, for every kind of `tv_tensors`."""
-    return call(center_crop, inpt, output_size=output_size)
-
-
-def resized_crop(
-    inpt: Picture,
-    top: int,
-    left: int,
-    height: int,
-    width: int,
-    size: int | Sequence[int],
-    interpolation: InterpolationMode | str | int = BILINEAR,
-    antialias: bool | None = True,
-) -> Any:
-    """As `vision.transforms.functional.resized_crop`, for every kind of `tv_tensors`."""
-    return call(
-        resized_crop, inpt, top=top, left=left, height=height, width=width, size=size,
-        interpolation=interpolation, antialias=antialias,
-    )  # fmt: skip
 
 
 def _resized_crop_pil(
@@ -222,39 +106,49 @@ def _resized_crop_pil(
     return _resize_pil(v1.crop(image, top, left, height, width), size, interpolation)
 
 
-def five_crop(inpt: Picture, size: int | Sequence[int]) -> tuple[Any, ...]:
-    """As `vision.transforms.functional.five_crop`, for pictures and videos of `tv_tensors`, too."""
-    return call(five_crop, inpt, size=size)
+_CROPS = "for pictures and videos of `tv_tensors`, too."
 
-
-def ten_crop(
-    inpt: Picture, size: int | Sequence[int], vertical_flip: bool = False
-) -> tuple[Any, ...]:
-    """As `vision.transforms.functional.ten_crop`, for pictures and videos of `tv_tensors`, too."""
-    return call(ten_crop, inpt, size=size, vertical_flip=vertical_flip)
-
-
+horizontal_flip = functional(
+    "horizontal_flip", pixels.horizontal_flip_image, v1.hflip, pixels.horizontal_flip_mask,
+    places.horizontal_flip_bounding_boxes, places.horizontal_flip_keypoints, like="hflip",
+)  # fmt: skip
+vertical_flip = functional(
+    "vertical_flip", pixels.vertical_flip_image, v1.vflip, pixels.vertical_flip_mask,
+    places.vertical_flip_bounding_boxes, places.vertical_flip_keypoints, like="vflip",
+)  # fmt: skip
+resize = functional(
+    "resize", pixels.resize_image, _resize_pil, pixels.resize_mask, places.resize_bounding_boxes, places.resize_keypoints,
+    whom="for every kind of `tv_tensors`; `size` may be None beside `max_size`.",
+)  # fmt: skip
+affine = functional(
+    "affine", pixels.affine_image, _affine_pil, pixels.affine_mask, warps.affine_bounding_boxes, warps.affine_keypoints
+)  # fmt: skip
+rotate = functional(
+    "rotate", pixels.rotate_image, _rotate_pil, pixels.rotate_mask, warps.rotate_bounding_boxes, warps.rotate_keypoints
+)  # fmt: skip
+pad = functional(
+    "pad", pixels.pad_image, v1.pad, pixels.pad_mask, places.pad_bounding_boxes, places.pad_keypoints
+)  # fmt: skip
+crop = functional(
+    "crop", pixels.crop_image, v1.crop, pixels.crop_mask, places.crop_bounding_boxes, places.crop_keypoints
+)  # fmt: skip
+perspective = functional(
+    "perspective", pixels.perspective_image, _perspective_pil, pixels.perspective_mask, warps.perspective_bounding_boxes,
+    warps.perspective_keypoints,
+    whom="for every kind of `tv_tensors`.\n\n`coefficients` are the eight numbers of the map, in place of the points.",
+)  # fmt: skip
+elastic = functional(
+    "elastic", pixels.elastic_image, by_tensor(pixels.elastic_image), pixels.elastic_mask, warps.elastic_bounding_boxes,
+    warps.elastic_keypoints, like="elastic_transform",
+)  # fmt: skip
+center_crop = functional(
+    "center_crop", pixels.center_crop_image, v1.center_crop, pixels.center_crop_mask, places.center_crop_bounding_boxes,
+    places.center_crop_keypoints,
+)  # fmt: skip
+resized_crop = functional(
+    "resized_crop", pixels.resized_crop_image, _resized_crop_pil, pixels.resized_crop_mask,
+    places.resized_crop_bounding_boxes, places.resized_crop_keypoints,
+)  # fmt: skip
+five_crop = functional("five_crop", pixels.five_crop_image, v1.five_crop, several=True, whom=_CROPS)
+ten_crop = functional("ten_crop", pixels.ten_crop_image, v1.ten_crop, several=True, whom=_CROPS)
 hflip, vflip, elastic_transform = horizontal_flip, vertical_flip, elastic
-
-serve(horizontal_flip, pixels.horizontal_flip_image, v1.hflip, pixels.horizontal_flip_mask,
-      places.horizontal_flip_bounding_boxes, places.horizontal_flip_keypoints)  # fmt: skip
-serve(vertical_flip, pixels.vertical_flip_image, v1.vflip, pixels.vertical_flip_mask,
-      places.vertical_flip_bounding_boxes, places.vertical_flip_keypoints)  # fmt: skip
-serve(resize, pixels.resize_image, _resize_pil, pixels.resize_mask, places.resize_bounding_boxes,
-      places.resize_keypoints)  # fmt: skip
-serve(affine, pixels.affine_image, _affine_pil, pixels.affine_mask, warps.affine_bounding_boxes,
-      warps.affine_keypoints)  # fmt: skip
-serve(rotate, pixels.rotate_image, _rotate_pil, pixels.rotate_mask, warps.rotate_bounding_boxes,
-      warps.rotate_keypoints)  # fmt: skip
-serve(pad, pixels.pad_image, v1.pad, pixels.pad_mask, places.pad_bounding_boxes, places.pad_keypoints)  # fmt: skip
-serve(crop, pixels.crop_image, v1.crop, pixels.crop_mask, places.crop_bounding_boxes, places.crop_keypoints)  # fmt: skip
-serve(perspective, pixels.perspective_image, _perspective_pil, pixels.perspective_mask,
-      warps.perspective_bounding_boxes, warps.perspective_keypoints)  # fmt: skip
-serve(elastic, pixels.elastic_image, by_tensor(pixels.elastic_image), pixels.elastic_mask, warps.elastic_bounding_boxes,
-      warps.elastic_keypoints)  # fmt: skip
-serve(center_crop, pixels.center_crop_image, v1.center_crop, pixels.center_crop_mask,
-      places.center_crop_bounding_boxes, places.center_crop_keypoints)  # fmt: skip
-serve(resized_crop, pixels.resized_crop_image, _resized_crop_pil, pixels.resized_crop_mask,
-      places.resized_crop_bounding_boxes, places.resized_crop_keypoints)  # fmt: skip
-serve(five_crop, pixels.five_crop_image, v1.five_crop, several=True)
-serve(ten_crop, pixels.ten_crop_image, v1.ten_crop, several=True)

@@ -22,7 +22,7 @@ from ....io.image import decode_jpeg, encode_jpeg
 from ....tv_tensors import Video
 from ... import functional as v1
 from ..._convert import pil_to_tensor
-from ._registry import by_tensor, call, serve
+from ._registry import by_tensor, call, functional, serve
 from ._registry import pil_kernel as __getattr__  # noqa: F401 - by torchvision's names
 from ._tones import to_dtype_image
 
@@ -37,13 +37,6 @@ __all__ = [
     "normalize_image", "normalize_video", "to_dtype", "to_dtype_video", "to_image", "to_tensor",
     "uniform_temporal_subsample", "uniform_temporal_subsample_video",
 ]  # fmt: skip
-
-
-def normalize(
-    inpt: Picture, mean: Sequence[float], std: Sequence[float], inplace: bool = False
-) -> Any:
-    """As `vision.transforms.functional.normalize`, for pictures and videos of `tv_tensors`, too."""
-    return call(normalize, inpt, mean=mean, std=std, inplace=inplace)
 
 
 def normalize_image(
@@ -62,13 +55,6 @@ def normalize_image(
     centre = centre.view(-1, 1, 1) if centre.ndim == 1 else centre
     spread = spread.view(-1, 1, 1) if spread.ndim == 1 else spread
     return (image.sub_(centre) if inplace else image.sub(centre)).div_(spread)
-
-
-def gaussian_blur(
-    inpt: Picture, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
-) -> Any:
-    """As `vision.transforms.functional.gaussian_blur`, for pictures and videos of `tv_tensors`, too."""
-    return call(gaussian_blur, inpt, kernel_size=kernel_size, sigma=sigma)
 
 
 def _kernel_and_spread(
@@ -184,11 +170,6 @@ def convert_image_dtype(image: Tensor, dtype: dtype = dtypes.float32) -> Tensor:
     return to_dtype_image(image, dtype, scale=True)
 
 
-def erase(inpt: Picture, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Any:
-    """As `vision.transforms.functional.erase`, for PIL images and pictures and videos of `tv_tensors`, too."""
-    return call(erase, inpt, i=i, j=j, h=h, w=w, v=v, inplace=inplace)
-
-
 def erase_image(
     image: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False
 ) -> Tensor:
@@ -293,11 +274,19 @@ def get_image_size(inpt: Picture) -> list[int]:
     return v1.get_image_size(inpt)
 
 
-serve(normalize, normalize_image)
-serve(gaussian_blur, gaussian_blur_image, by_tensor(gaussian_blur_image))
+normalize = functional(
+    "normalize", normalize_image, whom="for pictures and videos of `tv_tensors`, too."
+)
+gaussian_blur = functional(
+    "gaussian_blur", gaussian_blur_image, by_tensor(gaussian_blur_image),
+    whom="for pictures and videos of `tv_tensors`, too.",
+)  # fmt: skip
+erase = functional(
+    "erase", erase_image, by_tensor(erase_image),
+    whom="for PIL images and pictures and videos of `tv_tensors`, too.",
+)  # fmt: skip
 serve(gaussian_noise, gaussian_noise_image)
 serve(to_dtype, to_dtype_image, None, _plain_dtype, _plain_dtype, _plain_dtype)
-serve(erase, erase_image, by_tensor(erase_image))
 serve(jpeg, jpeg_image, _jpeg_pil)
 serve(uniform_temporal_subsample, uniform_temporal_subsample_video, kinds=(Video,))
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from .....core.tensor import Tensor
 from .... import tv_tensors
@@ -17,6 +17,7 @@ from ..._convert import pil_to_tensor, to_pil_image
 __all__ = ["is_pure_tensor", "register_kernel"]
 
 Kernel = Callable[..., Any]
+Options = ParamSpec("Options")
 
 PIL = "PIL.Image.Image"  # stands for the class, which is not imported before somebody has a picture
 # functional -> kind of input -> kernel
@@ -110,6 +111,50 @@ def serve(
     if pil is not None:
         table[PIL] = pil
     _KERNELS[functional] = table
+
+
+_WHOM = "for every kind of `tv_tensors`."
+
+
+def functional(
+    name: str,
+    image: Callable[Concatenate[Tensor, Options], Any],
+    pil: Kernel | None = None,
+    mask: Kernel | None = None,
+    boxes: Kernel | None = None,
+    points: Kernel | None = None,
+    *,
+    kinds: tuple[type, ...] = (Image, Video),
+    several: bool = False,
+    like: str = "",
+    whom: str = _WHOM,
+) -> Callable[Concatenate[Any, Options], Any]:
+    """One function for all inputs that have a kernel; its options are those of the kernel for tensor pictures.
+
+    It is documented by its twin of the first generation, which is called `like` where it has another name.
+    """
+    first, *rest = signature(image).parameters.values()
+    names = [p.name for p in rest]
+    defaults = {p.name: p.default for p in rest if p.default is not Parameter.empty}
+    signed = signature(image).replace(
+        parameters=[first.replace(name="inpt", annotation="Picture"), *rest], return_annotation=Any
+    )
+
+    def made(inpt: Any, *args: Any, **options: Any) -> Any:
+        given = {**defaults, **dict(zip(names, args)), **options}
+        if len(args) > len(names) or given.keys() != set(names) or not options.keys().isdisjoint(names[: len(args)]):  # fmt: skip
+            try:
+                signed.bind(inpt, *args, **options)
+            except TypeError as error:
+                raise TypeError(f"{name}() {error}") from None
+        return call(made, inpt, **given)
+
+    made.__signature__ = signed  # type: ignore[attr-defined]
+    made.__name__ = made.__qualname__ = name
+    made.__module__ = __package__
+    made.__doc__ = f"As `vision.transforms.functional.{like or name}`, {whom}"
+    serve(made, image, pil, mask, boxes, points, kinds=kinds, several=several)
+    return made
 
 
 def tell(functional: Kernel, **kernels: Kernel) -> None:
