@@ -29,7 +29,6 @@ from . import (
 from .activation import *
 from .adaptive import *
 from .batchnorm import *
-from .channelshuffle import *
 from .container import *
 from .conv import *
 from .distance import *

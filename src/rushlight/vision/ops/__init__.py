@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from . import boxes, misc, poolers
+from . import (  # type: ignore[attr-defined]  # noqa: F401 - rows of the aliases
+    boxes,
+    ciou_loss,
+    diou_loss,
+    focal_loss,
+    giou_loss,
+    misc,
+    poolers,
+)
 from .boxes import (
     batched_nms,
     box_area,
@@ -16,13 +24,15 @@ from .boxes import (
     nms,
     remove_small_boxes,
 )
-from .ciou_loss import complete_box_iou_loss
 from .deform_conv import DeformConv2d, deform_conv2d
-from .diou_loss import distance_box_iou_loss
 from .drop_block import DropBlock2d, DropBlock3d, drop_block2d, drop_block3d
 from .feature_pyramid_network import FeaturePyramidNetwork
-from .focal_loss import sigmoid_focal_loss
-from .giou_loss import generalized_box_iou_loss
+from .losses import (
+    complete_box_iou_loss,
+    distance_box_iou_loss,
+    generalized_box_iou_loss,
+    sigmoid_focal_loss,
+)
 from .misc import (
     MLP,
     Conv2dNormActivation,

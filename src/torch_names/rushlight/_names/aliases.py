@@ -56,12 +56,15 @@ TABLE = {
     "distributed._composable.fsdp": "nn.parallel.fully_shard: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy "
                                     "OffloadPolicy fully_shard",
     "distributed._tensor.experimental": "distributed.tensor.experimental: implicit_replication",
+    "distributed.checkpoint.default_planner": "distributed.checkpoint.saving: DefaultLoadPlanner DefaultSavePlanner",
     "distributed.checkpoint.filesystem": "distributed.checkpoint.saving: FileSystemReader FileSystemWriter",
+    "distributed.checkpoint.format_utils": "distributed.checkpoint.saving: dcp_to_torch_save torch_save_to_dcp",
     "distributed.checkpoint.state_dict": "distributed.state_dicts: StateDictOptions get_model_state_dict "
                                          "get_optimizer_state_dict get_state_dict set_model_state_dict "
                                          "set_optimizer_state_dict set_state_dict",
     "distributed.checkpoint.state_dict_loader": "distributed.checkpoint.saving: load",
     "distributed.checkpoint.state_dict_saver": "distributed.checkpoint.saving: async_save save",
+    "distributed.checkpoint.stateful": "distributed.checkpoint.saving: Stateful",
     "distributed.fsdp.api": f"nn.parallel.fsdp_options: {_FSDP}",
     "distributed.fsdp.fully_sharded_data_parallel": f"nn.parallel.fsdp: FullyShardedDataParallel; "
                                                     f"nn.parallel.fsdp_options: {_FSDP} OptimStateKeyType",
@@ -70,9 +73,19 @@ TABLE = {
                              "transformer_auto_wrap_policy wrap",
     "distributed.optim.zero_redundancy_optimizer": "optim.zero: ZeroRedundancyOptimizer",
     "functorch.experimental": "func: functionalize replace_all_batch_norm_modules_",
+    "nn.modules.channelshuffle": "nn.modules.pixelshuffle: ChannelShuffle",
     "nn.modules.linear_cross_entropy_options": "nn.modules.loss: LinearCrossEntropyOptions",
     "nn.parallel.parallel_apply": "nn.parallel.scatter_gather: parallel_apply",
     "nn.parallel.replicate": "nn.parallel.scatter_gather: replicate",
+    "vision.models.mobilenet": "vision.models.mobilenetv2: MobileNetV2 MobileNet_V2_Weights mobilenet_v2; vision.models.mobilenetv3: "
+                               "MobileNetV3 MobileNet_V3_Large_Weights MobileNet_V3_Small_Weights mobilenet_v3_large "
+                               "mobilenet_v3_small",
+    "vision.ops.ciou_loss": "vision.ops.losses: complete_box_iou_loss",
+    "vision.ops.diou_loss": "vision.ops.losses: distance_box_iou_loss",
+    "vision.ops.focal_loss": "vision.ops.losses: sigmoid_focal_loss",
+    "vision.ops.giou_loss": "vision.ops.losses: generalized_box_iou_loss",
+    "vision.transforms.autoaugment": "vision.transforms._auto: AugMix AutoAugment AutoAugmentPolicy RandAugment TrivialAugmentWide "
+                                     "apply_op=_apply_op",
     "vision.transforms.v2._utils": "vision.transforms.v2._query: _find_labels_default_heuristic check_type get_bounding_boxes "
                                    "get_keypoints has_all has_any query_chw query_size; vision.transforms.v2.functional: is_pure_tensor",
     "vision.transforms.v2.functional._utils": "vision.transforms.v2.functional._registry: is_pure_tensor kernel_of=_get_kernel "

@@ -1,6 +1,7 @@
 """`torch.distributed.checkpoint`: folders that all ranks write together, and any number of ranks reads."""
 
 from . import (  # type: ignore[attr-defined]
+    default_planner,  # noqa: F401
     filesystem,
     format_utils,
     state_dict,
@@ -8,8 +9,15 @@ from . import (  # type: ignore[attr-defined]
     state_dict_saver,
     stateful,
 )
-from .default_planner import DefaultLoadPlanner, DefaultSavePlanner
-from .saving import FileSystemReader, FileSystemWriter, async_save, load, save
+from .saving import (
+    DefaultLoadPlanner,
+    DefaultSavePlanner,
+    FileSystemReader,
+    FileSystemWriter,
+    async_save,
+    load,
+    save,
+)
 
 __all__ = [
     "DefaultLoadPlanner", "DefaultSavePlanner", "FileSystemReader", "FileSystemWriter", "async_save", "filesystem",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ...core.tensor import Tensor
 from ...futures import Future
+from ...io import pth
 from ...io.sharded import CheckpointReader, Piece, file_name, merge, publish, write_pieces
 from ..groups import group_of, world_or_none
 from ..objects import all_gather_object, broadcast_object_list
@@ -15,7 +16,18 @@ from ..tensor._utils import compute_local_shape_and_global_offset
 from ..tensor.dtensor import DTensor
 from ..tensor.rules import without_summands
 
-__all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
+__all__ = [
+    "DefaultLoadPlanner",
+    "DefaultSavePlanner",
+    "FileSystemReader",
+    "FileSystemWriter",
+    "Stateful",
+    "async_save",
+    "dcp_to_torch_save",
+    "load",
+    "save",
+    "torch_save_to_dcp",
+]
 
 
 class FileSystemWriter:
@@ -308,3 +320,103 @@ def _there(name: str, shape: Any, reader: CheckpointReader, partly: bool) -> boo
             f"Size mismatch between saved {reader.shape(name)} and current: {tuple(shape)} for {name}"
         )
     return True
+
+
+class DefaultSavePlanner:
+    """How a checkpoint is planned; every option of PyTorch's is accepted, and the plan is the same.
+
+    Args:
+        options: such as `dedup_save_to_lowest_rank`.
+
+    Example:
+        >>> from rushlight.distributed import checkpoint
+        >>> planner = checkpoint.DefaultSavePlanner(dedup_save_to_lowest_rank=True)
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+
+class DefaultLoadPlanner:
+    """How a checkpoint is read.
+
+    Args:
+        flatten_state_dict, flatten_sharded_tensors: accepted and not needed.
+        allow_partial_load: leave what the checkpoint does not have as it is, instead of an error.
+
+    Example:
+        >>> from rushlight.distributed import checkpoint
+        >>> checkpoint.DefaultLoadPlanner(allow_partial_load=True).allow_partial_load
+        True
+    """
+
+    def __init__(
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        allow_partial_load: bool = False,
+    ) -> None:
+        self.allow_partial_load = allow_partial_load
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """What `save` and `load` ask of an object inside of a state dict.
+
+    Example:
+        >>> from rushlight.distributed.checkpoint.stateful import Stateful
+        >>> isinstance(nn.Linear(2, 1), Stateful)
+        True
+    """
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state that is written, and that `load` fills before it hands it back."""
+        ...
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take a state over."""
+        ...
+
+
+def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
+    """Write the whole of a checkpoint into one file; one process calls it.
+
+    Args:
+        dcp_checkpoint_dir: the folder that `checkpoint.save` wrote.
+        torch_save_path: the file.
+
+    Raises:
+        RuntimeError: if the folder has no complete checkpoint.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.distributed import checkpoint
+        >>> from rushlight.distributed.checkpoint.format_utils import dcp_to_torch_save
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint.save({"net": {"w": torch.ones(2)}}, checkpoint_id=folder + "/step")
+        ...     dcp_to_torch_save(folder + "/step", folder + "/net.pt")
+        ...     torch.load(folder + "/net.pt")
+        {'net': {'w': tensor([1., 1.])}}
+    """
+    reader = CheckpointReader(os.fspath(dcp_checkpoint_dir))
+    pth.save(reader.nested(), torch_save_path)
+
+
+def torch_save_to_dcp(torch_save_path: Any, dcp_checkpoint_dir: Any) -> None:
+    """Write what a file of `save` holds as a checkpoint that any number of ranks reads.
+
+    Args:
+        torch_save_path: the file; it is read with `weights_only=True`.
+        dcp_checkpoint_dir: the folder.
+
+    Example:
+        >>> import tempfile
+        >>> from rushlight.distributed.checkpoint.format_utils import torch_save_to_dcp
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     torch.save({"w": torch.ones(2)}, folder + "/net.pt")
+        ...     torch_save_to_dcp(folder + "/net.pt", folder + "/step")
+        ...     torch.distributed.checkpoint.load(found := {"w": torch.zeros(2)}, checkpoint_id=folder + "/step")
+        >>> found
+        {'w': tensor([1., 1.])}
+    """
+    save(pth.load(torch_save_path, weights_only=True), checkpoint_id=dcp_checkpoint_dir, no_dist=True)  # fmt: skip
