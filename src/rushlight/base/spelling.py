@@ -34,7 +34,7 @@ _HOMES = {
     "optim": "torch.optim.*",  # each optimiser has a module there; so many schedules share one
     "vision": "torchvision",
 }
-# Classes that PyTorch calls otherwise.
+# Classes that PyTorch calls otherwise, or has elsewhere.
 _CLASSES = {
     ("base.errors", "AcceleratorError"): ("torch", "AcceleratorError"),
     ("base.errors", "OutOfMemoryError"): ("torch", "OutOfMemoryError"),
@@ -58,11 +58,38 @@ _CLASSES = {
         "torch.distributions.constraints",
         "_IndependentConstraint",
     ),
-    ("nn.modules.loss", "LinearCrossEntropyOptions"): (
-        "torch.nn.modules.linear_cross_entropy_options",
-        "LinearCrossEntropyOptions",
-    ),
 }
+# Modules of ours in which PyTorch's of the same package lie together: those, and what is in them.
+FINER: dict[str, list[tuple[str, list[str]]]] = {
+    home: [(path, names.split("+")) for path, _, names in (part.partition(":") for part in parts.split())]
+    for home, parts in {
+        "distributed.checkpoint.saving": "default_planner:DefaultLoadPlanner+DefaultSavePlanner "
+            "format_utils:dcp_to_torch_save+torch_save_to_dcp stateful:Stateful",
+        "distributions.categories": "categorical:Categorical mixture_same_family:MixtureSameFamily "
+            "multinomial:Multinomial one_hot_categorical:OneHotCategorical+OneHotCategoricalStraightThrough "
+            "relaxed_bernoulli:LogitRelaxedBernoulli+RelaxedBernoulli "
+            "relaxed_categorical:ExpRelaxedCategorical+RelaxedOneHotCategorical",
+        "distributions.counts": "bernoulli:Bernoulli binomial:Binomial geometric:Geometric "
+            "negative_binomial:NegativeBinomial poisson:Poisson",
+        "distributions.distribution": "exp_family:ExponentialFamily",
+        "distributions.gammas": "chi2:Chi2 exponential:Exponential fishersnedecor:FisherSnedecor "
+            "gamma:Gamma+_standard_gamma generalized_pareto:GeneralizedPareto inverse_gamma:InverseGamma pareto:Pareto "
+            "studentT:StudentT weibull:Weibull",
+        "distributions.line": "cauchy:Cauchy gumbel:Gumbel half_cauchy:HalfCauchy half_normal:HalfNormal "
+            "laplace:Laplace log_normal:LogNormal normal:Normal uniform:Uniform von_mises:VonMises",
+        "distributions.made_of": "independent:Independent transformed_distribution:TransformedDistribution",
+        "distributions.unit": "beta:Beta continuous_bernoulli:ContinuousBernoulli dirichlet:Dirichlet "
+            "kumaraswamy:Kumaraswamy logistic_normal:LogisticNormal",
+        "distributions.vectors": "lkj_cholesky:LKJCholesky lowrank_multivariate_normal:LowRankMultivariateNormal "
+            "multivariate_normal:MultivariateNormal wishart:Wishart",
+        "nn.modules.loss": "linear_cross_entropy_options:LinearCrossEntropyOptions",
+        "nn.modules.pixelshuffle": "channelshuffle:ChannelShuffle",
+    }.items()
+}  # fmt: skip
+for _home, _parts in FINER.items():
+    for _path, _names in _parts:
+        _there = f"torch.{_home.rpartition('.')[0]}.{_path}"
+        _CLASSES.update({(_home, _name): (_there, _name) for _name in _names})
 # Modules of inner layers whose classes users know.
 _OPEN = (
     "base.device", "base.dtypes", "base.formats", "base.shapes", "core.gradients.function", "core.modes", "core.tensor", "fx._symbolic_trace",

@@ -7,6 +7,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import NamedTuple
 
+from ..base.spelling import FINER
+
 PACKAGE = __name__.split(".")[0]
 
 _FSDP = (
@@ -14,24 +16,6 @@ _FSDP = (
     "LocalStateDictConfig MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig "
     "ShardingStrategy StateDictConfig StateDictSettings StateDictType"
 )
-# Families of distributions: PyTorch has a module for each class.
-_DISTRIBUTIONS = {
-    "categories": "categorical:Categorical mixture_same_family:MixtureSameFamily multinomial:Multinomial "
-                  "one_hot_categorical:OneHotCategorical+OneHotCategoricalStraightThrough "
-                  "relaxed_bernoulli:LogitRelaxedBernoulli+RelaxedBernoulli "
-                  "relaxed_categorical:ExpRelaxedCategorical+RelaxedOneHotCategorical",
-    "counts": "bernoulli:Bernoulli binomial:Binomial geometric:Geometric negative_binomial:NegativeBinomial poisson:Poisson",
-    "distribution": "exp_family:ExponentialFamily",
-    "gammas": "chi2:Chi2 exponential:Exponential fishersnedecor:FisherSnedecor gamma:Gamma+_standard_gamma "
-              "generalized_pareto:GeneralizedPareto inverse_gamma:InverseGamma pareto:Pareto studentT:StudentT weibull:Weibull",
-    "line": "cauchy:Cauchy gumbel:Gumbel half_cauchy:HalfCauchy half_normal:HalfNormal laplace:Laplace log_normal:LogNormal "
-            "normal:Normal uniform:Uniform von_mises:VonMises",
-    "made_of": "independent:Independent transformed_distribution:TransformedDistribution",
-    "unit": "beta:Beta continuous_bernoulli:ContinuousBernoulli dirichlet:Dirichlet kumaraswamy:Kumaraswamy "
-            "logistic_normal:LogisticNormal",
-    "vectors": "lkj_cholesky:LKJCholesky lowrank_multivariate_normal:LowRankMultivariateNormal "
-               "multivariate_normal:MultivariateNormal wishart:Wishart",
-}  # fmt: skip
 # By module: where its names are. `there=here` gives one another name.
 TABLE = {
     "_dynamo.eval_frame": "nn.modules.optimized: OptimizedModule",
@@ -56,15 +40,12 @@ TABLE = {
     "distributed._composable.fsdp": "nn.parallel.fully_shard: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy "
                                     "OffloadPolicy fully_shard",
     "distributed._tensor.experimental": "distributed.tensor.experimental: implicit_replication",
-    "distributed.checkpoint.default_planner": "distributed.checkpoint.saving: DefaultLoadPlanner DefaultSavePlanner",
     "distributed.checkpoint.filesystem": "distributed.checkpoint.saving: FileSystemReader FileSystemWriter",
-    "distributed.checkpoint.format_utils": "distributed.checkpoint.saving: dcp_to_torch_save torch_save_to_dcp",
     "distributed.checkpoint.state_dict": "distributed.state_dicts: StateDictOptions get_model_state_dict "
                                          "get_optimizer_state_dict get_state_dict set_model_state_dict "
                                          "set_optimizer_state_dict set_state_dict",
     "distributed.checkpoint.state_dict_loader": "distributed.checkpoint.saving: load",
     "distributed.checkpoint.state_dict_saver": "distributed.checkpoint.saving: async_save save",
-    "distributed.checkpoint.stateful": "distributed.checkpoint.saving: Stateful",
     "distributed.fsdp.api": f"nn.parallel.fsdp_options: {_FSDP}",
     "distributed.fsdp.fully_sharded_data_parallel": f"nn.parallel.fsdp: FullyShardedDataParallel; "
                                                     f"nn.parallel.fsdp_options: {_FSDP} OptimStateKeyType",
@@ -73,8 +54,6 @@ TABLE = {
                              "transformer_auto_wrap_policy wrap",
     "distributed.optim.zero_redundancy_optimizer": "optim.zero: ZeroRedundancyOptimizer",
     "functorch.experimental": "func: functionalize replace_all_batch_norm_modules_",
-    "nn.modules.channelshuffle": "nn.modules.pixelshuffle: ChannelShuffle",
-    "nn.modules.linear_cross_entropy_options": "nn.modules.loss: LinearCrossEntropyOptions",
     "nn.parallel.parallel_apply": "nn.parallel.scatter_gather: parallel_apply",
     "nn.parallel.replicate": "nn.parallel.scatter_gather: replicate",
     "vision.models.mobilenet": "vision.models.mobilenetv2: MobileNetV2 MobileNet_V2_Weights mobilenet_v2; vision.models.mobilenetv3: "
@@ -117,8 +96,8 @@ TABLE = {
     "utils.dlpack": "operators.memory.interop: from_dlpack to_dlpack",
     "utils.model_zoo": "hub: load_state_dict_from_url=load_url",
     **{
-        f"distributions.{path}": f"distributions.{home}: {' '.join(names.split('+'))}"
-        for home, rows in _DISTRIBUTIONS.items() for path, _, names in (row.partition(":") for row in rows.split())
+        f"{home.rpartition('.')[0]}.{path}": f"{home}: {' '.join(names)}"
+        for home, modules in FINER.items() for path, names in modules
     },
 }  # fmt: skip
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import cleandoc
 from math import inf, nan
-from typing import Any
+from textwrap import indent
+from typing import Any, Protocol
 
 from ..base import dtypes
 from ..base.errors import NotYet
@@ -131,161 +134,143 @@ _SMALL = (dtypes.uint8, dtypes.bool_, dtypes.int8, dtypes.int16, dtypes.int32)
 _TORCH = NAMESPACES["torch"]
 
 
-def _summed_dtype(input: Tensor, dtype: Any) -> Any:
-    """Integers are added up and multiplied as int64."""
-    if dtype is not None:
-        return dtype
-    return dtypes.int64 if input.dtype in _SMALL else input.dtype
+class _OverDims(Protocol):
+    def __call__(
+        self, input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor: ...  # fmt: skip
 
 
-def sum(
-    input: Any,
-    dim: Any = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+class _AlongOne(Protocol):
+    def __call__(
+        self, input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor: ...
+
+
+_SAID = """{first}
+
+Args:
+    dim: {dim}
+{keepdim}    mask: which elements count; all if not given.
+
+Example:
+    >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
+{example}"""
+
+
+def _named(made: Any, body: Any, **about: str) -> Any:
+    """A function of this module under the name of its body, whose docstring has its first line and its example."""
+    first, _, example = cleandoc(body.__doc__).partition("\n\n")
+    made.__name__ = made.__qualname__ = body.__name__
+    made.__doc__ = _SAID.format(first=first, example=indent(example, "    "), **about)
+    return made
+
+
+def _over_dims(body: Callable[[Tensor, Any, bool, Any], Tensor]) -> _OverDims:
+    """A reduction whose result has the input's dtype, from what it does where the mask has put neutral elements."""
+    name = body.__name__
+
+    def reduction(
+        input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor:  # fmt: skip
+        if dtype is None:  # integers are added up and multiplied as int64
+            dtype = (
+                dtypes.int64 if name in ("sum", "prod") and input.dtype in _SMALL else input.dtype
+            )
+        found = _combine_input_and_mask(name, input, mask)
+        return body(found, dim, bool(keepdim), dtype).to(dtype)
+
+    if name.startswith("arg"):
+        said = "the dimension; all elements if not given.", "    keepdim: keep it with size 1.\n"
+    else:
+        said = "the dimensions; all if not given.", "    keepdim: keep them with size 1.\n"
+    return _named(reduction, body, dim=said[0], keepdim=said[1])
+
+
+def _along_one(neutral: str) -> Callable[[Callable[[Tensor, int, Any], Tensor]], _AlongOne]:
+    """The same for what keeps the shape; the elements outside of the mask are those of the reduction `neutral`."""
+
+    def decorate(body: Callable[[Tensor, int, Any], Tensor]) -> _AlongOne:
+        def along(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+            d = _canonical_dim(dim, input.ndim)[0]
+            dtype = input.dtype if dtype is None else dtype
+            return body(_combine_input_and_mask(neutral, input, mask), d, dtype).to(dtype)
+
+        return _named(along, body, dim="the dimension.", keepdim="")
+
+    return decorate
+
+
+@_over_dims
+def sum(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """The sum of the elements that the mask lets through; 0 where there are none.
 
-    Args:
-        dim: the dimensions; all if not given.
-        keepdim: keep them with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.sum(x, 1, mask=mask)
-        tensor([1., 5.])
+    >>> torch.masked.sum(x, 1, mask=mask)
+    tensor([1., 5.])
     """
-    dtype = _summed_dtype(input, dtype)
-    dims = _canonical_dim(dim, input.ndim)
-    return _combine_input_and_mask("sum", input, mask).sum(dims, bool(keepdim), dtype=dtype)
+    return found.sum(_canonical_dim(dim, found.ndim), keepdim, dtype=dtype)
 
 
-def prod(
-    input: Any,
-    dim: Any = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@_over_dims
+def prod(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """The product of the elements that the mask lets through; 1 where there are none.
 
-    Args:
-        dim: the dimensions; all if not given.
-        keepdim: keep them with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.prod(x, 1, mask=mask)
-        tensor([1., 6.])
+    >>> torch.masked.prod(x, 1, mask=mask)
+    tensor([1., 6.])
     """
-    dtype = _summed_dtype(input, dtype)
-    found = _combine_input_and_mask("prod", input, mask).to(dtype)
-    for d in reversed(_canonical_dim(dim, input.ndim)):
-        found = found.prod(d, bool(keepdim))
+    found = found.to(dtype)
+    for d in reversed(_canonical_dim(dim, found.ndim)):
+        found = found.prod(d, keepdim)
     return found
 
 
-def amax(
-    input: Any,
-    dim: Any = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@_over_dims
+def amax(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """The largest of the elements that the mask lets through.
 
-    Args:
-        dim: the dimensions; all if not given.
-        keepdim: keep them with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.amax(x, 1, mask=mask)
-        tensor([1., 3.])
+    >>> torch.masked.amax(x, 1, mask=mask)
+    tensor([1., 3.])
     """
-    found = _combine_input_and_mask("amax", input, mask)
-    dims = _canonical_dim(dim, found.ndim)
-    return found.amax(dims, bool(keepdim)).to(input.dtype if dtype is None else dtype)
+    return found.amax(_canonical_dim(dim, found.ndim), keepdim)
 
 
-def amin(
-    input: Any,
-    dim: Any = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@_over_dims
+def amin(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """The smallest of the elements that the mask lets through.
 
-    Args:
-        dim: the dimensions; all if not given.
-        keepdim: keep them with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.amin(x, 1, mask=mask)
-        tensor([1., 2.])
+    >>> torch.masked.amin(x, 1, mask=mask)
+    tensor([1., 2.])
     """
-    found = _combine_input_and_mask("amin", input, mask)
-    dims = _canonical_dim(dim, found.ndim)
-    return found.amin(dims, bool(keepdim)).to(input.dtype if dtype is None else dtype)
+    return found.amin(_canonical_dim(dim, found.ndim), keepdim)
 
 
-def argmax(
-    input: Any,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@_over_dims
+def argmax(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """Where the largest of the elements stands that the mask lets through; numbers of the input's dtype, as in PyTorch.
 
-    Args:
-        dim: the dimension; all elements if not given.
-        keepdim: keep it with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.argmax(x, 1, mask=mask)
-        tensor([0., 0.])
+    >>> torch.masked.argmax(x, 1, mask=mask)
+    tensor([0., 0.])
     """
-    found = _combine_input_and_mask("argmax", input, mask)
-    return found.argmax(dim, bool(keepdim)).to(input.dtype if dtype is None else dtype)
+    return found.argmax(dim, keepdim)
 
 
-def argmin(
-    input: Any,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@_over_dims
+def argmin(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """Where the smallest of the elements stands that the mask lets through; numbers of the input's dtype, as in PyTorch.
 
-    Args:
-        dim: the dimension; all elements if not given.
-        keepdim: keep it with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.argmin(x, 1, mask=mask)
-        tensor([0., 1.])
+    >>> torch.masked.argmin(x, 1, mask=mask)
+    tensor([0., 1.])
     """
-    found = _combine_input_and_mask("argmin", input, mask)
-    return found.argmin(dim, bool(keepdim)).to(input.dtype if dtype is None else dtype)
+    return found.argmin(dim, keepdim)
+
+
+@_over_dims
+def logsumexp(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+    """log(sum(exp)) of the elements that the mask lets through.
+
+    >>> torch.masked.logsumexp(x, 1, mask=mask)
+    tensor([1.0000, 3.3133])
+    """
+    return found.logsumexp(_canonical_dim(dim, found.ndim), keepdim=keepdim)
 
 
 def median(
@@ -325,31 +310,6 @@ def median(
     return found.to(dtype)
 
 
-def logsumexp(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """log(sum(exp)) of the elements that the mask lets through.
-
-    Args:
-        dim: the dimensions; all if not given.
-        keepdim: keep them with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.logsumexp(x, 1, mask=mask)
-        tensor([1.0000, 3.3133])
-    """
-    dims = _canonical_dim(dim, input.ndim)
-    found = _combine_input_and_mask("logsumexp", input, mask).logsumexp(dims, keepdim=keepdim)
-    return found.to(input.dtype if dtype is None else dtype)
-
-
 def norm(
     input: Any,
     ord: float | None = 2.0,
@@ -381,94 +341,59 @@ def norm(
 _F = NAMESPACES["functional"]
 
 
-def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+@_along_one("amax")
+def softmax(found: Tensor, d: int, dtype: Any) -> Tensor:
     """Softmax over the elements that the mask lets through; the others are 0.
 
-    Args:
-        dim: the dimension.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.softmax(x, 1, mask=mask)
-        tensor([[1.0000, 0.0000],
-                [0.7311, 0.2689]])
+    >>> torch.masked.softmax(x, 1, mask=mask)
+    tensor([[1.0000, 0.0000],
+            [0.7311, 0.2689]])
     """
-    d = _canonical_dim(dim, input.ndim)[0]
-    found = _combine_input_and_mask("amax", input, mask)
-    return _F["softmax"](found, d, dtype=input.dtype if dtype is None else dtype)
+    return _F["softmax"](found, d, dtype=dtype)
 
 
-def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+@_along_one("amax")
+def log_softmax(found: Tensor, d: int, dtype: Any) -> Tensor:
     """The logarithm of `softmax` over the elements that the mask lets through; the others are -inf.
 
-    Args:
-        dim: the dimension.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.log_softmax(x, 1, mask=mask)
-        tensor([[ 0.0000,    -inf],
-                [-0.3133, -1.3133]])
+    >>> torch.masked.log_softmax(x, 1, mask=mask)
+    tensor([[ 0.0000,    -inf],
+            [-0.3133, -1.3133]])
     """
-    d = _canonical_dim(dim, input.ndim)[0]
-    found = _combine_input_and_mask("amax", input, mask)
-    return _F["log_softmax"](found, d, dtype=input.dtype if dtype is None else dtype)
+    return _F["log_softmax"](found, d, dtype=dtype)
 
 
-def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+@_along_one("amin")
+def softmin(found: Tensor, d: int, dtype: Any) -> Tensor:
     """Softmin over the elements that the mask lets through; the others are 0.
 
-    Args:
-        dim: the dimension.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.softmin(x, 1, mask=mask)
-        tensor([[1.0000, 0.0000],
-                [0.2689, 0.7311]])
+    >>> torch.masked.softmin(x, 1, mask=mask)
+    tensor([[1.0000, 0.0000],
+            [0.2689, 0.7311]])
     """
-    d = _canonical_dim(dim, input.ndim)[0]
-    found = _combine_input_and_mask("amin", input, mask)
-    return _F["softmin"](found, d, dtype=input.dtype if dtype is None else dtype)
+    return _F["softmin"](found, d, dtype=dtype)
 
 
-def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+@_along_one("sum")
+def cumsum(found: Tensor, d: int, dtype: Any) -> Tensor:
     """The running sums of the elements that the mask lets through.
 
-    Args:
-        dim: the dimension.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.cumsum(x, 1, mask=mask)
-        tensor([[1., 1.],
-                [3., 5.]])
+    >>> torch.masked.cumsum(x, 1, mask=mask)
+    tensor([[1., 1.],
+            [3., 5.]])
     """
-    d = _canonical_dim(dim, input.ndim)[0]
-    dtype = input.dtype if dtype is None else dtype
-    return _combine_input_and_mask("sum", input, mask).cumsum(d, dtype=dtype).to(dtype)
+    return found.cumsum(d, dtype=dtype)
 
 
-def cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+@_along_one("prod")
+def cumprod(found: Tensor, d: int, dtype: Any) -> Tensor:
     """The running products of the elements that the mask lets through.
 
-    Args:
-        dim: the dimension.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.cumprod(x, 1, mask=mask)
-        tensor([[1., 1.],
-                [3., 6.]])
+    >>> torch.masked.cumprod(x, 1, mask=mask)
+    tensor([[1., 1.],
+            [3., 6.]])
     """
-    d = _canonical_dim(dim, input.ndim)[0]
-    dtype = input.dtype if dtype is None else dtype
-    return _combine_input_and_mask("prod", input, mask).cumprod(d, dtype=dtype).to(dtype)
+    return found.cumprod(d, dtype=dtype)
 
 
 def normalize(
