@@ -21,7 +21,6 @@ from .modules._parameter_containers import ParameterList as ParameterList
 from .modules.activation import *
 from .modules.adaptive import *
 from .modules.batchnorm import *
-from .modules.channelshuffle import *
 from .modules.container import *
 from .modules.conv import *
 from .modules.distance import *

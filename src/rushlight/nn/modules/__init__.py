@@ -1,7 +1,7 @@
 """Every layer, one file per family, which names its layers in `__all__`."""
 
 # ruff: noqa: F401, F403 - `optimized` tells `compile` how a module is wrapped
-from . import (
+from . import (  # type: ignore[attr-defined]
     activation,
     adaptive,
     batchnorm,
@@ -53,7 +53,6 @@ __all__ = ["Module"]
 __all__ += activation.__all__
 __all__ += adaptive.__all__
 __all__ += batchnorm.__all__
-__all__ += channelshuffle.__all__
 __all__ += container.__all__
 __all__ += conv.__all__
 __all__ += distance.__all__
