@@ -165,7 +165,7 @@ def _named(made: Any, body: Any, **about: str) -> Any:
     return made
 
 
-def _over_dims(body: Callable[[Tensor, Any, bool, Any], Tensor]) -> _OverDims:
+def _over_dims(body: Callable[[Tensor, Any, bool], Tensor]) -> _OverDims:
     """A reduction whose result has the input's dtype, from what it does where the mask has put neutral elements."""
     name = body.__name__
 
@@ -177,7 +177,8 @@ def _over_dims(body: Callable[[Tensor, Any, bool, Any], Tensor]) -> _OverDims:
                 dtypes.int64 if name in ("sum", "prod") and input.dtype in _SMALL else input.dtype
             )
         found = _combine_input_and_mask(name, input, mask)
-        return body(found, dim, bool(keepdim), dtype).to(dtype)
+        found = found.to(dtype) if name in ("sum", "prod") else found
+        return body(found, dim, bool(keepdim)).to(dtype)
 
     if name.startswith("arg"):
         said = "the dimension; all elements if not given.", "    keepdim: keep it with size 1.\n"
@@ -201,30 +202,29 @@ def _along_one(neutral: str) -> Callable[[Callable[[Tensor, int, Any], Tensor]],
 
 
 @_over_dims
-def sum(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def sum(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """The sum of the elements that the mask lets through; 0 where there are none.
 
     >>> torch.masked.sum(x, 1, mask=mask)
     tensor([1., 5.])
     """
-    return found.sum(_canonical_dim(dim, found.ndim), keepdim, dtype=dtype)
+    return found.sum(_canonical_dim(dim, found.ndim), keepdim)
 
 
 @_over_dims
-def prod(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def prod(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """The product of the elements that the mask lets through; 1 where there are none.
 
     >>> torch.masked.prod(x, 1, mask=mask)
     tensor([1., 6.])
     """
-    found = found.to(dtype)
     for d in reversed(_canonical_dim(dim, found.ndim)):
         found = found.prod(d, keepdim)
     return found
 
 
 @_over_dims
-def amax(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def amax(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """The largest of the elements that the mask lets through.
 
     >>> torch.masked.amax(x, 1, mask=mask)
@@ -234,7 +234,7 @@ def amax(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
 
 
 @_over_dims
-def amin(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def amin(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """The smallest of the elements that the mask lets through.
 
     >>> torch.masked.amin(x, 1, mask=mask)
@@ -244,7 +244,7 @@ def amin(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
 
 
 @_over_dims
-def argmax(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def argmax(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """Where the largest of the elements stands that the mask lets through; numbers of the input's dtype, as in PyTorch.
 
     >>> torch.masked.argmax(x, 1, mask=mask)
@@ -254,7 +254,7 @@ def argmax(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
 
 
 @_over_dims
-def argmin(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def argmin(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """Where the smallest of the elements stands that the mask lets through; numbers of the input's dtype, as in PyTorch.
 
     >>> torch.masked.argmin(x, 1, mask=mask)
@@ -264,7 +264,7 @@ def argmin(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
 
 
 @_over_dims
-def logsumexp(found: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+def logsumexp(found: Tensor, dim: Any, keepdim: bool) -> Tensor:
     """log(sum(exp)) of the elements that the mask lets through.
 
     >>> torch.masked.logsumexp(x, 1, mask=mask)
