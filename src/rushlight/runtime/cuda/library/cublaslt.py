@@ -68,7 +68,7 @@ class ProductPlan:
     """Descriptors and the chosen algorithm of one product; the addresses are kept as numbers."""
 
     __slots__ = (
-        "desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "candidates", "room",
+        "desc", "a", "b", "c", "algo", "keep", "alpha", "beta", "bias", "alignment", "room",
     )  # fmt: skip
 
     desc: int
@@ -82,7 +82,7 @@ class ProductPlan:
 
     def __init__(self) -> None:
         self.bias = 0
-        self.candidates: list[int] = []
+        self.alignment = 0  # of the operands' addresses
         self.room = 0  # bytes that the algorithm works in
 
     def choose(self, candidate: int) -> None:
@@ -131,6 +131,7 @@ class CublasLt:
         self.set_at = address_of(self.set)
         self.plans: dict[Any, Any] = Bounded(4096)
         self.workspaces: dict[int, Any] = {}
+        self.preferences: dict[int, Any] = {}  # by alignment
         self._bias = c_uint64()
         self._bias_at = ctypes.addressof(self._bias)
 
@@ -216,14 +217,11 @@ class CublasLt:
             box = number(value)
             keep.append(box)
             setattr(plan, name, ctypes.addressof(box))
-        results, count = self._heuristics(plan, what.alignment)
-        if not count:
+        plan.keep, plan.alignment = keep, what.alignment
+        found = self._heuristics(plan, 1)
+        if not found:
             return None
-        keep.append(results)
-        start = ctypes.addressof(results)
-        plan.candidates = [start + _RESULT * i for i in range(count)]
-        plan.choose(plan.candidates[0])
-        plan.keep = keep
+        plan.choose(found[0])
         return plan
 
     def _attribute(self, plan: ProductPlan, which: int, value: Any) -> None:
@@ -247,31 +245,44 @@ class CublasLt:
                 self.lib.cublasLtMatrixLayoutSetAttribute(made, which, ctypes.byref(value), size)
         return made.value or 0
 
-    def _heuristics(self, plan: ProductPlan, alignment: int) -> tuple[Any, int]:
-        preference = c_void_p()
-        self.lib.cublasLtMatmulPreferenceCreate(ctypes.byref(preference))
-        settings: list[tuple[int, Any]] = [(_PREF_WORKSPACE, c_size_t(WORKSPACE))]
-        settings += [(_PREF_ALIGN + i, c_uint32(alignment)) for i in range(4)]
-        for which, value in settings:
-            size = c_size_t(ctypes.sizeof(value))
-            self.lib.cublasLtMatmulPreferenceSetAttribute(
-                preference, which, ctypes.byref(value), size
-            )
-        results = (ctypes.c_byte * (_RESULT * _CANDIDATES))()
-        count = c_int()
+    def _heuristics(self, plan: ProductPlan, most: int) -> list[int]:
+        """Addresses of what cuBLASLt takes for the quickest, the best first; none where it has nothing."""
+        results, count = (ctypes.c_byte * (_RESULT * most))(), c_int()
         layouts = [c_void_p(x) for x in (plan.desc, plan.a, plan.b, plan.c, plan.c)]
         status = self.lib.cublasLtMatmulAlgoGetHeuristic(
-            self.handle, *layouts, preference, _CANDIDATES, results, ctypes.byref(count)
+            self.handle,
+            *layouts,
+            self._preference(plan.alignment),
+            most,
+            results,
+            ctypes.byref(count),
         )
-        self.lib.cublasLtMatmulPreferenceDestroy(preference)
-        return results, 0 if status else count.value
+        plan.keep.append(results)
+        start = ctypes.addressof(results)
+        return [] if status else [start + _RESULT * i for i in range(count.value)]
+
+    def _preference(self, alignment: int) -> Any:
+        """What is asked of a kernel: at most so much memory, for operands at multiples of so many bytes."""
+        found = self.preferences.get(alignment)
+        if found is None:
+            found = self.preferences[alignment] = c_void_p()
+            self.lib.cublasLtMatmulPreferenceCreate(ctypes.byref(found))
+            settings: list[tuple[int, Any]] = [(_PREF_WORKSPACE, c_size_t(WORKSPACE))]
+            settings += [(_PREF_ALIGN + i, c_uint32(alignment)) for i in range(4)]
+            for which, value in settings:
+                size = c_size_t(ctypes.sizeof(value))
+                self.lib.cublasLtMatmulPreferenceSetAttribute(
+                    found, which, ctypes.byref(value), size
+                )
+        return found
 
     def tune(self, plan: ProductPlan, a: int, b: int, out: int, bias: int) -> None:
         """Keep the quickest of the candidates, measured on the operands at hand."""
         milliseconds = stopwatch()
         times = []
         memory = cupy.cuda.alloc(WORKSPACE)  # for this once: the quickest may need less
-        for algo in plan.candidates:
+        first = plan.algo
+        for algo in self._heuristics(plan, _CANDIDATES):
             plan.choose(algo)
             try:
                 times.append(
@@ -279,7 +290,7 @@ class CublasLt:
                 )
             except RuntimeError:
                 continue
-        plan.choose(min(times)[1] if times else plan.candidates[0])
+        plan.choose(min(times)[1] if times else first)
 
 
 def _rounded(room: int) -> int:
