@@ -10,7 +10,7 @@
 
 PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_inference;
 long GRAD, INFERENCE, CASTING, PARTS, TRACED;
-static PyObject *s_state, *s_casts, *s_fallbacks, *s_record, *s_tracer, *s_cursor, *s_dict;
+static PyObject *s_state, *s_casts, *s_fallbacks, *s_record, *s_tracer, *s_cursor, *s_dict, *s_itemsize;
 
 /* -- tensors ----------------------------------------------------------------------------------- */
 
@@ -468,47 +468,77 @@ PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
     return result;
 }
 
-/* Whether two arrays are floats of one dtype and shape. */
-static int are_alike(PyObject *a, PyObject *b)
+enum { OTHERS, FIT, ALIKE }; /* what two arrays are to each other: floats of one dtype that broadcast, or of one shape */
+
+static int of_sizes(const Py_ssize_t *a, int n, const Py_ssize_t *b, int m)
+{
+    if (n == m && memcmp(a, b, n * sizeof *a) == 0)
+        return ALIKE;
+    for (int i = 1; i <= n && i <= m; i++)
+        if (a[n - i] != b[m - i] && a[n - i] != 1 && b[m - i] != 1)
+            return OTHERS;
+    return FIT;
+}
+
+#define MOST_DIMS 64
+
+/* The sizes in a tuple; how many, -1 where it is none of numbers. */
+static int sizes_of(PyObject *a, Py_ssize_t *sizes)
+{
+    PyObject *shape = PyObject_GetAttr(a, s_shape);
+    int n = shape != NULL && PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) <= MOST_DIMS ? (int)PyTuple_GET_SIZE(shape) : -1;
+    for (int i = 0; i < n; i++)
+        sizes[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+    Py_XDECREF(shape);
+    return PyErr_Occurred() ? -1 : n;
+}
+
+/* -1 on error. Beside halves a tensor without dims may count as a number, so rules look at those that only fit. */
+static int relation(PyObject *a, PyObject *b)
 {
 #ifdef NUMPY_HEADERS
     if (Py_IS_TYPE(a, ndarray_type)) { /* and so is b */
         PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
-        int dims = PyArray_NDIM(x);
-        return PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_DESCR(x)->kind == 'f' && dims == PyArray_NDIM(y) &&
-               memcmp(PyArray_DIMS(x), PyArray_DIMS(y), dims * sizeof(npy_intp)) == 0;
+        if (PyArray_DESCR(x) != PyArray_DESCR(y) || PyArray_DESCR(x)->kind != 'f')
+            return OTHERS;
+        int found = of_sizes(PyArray_DIMS(x), PyArray_NDIM(x), PyArray_DIMS(y), PyArray_NDIM(y));
+        return found == FIT && PyArray_DESCR(x)->type_num == NPY_HALF ? OTHERS : found;
     }
 #endif
     PyObject *first = PyObject_GetAttr(a, s_dtype), *second = PyObject_GetAttr(b, s_dtype);
-    int alike = first == NULL || second == NULL ? -1 : first == second && kind_of(a) == 'f';
+    int same = first == NULL || second == NULL ? -1 : first == second && kind_of(a) == 'f';
+    PyObject *itemsize = same > 0 ? PyObject_GetAttr(first, s_itemsize) : NULL;
     Py_XDECREF(first);
     Py_XDECREF(second);
-    if (alike <= 0)
-        return alike;
-    first = PyObject_GetAttr(a, s_shape), second = PyObject_GetAttr(b, s_shape);
-    alike = first == NULL || second == NULL ? -1 : PyObject_RichCompareBool(first, second, Py_EQ);
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    return alike;
+    long size = itemsize == NULL ? -1 : PyLong_AsLong(itemsize);
+    Py_XDECREF(itemsize);
+    if (same <= 0 || size < 0)
+        return PyErr_Occurred() ? -1 : OTHERS;
+    Py_ssize_t of_a[MOST_DIMS], of_b[MOST_DIMS];
+    int n = sizes_of(a, of_a), m = n < 0 ? -1 : sizes_of(b, of_b);
+    if (n < 0 || m < 0)
+        return PyErr_Occurred() ? -1 : OTHERS;
+    int found = of_sizes(of_a, n, of_b, m);
+    return found == FIT && size < 4 ? OTHERS : found;
 }
 
-/* Op.pair: two tensors that are alike need no rule, and nothing is broadcast. */
+/* Op.pair: two floats of one dtype need no rule. */
 static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *x = n == 2 ? args[0] : NULL, *y = n == 2 ? args[1] : NULL;
     long state = state_here();
     if (state < 0)
         return NULL;
-    if (state & ~(GRAD | with_tracer(state)) || n != 2 || !is_tensor(x) || !is_tensor(y) || SLOT(x, t_ext) != Py_None ||
-        SLOT(y, t_ext) != Py_None || !Py_IS_TYPE(SLOT(x, t_a), Py_TYPE(SLOT(y, t_a))))
+    if (state & ~(GRAD | with_tracer(state)) || n != 2 || !is_tensor(x) || !is_tensor(y) ||
+        !Py_IS_TYPE(SLOT(x, t_a), Py_TYPE(SLOT(y, t_a))))
         return PyObject_Vectorcall(op, args, n, NULL);
-    int alike = are_alike(SLOT(x, t_a), SLOT(y, t_a));
-    if (alike <= 0)
-        return alike < 0 ? NULL : PyObject_Vectorcall(op, args, n, NULL);
+    int found = relation(SLOT(x, t_a), SLOT(y, t_a));
+    if (found <= OTHERS)
+        return found < 0 ? NULL : PyObject_Vectorcall(op, args, n, NULL);
     PyObject *inputs = PyTuple_Pack(2, x, y);
     if (inputs == NULL)
         return NULL;
-    PyObject *result = carry_out(op, inputs, NULL, state, 1);
+    PyObject *result = carry_out(op, inputs, NULL, state, found == ALIKE);
     Py_DECREF(inputs);
     if (result == NULL && !PyErr_Occurred())
         result = PyObject_Vectorcall(op, args, n, NULL);
@@ -518,7 +548,7 @@ static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
 
 PyMethodDef op_methods[1] = {
     {"pair", (PyCFunction)(void (*)(void))op_pair, METH_FASTCALL,
-     "self(x, y), with a short way for two tensors that are alike."},
+     "self(x, y), with a short way for floats of one dtype."},
 };
 
 int name_call(void)
@@ -527,6 +557,7 @@ int name_call(void)
         {&s_state, "state"},     {&s_casts, "casts"},
         {&s_fallbacks, "fallbacks"}, {&s_record, "record"},
         {&s_tracer, "tracer"},   {&s_cursor, "cursor"},         {&s_dict, "__dict__"},
+        {&s_itemsize, "itemsize"},
     };
     return intern(names, sizeof names / sizeof *names);
 }
