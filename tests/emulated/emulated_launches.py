@@ -30,7 +30,6 @@ extern "C" __global__ void told(int mark, double *out, const float *x, float *y,
     if (y) for (int i = 0; i < 4; i++) y[i] = 10 * (float)i + a;
 }
 """
-FORMATS = ("i", "P", "P", "P", "q", "f", "6i", "d")
 GRID, BLOCK = (3, 2, 1), (4, 2, 1)
 REST = (5_000_000_000, 1.5, 1, -2, 3, -4, 5, -6, 0.1)
 
@@ -42,27 +41,25 @@ def bytes_of(a: Any) -> bytes:
 def answers(in_c: bool) -> list[Any]:
     """What every kind of launch does."""
     launch._in_c = in_c
-    told = kernel(SOURCE, "told", FORMATS)
+    told = kernel(SOURCE, "told")
     x = rl.tensor([1.0, 2.0, 3.0], device="cuda")._a
     out, y = cupy.zeros(16, np.float64), cupy.zeros((2, 2), np.float32)
     found: list[Any] = []
     # fixed: all pointers are given, as arrays, addresses or None
-    plain = kernel(
-        SOURCE.replace("int mark, ", "").replace("*o++ = mark; ", "*o++ = 7; "), "told", FORMATS[1:]
-    )
-    go = plain.fixed(GRID, BLOCK, 0, 3, *REST)
+    plain = kernel(SOURCE.replace("int mark, ", "").replace("*o++ = mark; ", "*o++ = 7; "), "told")
+    go = plain.fixed(GRID, BLOCK, *REST)
     for given in ((out, x, y), (out.data.ptr, x, None), (out, None, y.data.ptr)):
         go(*given)
         found += [bytes_of(out), bytes_of(y)]
     # prepared: it makes results of its own, in any order of memory
     results = (Result(0, (16,), np.float64), Result(2, (2, 2), np.float32, (4, 8)))
-    call = told.prepared(GRID, BLOCK, 0, 3, results, *REST, front=(42,), aligned=(1,))
+    call = told.prepared(GRID, BLOCK, results, *REST, front=(42,), aligned=(1,))
     for _ in range(3):
         a, b = call(x)
         found += [a.shape, a.dtype, a.strides, bytes_of(a)[:128], b.shape, b.strides, bytes_of(b)]
         del a, b
     found.append(call(x.data.ptr + 4) is NotImplemented)  # not at a multiple of 16 bytes
-    one = told.prepared(GRID, BLOCK, 0, 3, (Result(0, (16,), np.float64),), *REST, front=(42,))
+    one = told.prepared(GRID, BLOCK, (Result(0, (16,), np.float64),), *REST, front=(42,))
     a = one(x, None)
     return [*found, a.shape, bytes_of(a)[:128]]
 

@@ -36,6 +36,30 @@ class Backend(Protocol[A]):
     def stream(self, d: device) -> Any: ...  # a RandomStream, with what kernels of the device read
 
 
+class OverOthers:
+    """A backend of arrays without memory of their own: what it is asked as a device, the device under it answers."""
+
+    xp: Any = np
+
+    def check(self, d: device) -> device:
+        return d
+
+    def device_of(self, a: Any) -> device:
+        return a.place
+
+    def from_host(self, a: np.ndarray, d: device) -> Any:
+        return backend_of(d).from_host(a, d)
+
+    def asarray(self, value: Any, like: Any = None) -> Any:
+        return np.asarray(value)
+
+    def synchronize(self, d: device) -> None:
+        backend_of(d).synchronize(d)
+
+    def stream(self, d: device) -> Any:
+        return backend_of(d).stream(d)
+
+
 class Devices:
     """What is known of the devices of this process; each says its own part when it is opened."""
 

@@ -8,7 +8,31 @@ from typing import Any
 import numpy as np
 
 
-class MetaArray:
+class Described:
+    """What follows from a shape and a dtype, for arrays that are none of NumPy's or CuPy's."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+
+class MetaArray(Described):
     """A NumPy array stretched over one element: views work on it, its values are never read."""
 
     __slots__ = ("__weakref__", "ghost")
@@ -27,32 +51,16 @@ class MetaArray:
         return cls(np.lib.stride_tricks.as_strided(one, shape, strides))
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         return self.ghost.shape
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype:  # type: ignore[override]
         return self.ghost.dtype
 
     @property
     def strides(self) -> tuple[int, ...]:
         return self.ghost.strides
-
-    @property
-    def ndim(self) -> int:
-        return self.ghost.ndim
-
-    @property
-    def size(self) -> int:
-        return prod(self.ghost.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.ghost.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
 
     @property
     def flags(self) -> Any:

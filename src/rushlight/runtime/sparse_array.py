@@ -6,7 +6,6 @@ first one is made, fills in `sparse`: what an op, and an operation in place, doe
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,34 +13,19 @@ import numpy as np
 from ..base.device import device
 from ..base.errors import NotYet
 from . import devices
+from .meta_array import Described
 
 if TYPE_CHECKING:
     from ..base.protocols import KernelBody, KernelLike
 
 
-class SparseArray:
+class SparseArray(Described):
     """The shape, dtype and device of a sparse tensor."""
 
     __slots__ = ("__weakref__", "dtype", "place", "shape")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, place: device) -> None:
         self.shape, self.dtype, self.place = shape, dtype, place
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -80,18 +64,11 @@ def refused(name: str, place: device) -> NotYet:
     )
 
 
-class SparseBackend:
+class SparseBackend(devices.OverOthers):
     """Refuses every kernel: what sparse tensors can do is decided before one is asked for."""
 
     type = "sparse"
     array_type = SparseArray
-    xp: Any = np
-
-    def check(self, d: device) -> device:
-        return d
-
-    def device_of(self, a: SparseArray) -> device:
-        return a.place
 
     def bind(self, kernel: KernelLike) -> KernelBody:
         def refuse(*arrays: Any, **attrs: Any) -> Any:
@@ -100,20 +77,8 @@ class SparseBackend:
 
         return refuse
 
-    def from_host(self, a: np.ndarray, d: device) -> Any:
-        return devices.backend_of(d).from_host(a, d)
-
     def to_host(self, a: SparseArray) -> np.ndarray:
         raise NotYet("a sparse tensor has no array of its elements; use .to_dense() first")
-
-    def asarray(self, value: Any, like: Any = None) -> Any:
-        return np.asarray(value)
-
-    def synchronize(self, d: device) -> None:
-        devices.backend_of(d).synchronize(d)
-
-    def stream(self, d: device) -> Any:
-        return devices.backend_of(d).stream(d)
 
 
 def open_sparse() -> None:

@@ -66,38 +66,19 @@ class WrappedAnswer:
 answer = WrappedAnswer()
 
 
-class WrappedBackend:
+class WrappedBackend(devices.OverOthers):
     """Binds every kernel to a question to the arrays' classes. It has no memory, and no name users could give."""
 
     type = "wrapped"
     array_type = WrappedArray
-    xp: Any = np
-
-    def check(self, d: device) -> device:
-        return d
-
-    def device_of(self, a: WrappedArray) -> device:
-        return a.place
 
     def bind(self, kernel: KernelLike) -> KernelBody:
         return lambda *arrays, **attrs: answer.by_classes(kernel, arrays, attrs)
-
-    def from_host(self, a: np.ndarray, d: device) -> Any:
-        return devices.backend_of(d).from_host(a, d)
 
     def to_host(self, a: WrappedArray) -> np.ndarray:
         raise RuntimeError(
             f"a {a.kind.__name__} has no memory of its own: its class says what its values are"
         )
-
-    def asarray(self, value: Any, like: Any = None) -> Any:
-        return np.asarray(value)
-
-    def synchronize(self, d: device) -> None:
-        return None
-
-    def stream(self, d: device) -> Any:
-        return devices.backend_of(d).stream(d)
 
 
 def open_wrapped() -> None:

@@ -89,5 +89,5 @@ def head_step(*arrays: Any, **attrs: Any) -> Any:
 @kernel_for("cuda", "head_whole")
 def head_whole(*arrays: Any, **attrs: Any) -> Any:
     """The loss, its gradients by the layer's input, weight and bias."""
-    out = head.whole(*arrays, **attrs)
+    out = head.step(*arrays, **attrs, whole=True)
     return whole_by_parts(_part, *arrays, **attrs) if out is NotImplemented else out

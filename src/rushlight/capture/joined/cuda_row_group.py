@@ -280,6 +280,6 @@ def _prepared(arrays: tuple, aligned: bool, attrs: dict[str, Any]) -> tuple:
         pack //= 2
     shape = Shape(attrs["columns"], team, held, pack)
     text = source(shape, inputs, _aliased(attrs))
-    launch = kernel(text, "k", ("q", *["P"] * (len(arrays) + len(attrs["outs"]))))
+    launch = kernel(text, "k")
     per_block = _ROWS_PER_BLOCK if team == 32 else 1
     return launch, team * per_block, per_block

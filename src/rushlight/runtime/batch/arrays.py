@@ -6,13 +6,13 @@ import itertools
 import weakref
 from collections.abc import Sequence
 from importlib import import_module
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import devices
 from ..door import KERNELS, Kernel, run
+from ..meta_array import Described
 from ..wrapped import MADE_OF_OTHERS
 
 _numbers = itertools.count(1)
@@ -37,37 +37,24 @@ class Flags(NamedTuple):
     writeable: bool = True
 
 
-class BatchedArray:
+class BatchedArray(Described):
     """The array of one sample; `held` has all samples, along its first dim.
 
     `held` may itself be the array of one sample of an outer map. The inner map always has the higher number, so that
     any two arrays agree about which dim comes first.
     """
 
-    __slots__ = ("__weakref__", "dtype", "held", "level", "ndim", "shape", "strides")
+    __slots__ = ("__weakref__", "dtype", "held", "level", "shape", "strides")
 
     def __init__(self, level: Level, held: Any) -> None:
         self.level, self.held = level, held
         self.shape: tuple[int, ...] = held.shape[1:]
         self.strides: tuple[int, ...] = held.strides[1:]
-        self.ndim = len(self.shape)
         self.dtype = held.dtype
 
     def reshape(self, shape: tuple[int, ...]) -> BatchedArray:
         """Another shape of the same memory, where it is contiguous."""
         return BatchedArray(self.level, compute("view", self.held, shape=(self.level.size, *shape)))
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
 
     @property
     def base(self) -> Any:

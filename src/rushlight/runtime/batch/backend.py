@@ -19,24 +19,17 @@ if TYPE_CHECKING:
     from ...base.protocols import KernelBody, KernelLike
 
 
-class BatchedBackend:
+class BatchedBackend(devices.OverOthers):
     """Binds every kernel to a call over all samples. It has no memory, and no name users could give."""
 
     type = "batched"
     array_type = BatchedArray
-    xp: Any = np
-
-    def check(self, d: device) -> device:
-        return d
 
     def device_of(self, a: BatchedArray) -> device:
         return devices.device_of(a.held)
 
     def bind(self, kernel: KernelLike) -> KernelBody:
         return lambda *arrays, **attrs: over_samples(kernel, arrays, attrs)
-
-    def from_host(self, a: np.ndarray, d: device) -> Any:
-        return devices.backend_of(d).from_host(a, d)
 
     def to_host(self, a: BatchedArray) -> np.ndarray:
         every = compute("host_read", a.held)
@@ -46,15 +39,6 @@ class BatchedBackend:
             "vmap: It looks like you're calling .item() on a Tensor, or using one in some data-dependent control "
             "flow. We don't support vmap over that, please try to rewrite what you're doing with other operations."
         )
-
-    def asarray(self, value: Any, like: Any = None) -> Any:
-        return np.asarray(value)
-
-    def synchronize(self, d: device) -> None:
-        return None
-
-    def stream(self, d: device) -> Any:
-        return devices.backend_of(d).stream(d)
 
 
 _OF_MEMORY = frozenset(("lay_out", "resize"))

@@ -9,20 +9,17 @@ import numpy as np
 
 from ...door import kernel_for
 from ..code.sources import blocks_for, load
+from .index_rows import word
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
-
-_UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))
 
 
 @kernel_for("cuda", "next_places")
 def next_places(order: DeviceArray, at: DeviceArray, *, n: int) -> Any:
     out = cupy.ndarray((n,), np.int64)
     threads = min(1024, max(32, -(-n // 32) * 32))
-    load("rows.cu", "next_places", ("P", "P", "P", "q"))(
-        1, threads, order.data.ptr, at.data.ptr, out.data.ptr, n
-    )
+    load("rows.cu", "next_places")(1, threads, order, at, out, n)
     return out
 
 
@@ -34,10 +31,9 @@ def take_rows(a: DeviceArray, places: DeviceArray) -> Any:
     if not out.size:
         return out
     row = a.nbytes // a.shape[0]
-    unit, name = next((u, t) for u, t in _UNITS if (row | a.data.ptr) % u == 0)
+    unit, name = word(row | a.data.ptr)
     count = out.nbytes // unit
-    load("rows.cu", "take_rows", ("P", "P", "P", "q", "i", "q"), UNIT=name)(
-        blocks_for(count), 256, a.data.ptr, places.data.ptr, out.data.ptr, count, row // unit,
-        a.shape[0],
-    )  # fmt: skip
+    load("rows.cu", "take_rows", UNIT=name)(
+        blocks_for(count), 256, a, places, out, count, row // unit, a.shape[0]
+    )
     return out

@@ -33,11 +33,11 @@ def launch_casts(xs: Sequence[Any], outs: Sequence[Any], given: str, wanted: str
     """Up to MOST gapless arrays into others of another dtype, or of the same."""
     room = 16 if len(xs) <= 16 else MOST
     flags = options(wanted, SRC=NUMBERS[given][0], MAXT=room)
-    launch = kernel(source("common.cu") + source("casts.cu"), "casts", (f"{3 * room}Q",), flags)
+    launch = kernel(source("common.cu") + source("casts.cu"), "casts", flags)
     fill = [0] * (room - len(xs))
     sizes = [x.size for x in xs]
     values = [
         *[x.data.ptr for x in xs], *fill, *[out.data.ptr for out in outs], *fill, *sizes, *fill
     ]  # fmt: skip
     across = max(1, min(-(-max(sizes) // 2048), max(64, 4096 // len(xs))))
-    launch.on_grid((across, len(xs), 1), (256, 1, 1), 0, *values)
+    launch((across, len(xs), 1), 256, *values)

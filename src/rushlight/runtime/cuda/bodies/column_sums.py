@@ -9,7 +9,7 @@ import cupy
 from ....base.dtypes import from_np
 from ..code.compile import kernel
 from ..code.expressions import Expression
-from ..code.generate import ARRAY, formats, summed_source, width
+from ..code.generate import ARRAY, summed_source, width
 from ..code.sources import NUMBERS, PARTIALS, load, partials
 from ..code.variants import MANY, compute
 from ..processors import multiprocessors
@@ -36,9 +36,9 @@ def with_sums(name: str | Expression, operands: tuple[DeviceArray, ...]) -> Any:
         return out, reduce("sum", out, tuple(range(out.ndim - 1)), False)
     out, start, splits = parts
     sums = cupy.ndarray((n,), out.dtype)
-    load("column_sums.cu", "column_sums", ("P", "P", "i", "i"), out.dtype.char).fixed(
-        (-(-n // 32), 1, 1), (1024, 1, 1), 0, 2, splits, n
-    )(start, sums.data.ptr)
+    load("column_sums.cu", "column_sums", out.dtype.char).fixed(-(-n // 32), 1024, splits, n)(
+        start, sums.data.ptr
+    )
     return out, sums
 
 
@@ -60,9 +60,7 @@ def _parts(name: str | Expression, operands: tuple[DeviceArray, ...], n: int) ->
         return None
     splits = max(1, min(_RESIDENT * multiprocessors() // columns, -(-rows // _TEAMS), room))
     text = summed_source(name, names, ways, vector)
-    launch = kernel(text, "k", ("P", *formats(name, names, ways), "I", "I"))
+    launch = kernel(text, "k")
     out, start = cupy.ndarray(first.shape, dtype), partials()
-    launch.fixed((columns, splits, 1), (256, 1, 1), 0, 2 + len(operands), rows, n)(
-        start, out, *operands
-    )
+    launch.fixed((columns, splits, 1), 256, rows, n)(start, out, *operands)
     return out, start, splits

@@ -51,9 +51,9 @@ def _middle(
 ) -> tuple[Any, Any]:
     values, places = ordered(x, dim, 0, lines.n, False)
     value, place = ndarray(shape, x.dtype), ndarray(shape, np.int64)
-    typed("counting.cu", "middle", x.dtype, ("P", "P", "P", "P", "q", "q", "q", "i"))(
-        blocks_for(lines.rows), 256, values.data.ptr, places.data.ptr, value.data.ptr, place.data.ptr,
-        lines.rows, lines.n, lines.inner, int(ignore_nan),
+    typed("counting.cu", "middle", x.dtype)(
+        blocks_for(lines.rows), 256, values, places, value, place, lines.rows, lines.n, lines.inner,
+        int(ignore_nan),
     )  # fmt: skip
     return value, place
 
@@ -81,10 +81,9 @@ def _mode(x: DeviceArray, *, dim: int, keepdim: bool) -> Any:
     lines, shape = _in_rows(x, dim % x.ndim, keepdim)
     values, places = ordered(x, dim % x.ndim, 0, lines.n, False)
     value, place = ndarray(shape, x.dtype), ndarray(shape, np.int64)
-    typed("counting.cu", "most", x.dtype, ("P", "P", "P", "P", "q", "q"))(
-        lines.rows, 32 if lines.n <= 64 else 256, values.data.ptr, places.data.ptr, value.data.ptr,
-        place.data.ptr, lines.n, lines.inner,
-    )  # fmt: skip
+    typed("counting.cu", "most", x.dtype)(
+        lines.rows, 32 if lines.n <= 64 else 256, values, places, value, place, lines.n, lines.inner
+    )
     return value, place
 
 
@@ -101,28 +100,23 @@ def _unique(x: DeviceArray, *, dim: int | None) -> Any:
     n = flat.size
     ranked, places = ordered(flat, 0, 0, n, False)
     begins = ndarray((n,), np.bool_)
-    typed("counting.cu", "begins", x.dtype, ("P", "P", "q"))(
-        blocks_for(n), 256, ranked.data.ptr, begins.data.ptr, n
-    )
+    typed("counting.cu", "begins", x.dtype)(blocks_for(n), 256, ranked, begins, n)
     found = counted(begins)
     inverse = ndarray(x.shape, np.int64)
-    found.write("ranks", inverse, places.data.ptr, formats="P")
+    found.write("ranks", inverse, places)
     count = found.total()
     values, counts, at = (
         ndarray((count,), x.dtype),
         ndarray((count,), np.int64),
         ndarray((count,), np.int64),
     )
-    found.write("picked", values, ranked.data.ptr, formats="P", UNIT=word(x.itemsize)[1])
+    found.write("picked", values, ranked, UNIT=word(x.itemsize)[1])
     found.write("places", at)
-    typed("counting.cu", "lengths", x.dtype, ("P", "P", "q", "q"))(
-        blocks_for(count), 256, at.data.ptr, counts.data.ptr, count, n
-    )
+    typed("counting.cu", "lengths", x.dtype)(blocks_for(count), 256, at, counts, count, n)
     return values, inverse, counts
 
 
 _HELD = 8192  # bins that a block counts in its own memory
-_TALLY = ("P", "P", "q", "q", "d", "d", "d", "i")
 
 
 def _tally(x: DeviceArray, bins: int, low: float, high: float, span: float, histc: bool) -> Any:
@@ -131,10 +125,9 @@ def _tally(x: DeviceArray, bins: int, low: float, high: float, span: float, hist
     if x.size:
         held = bins if bins <= _HELD else 0
         blocks = min(blocks_for(x.size), 2 * multiprocessors()) if held else blocks_for(x.size)
-        typed("counting.cu", "tally", x.dtype, _TALLY, HISTC=int(histc)).on_grid(
-            (blocks, 1, 1), (256, 1, 1), 4 * held, x.data.ptr, counts.data.ptr, x.size, bins, low, high,
-            span, held,
-        )  # fmt: skip
+        typed("counting.cu", "tally", x.dtype, HISTC=int(histc))(
+            blocks, 256, x, counts, x.size, bins, low, high, span, held, shared=4 * held
+        )
     return counts
 
 
@@ -177,9 +170,7 @@ def _equal_everywhere(x: DeviceArray, y: DeviceArray) -> Any:
     x, y = row_major(x), row_major(y)
     blocks = min(-(-x.size // 1024), 2 * multiprocessors())
     found = ndarray((blocks,), np.uint8)
-    typed("counting.cu", "differs", x.dtype, ("P", "P", "P", "q"))(
-        blocks, 256, x.data.ptr, y.data.ptr, found.data.ptr, x.size
-    )
+    typed("counting.cu", "differs", x.dtype)(blocks, 256, x, y, found, x.size)
     return np.bool_(not to_host(found).any())
 
 

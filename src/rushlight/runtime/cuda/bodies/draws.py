@@ -30,11 +30,10 @@ def _dropout_mask(x: DeviceArray, *, p: float, shape: tuple[int, ...]) -> Any:
 
 
 _kernels: dict[tuple[str, Any], Launch] = Bounded(256)  # by name and dtype
-_FORMATS = {"dropout": "PPPPdd", "dropout_again": "PPPdd", "draw_key": "PP"}
 _KEY = np.dtype(np.int64)
 
 
-def _launch(name: str, dtype: np.dtype, n: int, *values: int | float) -> None:
+def _launch(name: str, dtype: np.dtype, n: int, *values: Any) -> None:
     _kernel(name, dtype)(_blocks(n), 256, n, *values)
 
 
@@ -42,7 +41,7 @@ def _kernel(name: str, dtype: np.dtype) -> Launch:
     found = _kernels.get((name, dtype))
     if found is None:
         text = text_for(from_np(dtype).name) + source("dropout.cu")
-        found = _kernels[name, dtype] = kernel(text, name, ("Q", *_FORMATS[name]))
+        found = _kernels[name, dtype] = kernel(text, name)
     return found
 
 
@@ -58,7 +57,7 @@ def _prepared(x: DeviceArray, *, p: float) -> Any:
     where = backend.device_of(x)
     results = (Result(1, x.shape, x.dtype), Result(3, (2,), _KEY))
     call = _kernel("dropout", x.dtype).prepared(
-        (_blocks(x.size), 1, 1), (256, 1, 1), 0, 4, results, keep, 1 / keep, front=(x.size,)
+        _blocks(x.size), 256, results, keep, 1 / keep, front=(x.size,)
     )
     return lambda x: call(x, backend.stream(where).address)
 
@@ -74,7 +73,7 @@ def _prepared_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
     keep = 1.0 - p
     results = (Result(1, gy.shape, gy.dtype),)
     return _kernel("dropout_again", gy.dtype).prepared(
-        (_blocks(gy.size), 1, 1), (256, 1, 1), 0, 3, results, keep, 1 / keep, front=(gy.size,)
+        _blocks(gy.size), 256, results, keep, 1 / keep, front=(gy.size,)
     )
 
 
@@ -86,17 +85,7 @@ def _dropout(x: DeviceArray, *, p: float) -> Any:
     stream = backend.stream(backend.device_of(x))
     out, key = cupy.ndarray(x.shape, x.dtype), cupy.ndarray((2,), _KEY)
     keep = 1.0 - p
-    _launch(
-        "dropout",
-        x.dtype,
-        x.size,
-        x.data.ptr,
-        out.data.ptr,
-        stream.address,
-        key.data.ptr,
-        keep,
-        1 / keep,
-    )
+    _launch("dropout", x.dtype, x.size, x, out, stream.address, key, keep, 1 / keep)
     return out, key
 
 
@@ -108,9 +97,7 @@ def _dropout_grad(gy: DeviceArray, kept: DeviceArray, *, p: float) -> Any:
         return NotImplemented
     gy = row_major(gy)
     out, keep = cupy.ndarray(gy.shape, gy.dtype), 1.0 - p
-    _launch(
-        "dropout_again", gy.dtype, gy.size, gy.data.ptr, out.data.ptr, kept.data.ptr, keep, 1 / keep
-    )
+    _launch("dropout_again", gy.dtype, gy.size, gy, out, kept, keep, 1 / keep)
     return out
 
 
@@ -125,5 +112,5 @@ def draw_key(x: DeviceArray, size: int = 2) -> Any:
     backend = devices.backend_of(device("cuda"))
     stream = backend.stream(backend.device_of(x))
     key = cupy.ndarray((size,), _KEY)
-    _launch("draw_key", np.dtype(np.float32), 1, stream.address, key.data.ptr)
+    _launch("draw_key", np.dtype(np.float32), 1, stream.address, key)
     return key

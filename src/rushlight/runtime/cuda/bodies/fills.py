@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 ndarray = cupy.ndarray
 _WITHIN = 3  # cudaMemcpyDeviceToDevice
 
-_BATCH = "18q"
-_TRANSPOSE = ("P", "P", "i", "i", "q", "q", "i", _BATCH)
-
 
 def always(name: str) -> Callable[[Callable], Callable]:
     """Register a body that takes every input and so needs no fallback."""
@@ -84,7 +81,7 @@ def tiles(dst: DeviceArray, src: DeviceArray) -> _Tiles | None:
     count = 1
     for d in others:
         count *= sizes[d]
-    launch = kernel(source("moves.cu"), f"transpose{dst.itemsize}", _TRANSPOSE)
+    launch = kernel(source("moves.cu"), f"transpose{dst.itemsize}")
     tile = 64 if dst.itemsize <= 4 else 32
     grid = (-(-sizes[-1] // tile), -(-sizes[rows] // tile), min(count, 65535))
     if grid[1] > 65535 or count >= 2**31:
@@ -96,9 +93,7 @@ def _transposed(dst: DeviceArray, src: DeviceArray) -> bool:
     """Copy by tiles where the innermost dims of the two differ; False where they are the same."""
     found = tiles(dst, src)
     if found is not None:
-        found.launch.on_grid(
-            found.grid, (32, 8, 1), 0, dst.data.ptr, src.data.ptr, *found.values
-        )  # fmt: skip
+        found.launch(found.grid, (32, 8, 1), dst, src, *found.values)
     return found is not None
 
 
@@ -130,7 +125,7 @@ def _copier(order: str) -> Callable[[Any], Any]:
         if found is None:
             return prepared_as("cast", (x,), out)
         results = (Result(0, x.shape, x.dtype, None if out._c_contiguous else out.strides),)
-        return found.launch.prepared(found.grid, (32, 8, 1), 0, 2, results, *found.values)
+        return found.launch.prepared(found.grid, (32, 8, 1), results, *found.values)
 
     return keyed(copy, prepare)
 
@@ -231,7 +226,7 @@ def fill(dst: DeviceArray, value: int | float | complex) -> None:
         return
     launch = _fills.get(0)
     if launch is None or runtime.getDevice():
-        launch = kernel(source("moves.cu"), "fill", ("Q", "P", "Q", "Q"))
+        launch = kernel(source("moves.cu"), "fill")
         if not runtime.getDevice():
             _fills[0] = launch
     launch.go(min(-(-size // 4096), 2**20), 256, size, dst.data.ptr, lo, hi)

@@ -59,9 +59,7 @@ def _cut(sizes: tuple[int, ...], processors: int) -> _Blocks:
     return _Blocks(length, [0, *accumulate([-(-n // length) for n in sizes])])
 
 
-def _launch(
-    name: str, formats: tuple, char: str, group: _Group, *values: Any, **constants: Any
-) -> None:
+def _launch(name: str, char: str, group: _Group, *values: Any, **constants: Any) -> None:
     """One launch over a group."""
     addresses, sizes, (length, first) = group
     if not first[-1]:  # nothing but empty arrays
@@ -69,17 +67,8 @@ def _launch(
     room = 16 if len(sizes) <= 16 else _MOST
     fill = [0] * (room - len(sizes))
     starts = [*first, *[first[-1]] * len(fill)]
-    launch = load(
-        "foreach.cu",
-        name,
-        (f"{2 * room}Q", f"{room + 1}i", "q", *formats),
-        char,
-        MAXT=room,
-        **constants,
-    )
-    launch.on_grid(
-        (first[-1], 1, 1), (256, 1, 1), 0, *addresses, *fill, *sizes, *fill, *starts, length, *values
-    )  # fmt: skip
+    launch = load("foreach.cu", name, char, MAXT=room, **constants)
+    launch(first[-1], 256, *addresses, *fill, *sizes, *fill, *starts, length, *values)
 
 
 def _scale(by: DeviceArray, arrays: Sequence[Any], limit: float) -> Any:
@@ -88,7 +77,7 @@ def _scale(by: DeviceArray, arrays: Sequence[Any], limit: float) -> Any:
         return NotImplemented
     char, groups = found
     for group in groups:
-        _launch("list_scale", ("P", "d"), char, group, by.data.ptr, limit)
+        _launch("list_scale", char, group, by, limit)
     return ()
 
 
@@ -108,7 +97,7 @@ def zero(*arrays: DeviceArray) -> Any:
     if found is None:
         return NotImplemented
     for group in found[1]:
-        _launch("list_zero", (), found[0], group)
+        _launch("list_zero", found[0], group)
     return ()
 
 
@@ -124,24 +113,23 @@ def _norm(arrays: Sequence[Any], order: float, whole: bool) -> Any:
     at, starts = 0, []
     for group in groups:
         first, place = group.cut.first, parts.data.ptr + at * computed.itemsize
-        _launch("list_parts", ("P",), char, group, place, ORDER=kind)
+        _launch("list_parts", char, group, place, ORDER=kind)
         if not whole:
             starts += [at + block for block in first[:-1]]
         at += first[-1]
     if whole:
         out = cupy.ndarray((), computed)
-        join = load("foreach.cu", "list_norm", ("P", "P", "q"), char, MAXT=16, ORDER=kind)
-        join.on_grid((1, 1, 1), (1024, 1, 1), 0, parts.data.ptr, out.data.ptr, at)
+        join = load("foreach.cu", "list_norm", char, MAXT=16, ORDER=kind)
+        join(1, 1024, parts, out, at)
         return out
     out = cupy.ndarray((len(arrays),), computed)
     starts.append(at)
     for i in range(0, len(arrays), _MOST):
         some = starts[i : i + _MOST + 1]
-        formats = (f"{_MOST + 1}i", "P", "P")
-        join = load("foreach.cu", "list_norms", formats, char, MAXT=_MOST, ORDER=kind)
+        join = load("foreach.cu", "list_norms", char, MAXT=_MOST, ORDER=kind)
         fill = [0] * (_MOST + 1 - len(some))
         place = out.data.ptr + i * computed.itemsize
-        join.on_grid((len(some) - 1, 1, 1), (256, 1, 1), 0, *some, *fill, parts.data.ptr, place)
+        join(len(some) - 1, 256, *some, *fill, parts, place)
     return out
 
 

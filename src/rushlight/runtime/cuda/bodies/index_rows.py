@@ -13,7 +13,7 @@ from ....base.config import settings
 from ....base.dtypes import from_np
 from ...door import kernel_for
 from ..code.launch import Result
-from ..code.sources import NUMBERS, blocks_for, device, load
+from ..code.sources import NUMBERS, PLACES, blocks_for, computed, device, load
 from .fills import copied, fill, row_major
 from .pointwise import cast, compute
 from .sorting import argsort
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
-_UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))
-_PLACES = {"l": "i64", "q": "i64", "i": "int"}
+UNITS = ((16, "bytes_16"), (8, "bytes_8"), (4, "int"), (2, "u16"), (1, "u8"))
 _MANY = "qqqq"  # rows, picks, extent, width
 
 
@@ -40,7 +39,7 @@ class IndexRows(NamedTuple):
 
 def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> IndexRows | None:
     """One index of numbers along one dim; None for everything else."""
-    if len(indices) != 1 or sum(slots) != 1 or indices[0].dtype.char not in _PLACES:
+    if len(indices) != 1 or sum(slots) != 1 or indices[0].dtype.char not in PLACES:
         return None
     dim = slots.index(1)
     if dim >= len(shape) or 0 in shape or not indices[0].size:
@@ -51,7 +50,7 @@ def rows_of(shape: tuple[int, ...], slots: tuple, indices: tuple) -> IndexRows |
 
 def word(bits: int) -> tuple[int, str]:
     """The widest type, and its bytes, that addresses and sizes with these bits are whole numbers of."""
-    return next((size, name) for size, name in _UNITS if bits % size == 0)
+    return next((size, name) for size, name in UNITS if bits % size == 0)
 
 
 def _lanes(words: int) -> int:
@@ -79,13 +78,10 @@ def _take_call(x: DeviceArray, index: DeviceArray, rows: IndexRows, bits: int) -
     unit, name = word(bits)
     words = row // unit
     lanes = _lanes(words)
-    launch = load(
-        "index_rows.cu", "take", ("P", "P", "P", *_MANY), UNIT=name, LANES=lanes,
-        X=_PLACES[index.dtype.char],
-    )  # fmt: skip
+    launch = load("index_rows.cu", "take", UNIT=name, LANES=lanes, X=PLACES[index.dtype.char])
     return launch.prepared(
-        (blocks_for(count * lanes), 1, 1), (256, 1, 1), 0, 3, (Result(2, shape, x.dtype),), count,
-        rows.picks, rows.extent, words,
+        blocks_for(count * lanes), 256, (Result(2, shape, x.dtype),), count, rows.picks,
+        rows.extent, words,
     )  # fmt: skip
 
 
@@ -113,13 +109,9 @@ def put(out: DeviceArray, index: DeviceArray, values: DeviceArray, rows: IndexRo
     unit, name = word(bits)
     words, count = rows.width * out.itemsize // unit, rows.outer * rows.picks
     lanes = _lanes(words)
-    load(
-        "index_rows.cu", "put", ("P", "P", "P", *_MANY), UNIT=name, LANES=lanes,
-        X=_PLACES[index.dtype.char],
-    )(
-        blocks_for(count * lanes), 256, values.data.ptr, index.data.ptr, out.data.ptr, count,
-        rows.picks, rows.extent, words,
-    )  # fmt: skip
+    load("index_rows.cu", "put", UNIT=name, LANES=lanes, X=PLACES[index.dtype.char])(
+        blocks_for(count * lanes), 256, values, index, out, count, rows.picks, rows.extent, words
+    )
 
 
 def put_strided(out: DeviceArray, index: DeviceArray, values: DeviceArray, dim: int) -> Any:
@@ -144,7 +136,7 @@ def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -
         return False
     if settings.deterministic:
         _add_in_order(out, index, g, rows)
-    elif out.dtype == _wide(out.dtype):
+    elif out.dtype == computed(out.dtype):
         _add_at_once(out, index, g, rows)
     else:  # add in float32, round once
         total = cast(out, "float32")
@@ -157,7 +149,7 @@ def index_grad(g: DeviceArray, index: DeviceArray, rows: IndexRows, shape: tuple
     """The gradient of `take`; None where there is no kernel."""
     if not _adds(g.dtype, g):
         return None
-    out = ndarray(shape, g.dtype if settings.deterministic else _wide(g.dtype))
+    out = ndarray(shape, g.dtype if settings.deterministic else computed(g.dtype))
     fill(out, 0)
     if settings.deterministic:
         _add_in_order(out, index, g, rows)
@@ -168,10 +160,6 @@ def index_grad(g: DeviceArray, index: DeviceArray, rows: IndexRows, shape: tuple
 
 def _adds(dtype: np.dtype, g: DeviceArray) -> bool:
     return dtype.char in NUMBERS and g.dtype == dtype
-
-
-def _wide(dtype: np.dtype) -> Any:
-    return np.dtype(np.float64 if dtype.char == "d" else np.float32)
 
 
 def _spread(g: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
@@ -186,12 +174,13 @@ def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: I
     four = not (rows.width % 4 or g.data.ptr % (4 * g.itemsize) or total.data.ptr & 15)
     lanes, count = _lanes(rows.width // 4 if four else rows.width), rows.outer * rows.picks
     load(
-        "index_rows.cu", "add", ("P", "P", "P", *_MANY), g.dtype.char, LANES=lanes, FOUR=int(four),
-        X=_PLACES[index.dtype.char],
-    )(
-        blocks_for(count * lanes), 256, g.data.ptr, index.data.ptr, total.data.ptr, count,
-        rows.picks, rows.extent, rows.width,
-    )  # fmt: skip
+        "index_rows.cu",
+        "add",
+        g.dtype.char,
+        LANES=lanes,
+        FOUR=int(four),
+        X=PLACES[index.dtype.char],
+    )(blocks_for(count * lanes), 256, g, index, total, count, rows.picks, rows.extent, rows.width)
 
 
 def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> None:
@@ -200,12 +189,9 @@ def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: In
     # Places counted from the start, so that equal rows stand beside each other in a stable order.
     order = argsort(compute("remainder", (index.reshape(-1), rows.extent)))
     lanes, count = _lanes(rows.width), rows.outer * rows.picks
-    load(
-        "index_rows.cu", "add_in_order", ("P", "P", "P", "P", *_MANY), out.dtype.char, LANES=lanes,
-        X=_PLACES[index.dtype.char],
-    )(
-        blocks_for(count * lanes), 256, g.data.ptr, index.data.ptr, order.data.ptr, out.data.ptr,
-        count, rows.picks, rows.extent, rows.width,
+    load("index_rows.cu", "add_in_order", out.dtype.char, LANES=lanes, X=PLACES[index.dtype.char])(
+        blocks_for(count * lanes), 256, g, index, order, out, count, rows.picks, rows.extent,
+        rows.width,
     )  # fmt: skip
 
 

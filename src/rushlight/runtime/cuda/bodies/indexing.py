@@ -46,11 +46,9 @@ def source_for(name: str, index: str, dims: int) -> str:
     return "\n".join([*head, text])
 
 
-def _kernel(
-    what: str, dtype: np.dtype, index: np.dtype, dims: int, formats: tuple[str, ...]
-) -> Launch:
+def _kernel(what: str, dtype: np.dtype, index: np.dtype, dims: int) -> Launch:
     text = source_for(from_np(dtype).name, from_np(index).name, dims)
-    return kernel(text, what, formats)
+    return kernel(text, what)
 
 
 def _along(
@@ -95,10 +93,9 @@ def _walk(
     n, dims = index.size, index.ndim
     other = far if near is None else near
     geometry = [s // a.itemsize for a in (far, index, other) for s in a.strides]
-    formats = ("q", "P", "P", "P", "i", "q", f"{4 * dims}q", *"i" * len(more))
-    return _kernel(what, far.dtype, index.dtype, dims, formats).prepared(
-        (min(-(-n // 256), 2**20), 1, 1), (256, 1, 1), 0, 3, (), dim, far.shape[dim], *index.shape,
-        *geometry, *more, front=(n,),
+    return _kernel(what, far.dtype, index.dtype, dims).prepared(
+        min(-(-n // 256), 2**20), 256, (), dim, far.shape[dim], *index.shape, *geometry, *more,
+        front=(n,),
     )  # fmt: skip
 
 
@@ -116,10 +113,9 @@ def _gather_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
         return None
     n, dims = index.size, index.ndim
     far, line = [[s // a.itemsize for s in a.strides] for a in (x, index)]
-    formats = ("q", "P", "P", "P", "i", "q", f"{4 * dims}q")
-    return _kernel("gather", x.dtype, index.dtype, dims, formats).prepared(
-        (min(-(-n // 256), 2**20), 1, 1), (256, 1, 1), 0, 3, (Result(0, index.shape, x.dtype),),
-        dim % x.ndim, x.shape[dim], *index.shape, *far, *line, *far, front=(n,),
+    return _kernel("gather", x.dtype, index.dtype, dims).prepared(
+        min(-(-n // 256), 2**20), 256, (Result(0, index.shape, x.dtype),), dim % x.ndim,
+        x.shape[dim], *index.shape, *far, *line, *far, front=(n,),
     )  # fmt: skip
 
 
@@ -226,13 +222,9 @@ def fold_at(
     n = at.size
     if not n:
         return
-    formats = ("q", "P", "P", "P", "P", "i", "i")
-    launch = _kernel("runs", flat.dtype, np.dtype(np.int64), 1, formats)
+    launch = _kernel("runs", flat.dtype, np.dtype(np.int64), 1)
     at, order = ordered(at, 0, 0, n, False)
-    launch(
-        min(-(-n // 256), 2**20), 256, n, flat.data.ptr, values.data.ptr, at.data.ptr,
-        order.data.ptr, _KINDS[kind], int(keep),
-    )  # fmt: skip
+    launch(min(-(-n // 256), 2**20), 256, n, flat, values, at, order, _KINDS[kind], int(keep))
 
 
 def add_flat(flat: DeviceArray, at: DeviceArray, values: DeviceArray) -> None:
@@ -243,10 +235,8 @@ def add_flat(flat: DeviceArray, at: DeviceArray, values: DeviceArray) -> None:
     if not _adds_in_place(flat.dtype):
         fold_at(flat, at, values, "add")
         return
-    launch = _kernel("add_flat", flat.dtype, np.dtype(np.int64), 1, ("q", "P", "P", "P"))
-    launch(
-        min(-(-n // 256), 2**20), 256, n, flat.data.ptr, values.data.ptr, at.data.ptr
-    )  # fmt: skip
+    launch = _kernel("add_flat", flat.dtype, np.dtype(np.int64), 1)
+    launch(min(-(-n // 256), 2**20), 256, n, flat, values, at)
 
 
 # -- advanced indexing ----------------------------------------------------------------------------

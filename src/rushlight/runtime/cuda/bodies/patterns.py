@@ -13,7 +13,7 @@ import numpy as np
 from ...door import kernel_for
 from ..code.keyed import keyed
 from ..code.launch import Result
-from ..code.sources import NUMBERS, blocks_for, counter, load, typed
+from ..code.sources import LABELS, NUMBERS, blocks_for, computed, counter, load, typed
 from ..code.variants import prepared_into
 from .fills import copy_to, one_launch, row_major, tiles
 from .index_rows import word
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
 ndarray = cupy.ndarray
-_LABELS = {"l": "i64", "q": "i64", "B": "u8"}
 _WHOLE = {"l": "i64", "q": "i64", "i": "int", "h": "short", "f": "float", "d": "double"}
 _FEW = 64  # blocks whose sums the last one adds up
 
@@ -33,10 +32,9 @@ def _triangle(name: str) -> None:
     def prepare(x: DeviceArray, *, diagonal: int) -> Any:
         if not x.size or x.ndim < 2 or not x._c_contiguous:
             return None
-        formats = ("P", "P", "q", "q", "q", "q", "i")
-        return load("patterns.cu", "triangle", formats, UNIT=word(x.itemsize)[1]).prepared(
-            (blocks_for(x.size), 1, 1), (256, 1, 1), 0, 2, (Result(1, x.shape, x.dtype),), x.size,
-            *x.shape[-2:], diagonal, int(name == "triu"),
+        return load("patterns.cu", "triangle", UNIT=word(x.itemsize)[1]).prepared(
+            blocks_for(x.size), 256, (Result(1, x.shape, x.dtype),), x.size, *x.shape[-2:],
+            diagonal, int(name == "triu"),
         )  # fmt: skip
 
     kernel_for("cuda", name)(one_launch(prepare))
@@ -50,10 +48,9 @@ def _one_hot(x: DeviceArray, *, classes: int) -> Any:
     shape = (*x.shape, classes)
     if not prod(shape) or not x._c_contiguous:
         return None
-    return load("patterns.cu", "one_hot", ("P", "P", "q", "q")).prepared(
-        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 2, (Result(1, shape, np.dtype(np.int64)),),
-        prod(shape), classes,
-    )  # fmt: skip
+    return load("patterns.cu", "one_hot").prepared(
+        blocks_for(prod(shape)), 256, (Result(1, shape, np.dtype(np.int64)),), prod(shape), classes
+    )
 
 
 kernel_for("cuda", "one_hot")(one_launch(_one_hot))
@@ -77,12 +74,10 @@ def _flip(x: DeviceArray, *, dims: tuple[int, ...]) -> Any:
 
 
 def _turned(x: DeviceArray, shape: tuple[int, ...], by: list[int]) -> Any:
-    formats = ("P", "P", "q", f"{2 * len(shape)}q")
     unit = word(x.itemsize)[1]
-    return load("patterns.cu", "roll", formats, UNIT=unit, DIMS=len(shape)).prepared(
-        (blocks_for(x.size), 1, 1), (256, 1, 1), 0, 2, (Result(1, x.shape, x.dtype),), x.size,
-        *shape, *by,
-    )  # fmt: skip
+    return load("patterns.cu", "roll", UNIT=unit, DIMS=len(shape)).prepared(
+        blocks_for(x.size), 256, (Result(1, x.shape, x.dtype),), x.size, *shape, *by
+    )
 
 
 # Pictures of channels_last keep their order, which other bodies know.
@@ -103,16 +98,15 @@ def _joined(out: DeviceArray, xs: Sequence[DeviceArray], rows: int) -> Any:
         starts.append(starts[-1] + width)
         bits |= width | x.data.ptr
     size, name = word(bits)
-    launch = load("patterns.cu", "join", ("P", "q", "q", f"{3 * _MOST}q"), UNIT=name, MOST=_MOST)
+    launch = load("patterns.cu", "join", UNIT=name, MOST=_MOST)
     for first in range(0, len(xs), _MOST):
         some = xs[first : first + _MOST]
         none = (0,) * (_MOST - len(some))
         widths = [x.nbytes // rows // size for x in some]
         grid = (blocks_for(rows * max(widths)), len(some), 1)
-        launch.on_grid(
-            grid, (256, 1, 1), 0, out.data.ptr, rows, starts[-1] // size,
-            *[x.data.ptr for x in some], *none, *widths, *none,
-            *[at // size for at in starts[first : first + len(some)]], *none,
+        launch(
+            grid, 256, out, rows, starts[-1] // size, *[x.data.ptr for x in some], *none, *widths,
+            *none, *[at // size for at in starts[first : first + len(some)]], *none,
         )  # fmt: skip
     return out
 
@@ -161,11 +155,11 @@ def _prepared_join(xs: Sequence[DeviceArray], shape: tuple[int, ...], rows: int)
         bits |= width
     size, name = word(bits)
     missing = _FEW_PARTS - len(xs)
-    launch = load("patterns.cu", "join_few", (*"PPPPP", "q", "q", f"{2 * _FEW_PARTS}q"), UNIT=name)
+    launch = load("patterns.cu", "join_few", UNIT=name)
     return launch.prepared(
-        (blocks_for(rows * max(widths) // size), len(xs), 1), (256, 1, 1), 0, 1 + _FEW_PARTS,
-        (Result(0, shape, xs[0].dtype),), rows, sum(widths) // size,
-        *[n // size for n in widths], *[0] * missing, *[n // size for n in starts], *[0] * missing,
+        (blocks_for(rows * max(widths) // size), len(xs), 1), 256, (Result(0, shape, xs[0].dtype),),
+        rows, sum(widths) // size, *[n // size for n in widths], *[0] * missing,
+        *[n // size for n in starts], *[0] * missing,
         absent=tuple(range(1 + len(xs), 1 + _FEW_PARTS)),
         aligned=tuple(range(1, 1 + len(xs))) if size > xs[0].itemsize else (),
     )  # fmt: skip
@@ -239,10 +233,9 @@ def _pad(x: DeviceArray, *, widths: tuple[tuple[int, int], ...], value: Any) -> 
         return None
     with np.errstate(all="ignore"):  # a number that is too large is infinite
         around = np.array(value, x.dtype).tobytes().ljust(8, b"\0")
-    formats = ("P", "P", "q", "Q", f"{3 * x.ndim}q")
     unit = word(x.itemsize)[1]
-    return load("patterns.cu", "pad", formats, UNIT=unit, DIMS=x.ndim).prepared(
-        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 2, (Result(1, shape, x.dtype),), prod(shape),
+    return load("patterns.cu", "pad", UNIT=unit, DIMS=x.ndim).prepared(
+        blocks_for(prod(shape)), 256, (Result(1, shape, x.dtype),), prod(shape),
         int.from_bytes(around, "little"), *shape, *x.shape, *[a for a, _ in widths],
     )  # fmt: skip
 
@@ -256,10 +249,9 @@ def _arange(*, start: Any, step: Any, size: tuple, dtype: dtype, device: device)
         return None
     if max(abs(start), abs(start + size[0] * step)) >= 2**63:
         return None
-    return load("patterns.cu", "arange", ("P", "q", "q", "q"), UNIT=kind).prepared(
-        (blocks_for(size[0]), 1, 1), (256, 1, 1), 0, 1, (Result(0, size, dtype.np),), size[0],
-        start, step,
-    )  # fmt: skip
+    return load("patterns.cu", "arange", UNIT=kind).prepared(
+        blocks_for(size[0]), 256, (Result(0, size, dtype.np),), size[0], start, step
+    )
 
 
 kernel_for("cuda", "arange")(one_launch(_arange))
@@ -281,8 +273,8 @@ def _linspace(
     if not math.isfinite(gap):
         return NotImplemented
     out = ndarray(size, dtype.np)
-    load("patterns.cu", "linspace", ("P", "q", "d", "d", "d"), UNIT=kind)(
-        blocks_for(out.size), 256, out.data.ptr, out.size, float(first), float(last), float(gap)
+    load("patterns.cu", "linspace", UNIT=kind)(
+        blocks_for(out.size), 256, out, out.size, float(first), float(last), float(gap)
     )
     return out
 
@@ -297,9 +289,9 @@ def _prepared_cross(x: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
         return None
     if not x._c_contiguous or not y._c_contiguous:
         return None
-    return typed("vectors.cu", "cross", x.dtype, ("P", "P", "P", "q", "q")).prepared(
-        (blocks_for(x.size // 3), 1, 1), (256, 1, 1), 0, 3, (Result(2, x.shape, x.dtype),),
-        x.size // 3, prod(x.shape[dim % x.ndim + 1 :]),
+    return typed("vectors.cu", "cross", x.dtype).prepared(
+        blocks_for(x.size // 3), 256, (Result(2, x.shape, x.dtype),), x.size // 3,
+        prod(x.shape[dim % x.ndim + 1 :]),
     )  # fmt: skip
 
 
@@ -316,9 +308,9 @@ def _determinant(x: DeviceArray) -> Any:
     n, count = x.shape[-1], prod(x.shape[:-2])
     if x.dtype.char not in "fd" or not 0 < n <= _MOST_ROWS or not count or not x._c_contiguous:
         return None
-    return typed("vectors.cu", "determinant", x.dtype, ("P", "P", "q"), ROWS=n).prepared(
-        (blocks_for(count, 64), 1, 1), (64, 1, 1), 0, 2, (Result(1, x.shape[:-2], x.dtype),), count
-    )  # fmt: skip
+    return typed("vectors.cu", "determinant", x.dtype, ROWS=n).prepared(
+        blocks_for(count, 64), 64, (Result(1, x.shape[:-2], x.dtype),), count
+    )
 
 
 kernel_for("cuda", "linalg_det")(one_launch(_determinant))
@@ -329,10 +321,8 @@ def _dot(x: DeviceArray, y: DeviceArray) -> Any:
         return NotImplemented
     x, y = row_major(x), row_major(y)
     blocks = min(-(-x.size // 4096), 4 * _FEW)
-    out, sums = ndarray((), x.dtype), ndarray((blocks,), _wide(x.dtype))
-    load("dot.cu", "dot", _DOT, x.dtype.char)(
-        blocks, 512, x.data.ptr, y.data.ptr, out.data.ptr, sums.data.ptr, counter(), x.size
-    )
+    out, sums = ndarray((), x.dtype), ndarray((blocks,), computed(x.dtype))
+    load("dot.cu", "dot", x.dtype.char)(blocks, 512, x, y, out, sums, counter(), x.size)
     return out
 
 
@@ -342,12 +332,11 @@ def _short_dot(x: DeviceArray, y: DeviceArray) -> Any:
         return None
     if not x._c_contiguous or not y._c_contiguous:
         return None
-    return load("dot.cu", "dot", _DOT, x.dtype.char).prepared(
-        (1, 1, 1), (512, 1, 1), 0, 5, (Result(2, (), x.dtype),), x.size, absent=(3, 4)
+    return load("dot.cu", "dot", x.dtype.char).prepared(
+        1, 512, (Result(2, (), x.dtype),), x.size, absent=(3, 4)
     )
 
 
-_DOT = (*"PPPPP", "q")
 kernel_for("cuda", "dot")(keyed(_dot, _short_dot))
 
 
@@ -359,30 +348,21 @@ def _as(a: DeviceArray | None, dtype: Any) -> Any:
     return None if a is None else row_major(a.astype(dtype, copy=False))
 
 
-def _wide(dtype: np.dtype) -> Any:
-    return np.dtype(np.float64 if dtype.char == "d" else np.float32)
-
-
 @kernel_for("cuda", "nll_loss")
 def _nll_loss(
     x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, ignore_index: int, reduction: str
 ) -> Any:  # fmt: skip
-    label = _LABELS.get(target.dtype.char)
+    label = LABELS.get(target.dtype.char)
     if x.dtype.char not in NUMBERS or label is None or x.ndim < 2 or not target.size:
         return NotImplemented
-    wide, each = _wide(x.dtype), reduction == "none"
+    wide, each = computed(x.dtype), reduction == "none"
     x, target, weight = row_major(x), row_major(target), _as(weight, wide)
     loss, total = ndarray(target.shape if each else (), x.dtype), ndarray((), wide)
     blocks = min(-(-target.size // 256), _FEW)
     sums = ndarray((2 * blocks,), wide)
-    load(
-        "patterns.cu", "likelihood", (*"PPPPPPP", *"qqqq", "i", "i"), x.dtype.char, LABEL=label,
-        WEIGHTED=int(weight is not None),
-    )(
-        blocks, 256, x.data.ptr, target.data.ptr,
-        0 if weight is None else weight.data.ptr, loss.data.ptr, total.data.ptr, sums.data.ptr,
-        counter(), target.size, x.shape[1], prod(x.shape[2:]), ignore_index, int(each),
-        int(reduction == "mean"),
+    load("patterns.cu", "likelihood", x.dtype.char, LABEL=label, WEIGHTED=int(weight is not None))(
+        blocks, 256, x, target, weight, loss, total, sums, counter(), target.size, x.shape[1],
+        prod(x.shape[2:]), ignore_index, int(each), int(reduction == "mean"),
     )  # fmt: skip
     return loss, total
 
@@ -392,8 +372,8 @@ def _nll_loss_grad(
     gy: DeviceArray, target: DeviceArray, weight: DeviceArray | None, total: DeviceArray, *, shape: tuple,
     ignore_index: int, reduction: str,
 ) -> Any:  # fmt: skip
-    label = _LABELS.get(target.dtype.char)
-    wide = _wide(gy.dtype)
+    label = LABELS.get(target.dtype.char)
+    wide = computed(gy.dtype)
     if gy.dtype.char not in NUMBERS or label is None or not target.size or total.dtype != wide:
         return NotImplemented
     gy, target, weight = row_major(gy), row_major(target), _as(weight, wide)
@@ -401,11 +381,10 @@ def _nll_loss_grad(
     if not out.size:
         return out
     load(
-        "patterns.cu", "likelihood_grad", (*"PPPPP", *"qqqq", "i", "i"), gy.dtype.char, LABEL=label,
+        "patterns.cu", "likelihood_grad", gy.dtype.char, LABEL=label,
         WEIGHTED=int(weight is not None),
     )(
-        blocks_for(out.size), 256, gy.data.ptr, target.data.ptr,
-        0 if weight is None else weight.data.ptr, total.data.ptr, out.data.ptr, out.size, shape[1],
+        blocks_for(out.size), 256, gy, target, weight, total, out, out.size, shape[1],
         prod(shape[2:]), ignore_index, int(reduction == "none"), int(reduction == "mean"),
     )  # fmt: skip
     return out
@@ -418,60 +397,50 @@ def _classes(
     x: DeviceArray, target: DeviceArray, *more: Any, weight: DeviceArray | None = None
 ) -> dict[str, Any] | None:
     """The constants of margins.cu; None where arrays are not for it."""
-    label = _LABELS.get(target.dtype.char)
+    label = LABELS.get(target.dtype.char)
     given = [x, target, *more] if weight is None else [x, target, *more, weight]
     if x.dtype.char not in NUMBERS or label is None or not x.size:
         return None
     if any(not a._c_contiguous for a in given) or any(a.dtype != x.dtype for a in more):
         return None
-    if weight is not None and weight.dtype != _wide(x.dtype):
+    if weight is not None and weight.dtype != computed(x.dtype):
         return None
     return {"LABEL": label, "WEIGHTED": int(weight is not None)}
 
 
 def _by_samples(
-    name: str, x: DeviceArray, given: str, results: tuple[Result, ...], numbers: tuple, constants: dict
-) -> Any:  # fmt: skip
-    head = given.count("P")
-    launch = load("margins.cu", name, tuple(given), x.dtype.char, **constants)
-    threads = 32 if x.shape[1] <= 128 else 256
-    return launch.prepared(
-        (x.shape[0], 1, 1), (threads, 1, 1), 0, head, results, x.shape[1], *numbers
-    )
-
-
-def _margin(x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, p: int, margin: float) -> Any:  # fmt: skip
-    found = _classes(x, target, weight=weight)
+    name: str, x: DeviceArray, found: dict | None, results: tuple[Result, ...], *numbers: Any
+) -> Any:
+    """A block for each sample."""
     if found is None:
         return None
-    made = (Result(3, x.shape[:1], x.dtype),)
-    return _by_samples("margin", x, "PPPPqdi", made, (margin, int(p == 2)), found)
+    launch = load("margins.cu", name, x.dtype.char, **found)
+    threads = 32 if x.shape[1] <= 128 else 256
+    return launch.prepared(x.shape[0], threads, results, x.shape[1], *numbers)
+
+
+def _margin(
+    x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, p: int, margin: float
+) -> Any:
+    found, made = _classes(x, target, weight=weight), (Result(3, x.shape[:1], x.dtype),)
+    return _by_samples("margin", x, found, made, margin, int(p == 2))
 
 
 def _margin_grad(gy: DeviceArray, x: DeviceArray, target: DeviceArray, weight: DeviceArray | None, *, p: int, margin: float) -> Any:  # fmt: skip
-    found = _classes(x, target, gy, weight=weight)
-    if found is None:
-        return None
-    made = (Result(4, x.shape, x.dtype),)
-    return _by_samples("margin_grad", x, "PPPPPqdi", made, (margin, int(p == 2)), found)
+    found, made = _classes(x, target, gy, weight=weight), (Result(4, x.shape, x.dtype),)
+    return _by_samples("margin_grad", x, found, made, margin, int(p == 2))
 
 
 def _margins(x: DeviceArray, target: DeviceArray) -> Any:
-    found = _classes(x, target)
-    if found is None:
-        return None
     made = (Result(2, x.shape[:1], x.dtype), Result(3, (x.size,), np.dtype(np.uint8)))
-    call = _by_samples("margins", x, "PPPPq", made, (), found)
-    return lambda x, target: call(x, target)[0]
+    call = _by_samples("margins", x, _classes(x, target), made)
+    return call and (lambda *arrays: call(*arrays)[0])
 
 
 def _margins_grad(gy: DeviceArray, x: DeviceArray, target: DeviceArray) -> Any:
-    found = _classes(x, target, gy)
-    if found is None:
-        return None
     made = (Result(3, x.shape, x.dtype), Result(4, (x.size,), np.dtype(np.uint8)))
-    call = _by_samples("margins_grad", x, "PPPPPq", made, (), found)
-    return lambda gy, x, target: call(gy, x, target)[0]
+    call = _by_samples("margins_grad", x, _classes(x, target, gy), made)
+    return call and (lambda *arrays: call(*arrays)[0])
 
 
 kernel_for("cuda", "multi_margin_loss")(one_launch(_margin))

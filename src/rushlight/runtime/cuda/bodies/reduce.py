@@ -27,7 +27,6 @@ ndarray = cupy.ndarray
 _SPLIT_FROM = 8192  # terms per result above which a few results are computed in parts
 _MANY = 1 << 15  # results from which on each thread takes some, where their terms are few
 _WANTED = 1024  # blocks that keep a large GPU busy
-_ROWS = ("P", "P", "P", "P")
 
 
 class _Recipe:
@@ -92,9 +91,6 @@ def _choose(
     reach = sum([abs(s) * (n - 1) for n, s in kept + gone])
     short = max(reach, outs, terms) < 2**31 - 2**20 and least >= 0
     text = reduction_source(kind, name, out, "int" if short else "i64", len(kept), len(gone))
-    letter = "i" if short else "q"
-    count = 2 * (len(kept) + len(gone))
-    formats = (*_ROWS, letter, letter, letter, "q", f"{count}{letter}")
     by_columns = kept[-1][1] == 1 and gone[-1][1] != 1 and outs >= 16
     lanes = 32 if terms <= 512 else 256
     block = (32, 8, 1) if by_columns else (lanes, 256 // lanes, 1)
@@ -105,7 +101,7 @@ def _choose(
     )  # fmt: skip
     packed = whole and terms >= 64 and outs >= 16 * vector
     if whole and 0 < terms < 64 and outs >= _MANY:
-        _choose_short(r, kind, name, out, text, formats, terms, (outs, 1, *gone[0]))
+        _choose_short(r, kind, name, out, text, terms, (outs, 1, *gone[0]))
         return
     results_of_a_block = 256 // lanes if not by_columns else 32 * vector if packed else 32
     blocks = -(-outs // results_of_a_block)
@@ -124,20 +120,20 @@ def _choose(
         not by_columns and vector > 1 and gone[0][1] == 1 and len(gone) == 1 and terms >= 64
         and terms % vector == 0 and all(s % vector == 0 for _, s in kept)
     )  # fmt: skip
-    fixed: tuple[Any, ...] = (grid, block, 0, 4, outs, terms, chunk, terms, *geometry)
+    fixed: tuple[Any, ...] = (grid, block, outs, terms, chunk, terms, *geometry)
     any_address = (-(-outs // 32), parts, 1) if packed else grid
-    r.plain = lambda: kernel(text, "columns" if by_columns else "rows", formats).fixed(
+    r.plain = lambda: kernel(text, "columns" if by_columns else "rows").fixed(
         any_address, *fixed[1:]
     )
     names = ("columns", "column_packs") if by_columns else ("rows", "packs")
-    launch = kernel(text, names[r.aligned], formats)
+    launch = kernel(text, names[r.aligned])
     r.go = launch.fixed(*fixed)
     r.join, r.parts = None, 0
     if parts > 1:
         way = "join_columns" if by_columns else "join"
-        joined = kernel(text, way, ("P", "P", "P", letter, letter, "q"))
+        joined = kernel(text, way)
         grid, block = ((-(-outs // 32), 1, 1), block) if by_columns else ((outs, 1, 1), (256, 1, 1))
-        r.join = joined.fixed(grid, block, 0, 3, outs, parts, terms)
+        r.join = joined.fixed(grid, block, outs, parts, terms)
         r.parts = parts * outs * size_of(kind, name)
     _make_quick(r, kind, out, launch, fixed)
 
@@ -162,7 +158,7 @@ def _quick(
     places = [m.at for m in made]
     absent = tuple([i for i in (1, 2, 3) if i not in places])
     first = launch.prepared(
-        *fixed[:4], tuple(made), *fixed[4:], aligned=(0,) if r.aligned else (), absent=absent
+        *fixed[:2], tuple(made), *fixed[2:], aligned=(0,) if r.aligned else (), absent=absent
     )
     if join is None:
         return first
@@ -190,19 +186,17 @@ def _quick(
 
 
 def _choose_short(
-    r: _Recipe, kind: str, name: str, out: str, text: str, formats: tuple, terms: int, geometry: tuple
-) -> None:  # fmt: skip
+    r: _Recipe, kind: str, name: str, out: str, text: str, terms: int, geometry: tuple
+) -> None:
     """Many results of few terms each, next to each other: a thread takes as many as it reads at once."""
     outs, vector = r.outs, 16 // TYPES[name][2]
     rest = (outs, terms, terms, terms, *geometry)
     grid, block = (-(-outs // (256 * vector)), 1, 1), (256, 1, 1)
-    launch = kernel(text, "short_columns", formats)
+    launch = kernel(text, "short_columns")
     r.aligned, r.join, r.parts = True, None, 0
-    r.go = launch.fixed(grid, block, 0, 4, *rest)
-    r.plain = lambda: kernel(text, "columns", formats).fixed(
-        (-(-outs // 32), 1, 1), (32, 8, 1), 0, 4, *rest
-    )
-    _make_quick(r, kind, out, launch, (grid, block, 0, 4, *rest))
+    r.go = launch.fixed(grid, block, *rest)
+    r.plain = lambda: kernel(text, "columns").fixed(-(-outs // 32), (32, 8, 1), *rest)
+    _make_quick(r, kind, out, launch, (grid, block, *rest))
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...]:

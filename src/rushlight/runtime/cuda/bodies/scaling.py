@@ -15,8 +15,6 @@ from ..code.generate import PRELUDE, TYPES
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
-_FORMATS = ("q", "P", "P", "P")
-
 
 @lru_cache(64)
 def source_for(name: str) -> str:
@@ -33,6 +31,6 @@ def _unscale(found: DeviceArray, inverse: DeviceArray, *grads: DeviceArray) -> A
     for g in grads:
         n = g.size
         if n:
-            launch = kernel(source_for(from_np(g.dtype).name), "unscale", _FORMATS)
+            launch = kernel(source_for(from_np(g.dtype).name), "unscale")
             launch.go(min(-(-n // 256), 4096), 256, n, g.data.ptr, flag, by)
     return ()

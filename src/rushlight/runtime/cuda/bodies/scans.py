@@ -23,7 +23,6 @@ _PER = 9  # elements of a thread, as in scan.cu
 _EACH = 8  # blocks for a multiprocessor
 _STORED = {"f": "float", "d": "double", "e": "half_t", "E": "bf16_t", "?": "u8", "b": "signed char", "B": "u8",
            "h": "short", "H": "u16", "i": "int", "I": "unsigned", "l": "i64", "q": "i64"}  # fmt: skip
-_ROWS = ("P", "P", "P", "q", "q", "q", "i")
 
 
 def _is_turned(x: DeviceArray, dim: int) -> bool:
@@ -55,18 +54,18 @@ def _call(x: DeviceArray, dim: int, reverse: bool, product: bool) -> Any:
     dtype = np.dtype(np.int64) if whole else x.dtype
     wide = "i64" if whole else "double"
 
-    def launch(name: str, formats: tuple[str, ...]) -> Launch:
+    def launch(name: str) -> Launch:
         return load(
-            "scan.cu", name, formats, STORED=stored, WIDE=wide, RESULT="i64" if whole else stored,
+            "scan.cu", name, STORED=stored, WIDE=wide, RESULT="i64" if whole else stored,
             PRODUCT=int(product),
         )  # fmt: skip
 
     n, inner, result = x.shape[dim], prod(x.shape[dim + 1 :]), Result(1, x.shape, dtype)
     if inner > 1:
         columns = x.size // n
-        return launch("scan_columns", ("P", "P", "q", "q", "q", "i")).prepared(
-            (blocks_for(columns, 128), 1, 1), (128, 1, 1), 0, 2, (result,), columns, n, inner, int(reverse)
-        )  # fmt: skip
+        return launch("scan_columns").prepared(
+            blocks_for(columns, 128), 128, (result,), columns, n, inner, int(reverse)
+        )
     rows = x.size // n
     threads = 32
     while threads < 256 and threads * _PER < n:
@@ -76,14 +75,12 @@ def _call(x: DeviceArray, dim: int, reverse: bool, product: bool) -> Any:
     chunk = -(-n // (parts * tile)) * tile
     parts = -(-n // chunk)
     grid, block, sizes = (rows * parts, 1, 1), (threads, 1, 1), (n, chunk, parts, int(reverse))
-    scan = launch("scan_rows", _ROWS)
+    scan = launch("scan_rows")
     if parts == 1:
-        return scan.prepared(grid, block, 0, 3, (result,), *sizes, absent=(2,))
+        return scan.prepared(grid, block, (result,), *sizes, absent=(2,))
     held = Result(1, (rows * parts,), np.dtype(wide.replace("i64", "int64")))
-    sums = launch("part_sums", ("P", "P", "q", "q", "q", "i")).prepared(
-        grid, block, 0, 2, (held,), *sizes
-    )
-    last = scan.prepared(grid, block, 0, 3, (result,), *sizes)
+    sums = launch("part_sums").prepared(grid, block, (held,), *sizes)
+    last = scan.prepared(grid, block, (result,), *sizes)
     return lambda a: last(a, sums(a))
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ndarray = cupy.ndarray
 _THREADS, _EACH = 256, 8  # bytes of a thread, as in selection.cu
-_KNOWN = ("P", "P", "P", "q", "q")
 
 
 class _Counted(NamedTuple):
@@ -36,14 +35,11 @@ class _Counted(NamedTuple):
         """All true elements; the host waits for their number."""
         return int(to_host(self.starts[-1:])[0])
 
-    def write(
-        self, name: str, out: DeviceArray, *more: Any, formats: str = "", **constants: Any
-    ) -> None:
+    def write(self, name: str, out: DeviceArray, *more: Any, **constants: Any) -> None:
         """Run one of the kernels over the true elements."""
-        load("selection.cu", name, (*_KNOWN, *formats.split()), **constants)(
-            self.parts, _THREADS, self.mask.data.ptr, self.starts.data.ptr, out.data.ptr,
-            self.mask.size, self.chunk, *more,
-        )  # fmt: skip
+        load("selection.cu", name, **constants)(
+            self.parts, _THREADS, self.mask, self.starts, out, self.mask.size, self.chunk, *more
+        )
 
 
 def counted(mask: DeviceArray) -> _Counted:
@@ -53,9 +49,7 @@ def counted(mask: DeviceArray) -> _Counted:
     chunk = -(-mask.size // (most * tile)) * tile
     parts = -(-mask.size // chunk)
     starts = ndarray((parts + 1,), np.int64)
-    load("selection.cu", "count_true", ("P", "P", "q", "q", "P"))(
-        parts, _THREADS, mask.data.ptr, starts.data.ptr, mask.size, chunk, counter()
-    )
+    load("selection.cu", "count_true")(parts, _THREADS, mask, starts, mask.size, chunk, counter())
     return _Counted(mask, starts, parts, chunk)
 
 
@@ -103,7 +97,7 @@ def take(x: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
         x = row_major(x)
         out = ndarray(by.shape(found.total()), x.dtype)
         if out.size:
-            found.write("picked", out, x.data.ptr, formats="P", UNIT=index_rows.word(x.itemsize)[1])
+            found.write("picked", out, x, UNIT=index_rows.word(x.itemsize)[1])
         return out
     at = places(mask)
     if not at.size:
@@ -121,9 +115,7 @@ def spread(g: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
         return out
     g = row_major(g)
     if by.is_flat:
-        counted(mask).write(
-            "spread", out, g.data.ptr, formats="P", UNIT=index_rows.word(g.itemsize)[1]
-        )
+        counted(mask).write("spread", out, g, UNIT=index_rows.word(g.itemsize)[1])
         return out
     count = g.shape[len(by.before)]
     whole = out.reshape(by.shape(prod(by.masked)))
@@ -150,7 +142,7 @@ def put(dst: DeviceArray, values: Any, mask: DeviceArray, by: Chosen) -> Any:
         )
         if found.total() == given.size:
             unit = index_rows.word(dst.itemsize)[1]
-            found.write("spread", dst, given.data.ptr, formats="P", UNIT=unit)
+            found.write("spread", dst, given, UNIT=unit)
             return dst
     at = places(mask)
     if not at.size:
@@ -187,7 +179,7 @@ def _masked_scatter(x: DeviceArray, mask: DeviceArray, source: DeviceArray) -> A
         return NotImplemented
     out, source = copied(x), row_major(source)
     unit = index_rows.word(x.itemsize)[1]
-    counted(mask).write("spread", out, source.data.ptr, formats="P", UNIT=unit)
+    counted(mask).write("spread", out, source, UNIT=unit)
     return out
 
 
@@ -198,7 +190,7 @@ def _masked_scatter_grad(g: DeviceArray, mask: DeviceArray, *, shape: tuple[int,
     out, g = ndarray(shape, g.dtype), row_major(g)
     fill(out, 0)
     unit = index_rows.word(g.itemsize)[1]
-    counted(mask).write("picked", out, g.data.ptr, formats="P", UNIT=unit)
+    counted(mask).write("picked", out, g, UNIT=unit)
     return out
 
 
@@ -210,7 +202,5 @@ def _nonzero(x: DeviceArray) -> Any:
     count = found.total()
     out = ndarray((x.ndim, count), np.int64)
     if count:
-        found.write(
-            "coordinates", out, count, *x.shape, formats=f"q {x.ndim}q", DIMS=x.ndim
-        )  # fmt: skip
+        found.write("coordinates", out, count, *x.shape, DIMS=x.ndim)
     return out.T

@@ -25,9 +25,6 @@ _SIZES = (8, 32, 128, 512, 2048)  # of chunks: few, as every one is compiled
 _LEAST = 256  # items that a block holds at least, of several rows where these are short
 _HELD = 32 << 10  # bytes of items that a block holds at most
 _ORDERED = "?bBhHiIlLqQefdE"  # "E" is bfloat16
-_SORT = ("P", "P", "P", "P", "P", "q", "q", "q", "q", "q", "i", "i", "i")
-_SEARCH = ("P", "P", "P", "q", "q", "q", "i")
-_MERGE = ("P", "P", "P", "P", "P", "q", "q", "q", "q", "q", "q")
 
 
 class Lines(NamedTuple):
@@ -62,8 +59,8 @@ class _Chunks:
 
     def kernel(self, dtype: np.dtype, from_items: bool, to_items: bool) -> Launch:
         return _kernel(
-            "sort_chunks", dtype, _SORT, CHUNK=self.chunk, ROWS=self.rows,
-            FROM_ITEMS=int(from_items), TO_ITEMS=int(to_items),
+            "sort_chunks", dtype, CHUNK=self.chunk, ROWS=self.rows, FROM_ITEMS=int(from_items),
+            TO_ITEMS=int(to_items),
         )  # fmt: skip
 
 
@@ -81,7 +78,7 @@ class _Order:
 
     def into(self, values: Any, places: Any) -> None:
         """Write them; `values` may be None."""
-        self.results = (places.data.ptr, 0 if values is None else values.data.ptr)
+        self.results = (places, values)
         most, n, end = _most(self.x.dtype), self.lines.n, self.first + self.k
         items = None  # what is left to put in order; at first the rows themselves
         if n > most and end <= most // 4:  # only the first of each chunk can be among them
@@ -102,9 +99,8 @@ class _Order:
         launch = sizes.kernel(self.x.dtype, items is not None, made is not None)
         first, k = (self.first, self.k) if kept is None else (0, kept)
         launch(
-            sizes.blocks, sizes.threads, self.x.data.ptr, *self.results,
-            0 if items is None else items.data.ptr, 0 if made is None else made.data.ptr,
-            *sizes.numbers, first, k, int(self.descending),
+            sizes.blocks, sizes.threads, self.x, *self.results, items, made, *sizes.numbers, first,
+            k, int(self.descending),
         )  # fmt: skip
         return made
 
@@ -116,10 +112,10 @@ class _Order:
         other = ndarray(items.shape, np.uint64) if chunks > 2 else items
         while run < n:
             last = 2 * run >= n
-            launch = _kernel("merge", self.x.dtype, _MERGE, CHUNK=chunk, TO_ITEMS=int(not last))
+            launch = _kernel("merge", self.x.dtype, CHUNK=chunk, TO_ITEMS=int(not last))
             launch(
-                self.lines.rows * chunks, 512, self.x.data.ptr, *self.results, items.data.ptr,
-                other.data.ptr, n, run, self.lines.n, self.lines.inner, self.first, self.k,
+                self.lines.rows * chunks, 512, self.x, *self.results, items, other, n, run,
+                self.lines.n, self.lines.inner, self.first, self.k,
             )  # fmt: skip
             items, other, run = other, items, 2 * run
 
@@ -163,8 +159,8 @@ def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, va
     results = (Result(2, shape, x.dtype), places) if values else (places,)
     rest = (0, 0) if values else (0, 0, 0)  # the addresses of what it does not make
     return sizes.kernel(x.dtype, False, False).prepared(
-        (sizes.blocks, 1, 1), (sizes.threads, 1, 1), 0, 1 + len(results), results, *rest,
-        *sizes.numbers, first, k, int(descending),
+        sizes.blocks, sizes.threads, results, *rest, *sizes.numbers, first, k, int(descending),
+        head=1 + len(results),
     )  # fmt: skip
 
 
@@ -180,12 +176,9 @@ def search(sequence: DeviceArray, values: DeviceArray, right: bool, narrow: bool
     out = ndarray(values.shape, np.int32 if narrow else np.int64)
     if values.size:
         each = values.size if sequence.ndim == 1 else values.shape[-1]
-        launch = _kernel("search", values.dtype, _SEARCH, PLACE="int" if narrow else "i64")
-        addresses = [a.data.ptr for a in (*dense, out)]
-        launch(
-            blocks_for(values.size), 256, *addresses, values.size, each, sequence.shape[-1],
-            int(right),
-        )  # fmt: skip
+        launch = _kernel("search", values.dtype, PLACE="int" if narrow else "i64")
+        count, width = values.size, sequence.shape[-1]
+        launch(blocks_for(count), 256, *dense, out, count, each, width, int(right))
     return out
 
 

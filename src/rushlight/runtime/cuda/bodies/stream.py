@@ -32,7 +32,6 @@ Shape = int | Sequence[int]
 ndarray = cupy.ndarray
 
 DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
-_FORMATS = ("Q", "P", "P", "d", "d", "P")
 
 
 def text_for(name: str) -> str:
@@ -48,8 +47,7 @@ _kernels: dict[tuple[str, Any], Launch] = Bounded(256)  # by kind of draw and dt
 def _kernel(what: str, dtype: np.typing.DTypeLike) -> Launch:
     found = _kernels.get((what, dtype))
     if found is None:
-        formats = ("Q", "P", "P", "q", "Q") if what == "integers" else _FORMATS
-        found = _kernels[what, dtype] = kernel(text_for(from_np(dtype).name), what, formats)
+        found = _kernels[what, dtype] = kernel(text_for(from_np(dtype).name), what)
     return found
 
 
@@ -145,9 +143,8 @@ class DrawStream:
         if n:
             if what not in ("bernoulli",) and from_np(dtype).name not in DIGITS:
                 raise RuntimeError(f"{what} expected a floating point dtype, but got {dtype.name}")
-            p = 0 if given is None else given.data.ptr
             blocks = min(-(-n // 1024), 4096)
-            _kernel(what, dtype)(blocks, 256, n, out.data.ptr, self._state.data.ptr, a, b, p)
+            _kernel(what, dtype)(blocks, 256, n, out, self._state, a, b, given)
         return out
 
     def uniform(
@@ -205,10 +202,7 @@ class DrawStream:
         if n:
             wrapped = (low + 2**63) % 2**64 - 2**63
             launch = _kernel("integers", dtype)
-            launch(
-                min(-(-n // 512), 4096), 256, n, out.data.ptr, self._state.data.ptr, wrapped,
-                span % 2**64,
-            )  # fmt: skip
+            launch(min(-(-n // 512), 4096), 256, n, out, self._state, wrapped, span % 2**64)
         return out
 
     def random(self, shape: Shape, dtype: np.typing.DTypeLike) -> Any:
@@ -277,8 +271,8 @@ def _prepared(
         return None
     launch = _kernel("normal" if kind == "normal_in_turn" else kind, dtype.np)
     call = launch.prepared(
-        (min(-(-n // 1024), 4096), 1, 1), (256, 1, 1), 0, 2, (Result(0, tuple(size), dtype.np),),
-        *(args or _ENDS[kind]), 0, front=(n,),
+        min(-(-n // 1024), 4096), 256, (Result(0, tuple(size), dtype.np),), *(args or _ENDS[kind]),
+        0, front=(n,),
     )  # fmt: skip
     return partial(call, stream.address)
 

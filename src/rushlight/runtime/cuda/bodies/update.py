@@ -24,7 +24,7 @@ from ....base.errors import AcceleratorError
 from ... import devices
 from ...door import each_replay, kernel_for, replay_hooks
 from ..code.compile import Launch, kernel, source
-from ..code.launch import are_again
+from ..code.launch import are_again, is_gapless
 from ..code.sources import NUMBERS, device, options
 from ..library.cublaslt import is_capturing
 from ..memory.lost import insist
@@ -54,27 +54,9 @@ def _launch(name: str, char: str, arrays: int, room: int, flags: tuple) -> Launc
     found = _kernels.get(key)
     if found is None:
         constants = {flag.upper(): int(value) for flag, value in flags}
-        # One struct holds the addresses and then the sizes.
-        formats = (f"{(arrays + 1) * room}Q", f"{_HELD}d", "P", "q")
         found = _kernels[key] = kernel(
-            text(name), "update", formats, options(char, ARRAYS=arrays, MAXT=room, **constants)
+            text(name), "update", options(char, ARRAYS=arrays, MAXT=room, **constants)
         )
-    return found
-
-
-_orders: dict[tuple, bool] = Bounded(4096)
-
-
-def _is_dense(a: DeviceArray) -> bool:
-    """Whether an array fills its memory without gaps, in whatever order of dims."""
-    key = (a.shape, a.strides)
-    found = _orders.get(key)
-    if found is None:
-        step, found = a.itemsize, True
-        for stride, n in sorted([(s, n) for s, n in zip(a.strides, a.shape) if n > 1]):
-            found = found and stride == step
-            step *= n
-        _orders[key] = found
     return found
 
 
@@ -95,7 +77,7 @@ def _can_lay_out(arrays: list[Any], n: int) -> bool:
         if a.dtype.char != char or a.shape != p.shape:
             return False
         if a is p:
-            if not a._c_contiguous and not _is_dense(a):
+            if not is_gapless(a):
                 return False
         elif not n <= i < 2 * n and not _alike(a, p):
             return False
@@ -126,7 +108,7 @@ def _brought_together(arrays: list[Any], n: int) -> tuple[list[Any], list[tuple[
     memory = Counter([id(a.data.mem) for a in arrays])
     for i, a in enumerate(arrays):
         p = arrays[i % n]  # by then a dense one
-        if _is_dense(a) if i < n else _alike(a, p):
+        if is_gapless(a) if i < n else _alike(a, p):
             continue
         if memory[id(a.data.mem)] > 1:
             return None  # one may show what another writes
@@ -258,10 +240,10 @@ def _step(name: str, hyper: np.ndarray, arrays: tuple, flags: dict[str, Any]) ->
             (0, 0) if live is None else (live.device.data.ptr + 8 * first * live.row, live.row)
         )
         values += [*sizes, *fill, *given, at, row]
-        calls.append(partial(launch.on_grid, (across, count, 1), (256, 1, 1), 0, *values))
+        calls.append(partial(launch, (across, count, 1), 256, *values))
         if live is None:
             places = tuple([8 * (room + i) for i in range(count)])
-            call = launch.with_places((across, count, 1), (256, 1, 1), places, *values)
+            call = launch.with_places((across, count, 1), 256, places, *values)
             parts.append(_Part(call, 8 * room * (states + 1), first, first + count))
     if not back:
         _remember(key, parts, held, n)

@@ -18,6 +18,7 @@ from ....base.config import settings
 from ....base.locks import new_lock
 from .held import runnable
 from .launch import Launch
+from .parameters import formats
 
 _KERNELS = Path(__file__).parents[1] / "kernels"
 _texts: dict[str, str] = Bounded(256)  # by file of kernels/
@@ -175,18 +176,19 @@ def _loaded(text: str, flags: tuple[str, ...]) -> Any:
 _launches: dict[tuple, Launch] = Bounded(4096)
 
 
-def kernel(text: str, name: str, formats: tuple[str, ...], options: tuple[str, ...] = ()) -> Launch:
+def kernel(text: str, name: str, options: tuple[str, ...] = ()) -> Launch:
     """The launchable kernel `name` of a source on the current GPU, made once.
 
     A source with KERNEL (kernel.cuh) is compiled for this kernel alone: all of them together take up to ten
     times as long, and most of a first step is the compiler's.
     """
-    key = (text, name, formats, options, cupy.cuda.runtime.getDevice())
+    key = (text, name, options, cupy.cuda.runtime.getDevice())
     found = _launches.get(key)
     if found is None:
+        given = formats(text, name, options)
         if "KERNEL(" in text:
             options = (*options, "-DONE_KERNEL", f"-DASKED_{name}=~,")
         loaded = module(source("kernel.cuh") + text, options)
-        found = Launch(loaded.get_function(name), formats, waits="depend();" in text)
+        found = Launch(loaded.get_function(name), given, waits="depend();" in text)
         _launches[key] = found
     return found

@@ -106,19 +106,6 @@ def _parameters(
     return params, args
 
 
-def formats(name: str | Expression, dtypes: tuple[str, ...], ways: tuple[str, ...]) -> list[str]:
-    """The struct formats of those parameters."""
-    e = named(name)
-    number = list(number_type(dtypes[e.main])[1])
-    found = ["P"] + ["P" for way in ways if way != NUMBER]
-    for way in ways:
-        if way == NUMBER:
-            found += number
-    for attr in e.attrs:
-        found += ["i"] if attr.endswith(":int") else number
-    return found
-
-
 def width(dtypes: tuple[str, ...], ways: tuple[str, ...], out: str) -> int:
     """How many elements one 16-byte access moves of the widest operand."""
     sizes = [TYPES[out][2]] + [TYPES[d][2] for d, w in zip(dtypes, ways) if w == ARRAY]

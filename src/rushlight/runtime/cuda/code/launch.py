@@ -74,6 +74,7 @@ _EARLY_ALL = False  # whether launches that were not prepared may overlap, too
 _early = False  # whether they do now
 _MOST_PARAMETERS, _MOST_BYTES = 32, 1024  # of a call in C that is made on the spot
 
+_ndarray = cupy.ndarray
 _base_new: Any = cupy.ndarray.__mro__[1].__new__
 _in_c = False
 
@@ -167,22 +168,23 @@ class Result(NamedTuple):
 
 
 class Launch:
-    """A kernel with the struct formats of its parameters: `launch(blocks, threads, *values)`.
+    """A kernel with the struct formats of its parameters (parameters.py): `launch(blocks, threads, *values)`.
 
-    `formats` holds one entry per parameter: "P" a pointer, "i"/"q" an integer, "f"/"d" a number,
-    "6i" an array passed by value in a struct. Every launch packs its values into a buffer that the
-    driver copies before the call returns, so buffers are reused. `go` is the launch as a plain
-    function, which saves the quick paths a method call.
+    Values are arrays, which stand for their addresses, None for no address, and numbers. Grids and blocks are a
+    number, or three. Every launch packs its values into a buffer that the driver copies before the call
+    returns, so buffers are reused. `go` is the launch over one dim of numbers alone as a plain function.
     """
 
     __slots__ = (
-        "count", "free", "function", "go", "kernel", "layout", "offsets", "pack", "size", "waits",
+        "count", "formats", "free", "function", "go", "kernel", "layout", "offsets", "pack", "size",
+        "waits",
     )  # fmt: skip
 
     def __init__(self, kernel: Any, formats: tuple[str, ...], waits: bool = False) -> None:
         self.function = kernel.ptr
         self.kernel = kernel
         self.waits = waits  # whether it begins by waiting for the kernel in front of it
+        self.formats = formats
         offsets = []
         layout = "@"
         for entry in formats:
@@ -205,20 +207,24 @@ class Launch:
         pointers = (ctypes.c_void_p * max(self.count, 1))(*[start + o for o in self.offsets])
         return buffer, ctypes.addressof(pointers), pointers
 
-    def __call__(self, blocks: int, threads: int, *values: int | float) -> None:
-        self.go(blocks, threads, *values)
-
-    def on_grid(self, grid: tuple, block: tuple, shared: int, *values: int | float) -> None:
-        """As a call, with a grid and a block of three dims and dynamic shared memory."""
+    def __call__(self, grid: Any, block: Any, *given: Any, shared: int = 0) -> None:
+        """Launch, with so many bytes of dynamic shared memory."""
+        values = tuple(
+            [a.data.ptr if a.__class__ is _ndarray else 0 if a is None else a for a in given]
+        )
+        if grid.__class__ is int and not shared:
+            self.go(grid, block, *values)
+            return
+        grid, block = _three(grid), _three(block)
         if _early and self.early(grid, block, shared, values):
             return
         room = self.free.pop() if self.free else self.room()
         self.pack(room[0], 0, *values)
-        given = (self.function, *grid, *block, shared, current.ptr, room[1], 0)
+        told = (self.function, *grid, *block, shared, current.ptr, room[1], 0)
         try:
-            driver.launchKernel(*given)
+            driver.launchKernel(*told)
         except driver.CUDADriverError as error:
-            _once_more(error, driver.launchKernel, given)
+            _once_more(error, driver.launchKernel, told)
         self.free.append(room)
 
     def early(self, grid: tuple, block: tuple, shared: int, values: tuple) -> bool:
@@ -236,17 +242,28 @@ class Launch:
         if shared > _PLAIN_SHARED:
             driver.funcSetAttribute(self.function, _SHARED_LIMIT, shared)
 
+    def pointers(self, first: int = 0) -> int:
+        """How many addresses follow each other among the parameters, from the `first` on."""
+        rest = (*self.formats[first:], "")
+        return next(i for i, entry in enumerate(rest) if entry != "P")
+
     def fixed(
-        self, grid: tuple, block: tuple, shared: int, head: int, *constants: int | float
+        self,
+        grid: Any,
+        block: Any,
+        *constants: int | float,
+        head: int | None = None,
+        shared: int = 0,
     ) -> Callable[..., None]:
-        """A launch where only the first `head` parameters are still to come: arrays or addresses."""
+        """A launch where only the first `head` parameters are still to come, all addresses if not said: arrays or addresses."""
+        grid, block, head = _three(grid), _three(block), self.pointers() if head is None else head
         if _in_c:
             return self._in_c(grid, block, shared, (), head, 0, (), constants)
         return _packing(self, grid, block, shared, (), head, constants)
 
     def prepared(
-        self, grid: tuple, block: tuple, shared: int, head: int, results: tuple[Result, ...],
-        *constants: Any, front: tuple = (), aligned: tuple[int, ...] = (), absent: tuple[int, ...] = (),
+        self, grid: Any, block: Any, results: tuple[Result, ...], *constants: Any, head: int | None = None,
+        shared: int = 0, front: tuple = (), aligned: tuple[int, ...] = (), absent: tuple[int, ...] = (),
         given: tuple[tuple[int, str], ...] = (), each: int = 0,
     ) -> Callable[..., Any]:  # fmt: skip
         """As `fixed`, but the pointers at `results` are arrays it makes and returns.
@@ -260,6 +277,8 @@ class Launch:
         are, which stands in front: `Keyed` makes the launch for other numbers of them.
         """
         made_at = [r.at for r in results]
+        grid, block = _three(grid), _three(block)
+        head = self.pointers(len(front)) if head is None else head
         if not given:
             given = tuple([(i, "P") for i in range(head) if i not in absent and i not in made_at])
         if _in_c:
@@ -288,16 +307,21 @@ class Launch:
         )  # fmt: skip
 
     def with_places(
-        self, grid: tuple, block: tuple, places: tuple[int, ...], *values: int | float
+        self, grid: Any, block: Any, places: tuple[int, ...], *values: int | float
     ) -> Any:
         """A launch in C with all values packed but the addresses at certain bytes; else None."""
         if not _in_c:
             return None
         image = self.layout.pack(*values)
         return _native.Call(
-            self.function, grid, block, 0, 0, image, self.offsets, places, (), self.kernel,
-            self.waits,
+            self.function, _three(grid), _three(block), 0, 0, image, self.offsets, places, (),
+            self.kernel, self.waits,
         )  # fmt: skip
+
+
+def _three(size: Any) -> tuple[int, int, int]:
+    """A grid or a block of three dims."""
+    return (size, 1, 1) if size.__class__ is int else size
 
 
 def in_place_of_a_kernel(described: tuple, results: tuple[Result, ...]) -> Any:

@@ -27,10 +27,21 @@ NUMBERS = {
 }
 
 
+# dtype.char -> type in memory: of classes, and of places in an array.
+LABELS = {"l": "i64", "q": "i64", "B": "u8"}
+PLACES = {"l": "i64", "q": "i64", "i": "int"}
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def computed(dtype: np.dtype) -> np.dtype:
+    """The dtype that numbers of a dtype are computed in, and that statistics of them are kept in."""
+    return _F64 if dtype.char == "d" else _F32
+
+
 def options(char: str, **constants: str | int | float) -> tuple[str, ...]:
-    stored, computed = NUMBERS[char]
+    stored, wide = NUMBERS[char]
     named = [f"-D{name}={value}" for name, value in constants.items()]
-    return (f"-DNT={stored}", f"-DNA={computed}", *named)
+    return (f"-DNT={stored}", f"-DNA={wide}", *named)
 
 
 _loaded: dict[tuple, Launch] = Bounded(4096)
@@ -55,28 +66,24 @@ def block_room() -> int:
     return found
 
 
-def load(
-    file: str, name: str, formats: tuple[str, ...], char: str = "f", **constants: str | int | float
-) -> Launch:
+def load(file: str, name: str, char: str = "f", **constants: str | int | float) -> Launch:
     """The kernel `name` of `kernels/<file>` for numbers of dtype `char`, made once."""
     key = (file, name, char, *constants.values(), device())
     found = _loaded.get(key)
     if found is None:
         text = source("common.cu") + source(file)
-        found = _loaded[key] = kernel(text, name, formats, options(char, **constants))
+        found = _loaded[key] = kernel(text, name, options(char, **constants))
     return found
 
 
-def typed(
-    file: str, name: str, dtype: np.dtype, formats: tuple[str, ...], **constants: str | int
-) -> Launch:
+def typed(file: str, name: str, dtype: np.dtype, **constants: str | int) -> Launch:
     """The kernel `name` of `kernels/<file>`, which calls its elements S, for those of any dtype, made once."""
     key = (file, name, dtype, *constants.values(), device())
     found = _loaded.get(key)
     if found is None:
         text = f"{PRELUDE}\ntypedef {TYPES[from_np(dtype).name][0]} S;\n{source(file)}"
         given = tuple([f"-D{constant}={value}" for constant, value in constants.items()])
-        found = _loaded[key] = kernel(text, name, formats, given)
+        found = _loaded[key] = kernel(text, name, given)
     return found
 
 

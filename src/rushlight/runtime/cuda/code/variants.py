@@ -15,7 +15,7 @@ from .compile import Launch, kernel
 from .expressions import Expression, named
 from .generate import ARRAY, NUMBER, ONE
 from .geometry import allocate, collapse, layout_like
-from .launch import Result
+from .launch import Result, is_gapless
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -49,8 +49,7 @@ class VariantPlan:
             text = codegen.flat_source(
                 self.name, self.dtypes, self.ways, self.out_name, vector, index
             )
-            formats = ("I" if index == "unsigned" else "q", *self._formats())
-            found = self.flats[vector, index] = kernel(text, "k", formats)
+            found = self.flats[vector, index] = kernel(text, "k")
         return found
 
     def with_strides(self, dims: int, index: str, vector: int, inner: tuple[int, ...]) -> Launch:
@@ -60,15 +59,8 @@ class VariantPlan:
             text = codegen.strided_source(
                 self.name, self.dtypes, self.ways, self.out_name, dims, index, vector, inner
             )
-            rows = 2 + sum([way != NUMBER for way in self.ways])
-            short = index == "unsigned"
-            geometry = f"{rows * dims}{'i' if short else 'q'}"
-            formats = ("I" if short else "q", *self._formats(), geometry)
-            found = self.strided[key] = kernel(text, "k", formats)
+            found = self.strided[key] = kernel(text, "k")
         return found
-
-    def _formats(self) -> list[str]:
-        return codegen.formats(self.name, self.dtypes, self.ways)
 
 
 _plans: dict[tuple, VariantPlan | None] = Bounded(4096)
@@ -292,9 +284,8 @@ def _packed(r: _Ready, given: bool, at: tuple[int, ...] | None = None) -> Any:
     every = list(zip(places, kinds))
     taken = every if at is None else [every[i] if i >= 0 else (0, "x") for i in at]
     return r.launch.prepared(
-        (r.blocks, 1, 1), (THREADS, 1, 1), 0, 1 + len(every), results, *r.tail,
-        front=(r.units,), aligned=aligned, given=((0, "P"), *taken) if given else tuple(taken),
-        each=0 if given or r.strides else r.each,
+        r.blocks, THREADS, results, *r.tail, head=1 + len(every), front=(r.units,), aligned=aligned,
+        given=((0, "P"), *taken) if given else tuple(taken), each=0 if given or r.strides else r.each,
     )  # fmt: skip
 
 
@@ -304,7 +295,7 @@ def _choose(r: _Ready, out: DeviceArray, whole: list[Any], arrays: list[Any]) ->
     strides = [s // out.itemsize for s in out.strides]
     alike = all(a.shape == r.shape and _same_places(a, strides, r.shape) for a in whole)
     ways = [plan.ways[i] for i in r.arrays]
-    if alike and _gapless(out):
+    if alike and is_gapless(out):
         index = "unsigned" if n < MANY else "i64"
         r.aligned = tuple([k + 1 for k, way in enumerate(ways) if way == ARRAY])
         r.launch, r.units, r.tail = plan.flat(plan.vector, index), n, ()
@@ -344,17 +335,3 @@ def _same_places(a: DeviceArray, strides: list[int], shape: tuple[int, ...]) -> 
     """Whether element i of `a` lies as many elements from its start as `strides` say."""
     item = a.itemsize
     return all(n == 1 or s == t * item for s, t, n in zip(a.strides, strides, shape))
-
-
-def _gapless(a: DeviceArray) -> bool:
-    """Whether the elements fill their memory in some order of the dims."""
-    if a._c_contiguous:
-        return True
-    expected = a.itemsize
-    for step, n in sorted(zip(a.strides, a.shape)):
-        if n == 1:
-            continue
-        if step != expected:
-            return False
-        expected *= n
-    return True

@@ -55,7 +55,7 @@ def stopwatch(runs: int = _RUNS, keep_busy: float = 0.0) -> Callable[[Callable[[
     `keep_busy` seconds where that is long.
     """
     cycles = max(500_000, int(keep_busy * _CLOCK))
-    busy = kernel(_BUSY, "busy", ("q",))
+    busy = kernel(_BUSY, "busy")
 
     def milliseconds(call: Callable[[], None]) -> float:
         call()  # what is done once is not measured

@@ -34,8 +34,8 @@ def copies_into(targets: Sequence[Any]) -> Callable[..., None] | None:
     rest = (0,) * (MOST - n)
     places, sizes = [a.data.ptr for a in targets], [a.nbytes for a in targets]
     constants = (*rest, *places, *rest, *sizes, *rest)
-    launch = load("copies.cu", "copy_four", _FOUR)
-    return launch.fixed(_grid(max(sizes), n), (256, 1, 1), 0, n, *constants)
+    launch = load("copies.cu", "copy_four")
+    return launch.fixed(_grid(max(sizes), n), 256, *constants, head=n)
 
 
 def copies_between(arrays: Sequence[Any]) -> Callable[..., None] | None:
@@ -47,8 +47,8 @@ def copies_between(arrays: Sequence[Any]) -> Callable[..., None] | None:
     if not 1 <= n <= MOST or not all(a.__class__ is cupy.ndarray for a in arrays):
         return None
     sizes = [a.nbytes for a in arrays]
-    launch = load("copies.cu", "copy_four", _FOUR)
-    return launch.fixed(_grid(max(sizes), n), (256, 1, 1), 0, 2 * MOST, *sizes, *(0,) * (MOST - n))
+    launch = load("copies.cu", "copy_four")
+    return launch.fixed(_grid(max(sizes), n), 256, *sizes, *(0,) * (MOST - n), head=2 * MOST)
 
 
 def copies_of(a: DeviceArray) -> Callable[[Any], Any] | None:
@@ -56,5 +56,5 @@ def copies_of(a: DeviceArray) -> Callable[[Any], Any] | None:
     if a.__class__ is not cupy.ndarray or not a._c_contiguous or not a.size:
         return None
     results = (Result(1, a.shape, a.dtype),)
-    launch = load("copies.cu", "copy_one", ("P", "P", "q"))
-    return launch.prepared(_grid(a.nbytes), (256, 1, 1), 0, 2, results, a.nbytes)
+    launch = load("copies.cu", "copy_one")
+    return launch.prepared(_grid(a.nbytes), 256, results, a.nbytes, head=2)

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
 _FINISH_INSIDE = 24  # so few blocks are added up by the last of them
-
-_FORWARD = ("P", "P", "P", "P", "P", "P", "i", "4q")
-_WEIGHT = ("P", "P", "P", "P", "P", "P", "P", "i")
 ANY, DENSE, POOLED = 0, 1, 2  # how an input lies: FROM in the sources
 
 
@@ -79,13 +76,13 @@ class Forward:
             **shape.constants(), **cut.constants(), **_window(pool or spread), "FROM": self.source,
             "POOL": int(self.pooled), "RELU": int(relu), **_copies(char),
         }  # fmt: skip
-        launch = load("conv_small.cu", "conv_small", _FORWARD, char, **constants)
+        launch = load("conv_small.cu", "conv_small", char, **constants)
         launch.allow(cut.shared)
         steps = [s // x.itemsize for s in x.strides]
         results = (Result(4, self.result, x.dtype), Result(5, self.result, np.uint8))
         self.go = launch.prepared(
-            cut.grid(_resident(launch, cut.threads, cut.shared)), (cut.threads, 1, 1), cut.shared, 6,
-            results if pool else results[:1], shape.images, *steps,
+            cut.grid(_resident(launch, cut.threads, cut.shared)), cut.threads,
+            results if pool else results[:1], shape.images, *steps, shared=cut.shared,
             aligned=(0,) if self.source == DENSE else (),
         )  # fmt: skip
 
@@ -137,7 +134,7 @@ class Weight:
         self.needs_parts = self.needs_counter = groups > 1
         block, shared = (tile.pop("threads"), 1, 1), tile.pop("shared")
         made = {**made, **tile, **_copies(char)}
-        launch = load("conv_small_taps.cu", "conv_small_taps", _WEIGHT, char, **made)
+        launch = load("conv_small_taps.cu", "conv_small_taps", char, **made)
         launch.allow(shared)
         self._prepare(launch, (pairs, groups, 1), block, shared)
         return True
@@ -145,7 +142,7 @@ class Weight:
     def _prepare(self, launch: Launch, grid: tuple, block: tuple, shared: int) -> None:
         results = (Result(3, self.result, self.dtype), Result(4, self.result[:1], self.dtype))
         self.go, self.go_with_bias = [
-            launch.prepared(grid, block, shared, 7, r, self.shape.images, aligned=(0, 2))
+            launch.prepared(grid, block, r, self.shape.images, shared=shared, aligned=(0, 2))
             for r in (results[:1], results)
         ]
 
@@ -158,7 +155,7 @@ class Weight:
         count = prod(self.result) + shape.o
         threads, shared = tile.pop("threads"), tile.pop("shared")
         made = {**made, **tile, **_copies(char)}
-        launch = load("conv_small_weight.cu", "conv_small_weight", _WEIGHT, char, **made)
+        launch = load("conv_small_weight.cu", "conv_small_weight", char, **made)
         launch.allow(shared)
         stay = min(_resident(launch, threads, shared), PARTIALS // count)
         across = min(shape.images, max(1, stay // tile["YB"]))
@@ -166,8 +163,8 @@ class Weight:
         self.needs_parts, self.needs_counter = blocks > 1, 1 < blocks <= _FINISH_INSIDE
         self._prepare(launch, (across, tile["YB"], 1), (threads, 1, 1), shared)
         if blocks > _FINISH_INSIDE:
-            total = load("conv_small_weight.cu", "sum_parts", ("P", "P", "P", "i"), char, **made)
-            self.finish = total.fixed((ceil(count / 32), 1, 1), (256, 1, 1), 0, 3, blocks)
+            total = load("conv_small_weight.cu", "sum_parts", char, **made)
+            self.finish = total.fixed(ceil(count / 32), 256, blocks)
         return True
 
     def __call__(

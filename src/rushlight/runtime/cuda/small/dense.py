@@ -36,15 +36,12 @@ _linears: dict[tuple, Any] = Bounded(4096)
 
 # -- few rows -------------------------------------------------------------------------------------
 
-_FORWARD = ("P",) * 4 + ("i",) * 4
-_BACKWARD = ("P",) * 7 + ("i",) * 4
-
 
 def _forward_call(m: int, n: int, k: int, dtype: np.dtype, relu: bool) -> Callable[..., Any]:
     name = "linear_4" if m <= 4 else "linear_16"
-    launch = load("dense_few.cu", name, _FORWARD, dtype.char)
+    launch = load("dense_few.cu", name, dtype.char)
     results = (Result(3, (m, n), dtype),)
-    return launch.prepared((-(-n // 4), 1, 1), (128, 1, 1), 0, 4, results, m, n, k, int(relu))
+    return launch.prepared(-(-n // 4), 128, results, m, n, k, int(relu))
 
 
 def _backward_call(
@@ -55,25 +52,23 @@ def _backward_call(
     first = -(-k // 32) if to_input else 0
     each = k // 4 if k % 4 == 0 else k  # four columns a thread where addresses allow
     blocks = first + (-(-n * each // 256) if to_weight else 0)
-    launch = load("dense_few.cu", name, _BACKWARD, dtype.char)
+    launch = load("dense_few.cu", name, dtype.char)
     shapes = ((to_input, (m, k)), (to_weight, (n, k)), (to_bias, (n,)))
     results = tuple([Result(4 + i, shape, dtype) for i, (ask, shape) in enumerate(shapes) if ask])
-    return launch.prepared((blocks, 1, 1), (256, 1, 1), 0, 7, results, m, n, k, first)
+    return launch.prepared(blocks, 256, results, m, n, k, first)
 
 
 # -- few classes ----------------------------------------------------------------------------------
-
-_HEAD_INPUT = ("P",) * 4 + ("i",) * 3
 
 
 def _head_call(m: int, n: int, k: int, dtype: np.dtype, relu: bool) -> Callable[..., Any]:
     share = head_share(k)
     rows = 256 // share
-    launch = load("dense_thin.cu", f"head_{share}", _FORWARD, dtype.char)
+    launch = load("dense_thin.cu", f"head_{share}", dtype.char)
     room = (n + rows) * k * dtype.itemsize
     results = (Result(3, (m, n), dtype),)
     grid = (-(-m // rows), 1, 1)
-    return launch.prepared(grid, (256, 1, 1), room, 4, results, m, n, k, int(relu), aligned=(0, 1))
+    return launch.prepared(grid, 256, results, m, n, k, int(relu), shared=room, aligned=(0, 1))
 
 
 def _head_input(g: DeviceArray, w: DeviceArray, mask: DeviceArray | None) -> Any:
@@ -82,24 +77,20 @@ def _head_input(g: DeviceArray, w: DeviceArray, mask: DeviceArray | None) -> Any
     key = ("input", m, n, k, g.dtype, device())
     call = _calls.get(key)
     if call is None:
-        launch = load("dense_thin.cu", "head_input", _HEAD_INPUT, g.dtype.char)
+        launch = load("dense_thin.cu", "head_input", g.dtype.char)
         grid = (-(-k // 128), -(-m // 32), 1)
         results = (Result(3, (m, k), g.dtype),)
-        call = _calls[key] = launch.prepared(
-            grid, (256, 1, 1), 0, 4, results, m, n, k, aligned=(1, 2)
-        )
+        call = _calls[key] = launch.prepared(grid, 256, results, m, n, k, aligned=(1, 2))
     return call(g, w, mask)
 
 
 # -- tiles ----------------------------------------------------------------------------------------
 
-_TILE_FORMATS = ("P",) * 8 + ("i",) * 5
-
 
 def _tile_call(form: str, m: int, n: int, k: int, relu: bool) -> tuple[Callable[..., None], bool]:
     grid, depth = tiles(m, n, k)
-    launch = load("dense_tile.cu", form, _TILE_FORMATS)
-    return launch.fixed(grid, (128, 1, 1), 0, 8, m, n, k, depth, int(relu)), grid[2] > 1
+    launch = load("dense_tile.cu", form)
+    return launch.fixed(grid, 128, m, n, k, depth, int(relu)), grid[2] > 1
 
 
 def tiled(
@@ -113,11 +104,8 @@ def tiled(
         found = _calls[key] = _tile_call(form, m, n, k, relu)
     go, several = found
     out = cupy.ndarray((m, n), x.dtype)
-    go(
-        x.data.ptr, y.data.ptr, 0 if bias is None else bias.data.ptr, 0 if mask is None else mask.data.ptr,
-        out.data.ptr, 0 if sums is None else sums.data.ptr, partials() if several else 0,
-        counter() if several else 0,
-    )  # fmt: skip
+    room = (partials(), counter()) if several else (None, None)
+    go(x, y, bias, mask, out, sums, *room)
     return out
 
 

@@ -171,26 +171,22 @@ def _key(name: str, arrays: tuple, *rest: float) -> tuple:
     return (name, *lie, *rest, settings.deterministic or settings.cudnn_deterministic)
 
 
-def _forward_plan(
-    arrays: tuple, made: tuple, causal: bool, scale: float, p: float
-) -> CudnnPlan | None:
-    return _plan(
-        _key("attention", arrays, causal, scale, p),
-        lambda: forward(arrays, made, causal, scale, p),
-    )
+def _forward_plan(arrays: tuple, made: tuple, *how: Any) -> CudnnPlan | None:
+    return _plan(_key("attention", arrays, *how), lambda: forward(arrays, made, *how))
 
 
-def _backward_plan(
-    arrays: tuple, grads: tuple, causal: bool, scale: float, p: float
-) -> CudnnPlan | None:
-    return _plan(
-        _key("attention_grad", (*arrays, *grads), causal, scale, p),
-        lambda: backward(arrays, grads, causal, scale, p),
-    )
+def _backward_plan(arrays: tuple, grads: tuple, *how: Any) -> CudnnPlan | None:
+    key = _key("attention_grad", (*arrays, *grads), *how)
+    return _plan(key, lambda: backward(arrays, grads, *how))
 
 
 def _addresses(*arrays: DeviceArray | None) -> list[int]:
     return [a.data.ptr for a in arrays if a is not None]
+
+
+def _new_grads(*arrays: DeviceArray) -> tuple:
+    """Arrays for the gradients of q, k and v, which lie in memory as those do."""
+    return tuple([_alike(a, a.shape[-1]) for a in arrays])
 
 
 def _new_results(q: DeviceArray, v: DeviceArray) -> tuple[Any, Any]:
@@ -240,7 +236,7 @@ def _prepared_grad(
     arrays = (gy, q, k, v, out)
     if stats.dtype != _F32 or not _takes(q, k, v) or not all(_can_lie(a) for a in arrays):
         return None
-    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
+    grads = _new_grads(q, k, v)
     plan = _backward_plan((gy, q, k, v, None, out, stats), grads, causal, scale, 0.0)
     if plan is None:
         return None
@@ -259,31 +255,16 @@ def _prepared_grad(
 
 
 def attention(q: DeviceArray, k: DeviceArray, v: DeviceArray, *, causal: bool, scale: float) -> Any:
-    if not _takes(q, k, v):
-        return _by_products(q, k, v, None, causal, scale)
-    q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
-    made = _new_results(q, v)
-    plan = _forward_plan((q, k, v, None), made, causal, scale, 0.0)
-    if plan is None:
-        return _by_products(q, k, v, None, causal, scale)
-    plan(*_addresses(q, k, v, *made))
-    return made
+    if _takes(q, k, v):
+        found = _by_cudnn(q, k, v, None, causal, scale, 0.0)
+        if found is not None:
+            return found[:2]
+    if not products.takes(q):
+        return NotImplemented
+    return _by_our_kernels(q, k, v, None, causal, scale, 0.0)[:2]
 
 
 kernel_for("cuda", "attention")(keyed(attention, _prepared, None, _WATCHED))
-
-
-def _by_products(
-    q: DeviceArray,
-    k: DeviceArray,
-    v: DeviceArray,
-    bias: DeviceArray | None,
-    causal: bool,
-    scale: float,
-) -> Any:
-    if not products.takes(q):
-        return NotImplemented
-    return _by_our_kernels(q, k, v, bias, causal, scale, 0.0)[:2]
 
 
 def _by_our_kernels(
@@ -301,32 +282,21 @@ def _back_by_our_kernels(
     """The gradients of q, k and v in the same way; both draw the same again."""
     gy, q, k, v, bias, out, stats = arrays
     if flash.pays(q, k, v, causal, back=True):
-        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
-        return flash.differentiate(
-            gy, q, k, v, bias, out, stats, key, grads, causal, scale, p
-        )  # fmt: skip
+        grads = _new_grads(q, k, v)
+        return flash.differentiate(gy, q, k, v, bias, out, stats, key, grads, causal, scale, p)
     return products.differentiate(gy, q, k, v, bias, stats, key, causal, scale, p)
 
 
-def attention_grad(
-    gy: DeviceArray,
-    q: DeviceArray,
-    k: DeviceArray,
-    v: DeviceArray,
-    out: DeviceArray,
-    stats: DeviceArray,
-    *,
-    causal: bool,
-    scale: float,
-) -> Any:
+def attention_grad(*given: DeviceArray, causal: bool, scale: float) -> Any:
+    gy, q, k, v, out, stats = given
     if stats.dtype != np.float32 or not products.takes(q):
         return NotImplemented
+    arrays = (gy, q, k, v, None, out, stats)
     if _takes(q, k, v):
-        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
-        found = _differentiate((gy, q, k, v, None, out, stats), grads, causal, scale)
+        found = _differentiate(arrays, _new_grads(q, k, v), causal, scale)
         if found is not NotImplemented:
             return found
-    return _back_by_our_kernels((gy, q, k, v, None, out, stats), None, causal, scale, 0.0)
+    return _back_by_our_kernels(arrays, None, causal, scale, 0.0)
 
 
 kernel_for("cuda", "attention_grad")(keyed(attention_grad, _prepared_grad, None, _WATCHED))
@@ -334,10 +304,10 @@ kernel_for("cuda", "attention_grad")(keyed(attention_grad, _prepared_grad, None,
 
 @kernel_for("cuda", "attention_grad_cat")
 def attention_grad_cat(
-    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, out: DeviceArray, stats: DeviceArray, *, causal: bool, scale: float,
-    order: tuple[int, ...],
-) -> Any:  # fmt: skip
+    *given: DeviceArray, causal: bool, scale: float, order: tuple[int, ...]
+) -> Any:
     """The three gradients beside each other in one array [N, L, size of q + k + v]."""
+    gy, q, k, v, out, stats = given
     if stats.dtype != np.float32:
         return NotImplemented
     arrays = (gy, q, k, v, None, out, stats)
@@ -350,10 +320,10 @@ def attention_grad_cat(
 
 @kernel_for("cuda", "masked_attention_grad_cat")
 def masked_attention_grad_cat(
-    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, out: DeviceArray, stats: DeviceArray, kept: DeviceArray, *,
-    causal: bool, scale: float, p: float, order: tuple[int, ...],
-) -> Any:  # fmt: skip
+    *given: Any, causal: bool, scale: float, p: float, order: tuple[int, ...]
+) -> Any:
     """The same with a mask or dropout."""
+    gy, q, k, v, bias, out, stats, kept = given
     if stats.dtype != np.float32 or (p and (kept.dtype != _KEY or kept.size == 2)):
         return NotImplemented
     arrays = (gy, q, k, v, row_major(bias), out, stats)
@@ -390,12 +360,7 @@ def _beside(
 
 
 def _differentiate(
-    arrays: tuple,
-    grads: tuple,
-    causal: bool,
-    scale: float,
-    kept: DeviceArray | None = None,
-    p: float = 0.0,
+    arrays: tuple, grads: tuple, causal: bool, scale: float, kept: Any = None, p: float = 0.0
 ) -> Any:
     """Write the gradients where they are asked for."""
     gy, q, k, v, bias, out, stats = arrays
@@ -403,8 +368,7 @@ def _differentiate(
     plan = _backward_plan((gy, q, k, v, bias, out, stats), grads, causal, scale, p)
     if plan is None:
         return NotImplemented
-    more = [] if bias is None else [bias.data.ptr]
-    plan(*_addresses(gy, q, k, v), *more, *_drawn(kept, p), *_addresses(out, stats, *grads))
+    plan(*_addresses(gy, q, k, v, bias), *_drawn(kept, p), *_addresses(out, stats, *grads))
     return grads
 
 
@@ -420,42 +384,28 @@ def _both_ways(
     forward = _forward_plan(arrays, made, causal, scale, p)
     if forward is None or not p:
         return forward
-    q, k, v, bias = arrays
-    grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
-    back = _backward_plan((made[0], q, k, v, bias, *made), grads, causal, scale, p)
+    back = _backward_plan((made[0], *arrays, *made), _new_grads(*arrays[:3]), causal, scale, p)
     return None if back is None else forward
 
 
 @kernel_for("cuda", "masked_attention")
 def masked_attention(
-    q: DeviceArray,
-    k: DeviceArray,
-    v: DeviceArray,
-    bias: DeviceArray | None,
-    *,
-    causal: bool,
-    scale: float,
-    p: float,
-) -> Any:
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, *, causal: bool, scale: float, p: float
+) -> Any:  # fmt: skip
     if not products.takes(q) or (bias is not None and bias.dtype != q.dtype):
         return NotImplemented
     bias = row_major(bias)
-    found = _masked_by_cudnn(q, k, v, bias, causal, scale, p) if _takes(q, k, v) else None
+    found = _by_cudnn(q, k, v, bias, causal, scale, p) if _takes(q, k, v) else None
     if found is not None:
         return found
     out, stats, key = _by_our_kernels(q, k, v, bias, causal, scale, p)
     return out, stats, cupy.ndarray((0,), q.dtype) if key is None else key
 
 
-def _masked_by_cudnn(
-    q: DeviceArray,
-    k: DeviceArray,
-    v: DeviceArray,
-    bias: DeviceArray | None,
-    causal: bool,
-    scale: float,
-    p: float,
-) -> tuple | None:
+def _by_cudnn(
+    q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, causal: bool, scale: float, p: float
+) -> tuple | None:  # fmt: skip
+    """The result, the stats and the key of what was dropped; None where cuDNN has no plan."""
     q, k, v = _rows_dense(q), _rows_dense(k), _rows_dense(v)
     made = _new_results(q, v)
     plan = _both_ways((q, k, v, bias), made, causal, scale, p)
@@ -467,19 +417,15 @@ def _masked_by_cudnn(
 
 
 @kernel_for("cuda", "masked_attention_grad")
-def masked_attention_grad(
-    gy: DeviceArray, q: DeviceArray, k: DeviceArray, v: DeviceArray, bias: DeviceArray | None, out: DeviceArray, stats: DeviceArray, kept: DeviceArray, *,
-    causal: bool, scale: float, p: float,
-) -> Any:  # fmt: skip
+def masked_attention_grad(*given: Any, causal: bool, scale: float, p: float) -> Any:
+    gy, q, k, v, bias, out, stats, kept = given
     if not products.takes(q) or stats.dtype != np.float32 or (p and kept.dtype != _KEY):
         return NotImplemented
-    bias, cudnn_drew = row_major(bias), kept.size == 2
+    arrays, cudnn_drew = (gy, q, k, v, row_major(bias), out, stats), kept.size == 2
     if _takes(q, k, v) and (cudnn_drew or not p):
-        grads = tuple([_alike(a, a.shape[-1]) for a in (q, k, v)])
-        found = _differentiate((gy, q, k, v, bias, out, stats), grads, causal, scale, kept, p)
+        found = _differentiate(arrays, _new_grads(q, k, v), causal, scale, kept, p)
         if found is not NotImplemented:
             return found
     if p and cudnn_drew:
         raise RuntimeError("cuDNN cannot draw this attention's dropout again for its gradient")
-    key = kept if p else None
-    return _back_by_our_kernels((gy, q, k, v, bias, out, stats), key, causal, scale, p)
+    return _back_by_our_kernels(arrays, kept if p else None, causal, scale, p)

@@ -23,8 +23,6 @@ from ..stream import text_for
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
-_ROWS = ("P",) * 5 + ("q", "i", "i", "i", "q", "q", "d", "i", "d")
-_FORMATS = {"attention_rows": _ROWS, "attention_slopes": ("P", "P", *_ROWS)}
 _WARPS = 4  # queries of a block
 _launches: dict[tuple[str, str], Launch] = Bounded(64)  # by name and dtype
 _WIDE = np.dtype(np.float32)
@@ -38,7 +36,7 @@ def _launch(name: str, dtype: np.dtype) -> Launch:
     found = _launches.get((name, dtype.char))
     if found is None:
         text = text_for(from_np(dtype).name) + source("attention.cu")
-        found = _launches[name, dtype.char] = kernel(text, name, _FORMATS[name])
+        found = _launches[name, dtype.char] = kernel(text, name)
     return found
 
 
@@ -73,10 +71,6 @@ def _places(
     return rows, n, queries, heads, by_batch, by_head, float(scale), int(causal), 1.0 - p
 
 
-def _address(a: DeviceArray | None) -> int:
-    return 0 if a is None else a.data.ptr
-
-
 def attend(
     q: DeviceArray,
     k: DeviceArray,
@@ -94,8 +88,8 @@ def attend(
     stats = cupy.ndarray((batch, heads, queries, 1), _WIDE)
     key = draw_key(q, 3) if p else None
     told = _places(q, n, bias, causal, scale, p)
-    pointers = (scores.data.ptr, weights.data.ptr, stats.data.ptr, _address(bias), _address(key))
-    _launch("attention_rows", q.dtype)(-(-told[0] // _WARPS), 32 * _WARPS, *pointers, *told)
+    arrays = (scores, weights, stats, bias, key)
+    _launch("attention_rows", q.dtype)(-(-told[0] // _WARPS), 32 * _WARPS, *arrays, *told)
     out = product(weights, _heads(v, heads), False, False)
     return out.reshape(batch, heads, queries, v.shape[3]), stats, key
 
@@ -113,8 +107,7 @@ def differentiate(
         weights, slopes = [cupy.ndarray(scores.shape, q.dtype) for _ in range(2)]
     told = _places(q, n, bias, causal, scale, p)
     arrays = (scores, reach, weights, slopes, row_major(stats), bias, key)
-    pointers = [_address(a) for a in arrays]
-    _launch("attention_slopes", q.dtype)(-(-told[0] // _WARPS), 32 * _WARPS, *pointers, *told)
+    _launch("attention_slopes", q.dtype)(-(-told[0] // _WARPS), 32 * _WARPS, *arrays, *told)
     gq = product(slopes, keys, False, False).reshape(q.shape)
     gk = _gathered(product(slopes, rows, True, False), k)
     return gq, gk, _gathered(product(weights, given, True, False), v)

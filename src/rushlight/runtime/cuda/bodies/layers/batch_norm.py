@@ -11,11 +11,21 @@ import cupy
 from .....base.bounded import Bounded
 from ....door import kernel_for
 from ...code.launch import Result
-from ...code.sources import COUNTERS, NUMBERS, PARTIALS, blocks_for, counter, device, load, partials
+from ...code.sources import (
+    COUNTERS,
+    NUMBERS,
+    PARTIALS,
+    blocks_for,
+    computed,
+    counter,
+    device,
+    load,
+    partials,
+)
 from ...processors import multiprocessors
 from ..fills import copied, copy_to, row_major
 from ..pointwise import compute
-from .layer_norm import pointer, stored, wide
+from .layer_norm import stored
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -86,29 +96,22 @@ class _Layout:
         room = PARTIALS // (4 * self.c) - 1 if self.columns <= COUNTERS else 1
         return max(1, min(blocks // self.columns, -(-steps // down), room, 65535))
 
-    def sums(
-        self, name: str, head: int, results: tuple, char: str, kinds: str = "", *numbers: float,
-        **options: Any,
-    ) -> Any:  # fmt: skip
+    def sums(self, name: str, results: tuple, char: str, *numbers: float, **options: Any) -> Any:
         """The launch of two sums per channel; the last block of each column finishes them."""
-        formats = ("P",) * head + ("i", "i", "q", *kinds)
-        launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
+        launch = load("batch_norm.cu", name, char, **options, **self.options)
         grid = (self.columns, self._splits(_FULL["sums"] * multiprocessors(), _SUMS), 1)
         sizes = (self.c, self.inner, self.images)
-        return launch.prepared(grid, (_SUMS, 1, 1), 0, head, results, *sizes, *numbers)
+        return launch.prepared(grid, _SUMS, results, *sizes, *numbers)
 
-    def each(
-        self, name: str, head: int, result: Result, char: str, number: float, **options: Any
-    ) -> Any:
+    def each(self, name: str, result: Result, char: str, number: float, **options: Any) -> Any:
         """The launch over all elements; `number` is its last argument."""
-        formats = ("P",) * head + ("i", "i", "q", "d")
-        launch = load("batch_norm.cu", name, formats, char, **options, **self.options)
+        launch = load("batch_norm.cu", name, char, **options, **self.options)
         grid: tuple = (blocks_for(self.n * self.c // self.vw), 1, 1)
         if self.last:
             blocks = _FULL[name.partition("_")[0]] * multiprocessors()
             grid = (self.columns, self._splits(blocks, _EACH), 1)
         sizes = (self.c, self.inner, self.images, number)
-        return launch.prepared(grid, (_EACH, 1, 1), 0, head, (result,), *sizes)
+        return launch.prepared(grid, _EACH, (result,), *sizes)
 
 
 class _Call(NamedTuple):
@@ -158,13 +161,13 @@ def _make_train(
     char, kind = x.dtype.char, stored(weight, bias)
     if char not in NUMBERS or kind is None or x.size < 2:
         return None
-    layout, kept = _Layout(x, _is_last(x)), wide(char)
+    layout, kept = _Layout(x, _is_last(x)), computed(x.dtype)
     n = layout.n
     numbers = (n, eps, momentum, n / max(n - 1, 1))
     statistics = (Result(3, (layout.c,), kept), Result(4, (layout.c,), kept))
     return _Call(
-        layout.sums("statistics", 8, statistics, char, "qddd", *numbers, NW=kind),
-        layout.each("apply" + after, 7, _like(x, 6), char, eps, NW=kind),
+        layout.sums("statistics", statistics, char, *numbers, NW=kind),
+        layout.each("apply" + after, _like(x, 6), char, eps, NW=kind),
         kept,
     )
 
@@ -205,7 +208,7 @@ def batch_norm_learn(
     x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, means: DeviceArray | None, variances: DeviceArray | None, batches: DeviceArray | None, *, momentum: float,
     eps: float,
 ) -> Any:  # fmt: skip
-    kept = wide(x.dtype.char)
+    kept = computed(x.dtype)
     if all([a is None or (a.dtype == kept and a._c_contiguous) for a in (means, variances)]):  # noqa: C419
         return train(x, weight, bias, eps, PLAIN, None, means, variances, batches, momentum)
     out = train(x, weight, bias, eps)
@@ -231,7 +234,7 @@ def _make_grad(
         return None
     if bias is not None and weight is not None and bias.dtype != weight.dtype:
         return None
-    layout, kept = _Layout(x, _is_last(x)), wide(char)
+    layout, kept = _Layout(x, _is_last(x)), computed(x.dtype)
     held = x.dtype if weight is None else weight.dtype
     per_channel = (
         Result(11, (2, layout.c), kept), Result(12, (layout.c,), held), Result(13, (layout.c,), held)
@@ -239,8 +242,8 @@ def _make_grad(
     results = (_like(x, 8), *per_channel) if after == ADD_RELU else per_channel
     rest = RELU if after == RELU else "_plain"
     return _Call(
-        layout.sums("grad_sums" + (after or "_plain"), 14, results, char, NW=kind),
-        layout.each("slopes" + rest, 8, _like(x, 7), char, 1.0 / layout.n, NW=kind),
+        layout.sums("grad_sums" + (after or "_plain"), results, char, NW=kind),
+        layout.each("slopes" + rest, _like(x, 7), char, 1.0 / layout.n, NW=kind),
         kept,
     )
 
@@ -308,7 +311,7 @@ def _make_eval(
     if char not in NUMBERS or kind is None or stats is None or not x.size:
         return None
     layout, name = _Layout(x, _is_last(x)), "apply_eval" + after
-    each = layout.each(name, 7, _like(x, 6), char, eps, NW=kind, NS=stats)
+    each = layout.each(name, _like(x, 6), char, eps, NW=kind, NS=stats)
     return _Call(None, each, None)
 
 
@@ -359,12 +362,12 @@ def running_statistics(
     char = held.dtype.char
     if char not in NUMBERS or stored(means, variances) is None:
         return NotImplemented
-    if mean.dtype != wide(char) or not all(
+    if mean.dtype != computed(held.dtype) or not all(
         a is None or a._c_contiguous for a in (means, variances, mean, invstd)
     ):
         return NotImplemented
-    load("batch_norm.cu", "running", ("P", "P", "P", "P", "i", "d", "d", "d"), char)(
-        -(-held.size // 128), 128, pointer(means), pointer(variances), mean.data.ptr,
-        invstd.data.ptr, held.size, momentum, eps, n / max(n - 1, 1),
+    load("batch_norm.cu", "running", char)(
+        -(-held.size // 128), 128, means, variances, mean, invstd, held.size, momentum, eps,
+        n / max(n - 1, 1),
     )  # fmt: skip
     return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,19 @@ _MISSING = object()
 _calls: dict[tuple, Any] = Bounded(4096)
 
 
-def _key(kind: str, a: DeviceArray, b: DeviceArray, *rest: Any) -> tuple:
-    return (
+def _found(
+    kind: str, a: DeviceArray, b: DeviceArray, how: dict[str, Any], choose: Callable[..., Any], *rest: Any
+) -> Any:  # fmt: skip
+    """What computes a convolution of arrays like these, chosen when it is new; None where nothing of ours does."""
+    key = (
         kind, a.shape, a._c_contiguous or a.strides, b.shape, b._c_contiguous or b.strides,
         a.dtype.char, settings.cudnn_enabled, are_measured(), settings.cudnn_deterministic or settings.deterministic,
-        settings.cudnn_allow_tf32, device(), *rest,
+        settings.cudnn_allow_tf32, device(), how["stride"], how["padding"], how["dilation"], how["groups"], *rest,
     )  # fmt: skip
+    call = _calls.get(key, _MISSING)
+    if call is _MISSING:
+        call = _calls[key] = choose(a, b, how, *rest) if _usable(a, b) else None
+    return call
 
 
 def _usable(a: DeviceArray, b: DeviceArray) -> bool:
@@ -168,8 +176,8 @@ class _Library:
 
 def _add_bias(out: DeviceArray, bias: DeviceArray, last: bool) -> None:
     inner = 1 if last else prod(out.shape[2:])
-    load("bias.cu", "add_bias", ("P", "P", "q", "i", "i"), out.dtype.char)(
-        blocks_for(out.size), 256, out.data.ptr, bias.data.ptr, out.size, out.shape[1], inner
+    load("bias.cu", "add_bias", out.dtype.char)(
+        blocks_for(out.size), 256, out, bias, out.size, out.shape[1], inner
     )
 
 
@@ -195,74 +203,48 @@ def _out_size(size: tuple, kernel: tuple, stride: tuple, padding: tuple, dilatio
     )
 
 
-def _choose_forward(
-    x: DeviceArray, w: DeviceArray, b: DeviceArray | None, attrs: dict[str, Any]
-) -> Any:
-    stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
+def _choose_forward(x: DeviceArray, w: DeviceArray, how: dict[str, Any], biased: bool) -> Any:
+    stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
     out = _out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
     if min(out) < 1:
         return None
-    if _takes_small(x, w, w.shape, attrs):
+    if _takes_small(x, w, w.shape, how):
         small_one = small.forward_shape(x.shape, w.shape, out, stride, padding)
         made = small.Forward(small_one, x) if forward_pays(small_one) else None
         if made is not None and made.ok:
             return made
-    shape = (x.shape[0], w.shape[0], *out)
-    return _library("fprop", x, w, shape, attrs, b is not None)
+    return _library("fprop", x, w, (x.shape[0], w.shape[0], *out), how, biased)
 
 
 @kernel_for("cuda", "conv")
-def conv(
-    x: DeviceArray,
-    w: DeviceArray,
-    b: DeviceArray | None,
-    *,
-    stride: tuple,
-    padding: tuple,
-    dilation: tuple,
-    groups: int,
-) -> Any:
-    key = _key("conv", x, w, stride, padding, dilation, groups, b is None)
-    call = _calls.get(key, _MISSING)
-    if call is _MISSING:
-        attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        call = _choose_forward(x, w, b, attrs) if _usable(x, w) else None
-        _calls[key] = call
+def conv(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, **how: Any) -> Any:
+    call = _found("conv", x, w, how, _choose_forward, b is not None)
     if call is None:
         return NotImplemented
-    b = row_major(b)
-    if call.__class__ is small.Forward:
-        w = row_major(w)
-    return call(x, w, b)
+    return call(x, row_major(w) if call.__class__ is small.Forward else w, row_major(b))
+
+
+def _choose_relu(x: DeviceArray, w: DeviceArray, how: dict[str, Any], fits: bool) -> Any:
+    out = _out_size(x.shape[2:], w.shape[2:], how["stride"], how["padding"], how["dilation"])
+    if min(out) < 1 or not fits:
+        return None
+    return _library("fprop", x, w, (x.shape[0], w.shape[0], *out), how, True, True)
 
 
 @kernel_for("cuda", "conv_relu")
-def conv_relu(
-    x: DeviceArray,
-    w: DeviceArray,
-    b: DeviceArray | None,
-    *,
-    stride: tuple,
-    padding: tuple,
-    dilation: tuple,
-    groups: int,
-) -> Any:
+def conv_relu(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, **how: Any) -> Any:
     """relu(convolution + bias), in one kernel where cuDNN has one; only for what cuDNN computes."""
-    key = _key("relu", x, w, stride, padding, dilation, groups)
-    call = _calls.get(key, _MISSING)
-    if call is _MISSING:
-        attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        out = _out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
-        fits = _usable(x, w) and min(out) > 0 and b is not None and b.dtype == x.dtype
-        shape = (x.shape[0], w.shape[0], *out)
-        call = _library("fprop", x, w, shape, attrs, True, True) if fits else None
-        _calls[key] = call
+    call = _found("relu", x, w, how, _choose_relu, b is not None and b.dtype == x.dtype)
     return NotImplemented if call is None else call(x, w, row_major(b))
 
 
-def _choose_input(gy: DeviceArray, w: DeviceArray, x_shape: tuple, attrs: dict[str, Any]) -> Any:
-    stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
-    if _takes_small(gy, w, w.shape, attrs):
+def _choose_input(
+    gy: DeviceArray, w: DeviceArray, how: dict[str, Any], x_shape: tuple[int, ...]
+) -> Any:
+    stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
+    if 0 in x_shape:
+        return None
+    if _takes_small(gy, w, w.shape, how):
         shape = small.input_shape(x_shape, w.shape, gy.shape, stride, padding)
         if shape is not None and forward_pays(shape):
             made = small.Forward(shape, gy)
@@ -270,97 +252,45 @@ def _choose_input(gy: DeviceArray, w: DeviceArray, x_shape: tuple, attrs: dict[s
                 return made
     if _out_size(x_shape[2:], w.shape[2:], stride, padding, dilation) != gy.shape[2:]:
         return None  # an output_padding of the stride or more: cuDNN counts another size
-    return _library("dgrad", gy, w, x_shape, attrs)
+    return _library("dgrad", gy, w, x_shape, how)
 
 
 @kernel_for("cuda", "conv_grad_input")
-def conv_grad_input(
-    gy: DeviceArray,
-    w: DeviceArray,
-    *,
-    x_shape: tuple,
-    stride: tuple,
-    padding: tuple,
-    dilation: tuple,
-    groups: int,
-) -> Any:
-    key = _key("input", gy, w, x_shape, stride, padding, dilation, groups)
-    call = _calls.get(key, _MISSING)
-    if call is _MISSING:
-        attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        fits = _usable(gy, w) and prod(x_shape) > 0
-        call = _choose_input(gy, w, x_shape, attrs) if fits else None
-        _calls[key] = call
+def conv_grad_input(gy: DeviceArray, w: DeviceArray, *, x_shape: tuple, **how: Any) -> Any:
+    call = _found("input", gy, w, how, _choose_input, x_shape)
     if call is None:
         return NotImplemented
-    if call.__class__ is small.Forward:
-        return call(gy, row_major(w), None)
-    return call(gy, w)
+    return call(gy, row_major(w), None) if call.__class__ is small.Forward else call(gy, w)
 
 
-def _choose_weight(gy: DeviceArray, x: DeviceArray, w_shape: tuple, attrs: dict[str, Any]) -> Any:
-    stride, padding, dilation = attrs["stride"], attrs["padding"], attrs["dilation"]
-    if _takes_small(x, gy, w_shape, attrs):
+def _choose_weight(
+    gy: DeviceArray, x: DeviceArray, how: dict[str, Any], w_shape: tuple[int, ...]
+) -> Any:
+    stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
+    if 0 in w_shape:
+        return None
+    if _takes_small(x, gy, w_shape, how):
         shape = small.forward_shape(x.shape, w_shape, gy.shape[2:], stride, padding)
         made = small.Weight(shape, gy.dtype) if weight_pays(shape) else None
         if made is not None and made.ok:
             return made
     if _out_size(x.shape[2:], w_shape[2:], stride, padding, dilation) != gy.shape[2:]:
         return None
-    return _library("wgrad", gy, x, w_shape, attrs)
-
-
-def _weight_call(
-    gy: DeviceArray,
-    x: DeviceArray,
-    w_shape: tuple,
-    stride: tuple,
-    padding: tuple,
-    dilation: tuple,
-    groups: int,
-) -> Any:
-    key = _key("weight", gy, x, w_shape, stride, padding, dilation, groups)
-    call = _calls.get(key, _MISSING)
-    if call is _MISSING:
-        attrs = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        fits = _usable(gy, x) and prod(w_shape) > 0
-        call = _choose_weight(gy, x, w_shape, attrs) if fits else None
-        _calls[key] = call
-    return call
+    return _library("wgrad", gy, x, w_shape, how)
 
 
 @kernel_for("cuda", "conv_grad_weight")
-def conv_grad_weight(
-    gy: DeviceArray,
-    x: DeviceArray,
-    *,
-    w_shape: tuple,
-    stride: tuple,
-    padding: tuple,
-    dilation: tuple,
-    groups: int,
-) -> Any:
-    call = _weight_call(gy, x, w_shape, stride, padding, dilation, groups)
+def conv_grad_weight(gy: DeviceArray, x: DeviceArray, *, w_shape: tuple, **how: Any) -> Any:
+    call = _found("weight", gy, x, how, _choose_weight, w_shape)
     if call is None:
         return NotImplemented
-    if call.__class__ is small.Weight:
-        return call(row_major(gy), row_major(x))
-    return call(gy, x)
+    return call(row_major(gy), row_major(x)) if call.__class__ is small.Weight else call(gy, x)
 
 
 @kernel_for("cuda", "conv_grads")
-def conv_grads(
-    gy: DeviceArray,
-    x: DeviceArray,
-    *,
-    w_shape: tuple,
-    stride: tuple,
-    padding: tuple,
-    dilation: tuple,
-    groups: int,
-) -> Any:
+def conv_grads(gy: DeviceArray, x: DeviceArray, *, w_shape: tuple, **how: Any) -> Any:
     """The gradients of weight and bias: one launch where the convolution is a small one."""
-    call = _weight_call(gy, x, w_shape, stride, padding, dilation, groups)
+    call = _found("weight", gy, x, how, _choose_weight, w_shape)
     if call is None:
         return NotImplemented
     if call.__class__ is small.Weight:

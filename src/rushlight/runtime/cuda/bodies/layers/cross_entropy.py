@@ -10,7 +10,8 @@ import numpy as np
 from .....base.bounded import Bounded
 from ....door import kernel_for
 from ...code.launch import Result
-from ...code.sources import NUMBERS, blocks_for, counter, device, load, partials
+from ...code.sources import LABELS, NUMBERS, blocks_for, computed, counter, device, load, partials
+from ..fills import row_major
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -19,26 +20,13 @@ _LONG = 2048  # rows from here on take a whole block
 # With more targets than this the valid ones are counted by a launch of their own; of long rows there are more blocks.
 _COUNT_ONCE, _COUNT_ONCE_LONG = 8192, 1024
 MODES = {"none": 0, "mean": 1, "sum": 2}
-LABELS = {"l": "i64", "q": "i64", "B": "u8"}
-_FORWARD = ("P", "P", "P", "P", "P", "P", "q", "i", "q", "i")
-_STEP = ("P", *_FORWARD)
-_BACKWARD = ("P", "P", "P", "P", "P", "P", "q", "i", "q", "i")
-
-
-def _dense(a: DeviceArray) -> Any:
-    return a if a._c_contiguous else cupy.ascontiguousarray(a)
-
-
-def _computed(char: str) -> Any:
-    """The dtype that numbers are computed in."""
-    return np.dtype(np.float64 if char == "d" else np.float32)
 
 
 def _is_wide(x: DeviceArray, loss: np.dtype) -> int | None:
     """Whether a loss of dtype `loss` is wider than its logits; None where it has neither their dtype nor that one."""
     if loss == x.dtype:
         return 0
-    return 1 if loss == _computed(x.dtype.char) else None
+    return 1 if loss == computed(x.dtype) else None
 
 
 def _lanes(n: int) -> int:
@@ -64,14 +52,11 @@ class _Forward:
         else:
             name, threads, blocks = "cross_entropy_block", 256, blocks_for(256 * rows)
         self.several = bool(blocks > 1 and mode)
-        computed = _computed(dtype.char)
-        wider = int(wide and computed != dtype)
-        launch = load("cross_entropy.cu", name, _FORWARD, dtype.char, LABEL=label, WIDE=wider)
-        loss = Result(2, () if mode else (rows,), computed if wide else dtype)
-        results = (loss, Result(3, (rows, 2), computed))
-        self.go = launch.prepared(
-            (blocks, 1, 1), (threads, 1, 1), 0, 6, results, rows, n, ignore, mode
-        )
+        wider = computed(dtype) if wide else dtype
+        launch = load("cross_entropy.cu", name, dtype.char, LABEL=label, WIDE=int(wider != dtype))
+        loss = Result(2, () if mode else (rows,), wider)
+        results = (loss, Result(3, (rows, 2), computed(dtype)))
+        self.go = launch.prepared(blocks, threads, results, rows, n, ignore, mode)
 
 
 _forwards: dict[tuple, _Forward] = Bounded(1024)
@@ -91,7 +76,7 @@ def cross_entropy_fused(
         rows, n = x.shape
         found = _Forward(rows, n, x.dtype, label, ignore_index, MODES[reduction], wide)
         _forwards[key] = found
-    x, target = _dense(x), _dense(target)
+    x, target = row_major(x), row_major(target)
     if found.several:
         return found.go(x, target, partials(), counter())
     return found.go(x, target, None, None)
@@ -106,7 +91,7 @@ def step(
     wide = _is_wide(x, gy.dtype)
     if char not in NUMBERS or label is None or not x.size or n >= _LONG or wide is None:
         return NotImplemented
-    x, target, gy = _dense(x), _dense(target), _dense(gy)
+    x, target, gy = row_major(x), row_major(target), row_major(gy)
     lanes, mode = _lanes(n), MODES[reduction]
     # A single block does not wait for others. A float64 block has registers for 512 threads.
     most = 512 if char == "d" else 1024
@@ -115,9 +100,9 @@ def step(
     gx = cupy.ndarray(x.shape, x.dtype)
     out = cupy.ndarray(target.shape if reduction == "none" else (), gy.dtype)
     several = blocks > 1 and mode
-    load("cross_entropy.cu", f"cross_entropy_step_{lanes}", _STEP, char, LABEL=label, WIDE=wide)(
-        blocks, threads, x.data.ptr, target.data.ptr, gy.data.ptr, out.data.ptr, gx.data.ptr,
-        partials() if several else 0, counter() if several else 0, rows, n, ignore_index, mode,
+    load("cross_entropy.cu", f"cross_entropy_step_{lanes}", char, LABEL=label, WIDE=wide)(
+        blocks, threads, x, target, gy, out, gx, partials() if several else 0,
+        counter() if several else 0, rows, n, ignore_index, mode,
     )  # fmt: skip
     return out, gx
 
@@ -135,10 +120,8 @@ def _grad_launch(
 ) -> Any:
     """The derivative of one shape, ready to launch."""
     name, blocks, threads = _grad_shape(rows, n)
-    launch = load("cross_entropy.cu", name, _BACKWARD, dtype.char, LABEL=label, WIDE=wide)
-    return launch.prepared(
-        (blocks, 1, 1), (threads, 1, 1), 0, 6, (Result(4, (rows, n), dtype),), rows, n, ignore, mode
-    )
+    launch = load("cross_entropy.cu", name, dtype.char, LABEL=label, WIDE=wide)
+    return launch.prepared(blocks, threads, (Result(4, (rows, n), dtype),), rows, n, ignore, mode)
 
 
 def _seen(target: DeviceArray, n: int, dtype: np.dtype, char: str, ignore: int, mode: int) -> Any:
@@ -148,9 +131,7 @@ def _seen(target: DeviceArray, n: int, dtype: np.dtype, char: str, ignore: int, 
         return None
     seen = cupy.ndarray((), dtype)
     label = LABELS[target.dtype.char]
-    load("cross_entropy.cu", "count_valid", ("P", "P", "q", "q"), char, LABEL=label)(
-        1, 1024, target.data.ptr, seen.data.ptr, rows, ignore
-    )
+    load("cross_entropy.cu", "count_valid", char, LABEL=label)(1, 1024, target, seen, rows, ignore)
     return seen
 
 
@@ -173,7 +154,7 @@ def cross_entropy_grad(
         rows, n = x.shape
         go = _grad_launch(rows, n, x.dtype, label, ignore_index, MODES[reduction], wide)
         _grads[key] = go
-    gy, x, stats, target = _dense(gy), _dense(x), _dense(stats), _dense(target)
+    gy, x, stats, target = row_major(gy), row_major(x), row_major(stats), row_major(target)
     mode = MODES[reduction]
     seen = None
     if mode == 1 and x.shape[0] > _COUNT_ONCE_LONG:
@@ -193,12 +174,11 @@ def grad_over(
     char, label, wide = x.dtype.char, LABELS.get(target.dtype.char), _is_wide(x, gy.dtype)
     if char not in NUMBERS or label is None or not x.size or wide is None or not x._c_contiguous:
         return NotImplemented
-    gy, stats, target = _dense(gy), _dense(stats), _dense(target)
+    gy, stats, target = row_major(gy), row_major(stats), row_major(target)
     (rows, n), mode = x.shape, MODES[reduction]
     seen = _seen(target, n, stats.dtype, char, ignore_index, mode)
     name, blocks, threads = _grad_shape(rows, n)
-    load("cross_entropy.cu", name, _BACKWARD, char, LABEL=label, WIDE=wide)(
-        blocks, threads, gy.data.ptr, x.data.ptr, stats.data.ptr, target.data.ptr, x.data.ptr,
-        0 if seen is None else seen.data.ptr, rows, n, ignore_index, mode,
-    )  # fmt: skip
+    load("cross_entropy.cu", name, char, LABEL=label, WIDE=wide)(
+        blocks, threads, gy, x, stats, target, x, seen, rows, n, ignore_index, mode
+    )
     return None

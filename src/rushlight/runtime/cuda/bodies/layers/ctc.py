@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 ndarray = cupy.ndarray
 _SHARED = 48 << 10  # bytes for two lines of states
 _WIDEST = 512  # threads of a block
-_SIZES = ("i", "i", "i", "i", "i")
 
 
 def _wide(a: DeviceArray) -> Any:
@@ -40,9 +39,8 @@ def _walk(name: str, arrays: tuple, sizes: tuple[int, ...], char: str) -> None:
     threads = min(_WIDEST, -(-states // 32) * 32)
     per = 1 << (-(-states // threads) - 1).bit_length()
     shared = 2 * (states + 2) * (8 if char == "d" else 4)
-    launch = load("ctc.cu", name, ("P",) * len(arrays) + _SIZES, char, PER=per)
-    addresses = [a.data.ptr for a in arrays]
-    launch.on_grid((sizes[1], 1, 1), (threads, 1, 1), shared, *addresses, *sizes)
+    launch = load("ctc.cu", name, char, PER=per)
+    launch(sizes[1], threads, *arrays, *sizes, shared=shared)
 
 
 @kernel_for("cuda", "ctc_loss")
@@ -81,8 +79,8 @@ def _grad(
     _walk("ctc_beta", (x, *given, loss, forward, shares, chains), sizes, char)
     out = ndarray(x.shape, x.dtype)
     arrays = (g, x, *given, loss, shares, chains, out)
-    launch = load("ctc.cu", "ctc_grad", ("P",) * len(arrays) + _SIZES, char)
-    launch(x.shape[0] * x.shape[1], 128, *[a.data.ptr for a in arrays], *sizes)
+    launch = load("ctc.cu", "ctc_grad", char)
+    launch(x.shape[0] * x.shape[1], 128, *arrays, *sizes)
     if x.dtype == log_probs.dtype:
         return out
     return cast(out, log_probs.dtype.name)

@@ -11,7 +11,7 @@ import numpy as np
 from .....base.dtypes import from_np
 from ....door import kernel_for
 from ...code.launch import Result
-from ...code.sources import NUMBERS, block_room, blocks_for, load
+from ...code.sources import NUMBERS, PLACES, block_room, blocks_for, computed, load
 from ...code.variants import compute
 from ...processors import multiprocessors
 from ..fills import fill, one_launch, row_major
@@ -20,22 +20,19 @@ from ..pointwise import cast
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
-_LABELS = {"l": "i64", "q": "i64", "i": "int"}
-
 
 @kernel_for("cuda", "embedding")
 def embedding(
     weight: DeviceArray, indices: DeviceArray, *, padding_idx: int, scale_by_freq: bool
 ) -> Any:
-    label = _LABELS.get(indices.dtype.char)
+    label = PLACES.get(indices.dtype.char)
     if weight.dtype.char not in NUMBERS or label is None or not indices.size or not weight.size:
         return NotImplemented
     weight, indices = row_major(weight), row_major(indices)
     out = cupy.ndarray(indices.shape + weight.shape[1:], weight.dtype)
-    formats = ("P", "P", "P", "q", "i", "q")
-    load("embedding.cu", "embedding", formats, weight.dtype.char, LABEL=label)(
-        blocks_for(out.size), 256, weight.data.ptr, indices.data.ptr, out.data.ptr, out.size,
-        prod(weight.shape[1:]), weight.shape[0],
+    load("embedding.cu", "embedding", weight.dtype.char, LABEL=label)(
+        blocks_for(out.size), 256, weight, indices, out, out.size, prod(weight.shape[1:]),
+        weight.shape[0],
     )  # fmt: skip
     return out
 
@@ -50,17 +47,16 @@ def embedding_add(
     scale_by_freq: bool,
 ) -> Any:
     """Rows of a table, with `other` added to them; its shape is the end of the result's."""
-    char, label = weight.dtype.char, _LABELS.get(indices.dtype.char)
+    char, label = weight.dtype.char, PLACES.get(indices.dtype.char)
     if char not in NUMBERS or label is None or not indices.size or not weight.size:
         return NotImplemented
     if other.dtype != weight.dtype or not other.size:
         return NotImplemented
     weight, indices, other = row_major(weight), row_major(indices), row_major(other)
     out = cupy.ndarray(indices.shape + weight.shape[1:], weight.dtype)
-    formats = ("P", "P", "P", "P", "q", "i", "q", "q")
-    load("embedding_add.cu", "embedding_add", formats, char, LABEL=label)(
-        blocks_for(out.size), 256, weight.data.ptr, indices.data.ptr, other.data.ptr, out.data.ptr,
-        out.size, prod(weight.shape[1:]), weight.shape[0], other.size,
+    load("embedding_add.cu", "embedding_add", char, LABEL=label)(
+        blocks_for(out.size), 256, weight, indices, other, out, out.size, prod(weight.shape[1:]),
+        weight.shape[0], other.size,
     )  # fmt: skip
     return out
 
@@ -93,7 +89,7 @@ def embedding_grad_add(
 def _grad(
     gy: DeviceArray, indices: DeviceArray, base: DeviceArray | None, rows: int, padding_idx: int, scale_by_freq: bool
 ) -> Any:  # fmt: skip
-    char, label = gy.dtype.char, _LABELS.get(indices.dtype.char)
+    char, label = gy.dtype.char, PLACES.get(indices.dtype.char)
     places = indices.size
     if char not in NUMBERS or label is None or not gy.size or not rows or places >= 2**31:
         return NotImplemented
@@ -118,27 +114,25 @@ def _grad(
     g, index, by_count = gy.data.ptr, indices.data.ptr, int(scale_by_freq)
     out = cupy.ndarray(shape, gy.dtype)
     blocks, names = blocks_for(places), {"LABEL": label}
-    load("embedding.cu", "embedding_counts", ("P", "P", "q", "q", "q"), char, **names)(
+    load("embedding.cu", "embedding_counts", char, **names)(
         blocks, 256, index, counts, places, rows, padding_idx
     )
-    load("embedding.cu", "embedding_starts", ("P", "P", "P", "P", "q"), char, **names)(
+    load("embedding.cu", "embedding_starts", char, **names)(
         blocks_for(rows), 256, counts, ends, many, used, rows
     )
-    load("embedding.cu", "embedding_lists", ("P", "P", "P", "q", "q", "q"), char, **names)(
+    load("embedding.cu", "embedding_lists", char, **names)(
         blocks, 256, index, ends, places_of, places, rows, padding_idx
     )
-    formats: tuple[str, ...] = ("P", "P", "P", "P", "P", "P", "i", "q", "i")
     pack, more = 16 // gy.itemsize, 0 if base is None else base.data.ptr
     vector = pack if width % pack == 0 and not (g | out.data.ptr | more) & 15 else 1
     names["NB"] = NUMBERS[(gy if base is None else base).dtype.char][0]
-    load("embedding.cu", "embedding_few", formats, char, **names, VW=vector)(
-        blocks_for(32 * rows), 256, g, counts, ends, places_of, more, out.data.ptr, width, rows, by_count,
-    )  # fmt: skip
+    load("embedding.cu", "embedding_few", char, **names, VW=vector)(
+        blocks_for(32 * rows), 256, g, counts, ends, places_of, more, out, width, rows, by_count
+    )
     if most:
-        formats = ("P", "P", "P", "P", "P", "P", "P", "q", "i", "i")
-        load("embedding.cu", "embedding_many", formats, char, **names).on_grid(
-            (min(most, 1024), -(-width // 32), 1), (32 * _WARPS, 1, 1), 0, g, counts, ends, places_of,
-            many, more, out.data.ptr, places, width, by_count,
+        load("embedding.cu", "embedding_many", char, **names)(
+            (min(most, 1024), -(-width // 32), 1), 32 * _WARPS, g, counts, ends, places_of, many,
+            more, out, places, width, by_count,
         )  # fmt: skip
     return out
 
@@ -153,24 +147,20 @@ def _of_a_small_table(
     columns = -(-width // 32)
     resident = max(1, min(_SMALL // (warps * table), 2048 // (32 * warps)))
     splits = max(1, min(resident * multiprocessors() // columns, places // (8 * warps)))
-    computed = np.dtype(np.float64 if char == "d" else np.float32)
-    parts, counts = cupy.ndarray((splits, rows, width), computed), None
+    parts, counts = cupy.ndarray((splits, rows, width), computed(gy.dtype)), None
     if by_count:
         counts = cupy.ndarray((rows,), np.int32)
         fill(counts, 0)
-    names = {"LABEL": _LABELS[indices.dtype.char]}
-    formats: tuple[str, ...] = ("P", "P", "P", "P", "q", "i", "i", "q")
-    launch = load("embedding.cu", "embedding_small", formats, char, **names)
+    names = {"LABEL": PLACES[indices.dtype.char]}
+    launch = load("embedding.cu", "embedding_small", char, **names)
     launch.allow(warps * table)
-    launch.fixed((columns, splits, 1), (32 * warps, 1, 1), warps * table, 4, places, width, rows, padding)(
-        gy.data.ptr, indices.data.ptr, parts.data.ptr, counts
+    launch.fixed((columns, splits, 1), 32 * warps, places, width, rows, padding, shared=warps * table)(
+        gy, indices, parts, counts
     )  # fmt: skip
     out = cupy.ndarray(shape, gy.dtype)
-    formats = ("P", "P", "P", "i", "q", "i")
-    load("embedding.cu", "embedding_small_sum", formats, char, **names)(
-        blocks_for(out.size), 256, parts.data.ptr, 0 if counts is None else counts.data.ptr,
-        out.data.ptr, splits, out.size, width,
-    )  # fmt: skip
+    load("embedding.cu", "embedding_small_sum", char, **names)(
+        blocks_for(out.size), 256, parts, counts, out, splits, out.size, width
+    )
     return out
 
 
@@ -180,32 +170,28 @@ def _of_a_small_table(
 def _bag_sums(
     weight: DeviceArray, indices: DeviceArray, starts: DeviceArray, *, mean: bool, by_freq: bool
 ) -> Any:
-    label, start = _LABELS.get(indices.dtype.char), _LABELS.get(starts.dtype.char)
+    label, start = PLACES.get(indices.dtype.char), PLACES.get(starts.dtype.char)
     if weight.dtype.char not in NUMBERS or label is None or start is None or not weight.size:
         return None
     if not starts.size or not all(a._c_contiguous for a in (weight, indices, starts)):
         return None
     shape, width = (starts.size, *weight.shape[1:]), prod(weight.shape[1:])
-    formats = (*"PPPP", *"qqqq", "i")
-    return load(
-        "bags.cu", "bag_sums", formats, weight.dtype.char, LABEL=label, START=start
-    ).prepared(
-        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 4, (Result(3, shape, weight.dtype),),
-        starts.size, indices.size, width, weight.shape[0], int(mean),
+    return load("bags.cu", "bag_sums", weight.dtype.char, LABEL=label, START=start).prepared(
+        blocks_for(prod(shape)), 256, (Result(3, shape, weight.dtype),), starts.size, indices.size,
+        width, weight.shape[0], int(mean),
     )  # fmt: skip
 
 
 def _bag_rows(g: DeviceArray, starts: DeviceArray, *, total: int, mean: bool) -> Any:
-    start = _LABELS.get(starts.dtype.char)
+    start = PLACES.get(starts.dtype.char)
     if g.dtype.char not in NUMBERS or start is None or not g.size or not total:
         return None
     if not g._c_contiguous or not starts._c_contiguous:
         return None
     shape = (total, *g.shape[1:])
-    formats = (*"PPP", *"qqq", "i")
-    return load("bags.cu", "bag_rows", formats, g.dtype.char, START=start).prepared(
-        (blocks_for(prod(shape)), 1, 1), (256, 1, 1), 0, 3, (Result(2, shape, g.dtype),),
-        starts.size, total, prod(g.shape[1:]), int(mean),
+    return load("bags.cu", "bag_rows", g.dtype.char, START=start).prepared(
+        blocks_for(prod(shape)), 256, (Result(2, shape, g.dtype),), starts.size, total,
+        prod(g.shape[1:]), int(mean),
     )  # fmt: skip
 
 

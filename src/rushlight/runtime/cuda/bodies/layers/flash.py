@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
 import numpy as np
-from cupy.cuda import runtime
 
 from .....base.bounded import Bounded
 from .....base.config import settings
 from ...code.compile import Launch, arch, kernel, source
-from ...code.sources import device
+from ...code.sources import block_room, device
 from ...processors import multiprocessors
 from ..draws import draw_key
 from ..fills import copied
@@ -27,16 +26,9 @@ if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
 _WIDE = np.dtype(np.float32)
-_SIZES = ("8i", "2q", "f", "f")
-_FORMATS = {
-    "flash_forward": ("P",) * 7 + ("3q",) * 4 + _SIZES,
-    "flash_queries": ("P",) * 10 + ("3q",) * 6 + _SIZES,
-    "flash_keys": ("P",) * 12 + ("3q",) * 8 + _SIZES,
-}
 _FEW = 128  # keys for which three kernels one after another take longer than their arithmetic
 _MUCH = 1 << 31  # bytes of scores for which there may be no room
 _BUSY = 0.8  # part of the GPU that has work while blocks of the same length run
-_OPTIN = 97  # cudaDevAttrMaxSharedMemoryPerBlockOptin
 
 
 def _cut(kind: str, precision: int, wide: int, rows: int, heads: int) -> FlashCut:
@@ -65,8 +57,7 @@ def _gpu() -> _Gpu:
     index = device()
     found = _gpus.get(index)
     if found is None:
-        shared = int(runtime.deviceGetAttribute(_OPTIN, index))
-        found = _gpus[index] = _described(shared, int(arch()[3:]) >= 80)
+        found = _gpus[index] = _described(block_room(), int(arch()[3:]) >= 80)
     return found
 
 
@@ -122,7 +113,7 @@ def _launch(name: str, cut: FlashCut, widths: tuple[int, int], drops: bool, bias
     }  # fmt: skip
     options = tuple([f"-D{key}={value}" for key, value in constants.items()])
     text = text_for("float32") + source("flash.cu") + source(f"{name}.cu")
-    launch = kernel(text, name, _FORMATS[name], options)
+    launch = kernel(text, name, options)
     launch.allow(shared_bytes(name, cut, *widths, bool(more.get("ALL"))))
     return launch
 
@@ -176,8 +167,8 @@ def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid
         launch = _launch(name, cut, call.widths, call.drops, call.biased, **more)
         steps = [s for a in laid for s in _steps(a)]
         found = _calls[key] = launch.fixed(
-            (-(-blocks_of // cut.rows) * across, 1, 1), (32 * cut.warps, 1, 1),
-            shared_bytes(name, cut, *call.widths, kind == "all"), len(arrays), *steps, *call.sizes,
+            -(-blocks_of // cut.rows) * across, 32 * cut.warps, *steps, *call.sizes,
+            shared=shared_bytes(name, cut, *call.widths, kind == "all"),
         )  # fmt: skip
     found(*arrays)
 

@@ -23,9 +23,9 @@ def glu(x: DeviceArray, *, dim: int) -> Any:
     x = row_major(x)
     half = x.shape[dim] // 2
     out = cupy.ndarray((*x.shape[:dim], half, *x.shape[dim + 1 :]), x.dtype)
-    load("gates.cu", "glu", ("P", "P", "q", "q"), x.dtype.char)(
-        blocks_for(out.size), 256, x.data.ptr, out.data.ptr, out.size, half * prod(x.shape[dim + 1 :])
-    )  # fmt: skip
+    load("gates.cu", "glu", x.dtype.char)(
+        blocks_for(out.size), 256, x, out, out.size, half * prod(x.shape[dim + 1 :])
+    )
     return out
 
 
@@ -37,7 +37,5 @@ def glu_grad(gy: DeviceArray, x: DeviceArray, *, dim: int) -> Any:
     gy, x = row_major(gy), row_major(x)
     gx = cupy.ndarray(x.shape, x.dtype)
     inner = x.shape[dim] // 2 * prod(x.shape[dim + 1 :])
-    load("gates.cu", "glu_grad", ("P", "P", "P", "q", "q"), x.dtype.char)(
-        blocks_for(gy.size), 256, gy.data.ptr, x.data.ptr, gx.data.ptr, gy.size, inner
-    )  # fmt: skip
+    load("gates.cu", "glu_grad", x.dtype.char)(blocks_for(gy.size), 256, gy, x, gx, gy.size, inner)
     return gx

@@ -6,12 +6,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
-import numpy as np
 
 from .....base.config import settings
 from .....base.dtypes import from_np
 from ....door import kernel_for
-from ...code.sources import NUMBERS, blocks_for, load
+from ...code.sources import NUMBERS, blocks_for, computed, load
 from ...processors import multiprocessors
 from ..fills import fill, row_major
 from ..pointwise import cast
@@ -52,9 +51,9 @@ def _sizes(x: DeviceArray, grid: DeviceArray) -> _Sizes | None:
     return _Sizes(x.shape[0], x.shape[1], prod(grid.shape[1:-1]), plane, image)
 
 
-def _kernel(name: str, formats: str, x: DeviceArray, mode: str, padding: str, align: bool) -> Any:
+def _kernel(name: str, x: DeviceArray, mode: str, padding: str, align: bool) -> Any:
     return load(
-        "grid_sample.cu", name, (*formats, "3q"), x.dtype.char, MODE=_MODES[mode], PADDING=_PADDINGS[padding],
+        "grid_sample.cu", name, x.dtype.char, MODE=_MODES[mode], PADDING=_PADDINGS[padding],
         DIMS=x.ndim - 2, ALIGN=int(align),
     )  # fmt: skip
 
@@ -69,10 +68,9 @@ def read(x: DeviceArray, grid: DeviceArray, *, mode: str, padding: str, align: b
     out = cupy.ndarray((*x.shape[:2], *grid.shape[1:-1]), x.dtype)
     each = s.each()
     count = s.images * -(-s.channels // each) * s.places
-    _kernel("sample", "PPPqqiiq", x, mode, padding, align)(
-        blocks_for(count), 256, x.data.ptr, grid.data.ptr, out.data.ptr, count, s.places, s.channels,
-        each, s.plane, *s.image,
-    )  # fmt: skip
+    _kernel("sample", x, mode, padding, align)(
+        blocks_for(count), 256, x, grid, out, count, s.places, s.channels, each, s.plane, *s.image
+    )
     return out
 
 
@@ -85,21 +83,19 @@ def spread(
     if s is None or gy.dtype != x.dtype:
         return NotImplemented
     gy, grid = row_major(gy), row_major(grid)
-    wide = np.dtype(np.float64 if x.dtype.char == "d" else np.float32)
-    gx = cupy.ndarray(x.shape, wide)
+    gx = cupy.ndarray(x.shape, computed(x.dtype))
     fill(gx, 0)
     if settings.deterministic:
         count = s.images * s.channels
-        _kernel("spread_in_order", "PPPqqiq", x, mode, padding, align)(
-            blocks_for(count, 32), 32, gy.data.ptr, grid.data.ptr, gx.data.ptr, count, s.places,
-            s.channels, s.plane, *s.image,
-        )  # fmt: skip
+        _kernel("spread_in_order", x, mode, padding, align)(
+            blocks_for(count, 32), 32, gy, grid, gx, count, s.places, s.channels, s.plane, *s.image
+        )
     else:
         each = s.each()
         count = s.images * -(-s.channels // each) * s.places
-        _kernel("spread", "PPPqqiiq", x, mode, padding, align)(
-            blocks_for(count), 256, gy.data.ptr, grid.data.ptr, gx.data.ptr, count, s.places,
-            s.channels, each, s.plane, *s.image,
+        _kernel("spread", x, mode, padding, align)(
+            blocks_for(count), 256, gy, grid, gx, count, s.places, s.channels, each, s.plane,
+            *s.image,
         )  # fmt: skip
     return gx if gx.dtype == x.dtype else cast(gx, from_np(x.dtype).name)
 
@@ -115,8 +111,7 @@ def slope(
     gy, x, grid = row_major(gy), row_major(x), row_major(grid)
     out = cupy.ndarray(grid.shape, grid.dtype)
     count = s.images * s.places
-    _kernel("slope", "PPPPqqiq", x, mode, padding, align)(
-        blocks_for(count), 256, gy.data.ptr, x.data.ptr, grid.data.ptr, out.data.ptr, count,
-        s.places, s.channels, s.plane, *s.image,
-    )  # fmt: skip
+    _kernel("slope", x, mode, padding, align)(
+        blocks_for(count), 256, gy, x, grid, out, count, s.places, s.channels, s.plane, *s.image
+    )
     return out

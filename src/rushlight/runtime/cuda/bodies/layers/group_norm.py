@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import cupy
 
 from ....door import kernel_for
-from ...code.sources import NUMBERS, load
+from ...code.sources import NUMBERS, computed, load
 from ..fills import fill, row_major
-from .layer_norm import stored, wide
+from .layer_norm import stored
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -77,13 +77,11 @@ def _normalise(
         return NotImplemented
     x, weight, bias = row_major(x), row_major(weight), row_major(bias)
     out = cupy.ndarray(shape, x.dtype)
-    mean, rstd = [cupy.ndarray((*x.shape[:2], 1), wide(char)) for _ in range(2)]
-    formats = ("P",) * 6 + ("i", "i", "i", "d")
+    mean, rstd = [cupy.ndarray((*x.shape[:2], 1), computed(x.dtype)) for _ in range(2)]
     sizes = _sizes(x, shape)
-    load("group_norm.cu", "group_silu", formats, char, NW=kind, VW=_vector(sizes[2], x), SILU=silu)(
-        x.shape[0] * x.shape[1], _THREADS, x.data.ptr, weight.data.ptr, bias.data.ptr, out.data.ptr,
-        mean.data.ptr, rstd.data.ptr, *sizes, eps,
-    )  # fmt: skip
+    load("group_norm.cu", "group_silu", char, NW=kind, VW=_vector(sizes[2], x), SILU=silu)(
+        x.shape[0] * x.shape[1], _THREADS, x, weight, bias, out, mean, rstd, *sizes, eps
+    )
     return out, mean, rstd
 
 
@@ -138,20 +136,12 @@ def _differentiate(arrays: tuple, shape: tuple, silu: int) -> Any:
     gx = cupy.ndarray(x.shape, x.dtype)
     gw, gb = cupy.ndarray(weight.shape, weight.dtype), cupy.ndarray(bias.shape, bias.dtype)
     images, channels = shape[:2]
-    parts = cupy.ndarray((images, channels, 2), wide(char))
-    formats = ("P",) * 8 + ("i", "i", "i")
+    parts = cupy.ndarray((images, channels, 2), computed(x.dtype))
     sizes = _sizes(x, shape)
-    load("group_norm.cu", "group_silu_grad", formats, char, NW=kind, VW=_vector(sizes[2], x, g), SILU=silu)(
-        x.shape[0] * x.shape[1], _THREADS, g.data.ptr, x.data.ptr, weight.data.ptr, bias.data.ptr,
-        mean.data.ptr, rstd.data.ptr, gx.data.ptr, parts.data.ptr, *sizes,
-    )  # fmt: skip
-    load("group_norm.cu", "group_finish", ("P", "P", "P", "i", "i"), char, NW=kind)(
-        -(-channels // 32),
-        1024 if images > 16 else 256,
-        parts.data.ptr,
-        gw.data.ptr,
-        gb.data.ptr,
-        images,
-        channels,
+    load("group_norm.cu", "group_silu_grad", char, NW=kind, VW=_vector(sizes[2], x, g), SILU=silu)(
+        x.shape[0] * x.shape[1], _THREADS, g, x, weight, bias, mean, rstd, gx, parts, *sizes
+    )
+    load("group_norm.cu", "group_finish", char, NW=kind)(
+        -(-channels // 32), 1024 if images > 16 else 256, parts, gw, gb, images, channels
     )
     return gx, gw, gb

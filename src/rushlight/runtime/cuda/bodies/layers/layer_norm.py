@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from ....door import kernel_for
 from ...code.keyed import keyed
 from ...code.launch import Launch, Result
-from ...code.sources import NUMBERS, PARTIALS, block_room, load, partials
+from ...code.sources import NUMBERS, PARTIALS, block_room, computed, load, partials
 from ...processors import multiprocessors
 from ..fills import row_major
 from ..reduce import reduce
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
 _EACH = 8  # blocks that keep a multiprocessor busy
 
 
-_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
-
-
-def wide(char: str) -> Any:
-    """The dtype that statistics of numbers of dtype `char` are kept in."""
-    return _F64 if char == "d" else _F32
-
-
 def stored(*arrays: DeviceArray | None) -> str | None:
     """The one type name of the arrays that are there; None when they differ or are not floats."""
     chars = {a.dtype.char for a in arrays if a is not None}
@@ -38,11 +31,6 @@ def stored(*arrays: DeviceArray | None) -> str | None:
         return None
     char = chars.pop() if chars else "f"
     return NUMBERS[char][0] if char in NUMBERS else None
-
-
-def pointer(a: DeviceArray | None) -> int:
-    """Where an array lies; 0 for one that is missing."""
-    return 0 if a is None else a.data.ptr
 
 
 _WARP_ROW = 1024  # rows up to here take a warp
@@ -111,7 +99,7 @@ def _ahead(
     shared, limit = each * _BLOCK, block_room()
     if shared + 1024 > limit:
         return None
-    registers = 48 + (2 + kinds) * numbers * wide(own.char).itemsize // 4
+    registers = 48 + (2 + kinds) * numbers * computed(own).itemsize // 4
     resident = min(
         -(-_UNDERWAY // (shared // 2)),
         (limit - 8192) // (shared + 1024),
@@ -141,13 +129,12 @@ def normalise(
     shape = x.shape[: x.ndim - dims] + (1,) * dims
     out = cupy.ndarray(x.shape, x.dtype if to is None else to)
     total = None if other is None else cupy.ndarray(x.shape, x.dtype)
-    mean = None if rms else cupy.ndarray(shape, wide(char))
-    rstd = cupy.ndarray(shape, wide(char))
+    mean = None if rms else cupy.ndarray(shape, computed(x.dtype))
+    rstd = cupy.ndarray(shape, computed(x.dtype))
     cut = _cut(n, [a for a in (x, other, weight, bias) if a is not None])
     types = {"NW": kind, "NO": _name((x if other is None else other).dtype), "NY": _name(out.dtype)}
-    formats = ("P",) * 8 + ("q", "i", "d")
-    launch = load("layer_norm.cu", "norm_rows", formats, char, RMS=rms, **types, **cut.constants)
-    launch.fixed((-(-rows // cut.rows), 1, 1), (cut.threads, 1, 1), 0, 8, rows, n, eps)(
+    launch = load("layer_norm.cu", "norm_rows", char, RMS=rms, **types, **cut.constants)
+    launch.fixed(-(-rows // cut.rows), cut.threads, rows, n, eps)(
         x, other, weight, bias, total, out, mean, rstd
     )
     made = (out, rstd) if rms else (out, mean, rstd)
@@ -188,9 +175,9 @@ def normalise_grad(
     gb = None if rms else cupy.ndarray(x.shape[x.ndim - dims :], dtype)
     total = cupy.ndarray((n,), gy.dtype) if kinds == 3 else None
     finish = load(
-        "layer_norm.cu", "weight_finish", _FINISH, char, NW=kind, NO=_name(gy.dtype), SUMS=kinds - 2
+        "layer_norm.cu", "weight_finish", char, NW=kind, NO=_name(gy.dtype), SUMS=kinds - 2
     )
-    finish.fixed((-(-n // 32), 1, 1), (1024, 1, 1), 0, 4, splits, n)(parts, gw, gb, total)
+    finish.fixed(-(-n // 32), 1024, splits, n)(parts, gw, gb, total)
     made = (gx, gw) if rms else (gx, gw, gb)
     if again is None:
         return made
@@ -199,9 +186,6 @@ def normalise_grad(
     if total is None:
         total = reduce("sum", again, tuple(range(again.ndim - 1)), False)
     return (*made, again, total)
-
-
-_FINISH = ("P", "P", "P", "P", "i", "i")
 
 
 def _launch_grads(
@@ -214,33 +198,29 @@ def _launch_grads(
     kinds: int,
 ) -> tuple[int, int, int]:
     """The gradient of the rows, and the parts of the weight's: where they lie, how many there are, of how many kinds."""
-    pointers = [pointer(a) for a in values]
     parts, room = partials(), PARTIALS // (kinds * n)
-    formats: tuple[str, ...]
     gy, x, more = values[0], values[1], values[5]
     ahead = _ahead(cut, rows, n, x.dtype, gy.dtype, more is not None, kinds) if room else None
     if ahead is not None:
         launch, splits = _launch_ahead(ahead, cut, {**types, "SUMS": kinds - 2}, char, rows, room)
         grid, block = (splits, 1, 1), (ahead.threads, 1, 1)
-        launch.fixed(grid, block, ahead.shared, 9, rows, n)(*pointers, parts)
+        launch.fixed(grid, block, rows, n, shared=ahead.shared)(*values, parts)
         return parts, splits, kinds
     if cut.holds and room:
         turns, splits = _turns(cut, rows, room)
-        formats = ("P",) * 9 + ("q", "i", "i")
-        load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)(
-            splits, cut.threads, *pointers, parts, rows, n, turns
+        load("layer_norm.cu", "norm_grads", char, **types, **cut.constants)(
+            splits, cut.threads, *values, parts, rows, n, turns
         )
         return parts, splits, 2
     constants = {**cut.constants, "HELD": 0, "FULL": 0}
-    formats = ("P",) * 8 + ("q", "i")
-    load("layer_norm.cu", "norm_rows_grad", formats, char, **types, **constants)(
-        -(-rows // cut.rows), cut.threads, *pointers, rows, n
+    load("layer_norm.cu", "norm_rows_grad", char, **types, **constants)(
+        -(-rows // cut.rows), cut.threads, *values, rows, n
     )
     columns = -(-n // 32)
     splits = max(1, min(_EACH * multiprocessors() // columns, -(-rows // 64), room))
-    g, rest, _, mean, rstd = pointers[:5]
-    load("layer_norm.cu", "weight_sums", ("P",) * 5 + ("q", "i"), char, **types).on_grid(
-        (columns, splits, 1), (512, 1, 1), 0, g, rest, mean, rstd, parts, rows, n
+    g, rest, _, mean, rstd = values[:5]
+    load("layer_norm.cu", "weight_sums", char, **types)(
+        (columns, splits, 1), 512, g, rest, mean, rstd, parts, rows, n
     )
     return parts, splits, 2
 
@@ -249,11 +229,8 @@ def _launch_ahead(
     ahead: _Ahead, cut: _RowTeam, types: dict[str, Any], char: str, rows: int, room: int
 ) -> tuple[Launch, int]:
     """`norm_grads_ahead` for such rows, and its number of blocks."""
-    formats: tuple[str, ...] = ("P",) * 9 + ("q", "i")
     cuts = {"THREADS": ahead.threads, "RESIDENT": ahead.resident}
-    launch = load(
-        "layer_norm.cu", "norm_grads_ahead", formats, char, **types, **cut.constants, **cuts
-    )
+    launch = load("layer_norm.cu", "norm_grads_ahead", char, **types, **cut.constants, **cuts)
     launch.allow(ahead.shared)
     teams = ahead.threads // 32 if cut.team else 1
     return launch, min(ahead.resident * multiprocessors(), room, -(-rows // teams))
@@ -275,13 +252,12 @@ def _prepared(
         return None
     rows, n = _rows(x, dims)
     cut = _cut_by(n, [a for a in (x, weight, bias) if a is not None], True)
-    statistics = x.shape[: x.ndim - dims] + (1,) * dims, wide(char)
+    statistics = x.shape[: x.ndim - dims] + (1,) * dims, computed(x.dtype)
     types = {"NW": kind, "NO": _name(x.dtype), "NY": _name(x.dtype)}
-    formats = ("P",) * 8 + ("q", "i", "d")
-    launch = load("layer_norm.cu", "norm_rows", formats, char, RMS=rms, **types, **cut.constants)
+    launch = load("layer_norm.cu", "norm_rows", char, RMS=rms, **types, **cut.constants)
     results = (Result(5, x.shape, x.dtype), Result(6, *statistics), Result(7, *statistics))
     return launch.prepared(
-        (-(-rows // cut.rows), 1, 1), (cut.threads, 1, 1), 0, 8, results[::2] if rms else results, rows, n, eps,
+        -(-rows // cut.rows), cut.threads, results[::2] if rms else results, rows, n, eps,
         aligned=() if cut.constants["VW"] == 1 else (0, 2) if rms else (0, 2, 3),
         absent=(1, 3, 4, 6) if rms else (1, 4),
     )  # fmt: skip
@@ -308,20 +284,16 @@ def _prepared_grad(
         threads, shared = ahead.threads, ahead.shared
     else:
         turns, splits = _turns(cut, rows, room)
-        formats: tuple[str, ...] = ("P",) * 9 + ("q", "i", "i")
-        launch = load("layer_norm.cu", "norm_grads", formats, char, **types, **cut.constants)
+        launch = load("layer_norm.cu", "norm_grads", char, **types, **cut.constants)
         threads, shared, constants = cut.threads, 0, (rows, n, turns)
     first = launch.prepared(
-        (splits, 1, 1), (threads, 1, 1), shared, 9, (Result(6, x.shape, x.dtype),), *constants,
-        aligned=() if cut.constants["VW"] == 1 else (0, 1, 2),
-        absent=(3, 5, 7) if rms else (5, 7),
+        splits, threads, (Result(6, x.shape, x.dtype),), *constants, shared=shared,
+        aligned=() if cut.constants["VW"] == 1 else (0, 1, 2), absent=(3, 5, 7) if rms else (5, 7),
     )  # fmt: skip
     whole = x.shape[x.ndim - dims :], x.dtype if weight is None else weight.dtype
-    launch = load("layer_norm.cu", "weight_finish", _FINISH, char, NW=kind, NO=types["NO"], SUMS=0)
+    launch = load("layer_norm.cu", "weight_finish", char, NW=kind, NO=types["NO"], SUMS=0)
     results = (Result(1, *whole), Result(2, *whole))[: 1 if rms else 2]
-    last = launch.prepared(
-        (-(-n // 32), 1, 1), (1024, 1, 1), 0, 4, results, splits, n, absent=(2, 3) if rms else (3,)
-    )
+    last = launch.prepared(-(-n // 32), 1024, results, splits, n, absent=(2, 3) if rms else (3,))
 
     def call(*arrays: Any) -> Any:
         parts = partials()
@@ -340,177 +312,42 @@ def _turns(cut: _RowTeam, rows: int, room: int) -> tuple[int, int]:
     return turns, -(-rows // (cut.rows * turns))
 
 
-def layer_norm(
-    x: DeviceArray, weight: DeviceArray | None, bias: DeviceArray | None, *, dims: int, eps: float
-) -> Any:
-    return normalise(x, weight, bias, dims, eps, 0)
+def _register(norm: str, rms: int) -> None:
+    """The kernels of one of both norms, alone and as passes join them; a root-mean-square norm has neither bias nor mean."""
+
+    def forward(x: DeviceArray, weight: Any, bias: Any = None, *, dims: int, eps: float) -> Any:
+        return normalise(x, weight, bias, dims, eps, rms)
+
+    def prepare(x: DeviceArray, weight: Any, bias: Any = None, *, dims: int, eps: float) -> Any:
+        return _prepared(x, weight, bias, dims, eps, rms)
+
+    def added(
+        x: DeviceArray, other: Any, weight: Any, bias: Any = None, *, dims: int, eps: float, to: Any = None
+    ) -> Any:  # fmt: skip
+        return normalise(x, weight, bias, dims, eps, rms, other, to and to.np)
+
+    def backward(
+        gy: DeviceArray, x: DeviceArray, weight: Any, *rest: Any, dims: int, eps: float, also: bool = False,
+        sums: bool = False,
+    ) -> Any:  # fmt: skip
+        """`rest` is the mean, 1 / standard deviation, and perhaps what is added to the gradient of x."""
+        mean, rstd, *more = (None, *rest) if rms else rest
+        return normalise_grad(
+            gy, x, weight, mean, rstd, dims, rms, more[0] if more else None, also, sums
+        )
+
+    def prepare_grad(gy: DeviceArray, x: DeviceArray, weight: Any, *rest: Any, dims: int, eps: float) -> Any:  # fmt: skip
+        mean, rstd = (None, *rest) if rms else rest
+        return _prepared_grad(gy, x, weight, mean, rstd, dims, rms)
+
+    kernel_for("cuda", norm)(keyed(forward, prepare))
+    kernel_for("cuda", f"{norm}_grad")(keyed(backward, prepare_grad))
+    kernel_for("cuda", f"add_{norm}")(added)
+    kernel_for("cuda", f"{norm}_mixed")(added)
+    kernel_for("cuda", f"{norm}_grad_add")(backward)
+    kernel_for("cuda", f"{norm}_grad_mixed")(backward)
+    kernel_for("cuda", f"{norm}_grad_summed")(partial(backward, also=True, sums=True))
 
 
-def layer_norm_grad(
-    gy: DeviceArray,
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    mean: DeviceArray,
-    rstd: DeviceArray,
-    *,
-    dims: int,
-    eps: float,
-) -> Any:
-    return normalise_grad(gy, x, weight, mean, rstd, dims, 0)
-
-
-def rms_norm(x: DeviceArray, weight: DeviceArray | None, *, dims: int, eps: float) -> Any:
-    return normalise(x, weight, None, dims, eps, 1)
-
-
-def rms_norm_grad(
-    gy: DeviceArray,
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    rstd: DeviceArray,
-    *,
-    dims: int,
-    eps: float,
-) -> Any:
-    return normalise_grad(gy, x, weight, None, rstd, dims, 1)
-
-
-kernel_for("cuda", "layer_norm")(
-    keyed(layer_norm, lambda x, w, b, *, dims, eps: _prepared(x, w, b, dims, eps, 0))
-)
-kernel_for("cuda", "rms_norm")(
-    keyed(rms_norm, lambda x, w, *, dims, eps: _prepared(x, w, None, dims, eps, 1))
-)
-kernel_for("cuda", "layer_norm_grad")(
-    keyed(
-        layer_norm_grad,
-        lambda gy, x, w, mean, rstd, *, dims, eps: _prepared_grad(gy, x, w, mean, rstd, dims, 0),
-    )
-)
-kernel_for("cuda", "rms_norm_grad")(
-    keyed(
-        rms_norm_grad,
-        lambda gy, x, w, rstd, *, dims, eps: _prepared_grad(gy, x, w, None, rstd, dims, 1),
-    )
-)
-
-
-# -- joined with residual sums by passes ----------------------------------------------------------
-
-
-@kernel_for("cuda", "add_layer_norm")
-def add_layer_norm(
-    x: DeviceArray,
-    other: DeviceArray,
-    weight: DeviceArray | None,
-    bias: DeviceArray | None,
-    *,
-    dims: int,
-    eps: float,
-) -> Any:
-    return normalise(x, weight, bias, dims, eps, 0, other)
-
-
-@kernel_for("cuda", "add_rms_norm")
-def add_rms_norm(
-    x: DeviceArray, other: DeviceArray, weight: DeviceArray | None, *, dims: int, eps: float
-) -> Any:
-    return normalise(x, weight, None, dims, eps, 1, other)
-
-
-@kernel_for("cuda", "layer_norm_grad_add")
-def layer_norm_grad_add(
-    gy: DeviceArray,
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    mean: DeviceArray,
-    rstd: DeviceArray,
-    more: DeviceArray,
-    *,
-    dims: int,
-    eps: float,
-) -> Any:
-    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more)
-
-
-@kernel_for("cuda", "rms_norm_grad_add")
-def rms_norm_grad_add(
-    gy: DeviceArray,
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    rstd: DeviceArray,
-    more: DeviceArray,
-    *,
-    dims: int,
-    eps: float,
-) -> Any:
-    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more)
-
-
-# -- ... and with casts ---------------------------------------------------------------------------
-
-
-@kernel_for("cuda", "layer_norm_mixed")
-def layer_norm_mixed(
-    x: DeviceArray,
-    other: DeviceArray | None,
-    weight: DeviceArray | None,
-    bias: DeviceArray | None,
-    *,
-    dims: int,
-    eps: float,
-    to: Any,
-) -> Any:
-    return normalise(x, weight, bias, dims, eps, 0, other, to and to.np)
-
-
-@kernel_for("cuda", "rms_norm_mixed")
-def rms_norm_mixed(
-    x: DeviceArray,
-    other: DeviceArray | None,
-    weight: DeviceArray | None,
-    *,
-    dims: int,
-    eps: float,
-    to: Any,
-) -> Any:
-    return normalise(x, weight, None, dims, eps, 1, other, to and to.np)
-
-
-@kernel_for("cuda", "layer_norm_grad_mixed")
-def layer_norm_grad_mixed(
-    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, rstd: DeviceArray, more: DeviceArray | None, *, dims: int, eps: float, also: bool
-) -> Any:  # fmt: skip
-    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more, also)
-
-
-@kernel_for("cuda", "rms_norm_grad_mixed")
-def rms_norm_grad_mixed(
-    gy: DeviceArray,
-    x: DeviceArray,
-    weight: DeviceArray | None,
-    rstd: DeviceArray,
-    more: DeviceArray | None,
-    *,
-    dims: int,
-    eps: float,
-    also: bool,
-) -> Any:
-    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more, also)
-
-
-# -- ... and with the gradient of a bias behind them ------------------------------------------------
-
-
-@kernel_for("cuda", "layer_norm_grad_summed")
-def layer_norm_grad_summed(
-    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, mean: DeviceArray, rstd: DeviceArray, more: DeviceArray | None, *, dims: int, eps: float
-) -> Any:  # fmt: skip
-    return normalise_grad(gy, x, weight, mean, rstd, dims, 0, more, True, True)
-
-
-@kernel_for("cuda", "rms_norm_grad_summed")
-def rms_norm_grad_summed(
-    gy: DeviceArray, x: DeviceArray, weight: DeviceArray | None, rstd: DeviceArray, more: DeviceArray | None, *, dims: int, eps: float
-) -> Any:  # fmt: skip
-    return normalise_grad(gy, x, weight, None, rstd, dims, 1, more, True, True)
+_register("layer_norm", 0)
+_register("rms_norm", 1)

@@ -12,13 +12,12 @@ from .....base.bounded import Bounded
 from .....base.config import settings
 from ....door import kernel_for
 from ...code.launch import Result
-from ...code.sources import NUMBERS, blocks_for, device, load
+from ...code.sources import NUMBERS, blocks_for, computed, device, load
+from ..fills import row_major
 from . import pool_channels_last as pool_last
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
-
-_WINDOW = "18i"
 _SHARED = 40 << 10
 _FLAT = 1 << 31
 
@@ -75,10 +74,6 @@ def _window(*key: Any) -> _Window:
     return found
 
 
-def _dense(a: DeviceArray) -> Any:
-    return a if a._c_contiguous else cupy.ascontiguousarray(a)
-
-
 class _MaxPool:
     """Max pooling of one shape and dtype, ready to launch."""
 
@@ -88,12 +83,12 @@ class _MaxPool:
         char = x.dtype.char
         results = (Result(1, win.shape, x.dtype), Result(2, win.shape, np.int64))
         grid, block = (blocks_for(win.count), 1, 1), (256, 1, 1)
-        general = load("pool.cu", "max_pool", ("P", "P", "P", "q", _WINDOW), char)
-        self.go = self.plain = general.prepared(grid, block, 0, 3, results, win.count, *win.numbers)
+        general = load("pool.cu", "max_pool", char)
+        self.go = self.plain = general.prepared(grid, block, results, win.count, *win.numbers)
         if win.plain:
-            pairs = load("pool.cu", "max_pool_2x2", ("P", "P", "P", "i", "i", "i", "i"), char)
+            pairs = load("pool.cu", "max_pool_2x2", char)
             sizes = (win.count, x.shape[3], win.shape[3], win.shape[2])
-            self.go = pairs.prepared(grid, block, 0, 3, results, *sizes, aligned=(0,))
+            self.go = pairs.prepared(grid, block, results, *sizes, aligned=(0,))
 
 
 _max_pools: dict[tuple, _MaxPool] = Bounded(1024)
@@ -121,7 +116,7 @@ def max_pool(
         if not win.count:
             return NotImplemented
         found = _max_pools[key] = _MaxPool(win, x)
-    x = _dense(x)
+    x = row_major(x)
     pair = found.go(x)
     return found.plain(x) if pair is NotImplemented else pair
 
@@ -142,10 +137,9 @@ def _gather(gy: DeviceArray, x_shape: tuple, how: int) -> Any:
         return False
     per_block = max(1, min(1024 // size, _SHARED // each, planes)) if size < 1024 else 1
     threads = 128 if size * per_block <= 512 else 256
-    formats = ("P", "P", "P", "q", "i", "i", "i", "i")
-    return load("pool.cu", "max_pool_grad", formats, gy.dtype.char).prepared(
-        (min(-(-planes // per_block), 1 << 20), 1, 1), (threads, 1, 1), each * per_block, 3,
-        (Result(2, x_shape, gy.dtype),), planes, size, prod(gy.shape[2:]), per_block, how,
+    return load("pool.cu", "max_pool_grad", gy.dtype.char).prepared(
+        min(-(-planes // per_block), 1 << 20), threads, (Result(2, x_shape, gy.dtype),), planes,
+        size, prod(gy.shape[2:]), per_block, how, shared=each * per_block,
     )  # fmt: skip
 
 
@@ -160,22 +154,19 @@ def max_pool_grad(gy: DeviceArray, index: DeviceArray, *, x_shape: tuple, overla
     go = _gathers.get(key)
     if go is None:
         go = _gathers[key] = _gather(gy, x_shape, how)
-    gy, index = _dense(gy), _dense(index)
+    gy, index = row_major(gy), row_major(index)
     if not go:
         return _large_grad(gy, index, x_shape, overlap)
     return go(gy, index)
 
 
 def _large_grad(gy: DeviceArray, index: DeviceArray, x_shape: tuple, overlap: bool) -> Any:
-    wide = np.float64 if gy.dtype.char == "d" else np.float32
-    gx = cupy.zeros(x_shape, wide)
+    gx = cupy.zeros(x_shape, computed(gy.dtype))
     how = _how(overlap)
     count = x_shape[0] * x_shape[1] if how == 2 else gy.size
-    formats = ("P", "P", "P", "q", "q", "q", "i")
-    load("pool.cu", "max_pool_grad_large", formats, gy.dtype.char)(
-        blocks_for(count), 256, gy.data.ptr, index.data.ptr, gx.data.ptr, count,
-        prod(x_shape[2:]), prod(gy.shape[2:]), how,
-    )  # fmt: skip
+    load("pool.cu", "max_pool_grad_large", gy.dtype.char)(
+        blocks_for(count), 256, gy, index, gx, count, prod(x_shape[2:]), prod(gy.shape[2:]), how
+    )
     return gx.astype(gy.dtype, copy=False)
 
 
@@ -183,16 +174,12 @@ def _large_grad(gy: DeviceArray, index: DeviceArray, x_shape: tuple, overlap: bo
 def pool_take(x: DeviceArray, index: DeviceArray) -> Any:
     if x.dtype.char not in NUMBERS or not index.size:
         return NotImplemented
-    x, index = _dense(x), _dense(index)
+    x, index = row_major(x), row_major(index)
     y = cupy.ndarray(index.shape, x.dtype)
-    load("pool.cu", "pool_take", ("P", "P", "P", "q", "q", "q"), x.dtype.char)(
-        blocks_for(y.size), 256, x.data.ptr, index.data.ptr, y.data.ptr, y.size,
-        prod(x.shape[2:]), prod(index.shape[2:]),
-    )  # fmt: skip
+    load("pool.cu", "pool_take", x.dtype.char)(
+        blocks_for(y.size), 256, x, index, y, y.size, prod(x.shape[2:]), prod(index.shape[2:])
+    )
     return y
-
-
-_MEAN = ("P", "P", "q", _WINDOW, "i", "i")
 
 
 @kernel_for("cuda", "avg_pool")
@@ -207,12 +194,11 @@ def avg_pool(
         return NotImplemented
     if not x._c_contiguous and pool_last.takes(x):
         return pool_last.avg_pool(x, win.shape, win.numbers, int(include_pad), divisor or 0)
-    x = _dense(x)
+    x = row_major(x)
     y = cupy.ndarray(win.shape, x.dtype)
-    load("pool.cu", "avg_pool", _MEAN, x.dtype.char)(
-        blocks_for(win.count), 256, x.data.ptr, y.data.ptr, win.count, *win.numbers,
-        int(include_pad), divisor or 0,
-    )  # fmt: skip
+    load("pool.cu", "avg_pool", x.dtype.char)(
+        blocks_for(win.count), 256, x, y, win.count, *win.numbers, int(include_pad), divisor or 0
+    )
     return y
 
 
@@ -227,10 +213,9 @@ def avg_pool_grad(
     win = _window(x_shape, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
     if not gy._c_contiguous and pool_last.takes(gy):
         return pool_last.avg_pool_grad(gy, x_shape, win.numbers, int(include_pad), divisor or 0)
-    gy = _dense(gy)
+    gy = row_major(gy)
     gx = cupy.ndarray(x_shape, gy.dtype)
-    load("pool.cu", "avg_pool_grad", _MEAN, gy.dtype.char)(
-        blocks_for(count), 256, gy.data.ptr, gx.data.ptr, count, *win.numbers, int(include_pad),
-        divisor or 0,
-    )  # fmt: skip
+    load("pool.cu", "avg_pool_grad", gy.dtype.char)(
+        blocks_for(count), 256, gy, gx, count, *win.numbers, int(include_pad), divisor or 0
+    )
     return gx

@@ -11,15 +11,13 @@ from cupy.cuda import runtime
 
 from .....base.bounded import Bounded
 from ...code.launch import Result
-from ...code.sources import NUMBERS, blocks_for, device, load
+from ...code.sources import NUMBERS, blocks_for, computed, device, load
 from ...memory.streams import current
 from ..fills import copy_to
 from ..pointwise import cast
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
-
-_WINDOW = "18i"
 
 
 def takes(x: DeviceArray) -> bool:
@@ -66,7 +64,7 @@ _calls: dict[tuple, Any] = Bounded(1024)
 
 
 def _call(
-    name: str, x: DeviceArray, results: tuple, head: int, count: int, window: tuple, *numbers: int
+    name: str, x: DeviceArray, results: tuple, count: int, window: tuple, *numbers: int
 ) -> Any:
     """The launch over `count` numbers, taken _width(x) at a time."""
     vw = _width(x)
@@ -74,33 +72,31 @@ def _call(
     key = (name, x.shape, x.dtype.char, vw, shapes, window, numbers, device())
     found = _calls.get(key)
     if found is None:
-        formats = ("P",) * head + ("q", "i", _WINDOW) + ("i",) * len(numbers)
-        launch = load("pool_last.cu", name, formats, x.dtype.char, VW=vw)
+        launch = load("pool_last.cu", name, x.dtype.char, VW=vw)
         threads = count // vw
         found = _calls[key] = launch.prepared(
-            (blocks_for(threads), 1, 1), (256, 1, 1), 0, head, results, threads, x.shape[1],
-            *window, *numbers,
-        )  # fmt: skip
+            blocks_for(threads), 256, results, threads, x.shape[1], *window, *numbers
+        )
     return found
 
 
 def max_pool(x: DeviceArray, shape: tuple, window: tuple) -> Any:
     """Maxima and their places, for windows described by `window` with results of a shape."""
     results = (_result(1, shape, x.dtype), _result(2, shape, np.int64))
-    return _call("max_pool_last", x, results, 3, prod(shape), window)(x)
+    return _call("max_pool_last", x, results, prod(shape), window)(x)
 
 
 def max_pool_grad(gy: DeviceArray, index: DeviceArray, x_shape: tuple, meeting: bool) -> Any:
     """Gradients at the places of the maxima; where places may meet they are added in float."""
     gy, char = _as_last(gy), gy.dtype.char
-    wide = np.dtype(np.float64 if char == "d" else np.float32) if meeting else gy.dtype
+    wide = computed(gy.dtype) if meeting else gy.dtype
     size = prod(x_shape) * wide.itemsize
     gx = cupy.ndarray(x_shape, wide, cupy.cuda.alloc(size), _strides(x_shape, wide.itemsize))
     runtime.memsetAsync(gx.data.ptr, 0, size, current.ptr)
     name = "max_pool_grad_last_meeting" if meeting else "max_pool_grad_last"
-    load("pool_last.cu", name, ("P", "P", "P", "q", "i", "q", "q"), char, VW=1)(
-        blocks_for(gy.size), 256, gy.data.ptr, index.data.ptr, gx.data.ptr, gy.size, x_shape[1],
-        prod(x_shape[2:]), prod(gy.shape[2:]),
+    load("pool_last.cu", name, char, VW=1)(
+        blocks_for(gy.size), 256, gy, index, gx, gy.size, x_shape[1], prod(x_shape[2:]),
+        prod(gy.shape[2:]),
     )  # fmt: skip
     return gx if gx.dtype == gy.dtype else cast(gx, gy.dtype.name)
 
@@ -108,7 +104,7 @@ def max_pool_grad(gy: DeviceArray, index: DeviceArray, x_shape: tuple, meeting: 
 def avg_pool(x: DeviceArray, shape: tuple, window: tuple, include: int, divisor: int) -> Any:
     """Means of windows."""
     results = (_result(1, shape, x.dtype),)
-    return _call("avg_pool_last", x, results, 2, prod(shape), window, include, divisor)(x)
+    return _call("avg_pool_last", x, results, prod(shape), window, include, divisor)(x)
 
 
 def avg_pool_grad(
@@ -116,4 +112,4 @@ def avg_pool_grad(
 ) -> Any:
     """What every input place gave to the windows it lies in."""
     results = (_result(1, x_shape, gy.dtype),)
-    return _call("avg_pool_grad_last", gy, results, 2, prod(x_shape), window, include, divisor)(gy)
+    return _call("avg_pool_grad_last", gy, results, prod(x_shape), window, include, divisor)(gy)

@@ -113,6 +113,6 @@ def rnn_stack_grad(
     """A second backward over a retained graph needs what forward left as it was."""
     own = cupy.ndarray(reserve.shape, np.uint8)
     if own.size:
-        copy = load("copies.cu", "copy_one", ("P", "P", "q"))
-        copy(blocks_for(-(-own.size // 16)), 256, reserve.data.ptr, own.data.ptr, own.size)
+        copy = load("copies.cu", "copy_one")
+        copy(blocks_for(-(-own.size // 16)), 256, reserve, own, own.size)
     return rnn_stack_grad_over(x, h0, c0, w, y, own, gy, gh, gc, what=what, way=way, sizes=sizes)

@@ -69,9 +69,8 @@ def _weight(g: DeviceArray, h_before: DeviceArray) -> Any:
 
 
 def _go(name: str, char: str, pointers: tuple, count: int, last: int) -> None:
-    """One launch of a kernel of recurrent.cu; None is an address of 0."""
-    launch = load("recurrent.cu", name, ("P",) * len(pointers) + ("q", "i"), char)
-    launch(blocks_for(count), 256, *[0 if p is None else p for p in pointers], count, last)
+    """One launch of a kernel of recurrent.cu."""
+    load("recurrent.cu", name, char)(blocks_for(count), 256, *pointers, count, last)
 
 
 def _at(a: DeviceArray | None, row: int) -> int | None:
@@ -226,7 +225,7 @@ def gru_sequence_grad(
         past.put(n, after)
         through.put(n, _times(ghw[row : row + n], w_hh, False))
     gh0 = cupy.ndarray(h0.shape, xw.dtype)
-    _go("gru_start_grad", char, (through.pointer, past.pointer, gh0.data.ptr), gh0.size, hidden)
+    _go("gru_start_grad", char, (through.pointer, past.pointer, gh0), gh0.size, hidden)
     return gxw, gh0, _weight(ghw, h_before), reduce("sum", ghw, (0,), False)
 
 

@@ -12,11 +12,12 @@ from ...code.launch import Result
 from ...code.sources import NUMBERS, blocks_for, device, load
 from ...code.tables import kept
 from ..fills import copied
+from ..index_rows import UNITS
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
-_UNITS = {1: "u8", 2: "u16", 4: "int", 8: "bytes_8", 16: "bytes_16"}
+_UNITS = dict(UNITS)
 _MANY = 2**31 - 2**20  # elements up to here are counted by 32 bits: a grid steps over the end
 _AT_ONCE = 36  # products of taps up to here are computed for two axes at once
 
@@ -56,11 +57,6 @@ def _taps(plan: Any, flip: bool, wide: bool) -> Taps:
     return found.taps
 
 
-def _counting(count: int) -> tuple[str, str]:
-    """The type that counts so many elements, and its format."""
-    return ("int", "i") if count < _MANY else ("i64", "q")
-
-
 def _served(x: DeviceArray, weight: Any, length: int) -> bool:
     if not x.size or not length:
         return False
@@ -75,82 +71,35 @@ def _unit(row: int, *addresses: int) -> int:
     return min(16, bits & -bits)
 
 
-def _along(x: DeviceArray, axis: int, taps: Taps) -> Any:
-    """One axis of contiguous `x`."""
-    unit = _unit(prod(x.shape[axis + 1 :]) * x.itemsize, x.data.ptr)
-    key = (x.shape, x.dtype, axis, unit, taps.key)
+def _along(x: DeviceArray, axis: int, *taps: Taps) -> Any:
+    """One axis of contiguous `x`, or two from `axis` on; both are copied, or both weighed."""
+    unit = _unit(prod(x.shape[axis + len(taps) :]) * x.itemsize, x.data.ptr)
+    key = (x.shape, x.dtype, axis, unit, *[t.key for t in taps])
     call = _calls.get(key)
     if call is None:
-        call = _calls[key] = _axis_call(x, axis, taps, unit)
-    return call(x, taps.index) if taps.weight is None else call(x, taps.index, taps.weight)
+        call = _calls[key] = _call(x, axis, taps, unit)
+    return call(x, *[a for t in taps for a in (t.index, t.weight) if a is not None])
 
 
-def _axis_call(x: DeviceArray, axis: int, taps: Taps, unit: int) -> Any:
-    size, after = x.shape[axis], prod(x.shape[axis + 1 :])
-    shape = (*x.shape[:axis], taps.length, *x.shape[axis + 1 :])
-    elements = prod(shape)
-    long, letter = _counting(max(x.nbytes, elements * x.itemsize))
-    if taps.weight is None:
-        count, inner = elements * x.itemsize // unit, after * x.itemsize // unit
-        launch = load(
-            "resample.cu", "axis_copy", ("P", "P", "P", letter, letter, "i", "i"),
-            UNIT=_UNITS[unit], IX=long,
-        )  # fmt: skip
-        return launch.prepared(
-            (blocks_for(count), 1, 1), (256, 1, 1), 0, 3, (Result(2, shape, x.dtype),), count, inner,
-            size, taps.length,
-        )  # fmt: skip
-    group = max(unit // x.itemsize, 1)
-    count, inner = elements // group, after // group
-    launch = load(
-        "resample.cu", "axis", ("P", "P", "P", "P", letter, letter, "i", "i", "i", "i"),
-        x.dtype.char, VW=group, IX=long,
-    )  # fmt: skip
+def _call(x: DeviceArray, axis: int, taps: tuple[Taps, ...], unit: int) -> Any:
+    sizes, rest = x.shape[axis : axis + len(taps)], x.shape[axis + len(taps) :]
+    lengths = [t.length for t in taps]
+    shape = (*x.shape[:axis], *lengths, *rest)
+    elements, inner, name = prod(shape), prod(rest), "axis" if len(taps) == 1 else "plane"
+    index = "int" if max(x.nbytes, elements * x.itemsize) < _MANY else "i64"
+    if taps[0].weight is None:
+        elements, inner = elements * x.itemsize // unit, inner * x.itemsize // unit
+        launch = load("resample.cu", name + "_copy", UNIT=_UNITS[unit], IX=index)
+        result, more = Result(1 + len(taps), shape, x.dtype), []
+    else:
+        group = max(unit // x.itemsize, 1)
+        elements, inner = elements // group, inner // group
+        launch = load("resample.cu", name, x.dtype.char, VW=group, IX=index)
+        result = Result(1 + 2 * len(taps), shape, x.dtype)
+        more = [t.taps for t in taps] + [t.fillers for t in taps]
     return launch.prepared(
-        (blocks_for(count), 1, 1), (256, 1, 1), 0, 4, (Result(3, shape, x.dtype),), count, inner,
-        size, taps.length, taps.taps, taps.fillers,
-    )  # fmt: skip
-
-
-def _plane(x: DeviceArray, axis: int, rows: Taps, columns: Taps) -> Any:
-    """Axes `axis` and the next of contiguous `x`; both are copied, or both weighed."""
-    unit = _unit(prod(x.shape[axis + 2 :]) * x.itemsize, x.data.ptr)
-    key = (x.shape, x.dtype, axis, unit, rows.key, columns.key)
-    call = _calls.get(key)
-    if call is None:
-        call = _calls[key] = _plane_call(x, axis, rows, columns, unit)
-    if columns.weight is None:
-        return call(x, rows.index, columns.index)
-    return call(x, rows.index, rows.weight, columns.index, columns.weight)
-
-
-def _plane_call(x: DeviceArray, axis: int, rows: Taps, columns: Taps, unit: int) -> Any:
-    height, width = x.shape[axis : axis + 2]
-    rest = x.shape[axis + 2 :]
-    shape = (*x.shape[:axis], rows.length, columns.length, *rest)
-    elements = prod(shape)
-    long, letter = _counting(max(x.nbytes, elements * x.itemsize))
-    formats = (letter, letter, "i", "i", "i", "i")
-    sizes = (height, width, rows.length, columns.length)
-    if columns.weight is None:
-        count, inner = elements * x.itemsize // unit, prod(rest) * x.itemsize // unit
-        launch = load(
-            "resample.cu", "plane_copy", ("P", "P", "P", "P", *formats), UNIT=_UNITS[unit], IX=long
-        )
-        return launch.prepared(
-            (blocks_for(count), 1, 1), (256, 1, 1), 0, 4, (Result(3, shape, x.dtype),), count, inner,
-            *sizes,
-        )  # fmt: skip
-    group = max(unit // x.itemsize, 1)
-    count, inner = elements // group, prod(rest) // group
-    launch = load(
-        "resample.cu", "plane", ("P",) * 6 + (*formats, "i", "i", "i", "i"), x.dtype.char,
-        VW=group, IX=long,
-    )  # fmt: skip
-    return launch.prepared(
-        (blocks_for(count), 1, 1), (256, 1, 1), 0, 6, (Result(5, shape, x.dtype),), count, inner,
-        *sizes, rows.taps, columns.taps, rows.fillers, columns.fillers,
-    )  # fmt: skip
+        blocks_for(elements), 256, (result,), elements, inner, *sizes, *lengths, *more
+    )
 
 
 def _laid(x: DeviceArray) -> tuple[Any, bool]:
@@ -185,7 +134,7 @@ def _both(x: DeviceArray, *, plans: tuple, flip: bool) -> Any:
     dense, last = _laid(x)
     axis = x.ndim - 2 - last
     if (rows.weight is None) == (columns.weight is None) and rows.taps * columns.taps <= _AT_ONCE:
-        return _turned_back(_plane(dense, axis, rows, columns), last)
+        return _turned_back(_along(dense, axis, rows, columns), last)
     first, second = (axis, rows), (axis + 1, columns)
     if rows.length * x.shape[-1] > columns.length * x.shape[-2]:  # the smaller one in between
         first, second = second, first

@@ -12,8 +12,6 @@ from ...code.sources import NUMBERS, blocks_for, load
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
-_FORMATS = ("P", "P", "P", "P", "q", "i", "i", "15q")
-
 
 def _steps(a: DeviceArray, dims: int) -> list[int]:
     """Steps of an operand along the three dims in front of the last, 0 where it is broadcast."""
@@ -36,8 +34,7 @@ def rotary(
     size = [1] * (4 - dims) + list(x.shape[:-1])
     steps = [step for a in (x, cos, sin, out) for step in _steps(a, dims)]
     half = x.shape[-1] // 2
-    load("rotary.cu", "rotate", _FORMATS, char)(
-        blocks_for(x.size // 2), 256, x.data.ptr, cos.data.ptr, sin.data.ptr, out.data.ptr,
-        x.size // 2, half, int(back), *size, *steps,
-    )  # fmt: skip
+    load("rotary.cu", "rotate", char)(
+        blocks_for(x.size // 2), 256, x, cos, sin, out, x.size // 2, half, int(back), *size, *steps
+    )
     return out

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
 _LONG = 2048  # rows from here on take a whole block
-_COUNT_ONCE = (
-    8192  # with more targets than this the valid ones are counted by a launch of their own
-)
-_MODES = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _along(kind: int, stem: str, arrays: tuple, dim: int) -> Any:
@@ -27,24 +23,15 @@ def _along(kind: int, stem: str, arrays: tuple, dim: int) -> Any:
     dim %= len(shape)
     arrays = tuple([row_major(a) for a in arrays])
     out = cupy.ndarray(shape, arrays[0].dtype)
-    n, inner = shape[dim], prod(shape[dim + 1 :])
-    rows = prod(shape[:dim])
-    char = out.dtype.char
-    pointers = [a.data.ptr for a in (*arrays, out)]
-    formats = ("P",) * len(pointers)
+    n, inner, rows = shape[dim], prod(shape[dim + 1 :]), prod(shape[:dim])
+    sizes: tuple[int, ...] = (rows, n)
+    share, threads, blocks = "warp", 128, -(-rows // 4)
     if inner > 1:
-        launch = load("softmax.cu", stem + "columns", (*formats, "q", "i", "q"), char, KIND=kind)
-        launch(-(-rows * inner // 128), 128, *pointers, rows * inner, n, inner)
-    elif n < _LONG:
-        launch = load(
-            "softmax.cu", (stem or "rows_") + "warp", (*formats, "q", "i"), char, KIND=kind
-        )
-        launch(-(-rows // 4), 128, *pointers, rows, n)
-    else:
-        launch = load(
-            "softmax.cu", (stem or "rows_") + "block", (*formats, "q", "i"), char, KIND=kind
-        )
-        launch(rows, 512 if n < 16384 else 1024, *pointers, rows, n)
+        blocks, sizes = -(-rows * inner // 128), (rows * inner, n, inner)
+    elif n >= _LONG:
+        share, threads, blocks = "block", 512 if n < 16384 else 1024, rows
+    name = stem + "columns" if inner > 1 else (stem or "rows_") + share
+    load("softmax.cu", name, out.dtype.char, KIND=kind)(blocks, threads, *arrays, out, *sizes)
     return out
 
 

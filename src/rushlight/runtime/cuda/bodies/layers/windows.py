@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
     Dims = tuple[int, ...]
-
-_PAIRS = ("P", "P", "q", *["2q"] * 6)
-_ADAPTIVE = ("P", "P", "P", "q", "3q", "3q")
-_FRACTIONAL = ("P", "P", "P", "P", "q", "3q", "3q", "3q", "3q", "q", "3d")
 _PLACES = np.dtype(np.int64)
 
 
@@ -31,8 +27,8 @@ def _moved(
     if x.dtype.kind not in "fV" or not x._c_contiguous or not count or len(kernel) != 2:
         return None
     numbers = (*size, *windows, *kernel, *stride, *padding, *dilation)
-    return typed("windows.cu", name, x.dtype, _PAIRS).prepared(
-        (blocks_for(count), 1, 1), (256, 1, 1), 0, 2, (Result(1, shape, x.dtype),), count, *numbers
+    return typed("windows.cu", name, x.dtype).prepared(
+        blocks_for(count), 256, (Result(1, shape, x.dtype),), count, *numbers
     )
 
 
@@ -62,9 +58,9 @@ def _unwind(g: DeviceArray, *, dim: int, size: int, step: int, shape: Dims) -> A
     count = prod(shape)
     if g.dtype.kind not in "fV" or not g._c_contiguous or not count or not g.size:
         return None
-    return typed("windows.cu", "unwind", g.dtype, ("P", "P", *"qqqqqq")).prepared(
-        (blocks_for(count), 1, 1), (256, 1, 1), 0, 2, (Result(1, shape, g.dtype),), count,
-        shape[dim], prod(shape[dim + 1 :]), g.shape[dim], size, step,
+    return typed("windows.cu", "unwind", g.dtype).prepared(
+        blocks_for(count), 256, (Result(1, shape, g.dtype),), count, shape[dim],
+        prod(shape[dim + 1 :]), g.shape[dim], size, step,
     )  # fmt: skip
 
 
@@ -78,10 +74,9 @@ def _adaptive_max(x: DeviceArray, *, size: Dims) -> Any:
     if x.dtype.kind not in "fV" or not x._c_contiguous or not count or not x.size:
         return None
     results = (Result(1, shape, x.dtype), Result(2, shape, _PLACES))
-    return typed("windows.cu", "adaptive_max", x.dtype, _ADAPTIVE).prepared(
-        (blocks_for(count), 1, 1), (256, 1, 1), 0, 3, results, count, *_three(x.shape[2:], 1),
-        *_three(size, 1),
-    )  # fmt: skip
+    return typed("windows.cu", "adaptive_max", x.dtype).prepared(
+        blocks_for(count), 256, results, count, *_three(x.shape[2:], 1), *_three(size, 1)
+    )
 
 
 def _fractional_max(x: DeviceArray, samples: DeviceArray, *, kernel: Dims, size: Dims) -> Any:
@@ -95,9 +90,9 @@ def _fractional_max(x: DeviceArray, samples: DeviceArray, *, kernel: Dims, size:
     # PyTorch draws the samples of two dims in the order (width, height), of three in (t, h, w).
     at = [dims - 1 - i if dims == 2 else i for i in range(dims)]
     results = (Result(2, shape, x.dtype), Result(3, shape, _PLACES))
-    return typed("windows.cu", "fractional_max", x.dtype, _FRACTIONAL).prepared(
-        (blocks_for(count), 1, 1), (256, 1, 1), 0, 4, results, count, *_three(given, 1),
-        *_three(size, 1), *_three(kernel, 1), *_three(at, -1), dims, *_three(ways, 0.0),
+    return typed("windows.cu", "fractional_max", x.dtype).prepared(
+        blocks_for(count), 256, results, count, *_three(given, 1), *_three(size, 1),
+        *_three(kernel, 1), *_three(at, -1), dims, *_three(ways, 0.0),
     )  # fmt: skip
 
 
