@@ -82,7 +82,6 @@ def misaligned_rows_go_by_the_parts() -> None:
 def main() -> None:
     emulated_capture.install()
     watch("step")
-    watch("whole")
     steps_agree()
     misaligned_rows_go_by_the_parts()
     print("equal")
