@@ -53,6 +53,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 SOURCE = 'extern "C" __global__ void k(int* out) { *out = NUMBER; }'
+WRONG = 'extern "C" __global__ void k(int* out) { nonsense }'
 
 
 def test_kernels_are_compiled_in_the_background_on_a_gpu(compiler: Any) -> None:
@@ -62,22 +63,22 @@ def test_kernels_are_compiled_in_the_background_on_a_gpu(compiler: Any) -> None:
     with compiler.compiling_ahead() as ahead:
         for options in asked:
             with pytest.raises(compiler.NotCompiled):
-                compiler.kernel(SOURCE, "k", ("P",), options)
+                compiler.kernel(SOURCE, "k", options)
         ahead.wait()
         for n, options in enumerate(asked):
-            compiler.kernel(SOURCE, "k", ("P",), options)(1, 1, out.data.ptr)
+            compiler.kernel(SOURCE, "k", options)(1, 1, out.data.ptr)
             assert int(out[0]) == n
-    compiler.kernel(SOURCE, "k", ("P",), ("-DNUMBER=7",))(1, 1, out.data.ptr)  # waits again
+    compiler.kernel(SOURCE, "k", ("-DNUMBER=7",))(1, 1, out.data.ptr)  # waits again
     assert int(out[0]) == 7
 
 
 def test_an_error_of_the_background_is_told_to_who_asks_on_a_gpu(compiler: Any) -> None:
     with compiler.compiling_ahead() as ahead:
         with pytest.raises(compiler.NotCompiled):
-            compiler.kernel("nonsense", "k", ())
+            compiler.kernel(WRONG, "k")
         ahead.wait()
         with pytest.raises(RuntimeError, match="does not compile"):
-            compiler.kernel("nonsense", "k", ())
+            compiler.kernel(WRONG, "k")
 
 
 @pytest.mark.parametrize("few", [0, 1 << 20], ids=["by the device", "by NumPy"])
