@@ -43,88 +43,99 @@ KNOWN: list[tuple[str, dict[str, str]]] = [
         "grad second": "as_strided_scatter",
     }),
     ("PyTorch's own fault: what is written into a tensor with gaps is wrong there", {
-        "outgaps:value": "nn.functional.avg_pool3d",
+        "outgaps:value": "nn.functional.avg_pool3d, nn.functional.gelu, narrow_copy",
+    }),
+    ("PyTorch's own fault: not a number by zero or infinity over itself, here the limit", {
+        "reference:value": "signal.windows.kaiser",
+        "grad:value second:value vmapgrad:value": "renorm",
+        "second:value": "linalg.norm/subgradients_at_zero",
+    }),
+    ("PyTorch's own fault: the first element of an empty tensor is asked for", {
+        "grad:silent second:silent": "foreach _foreach_addcdiv",
+    }),
+    ("PyTorch cuts the scores into pieces, of which it has no second derivatives: zeros or an error, here they are there", {
+        "second:value second:silent": "nn.functional.linear_cross_entropy/chunked, nn.functional.linear_cross_entropy/chunked_none",
     }),
     ("kernels for GPUs and their types alone: PyTorch refuses them on the CPU, here they are not there", {
-        "error missing": "torch._scaled_mm, torch._scaled_mm_v2, torch.ops.aten._efficient_attention_forward, torch.ops.aten._flash_attention_forward",
+        "error missing out:missing outgaps:missing outdtype":
+            "torch._scaled_mm, torch._scaled_mm_v2, torch.ops.aten._efficient_attention_forward, torch.ops.aten._flash_attention_forward",
     }),
-    ("rounding: a tangent that is zero in one order of sums and a rounding error in another", {
-        "jvp": "corrcoef, masked.normalize, nn.functional.cosine_similarity",
+    ("complex32 is a name without numbers here", {
+        "raises missing grad:raises second:raises vmap:raises method:missing reference:raises vmapgrad:raises": "chalf",
+    }),
+    ("conjugates are copies here, in PyTorch views that say so", {
+        "alias method:alias reference:alias reference:strides": "H, mH, conj",
+    }),
+    ("how the samples of a map lie in memory: each of PyTorch's batching rules has its own way", {
+        "vmap:strides":
+            "nn.functional.max_pool2d, nn.functional.max_unpool2d, nn.functional.batch_norm, nn.functional.batch_norm/without_cudnn, "
+            "native_batch_norm, _native_batch_norm_legit, nn.functional.embedding_bag, new_full, index_fill, quantile, rot90, stft, "
+            "unravel_index, lu_solve, _segment_reduce/lengths, _segment_reduce/offsets, fft.ihfftn, fft.ihfft2, ormqr",
+    }),
+    ("positions that several elements name: a tangent is the sum of theirs here, in PyTorch that of the last", {
+        "jvp:value": "nn.functional.max_unpool1d, nn.functional.max_unpool2d, nn.functional.max_unpool3d",
+    }),
+    ("a gradient that is zero, of which PyTorch says that there is none", {
+        "grad:none": "linalg.householder_product",
+    }),
+    ("as_strided reads the memory of a tangent, and tangents of views lie alone in theirs here", {
+        "jvp": "as_strided/partial_views",
+    }),
+    ("rounding: what is zero in one order of sums is an error in another", {
+        "jvp:none": "corrcoef, masked.normalize, nn.functional.cosine_similarity, nn.functional.normalize",
+        "grad:value vmapgrad:value": "native_layer_norm, nn.functional.layer_norm, _native_batch_norm_legit, nn.functional.normalize",
+    }),
+    ("rounding: PyTorch adds to 10,000 the logarithm of a gradient, and its digits are gone", {
+        "grad:value second:value jvp:value vmapgrad:value": "logcumsumexp",
+    }),
+    ("rounding: numbers of a million, whose float32 ends at an eighth, and matrices far from regular", {
+        "jvp:value": "logsumexp, linalg.cond",
+        "second:value": "linalg.householder_product",
     }),
     ("rounding: products of complex numbers that overflow, infinity less infinity where a fused multiply keeps one of them", {
         "reference": "__rmul__, square",
     }),
+    ("rounding: PyTorch's rounds to bfloat16 after every step, here once at the end", {
+        "value grad:value": "nn.functional.grid_sample, grid_sampler_2d, grid_sampler_3d",
+        "value grad:value method:value": "matrix_exp",
+        "value outgaps:value method:value": "histc",
+    }),
     ("to be mended", {
-        "alias": "H, mH",
-        "alias method reference": "conj",
-        "error": "nn.functional.max_pool1d, gather, nn.functional.conv1d, nn.functional.conv2d, nn.functional.conv3d, nn.functional.max_pool3d",
-        "error grad jvp method reference second strides value vmap vmapgrad": "grid_sampler_2d, grid_sampler_3d",
-        "error grad jvp missing name reference second vmap vmapgrad":
-            "nn.functional.linear_cross_entropy, nn.functional.linear_cross_entropy/chunked, "
-            "nn.functional.linear_cross_entropy/chunked_none",
-        "error missing raises value": "module nn.LinearCrossEntropyLoss",
-        "error out second": "cat",
-        "error outdtype": "narrow_copy",
-        "error raises silent": "module nn.FractionalMaxPool3d",
-        "error strides vmap": "nn.functional.max_pool2d",
-        "grad": "index_reduce/amin, scatter_reduce/amax, scatter_reduce/amin",
-        "grad graph name out second strides vmap": "linalg.householder_product",
-        "grad jvp method out outgaps raises second vmapgrad": "logcumsumexp",
-        "grad jvp missing second vmap vmapgrad": "_upsample_bilinear2d_aa, max_pool2d_with_indices_backward",
-        "grad jvp raises value": "nn.functional.fractional_max_pool3d",
-        "grad jvp second vmapgrad": "function ScaleGradGenVmapAutogradFunction",
-        "grad method out second strides": "ormqr",
-        "grad method raises reference second vmap vmapgrad": "chalf",
-        "grad method value": "matrix_exp",
-        "grad missing raises second": "function NumpyCubeNotComposableAutogradFunction",
-        "grad missing vmap vmapgrad": "_segment_reduce/lengths, _segment_reduce/offsets",
-        "grad reference vmapgrad": "sgn",
-        "grad second": "foreach _foreach_addcdiv, foreach _foreach_norm, linalg.det, nn.functional.normalize",
-        "grad second vmapgrad": "renorm",
-        "grad value":
-            "nn.functional.fractional_max_pool2d, nn.functional.grid_sample, "
-            "nn.functional.scaled_dot_product_attention",
-        "grad vmap": "native_batch_norm",
-        "grad vmapgrad": "native_layer_norm",
-        "graph outdtype second strides vmap": "linalg.lstsq",
-        "graph second strides vmap": "linalg.lstsq/grad_oriented",
+        "error":
+            "nn.functional.max_pool1d, gather, nn.functional.conv1d, nn.functional.conv2d, nn.functional.conv3d, nn.functional.max_pool3d, "
+            "narrow_copy, module nn.LinearCrossEntropyLoss, foreach _foreach_max",
+        "error:silent second:value": "cat",
+        "graph grad:value strides vmap:strides": "max_pool2d_with_indices_backward",
+        "grad:value": "index_reduce/amin, scatter_reduce/amax, scatter_reduce/amin",
+        "grad:value reference:value vmapgrad:value": "sgn",
         "inplace operator value": "remainder",
         "inplace value": "normal/in_place, uniform",
-        "jvp":
-            "as_strided/partial_views, cholesky_inverse, foreach _foreach_add, foreach _foreach_zero, "
-            "function ForwardHasDefaultArgsAutogradFunction, logsumexp, "
-            "nn.functional.max_unpool1d, nn.functional.max_unpool2d, nn.functional.max_unpool3d",
-        "method outgaps value": "histc",
-        "method strides vmap": "stft",
+        "jvp": "cholesky_inverse, foreach _foreach_add, foreach _foreach_zero",
+        "missing grad:missing second:missing jvp:missing vmap:missing vmapgrad:missing": "_upsample_bilinear2d_aa",
         "missing out outdtype outgaps vmap": "linalg.ldl_factor, linalg.ldl_factor_ex, linalg.ldl_solve",
         "none value": "optim LBFGS",
-        "out outdtype outgaps": "_batch_norm_with_update, nn.functional.linear",
+        "out outdtype outgaps": "_batch_norm_with_update",
+        "out:strides": "linalg.lstsq, linalg.lstsq/grad_oriented",
         "out outgaps reference value": "special.bessel_j0, special.bessel_y1",
-        "out outgaps value": "randn",
-        "out vmap": "lu_solve",
-        "outdtype":
-            "nn.functional.gelu, nn.functional.logsigmoid, nn.functional.softplus, nn.functional.softshrink, "
-            "slice_scatter, torch._scaled_mm",
+        "outgaps:strides": "nn.functional.linear",
+        "outgaps:value value": "randn",
+        "outdtype": "nn.functional.gelu, nn.functional.logsigmoid, nn.functional.softplus, nn.functional.softshrink, slice_scatter",
         "reference":
             "add, nn.functional.interpolate/bicubic, nn.functional.interpolate/bilinear, nn.functional.rrelu, "
-            "nn.functional.upsample_bilinear, rsub, signal.windows.kaiser, special.airy_ai, "
+            "nn.functional.upsample_bilinear, rsub, special.airy_ai, "
             "special.bessel_j1, special.bessel_y0, special.chebyshev_polynomial_t, "
             "special.chebyshev_polynomial_w, special.hermite_polynomial_he, special.laguerre_polynomial_l, "
             "special.legendre_polynomial_p, special.shifted_chebyshev_polynomial_t, "
             "special.shifted_chebyshev_polynomial_w, sub",
-        "second":
-            "foreach _foreach_lgamma, linalg.cond, linalg.norm/subgradients_at_zero, nn.functional.l1_loss, "
-            "nn.functional.smooth_l1_loss, norm/inf, scatter_reduce/prod, special.i1, special.i1e",
-        "silent": "module nn.FractionalMaxPool2d",
-        "strides":
-            "geqrf, nn.functional.max_unpool2d/grad, nn.functional.multi_head_attention_forward, unique, "
-            "unique_consecutive",
-        "strides vmap": "nn.functional.max_unpool2d, unravel_index",
+        "second:value":
+            "foreach _foreach_lgamma, foreach _foreach_norm, nn.functional.l1_loss, "
+            "nn.functional.smooth_l1_loss, norm/inf, special.i1, special.i1e",
+        "strides method:strides":
+            "nn.functional.max_pool2d, nn.functional.max_unpool2d, nn.functional.max_unpool2d/grad, "
+            "nn.functional.multi_head_attention_forward, unique, unique_consecutive, unravel_index",
         "value": "rand_like, randn_like",
-        "vmap":
-            "_native_batch_norm_legit, index_fill, new_full, nn.functional.batch_norm, "
-            "nn.functional.batch_norm/without_cudnn, nn.functional.embedding_bag, quantile, rot90",
-        "vmapgrad": "function NumpyExpMarkDirtyAutogradFunction",
+        "vmap:missing": "geqrf",
+        "vmapgrad:raises": "function NumpyExpMarkDirtyAutogradFunction",
     }),
 ]  # fmt: skip
 

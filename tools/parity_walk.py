@@ -302,7 +302,7 @@ class Walk:
                 for number, sample in self.choice.of(samples, f"{name} {dtype} {probe}", most):
                     yield from self.sample(f"{name} {dtype} {number}", op, probe, fn, sample)
         if self.wants("error") and op.error_inputs_func is not None:
-            fresh(name)
+            fresh(name, self.choice.seed)
             try:
                 wrong = list(op.error_inputs("cpu"))
             except Exception:
@@ -313,7 +313,7 @@ class Walk:
     def ways(self, name: str, op: Any, dtype: str) -> Iterator[tuple[str, Any, list[Any]]]:
         """(kind, the function, samples) for each way to call the entry."""
         kind = getattr(torch, dtype)
-        fresh(f"{name} {dtype}")
+        fresh(f"{name} {dtype}", self.choice.seed)
         derive = op.supports_autograd and kind in op.supported_backward_dtypes("cpu")
         samples = list(op.sample_inputs("cpu", kind, requires_grad=derive))
         plain = [s for s in samples if not getattr(s, "broadcasts_input", False)]
@@ -352,7 +352,7 @@ class Walk:
             args, kwargs = written(((sample.input, *sample.args), sample.kwargs))
         except NotImplementedError:  # a layout that cannot be written down
             return
-        seed = zlib.crc32(where.encode())
+        seed = zlib.crc32(f"{self.choice.seed} {where}".encode())
         wrapper = getattr(op, "gradcheck_wrapper", None) if probe in DERIVE else None
         after = getattr(sample, "output_process_fn_grad", None) if probe in DERIVE else None
 
@@ -376,7 +376,7 @@ class Walk:
     def module(self, name: str, info: Any) -> Iterator[tuple[str, str]]:
         path = "nn." + info.module_cls.__name__
         for dtype, training in itertools.product(("float32", "float64"), (True, False)):
-            fresh(f"{name} {dtype} {training}")
+            fresh(f"{name} {dtype} {training}", self.choice.seed)
             cases = info.module_inputs_func(info, device="cpu", dtype=getattr(torch, dtype), requires_grad=True, training=training)  # fmt: skip
             for number, case in self.choice.of(cases, f"{name} {dtype} {training}"):
                 given = (case.constructor_input, case.forward_input)
@@ -392,7 +392,7 @@ class Walk:
                 )
         if info.module_error_inputs_func is None or not self.wants("error"):
             return
-        fresh(name)
+        fresh(name, self.choice.seed)
         wrong = info.module_error_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=False, training=True)  # fmt: skip
         for number, case in self.choice.of(wrong, name + " error", MOST["error"]):
             given = case.module_error_input
@@ -488,9 +488,9 @@ def _optimizer(lib: Any, build: Build, path: str, kwargs: dict[str, Any]) -> Any
     }  # fmt: skip
 
 
-def fresh(name: str) -> None:
-    """The generators by which samples are drawn start from the entry's name."""
-    seed = zlib.crc32(name.encode()) % 2**32
+def fresh(name: str, seed: int) -> None:
+    """The generators by which samples are drawn start from the entry's name and the walk's seed."""
+    seed = zlib.crc32(f"{seed} {name}".encode())
     torch.manual_seed(seed)
     np.random.seed(seed)
     random.seed(seed)

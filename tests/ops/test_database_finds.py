@@ -86,6 +86,26 @@ torch.igamma(torch.tensor([4988429.0], dtype=torch.float64), torch.tensor([49884
 torch.func.jvp(torch.linalg.vector_norm, (torch.zeros(3),), (torch.ones(3),))
 torch.nn.functional.max_pool1d(torch.ones(2, 3, 4), 2, 1, 0, 0)
 (lambda w: torch.autograd.grad(torch.nn.functional.group_norm(torch.zeros(0, 2), 1, w).sum(), w))(torch.ones(2, requires_grad=True))
+torch.tensor([0.5 + 3j, 1 - 3j, 0.7 + 2.9j, -4 + 3j]).logcumsumexp(0)
+(lambda z: torch.autograd.grad(z.logcumsumexp(0).sum().real, z)[0].resolve_conj())(torch.tensor([0.5 + 3j, 1 - 3j, -2 + 1j], requires_grad=True))
+torch.linalg.lstsq(torch.arange(12.0).reshape(4, 3) ** 2, torch.ones(4, 2)).solution.stride()
+torch.linalg.lstsq(torch.eye(3, requires_grad=True), torch.ones(3, 2)).residuals.requires_grad
+torch.linalg.householder_product(torch.ones(3, 2, requires_grad=True), torch.ones(0)).requires_grad
+torch.geqrf(torch.arange(6.0).reshape(3, 2))[0].stride()
+torch.ormqr(torch.ones(3, 1), torch.ones(1), torch.ones(3, 2)).stride()
+torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), out=torch.empty(0))
+torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), out=torch.empty(0, dtype=torch.int32))
+torch.nn.functional.linear_cross_entropy(torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(4, 3).cos(), torch.tensor([1, 3]))
+torch.nn.functional.linear_cross_entropy(torch.ones(2, 3), torch.arange(24.0).reshape(4, 2, 3).cos(), torch.tensor([[1, 3], [0, 0]]), linear_bias=torch.ones(4, 2), reduction="none")
+torch.nn.functional.linear_cross_entropy(torch.ones(2, 3), torch.ones(4, 3), torch.tensor([1, 3]), linear_bias=torch.ones(3))
+torch.nn.LinearCrossEntropyLoss(3, 4, weight=torch.ones(3))
+torch.nn.LinearCrossEntropyOptions(batch_chunk_size=0)
+torch.nn.functional.fractional_max_pool2d(torch.ones(2, 3, 6, 6), 2, (2, 2), _random_samples=torch.full((2, 3, 2), 0.5).double())
+torch.nn.functional.fractional_max_pool3d(torch.arange(216.0).reshape(1, 6, 6, 6), 2, (2, 2, 2), _random_samples=torch.full((4, 1, 3), 0.4))
+torch.nn.functional.fractional_max_pool3d(torch.ones(0, 1, 4, 5, 4), 2, (2, 2, 2)).shape
+torch.ops.aten.max_pool2d_with_indices_backward(torch.ones(1, 2, 2), torch.arange(9.0).reshape(1, 3, 3), [2, 2], [1, 1], [0, 0], [1, 1], False, torch.tensor([[[4, 4], [7, 8]]]))
+(lambda x, s: torch.autograd.grad(torch.autograd.grad(x.scatter_reduce(0, torch.zeros(3).long(), s, "prod").sum(), s, create_graph=True)[0].sum(), x))(torch.zeros(1, requires_grad=True), torch.tensor([2.0, 0.0, 3.0], requires_grad=True))
+torch.nn.functional.scaled_dot_product_attention(*((torch.arange(96.0).reshape(3, 4, 8) * 1.7).sin() * 9).bfloat16().split(1), torch.arange(16.0).reshape(4, 4).cos().bfloat16())
 """.strip().splitlines()
 
 

@@ -84,6 +84,11 @@ def _max_pool(dims: int) -> Callable[..., Any]:
     return body
 
 
+def _max_pool2d_backward(g: Any, x: Any, *args: Any) -> Any:
+    flat = g.new_zeros(*x.shape[:-2], x.shape[-2] * x.shape[-1])
+    return flat.scatter_add(-1, args[-1].flatten(-2), g.flatten(-2)).reshape(x.shape)
+
+
 def _sparse_addmm(x: Any, sparse: Any, dense: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     return sys.modules[ROOT].sparse.addmm(x, sparse, dense, beta=beta, alpha=alpha)
 
@@ -93,6 +98,7 @@ _refuse = refuser("ops.aten", "has no such sparse kernel", "Use rushlight.sparse
 _OWN: dict[str, Callable[..., Any]] = {
     "_softmax": _softmax, "_log_softmax": _log_softmax, "threshold_backward": _threshold_backward,
     "_unsafe_view": _unsafe_view, "_local_scalar_dense": _local_scalar_dense,
+    "max_pool2d_with_indices_backward": _max_pool2d_backward,
     "max_pool2d_with_indices": _max_pool(2), "max_pool3d_with_indices": _max_pool(3),
     "_convolution": _convolution, "slice": _slice, "index": _index, "_to_copy": _to_copy, "_pin_memory": _pin_memory, "alias": _alias,
     "_sparse_addmm": _sparse_addmm, "_sparse_mm_reduce_impl": _refuse("_sparse_mm_reduce_impl"),

@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 from typing import Any, NamedTuple
 
 from ..base.trees import tree_flatten, tree_unflatten
-from ..core.gradients.function import Function, run_function
+from ..core.gradients.function import Function, bound, run_function
 from ..core.modes import enable_grad
 from ..core.overriding import MODES, DisableTorchFunction, arming
 from ..core.tensor import Tensor
@@ -153,6 +153,8 @@ class _Level:
 
     def _apply_dual(self, cls: Any, args: tuple, kwargs: dict) -> Any:
         """A user's `autograd.Function` of dual tensors: its own `jvp` gives the tangents."""
+        if cls.setup_context is not Function.setup_context:
+            args, kwargs = bound(cls.forward, args, kwargs), {}
         tangents = [self.get(a) if isinstance(a, Tensor) else None for a in args]
         if all(t is None for t in tangents):
             return NotImplemented

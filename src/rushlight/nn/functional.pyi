@@ -151,8 +151,10 @@ def leaky_relu(input: _Tensor, negative_slope: _b.float = 0.01, inplace: _b.bool
     """Keep positive x; negative_slope x for negative x."""
 def leaky_relu_(input: _Tensor, negative_slope: _b.float = 0.01, inplace: _b.bool = False) -> _Tensor:
     """In-place version of `leaky_relu`."""
-def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
+def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, *, out: _Tensor | Sequence[_Tensor] | None = None) -> _Tensor:
     """Apply an affine map to the last dimension: `input @ weight.T + bias`."""
+def linear_cross_entropy(input: _Tensor, linear_weight: _Tensor, target: _Tensor, *, linear_bias: _Tensor | None = None, weight: _Tensor | None = None, reduction: _b.str = 'mean', ignore_index: _b.int | None = None, label_smoothing: _b.float = 0.0, options: Any = None) -> _Tensor:
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`."""
 def local_response_norm(input: _Tensor, size: _b.int, alpha: _b.float = 0.0001, beta: _b.float = 0.75, k: _b.float = 1.0) -> _Tensor:
     """Divide every element by a power of the mean square of neighbouring channels."""
 def log_softmax(input: _Tensor, dim: _b.int | None = None, _stacklevel: _b.int = 3, dtype: _dtype | None = None) -> _Tensor:

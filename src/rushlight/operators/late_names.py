@@ -179,6 +179,9 @@ LATE: dict[str, dict[str, str]] = {
         "kernels": "pair_distances pair_distances_grad",
         "torch": "cdist cosine_similarity pairwise_distance pdist",
     },
+    "loss.linear_cross_entropy": {
+        "functional": "linear_cross_entropy",
+    },
     "loss.margin": {
         "functional": "cosine_embedding_loss gaussian_nll_loss hinge_embedding_loss margin_ranking_loss multi_margin_loss "
          "multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss triplet_margin_loss "

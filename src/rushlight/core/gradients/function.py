@@ -306,7 +306,7 @@ def run_function(
         cls.backward = cls.vjp  # type: ignore[attr-defined, method-assign]
     apart = cls.setup_context is not Function.setup_context
     if apart:
-        args, kwargs = _bound(cls.forward, args, kwargs), {}
+        args, kwargs = bound(cls.forward, args, kwargs), {}
     edges = tuple(current_edge(a) if isinstance(a, Tensor) else None for a in args)
     recording = here.grad and any(e is not None for e in edges)
     ctx = FunctionCtx()
@@ -333,7 +333,7 @@ def run_function(
     return type(result)(outputs) if isinstance(result, list) else tuple(outputs)
 
 
-def _bound(forward: Callable[..., Any], args: tuple, kwargs: dict) -> tuple:
+def bound(forward: Callable[..., Any], args: tuple, kwargs: dict) -> tuple:
     """The arguments of `forward` by position, with its defaults."""
     found = signature(forward).bind(*args, **kwargs)
     found.apply_defaults()

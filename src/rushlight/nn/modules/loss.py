@@ -317,6 +317,17 @@ class LinearCrossEntropyOptions:
     acc_policy: str = "auto"
     acc_dtype: Any = None
 
+    def __post_init__(self) -> None:
+        if self.acc_policy not in ("auto", "accurate", "balanced", "compact"):
+            raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
+        method, _, factor = (self.chunking_method or "auto").partition(":")
+        if method != "auto" and not (method == "aspect_ratio" and int(factor or "1") > 0):
+            raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
+        if self.batch_chunk_size is not None and self.batch_chunk_size < 1:
+            raise ValueError(
+                f"batch_chunk_size must be positive int or None, got {self.batch_chunk_size!r}"
+            )
+
 
 class LinearCrossEntropyLoss(Module):
     """A classifier's last Linear and its cross entropy as one layer.
@@ -327,7 +338,7 @@ class LinearCrossEntropyLoss(Module):
         out_features: further dimensions of the scores, behind the classes.
         bias: True gives the Linear a bias.
         reduction, weight, ignore_index, label_smoothing: as in `CrossEntropyLoss`.
-        options: how PyTorch cuts the batch into pieces; a warning says that it has no effect.
+        options: how PyTorch cuts the batch into pieces to save memory; the scores are computed whole here.
 
     Shape:
         input (N, in_features), target (N,) of class numbers -> one number, or (N,) if not reduced.
@@ -358,11 +369,13 @@ class LinearCrossEntropyLoss(Module):
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__()
-        if options is not None:
-            warnings.warn(
-                "LinearCrossEntropyLoss: rushlight computes the logits whole; options have no "
-                "effect on the result and save no memory",
-                stacklevel=2,
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(
+                f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
             )
         self.in_features = in_features
         self.num_classes = num_classes
@@ -377,16 +390,17 @@ class LinearCrossEntropyLoss(Module):
         )
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        logits = self.linear(input)
-        if self.out_features:
-            logits = logits.unflatten(-1, (self.num_classes, *self.out_features))
-        return F.cross_entropy(
-            logits,
+        shape, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape(*shape, self.in_features),
             target,
-            self.weight,
-            ignore_index=-100 if self.ignore_index is None else self.ignore_index,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
             reduction=self.reduction,
+            ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
+            options=self.options,
         )
 
     def extra_repr(self) -> str:

@@ -99,10 +99,8 @@ def _prod_grads(
     gx = g * others if include_self else g.scatter(dim, index, 0)
     zero = src.eq(0)
     start = x if include_self else ones
-    start = start.masked_fill(start.eq(0), 1)
     nonzero = start.scatter_reduce(dim, index, src.masked_fill(zero, 1), "prod")
-    count = x.eq(0).to(g.dtype) if include_self else g.new_zeros(x._a.shape)
-    count = count.scatter_add(dim, index, zero.to(g.dtype)).gather(dim, index)
+    count = g.new_zeros(x._a.shape).scatter_add(dim, index, zero.to(g.dtype)).gather(dim, index)
     alone = (nonzero.gather(dim, index)).masked_fill(count.ne(1), 0)  # the only zero among factors
     usual = out.gather(dim, index) / src.masked_fill(zero, 1)
     rest = usual.masked_fill(zero, 0) + alone.masked_fill(~zero, 0)

@@ -7,7 +7,7 @@ from typing import Any
 from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import title
 from ...core.op import Op
-from ...core.public import public
+from ...core.public import into_same, public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.thread import CASTING, here
@@ -158,13 +158,14 @@ def _linear_grads_backward(gs: list, gy: Tensor, x: Tensor, needs: list) -> tupl
 
 
 @public("functional")
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Any = None) -> Tensor:
     """Apply an affine map to the last dimension: `input @ weight.T + bias`.
 
     Args:
         input: (*, in_features).
         weight: (out_features, in_features), or (in_features,).
         bias: (out_features,), or () with a one-dimensional weight.
+        out: a tensor that takes the result.
 
     Returns:
         (*, out_features).
@@ -173,6 +174,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         >>> F.linear(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 1.0], [0.0, 10.0]]))
         tensor([[ 3., 20.]])
     """
+    if out is not None:
+        return into_same(out, linear(input, weight, bias))
     x, w = input._a, weight._a
     shape, dtype = w.shape, w.dtype  # each read makes a new tuple of a GPU's array
     if len(shape) == 2 and x.shape[-1:] == shape[1:]:

@@ -41,8 +41,8 @@ def _fractional_max(xp: ArrayModule, x: Array, samples: Array, *, kernel: Dims, 
         shape = [1] * (2 * dims)
         shape[i], shape[dims + i] = size[i], kernel[i]
         flat = flat * given[i] + places.reshape(*x.shape[:2], *shape)
-    flat = flat.reshape(*x.shape[:2], int(np.prod(size)), -1)
-    seen = xp.take_along_axis(x.reshape(*x.shape[:2], 1, -1), flat, axis=-1)
+    flat = flat.reshape(*x.shape[:2], int(np.prod(size)), int(np.prod(kernel)))
+    seen = xp.take_along_axis(x.reshape(*x.shape[:2], 1, int(np.prod(given))), flat, axis=-1)
     best = last_of_nans(xp, seen, seen.argmax(axis=-1))[..., None]
     values = xp.take_along_axis(seen, best, axis=-1).reshape(*x.shape[:2], *size)
     return values, xp.take_along_axis(flat, best, axis=-1).reshape(values.shape)
@@ -89,8 +89,27 @@ def _pooled(
     if samples is None:
         rand = NAMESPACES["torch"]["rand"]
         samples = rand(*x._a.shape[:2], n, dtype=x.dtype, device=x.device)
+    else:
+        samples = _checked(n, x, samples)
     out, index = fractional_max_op(x, samples.detach(), kernel=kernel, size=size)
     return (out.squeeze(0), index.squeeze(0)) if alone else (out, index)
+
+
+def _checked(n: int, x: Tensor, samples: Tensor) -> Tensor:
+    """The samples for each channel of the batch, of those that a caller gave."""
+    count, channels = x._a.shape[:2]
+    if samples.dtype is not x.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples._a.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples._a.ndim}")
+    given = samples._a.shape
+    if given[0] < count:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if given[1] != channels:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if given[2] != n:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {given[2]}.")
+    return samples[:count]
 
 
 def _make(n: int) -> None:

@@ -66,7 +66,8 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
         raise unsupported("geqrf_cpu", input.dtype)
     if not (input.is_cpu or input.is_meta):
         raise NotYet("geqrf is on the CPU only; use torch.linalg.qr")
-    return into_same(out, named("geqrf", "a", "tau")(*_geqrf(input)))
+    packed, tau = _geqrf(input)
+    return into_same(out, named("geqrf", "a", "tau")(columns(packed), tau))
 
 
 @public()
@@ -102,7 +103,7 @@ def ormqr(
             result = result - factor * (v @ (adjoint(v) @ result))
         else:
             result = result - factor * ((result @ v) @ adjoint(v))
-    return into(out, result.clone() if result is other else result)
+    return into(out, columns(result.clone() if result is other else result))
 
 
 def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:

@@ -184,6 +184,8 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
         )
     q = wrap(np.eye(m, n, dtype=A._a.dtype)).to(A.device).expand(*A._a.shape)
     eye = eye_like(A, m)
+    if not tau._a.shape[-1]:  # of no reflections: what it is made of stays known
+        q = q + (A[..., :0] * tau.unsqueeze(-2)) @ A[..., :0, :]
     below = A.tril(-1)
     for i in reversed(range(tau._a.shape[-1])):
         v = below[..., i : i + 1] + eye[:, i : i + 1]

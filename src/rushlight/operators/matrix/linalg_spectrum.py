@@ -15,7 +15,7 @@ from ...core.views import current_edge
 from ...runtime.facts import Facts
 from ...runtime.thread import GRAD, TAPE, here
 from ..made_of.return_types import named
-from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, eye_like
+from .linalg_rules import LinAlgError, adjoint, check_matrix, check_square, columns, eye_like
 from .linalg_solve import solve_op
 
 # -- singular values ----------------------------------------------------------------------------
@@ -463,15 +463,18 @@ def lstsq(
     b = B.unsqueeze(-1) if vector else B
     if A._a.shape[-2] != b._a.shape[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    solution = pinv(A, rcond) @ b
+    from ..image.padding import pad
+
+    more = max(0, A._a.shape[-2] - A._a.shape[-1])  # LAPACK leaves as many rows below the solution
+    solution = columns(pad(pinv(A, rcond) @ b, (0, 0, 0, more))).narrow(-2, 0, A._a.shape[-1])
     kind = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
     rest = _lstsq_extras(A, b, solution, driver or "gelsy", rcond)
     return into(out, kind(solution.squeeze(-1) if vector else solution, *rest))
 
 
 def _lstsq_extras(a: Tensor, b: Tensor, x: Tensor, driver: str, rcond: Any) -> tuple:
-    empty = wrap(np.zeros(0, _real_dtype(a._a.dtype))).to(a.device)
-    residuals = values = empty
+    values = wrap(np.zeros(0, _real_dtype(a._a.dtype))).to(a.device)
+    residuals = a.reshape(-1)[:0].abs() * b.reshape(-1)[:0].abs()  # none, and yet of these
     rank = wrap(np.zeros(0, np.int64)).to(a.device)
     if driver != "gels":
         rank = matrix_rank(a.detach(), rtol=rcond)

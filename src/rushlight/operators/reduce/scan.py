@@ -248,7 +248,20 @@ _extreme_function(
 
 @in_float32
 def _logcumsumexp_body(xp: ArrayModule, x: Array, *, dim: int) -> Any:
-    return doubling(x, dim, xp.logaddexp)
+    if x.dtype.kind != "c":
+        return doubling(x, dim, xp.logaddexp)
+
+    def joined(earlier: Any, later: Any) -> Any:
+        less = earlier.real <= later.real
+        top, low = xp.where(less, later, earlier), xp.where(less, earlier, later)
+        return xp.where(low.real == -xp.inf, top, top + xp.log1p(xp.exp(low - top)))
+
+    out = x.copy()  # one after the other: the order says to which turn an angle belongs
+    lines, given = xp.moveaxis(out, dim, 0), xp.moveaxis(x, dim, 0)
+    with np.errstate(invalid="ignore"):
+        for i in range(1, len(lines)):
+            lines[i] = joined(lines[i - 1], given[i])
+    return out
 
 
 _logcumsumexp = Op(_logcumsumexp_body, "logcumsumexp", meta=same_meta, facts=Facts(vmap="along"))
@@ -259,8 +272,8 @@ def _logcumsumexp_dx(g: Tensor, x: Tensor, out: Tensor, dim: int) -> Tensor:
     nothing = out == -float("inf")
     level = out.masked_fill(nothing, 0.0)
     ratio = (level - shift(level, dim, -1, float("inf"))).exp().masked_fill(nothing, 0.0)
-    following = linear_scan(ratio, g, dim=dim, reverse=True)
-    return following * (x - level).exp()
+    following = linear_scan(conj(ratio), g, dim=dim, reverse=True)
+    return following * conj((x - level).exp())
 
 
 _logcumsumexp.derivative(x=_logcumsumexp_dx)
@@ -278,7 +291,6 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
         >>> torch.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
         tensor([0.0000, 0.6931, 1.0986])
     """
-    if input.dtype.category != dtypes.FLOATING:
-        raise unsupported("logcumsumexp_out_cpu", input.dtype)
+    check_kind(input, "fVc", "logcumsumexp_out_cpu")
     result = _scalars_too(lambda v, at: _logcumsumexp(v, dim=at))(input, dim)
     return into_same(out, result)

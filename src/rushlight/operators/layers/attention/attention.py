@@ -233,11 +233,14 @@ def scaled_dot_product_attention(
     if fused and attn_mask is not None and not dropout_p:
         if sees(query, key, value, attn_mask):
             return seen_attention(query, key, value, attn_mask, scale=float(scale))[0]
+    kept = query.dtype
+    if kept.itemsize == 2:  # as PyTorch: scores and weights are not rounded
+        query, key, value = query.float(), key.float(), value.float()
     scores = (query * scale) @ key.transpose(-2, -1)
     weights = attention_weights(masked(scores, attn_mask, is_causal))
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-    return weights @ value
+    return (weights @ value).to(kept)
 
 
 def _by_one_kernel(
