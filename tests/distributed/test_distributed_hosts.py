@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rushlight.distributed import frames, meeting
+from rushlight.distributed import frames, meeting, slurm
 from rushlight.distributed.groups import World
 from rushlight.distributed.launcher.hosts import read_hosts, written_for
 from rushlight.distributed.launcher.job import JobReport, launch
@@ -46,20 +46,31 @@ def test_a_wrong_file_of_hosts_is_one_line(text, words, tmp_path, capsys) -> Non
     assert caught.value.code == 2 and words in capsys.readouterr().err.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("variables", "more", "words"),
-    [({}, [], "srun --mpi=pmi2"), ({"PMI_RANK": "0", "PMI_SIZE": "2"}, ["--nproc-per-node", "4"], "not 1 x 4")],
-    ids=["no MPI", "another number"],
-)  # fmt: skip
-def test_srun_that_cannot_work_is_told(variables, more, words, monkeypatch, capsys) -> None:
+def test_srun_that_cannot_work_is_told(monkeypatch, capsys) -> None:
     for name in [n for n in os.environ if n.startswith(("PMI", "OMPI", "SLURM"))]:
         monkeypatch.delenv(name)
     task = {"SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_STEP_ID": "0", "SLURM_NNODES": "2"}
-    for name, value in (task | variables).items():
+    for name, value in task.items():
         monkeypatch.setenv(name, value)
-    assert launch([*more, "s.py"]) == 2
+    assert launch(["--nproc-per-node", "4", "s.py"]) == 2
     said = capsys.readouterr().err
-    assert words in said and said.count("\n") == 1
+    assert "not 1 x 4" in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "first"),
+    [("a", "a"), ("a,b", "a"), ("n[07-09,12],o", "n07"), ("10.77.0.[1-2]", "10.77.0.1"), ("r1c[3,5]x", "r1c3x")],
+)  # fmt: skip
+def test_tasks_of_srun_meet_on_the_first_host(nodes: str, first: str, monkeypatch) -> None:
+    monkeypatch.delenv("SLURM_PROCID", raising=False)
+    assert slurm.task() is None
+    said = {"PROCID": "3", "NTASKS": "4", "STEP_ID": "1", "JOB_ID": "77", "NNODES": "2", "LOCALID": "1",
+            "TASKS_PER_NODE": "2(x2)", "STEP_NODELIST": nodes}  # fmt: skip
+    for name, value in said.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    expected = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2",
+                "MASTER_ADDR": first, "MASTER_PORT": "21233"}  # fmt: skip
+    assert slurm.task() == expected
 
 
 def test_an_agent_that_goes_without_a_word_is_reported() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +21,7 @@ import pytest
 from rushlight.distributed import mpiexec, places
 from rushlight.distributed.errors import DistBackendError, DistNetworkError
 from rushlight.distributed.store import TCPStore, listens_at
-from test_distributed import HERE, environment, free_port, needs_mpi
+from test_distributed import HERE, environment, free_port, needs_mpi, python
 
 pytestmark = needs_mpi
 FOUND = mpiexec.find()
@@ -270,3 +273,84 @@ def test_the_first_pod_may_be_called_localhost_inside() -> None:
         first = start(0, 2, "29512", inside=on(a), **more | {"MASTER_ADDR": "localhost"})
         second = start(1, 2, "29512", inside=on(b), **more | {"MASTER_ADDR": "10.77.0.1"})
         assert [code for code, _ in ended(first, second)] == [0, 0]
+
+
+# -- killed ranks and hosts -------------------------------------------------------------------------------------------
+
+
+def _resuming(host: str, node: int, port: str, folder: Path, steps: int, log: Any) -> subprocess.Popen:  # fmt: skip
+    words = ["--nnodes", "2", "--node-rank", str(node), "--master-addr", "10.77.0.1", "--master-port", port,
+             "--max-restarts", "1000", str(HERE / "resumes.py"), str(folder), str(steps), "slowly"]  # fmt: skip
+    return subprocess.Popen(
+        [*on(host), sys.executable, "-m", "rushlight", "launch", *words],
+        env={**environment(), "UCX_TLS": "tcp,self"}, stdout=log, stderr=log,
+    )  # fmt: skip
+
+
+def _pids(folder: Path) -> dict[int, int]:
+    """The process of each rank that has begun to train."""
+    found = [path for path in folder.glob("pid-*") if path.name[4:].isdecimal()]
+    return {int(path.name[4:]): int(path.read_text()) for path in found}
+
+
+def _begun(folder: Path, before: dict[int, int], jobs: list[subprocess.Popen], log: Path) -> None:
+    """Wait until both ranks are others than before, and there is a checkpoint."""
+    until = time.monotonic() + 600
+    while (
+        len(now := _pids(folder)) < 2
+        or any(now[rank] == pid for rank, pid in before.items())
+        or not (folder / "last.pt").exists()
+    ):
+        assert time.monotonic() < until and all(j.poll() is None for j in jobs), log.read_text()
+        time.sleep(0.02)
+
+
+@needs_mpich
+def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(tmp_path: Path) -> None:
+    """RUSHLIGHT_TEST_KILLS kills at random moments: of a rank, or of all that runs on the second host."""
+    kills, steps = int(os.environ.get("RUSHLIGHT_TEST_KILLS", "3")), 40
+    chance = random.Random(int(os.environ.get("RUSHLIGHT_TEST_SEED", "0")))
+    folder, log = tmp_path / "killed", tmp_path / "log"
+    folder.mkdir()
+    port, done = "29517", []
+    with two_hosts() as (a, b, _), open(log, "w") as out:
+        jobs = [_resuming(host, k, port, folder, 10**6, out) for k, host in enumerate((a, b))]
+        try:
+            _begun(folder, {}, jobs, log)
+            for kill in range(kills):
+                time.sleep(chance.uniform(0, 1))
+                before = _pids(folder)
+                what = "host" if kill == 0 else chance.choice(["rank 0", "rank 1", "host"])
+                if what == "host":
+                    said = subprocess.run(["ip", "netns", "pids", b], capture_output=True, text=True, check=True, timeout=600)  # fmt: skip
+                    for pid in map(int, said.stdout.split()):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+                    jobs[1].wait()
+                    jobs[1] = _resuming(b, 1, port, folder, 10**6, out)
+                else:
+                    os.kill(before[int(what[-1])], signal.SIGKILL)
+                _begun(folder, before, jobs, log)
+                done.append(what)
+        finally:
+            for job in jobs:
+                job.terminate()
+            for job in jobs:
+                job.wait()
+    said = log.read_text()
+    assert re.search(r"rank 1 \(.*\) is gone", said), said
+    print(f"{len(done)} kills: {', '.join(done)}")  # shown by pytest -s
+    import rushlight as rl
+
+    reached = rl.load(folder / "last.pt", weights_only=True)["step"]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    weights = []
+    for where in (
+        folder,
+        whole,
+    ):  # a run that nobody killed, as long as this one and some steps more
+        ended_ = python("-m", "rushlight", "launch", "--nproc-per-node", "2", str(HERE / "resumes.py"), str(where), str(reached + steps))  # fmt: skip
+        assert ended_.returncode == 0, ended_.stdout + ended_.stderr
+        weights.append(set(re.findall(r"weights (.*)", ended_.stdout)))
+    assert len(weights[0]) == 1 and weights[0] == weights[1]  # to the last bit

@@ -188,7 +188,7 @@ def test_torchruns_options_in_both_spellings() -> None:
         ["--nproc_per_node", "3", "--max-restarts=2", "--master_port", "99", "s.py", "--lr", "1"]
     )
     assert (chosen.nproc_per_node, chosen.max_restarts, chosen.master_port) == (3, 2, 99)
-    assert (chosen.script, chosen.args) == ("s.py", ["--lr", "1"])
+    assert (chosen.training_script, chosen.training_script_args) == ("s.py", ["--lr", "1"])
     chosen = parse(
         ["--standalone", "--nnodes=1:4", "--rdzv-endpoint", "host:12", "-m", "pkg.train"]
     )

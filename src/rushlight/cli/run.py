@@ -30,9 +30,21 @@ def run(rest: list[str]) -> int:
         return (run_module if first == "-m" else run_code)(args[0], args[1:])
     if first == "-":
         return run_stdin(args)
-    if first == "torchrun" and not os.path.exists(first):
-        return run_module("torch.distributed.run", args)
+    if os.path.basename(first) == first and not os.path.exists(first):
+        if first == "torchrun":
+            return run_module("torch.distributed.run", args)
+        first = _program(first) or first
     return run_script(first, args)
+
+
+def _program(name: str) -> str | None:
+    """The program `name` of this Python's environment (accelerate, lightning, pytest), if it is one in Python."""
+    path = os.path.join(os.path.dirname(sys.executable), name)
+    try:
+        with open(path, "rb") as f:
+            return path if b"python" in f.readline() else None
+    except OSError:
+        return None
 
 
 def run_script(path: str, args: list[str]) -> int:

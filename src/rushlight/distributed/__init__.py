@@ -117,6 +117,7 @@ class Backend(str):
     UCC = "ucc"
     MPI = "mpi"
     XCCL = "xccl"
+    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
 
 
 # In a source tree PyTorch's paths to what lies above this package are beside it, see rushlight/__init__.py.

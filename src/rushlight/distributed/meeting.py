@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from ..base.config import launcher
+from ..base.config import adopt, launcher
 from ..base.locks import new_lock
-from . import frames, mpiexec, places
+from . import frames, mpiexec, places, slurm
 from .errors import DistBackendError
 from .groups import World
 from .store import FileStore, Store, TCPStore, connect
@@ -231,6 +231,9 @@ def numbers(rank: int, size: int, init_method: str | None) -> tuple[int, int]:
     """Rank and world size: as given, or the URL's, the launcher's, mpiexec's."""
     asked = parse_qs(urlparse(init_method).query) if init_method else {}
     place = mpiexec.place()
+    if launcher("RANK") is None and urlparse(init_method or "env://").scheme == "env":
+        told = slurm.task() or {}
+        adopt({name: value for name, value in told.items() if launcher(name) is None})
     if size == -1:
         found = asked["world_size"][0] if "world_size" in asked else launcher("WORLD_SIZE")
         size = int(found) if found is not None else place.size if place else -1
@@ -304,9 +307,10 @@ def meet(
     mpi = Meeting.start()
     if mpi.COMM_WORLD.Get_size() != size:
         raise DistBackendError(
-            f"init_process_group: world_size is {size}, but mpiexec started "
-            f"{mpi.COMM_WORLD.Get_size()} processes. Start as many as the script asks for."
-        )
+            f"init_process_group: world_size is {size}, but mpiexec started {mpi.COMM_WORLD.Get_size()} processes. Start "
+            "as many as the script asks for. (A library that looks at mpi4py.MPI before this call, as Lightning's own "
+            "launcher does, starts MPI for this process alone: start the script by `rushlight launch`.)"
+        )  # fmt: skip
     comm = mpi.COMM_WORLD.Split(0, rank)
     world = World(rank, size, store)
     _be_present(world, comm)

@@ -178,10 +178,11 @@ class StoreServer:
             why = "its host is not reached any more"
         with self.changed:
             self.unreached.discard(client)
-            if self.present.get(rank) is client:
+            current = self.present.get(rank) is client  # else it belongs to an earlier attempt
+            if current:
                 del self.present[rank]
         self._on_event("left" if farewell else "lost", rank, [])
-        if not farewell:
+        if current and not farewell:
             self.tell_gone(rank, why)
 
     def _listen_to(self, client: socket.socket, rank: int) -> bool:
@@ -214,9 +215,10 @@ class StoreServer:
             self._push(client, "gone", str(rank), why)
 
     def forget_gone(self) -> None:
-        """Another attempt of the same job begins: the ranks that died in the last one live again."""
+        """Another attempt of the same job begins: the ranks of the last one, dead or alive, count no more."""
         with self.changed:
             self.gone.clear()
+            self.present.clear()
 
     def _push(self, client: socket.socket, *fields: str) -> None:
         with self._sending:

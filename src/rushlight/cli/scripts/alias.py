@@ -1,7 +1,8 @@
-"""Other frameworks' names for this process: `import torch` finds rushlight, torchvision its vision."""
+"""Other frameworks' names for this process and those it starts: `import torch` finds rushlight, torchvision its vision."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -10,13 +11,10 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from ...base.config import settings
+from ...base.config import adopt, launcher, settings
 from ...base.spelling import respell
+from .children.sitecustomize import ALIASES, HERE
 
-ALIASES = {
-    "torch": "rushlight", "torchvision": "rushlight.vision", "dezero": "rushlight.dezero",
-    "functorch": "rushlight.functorch",
-}  # fmt: skip
 # Scripts compare `torch.__version__` with what they need; this is the one whose API is followed.
 TORCH = "2.13.0"
 TORCHVISION = "0.28.0"  # the torchvision that belongs to it
@@ -152,7 +150,7 @@ def _stands_for(version: str) -> Any:
 
 
 def install() -> None:
-    """Alias torch, torchvision and dezero in this process; dtypes and sizes print `torch.`."""
+    """Alias torch, torchvision and dezero here and in processes started from here; dtypes and sizes print `torch.`."""
     if installed():
         return
     for name in ALIASES:
@@ -168,7 +166,7 @@ def install() -> None:
     ours = ALIASES["torch"]
     for name in [m for m in sys.modules if m == ours or m.startswith(ours + ".")]:
         _show_as_theirs(sys.modules[name])
-    _follow_spawned_processes()
+    _follow_started_processes()
 
 
 def _hide_compiled_packages() -> None:
@@ -179,26 +177,8 @@ def _hide_compiled_packages() -> None:
             sys.modules[name] = None  # type: ignore[assignment]
 
 
-class _Install:
-    """Unpickling it installs the aliases."""
-
-    def __reduce__(self) -> Any:
-        return install, ()
-
-
-def _follow_spawned_processes() -> None:
-    """Let processes that multiprocessing starts afresh have the aliases too.
-
-    They unpickle this data before they import the script, which imports torch.
-    """
-    import multiprocessing
-    from multiprocessing import spawn
-
-    plain = spawn.get_preparation_data
-
-    def with_aliases(name: str) -> dict[str, Any]:
-        return {**plain(name), "aliases": _Install()}
-
-    spawn.get_preparation_data = with_aliases
-    # By default the fork server imports the script before it is told anything.
-    multiprocessing.set_forkserver_preload([])
+def _follow_started_processes() -> None:
+    """Let processes that this one starts have the aliases too, however they are started."""
+    folders = launcher("PYTHONPATH")
+    if HERE not in (folders or "").split(os.pathsep):
+        adopt({"PYTHONPATH": f"{HERE}{os.pathsep}{folders}" if folders else HERE})

@@ -14,8 +14,9 @@ from ..errors import DistNetworkError
 from ..store import TCPStore, listens_at, own_address
 from ..store_server import StoreServer
 
-__all__ = ["hosts_of_slurm", "join", "read_hosts", "written_for"]
+__all__ = ["Attempts", "hosts_of_slurm", "join", "read_hosts", "written_for"]
 
+_COMES_BACK_S = 600.0  # how long a host waits for the first one to begin again
 _DROPPED = ("slots=", "max_slots=", "max-slots=")  # --nproc-per-node says how many ranks
 
 
@@ -80,6 +81,30 @@ def join(chosen: Any) -> StoreServer | None:
         if chosen.node_rank >= chosen.nnodes:
             raise DistNetworkError(f"{chosen.nnodes} hosts have come already")
     return None
+
+
+class Attempts:
+    """The number of the attempt that all hosts of a job make: the first host counts, the others follow it.
+
+    So a host that was lost and is started again takes part in the attempt that waits for it.
+    """
+
+    def __init__(self, chosen: Any) -> None:
+        self.leads = chosen.node_rank == 0
+        self.store = TCPStore(chosen.master_addr, chosen.master_port, timeout=_COMES_BACK_S)
+
+    def begin(self, number: int) -> int:
+        """Begin attempt `number`, or on the other hosts the one that has begun and is no earlier.
+
+        Raises:
+            RuntimeError: if the first host has ended the job.
+        """
+        if self.leads:
+            self.store.set("launcher/attempt", str(number))
+            self.store.set(f"launcher/attempt/{number}", "")
+            return number
+        self.store.wait([f"launcher/attempt/{number}"])
+        return int(self.store.get("launcher/attempt"))
 
 
 @contextmanager

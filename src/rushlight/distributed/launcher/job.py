@@ -16,9 +16,9 @@ import time
 from typing import Any, NamedTuple
 
 from ...base.config import inherited, launcher
-from .. import frames, mpiexec
+from .. import frames, mpiexec, slurm
 from ..store_server import StoreServer
-from .hosts import join, written_for
+from .hosts import Attempts, join, written_for
 from .options import parse
 from .streams import LOST, Streams, connect_streams
 
@@ -129,24 +129,31 @@ class JobReport(NamedTuple):
 
 def launch(argv: list[str], program: str = "rushlight launch") -> int:
     """Run a job to its end, again after failures; the answer is the exit code."""
-    chosen = parse(argv, program)
-    if _task_of_srun():
-        return _as_task(chosen, program)
+    return run_job(parse(argv, program), program)
+
+
+def run_job(chosen: Any, program: str) -> int:
+    """The same, with options that were parsed and checked."""
+    told = slurm.task()
+    if told is not None:
+        return _as_task(chosen, told, program)
     count = chosen.nproc_per_node * chosen.nnodes
     reason = mpiexec.why_not() if count > 1 or chosen.hosts else None
     if reason is not None:
         print(f"{program}: {count} ranks need MPI, and {reason}", file=sys.stderr)
         return 2
-    store = None
-    if chosen.by_hand:
-        try:
-            store = join(chosen)
-        except RuntimeError as error:
-            print(f"{program}: {error}", file=sys.stderr)
-            return 2
-    attempt = 0
+    store, attempts, attempt, code = None, None, 0, 2
     chosen.job = os.urandom(8).hex()  # the same for all attempts
     while True:
+        try:
+            if chosen.by_hand:
+                if attempts is None:
+                    store = join(chosen)
+                    attempts = Attempts(chosen)
+                attempt = attempts.begin(attempt)
+        except RuntimeError as error:
+            print(f"{program}: {error}", file=sys.stderr)
+            return code
         code = _Attempt(chosen, count, attempt, program, store).run()
         if code == 0 or code == 130 or attempt >= chosen.max_restarts:
             return code
@@ -315,9 +322,9 @@ def _script(chosen: Any) -> list[str]:
     """The command of one rank; its agent puts the local rank in where that is asked for."""
     told = [LOCAL_RANK_WORD] if chosen.tell_local_rank and not chosen.use_env else []
     if chosen.no_python:
-        return [chosen.script, *told, *chosen.args]
+        return [chosen.training_script, *told, *chosen.training_script_args]
     python = [sys.executable, "-m", "rushlight", "run"]
-    return [*python, *(["-m"] if chosen.module else []), chosen.script, *told, *chosen.args]
+    return [*python, *(["-m"] if chosen.module else []), chosen.training_script, *told, *chosen.training_script_args]  # fmt: skip
 
 
 def _traceback(text: str) -> str:
@@ -361,37 +368,19 @@ def _passed_on() -> list[str]:
 # -- Slurm ----------------------------------------------------------------------------------------
 
 
-def _task_of_srun() -> bool:
-    """Whether srun started this very process as one of several tasks."""
-    return launcher("SLURM_PROCID") is not None and int(launcher("SLURM_NTASKS") or 1) > 1 and (
-        launcher("SLURM_STEP_ID") is not None
-    )  # fmt: skip
-
-
-def _wrong_srun(chosen: Any, size: int) -> str | None:
-    """Why the tasks that srun started cannot be the ranks of this job, in words; None where they can."""
-    if chosen.nproc_per_node > 1 and chosen.nproc_per_node * chosen.nnodes != size:
-        return (f"under srun every task is a rank, and there are {size}, not {chosen.nnodes} x {chosen.nproc_per_node}: "
-                f"srun --mpi=pmi2 -n {chosen.nnodes * chosen.nproc_per_node} ... rushlight launch SCRIPT, "
-                "or the same command inside the allocation without srun")  # fmt: skip
-    if mpiexec.place() is None and int(launcher("SLURM_NNODES") or 1) > 1:
-        return "srun started these tasks without MPI: srun --mpi=pmi2 ... (srun --mpi=list tells what it has)"
-    return None
-
-
-def _as_task(chosen: Any, program: str) -> int:
+def _as_task(chosen: Any, told: dict[str, str], program: str) -> int:
     """srun has started the ranks: this process is one, and becomes the script."""
-    rank, size = int(launcher("SLURM_PROCID") or 0), int(launcher("SLURM_NTASKS") or 1)
-    wrong = _wrong_srun(chosen, size)
-    if wrong is not None:
-        if rank == 0:
-            print(f"{program}: {wrong}", file=sys.stderr)
+    size = int(told["WORLD_SIZE"])
+    if chosen.nproc_per_node > 1 and chosen.nproc_per_node * chosen.nnodes != size:
+        if told["RANK"] == "0":
+            print(f"{program}: under srun every task is a rank, and there are {size}, not {chosen.nnodes} x {chosen.nproc_per_node}: "
+                  f"srun -n {chosen.nnodes * chosen.nproc_per_node} ... rushlight launch SCRIPT, or the same command inside "
+                  "the allocation without srun", file=sys.stderr)  # fmt: skip
         return 2
-    near = (launcher("SLURM_TASKS_PER_NODE") or str(size)).partition("(")[0].partition(",")[0]
-    place = mpiexec.RankPlace(rank, size, int(launcher("SLURM_LOCALID") or 0), int(near))
+    place = mpiexec.RankPlace(int(told["RANK"]), size, int(told["LOCAL_RANK"]), int(told["LOCAL_WORLD_SIZE"]))  # fmt: skip
     job = {
-        "host": chosen.master_addr or launcher("SLURM_LAUNCH_NODE_IPADDR") or "localhost",
-        "store": chosen.master_port or 29500, "restarts": 0, "max_restarts": 0, "id": chosen.rdzv_id,
+        "host": chosen.master_addr or told["MASTER_ADDR"], "store": chosen.master_port or told["MASTER_PORT"],
+        "restarts": 0, "max_restarts": 0, "id": chosen.rdzv_id,
     }  # fmt: skip
     made = variables(job, place)
     del made["RUSHLIGHT_LAUNCHER_STORE"]  # rank 0 serves the store

@@ -6,9 +6,10 @@ import argparse
 import os
 from typing import Any
 
+from ...base.config import launcher
 from .hosts import hosts_of_slurm, read_hosts
 
-__all__ = ["count_of_ranks", "parse"]
+__all__ = ["checked", "count_of_ranks", "parse", "parser"]
 
 _EPILOG = """\
 Ranks are started through mpiexec (pip install 'rushlight[mpi]'). Each finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR
@@ -19,9 +20,12 @@ Or on every one, without ssh: --nnodes M --rdzv-endpoint HOST:PORT, or --master-
 
 
 def _flag(p: argparse.ArgumentParser, *names: str, **how: Any) -> None:
-    """An option in both of torchrun's spellings: --max-restarts and --max_restarts."""
+    """An option in both of torchrun's spellings, --max-restarts and --max_restarts, or PET_MAX_RESTARTS in the environment."""
     more = [n.replace("-", "_").replace("__", "--", 1) for n in names if n.startswith("--")]
-    p.add_argument(*names, *[n for n in more if n not in names], **how)
+    option = p.add_argument(*names, *[n for n in more if n not in names], **how)
+    told = launcher(f"PET_{option.dest.upper()}")
+    if told is not None:
+        option.default = bool(int(told)) if option.nargs == 0 else told
 
 
 def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
@@ -33,13 +37,13 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
     _flag(p, "--nnodes", default=None, metavar="M", help="how many hosts (with 2:4, two; default: those of --hostfile, else 1)")  # fmt: skip
     _flag(p, "--hostfile", metavar="FILE", help="the hosts, one per line; reached by ssh without a password")  # fmt: skip
     _flag(p, "--max-restarts", type=int, default=0, metavar="N", help="start again so often when a rank fails")  # fmt: skip
-    p.add_argument("-m", "--module", action="store_true", help="the script is a module, as with python -m")  # fmt: skip
+    _flag(p, "-m", "--module", action="store_true", help="the script is a module, as with python -m")  # fmt: skip
     _flag(p, "--no-python", action="store_true", help="the script is a program of its own")
     _flag(p, "--master-addr", metavar="HOST", help="where the ranks meet (default: this host)")
     _flag(p, "--master-port", type=int, default=0, metavar="PORT", help="the port there (default: a free one)")  # fmt: skip
     _flag(p, "--log-dir", metavar="DIR", help="also write each rank's output to files in DIR")
-    p.add_argument("-r", "--redirects", default="0", help="which streams go to files only (0 none, 1 out, 2 err, 3 both)")  # fmt: skip
-    p.add_argument("-t", "--tee", default="0", help="which streams go to files too")
+    _flag(p, "-r", "--redirects", default="0", help="which streams go to files only (0 none, 1 out, 2 err, 3 both)")  # fmt: skip
+    _flag(p, "-t", "--tee", default="0", help="which streams go to files too")
     _flag(p, "--local-ranks-filter", default="", metavar="RANKS", help="show the output of these only, as 0,1")  # fmt: skip
     _flag(p, "--shutdown-timeout", type=float, default=10.0, metavar="S", help="seconds until ranks that do not end are killed")  # fmt: skip
     _flag(p, "--node-rank", type=int, default=None, metavar="K", help="which of the hosts this is, where it is started on every one")  # fmt: skip
@@ -59,15 +63,21 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
     _flag(
         p, "--tell-local-rank", action="store_true", help=argparse.SUPPRESS
     )  # as its scripts want it
-    p.add_argument("script", metavar="SCRIPT", help="what each rank runs")
-    p.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="and its arguments")
+    p.add_argument("training_script", metavar="SCRIPT", help="what each rank runs")
+    p.add_argument("training_script_args", nargs=argparse.REMAINDER, metavar="...", help="and its arguments")  # fmt: skip
     return p
 
 
 def parse(argv: list[str], program: str = "rushlight launch") -> argparse.Namespace:
     """The options, checked."""
     p = parser(program)
-    chosen = p.parse_args(argv)
+    return checked(p.parse_args(argv), p)
+
+
+def checked(chosen: argparse.Namespace, p: argparse.ArgumentParser) -> argparse.Namespace:
+    """Options that somebody has parsed, with what follows from them; what makes no sense ends as argparse ends it."""
+    for name in ("master_port", "max_restarts"):  # other launchers hand over words
+        setattr(chosen, name, int(getattr(chosen, name) or 0))
     if chosen.rdzv_endpoint and not chosen.standalone:
         host, _, port = chosen.rdzv_endpoint.rpartition(":")
         chosen.master_addr = chosen.master_addr or host or port

@@ -232,6 +232,10 @@ class DistributedDataParallel(Module, Joinable):
         self._reducer.hook, self._reducer.hook_state = hook, state
         self._exchange = hook
 
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """What libraries look at when a training ends; nothing is measured."""
+        return {}
+
     def _set_static_graph(self) -> None:
         self.static_graph = True
         if self._reducer is not None:

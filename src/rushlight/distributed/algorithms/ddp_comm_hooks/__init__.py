@@ -1,5 +1,5 @@
 """`torch.distributed.algorithms.ddp_comm_hooks`: how DDP's buckets travel."""
 
-from . import default_hooks
+from . import default_hooks, post_localSGD_hook, powerSGD_hook
 
-__all__ = ["default_hooks"]
+__all__ = ["default_hooks", "post_localSGD_hook", "powerSGD_hook"]

@@ -1,0 +1,165 @@
+"""Launchers that know nothing of rushlight start ranks that train as one process does, and hear of a killed one.
+
+Those that need a large package (accelerate, lightning, transformers, ray) run where it is installed: nightly, by
+`python -m pip install accelerate lightning transformers 'ray[train]'` in an environment of the tests.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from test_distributed import HERE, environment, free_port, needs_mpi, python
+from test_distributed_meeting import needs_mpich, on, two_hosts
+
+pytestmark = needs_mpi
+ROOT = Path(__file__).resolve().parents[2]
+RUN = [sys.executable, "-m", "rushlight", "run"]
+
+
+def needs(package: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"nightly: {package} is not installed")  # fmt: skip
+
+
+def losses(text: str) -> list[list[float]]:
+    return [ast.literal_eval(found) for found in re.findall(r"losses (\[.*?\])", text)]
+
+
+def of_one_process(script: str, *words: str, **more: str) -> list[float]:
+    done = subprocess.run([*RUN, str(HERE / script), *words], capture_output=True, text=True, timeout=900, env=environment() | more)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return losses(done.stdout)[0]
+
+
+def one_rank() -> dict[str, str]:
+    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "RANK": "0", "WORLD_SIZE": "1"}
+
+
+def trains_and_hears(commands: list[tuple[list[str], dict[str, str]]], one: list[float]) -> None:  # fmt: skip
+    """Start all, compare both ranks' losses with those of one process, kill rank 1; rank 0 says which it lost."""
+    jobs = [
+        subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=environment() | more
+        )
+        for words, more in commands
+    ]  # fmt: skip
+    said, pids = "", {}
+    try:
+        for job in jobs:  # a job's ranks say their numbers when their training has ended
+            assert job.stdout is not None
+            wanted = 2 // len(jobs)
+            while wanted and (line := job.stdout.readline()):
+                said += line
+                if found := re.search(r"rank (\d) is process (\d+)", line):
+                    pids[int(found[1])] = int(found[2])
+                    wanted -= 1
+            assert not wanted, said
+        assert len(losses(said)) == 2, said
+        for found in losses(said):
+            assert found == pytest.approx(one, rel=1e-5)
+        killed = time.time()
+        os.kill(pids[1], signal.SIGKILL)
+        said = "".join(job.communicate(timeout=900)[0] for job in jobs)
+        ended = time.time()
+        told = re.search(r"rank 0 told at ([\d.]+): .*rank 1 \(.*\) is gone", said)
+        launcher = re.search(rf"rank 1 \(pid {pids[1]} on \S+\) was killed by SIGKILL", said)
+        assert told or launcher, said  # a launcher may end rank 0 before that has said its words
+        print(
+            f"told after {(float(told[1]) if told else ended) - killed:.2f} s"
+        )  # shown by pytest -s
+    finally:
+        for job in jobs:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+
+
+@pytest.fixture(scope="module")
+def torchrun(tmp_path_factory) -> str:
+    """The folder of a program called torchrun, installed as users install it."""
+    folder = tmp_path_factory.mktemp("torchrun")
+    shutil.copytree(ROOT / "packaging" / "torchrun", folder / "source")
+    words = ["pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(folder / "to"), str(folder / "source")]  # fmt: skip
+    done = python("-m", *words)
+    assert done.returncode == 0, done.stderr
+    return str(folder / "to" / "bin")
+
+
+@pytest.mark.parametrize("way", ["standalone", "static", "c10d", "PET"])
+def test_torchrun(way: str, torchrun: str) -> None:
+    words, more = [f"{torchrun}/torchrun"], {}
+    if way == "PET":  # the environment that Kubernetes' training operator sets
+        more = {"PET_NPROC_PER_NODE": "2", "PET_NNODES": "1", "PET_RDZV_BACKEND": "c10d"}
+    else:
+        words += ["--nproc_per_node", "2"]
+        words += {
+            "standalone": ["--standalone"],
+            "static": ["--master_addr", "127.0.0.1", "--master_port", free_port()],
+            "c10d": ["--rdzv_backend", "c10d", "--rdzv_endpoint", f"localhost:{free_port()}", "--rdzv_id", "7"],
+        }[way]  # fmt: skip
+    one = of_one_process("under.py", **one_rank())
+    trains_and_hears([([*words, str(HERE / "under.py"), "wait"], more)], one)
+
+
+@needs("accelerate")
+def test_accelerate_launch() -> None:
+    words = ["accelerate", "launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
+             "--dynamo_backend", "no", "--main_process_port", "0", str(HERE / "accelerate_style.py"), "wait"]  # fmt: skip
+    trains_and_hears([([*RUN, *words], {})], of_one_process("accelerate_style.py"))
+
+
+@needs("lightning")
+def test_lightning_ddp() -> None:
+    words = [sys.executable, "-m", "rushlight", "launch", "--nproc-per-node", "2", str(HERE / "lightning_style.py"), "2", "wait"]  # fmt: skip
+    trains_and_hears([(words, {})], of_one_process("lightning_style.py", "1"))
+
+
+@needs("transformers")
+def test_hugging_face_trainer() -> None:
+    words = [*RUN, "torchrun", "--nproc_per_node", "2", str(HERE / "trainer_style.py"), "wait"]
+    trains_and_hears([(words, {})], of_one_process("trainer_style.py"))
+
+
+@needs("ray")
+def test_ray_train(tmp_path: Path, monkeypatch) -> None:
+    """Ray ends the workers of a group itself when one is killed."""
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "600")
+    one = of_one_process("under.py", **one_rank())
+    done = python("-m", "rushlight", "run", str(HERE / "ray_style.py"), "2", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(2):
+        version, text = (tmp_path / f"losses-{rank}").read_text().splitlines()
+        assert "+rushlight" in version, done.stdout + done.stderr
+        assert losses(text)[0] == pytest.approx(one, rel=1e-5)
+
+
+def slurm(rank: int) -> dict[str, str]:
+    """What srun tells one task of a step on two hosts."""
+    told = {"PROCID": rank, "NTASKS": 2, "STEP_ID": 0, "JOB_ID": 77, "NNODES": 2, "LOCALID": 0, "TASKS_PER_NODE": "1(x2)"}  # fmt: skip
+    return {f"SLURM_{name}": str(value) for name, value in told.items()} | {"SLURM_STEP_NODELIST": "10.77.0.[1-2]"}  # fmt: skip
+
+
+@needs_mpich
+@pytest.mark.parametrize("way", ["srun python", "PyTorchJob"])
+def test_two_hosts(way: str) -> None:
+    pods = [{"MASTER_ADDR": "localhost" if r == 0 else "10.77.0.1", "MASTER_PORT": "23456", "RANK": str(r),
+             "WORLD_SIZE": "2", "KUBERNETES_SERVICE_HOST": "10.77.0.100"} for r in range(2)]  # fmt: skip
+    told = pods if way == "PyTorchJob" else [slurm(0), slurm(1)]
+    one = of_one_process("under.py", **one_rank())
+    with two_hosts() as (a, b, _):
+        words = [*RUN, str(HERE / "under.py"), "wait"]
+        commands = [
+            ([*on(h), *words], {"UCX_TLS": "tcp,self", **told[r]}) for r, h in enumerate((a, b))
+        ]
+        trains_and_hears(commands, one)
