@@ -105,9 +105,7 @@ def squeezed(torch):
 
     net = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), Block(16), Block(16), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))  # fmt: skip
     x, y = torch.randn(8, 3, 32, 32), torch.randint(0, 10, (8,))
-    return _step(
-        torch, list(net.parameters()), lambda: F.cross_entropy(net(x), y), "RMSprop", lr=1e-3
-    )
+    return _step(torch, list(net.parameters()), lambda: F.cross_entropy(net(x), y), "RMSprop")
 
 
 def noising(torch):

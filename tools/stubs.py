@@ -414,7 +414,11 @@ def exports(name: str) -> str:
     for n in set(getattr(package, "__all__", [])) | {k for k in vars(package) if k[0] != "_"}:
         value = getattr(package, n, None)
         if isinstance(value, ModuleType) and value.__name__ == f"{name}.{n}":
-            lines.add(f"from . import {n} as {n}\n")
+            named_again = import_module("rushlight._names.aliases").TABLE
+            if f"{name}.{n}".partition(".")[2] in named_again:  # no file to import it from
+                lines.add(f"import types as _types\n{n}: _types.ModuleType\n")
+            else:
+                lines.add(f"from . import {n} as {n}\n")
         elif (inspect.isclass(value) or inspect.isfunction(value)) and not n.startswith("_"):
             module = sys.modules[value.__module__]
             whole = getattr(module, "__all__", [])

@@ -13,7 +13,6 @@ from . import detection as detection
 from . import efficientnet as efficientnet
 from . import inception as inception
 from . import mnasnet as mnasnet
-from . import mobilenet as mobilenet
 from . import mobilenetv2 as mobilenetv2
 from . import mobilenetv3 as mobilenetv3
 from . import regnet as regnet
@@ -43,3 +42,5 @@ from .squeezenet import *
 from .swin_transformer import *
 from .vgg import *
 from .vision_transformer import *
+import types as _types
+mobilenet: _types.ModuleType
