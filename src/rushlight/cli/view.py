@@ -175,6 +175,7 @@ const hidden = new Set(), colours = new Map(); let runs = [];
 const text = s => String(s ?? '').replace(/[&<>"']/g, c => '&#' + c.charCodeAt(0) + ';');
 const share = (r, part) => { const v = r[part + '_' + r.score]; return v == null ? '–' : r.score == 'accuracy' ? (100 * v).toFixed(1) + ' %' : r.score + ' ' + v.toFixed(3); };
 function colour(id) { if (!colours.has(id)) colours.set(id, COLOURS[colours.size % COLOURS.length]); return colours.get(id); }
+function keepColours(runs) { [...runs].sort((a, b) => a.started < b.started ? -1 : a.started > b.started ? 1 : 0).forEach(r => colour(r.id)); } // the oldest first, so that a later one changes none
 function nice(low, high) { const r = (high - low) / 4 || 1, p = 10 ** Math.floor(Math.log10(r)), s = [1, 2, 5, 10].map(m => m * p).find(v => v >= r);
   const out = []; for (let v = Math.ceil(low / s) * s; v <= high + s / 1e6; v += s) out.push(v); return out; }
 function chart(of) {
@@ -203,7 +204,7 @@ function draw() {
   document.getElementById('differs').innerHTML = keys.length ? '<tr><th></th>' + runs.map(r => `<th>${text(r.name)}</th>`).join('') + '</tr>' +
     keys.map(k => `<tr><td>${text(k)}</td>` + runs.map(r => `<td>${text(r.settings[k])}</td>`).join('') + '</tr>').join('') : '<tr><td class="faint">Nothing: there is one run, or all have the same settings.</td></tr>';
 }
-async function look() { try { const a = await fetch('/api/runs'); if (a.ok) { runs = await a.json(); draw(); } } catch (e) { document.getElementById('told').textContent = 'The server has ended.'; } setTimeout(look, 2000); }
+async function look() { try { const a = await fetch('/api/runs'); if (a.ok) { runs = await a.json(); keepColours(runs); draw(); } } catch (e) { document.getElementById('told').textContent = 'The server has ended.'; } setTimeout(look, 2000); }
 addEventListener('click', e => { const row = e.target.closest('tr[data-id]'); if (!row || e.target.closest('a')) return;
   hidden.has(row.dataset.id) ? hidden.delete(row.dataset.id) : hidden.add(row.dataset.id); draw(); });
 addEventListener('DOMContentLoaded', look);
