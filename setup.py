@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import module_from_spec, spec_from_file_location
@@ -223,6 +224,9 @@ class OnePackage(build_py):
 
     def write_aliases(self, package: Path) -> None:
         """Modules that are rows of a table, as files that type checkers and editors read."""
+        # The one module that the table asks, under the name by which it does: the package cannot be imported yet.
+        spelling = "rushlight.base.spelling"
+        sys.modules[spelling] = loaded("src/rushlight/base/spelling.py", spelling)
         aliases = loaded(NAMES / "_names" / "aliases.py", "rushlight._names.aliases")
         for name in aliases.TABLE:
             (package / f"{name.replace('.', '/')}.pyi").write_text(aliases.stub(name))
