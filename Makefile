@@ -72,11 +72,12 @@ lint: $(VENV)/.dev ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev ## mypy over the package; the stubs are up to date
-	$(BIN)/mypy
+types: $(VENV)/.dev ## mypy over the package; the table of late ops is up to date
 	$(BIN)/python tools/stubs.py --check
+	$(BIN)/python tools/stubs.py
+	$(BIN)/mypy
 
-stubs: $(VENV)/.dev ## write the .pyi files anew, after public functions changed
+stubs: $(VENV)/.dev ## write the .pyi files anew, after public functions changed, and the table of late ops
 	$(BIN)/python tools/stubs.py
 
 parity: $(VENV)/.oracle ## a sample of the databases of PyTorch's own tests, on PyTorch 2.13.0 and on rushlight (ARGS="--seed 7", "add sum")

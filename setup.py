@@ -203,7 +203,7 @@ class AllCores(build_ext):
 
 
 class OnePackage(build_py):
-    """Puts the modules of PyTorch's names, and their stubs, into the package."""
+    """Puts the modules of PyTorch's names into the package, and writes the stubs that type checkers and editors read."""
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         found = super().find_package_modules(package, package_dir)
@@ -212,24 +212,15 @@ class OnePackage(build_py):
         )
 
     def get_source_files(self) -> list[str]:
-        return [*super().get_source_files(), *map(str, NAMES.glob("*.pyi"))]
+        return [*super().get_source_files(), "tools/stubs.py"]
 
     def run(self) -> None:
         super().run()
+        package = Path(self.build_lib, "rushlight")
+        out = [] if self.editable_mode else ["--out", str(package)]
+        self.spawn([sys.executable, "tools/stubs.py", *out])
         if not self.editable_mode:
-            for stub in NAMES.glob("*.pyi"):
-                self.copy_file(str(stub), str(Path(self.build_lib, "rushlight", stub.name)))
-            self.write_aliases(Path(self.build_lib, "rushlight"))
-            self.pack_onednn(Path(self.build_lib, "rushlight/runtime/cpu/onednn"))
-
-    def write_aliases(self, package: Path) -> None:
-        """Modules that are rows of a table, as files that type checkers and editors read."""
-        # The one module that the table asks, under the name by which it does: the package cannot be imported yet.
-        spelling = "rushlight.base.spelling"
-        sys.modules[spelling] = loaded("src/rushlight/base/spelling.py", spelling)
-        aliases = loaded(NAMES / "_names" / "aliases.py", "rushlight._names.aliases")
-        for name in aliases.TABLE:
-            (package / f"{name.replace('.', '/')}.pyi").write_text(aliases.stub(name))
+            self.pack_onednn(package / "runtime/cpu/onednn")
 
     def pack_onednn(self, folder: Path) -> None:
         """One copy of oneDNN without a debugger's names, and its licence, where its wheel is among what the build needs.

@@ -1,7 +1,8 @@
 """Write the stub files (.pyi) of names that modules collect while they run, what editors and type checkers read; and which ops load late.
 
-    python tools/stubs.py            write them
-    python tools/stubs.py --check    say which are out of date, and fail
+    python tools/stubs.py                  write both into the checkout, as an editable install does
+    python tools/stubs.py --out PACKAGE    write the stubs alone, and those of modules that are no files, as a wheel has them
+    python tools/stubs.py --check          fail where `operators/late_names.py`, the one that git keeps, is out of date
 
 Signatures are those of the functions themselves. Where one says `Any` and the parameter's name has one meaning all over PyTorch
 (`dtype`, `dim`, `size`), `TYPES` says which; `RETURNS` does the same for results that depend on arguments.
@@ -494,38 +495,57 @@ def late_names() -> str:
     return text + "}\n"
 
 
-def stubs() -> dict[Path, str]:
-    """Every file that is made, and its text."""
-    package = SOURCE / "rushlight"
+def stubs() -> dict[str, str]:
+    """Every stub, by its place in the package, and its text."""
     return {
-        package / "operators" / "late_names.py": late_names(),  # the first: it loads all ops
-        package / "__init__.pyi": top(),
-        package / "core" / "methods.pyi": methods(),
-        package / "nn" / "functional.pyi": namespace("functional", 1),
-        NAMES / "linalg.pyi": namespace("linalg", 0),
-        NAMES / "return_types.pyi": results(),
-        NAMES / "special.pyi": namespace("special", 0),
-        NAMES / "fft.pyi": namespace("fft", 0),
-        package / "nn" / "__init__.pyi": exports("rushlight.nn"),
-        package / "optim" / "__init__.pyi": exports("rushlight.optim"),
-        package / "vision" / "__init__.pyi": vision(),
-        package / "vision" / "models" / "__init__.pyi": exports("rushlight.vision.models"),
+        "__init__.pyi": top(),
+        "core/methods.pyi": methods(),
+        "fft.pyi": namespace("fft", 0),
+        "linalg.pyi": namespace("linalg", 0),
+        "nn/__init__.pyi": exports("rushlight.nn"),
+        "nn/functional.pyi": namespace("functional", 1),
+        "optim/__init__.pyi": exports("rushlight.optim"),
+        "return_types.pyi": results(),
+        "special.pyi": namespace("special", 0),
+        "vision/__init__.pyi": vision(),
+        "vision/models/__init__.pyi": exports("rushlight.vision.models"),
     }
+
+
+def aliases() -> dict[str, str]:
+    """Modules that are rows of a table, as files: only a wheel, whose package is one folder, has a place for them."""
+    from rushlight._names.aliases import TABLE, stub
+
+    return {f"{name.replace('.', '/')}.pyi": stub(name) for name in TABLE}
+
+
+def write(path: Path, text: str) -> None:
+    """A file whose time says when its text changed."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    made = stubs()
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
-    for path in stale:
-        print(
-            f"{path.relative_to(ROOT)} {'is out of date: run tools/stubs.py' if args.check else 'written'}"
-        )
-        if not args.check:
-            path.write_text(made[path])
-    return int(bool(stale and args.check))
+    package = SOURCE / "rushlight"
+    late, text = package / "operators" / "late_names.py", late_names()  # which loads all ops
+    if args.check:
+        if stale := late.read_text() != text:
+            print(f"{late.relative_to(ROOT)} is out of date: run tools/stubs.py")
+        return int(stale)
+    if args.out:
+        for name, text in (stubs() | aliases()).items():
+            write(args.out / name, text)
+        return 0
+    write(late, text)
+    for name, text in stubs().items():
+        beside = (NAMES / name).with_suffix(".py").exists()
+        write((NAMES if beside else package) / name, text)
+    return 0
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ def test_every_data_file_is_packed() -> None:
         for pattern in patterns[package]
         for path in folder.glob(pattern)
     }
-    packed |= set((ROOT / "src" / "torch_names" / "rushlight").glob("*.pyi"))  # by setup.py
     assert not sorted(str(p.relative_to(ROOT)) for p in data - packed if p.exists())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from shutil import which
 
 import pytest
 
-from rushlight._names.aliases import TABLE, stub
+from rushlight._names.aliases import TABLE
 from rushlight.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,16 +23,11 @@ RIGHT, WRONG = sorted((TYPED / "right").glob("*.py")), sorted((TYPED / "wrong").
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """The package as a wheel lays it out: in one folder, with a stub of each module that is a row of a table."""
-    package = tmp_path_factory.mktemp("installed") / "rushlight"
-    for root in (ROOT / "src" / "rushlight", ROOT / "src" / "torch_names" / "rushlight"):
-        for file in (*root.rglob("*.py"), *root.rglob("*.pyi"), *root.glob("py.typed")):
-            link = package / file.relative_to(root)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(file)
-    for name in TABLE:
-        (package / f"{name.replace('.', '/')}.pyi").write_text(stub(name))
-    return package.parent
+    """The package as a wheel has it: in one folder, with the stubs that the build writes."""
+    folder = tmp_path_factory.mktemp("installed")
+    said = run(sys.executable, "setup.py", "-q", "build_py", "--build-lib", folder)
+    assert (folder / "rushlight/core/methods.pyi").exists(), said
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +45,34 @@ def run(*command: object, cwd: Path = ROOT) -> str:
     return done.stdout + done.stderr
 
 
-def test_stubs_are_what_the_functions_say():
+def test_late_names_are_what_ops_publish():
     assert run(sys.executable, ROOT / "tools" / "stubs.py", "--check") == ""
+
+
+def test_every_stub_is_made_by_the_build(installed):
+    """Git keeps none; a wheel has one of each module whose names are collected, and of each that is no file."""
+    listed = subprocess.run(["git", "ls-files", "*.pyi"], cwd=ROOT, capture_output=True, text=True)
+    assert listed.stdout == ""
+    package = installed / "rushlight"
+    for name in ("", "nn", "optim", "vision", "vision.models", *TABLE):
+        there = package / name.replace(".", "/")
+        assert (there / "__init__.pyi").exists() or there.with_suffix(".pyi").exists(), name
+    assert "def relu(" in (package / "nn/functional.pyi").read_text()
+    assert (package / "fft.py").exists() and (package / "fft.pyi").exists()
+
+
+def test_an_editable_install_and_make_types_write_them_into_the_checkout(tmp_path):
+    """In a copy, of which only what the tool needs is there: each lies beside its module, and the text is the wheel's."""
+    for name in ("src", "tools/stubs.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copied(ROOT / name, tmp_path / name)
+    for old in tmp_path.rglob("*.pyi"):
+        old.unlink()
+    assert run(sys.executable, tmp_path / "tools/stubs.py") == ""
+    made = {str(path.relative_to(tmp_path / "src")) for path in tmp_path.rglob("*.pyi")}
+    assert {"torch_names/rushlight/fft.pyi", "rushlight/core/methods.pyi"} <= made
+    assert all((tmp_path / "src" / name).with_suffix(".py").exists() for name in made - {"rushlight/core/methods.pyi"})  # fmt: skip
 
 
 def marked(file: Path) -> set[int]:
