@@ -23,7 +23,7 @@ from .epilogues import sums_channels
     CONV_POOL,
     conv=first(conv_op),
     pool=reader(max_pool, of="conv"),
-    relu=reader(relu_op, of="pool", optional=True),
+    act=reader(relu_op, of="pool", optional=True),
     spread=reader(max_pool_grad, of="pool.1", at=1, maybe=True),
     slope=maker(relu_grad, of="spread<0", optional=True),
     to_input=reader(conv_grad_input, of="spread", at=0, maybe=True),
@@ -32,15 +32,15 @@ from .epilogues import sums_channels
     new_sums=reader(sum_op, of="spread", maybe=True),
 )
 def _conv_pool(m: Found) -> Any:
-    top, bias_at = (m.relu or m.pool).outputs[0], "to_bias" if m.to_bias else "new_sums"
+    top, bias_at = (m.act or m.pool).outputs[0], "to_bias" if m.to_bias else "new_sums"
     to_bias = m.to_bias or m.new_sums
-    if not _side_by_side(m.pool) or bool(m.slope) != bool(m.spread and m.relu):
+    if not _side_by_side(m.pool) or bool(m.slope) != bool(m.spread and m.act):
         return None
     if (m.slope and m.slope.inputs[1] is not top) or (to_bias and not sums_channels(to_bias)):
         return None
     places = m.new(top.shape, np.uint8, top)
     how = {**m.conv.attrs, "window": m.pool.attrs["kernel"]}
-    forward = {**how, "relu": m.relu is not None}
+    forward = {**how, "relu": m.act is not None}
     made = {"conv": joined(CONV_POOL, m.conv.inputs, forward, (top, places))}
     if m.spread is None:
         return made
@@ -104,8 +104,8 @@ join_heads = Joining(_head)
 
 
 @rule(
-    relu=first(relu_op),
-    pool=reader(max_pool, of="relu"),
+    act=first(relu_op),
+    pool=reader(max_pool, of="act"),
     spread=reader(max_pool_grad, of="pool.1", at=1, optional=True),
     slope=reader(relu_grad, of="spread", at=0, optional=True),
 )
@@ -116,14 +116,14 @@ def _exchanged(m: Found) -> Any:
     # The places get a new name: whoever else wants the old ones keeps all of this from happening.
     top, moved, masked = [m.new(s.shape, s.dtype, s) for s in (pooled, places, pooled)]
     made = {
-        "relu": m.pool.replaced(inputs=m.relu.inputs, outputs=(top, moved)),
-        "pool": m.relu.replaced(inputs=(top,), outputs=(pooled,)),
+        "act": m.pool.replaced(inputs=m.act.inputs, outputs=(top, moved)),
+        "pool": m.act.replaced(inputs=(top,), outputs=(pooled,)),
     }
     if m.slope is None:
         return made
     made["spread"] = m.slope.replaced(inputs=(m.spread.inputs[0], pooled), outputs=(masked,))
     made["slope"] = m.spread.replaced(inputs=(masked, moved), outputs=m.slope.outputs)
-    return made if m.slope.inputs[1] is m.relu.outputs[0] else None
+    return made if m.slope.inputs[1] is m.act.outputs[0] else None
 
 
 @rule(

@@ -44,30 +44,30 @@ _FORWARD = {
 @rule(
     *_FORWARD["batch_norm_train"], *_FORWARD["batch_norm_eval"],
     norm=first(*_FORWARD),
-    add=reader(add_op, of="norm", optional=True),
-    relu=reader(relu_op, of=("add", "norm")),
+    summed=reader(add_op, of="norm", optional=True),
+    act=reader(relu_op, of=("summed", "norm")),
     statistics=reader(RUNNING, of="norm.1", optional=True),
 )  # fmt: skip
 def _batch_norm(m: Found) -> Any:
-    norm, (y, *kept), (out,) = m.norm, m.norm.outputs, m.relu.outputs
-    if out.strides != y.strides or not _are_added(m.add):
+    norm, (y, *kept), (out,) = m.norm, m.norm.outputs, m.act.outputs
+    if out.strides != y.strides or not _are_added(m.summed):
         return None
-    more = () if m.add is None else (other(m.add, y),)
+    more = () if m.summed is None else (other(m.summed, y),)
     kernel, inputs = _FORWARD[norm.name][len(more)], (*norm.inputs, *more)
     made = norm.replaced(kernel=kernel, inputs=inputs, outputs=(out, *kept))
     if m.statistics is None:
-        return [{"norm": made}, {"relu": made}]
+        return [{"norm": made}, {"act": made}]
     # The other summand may be made behind the norm: then the statistics are updated behind them both.
-    late = [{"add": made, "relu": m.statistics}] if more else []
+    late = [{"summed": made, "act": m.statistics}] if more else []
     return [{"norm": made, "statistics": m.statistics}, *late]
 
 
 @rule(
     batch.BATCH_NORM_RELU_GRAD, batch.BATCH_NORM_ADD_RELU_GRAD,
     slope=first(relu_grad),
-    relu=maker(relu_op, of="slope<1", stays=True),
-    add=maker(add_op, of="relu<0", stays=True, optional=True),
-    norm=maker(batch_norm_train, of=("add<*", "relu<0"), stays=True),
+    act=maker(relu_op, of="slope<1", stays=True),
+    summed=maker(add_op, of="act<0", stays=True, optional=True),
+    norm=maker(batch_norm_train, of=("summed<*", "act<0"), stays=True),
     back=reader(batch_norm_grad, of="slope", at=0),
     total=maker(add_op, of="slope<0", optional=True),
 )  # fmt: skip
@@ -82,7 +82,7 @@ def _batch_norm_grad(m: Found) -> Any:
     total = {} if m.total is None else {"total": m.total}
     given = (*(m.total.inputs if total else (g, None)), y, *back.inputs[1:])
     both = joined(batch.BATCH_NORM_ADD_RELU_GRAD, given, norm.attrs, (*m.slope.outputs, *outs))
-    if m.add is not None or y.strides != norm.outputs[0].strides:
+    if m.summed is not None or y.strides != norm.outputs[0].strides:
         return {"slope": both}
     given = (g, *norm.inputs, *norm.outputs[1:])
     one = joined(batch.BATCH_NORM_RELU_GRAD, given, norm.attrs, outs)
@@ -100,21 +100,21 @@ join_batch_norms = Joining(_batch_norm_grad, _batch_norm)
 # -- layer and root-mean-square norms, and residual sums ---------------------------------------------
 
 
-@rule(*ADD_NORMS.values(), add=first(add_op), norm=reader(*ADD_NORMS, of="add", at=0))
+@rule(*ADD_NORMS.values(), summed=first(add_op), norm=reader(*ADD_NORMS, of="summed", at=0))
 def _residual(m: Found) -> Any:
-    total = m.add.outputs[0]
-    if not _are_added(m.add) or not total.dense:
+    total = m.summed.outputs[0]
+    if not _are_added(m.summed) or not total.dense:
         return None
-    inputs, outs = (*m.add.inputs, *m.norm.inputs[1:]), (*m.norm.outputs, total)
+    inputs, outs = (*m.summed.inputs, *m.norm.inputs[1:]), (*m.norm.outputs, total)
     return joined(ADD_NORMS[m.norm.name], inputs, m.norm.attrs, outs)
 
 
-@rule(*NORM_GRADS_ADD.values(), back=first(*NORM_GRADS_ADD), add=reader(add_op, of="back"))
+@rule(*NORM_GRADS_ADD.values(), back=first(*NORM_GRADS_ADD), summed=reader(add_op, of="back"))
 def _residual_grad(m: Found) -> Any:
     back, (gx, *grads) = m.back, m.back.outputs
-    if not _are_added(m.add) or not gx.dense:
+    if not _are_added(m.summed) or not gx.dense:
         return None
-    inputs, outs = (*back.inputs, other(m.add, gx)), (*m.add.outputs, *grads)
+    inputs, outs = (*back.inputs, other(m.summed, gx)), (*m.summed.outputs, *grads)
     return joined(NORM_GRADS_ADD[back.name], inputs, back.attrs, outs)
 
 

@@ -11,9 +11,10 @@ from ...base.formats import layout, memory_format
 from ...core.public import public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.batch.arrays import BatchedArray, levels_of, make, without
-from ...runtime.door import KERNELS, Kernel, run
+from ...runtime.door import Kernel, run
 from ...runtime.sparse_array import sparse
 from ...runtime.wrapped import WrappedArray, answer
+from ..memory.copies import clone_op
 from .filled import (
     EMPTY,
     FULL,
@@ -74,7 +75,7 @@ def for_each_sample(made: Tensor, beside: Tensor) -> Tensor:
     a, levels = made._a, levels_of(beside._a)
     for level in levels:
         a = without(a, level)
-    a = run(KERNELS["clone"], a.__class__, (a,), {"order": "C"})
+    a = run(clone_op.kernel, a.__class__, (a,), {"order": "C"})
     for level in reversed(levels):
         a = make(level, a)
     return tensor_over(a, BatchedArray)

@@ -13,10 +13,11 @@ from ...core.exposed import exposed
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
 from ...runtime import devices
-from ...runtime.door import KERNELS, run
+from ...runtime.door import run
 from ...runtime.thread import settle
 from ...runtime.wrapped import WrappedArray
 from ..create.legacy import as_subclass
+from .copies import clone_op
 
 # -- copy and pickle -------------------------------------------------------------------------------
 
@@ -49,7 +50,7 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
 def _dense_copy(a: Any) -> Any:
     """A copy with the same order of dims in memory, by a kernel: the values may still wait to be computed."""
     attrs = {"order": "C" if 0 in a.strides else "K"}
-    return run(KERNELS["clone"], a.__class__, (a,), attrs)
+    return run(clone_op.kernel, a.__class__, (a,), attrs)
 
 
 @public("Tensor", name="__copy__")

@@ -80,8 +80,7 @@ def gru(s: Site) -> list[str]:
 
 @writes
 def rnn(s: Site) -> list[str]:
-    act = {"tanh": "Tanh", "relu": "Relu"}[s.fixed("act")]
-    return _recurrent(s, "RNN", _RNN, 2, None, activations=[act])
+    return _recurrent(s, "RNN", _RNN, 2, None, activations=[s.fixed("act").capitalize()])
 
 
 def steps_of(attrs: dict[str, Any]) -> dict[str, Any]:
