@@ -17,7 +17,7 @@ from ....base.locks import new_lock
 from ..code.held import runnable
 from ..memory.streams import current
 from .measuring import stopwatch
-from .versions import knows_doubles
+from .versions import imported_front_end, knows_doubles
 
 _TRIED = 12  # plans that are measured
 _SHORT = 0.012  # milliseconds below which a plan is quick enough: building others takes a second
@@ -103,9 +103,7 @@ def frontend() -> Any:
     global _module
     if _module is None:
         try:
-            import cudnn
-
-            _module = cudnn
+            _module = imported_front_end()
         except (ImportError, OSError, AttributeError) as e:
             _module = False
             warnings.warn(
