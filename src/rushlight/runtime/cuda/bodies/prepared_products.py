@@ -67,6 +67,16 @@ def _linear(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, *, activation
     return _ready(x, w, False, True, b, epilogue, x.ndim != 2)
 
 
+def _addmm(b: DeviceArray, x: DeviceArray, y: DeviceArray, *, beta: Any, alpha: Any) -> Any:
+    """Of a row that is added to all rows, which is read where it lies."""
+    if alpha != 1 or beta != 1 or b.dtype != x.dtype or not _takes(x, y):
+        return None
+    if (b.shape[0] != 1 and b.strides[0]) or not b[0]._c_contiguous:
+        return None
+    call = _ready(x, y, False, False, b[0], "bias")
+    return None if call is None else lambda b, x, y: call(x, y, b)
+
+
 def _all_grads(g: DeviceArray, x: DeviceArray, w: DeviceArray) -> Any:
     if not _takes(g, x) or not w.size or w.dtype != g.dtype or not _at_the_library(g, x):
         return None
@@ -146,6 +156,7 @@ def _register(name: str, body: Callable[..., Any], prepare: Callable[..., Any]) 
 
 
 _register("linear", products.linear, _linear)
+_register("addmm", products.addmm, _addmm)
 _register("linear_all_grads", products.linear_all_grads, _all_grads)
 _register("linear_two_grads", products.linear_two_grads, _two_grads)
 for _name, _flips in (("mm", (False, False)), ("mm_nt", (False, True)), ("mm_tn", (True, False))):
