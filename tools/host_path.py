@@ -135,6 +135,9 @@ def no_driver() -> None:
     from cupy.cuda import driver, function, runtime
     from cupy_backends.cuda.libs import nvrtc
 
+    from rushlight.base.config import settings
+
+    settings.compiles_ahead = False  # what it compiles is never run
     pool, stream = Pool(cupy), Stream()
     cupy.get_default_memory_pool = lambda: pool
     cupy.cuda.get_current_stream = lambda index=0: stream

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import subprocess
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,3 +160,12 @@ def test_the_map_of_the_engine_names_every_file_in_c():
     files = {f.name for f in (ROOT / "src").rglob("*.[ch]")}
     own = {f for f in files if f.endswith(".c") or f.replace(".h", ".c") not in files}
     assert own <= named, "say in docs/cpu-engine.md what lives there"
+
+
+def test_no_file_holds_both_sides_of_a_merge() -> None:
+    """What git writes where two changes met, and nobody decided."""
+    asked = ["git", "grep", "-lE", "^(<{7}|>{7}) "]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        pytest.skip("no git here")
+    assert done.stdout.split() == []

@@ -60,6 +60,8 @@ class Settings:
         self.trace = _env("RUSHLIGHT_TRACE", "")
         # Whether `compile` traces what it cannot replay as a whole on the CPU, too, as it does on a GPU: for tests.
         self.trace_on_cpu = False
+        # "0" keeps a process that is the first to use a GPU from compiling the usual kernels beside its own work.
+        self.compiles_ahead = _env("RUSHLIGHT_COMPILE_AHEAD", "1") != "0"
         # "full" prints every frame of an error that nobody caught, see base/tracebacks.py.
         self.traceback = _env("RUSHLIGHT_TRACEBACK", "short")
         # The last `manual_seed`: the random streams of devices opened later start from it.

@@ -1,4 +1,4 @@
-"""The command line: train, eval, predict, export, serve, view, runs, bench, devices, run."""
+"""The command line: train, eval, predict, export, serve, view, runs, bench, devices, warm, run."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
         _bench,
         _devices,
         _doctor,
+        _warm,
         _run,
         _explain,
         _stubs,
@@ -167,6 +168,17 @@ def _doctor(commands: _SubParsersAction) -> None:
     p = command(commands, "doctor", text, call)
     p.add_argument("--json", action="store_true", help="print it as JSON")
     p.add_argument("--no-speed", dest="speed", action="store_false", help="measure nothing")
+
+
+def _warm(commands: _SubParsersAction) -> None:
+    def call(args: Namespace) -> int:
+        from .warm import warm
+
+        return warm(args.arch)
+
+    text = "compile the usual GPU kernels now, so that no first step waits for them"
+    p = command(commands, "warm", text, call)
+    p.add_argument("--arch", help="for GPUs of another machine, such as sm_90; needs no GPU here")
 
 
 def _run(commands: _SubParsersAction) -> None:

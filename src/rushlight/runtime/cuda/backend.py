@@ -15,6 +15,7 @@ from ...base.device import device
 from .. import devices
 from . import processors
 from .arrays import CUPY
+from .code import compile, usual
 from .code.traced import in_one_kernel
 from .memory import host_copies as transfer
 from .memory import pool as memory
@@ -53,6 +54,7 @@ class CudaBackend:
         package = __name__.rpartition(".")[0] + ".bodies"
         families = {family: import_module(f"{package}.{family}") for family in _FAMILIES}
         self._bound = families["pointwise"].bound
+        usual.begin(compile)
         if self._count == 1:
             only = self._devices[0]
             self.device_of = lambda a: only  # type: ignore[method-assign]

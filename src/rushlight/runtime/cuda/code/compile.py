@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from .held import runnable
 from .launch import Launch
 from .parameters import formats
 
-_KERNELS = Path(__file__).parents[1] / "kernels"
+KERNELS = Path(__file__).parents[1] / "kernels"
 _texts: dict[str, str] = Bounded(256)  # by file of kernels/
 
 OPTIONS = ("-std=c++17",)
@@ -30,7 +31,7 @@ def source(name: str) -> str:
     """The text of `kernels/<name>`, read once."""
     text = _texts.get(name)
     if text is None:
-        text = _texts[name] = (_KERNELS / name).read_bytes().decode()
+        text = _texts[name] = (KERNELS / name).read_bytes().decode()
     return text
 
 
@@ -39,21 +40,50 @@ def arch() -> str:
     return f"sm_{cupy.cuda.Device().compute_capability}"
 
 
+heard: Callable[[Path], None] | None = (
+    None  # is told of every kernel that is asked for, by its path
+)
+_under_way: dict[Path, Future[bytes]] = {}  # what some thread compiles now
+
+
 def cubin(text: str, flags: tuple[str, ...]) -> bytes:
-    """The machine code of a source, from the disk when it was made before."""
-    path = _path(text, flags)
+    """The machine code of a source, from the disk when it was made before; threads that want the same wait for one of them."""
+    path = path_of(text, flags)
+    if heard is not None:
+        heard(path)
     try:
         return path.read_bytes()
     except OSError:
         pass
-    code = _compile(text, flags)
-    _keep(path, code)
+    mine: Future[bytes] = Future()
+    other = _under_way.setdefault(path, mine)
+    if other is not mine:
+        return other.result()
+    try:
+        code = _compile(text, flags)
+        _keep(path, code)
+        mine.set_result(code)
+    except BaseException as error:
+        mine.set_exception(error)
+        raise
+    finally:
+        del _under_way[path]
     return code
 
 
-def _path(text: str, flags: tuple[str, ...]) -> Path:
-    version = ".".join(map(str, nvrtc.getVersion()))
-    key = hashlib.sha256("\0".join((version, *flags, text)).encode()).hexdigest()[:40]
+def is_kept(text: str, flags: tuple[str, ...]) -> bool:
+    """Whether a source's machine code lies on the disk."""
+    return path_of(text, flags).exists()
+
+
+def version() -> str:
+    """NVRTC's version."""
+    return ".".join(map(str, nvrtc.getVersion()))
+
+
+def path_of(text: str, flags: tuple[str, ...]) -> Path:
+    """Where a source's machine code is kept."""
+    key = hashlib.sha256("\0".join((version(), *flags, text)).encode()).hexdigest()[:40]
     return Path(settings.cache_dir) / "cuda" / f"{key}.cubin"
 
 
@@ -127,7 +157,7 @@ class compiling_ahead:  # noqa: N801
         """As `cubin`, for those who come back."""
         found = self.codes.get((text, flags))
         if found is None:
-            if _path(text, flags).exists():
+            if is_kept(text, flags):
                 return cubin(text, flags)
             self.codes[text, flags] = self.pool.submit(cubin, text, flags)
             raise NotCompiled
