@@ -243,23 +243,6 @@ for _name, _dim, _index in (
 
 
 @case
-def used_twice(s: Side) -> Any:
-    w = s.weight()
-    (s.looked_up(w) + s.looked_up(w, [2, 4, 0])).backward()
-    return w.grad
-
-
-@case
-def used_three_times_in_sums(s: Side) -> Any:
-    w = s.weight()
-    total = 0
-    for places in ([1, 2], [2, 1, 1], [0]):
-        total = total + s.F.embedding(s.tensor(places), w, sparse=True).sum()
-    total.backward()
-    return w.grad
-
-
-@case
 def tied_to_a_product(s: Side) -> Any:
     w = s.weight()
     s.weighted(s.F.embedding(s.tensor([1, 2]), w, sparse=True) @ w.t()).backward()
@@ -273,22 +256,6 @@ def several_passes(s: Side) -> Any:
     first = w.grad
     s.looked_up(w, [4, 0, 2, 2]).backward()
     return w.grad, first is w.grad
-
-
-@case
-def several_passes_of_sums(s: Side) -> Any:
-    w = s.weight()
-    for places in ([1, 2, 0], [2, 1], [2, 2]):
-        s.F.embedding(s.tensor(places), w, sparse=True).sum().backward()
-    return w.grad
-
-
-@case
-def more_than_there_are_rows(s: Side) -> Any:
-    w = s.weight(2, 1)
-    for _ in range(3):
-        s.F.embedding(s.tensor([1, 0]), w, sparse=True).sum().backward()
-    return w.grad
 
 
 @case
@@ -332,14 +299,6 @@ def of_another_density(s: Side) -> Any:
 @case
 def of_another_size(s: Side) -> Any:
     s.weight().grad = s.lib.ones(4, 3, device=s.device).to_sparse()
-
-
-@case
-def batch_changed_in_place(s: Side) -> Any:
-    w, places = s.weight(), s.tensor([1, 2])
-    loss = s.weighted(s.F.embedding(places, w, sparse=True))
-    loss.backward()
-    return w.grad.clone()
 
 
 # -- through other operations -----------------------------------------------------------------------

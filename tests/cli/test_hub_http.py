@@ -1,19 +1,20 @@
-"""Weights from a web server of this machine: hashes, broken and continued transfers, redirections, the trainer's `--weights`."""
+"""Weights from a web server of this machine: hashes, hostile answers, redirections, the trainer's `--weights`.
+
+Transfers that break off and go on are in tests/vision/test_vision_datasets.py.
+"""
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import pytest
 
 import rushlight as rl
 from cli_help import write_pictures
+from file_server import serving
 from rushlight import hub
 from rushlight.base.config import settings
 from rushlight.cli import main
@@ -35,7 +36,7 @@ def other_part(handler, content: bytes) -> None:
         where = {"Content-Range": f"bytes 0-{len(content) - 1}/{len(content)}"}
         answer(handler, 206, content, {"Content-Length": len(content), **where})
     else:
-        again = [a for a in handler.server.asked if a[1] == handler.path]
+        again = [path for path, _ in handler.server.asked if f"/{path}" == handler.path]
         half = content[: len(content) // 2] if len(again) == 1 else content
         answer(handler, 200, half, {"Content-Length": len(content)})
 
@@ -69,58 +70,19 @@ HOSTILE = {
 }  # fmt: skip
 
 
-class Files(BaseHTTPRequestHandler):
-    """Sends the server's files; `/cut/NAME` breaks off in the middle once, `/moved/NAME` points to the file."""
-
-    def _answer(self, body: bool) -> None:
-        kind, _, name = unquote(self.path).strip("/").partition("/")
-        content = self.server.files.get(name or kind)
-        self.server.asked.append((self.command, self.path, self.headers.get("Range")))
-        if content is None:
-            self.send_error(404)
-            return
-        if kind == "moved":
-            self.send_response(302)
-            self.send_header("Location", f"/{name}")
-            self.send_header("X-Linked-Etag", f'"{hashlib.sha256(content).hexdigest()}"')
-            self.end_headers()
-            return
-        if kind in HOSTILE:
-            HOSTILE[kind](self, content)
-            return
-        begin = int((self.headers.get("Range") or "bytes=0-")[6:].partition("-")[0])
-        part = content[begin:]
-        self.send_response(206 if begin else 200)
-        self.send_header("Content-Length", str(len(part)))
-        if begin:
-            self.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")
-        self.end_headers()
-        if body:
-            cut = kind == "cut" and len([a for a in self.server.asked if a[1] == self.path]) == 1
-            self.wfile.write(part[: len(part) // 2] if cut else part)
-
-    def do_GET(self) -> None:
-        self._answer(True)
-
-    def do_HEAD(self) -> None:
-        self._answer(False)
-
-    def log_message(self, *args) -> None:
-        """Quiet."""
+def moved(handler, content: bytes) -> None:
+    """Where the file is, and its hash."""
+    where = {"Location": handler.path.removeprefix("/moved")}
+    answer(
+        handler, 302, b"", {**where, "X-Linked-Etag": f'"{hashlib.sha256(content).hexdigest()}"'}
+    )
 
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Files)
-    made.files, made.asked, made.url = {}, [], f"http://127.0.0.1:{made.server_address[1]}"
-    thread = threading.Thread(target=made.serve_forever, daemon=True)
-    thread.start()
     monkeypatch.setattr(hub, "_own_dir", str(tmp_path / "hub"))
-    yield made
-    gc.collect()  # a connection that was left open is told here, in the test that left it
-    made.shutdown()
-    made.server_close()
-    thread.join()
+    with serving({**HOSTILE, "moved": moved}) as made:
+        yield made
 
 
 def put(server, net, name: str) -> str:
@@ -142,29 +104,17 @@ def left() -> list[str]:
 def test_a_hash_that_fits_and_one_that_does_not(server) -> None:
     net = models.get_model("lenet")
     name = put(server, net, "lenet")
-    found = hub.load_state_dict_from_url(f"{server.url}/{name}", progress=False, check_hash=True)
+    found = hub.load_state_dict_from_url(f"{server.url}{name}", progress=False, check_hash=True)
     assert all(rl.equal(found[k], v) for k, v in net.state_dict().items())
     asked = len(server.asked)
-    hub.load_state_dict_from_url(f"{server.url}/{name}", progress=False, check_hash=True)
+    hub.load_state_dict_from_url(f"{server.url}{name}", progress=False, check_hash=True)
     assert len(server.asked) == asked and left() == [name]  # from the cache
     server.files["lenet-00000000.pth"] = server.files[name]
     with pytest.raises(RuntimeError, match="checksum|hash"):
         hub.load_state_dict_from_url(
-            f"{server.url}/lenet-00000000.pth", progress=False, check_hash=True
+            f"{server.url}lenet-00000000.pth", progress=False, check_hash=True
         )
     assert left() == [name]
-
-
-def test_a_transfer_that_breaks_off(server) -> None:
-    name = put(server, models.get_model("lenet"), "lenet")
-    address = f"{server.url}/cut/{name}"
-    try:
-        hub.load_state_dict_from_url(address, progress=False, check_hash=True)
-    except RuntimeError:
-        assert name not in left()  # nothing that looks whole
-        hub.load_state_dict_from_url(address, progress=False, check_hash=True)
-    assert left() == [name]
-    assert (Path(hub.get_dir()) / "checkpoints" / name).read_bytes() == server.files[name]
 
 
 @pytest.mark.parametrize("kind", [k for k in HOSTILE if k not in ("other", "new")])
@@ -173,7 +123,7 @@ def test_a_hostile_server(kind: str, server, tmp_path) -> None:
     server.files["a.bin"] = os.urandom(5000)
     with pytest.raises(hub.DownloadError):
         hub.download_url_to_file(
-            f"{server.url}/{quote(kind)}/a.bin", tmp_path / "a.bin", None, False
+            f"{server.url}{quote(kind)}/a.bin", tmp_path / "a.bin", None, False
         )
     assert not (tmp_path / "a.bin").exists()
 
@@ -181,7 +131,7 @@ def test_a_hostile_server(kind: str, server, tmp_path) -> None:
 @pytest.mark.parametrize("kind", ["other", "new"])
 def test_parts_that_do_not_belong_together(kind: str, server, tmp_path) -> None:
     server.files["a.bin"] = os.urandom(5000)
-    hub.download_url_to_file(f"{server.url}/{kind}/a.bin", tmp_path / "a.bin", None, False)
+    hub.download_url_to_file(f"{server.url}{kind}/a.bin", tmp_path / "a.bin", None, False)
     assert (tmp_path / "a.bin").read_bytes() == server.files["a.bin"]
 
 
@@ -189,7 +139,7 @@ def test_what_is_left_of_another_version(server, tmp_path) -> None:
     """Without a hash nobody could tell, so that the file is fetched as a whole."""
     server.files["a.bin"] = os.urandom(5000)
     (tmp_path / "a.bin.part").write_bytes(bytes(100))
-    hub.download_url_to_file(f"{server.url}/a.bin", tmp_path / "a.bin", None, False)
+    hub.download_url_to_file(f"{server.url}a.bin", tmp_path / "a.bin", None, False)
     assert (tmp_path / "a.bin").read_bytes() == server.files["a.bin"]
 
 
@@ -199,13 +149,8 @@ def test_a_full_disk(server, tmp_path) -> None:
     (tmp_path / "a.bin.part").symlink_to("/dev/full")
     sha = hashlib.sha256(server.files["a.bin"]).hexdigest()
     with pytest.raises(hub.DownloadError, match="cannot be written: No space left"):
-        hub.download_url_to_file(f"{server.url}/a.bin", tmp_path / "a.bin", sha, False)
+        hub.download_url_to_file(f"{server.url}a.bin", tmp_path / "a.bin", sha, False)
     assert os.listdir(tmp_path) == []
-
-
-def test_a_file_that_is_not_there(server) -> None:
-    with pytest.raises(RuntimeError, match="404"):
-        hub.load_state_dict_from_url(f"{server.url}/none-12345678.pth", progress=False)
 
 
 def serve_imagenet(server, monkeypatch, damage: bool = False) -> None:
@@ -217,7 +162,7 @@ def serve_imagenet(server, monkeypatch, damage: bool = False) -> None:
         server.files[name] = bytes(content)
     kind = type(models.SqueezeNet1_1_Weights.DEFAULT.value)
     entry = models.SqueezeNet1_1_Weights.DEFAULT.value
-    made = kind(f"{server.url}/{name}", entry.transforms, entry.meta)
+    made = kind(f"{server.url}{name}", entry.transforms, entry.meta)
     monkeypatch.setattr(models.SqueezeNet1_1_Weights.DEFAULT, "_value_", made)
 
 
@@ -239,14 +184,14 @@ def test_train_from_imagenet(damage: bool, server, tmp_path, monkeypatch, capsys
 
 def test_the_hub_tells_the_hash_with_its_redirection(server) -> None:
     name = put(server, models.get_model("lenet"), "lenet")
-    promised = weights._promised_hash(f"{server.url}/moved/{name}")
+    promised = weights._promised_hash(f"{server.url}moved/{name}")
     assert promised == hashlib.sha256(server.files[name]).hexdigest()
     target = str(Path(hub.get_dir()) / "lenet.pth")
-    hub.download_url_to_file(f"{server.url}/moved/{name}", target, promised, progress=False)
+    hub.download_url_to_file(f"{server.url}moved/{name}", target, promised, progress=False)
     assert Path(target).read_bytes() == server.files[name]
     with pytest.raises(RuntimeError, match="checksum|hash"):
         hub.download_url_to_file(
-            f"{server.url}/moved/{name}", target + "2", "0" * 64, progress=False
+            f"{server.url}moved/{name}", target + "2", "0" * 64, progress=False
         )
     assert not os.path.exists(target + "2")
 

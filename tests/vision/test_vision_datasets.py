@@ -6,12 +6,11 @@ import hashlib
 import io
 import os
 import pickle
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 
+from file_server import serving
 from vision_data import (
     CLASSES,
     cifar_batch,
@@ -253,57 +252,10 @@ def test_labels_must_belong_to_classes(tmp_path) -> None:
 # -- downloads -----------------------------------------------------------------------------------
 
 
-class Server:
-    """Serves `files`; breaks off after `cut` bytes the first `breaks` times; remembers requests."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-        self.cut, self.breaks, self.ranges = 0, 0, True
-        self.asked: list[tuple[str, str | None]] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.answer(self)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}/"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def answer(self, request) -> None:
-        name, wanted = request.path[1:], request.headers.get("Range")
-        self.asked.append((name, wanted))
-        if name not in self.files:
-            request.send_error(404)
-            return
-        body, start = self.files[name], 0
-        if wanted and self.ranges:
-            start = int(wanted[len("bytes=") : -1])
-            if start >= len(body):
-                request.send_error(416)
-                return
-        request.send_response(206 if start else 200)
-        request.send_header("Content-Length", str(len(body) - start))
-        if start:
-            request.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        request.end_headers()
-        if self.breaks:
-            self.breaks -= 1
-            request.wfile.write(body[start : start + self.cut])
-            request.close_connection = True
-            return
-        request.wfile.write(body[start:])
-
-
 @pytest.fixture
 def server():
-    made = Server()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    with serving() as made:
+        yield made
 
 
 BODY = bytes(range(256)) * 2000
@@ -414,22 +366,6 @@ def test_without_a_network(tmp_path, monkeypatch) -> None:
         datasets.MNIST(tmp_path, download=True)
     assert str(tmp_path / "MNIST" / "raw") in str(error.value)
     assert "train-images-idx3-ubyte.gz" in str(error.value)
-
-
-def test_weights_from_a_url(tmp_path, server, monkeypatch) -> None:
-    memory = io.BytesIO()
-    rushlight.save({"w": rushlight.arange(3)}, memory)
-    raw = memory.getvalue()
-    name = f"model-{hashlib.sha256(raw).hexdigest()[:8]}.pth"
-    server.files[name] = raw
-    load = hub.load_state_dict_from_url
-    found = load(server.url + name, model_dir=str(tmp_path), check_hash=True, progress=False)
-    assert found["w"].tolist() == [0, 1, 2]
-    load(server.url + name, model_dir=str(tmp_path))
-    assert len(server.asked) == 1
-    server.files["model-00000000.pth"] = raw
-    with pytest.raises(hub.DownloadError, match="checksum"):
-        load(server.url + "model-00000000.pth", model_dir=str(tmp_path), check_hash=True)
 
 
 def test_extract_archive(tmp_path) -> None:
