@@ -289,6 +289,18 @@ def channels_last_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+def window_count(
+    size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> tuple[int, ...]:  # fmt: skip
+    """How many places a window has along each dim: the spatial size of a convolution's result."""
+    return tuple(
+        [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
+        ]
+    )
+
+
 def ntuple(value: Any, n: int, name: str = "argument") -> tuple[int, ...]:
     """Spread one int to n, or check that a sequence has n (or 1) entries."""
     values = several_whole(value, n, name)

@@ -8,6 +8,7 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..operators.create.like import zeros_like
 from ..operators.layers.linear import linear
+from ..operators.layers.softmax import guessed_dim as _get_softmax_dim  # noqa: F401 - libraries take it from here
 
 
 def _in_projection_packed(
@@ -95,13 +96,3 @@ def _mha_shape_check(
             f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}"
         )
     return n == 3
-
-
-def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dimension that a softmax without `dim=` is over; deprecated."""
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X "
-        "as an argument.",
-        stacklevel=stacklevel,
-    )
-    return 0 if ndim in (0, 1, 3) else 1

@@ -12,6 +12,7 @@ from .gradients import grad_of_standing
 from .jagged_shape import SHAPES
 from .names import OF_VALUES, plain_name
 from .nested_tensor import NestedTensor, jagged_from_list
+from .standing import of_values
 
 REDUCTIONS = frozenset(
     "all amax amin any argmax argmin count_nonzero logsumexp max mean min nanmean nansum prod sum".split()
@@ -98,7 +99,7 @@ def answer(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if is_pointwise(name):
         return pointwise(func, name, args, kwargs)
     if name in OF_VALUES:
-        return of_values(func, args, kwargs)
+        return of_values(NestedTensor, func, args, kwargs)
     if name in REDUCTIONS:
         return reduced(func, name, *args, **kwargs)
     if name in ("softmax", "log_softmax"):
@@ -176,17 +177,6 @@ def _no_broadcast(dense: Tensor, like: NestedTensor) -> RuntimeError:
         "cannot call binary pointwise function with inputs of shapes "
         f"{tuple(like.shape)} and {tuple(dense.shape)}"
     )
-
-
-def of_values(func: Any, args: tuple, kwargs: dict) -> Any:
-    """A function of one nested tensor that knows no dims."""
-    self = args[0] if args else kwargs["input"]
-    rest = [a._values if isinstance(a, NestedTensor) else a for a in args[1:]]
-    options = {k: v for k, v in kwargs.items() if k not in ("input", "layout")}
-    if not isinstance(self, NestedTensor):  # dense.to(nested)
-        return func(self, *rest, **options)
-    out = func(self._values, *rest, **options)
-    return self if out is self._values else self._like(out) if isinstance(out, Tensor) else out
 
 
 # -- layers ----------------------------------------------------------------------------------------

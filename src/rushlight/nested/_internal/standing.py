@@ -109,6 +109,17 @@ def _name(t: Any) -> str:
     return type(t).__name__
 
 
+def of_values(kind: type[Standing], func: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of one nested tensor of that kind, which knows no dims."""
+    self = args[0] if args else kwargs["input"]
+    rest = [a._values if isinstance(a, kind) else a for a in args[1:]]
+    options = {k: v for k, v in kwargs.items() if k not in ("input", "layout")}
+    if not isinstance(self, kind):  # dense.to(nested)
+        return func(self, *rest, **options)
+    out = func(self._values, *rest, **options)
+    return self if out is self._values else self._like(out) if isinstance(out, Tensor) else out
+
+
 def _of_values(name: str) -> property:
     return property(lambda self: getattr(self._values, name), doc=f"`{name}` of the values.")
 

@@ -12,7 +12,7 @@ from ...core.op import is_pointwise
 from ...core.tensor import Tensor
 from .gradients import grad_of_standing
 from .names import OF_VALUES, plain_name
-from .standing import Standing
+from .standing import Standing, of_values
 
 _NO_SIZES = "Internal error: NestedTensorImpl doesn't support sizes. Please file an issue."
 _NO_STRIDES = "Internal error: NestedTensorImpl doesn't support strides. Please file an issue."
@@ -161,7 +161,7 @@ def answer(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if is_pointwise(name):
         return _pointwise(func, name, args, kwargs)
     if name in OF_VALUES:
-        return _of_values(func, args, kwargs)
+        return of_values(NestedParts, func, args, kwargs)
     if name in _SHIFTED:
         return _shifted(func, name, *args, **kwargs)
     if name in _EACH:
@@ -191,16 +191,6 @@ def _pointwise(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
     plain = [a._values if isinstance(a, NestedParts) else a for a in args]
     out = func(*plain, **{k: getattr(v, "_values", v) for k, v in kwargs.items()})
     return args[0] if name.endswith("_") else nested[0]._like(out)
-
-
-def _of_values(func: Any, args: tuple, kwargs: dict) -> Any:
-    self = args[0] if args else kwargs["input"]
-    rest = [a._values if isinstance(a, NestedParts) else a for a in args[1:]]
-    options = {k: v for k, v in kwargs.items() if k not in ("input", "layout")}
-    if not isinstance(self, NestedParts):
-        return func(self, *rest, **options)
-    out = func(self._values, *rest, **options)
-    return self if out is self._values else self._like(out) if isinstance(out, Tensor) else out
 
 
 # Part by part, with every nested argument's part; a dense tensor of as many dims gives its rows.

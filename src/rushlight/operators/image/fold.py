@@ -6,12 +6,12 @@ from math import prod
 from typing import Any
 
 from ...base.arrays import Array, ArrayModule, Shaped
-from ...base.shapes import several_whole, whole
+from ...base.shapes import several_whole, whole, window_count
 from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
-from ..layers.conv_kernels import Dims, out_size, pad_zeros, places, windows
+from ..layers.conv_kernels import Dims, pad_zeros, places, windows
 from ..made_of.guards import check_kind
 
 # -- unfold and fold ----------------------------------------------------------------------------
@@ -30,7 +30,7 @@ def _unfold_windows(xp: ArrayModule, x: Array, *, kernel: Dims, stride: Dims, pa
 def _fold_windows(xp: ArrayModule, x: Array, *, size: Dims, kernel: Dims, stride: Dims, padding: Dims,
                   dilation: Dims) -> Any:  # fmt: skip
     """Columns added back to the places their windows saw, (N, C, *size)."""
-    out = out_size(size, kernel, stride, padding, dilation)
+    out = window_count(size, kernel, stride, padding, dilation)
     parts = x.reshape(x.shape[0], x.shape[1] // prod(kernel), *kernel, *out)
     padded = [n + 2 * p for n, p in zip(size, padding)]
     total = xp.zeros((*parts.shape[:2], *padded), x.dtype)
@@ -41,7 +41,7 @@ def _fold_windows(xp: ArrayModule, x: Array, *, size: Dims, kernel: Dims, stride
 
 
 def _unfold_meta(x: Shaped, *, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> tuple:
-    out = out_size(x.shape[2:], kernel, stride, padding, dilation)
+    out = window_count(x.shape[2:], kernel, stride, padding, dilation)
     return (x.shape[0], x.shape[1] * prod(kernel), prod(out)), x.dtype
 
 
@@ -118,7 +118,7 @@ def unfold(
             f"dimensions for input, but got: {list(shape)}"
         )
     _check_positive(kernel_size=kernel, dilation=gap, stride=step)
-    out = out_size(shape[-2:], kernel, step, pad, gap)
+    out = window_count(shape[-2:], kernel, step, pad, gap)
     if min(out) < 1:
         raise RuntimeError(
             f"Given input with spatial size {tuple(shape[-2:])}, kernel_size={kernel}, "
@@ -175,7 +175,7 @@ def fold(
             f"got input.size(1)={shape[-2]} and kernel_size={kernel}."
         )
     check_kind(input, "fVcb", "col2im_out_cpu")
-    out = out_size(size, kernel, step, pad, gap)
+    out = window_count(size, kernel, step, pad, gap)
     if prod(out) != shape[-1] or min(out) < 1:
         raise RuntimeError(
             f"Given output_size={size}, kernel_size={kernel}, dilation={gap}, padding={pad}, "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...base.arrays import Array, ArrayModule
+from ...base.shapes import window_count
 from ...core.op import Op
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
@@ -22,16 +23,6 @@ from ..pointwise.arithmetic import conj
 _PATCH_BYTES = 1 << 25
 
 Dims = tuple[int, ...]
-
-
-def out_size(size: Dims, kernel: Dims, stride: Dims, padding: Dims, dilation: Dims) -> Dims:
-    """The spatial size of a convolution's result."""
-    return tuple(
-        [
-            (n + 2 * p - d * (k - 1) - 1) // s + 1
-            for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
-        ]
-    )
 
 
 # -- patches ------------------------------------------------------------------------------------
@@ -53,7 +44,7 @@ def _inside(size: Dims, padding: Dims) -> tuple:
 
 def windows(xp: ArrayModule, x: Array, kernel: Dims, stride: Dims, dilation: Dims) -> Any:
     """A view of padded `x` (N, C, *size) as (C, *kernel, N, *out)."""
-    size = out_size(x.shape[2:], kernel, stride, (0,) * len(kernel), dilation)
+    size = window_count(x.shape[2:], kernel, stride, (0,) * len(kernel), dilation)
     steps = x.strides[2:]
     return xp.lib.stride_tricks.as_strided(
         x,
@@ -114,7 +105,7 @@ def _conv(
     dtype = x.dtype
     x, w = _wide(x), _wide(w)
     kernel = w.shape[2:]
-    size = out_size(x.shape[2:], kernel, stride, padding, dilation)
+    size = window_count(x.shape[2:], kernel, stride, padding, dilation)
     shape = (x.shape[0], w.shape[0], *size)
     if 0 in shape or 0 in w.shape:
         out = xp.zeros(shape, x.dtype)
@@ -162,7 +153,11 @@ conv_op = Op(
     "conv",
     grad_name="ConvolutionBackward0",
     meta=lambda x, w, b, *, stride, padding, dilation, groups: (
-        (x.shape[0], w.shape[0], *out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)),
+        (
+            x.shape[0],
+            w.shape[0],
+            *window_count(x.shape[2:], w.shape[2:], stride, padding, dilation),
+        ),
         x.dtype,
     ),
     facts=Facts(

@@ -187,7 +187,8 @@ def _log_softmax_backward_data(
     return log_softmax_grad(grad_output, output, dim=wrap_dim(dim, output._a.ndim)).to(input_dtype)
 
 
-def _implicit(name: str, ndim: int, stacklevel: int) -> int:
+def guessed_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that a softmax without `dim=` is over; deprecated."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
@@ -204,7 +205,7 @@ def _guessing(op: Op, example: str) -> None:
         input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
     ) -> Tensor:
         if dim is None:
-            dim = _implicit(name, input.ndim, _stacklevel)
+            dim = guessed_dim(name, input.ndim, _stacklevel)
         return _along(op, name, input, dim, dtype)
 
     along.__name__ = along.__qualname__ = name
@@ -237,5 +238,5 @@ def softmin(
         tensor([0.7311, 0.2689])
     """
     if dim is None:
-        dim = _implicit("softmin", input.ndim, _stacklevel)
+        dim = guessed_dim("softmin", input.ndim, _stacklevel)
     return _along(softmax_op, "softmax", -input, dim, dtype)

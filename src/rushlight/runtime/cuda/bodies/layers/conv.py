@@ -10,6 +10,7 @@ import cupy
 
 from .....base.bounded import Bounded
 from .....base.config import settings
+from .....base.shapes import window_count
 from ....door import kernel_for
 from ...code.sources import NUMBERS, blocks_for, device, load
 from ...library.cublaslt import is_capturing
@@ -194,18 +195,9 @@ def _library(
 # -- the three kernels ----------------------------------------------------------------------------
 
 
-def _out_size(size: tuple, kernel: tuple, stride: tuple, padding: tuple, dilation: tuple) -> tuple:
-    return tuple(
-        [
-            (n + 2 * p - d * (k - 1) - 1) // s + 1
-            for n, k, s, p, d in zip(size, kernel, stride, padding, dilation)
-        ]
-    )
-
-
 def _choose_forward(x: DeviceArray, w: DeviceArray, how: dict[str, Any], biased: bool) -> Any:
     stride, padding, dilation = how["stride"], how["padding"], how["dilation"]
-    out = _out_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
+    out = window_count(x.shape[2:], w.shape[2:], stride, padding, dilation)
     if min(out) < 1:
         return None
     if _takes_small(x, w, w.shape, how):
@@ -225,7 +217,7 @@ def conv(x: DeviceArray, w: DeviceArray, b: DeviceArray | None, **how: Any) -> A
 
 
 def _choose_relu(x: DeviceArray, w: DeviceArray, how: dict[str, Any], fits: bool) -> Any:
-    out = _out_size(x.shape[2:], w.shape[2:], how["stride"], how["padding"], how["dilation"])
+    out = window_count(x.shape[2:], w.shape[2:], how["stride"], how["padding"], how["dilation"])
     if min(out) < 1 or not fits:
         return None
     return _library("fprop", x, w, (x.shape[0], w.shape[0], *out), how, True, True)
@@ -250,7 +242,7 @@ def _choose_input(
             made = small.Forward(shape, gy)
             if made.ok:
                 return made
-    if _out_size(x_shape[2:], w.shape[2:], stride, padding, dilation) != gy.shape[2:]:
+    if window_count(x_shape[2:], w.shape[2:], stride, padding, dilation) != gy.shape[2:]:
         return None  # an output_padding of the stride or more: cuDNN counts another size
     return _library("dgrad", gy, w, x_shape, how)
 
@@ -274,7 +266,7 @@ def _choose_weight(
         made = small.Weight(shape, gy.dtype) if weight_pays(shape) else None
         if made is not None and made.ok:
             return made
-    if _out_size(x.shape[2:], w_shape[2:], stride, padding, dilation) != gy.shape[2:]:
+    if window_count(x.shape[2:], w_shape[2:], stride, padding, dilation) != gy.shape[2:]:
         return None
     return _library("wgrad", gy, x, w_shape, how)
 
