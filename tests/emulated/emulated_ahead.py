@@ -6,7 +6,6 @@ On a machine with a GPU: PYTHONPATH=src python tests/emulated/emulated_ahead.py
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from rushlight.base.config import settings
 from rushlight.capture.loops import ahead
 from rushlight.core import hot
 from rushlight.runtime.thread import here
+from ways_inside import EVERYWHERE
 
 NORM: Any = nn.BatchNorm1d
 
@@ -46,100 +46,37 @@ class Net(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.a, self.norm, self.b = nn.Linear(6, 8), NORM(8), nn.Linear(8, 8)
+        self.a, self.means, self.b = nn.Linear(6, 8), NORM(8), nn.Linear(8, 8)
         self.drop, self.c, self.d = nn.Dropout(0.4), nn.Linear(8, 8), nn.Linear(8, 3)
         self.middle: Callable[[Net, Any], Any] = lambda net, h: h
 
     def forward(self, x: Any) -> Any:
-        h = self.drop(self.norm(self.a(x)).relu())
+        h = self.drop(self.means(self.a(x)).relu())
         h = self.drop(self.b(h).tanh() * 2 + 1)
         h = self.middle(self, h)
         return self.d(self.c(h).relu())
 
 
-def nothing(net: Net, h: Any, i: int) -> Any:
-    return h
-
-
-def another_way(net: Net, h: Any, i: int) -> Any:
-    return h * 3 if i % 6 == 5 else h
-
-
-def two_ways(net: Net, h: Any, i: int) -> Any:
-    return h.sigmoid() if i % 2 else h.exp()
-
-
-def look_at_means(net: Net, h: Any, i: int) -> Any:
-    if i % 5 == 4:
-        net.told.append(net.norm.running_mean.tolist())
-    return h
-
-
-def use_means(net: Net, h: Any, i: int) -> Any:
-    return h + net.norm.running_mean if i % 5 == 4 else h
-
-
-def count_batches(net: Net, h: Any, i: int) -> Any:
-    if i % 5 == 4:
-        net.told.append(net.norm.num_batches_tracked + 1)
-    return h
-
-
-def seed_again(net: Net, h: Any, i: int) -> Any:
+def seed_again(net: Net, h: Any, i: int, x: Any) -> Any:
     if i % 6 == 5:
         rl.manual_seed(i)
     return h
 
 
-def draw_between(net: Net, h: Any, i: int) -> Any:
+def draw_between(net: Net, h: Any, i: int, x: Any) -> Any:
     return h + rl.rand(1, device="cuda") if i % 6 == 5 else h
 
 
-def state_of_draws(net: Net, h: Any, i: int) -> Any:
+def state_of_draws(net: Net, h: Any, i: int, x: Any) -> Any:
     if i % 6 == 5:
         net.told.append(rl.cuda.get_rng_state().tolist())
     return h
 
 
-def give_up(net: Net, h: Any, i: int) -> Any:
-    if i % 6 == 5:
-        raise KeyError("enough of this batch")
-    return h
+WAYS = (*EVERYWHERE, seed_again, draw_between, state_of_draws)
 
 
-def write_weights(net: Net, h: Any, i: int) -> Any:
-    if i % 6 == 5:
-        with rl.no_grad():
-            net.a.weight.mul_(0.5)
-    return h
-
-
-def other_thread(net: Net, h: Any, i: int) -> Any:
-    if i % 6 == 5:
-        t = threading.Thread(target=lambda: net.told.append((net.norm.running_var * 2).tolist()))
-        t.start()
-        t.join()
-    return h
-
-
-def keep_it(net: Net, h: Any, i: int) -> Any:
-    net.told.append(h.detach() if i % 4 == 3 else None)
-    return h
-
-
-def forget_means(net: Net, h: Any, i: int) -> Any:
-    if i % 8 == 7:
-        net.norm.reset_running_stats()
-    return h
-
-
-WAYS = (
-    nothing, another_way, two_ways, look_at_means, use_means, count_batches, seed_again, draw_between,
-    state_of_draws, give_up, write_weights, other_thread, keep_it, forget_means,
-)  # fmt: skip
-
-
-def told(way: Callable[[Net, Any, int], Any], traced: bool) -> tuple[list[Any], int, int]:
+def told(way: Callable[[Net, Any, int, Any], Any], traced: bool) -> tuple[list[Any], int, int]:
     """All that can be seen of a loop, and how often a program was started early and taken back."""
     rl.manual_seed(0)
     net: Any = Net().to("cuda")
@@ -166,7 +103,7 @@ def told(way: Callable[[Net, Any, int], Any], traced: bool) -> tuple[list[Any], 
     out: list[Any] = []
     for i in range(18):
         x, y = data[i % 5]
-        net.middle = lambda net, h, i=i: way(net, h, i)
+        net.middle = lambda net, h, i=i, x=x: way(net, h, i, x)
         try:
             opt.zero_grad()
             outputs = net(x.to("cuda"))  # held until the next ones are there
@@ -192,7 +129,7 @@ def check(name: str) -> None:
     eager, _, _ = told(way, False)
     traced, starts, backs = told(way, True)
     assert starts >= 2, (name, starts)
-    assert (backs == 0) == (name in ("nothing", "keep_it")), (name, starts, backs)
+    assert (backs == 0) == (name in ("nothing", "keep")), (name, starts, backs)
     assert eager == traced, [
         (i, a, b) for i, (a, b) in enumerate(zip(eager, traced)) if a != b
     ][:3]  # fmt: skip

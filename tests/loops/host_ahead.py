@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ import rushlight as rl
 from rushlight import nn, optim
 from rushlight.capture.loops import ahead_on_host
 from rushlight.core import hot
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "emulated"))
+from ways_inside import EVERYWHERE, another_way, keep, nothing, two_ways
 
 ROUNDS = 24
 
@@ -35,54 +38,9 @@ class Net(nn.Module):
         return self.d(self.norm(nn.functional.gelu(self.c(h.flatten(1)))))
 
 
-def nothing(net: Net, h: Any, i: int, x: Any) -> Any:
-    return h
-
-
-def another_way(net: Net, h: Any, i: int, x: Any) -> Any:
-    return h * 3 if i % 6 == 5 else h
-
-
-def two_ways(net: Net, h: Any, i: int, x: Any) -> Any:
-    return h.sigmoid() if i % 2 else h.exp()
-
-
 def look(net: Net, h: Any, i: int, x: Any) -> Any:
     if i % 5 == 4:
         net.told.append(h.detach().numpy().copy())
-    return h
-
-
-def look_at_means(net: Net, h: Any, i: int, x: Any) -> Any:
-    if i % 5 == 4:
-        net.told.append(net.means.running_mean.tolist())
-    return h
-
-
-def use_means(net: Net, h: Any, i: int, x: Any) -> Any:
-    return h + net.means.running_var[0] if i % 5 == 4 else h
-
-
-def count_batches(net: Net, h: Any, i: int, x: Any) -> Any:
-    if i % 5 == 4:
-        net.told.append(net.means.num_batches_tracked + 1)
-    return h
-
-
-def forget_means(net: Net, h: Any, i: int, x: Any) -> Any:
-    if i % 8 == 7:
-        net.means.reset_running_stats()
-    return h
-
-
-def keep(net: Net, h: Any, i: int, x: Any) -> Any:
-    net.told.append(h.detach() if i % 4 == 3 else None)
-    return h
-
-
-def give_up(net: Net, h: Any, i: int, x: Any) -> Any:
-    if i % 6 == 5:
-        raise KeyError("enough of this batch")
     return h
 
 
@@ -90,13 +48,6 @@ def write_weights(net: Net, h: Any, i: int, x: Any) -> Any:
     if i % 6 == 5:
         with rl.no_grad():
             net.c.weight.mul_(0.5)
-    return h
-
-
-def write_earlier_weights(net: Net, h: Any, i: int, x: Any) -> Any:
-    if i % 6 == 5:
-        with rl.no_grad():
-            net.a.weight.mul_(0.5)
     return h
 
 
@@ -109,14 +60,6 @@ def write_the_batch(net: Net, h: Any, i: int, x: Any) -> Any:
 def write_by_numpy(net: Net, h: Any, i: int, x: Any) -> Any:
     if i > 8 and i % 6 == 5:
         net.d.weight.detach().numpy()[0] *= 0.5
-    return h
-
-
-def other_thread(net: Net, h: Any, i: int, x: Any) -> Any:
-    if i % 6 == 5:
-        t = threading.Thread(target=lambda: net.told.append((net.d.bias * 2).tolist()))
-        t.start()
-        t.join()
     return h
 
 
@@ -136,9 +79,7 @@ def fewer_threads(net: Net, h: Any, i: int, x: Any) -> Any:
 
 
 WAYS = (
-    nothing, another_way, two_ways, look, keep, give_up, write_weights, write_earlier_weights,
-    write_the_batch, write_by_numpy, other_thread, fork, fewer_threads, look_at_means, use_means,
-    count_batches, forget_means,
+    *EVERYWHERE, look, write_weights, write_the_batch, write_by_numpy, fork, fewer_threads,
 )  # fmt: skip
 BEGUN = (nothing, another_way, two_ways, keep)  # others are let alone after a few misses
 # where gradients are set to None, and whether somebody keeps them

@@ -13,7 +13,7 @@ import rushlight as rl
 
 KINDS = (
     "nothing", "another_way", "two_ways", "look_at_means", "use_means", "count_batches", "seed_again", "draw_between",
-    "state_of_draws", "give_up", "write_weights", "other_thread", "keep_it", "forget_means",
+    "state_of_draws", "give_up", "write_earlier_weights", "other_thread", "keep", "forget_means",
 )  # fmt: skip
 
 
