@@ -8,7 +8,9 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..operators.create.like import zeros_like
 from ..operators.layers.linear import linear
-from ..operators.layers.softmax import guessed_dim as _get_softmax_dim  # noqa: F401 - libraries take it from here
+from ..operators.layers.softmax import (
+    guessed_dim as _get_softmax_dim,  # noqa: F401 - libraries take it from here
+)
 
 
 def _in_projection_packed(
