@@ -358,3 +358,46 @@ def test_plain_programs_are_left_alone():
         "assert list(inspect.signature(rushlight.add).parameters) == ['input', 'other', 'alpha', 'out']\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+TOLD = {
+    "relu": lambda lib, x: lib.nn.functional.relu(x, True),
+    "softmax": lambda lib, x: lib.nn.functional.softmax(x, -1),
+    "dropout": lambda lib, x: lib.nn.functional.dropout(x, 0.1, training=False),
+    "max_pool2d": lambda lib, x: lib.nn.functional.max_pool2d(x[None], 2),
+    "interpolate": lambda lib, x: lib.nn.functional.interpolate(x[None], scale_factor=2),
+    "layer_norm": lambda lib, x: lib.nn.functional.layer_norm(x, (4,)),
+    "rms_norm": lambda lib, x: lib.nn.functional.rms_norm(x, (4,)),
+    "mse_loss": lambda lib, x: lib.nn.functional.mse_loss(x, x),
+    "gelu": lambda lib, x: lib.nn.functional.gelu(x),
+    "conv1d": lambda lib, x: lib.nn.functional.conv1d(x, x),
+    "sigmoid": lambda lib, x: lib.nn.functional.sigmoid(x),
+    "tensordot": lambda lib, x: lib.tensordot(x[0], x[0], 1),
+    "norm": lambda lib, x: lib.norm(x, dim=1),
+    "split": lambda lib, x: lib.split(x, 2),
+    "Tensor.split": lambda lib, x: x.split(2),
+    "Tensor.norm": lambda lib, x: x.norm(),
+    "einsum": lambda lib, x: lib.einsum("abc,abc->a", [x, x]),
+    "sum": lambda lib, x: lib.sum(x, 1, keepdim=True),
+    "cat": lambda lib, x: lib.cat([x, x], 1),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_left_out_of_a_function_written_in_python_is_told_by_name(name):
+    def told(lib):
+        seen = []
+
+        class Listens(lib.overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                form = [type(a).__name__ if isinstance(a, (lib.Tensor, list)) else a for a in args]
+                if func.__name__ not in ("__getitem__", "__get__"):
+                    seen.append((func.__name__, form, kwargs or {}))
+                return func(*args, **(kwargs or {}))
+
+        x = lib.arange(32.0).reshape(2, 4, 4)
+        with Listens():
+            TOLD[name](lib, x)
+        return seen[0]
+
+    assert told(rushlight) == told(torch)

@@ -7,6 +7,8 @@ one that looks at the classes of the arguments and calls a copy of the function 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from inspect import Signature, signature
 from types import FunctionType
 from typing import Any
 
@@ -45,6 +47,25 @@ _LISTS = frozenset(
     ("tensors", "tensor", "operands", "indices", "index", "matrices", "inputs", "outputs")
 )
 
+# PyTorch tells a call of a function that it has written in C as it was made. Of one that it has written in Python it says
+# by name what may be left out, and the defaults, too. In nn.functional these are all but the first ones here.
+_IN_C = frozenset("""
+    adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc
+    conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity elu_ gelu hardshrink hardtanh_ leaky_relu_
+    linear logsigmoid native_channel_shuffle one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_
+    rrelu_ scaled_dot_product_attention selu_ sigmoid softplus softshrink tanh threshold_
+""".split())  # fmt: skip
+_IN_PYTHON = {
+    "torch": frozenset(
+        """
+        cdist lu norm split stft tensordot unique unique_consecutive
+        celu cosine_embedding_loss hinge_embedding_loss margin_ranking_loss max_pool1d max_pool1d_with_indices
+        max_pool2d max_pool3d rms_norm rrelu selu triplet_margin_loss
+    """.split()
+    ),  # the second and third line: here nn.functional has the same function
+    "Tensor": frozenset("istft lu norm split stft unflatten unique unique_consecutive".split()),
+}
+
 _TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
 
 _originals: dict[FunctionType, FunctionType] = {}  # by the function that asks: what it was before
@@ -63,14 +84,14 @@ def arm(cls: type | None) -> None:
     for name in _TENSORS:  # attributes that are tensors: modes see them, too
         attribute: Any = getattr(Tensor, name)
         if attribute.fget not in _originals:
-            exchange(attribute.fget, attribute.__get__)
+            exchange(attribute.fget, _Plainly(attribute.__get__))
 
 
 def _arm_one(place: str, name: str, fn: Callable[..., Any]) -> None:
     if not isinstance(fn, FunctionType) or name in UNASKED or place == "return_types":
         return
     if fn not in _originals:
-        exchange(fn, _stands_for(place, name) or fn)
+        exchange(fn, _stands_for(place, name) or _Plainly(fn, _telling(place, name, fn)))
         fn.__name__ = name  # tables of users are keyed by it, too
 
 
@@ -78,7 +99,34 @@ def _stands_for(place: str, name: str) -> Any:
     if place == "Tensor" and name.startswith("__"):
         other = OPERATORS.get(name.strip("_"))
         return None if other is None else _Late(other)
-    return None
+    return _Late(name) if place == "functional" and name in ("sigmoid", "tanh") else None
+
+
+def _telling(place: str, name: str, fn: Callable[..., Any]) -> Any:
+    """How a call is told to those who answer for it, where that is not as it was made."""
+    if name == "einsum":
+        return _with_operands
+    in_python = name not in _IN_C if place == "functional" else name in _IN_PYTHON.get(place, ())
+    return partial(_by_name, signature(fn)) if in_python else None
+
+
+def _with_operands(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Operands one by one for classes, which are asked about each; modes are told the list that came."""
+    listed = len(args) == 2 and isinstance(args[1], (list, tuple)) and not here.function_modes
+    return (args[0], *args[1]) if listed else args, kwargs
+
+
+def _by_name(form: Signature, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """What has a default by name, whether or not it was given; the rest in its order."""
+    try:
+        given = form.bind(*args, **kwargs)
+    except TypeError:  # the function itself says what is wrong
+        return args, kwargs
+    given.apply_defaults()
+    named = {
+        n: given.arguments.pop(n) for n, p in form.parameters.items() if p.default is not p.empty
+    }
+    return given.args, named
 
 
 def as_it_was(fn: FunctionType) -> FunctionType:
@@ -96,14 +144,13 @@ class _Late:
         return dispatch(getattr(Tensor, self.name), original, args, kwargs)
 
 
-def exchange(fn: FunctionType, public: Any) -> None:
-    """Make `fn` ask the arguments' classes first; they are told that `public` was called."""
+def exchange(fn: FunctionType, said: Any) -> None:
+    """Make `fn` ask the arguments' classes first; `said` is called with the function as it was, and the arguments."""
     original = _originals[fn] = copy_of(fn)
     code = original.__code__
     first = code.co_varnames[: min(2, code.co_argcount)]
     rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount :][: code.co_flags >> 2 & 1]
     lists = not _LISTS.isdisjoint(first + rest)
-    said = public if isinstance(public, _Late) else _Plainly(public)
     values = {
         "?modes": MODES.__len__,
         "?none": (NESTED if lists else SPECIAL).isdisjoint,
@@ -119,11 +166,11 @@ def exchange(fn: FunctionType, public: Any) -> None:
 class _Plainly:
     """Asks the arguments' classes on behalf of one public function."""
 
-    def __init__(self, public: Any) -> None:
-        self.public = public
+    def __init__(self, public: Any, telling: Any = None) -> None:
+        self.public, self.telling = public, telling
 
     def __call__(self, original: Any, args: tuple, kwargs: dict) -> Any:
-        return dispatch(self.public, original, args, kwargs)
+        return dispatch(self.public, original, args, kwargs, self.telling)
 
 
 _TEXT = """

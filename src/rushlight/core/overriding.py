@@ -85,15 +85,21 @@ def _place(value: object, chosen: list[Any]) -> None:
     chosen.insert(at, value)
 
 
-def dispatch(public: Callable[..., Any], original: Callable, args: tuple, kwargs: dict) -> Any:
-    """What an armed function does when a mode is at work or an argument's class may be special."""
+def dispatch(
+    public: Callable[..., Any], original: Callable, args: tuple, kwargs: dict, telling: Any = None
+) -> Any:
+    """What an armed function does when a mode is at work or an argument's class may be special.
+
+    `telling` makes of the arguments those that are told.
+    """
     if here.unasked == ALL_OFF:
         return original(*args, **kwargs)
     modes = here.function_modes
     asked = [] if here.unasked else asked_among((*args, *kwargs.values()))
     if not modes and not asked:
         return original(*args, **kwargs)
-    answer = ask(public, asked, args, kwargs)
+    told = (args, kwargs) if telling is None else telling(args, kwargs)
+    answer = ask(public, asked, *told)
     if answer is NotImplemented and not _is_operator(original):
         raise _nobody_answered(public, modes, asked)
     return answer

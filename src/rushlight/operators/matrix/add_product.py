@@ -12,6 +12,7 @@ from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.precision import in_float32, is_half
 from ..pointwise.arithmetic import conj
+from ..pointwise.number_first import also_number_first, number_first
 from .matmul import add_product, bmm, mm, mm_nt, mm_tn, mv, product
 
 
@@ -53,8 +54,15 @@ def _times(g: Tensor, factor: Any) -> Tensor:
 
 
 @public(inplace=True)
+@also_number_first
 def addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *old: Any,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Any = None,
 ) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`.
 
@@ -69,6 +77,8 @@ def addmm(
         tensor([[2., 1.],
                 [1., 2.]])
     """
+    if old:
+        return number_first(addmm, ("beta", "alpha"), 2, (input, mat1, mat2, *old), out)
     x, y = mat1._a, mat2._a
     for name, m in (("mat1", x), ("mat2", y)):
         if m.ndim != 2:
@@ -86,8 +96,15 @@ def addmm(
 
 
 @public(inplace=True)
+@also_number_first
 def addmv(
-    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *old: Any,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Any = None,
 ) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`.
 
@@ -101,6 +118,8 @@ def addmv(
         >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4.0]))
         tensor([4., 5.])
     """
+    if old:
+        return number_first(addmv, ("beta", "alpha"), 2, (input, mat, vec, *old), out)
     a = mat._a.shape
     if len(a) == 2 and input._a.ndim == 1 and input._a.shape[0] not in (1, a[0]):
         raise RuntimeError(
@@ -111,8 +130,15 @@ def addmv(
 
 
 @public(inplace=True)
+@also_number_first
 def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *old: Any,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Any = None,
 ) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
@@ -127,6 +153,8 @@ def addr(
         tensor([[3., 4.],
                 [6., 8.]])
     """
+    if old:
+        return number_first(addr, ("beta", "alpha"), 2, (input, vec1, vec2, *old), out)
     if vec1._a.ndim != 1 or vec2._a.ndim != 1:
         raise RuntimeError(
             f"addr: Expected 1-D argument vec{1 if vec1._a.ndim != 1 else 2}, but got "
@@ -151,8 +179,15 @@ def addr(
 
 
 @public(inplace=True)
+@also_number_first
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *old: Any,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Any = None,
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`.
 
@@ -166,6 +201,8 @@ def baddbmm(
         >>> torch.baddbmm(torch.zeros(1), torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
         torch.Size([5, 2, 4])
     """
+    if old:
+        return number_first(baddbmm, ("beta", "alpha"), 2, (input, batch1, batch2, *old), out)
     x, y = batch1._a, batch2._a
     same = is_half(x) and input._a.dtype == x.dtype == y.dtype
     if same and beta != 0 and x.ndim == y.ndim == 3 and (
@@ -178,8 +215,15 @@ def baddbmm(
 
 
 @public(inplace=True)
+@also_number_first
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *old: Any,
+    beta: Any = 1,
+    alpha: Any = 1,
+    out: Any = None,
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`.
 
@@ -194,4 +238,6 @@ def addbmm(
         tensor([[15., 15.],
                 [15., 15.]])
     """
+    if old:
+        return number_first(addbmm, ("beta", "alpha"), 2, (input, batch1, batch2, *old), out)
     return into_same(out, add_product(input, bmm(batch1, batch2).sum(0), beta, alpha))

@@ -29,6 +29,7 @@ from ..made_of.promotion import (
     rounded,
 )
 from ..memory.casting import cast_to
+from .number_first import also_number_first, number_first
 
 
 def conj(x: Any) -> Any:
@@ -148,7 +149,8 @@ def _scaled(input: Any, other: Any, alpha: Any, d: dtypes.dtype) -> Any:
 
 
 @public(inplace=True)
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+@also_number_first
+def add(input: Any, other: Any, *old: Any, alpha: Any = 1, out: Any = None) -> Tensor:
     """`input + alpha * other`, element by element; shapes broadcast.
 
     Args:
@@ -162,13 +164,16 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
         tensor([21, 42])
     """
+    if old:
+        return number_first(add, ("alpha",), 1, (input, other, *old), out)
     if out is None and isinstance(input, Tensor):
         return _sum(input, other, alpha, 1)
     return into(out, _sum(_of_numbers(input, other), other, alpha, 1))
 
 
 @public(inplace=True, aliases=("subtract",))
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+@also_number_first
+def sub(input: Any, other: Any, *old: Any, alpha: Any = 1, out: Any = None) -> Tensor:
     """`input - alpha * other`, element by element; shapes broadcast.
 
     Args:
@@ -182,6 +187,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
         >>> torch.tensor([5, 7]).sub(2)
         tensor([3, 5])
     """
+    if old:
+        return number_first(sub, ("alpha",), 1, (input, other, *old), out)
     if out is None and isinstance(input, Tensor):
         return _sum(input, other, alpha, -1)
     return into(out, _sum(_of_numbers(input, other), other, alpha, -1))

@@ -28,6 +28,7 @@ from ..made_of.pointwise import same_meta
 from ..made_of.promotion import promote, promote_many, result_dtype
 from ..memory.casting import cast_to
 from .arithmetic import conj
+from .number_first import also_number_first, number_first
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -510,8 +511,9 @@ def _check_three(name: str, x: Any, a: Any, b: Any) -> None:
 
 
 @public(inplace=True)
+@also_number_first
 def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: Any = 1, out: Any = None
 ) -> Tensor:
     """`input + value * tensor1 * tensor2`, element by element.
 
@@ -524,6 +526,8 @@ def addcmul(
         >>> torch.ones(2).addcmul(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=10)
         tensor([31., 81.])
     """
+    if old:
+        return number_first(addcmul, ("value",), 2, (input, tensor1, tensor2, *old), out)
     _check_three("addcmul", input, tensor1, tensor2)
     if input._a.dtype.kind in "biu":
         d = result_dtype(input, tensor1, tensor2)
@@ -535,8 +539,9 @@ def addcmul(
 
 
 @public(inplace=True)
+@also_number_first
 def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *old: Any, value: Any = 1, out: Any = None
 ) -> Tensor:
     """`input + value * tensor1 / tensor2`, element by element.
 
@@ -552,6 +557,8 @@ def addcdiv(
         >>> torch.ones(2).addcdiv(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]), value=10)
         tensor([6., 6.])
     """
+    if old:
+        return number_first(addcdiv, ("value",), 2, (input, tensor1, tensor2, *old), out)
     _check_three("addcdiv", input, tensor1, tensor2)
     if tensor1._a.dtype.kind in "biu" and tensor2._a.dtype.kind in "biu":
         raise RuntimeError(
