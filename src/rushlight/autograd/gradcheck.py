@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ..base.formats import strided
 from ..core.gradients.differentiate import grad
 from ..core.tensor import Tensor, wrap
 from . import forward_ad
@@ -22,6 +24,24 @@ def _outputs(fn: Callable, inputs: tuple) -> list[Tensor]:
     return [o for o in outs if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex())]
 
 
+@contextmanager
+def _moved(inputs: tuple, which: int, at: tuple, by: complex) -> Iterator[tuple]:
+    """The inputs, one element of which is moved: in place, so that what is a parameter, or held elsewhere, stays what it is."""
+    given = inputs[which]
+    if given.layout is not strided:
+        moved = given.detach()._host().copy()
+        moved[at] += by
+        yield (*inputs[:which], wrap(moved).to(given.device).requires_grad_(), *inputs[which + 1 :])
+        return
+    values = given.data
+    before = values[at].item()
+    values[at] = before + by
+    try:
+        yield inputs
+    finally:
+        values[at] = before
+
+
 def _numeric(
     fn: Callable, inputs: tuple, which: int, seeds: list[np.ndarray], eps: float
 ) -> np.ndarray:
@@ -33,11 +53,8 @@ def _numeric(
         for direction in directions:  # PyTorch's complex gradient: d/d(real) + 1j * d/d(imag)
             values = []
             for sign in (eps, -eps):
-                moved = x.copy()
-                moved[at] += sign * direction
-                trial = list(inputs)
-                trial[which] = wrap(moved).to(inputs[which].device).requires_grad_()
-                outs = [o.detach().cpu()._host() for o in _outputs(fn, tuple(trial))]
+                with _moved(inputs, which, at, sign * direction) as trial:
+                    outs = [o.detach().cpu()._host() for o in _outputs(fn, trial)]
                 values.append(sum(float((o * s.conj()).sum().real) for o, s in zip(outs, seeds)))
             result[at] += (values[0] - values[1]) / (2 * eps) * direction
     return result
