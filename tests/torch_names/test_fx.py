@@ -302,3 +302,23 @@ def test_a_large_model():
     with rushlight.no_grad():
         assert traced(x).tolist() == net(x).tolist()
     assert traced.state_dict().keys() == net.state_dict().keys()
+
+
+def test_a_traced_module_is_compiled_whole_and_again_when_its_graph_changes():
+    from rushlight import fx, nn
+
+    rushlight.manual_seed(0)
+    traced = fx.symbolic_trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)))
+    compiled = rushlight.compile(traced, fullgraph=True)
+    x = rushlight.randn(2, 4)
+    for _ in range(3):
+        assert (compiled(x) - traced(x)).abs().max() == 0
+    first = traced(x)
+    node = next(n for n in traced.graph.nodes if n.target == "1")
+    with traced.graph.inserting_after(node):
+        doubled = traced.graph.call_function(rushlight.mul, (node, 2.0))
+    node.replace_all_uses_with(doubled, delete_user_cb=lambda user: user is not doubled)
+    traced.recompile()
+    for _ in range(3):
+        assert (compiled(x) - traced(x)).abs().max() == 0
+    assert (traced(x) - first).abs().max() > 0

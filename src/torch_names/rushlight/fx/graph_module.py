@@ -93,12 +93,10 @@ class GraphModule(Module):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        # `forward` belongs to a class: each object has one of its own.
-        own = type(
-            "GraphModuleImpl",
-            (next(c for c in cls.__mro__ if c.__name__ != "GraphModuleImpl"),),
-            {},
-        )
+        # `forward` belongs to a class: each object has one of its own. Its code is the user's, which `compile` reads: not of this package.
+        base = next(c for c in cls.__mro__ if not c.__dict__.get("_is_generated"))
+        made = {"__module__": "generated_by_fx", "_is_generated": True}
+        own = type("GraphModuleImpl", (base,), made)
         return object.__new__(own)
 
     def __init__(
