@@ -68,7 +68,7 @@ class Op:
 
     # Slots for what every call looks at; native/slots.h reads them at their offsets.
     __slots__ = (
-        "differentiable", "impls", "is_view", "kernel", "plans", "rule", "variadic", "__dict__",
+        "differentiable", "impls", "is_view", "kernel", "passes", "plans", "rule", "variadic", "__dict__",
     )  # fmt: skip
 
     slope: Op  # of an activation: the op of its derivative
@@ -100,6 +100,7 @@ class Op:
         )
         self.impls = self.kernel.impls
         self.rule = rule
+        self.passes: str = getattr(rule, "passes", "")  # what the rule gives back as it got it
         self.broadcasts = broadcasts
         self.is_view = view
         self.new_gradients = new_gradients  # derivatives never hand the incoming gradient itself on
@@ -236,11 +237,7 @@ class Op:
         return found
 
     def pair(self, x: Tensor, y: Tensor) -> Any:
-        """`self(x, y)`; in C with a short way for two float tensors of one dtype and shape.
-
-        That is what `x + y` is in most programs, and nothing has to be promoted, broadcast or moved:
-        for ops whose rule lets two such tensors pass as they are.
-        """
+        """`self(x, y)`; in C with a short way for what the rule lets pass as it is."""
         return self(x, y)
 
     def record(

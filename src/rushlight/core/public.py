@@ -49,12 +49,12 @@ _may_change = getattr(native, "may_change", None)
 _change_to = getattr(native, "change_to", None)
 
 
-def change_plainly(t: Tensor, fn: Callable[..., Tensor], *args: Any) -> Tensor:
-    """`change(t, fn, *args)`, with a short way in C for tensors and numbers without a history."""
-    if _may_change is not None and _may_change(t, args):
-        r = fn(t, *args)
+def change_plainly(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    """`change(t, fn, ...)`, with a short way in C for tensors and numbers without a history."""
+    if _may_change is not None and _may_change(t, (*args, *kwargs.values()) if kwargs else args):
+        r = fn(t, *args, **kwargs)
         return t if _change_to(t, r) else write(t, r)  # type: ignore[misc]
-    return change(t, fn, *args)
+    return change(t, fn, *args, **kwargs)
 
 
 def public(
@@ -103,9 +103,7 @@ def publish_inplace(name: str, fn: Callable, places: tuple[str, ...]) -> None:
     """
 
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if kwargs:
-            return change(self, fn, *args, **kwargs)
-        return change_plainly(self, fn, *args)
+        return change_plainly(self, fn, *args, **kwargs)
 
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of `{name}`: the result is written into this tensor."

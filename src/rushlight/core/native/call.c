@@ -447,28 +447,9 @@ int is_usual(long state)
     return !(state & ~(GRAD | INFERENCE | CASTING | with_tracer(state)));
 }
 
-PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
-{
-    long state = state_here();
-    if (state < 0)
-        return NULL;
-    if (!is_usual(state))
-        return give_up(op, args, attrs);
-    PyObject *given = state & CASTING ? cast(op, args, state) : Py_NewRef(args);
-    if (given == NULL)
-        return NULL;
-    PyObject *rule = SLOT(op, o_rule), *result = NULL;
-    PyObject *inputs = rule == Py_None ? Py_NewRef(given) : PyObject_CallOneArg(rule, given);
-    if (inputs != NULL)
-        result = carry_out(op, inputs, attrs, state, 0);
-    if (result == NULL && !PyErr_Occurred())
-        result = give_up(op, args, attrs);
-    Py_XDECREF(inputs);
-    Py_DECREF(given);
-    return result;
-}
+/* -- what a rule lets pass as it is -------------------------------------------------------------- */
 
-enum { OTHERS, FIT, ALIKE }; /* what two arrays are to each other: floats of one dtype that broadcast, or of one shape */
+enum { OTHERS, FIT, ALIKE }; /* what two arrays are to each other: of one dtype and broadcasting, or of one shape, too */
 
 static int of_sizes(const Py_ssize_t *a, int n, const Py_ssize_t *b, int m)
 {
@@ -493,49 +474,149 @@ static int sizes_of(PyObject *a, Py_ssize_t *sizes)
     return PyErr_Occurred() ? -1 : n;
 }
 
-/* -1 on error. Beside halves a tensor without dims may count as a number, so rules look at those that only fit. */
-static int relation(PyObject *a, PyObject *b)
+/* Beside halves a tensor without dims may count as a number, so rules look at those that only fit. */
+static int unless_half(int found, int kind, long size)
+{
+    return found == FIT && size < 4 && (kind == 'f' || kind == 'V') ? OTHERS : found;
+}
+
+#ifdef NUMPY_HEADERS
+/* The bytes of an item of those dtypes whose size is asked for; 2 of halves, 1 of others. */
+static long size_of(const PyArray_Descr *d)
+{
+    switch (d->type_num) {
+    case NPY_FLOAT: return 4;
+    case NPY_DOUBLE:
+    case NPY_INT64: return 8;
+    }
+    return d->kind == 'f' || d->kind == 'V' ? 2 : 1;
+}
+#endif
+
+/* The letter of an array's kind and its items' size; 0 on error. */
+static int kind_and_size(PyObject *a, long *size)
+{
+#ifdef NUMPY_HEADERS
+    if (Py_IS_TYPE(a, ndarray_type)) {
+        *size = size_of(PyArray_DESCR((PyArrayObject *)a));
+        return PyArray_DESCR((PyArrayObject *)a)->kind;
+    }
+#endif
+    PyObject *dtype = PyObject_GetAttr(a, s_dtype), *itemsize = dtype == NULL ? NULL : PyObject_GetAttr(dtype, s_itemsize);
+    *size = itemsize == NULL ? -1 : PyLong_AsLong(itemsize);
+    Py_XDECREF(itemsize);
+    Py_XDECREF(dtype);
+    int kind = *size < 0 ? -1 : kind_of(a);
+    return kind < 0 ? 0 : kind;
+}
+
+/* -1 on error. */
+static int relation(PyObject *a, PyObject *b, const char *kinds)
 {
 #ifdef NUMPY_HEADERS
     if (Py_IS_TYPE(a, ndarray_type)) { /* and so is b */
         PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
-        if (PyArray_DESCR(x) != PyArray_DESCR(y) || PyArray_DESCR(x)->kind != 'f')
+        const int kind = PyArray_DESCR(x)->kind;
+        if (PyArray_DESCR(x) != PyArray_DESCR(y) || strchr(kinds, kind) == NULL)
             return OTHERS;
         int found = of_sizes(PyArray_DIMS(x), PyArray_NDIM(x), PyArray_DIMS(y), PyArray_NDIM(y));
-        return found == FIT && PyArray_DESCR(x)->type_num == NPY_HALF ? OTHERS : found;
+        return unless_half(found, kind, size_of(PyArray_DESCR(x)));
     }
 #endif
     PyObject *first = PyObject_GetAttr(a, s_dtype), *second = PyObject_GetAttr(b, s_dtype);
-    int same = first == NULL || second == NULL ? -1 : first == second && kind_of(a) == 'f';
-    PyObject *itemsize = same > 0 ? PyObject_GetAttr(first, s_itemsize) : NULL;
+    int same = first == NULL || second == NULL ? -1 : first == second;
     Py_XDECREF(first);
     Py_XDECREF(second);
-    long size = itemsize == NULL ? -1 : PyLong_AsLong(itemsize);
-    Py_XDECREF(itemsize);
-    if (same <= 0 || size < 0)
+    long size = 0;
+    int kind = same > 0 ? kind_and_size(a, &size) : 0;
+    if (same <= 0 || !kind || strchr(kinds, kind) == NULL)
         return PyErr_Occurred() ? -1 : OTHERS;
     Py_ssize_t of_a[MOST_DIMS], of_b[MOST_DIMS];
     int n = sizes_of(a, of_a), m = n < 0 ? -1 : sizes_of(b, of_b);
     if (n < 0 || m < 0)
         return PyErr_Occurred() ? -1 : OTHERS;
-    int found = of_sizes(of_a, n, of_b, m);
-    return found == FIT && size < 4 ? OTHERS : found;
+    return unless_half(of_sizes(of_a, n, of_b, m), kind, size);
 }
 
-/* Op.pair: two floats of one dtype need no rule. */
-static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
+/* Whether a number beside an array stays as it is: any but a truth value beside floats, a small whole one beside int64. */
+static int number_fits(PyObject *a, PyObject *number, const char *kinds)
 {
-    PyObject *x = n == 2 ? args[0] : NULL, *y = n == 2 ? args[1] : NULL;
+    const int whole = PyLong_CheckExact(number);
+    if (!whole && !PyFloat_CheckExact(number))
+        return OTHERS;
+    long size;
+    int kind = kind_and_size(a, &size);
+    if (!kind)
+        return -1;
+    if (strchr(kinds, kind) == NULL)
+        return OTHERS;
+    if (kind == 'f')
+        return size == 4 || size == 8 ? FIT : OTHERS;
+    int beyond = 0;
+    long long value = whole && kind == 'i' && size == 8 ? PyLong_AsLongLongAndOverflow(number, &beyond) : LLONG_MAX;
+    return !beyond && value > -(1LL << 62) && value < 1LL << 62 ? FIT : OTHERS;
+}
+
+/* What a rule would give back as it got it, by the kinds that it says (`passing` of operators/made_of/promotion.py). */
+static int passes_pair(PyObject *op, PyObject *x, PyObject *y)
+{
+    const char *kinds = (const char *)PyUnicode_1BYTE_DATA(SLOT(op, o_passes));
+    if (!*kinds)
+        return OTHERS;
+    if (!is_tensor(x))
+        return is_tensor(y) && strchr(kinds, 'r') != NULL ? number_fits(SLOT(y, t_a), x, kinds) : OTHERS;
+    if (!is_tensor(y))
+        return strchr(kinds, 'n') != NULL ? number_fits(SLOT(x, t_a), y, kinds) : OTHERS;
+    PyObject *a = SLOT(x, t_a), *b = SLOT(y, t_a);
+    return Py_IS_TYPE(a, Py_TYPE(b)) ? relation(a, b, kinds) : OTHERS;
+}
+
+static int passes(PyObject *op, PyObject *inputs)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(inputs);
+    PyObject *x = n ? PyTuple_GET_ITEM(inputs, 0) : NULL;
+    if (n == 2)
+        return passes_pair(op, x, PyTuple_GET_ITEM(inputs, 1));
+    if (n != 1 || !is_tensor(x) || !PyUnicode_GET_LENGTH(SLOT(op, o_passes)))
+        return OTHERS;
+    int kind = kind_of(SLOT(x, t_a));
+    return kind < 0 ? -1 : strchr((const char *)PyUnicode_1BYTE_DATA(SLOT(op, o_passes)), kind) != NULL ? FIT : OTHERS;
+}
+
+/* -- the call ---------------------------------------------------------------------------------- */
+
+PyObject *op_call(PyObject *op, PyObject *args, PyObject *attrs)
+{
     long state = state_here();
     if (state < 0)
         return NULL;
-    if (state & ~(GRAD | with_tracer(state)) || n != 2 || !is_tensor(x) || !is_tensor(y) ||
-        !Py_IS_TYPE(SLOT(x, t_a), Py_TYPE(SLOT(y, t_a))))
-        return PyObject_Vectorcall(op, args, n, NULL);
-    int found = relation(SLOT(x, t_a), SLOT(y, t_a));
+    if (!is_usual(state))
+        return give_up(op, args, attrs);
+    PyObject *given = state & CASTING ? cast(op, args, state) : Py_NewRef(args);
+    if (given == NULL)
+        return NULL;
+    PyObject *rule = SLOT(op, o_rule), *result = NULL;
+    int found = rule == Py_None ? FIT : PyTuple_CheckExact(given) ? passes(op, given) : OTHERS;
+    PyObject *inputs = found < 0 ? NULL : found > OTHERS ? Py_NewRef(given) : PyObject_CallOneArg(rule, given);
+    if (inputs != NULL)
+        result = carry_out(op, inputs, attrs, state, found == ALIKE);
+    if (result == NULL && !PyErr_Occurred())
+        result = give_up(op, args, attrs);
+    Py_XDECREF(inputs);
+    Py_DECREF(given);
+    return result;
+}
+
+/* Op.pair: two tensors that the rule lets pass. */
+static PyObject *op_pair(PyObject *op, PyObject *const *args, Py_ssize_t n)
+{
+    long state = state_here();
+    if (state < 0)
+        return NULL;
+    int found = n == 2 && !(state & ~(GRAD | with_tracer(state))) ? passes_pair(op, args[0], args[1]) : OTHERS;
     if (found <= OTHERS)
         return found < 0 ? NULL : PyObject_Vectorcall(op, args, n, NULL);
-    PyObject *inputs = PyTuple_Pack(2, x, y);
+    PyObject *inputs = PyTuple_Pack(2, args[0], args[1]);
     if (inputs == NULL)
         return NULL;
     PyObject *result = carry_out(op, inputs, NULL, state, found == ALIKE);

@@ -10,7 +10,7 @@ PyObject *s_shape, *s_dtype, *empty;
 static PyObject *s_kind;
 
 Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
-Py_ssize_t o_rule, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
+Py_ssize_t o_rule, o_passes, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
 Py_ssize_t n_seq, n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes, n_count;
 Py_ssize_t p_keep, p_shapes, p_outputs, p_calls, p_sums;
 Py_ssize_t w_anomaly;
@@ -59,6 +59,7 @@ static int find_slots(PyObject *tensor, PyObject *op, PyObject *node, PyObject *
         {tensor, "_ver", &t_ver},       {tensor, "_ext", &t_ext},         {op, "rule", &o_rule},
         {op, "impls", &o_impls},        {op, "kernel", &o_kernel},        {op, "is_view", &o_view},
         {op, "plans", &o_plans},        {op, "variadic", &o_variadic},    {op, "differentiable", &o_differentiable},
+        {op, "passes", &o_passes},
         {node, "seq", &n_seq},          {node, "op", &n_op},              {node, "plan", &n_plan},
         {node, "attrs", &n_attrs},      {node, "edges", &n_edges},        {node, "hooks", &n_hooks},
         {node, "pre_hooks", &n_pre},    {node, "where", &n_where},        {node, "saved", &n_saved},

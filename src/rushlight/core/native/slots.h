@@ -16,7 +16,7 @@ extern PyTypeObject *tensor_type, *node_type;
 extern PyObject *s_shape, *s_dtype, *empty;
 
 extern Py_ssize_t t_a, t_edge, t_grad, t_ver, t_ext;
-extern Py_ssize_t o_rule, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
+extern Py_ssize_t o_rule, o_passes, o_impls, o_kernel, o_view, o_differentiable, o_plans, o_variadic;
 extern Py_ssize_t n_seq, n_op, n_plan, n_attrs, n_edges, n_hooks, n_pre, n_where, n_saved, n_outputs, n_shapes, n_count;
 extern Py_ssize_t p_keep, p_shapes, p_outputs, p_calls, p_sums;
 extern Py_ssize_t w_anomaly;

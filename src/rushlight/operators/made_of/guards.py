@@ -20,6 +20,26 @@ INTEGERS = "iu"
 REALS = "biufV"
 
 
+def passing(what: str) -> Callable[[Rule], Rule]:
+    """Decorator: which inputs a rule gives back as it got them, so that it need not be called for them.
+
+    They are one tensor, or two of one dtype whose shapes broadcast, of these kinds (NumPy's letters); with "n"
+    a number may be in the place of the second, with "r" of the first.
+    """
+
+    def mark(rule: Rule) -> Rule:
+        rule.passes = what  # type: ignore[attr-defined]
+        return rule
+
+    return mark
+
+
+def passed_by(rule: Rule, kinds: str, numbers: bool = True) -> str:
+    """What of these kinds a rule lets pass."""
+    wanted = kinds + "nr" * numbers
+    return "".join([letter for letter in getattr(rule, "passes", "") if letter in wanted])
+
+
 def unsupported(label: str, d: dtype) -> NotImplementedError:
     return NotImplementedError(f"\"{label}\" not implemented for '{title(d)}'")
 
@@ -35,6 +55,7 @@ def only(kinds: str, label: str, then: Rule | None = None, message: str = "") ->
                 raise NotImplementedError(message) if message else unsupported(label, t.dtype)
         return inputs
 
+    rule.passes = kinds if then is None else passed_by(then, kinds)  # type: ignore[attr-defined]
     return rule
 
 
@@ -47,6 +68,7 @@ def tensors_only(name: str, *arguments: str, then: Rule) -> Rule:
                 raise not_a_tensor(name, arguments[i], i + 1, t)
         return then(inputs)
 
+    rule.passes = passed_by(then, REALS + "c", numbers=False)  # type: ignore[attr-defined]
     return rule
 
 

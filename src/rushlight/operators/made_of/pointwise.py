@@ -179,18 +179,16 @@ def operand(value: Any) -> Any:
     return wrap(np.asarray(value)) if isinstance(value, np.ndarray) else value
 
 
-def dunder(
-    name: str, op: Op, *, floats: bool = True, commutes: bool = False, of_tensors: bool = False
-) -> None:
+def dunder(name: str, op: Op, *, commutes: bool = False, of_tensors: bool = False) -> None:
     """Give Tensor the operator `__name__`, its reflection and its in-place form.
 
-    `floats` says that the op's rule has nothing to do for two float tensors of one dtype and shape, `commutes` that
-    the reflection computes `tensor + number` as well, `of_tensors` that a reflection called by hand takes no number first.
+    `commutes` says that the reflection computes `tensor + number` as well, `of_tensors` that a reflection called by hand
+    takes no number first.
     """
 
     def forward(self: Tensor, other: Any) -> Any:
         if isinstance(other, Tensor):
-            return op.pair(self, other) if floats else op(self, other)
+            return op.pair(self, other)
         if other.__class__ not in _NUMBERS:
             if not isinstance(other, _OPERANDS):
                 return foreign(f"__{name}__", self, other)

@@ -11,6 +11,7 @@ from ...base.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
 from ...base.shapes import broadcast_shapes
 from ...core.tensor import Tensor
 from ..memory.casting import cast_to
+from .guards import passing
 from .precision import is_half
 
 _WEAK_WITH_FLOAT = (float, int, bool)
@@ -49,6 +50,7 @@ def _raise_category(dims: dtype, lower: dtype) -> dtype:
 _SMALL = 1 << 62  # a number that int64 holds
 
 
+@passing("fVciubnr")
 def promote(inputs: tuple) -> tuple:
     """Operands of one dtype and of shapes that broadcast."""
     x, y = inputs
@@ -71,6 +73,7 @@ def promote(inputs: tuple) -> tuple:
     return _promote_all(inputs, None)
 
 
+@passing("fVcnr")
 def promote_float(inputs: tuple) -> tuple:
     """As `promote`, but integers become the default float dtype (division, atan2, ...)."""
     x, y = inputs
@@ -87,16 +90,19 @@ def promote_float(inputs: tuple) -> tuple:
     return _promote_all(inputs, dtypes.get_default_dtype())
 
 
+@passing("fVciubnr")
 def promote_wide(inputs: tuple) -> tuple:
     """As `promote`, but beside half precision a number stays in float32 (products, quotients)."""
     return _with_wide_number(inputs) or promote(inputs)
 
 
+@passing("fVcnr")
 def promote_float_wide(inputs: tuple) -> tuple:
     """As `promote_float`, with numbers as `promote_wide` has them."""
     return _with_wide_number(inputs) or promote_float(inputs)
 
 
+@passing("fVciubnr")
 def promote_sum(inputs: tuple) -> tuple:
     """As `promote`; on a GPU a number beside half precision stays in float32, as PyTorch has it only there."""
     tensor = inputs[0] if isinstance(inputs[0], Tensor) else inputs[1]
@@ -140,6 +146,7 @@ def rounded(value: Any, d: dtype) -> float:
         return float(d.np.type(float(value)))
 
 
+@passing("fcV")
 def promote_unary_float(inputs: tuple) -> tuple:
     """Integer input of a floating point function becomes the default float dtype."""
     x = inputs[0]

@@ -100,9 +100,12 @@ def _arrived(tracer: Any, x: Tensor, d: Any) -> Tensor:
 
 
 def _moved(x: Tensor, d: Any, non_blocking: bool) -> Tensor:
-    d = as_device(d)
-    target, a = devices.backend_of(d).check(d), x._a
+    a = x._a
     source = CPU if a.__class__ is np.ndarray else devices.device_of(a)
+    if d is source:
+        return x
+    d = as_device(d)
+    target = devices.backend_of(d).check(d)
     if source.type == target.type and source == target:
         return x
     return _move_op(x, to=target, source=source, non_blocking=non_blocking)
@@ -145,8 +148,13 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         >>> torch.tensor([1, 2]).to(torch.float64)
         tensor([1., 2.], dtype=torch.float64)
     """
-    if len(args) == 1 and not kwargs and args[0].__class__ in _DEVICES:
-        return move_to(self, args[0])
+    if len(args) == 1 and not kwargs:
+        if args[0].__class__ is dtype:
+            return cast_to(self, args[0])
+        if args[0].__class__ in _DEVICES:
+            return move_to(self, args[0])
+    elif not args and len(kwargs) == 1 and kwargs.get("dtype").__class__ is dtype:
+        return cast_to(self, kwargs["dtype"])
     unknown = set(kwargs) - {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
     if unknown:
         raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")

@@ -17,7 +17,7 @@ from ...core.tensor import Tensor, tensor_over
 from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.checks import check_values
-from ..made_of.guards import only
+from ..made_of.guards import only, passed_by, passing
 from ..made_of.pointwise import binary, dunder, pair_meta, same_meta, ufunc2, wide2
 from ..made_of.precision import is_half
 from ..made_of.promotion import (
@@ -54,6 +54,7 @@ def flat(g: Tensor) -> Tensor:
     return _zeros(g)
 
 
+@passing("fVciunr")
 def _no_bool(inputs: tuple) -> tuple:
     for t in inputs:
         if isinstance(t, Tensor):
@@ -279,6 +280,7 @@ def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def _zero_checked(label: str, promotes: Any = promote) -> Any:
     numbers = only("iufV", label, promotes)
 
+    @passing(passed_by(numbers, "fV"))
     def rule(inputs: tuple) -> tuple:
         inputs = x, divisor = numbers(inputs)
         tensor = x if isinstance(x, Tensor) else divisor
@@ -299,6 +301,7 @@ def _no_zero(divisor: Array) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
+@passing("fVciubnr")
 def _number_second(inputs: tuple) -> tuple:
     """A number is kept in float32 as the divisor only."""
     return (promote_wide if isinstance(inputs[0], Tensor) else promote)(inputs)
@@ -382,6 +385,7 @@ fmod = binary(
 _no_bool_power = only("iufVc", "pow", promote)
 
 
+@passing("fVnr")
 def _pow_rule(inputs: tuple) -> tuple:
     x, y = _no_bool_power(inputs)
     power = inputs[1]  # as it was given: of a byte, -1 would have become 255

@@ -15,9 +15,7 @@ from ..made_of.promotion import promote
 
 def _bitwise(name: str, ufunc: str, symbol: str, label: str, kinds: str, **options: Any) -> Any:
     call = binary(name, ufunc2(ufunc), rule=only(kinds, f"{label}_cpu", promote), **options)
-    dunder(
-        symbol, call.op, floats=False, commutes=kinds == "biu"
-    )  # floats are refused; shifts do not commute
+    dunder(symbol, call.op, commutes=kinds == "biu")  # shifts do not
     return call
 
 

@@ -18,7 +18,14 @@ from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ...runtime.thread import FOREIGN, PARTS, TRACED, here
-from ..made_of.guards import invalid_arguments, not_a_tensor, tensors_only, title, unsupported
+from ..made_of.guards import (
+    invalid_arguments,
+    not_a_tensor,
+    passing,
+    tensors_only,
+    title,
+    unsupported,
+)
 from ..made_of.pointwise import _OPERANDS, binary, bool_meta, operand, ufunc1, ufunc2, unary
 from ..made_of.promotion import promote
 
@@ -29,6 +36,7 @@ def _comparison(name: str, ufunc: str, sign: str, of_123: str, onnx: str) -> Any
     """`of_123` is the example: 1, 2 and 3 compared with 2."""
     ordered = name not in ("eq", "ne")
 
+    @passing("fViubn")
     def rule(inputs: tuple) -> tuple:
         x, y = inputs
         if not isinstance(x, Tensor) or not isinstance(y, _OPERANDS):
@@ -50,7 +58,7 @@ def _comparison(name: str, ufunc: str, sign: str, of_123: str, onnx: str) -> Any
     def operator(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return foreign(f"__{name}__", self, other)
-        return op(self, operand(other))
+        return op.pair(self, operand(other))
 
     publish("Tensor", f"__{name}__", operator)
     return call
@@ -67,6 +75,7 @@ ge = _comparison("ge", "greater_equal", ">=", "[False,  True,  True]", "GreaterO
 # -- logic --------------------------------------------------------------------------------------
 
 
+@passing("fVciub")
 def _shapes_fit(inputs: tuple) -> tuple:
     broadcast_shapes(inputs[0]._a.shape, inputs[1]._a.shape)
     return inputs

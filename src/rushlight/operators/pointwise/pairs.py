@@ -21,6 +21,7 @@ from ..made_of.guards import (
     invalid_arguments,
     no_derivative,
     only,
+    passing,
     tensors_only,
     unsupported,
 )
@@ -32,6 +33,7 @@ from .arithmetic import conj, flat
 
 
 def _real_pair(name: str) -> Any:
+    @passing("fViub")
     def rule(inputs: tuple) -> tuple:
         for t in inputs:
             if t._a.dtype.kind == "c":

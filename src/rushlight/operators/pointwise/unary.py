@@ -13,7 +13,7 @@ from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of import precision
-from ..made_of.guards import FLOATS, in_float32, only
+from ..made_of.guards import FLOATS, in_float32, only, passing
 from ..made_of.pointwise import bool_meta, same_meta, ufunc1, unary
 from ..made_of.promotion import promote_unary_float
 from ..made_of.reference import by_reference
@@ -27,6 +27,7 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 
 
 def _refuse_bool(message: str) -> Any:
+    @passing("fVciu")
     def rule(inputs: tuple) -> tuple:
         if isinstance(inputs[0], Tensor) and inputs[0]._a.dtype.kind == "b":
             raise RuntimeError(message)
@@ -116,6 +117,7 @@ publish("Tensor", "__abs__", lambda self: abs.op(self))
 # -- powers and roots ---------------------------------------------------------------------------
 
 
+@passing("fVciu")
 def _square_rule(inputs: tuple) -> tuple:
     x = inputs[0]
     if isinstance(x, Tensor) and x._a.dtype.kind == "b":

@@ -109,13 +109,12 @@ def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) ->
     xs = tensor_list(tensors, "cat")
     if not xs:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    at = _place_of_all(xs, dim)
+    if at is not None:
+        return _joined(out, cat_op(*xs, dim=at))  # the commonest case needs no further checks
     for i, x in enumerate(xs):
         if x._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    first = xs[0]._a
-    same = dim.__class__ is int and dim == 0
-    if same and all(x._a.shape == first.shape and x._a.dtype == first.dtype for x in xs):
-        return _joined(out, cat_op(*xs, dim=0))  # the commonest case needs no further checks
     xs = same_dtype(xs)
     # PyTorch lets an empty 1-d tensor stand for "nothing yet", whatever the others' rank.
     kept = [x for x in xs if x._a.shape != (0,)] or xs[:1]
@@ -127,6 +126,25 @@ def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) ->
         none = (*shape[:dim], 0, *shape[dim + 1 :])  # so that their gradients are empty, too
         kept = [x.reshape(none) if x._a.shape == (0,) else x for x in xs]
     return _joined(out, cat_op(*kept, dim=dim))
+
+
+def _place_of_all(xs: list[Tensor], dim: Any) -> int | None:
+    """`dim` counted from the first one, where all have one dtype and fit along it; None where it has to be looked at."""
+    first = xs[0]._a
+    shape, kind = first.shape, first.dtype
+    rank = len(shape)
+    if dim.__class__ is not int or not -rank <= dim < rank:
+        return None
+    at = dim + rank if dim < 0 else dim
+    lead, rest = shape[:at], shape[at + 1 :]
+    for x in xs:
+        a = x._a
+        found = a.shape
+        if found != shape and (len(found) != rank or found[:at] != lead or found[at + 1 :] != rest):
+            return None
+        if a.dtype != kind:
+            return None
+    return at
 
 
 def _check_joinable(first: tuple, shape: tuple, dim: int, i: int) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from ...base.device import CPU, device
 from .. import devices
 from . import engine
-from .layouts import laid_out
-from .quiet import quiet
+from .layouts import kind_of, laid_out, lying
+from .quiet import context, quiet
 
 if TYPE_CHECKING:
     from ...base.protocols import KernelBody, KernelLike
@@ -76,17 +76,29 @@ def bodies(kernel: KernelLike, guarded: bool = True) -> tuple[KernelBody, Kernel
 
     NumPy's own body is guarded against warnings, unless the caller is: a replay is, once for all.
     """
-    generic = numpy_body(kernel)
-    if not kernel.is_view:
-        generic = laid_out(kernel.facts, generic)
-    if guarded and not kernel.moves_only:
-        generic = quiet(generic)
+    library = engine.active()
+    generic = _behind(
+        kernel, guarded and not kernel.moves_only, getattr(library, "behind_it", None)
+    )
     own = devices.overrides("cpu").get(kernel.name)
     if own is not None:
         return own, generic
-    library = engine.active()
     native = None if library is None else library.kernel(kernel.name, generic)
     return generic if native is None else native, None
+
+
+def _behind(kernel: KernelLike, guarded: bool, in_c: Any) -> KernelBody:
+    """NumPy's body, laid out and guarded: in one call of C where the engine has it."""
+    body = numpy_body(kernel)
+    silence = context() if guarded else (None, None)
+    if in_c is not None and (silence[0] is not None or not guarded):
+        if kernel.is_view and not guarded:
+            return body
+        kind, lie = (0, None) if kernel.is_view else (kind_of(kernel.facts), lying(kernel.facts))
+        return in_c(body, kind, lie, *silence)
+    if not kernel.is_view:
+        body = laid_out(kernel.facts, body)
+    return quiet(body) if guarded else body
 
 
 def numpy_body(kernel: KernelLike) -> KernelBody:

@@ -19,6 +19,7 @@ class NativeEngine:
         self.sequences = hasattr(
             library, "sequence"
         )  # absent in an extension that was built by an older version
+        self.behind_it = getattr(library, "behind", None)
 
     def version(self) -> str:
         return __version__

@@ -27,6 +27,7 @@ class OnednnEngine:
         self.library = library
         self.behind = behind
         self.sequences = behind is not None and behind.sequences
+        self.behind_it = None if behind is None else behind.behind_it
         self.shared = False
         library.picky = behind is not None
         library.few_places = 0 if behind is None else behind.library.FEW_PLACES

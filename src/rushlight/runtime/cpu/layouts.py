@@ -84,19 +84,18 @@ def _of_inputs(out: np.ndarray, inputs: tuple) -> Sequence[int]:
     return dense_order(out.shape, shown)
 
 
-def _not_by_numpy(body: Callable[..., Any], pointwise: bool) -> Callable[..., Any]:
-    """`body`, which lets NumPy choose: NumPy puts the dims along which an input repeats innermost, PyTorch where they are."""
+def _not_by_numpy(pointwise: bool) -> Callable[[Any, tuple], Any]:
+    """Where a body lets NumPy choose: NumPy puts the dims along which an input repeats innermost, PyTorch where they are."""
     tells = _is_strided if pointwise else _repeats
 
-    def call(*arrays: Any, **attrs: Any) -> Any:
-        out = body(*arrays, **attrs)
+    def lie(out: Any, arrays: tuple) -> Any:
         if any(map(tells, arrays)):
             if out.__class__ is tuple:
                 return tuple([_lie_as_inputs(o, arrays, pointwise) for o in out])
             return _lie_as_inputs(out, arrays, pointwise)
         return out
 
-    return call
+    return lie
 
 
 def _is_strided(a: Any) -> bool:
@@ -118,17 +117,44 @@ def _lie_as_inputs(out: Any, inputs: tuple, pointwise: bool) -> Any:
     return _lie(out, inputs, _of_inputs)
 
 
-def laid_out(facts: Facts, body: Callable[..., Any]) -> Callable[..., Any]:
-    """`body`, its results in the order that PyTorch gives them, which the kernel's facts name."""
+# What behind.c of the engine looks at before it asks: by the name of a layout, otherwise whether a kernel is pointwise.
+KINDS = {
+    True: 1,
+    False: 2,
+    "plain": 3,
+    "images": 4,
+    "image": 4,
+    "of_either": 4,
+    "first": 5,
+    "columns": 6,
+}
+
+
+def kind_of(facts: Facts) -> int:
+    """One of KINDS, for a kernel with these facts."""
+    return KINDS[facts.point is not None if facts.layout is None else facts.layout]
+
+
+def lying(facts: Facts) -> Callable[[Any, tuple], Any]:
+    """What puts the results of a kernel, given its inputs, in the order that its facts name."""
     if facts.layout is None:
-        return _not_by_numpy(body, facts.point is not None)
+        return _not_by_numpy(facts.point is not None)
     rule = RULES[facts.layout]
 
-    def call(*arrays: Any, **attrs: Any) -> Any:
-        out = body(*arrays, **attrs)
+    def lie(out: Any, arrays: tuple) -> Any:
         if out.__class__ is tuple:
             return tuple([_lie(o, arrays, rule) for o in out])
         return _lie(out, arrays, rule)
+
+    return lie
+
+
+def laid_out(facts: Facts, body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body`, its results in the order that PyTorch gives them."""
+    lie = lying(facts)
+
+    def call(*arrays: Any, **attrs: Any) -> Any:
+        return lie(body(*arrays, **attrs), arrays)
 
     return call
 

@@ -15,6 +15,11 @@ except ImportError:
     _silent = None  # type: ignore[assignment]
 
 
+def context() -> tuple[Any, Any]:
+    """NumPy's variable of what it does about errors, and its value for nothing; twice None where NumPy hides it."""
+    return (None, None) if _silent is None else (_extobj_contextvar, _silent)
+
+
 def quiet(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a kernel body so that it never warns about overflow or division by zero."""
     if _silent is None:

@@ -72,6 +72,10 @@ struct Entry {
 
 PyObject *call_ended(const Call *c); /* the answer; what was the call's own goes */
 
+/* behind.c: NumPy's bodies */
+extern PyTypeObject BehindType;
+PyObject *m_behind(PyObject *module, PyObject *args);
+
 /* A new reference, NULL with an exception set, or REFUSE. */
 static inline PyObject *call_bound(const Entry *e, PyObject *const *args, Py_ssize_t count, PyObject *attrs) {
     Call c;

@@ -339,6 +339,8 @@ static PyObject *m_conversions(PyObject *module, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"kernel", m_kernel, METH_VARARGS, "kernel(name, otherwise, rounds=None): the native kernel, or None."},
+    {"behind", m_behind, METH_VARARGS,
+     "behind(body, kind, lie, variable, quiet): NumPy's body without warnings, its results where PyTorch lays them; see behind.c."},
     {"sequence", m_sequence, METH_O, "sequence(calls) -> one callable for (callable, arguments, attributes), one after the other"},
     {"into", m_into, METH_VARARGS,
      "into(name, otherwise, arrays, rounds=None): the native kernel with its results in given memory, or None."},
@@ -389,7 +391,7 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__native(void) {
     import_array();
-    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0 || PyType_Ready(&SequenceType) < 0)
+    if (PyType_Ready(&NativeType) < 0 || PyType_Ready(&IntoType) < 0 || PyType_Ready(&SequenceType) < 0 || PyType_Ready(&BehindType) < 0)
         return NULL;
     PyObject *direct = PyCapsule_New((void *)native_direct, "rushlight.direct", NULL);
     if (!direct || PyDict_SetItemString(NativeType.tp_dict, "direct", direct) < 0) return NULL;
