@@ -4,6 +4,7 @@
     python tools/drawn_set.py things FOLDER             6 classes of 56: three shapes, three textures
     python tools/drawn_set.py tags FOLDER               300 pictures with up to four shapes, labels.csv tells which
     python tools/drawn_set.py masks FOLDER              240 pictures with circles and squares, and a mask of each
+    python tools/drawn_set.py boxes FOLDER              240 pictures with up to four shapes, and boxes around them (COCO)
     python tools/drawn_set.py number FOLDER             300 pictures of a disc, labels.csv tells how much of the page it covers
     python tools/drawn_set.py cifar FOLDER DATA         10 classes of 50: CIFAR-10's test pictures as JPEG of mixed sizes
 
@@ -13,6 +14,7 @@ folder of 100 others a class; none of them was seen by the backbone.
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import sys
@@ -46,8 +48,8 @@ def shape(draw: Draws, kind: str) -> Image.Image:
 
 def add_shape(
     draw: Draws, page: Image.Image, kind: str, radius: float, mask: Image.Image | None = None, number: int = 0
-) -> None:  # fmt: skip
-    """Draw one of that size somewhere on a page, and its number on the same place of a mask."""
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """Draw one of that size somewhere on a page, and its number on the same place of a mask; the answer are its corners."""
     wide, high = page.size
     x, y = draw.uniform(radius, wide - radius), draw.uniform(radius, high - radius)
     pens = [(ImageDraw.Draw(page), None)] + ([(ImageDraw.Draw(mask), number)] if mask else [])
@@ -55,7 +57,7 @@ def add_shape(
         ink = colour(draw)
         for pen, value in pens:
             pen.ellipse((x - radius, y - radius, x + radius, y + radius), value or ink)
-        return
+        return x - radius, y - radius, x + radius, y + radius
     corners = {"triangle": 3, "square": 4, "star": 10}[kind]
     turn = draw.uniform(0, 2 * math.pi)
     points = []
@@ -66,6 +68,8 @@ def add_shape(
     ink = colour(draw)
     for pen, value in pens:
         pen.polygon(points, value or ink)
+    across, down = zip(*points)
+    return min(across), min(down), max(across), max(down)
 
 
 def texture(draw: Draws, kind: str) -> Image.Image:
@@ -159,6 +163,28 @@ def masks(folder: Path, count: int = 240) -> None:
     (folder / "classes.txt").write_text("background\ncircle\nsquare\n")
 
 
+def boxes(folder: Path, count: int = 240) -> None:
+    """None to four circles, squares and triangles, and where they are."""
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    kinds = ("circle", "square", "triangle")
+    pictures, around = [], []
+    for i in range(count):
+        draw = np.random.default_rng([4, i])
+        wide, high = (int(v) for v in draw.integers(100, 201, 2))
+        page = noise(draw, wide, high)
+        for _ in range(int(draw.integers(0, 5))):
+            number = int(draw.integers(3))
+            radius = min(wide, high) * draw.uniform(0.08, 0.22)
+            x1, y1, x2, y2 = add_shape(draw, page, kinds[number], radius)
+            box = [round(v, 2) for v in (x1, y1, x2 - x1, y2 - y1)]
+            around.append({"id": len(around), "image_id": i, "category_id": number, "bbox": box, "iscrowd": 0})  # fmt: skip
+        page.save(folder / "images" / f"{i:03}.jpg", quality=90)
+        pictures.append({"id": i, "file_name": f"{i:03}.jpg", "width": wide, "height": high})
+    names = [{"id": i, "name": name} for i, name in enumerate(kinds)]
+    content = {"images": pictures, "annotations": around, "categories": names}
+    (folder / "boxes.json").write_text(json.dumps(content))
+
+
 def cifar(folder: Path, data: Path, each: int = 50, tested: int = 100) -> None:
     """CIFAR-10's test pictures, enlarged 2 to 6 times and saved as JPEG."""
     with open(data / "cifar-10-batches-py" / "test_batch", "rb") as f:
@@ -179,8 +205,8 @@ def main() -> None:
     which, folder, *rest = sys.argv[1:]
     if which == "shapes":
         shapes(Path(folder))
-    elif which in ("tags", "number", "masks"):
-        {"tags": tags, "number": number, "masks": masks}[which](Path(folder))
+    elif which in ("tags", "number", "masks", "boxes"):
+        {"tags": tags, "number": number, "masks": masks, "boxes": boxes}[which](Path(folder))
     elif which == "things":
         write(Path(folder), ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)
     else:

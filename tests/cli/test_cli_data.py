@@ -185,7 +185,7 @@ def test_the_disk_cache_is_used_and_kept_true(tmp_path, monkeypatch) -> None:
 
 def test_recipes_by_size() -> None:
     def of(count: int, gpu: bool = False, weights: str | None = None, model: str | None = None) -> dict:  # fmt: skip
-        from rushlight.cli.data.listing import Listing, Sample
+        from rushlight.cli.data.files import Listing, Sample
 
         listing = Listing("x", [Sample("", 0, "")] * count, ["a", "b"], "", 0)
         return recipe_for(Source("x", listing), gpu, weights, model).settings

@@ -20,7 +20,7 @@ from rushlight.cli.data.images import PHOTO_SCALE
 from rushlight.cli.data.listing import list_pictures
 from rushlight.cli.data.pictures import read_mask
 from rushlight.cli.errors import UsageError
-from rushlight.cli.tasks.masks import NOTHING, Masks, MasksResult, write_mask
+from rushlight.cli.tasks.masks import NOTHING, Masks, MasksResult
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -109,12 +109,13 @@ def test_overlap_by_hand() -> None:
 @pytest.mark.parametrize("fit", ["squash", "pad"])
 @pytest.mark.parametrize("kind", augment.KINDS)
 def test_a_mask_moves_with_its_picture(fit, kind) -> None:
-    varied, plain = augment.for_masks(48, fit, kind, *PHOTO_SCALE)
+    varied, plain = augment.for_both(48, fit, kind, *PHOTO_SCALE)
     for seed in range(6):
         rl.manual_seed(seed)
         pixels, mask = drawn(seed, 90, 70)
         for transform in (varied, plain):
-            x, y = transform(Image.fromarray(pixels), Image.fromarray(mask))
+            x, over = transform(Image.fromarray(pixels), augment.MaskOver(Image.fromarray(mask)))
+            y = over.tensor()
             assert x.shape == (3, 48, 48) and y.shape == (48, 48) and y.dtype == rl.int64
             known = y != NOTHING
             assert (fit == "pad") == bool((~known).any()) or transform is varied
@@ -124,15 +125,15 @@ def test_a_mask_moves_with_its_picture(fit, kind) -> None:
 
 
 @pytest.mark.parametrize("fit, wide, high", [("squash", 90, 60), ("pad", 90, 60), ("pad", 61, 90), ("pad", 300, 50)])  # fmt: skip
-def test_an_answer_becomes_as_large_as_its_picture(tmp_path, fit, wide, high) -> None:
+def test_an_answer_becomes_as_large_as_its_picture(fit, wide, high) -> None:
     _, mask = drawn(1, wide, high)
     one = Image.fromarray(mask)
     kept = one.crop(augment.middle(wide, high))
     square = np.asarray(augment.squared(kept, fit, 64, mask=True))
     task = Masks(["a", "b"])
-    write_mask(str(tmp_path / "m.png"), task.inside(square, fit, (wide, high)), (wide, high))
-    with Image.open(tmp_path / "m.png") as read:
-        found = np.asarray(read)
+    found = np.asarray(
+        task.picture_of(task.inside(square, fit, (wide, high), 64), "", (wide, high))
+    )
     assert found.shape == (high, wide)
     seen = found != NOTHING
     assert seen.mean() == pytest.approx(0.5 if wide == 300 else 1.0)

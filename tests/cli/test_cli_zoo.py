@@ -11,8 +11,8 @@ import pytest
 import rushlight as rl
 from cli_help import write_pictures
 from rushlight.cli import config, main
+from rushlight.cli.data.files import Listing, Sample
 from rushlight.cli.data.images import Source
-from rushlight.cli.data.listing import Listing, Sample
 from rushlight.cli.errors import UsageError
 from rushlight.cli.export import how_to_load
 from rushlight.cli.training import recipe, zoo

@@ -130,7 +130,10 @@ def test_learning_to_find() -> None:
     assert torch.allclose(best["boxes"][0], target["boxes"][0], atol=8)
 
 
-OUR_OWN = {"pyramid"}  # torchvision has none of this name, and nobody has published weights
+OUR_OWN = {
+    "places",
+    "pyramid",
+}  # torchvision has none of this name, and nobody has published weights
 BUILDERS = [n for n in models.list_models() if n not in OUR_OWN and models.get_model_builder(n).__module__.startswith(
     ("rushlight.vision.models.detection", "rushlight.vision.models.segmentation"))]  # fmt: skip
 

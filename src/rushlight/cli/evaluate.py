@@ -35,7 +35,7 @@ def network_of(saved: dict[str, Any]) -> Any:
 def _described(saved: dict[str, Any]) -> Any:
     return build(saved["config"]["model"], channels=saved["channels"], size=saved["size"],
                  classes=len(saved["classes"]), width=saved["config"]["width"],
-                 dense=KINDS[saved["config"]["task"]].dense)  # fmt: skip
+                 over=KINDS[saved["config"]["task"]].over)  # fmt: skip
 
 
 def check_weights(saved: dict[str, Any]) -> None:

@@ -91,18 +91,19 @@ def how_to_load(kind: str, saved: dict[str, Any], path: str) -> str:
     c, s, task = saved["channels"], saved["size"], task_of(saved)
     if kind == "onnx":
         return (
-            f"Input image: float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std; output {task.output}: N x {len(task.names)}"
-            f"{f' x {s} x {s}' if task.dense else ''}, "
+            f"Input image: float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std; output {task.output}: N x {task.shape(s)}, "
             f"{task.meaning}. {task.many.capitalize()}, mean, std and how pictures become squares are in its metadata."
         )
-    builder, options = how_to_build(saved["config"]["model"], c, s, len(saved["classes"]), saved["config"]["width"], task.dense)  # fmt: skip
+    builder, options = how_to_build(saved["config"]["model"], c, s, len(saved["classes"]), saved["config"]["width"], task.over)  # fmt: skip
     theirs = (
-        not task.dense
+        not task.over
         and zoo.trained_size(builder) is not None
         and not {"width", "in_channels"} & set(options)
     )
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    net = f"{'torchvision' if theirs else 'rushlight.vision'}.models.{'segmentation.' if task.dense else ''}{builder}({given})"
+    net = (
+        f"{'torchvision' if theirs else 'rushlight.vision'}.models.{task.over or builder}({given})"
+    )
     if kind == "safetensors":
         return f"Tensors for {net}; {task.many}, size, mean, std and how pictures become squares are in its metadata."
     return f"A state_dict for {net}, which torch.load reads: model.load_state_dict(torch.load({path!r}))."

@@ -80,7 +80,7 @@ def _predict(commands: _SubParsersAction) -> None:
     kind = p.add_mutually_exclusive_group()
     kind.add_argument("--csv", action="store_true", help="path,class,probability,... as CSV")
     kind.add_argument("--json", action="store_true", help="one JSON object a line")
-    p.add_argument("--out", metavar="FOLDER", help="of a network for masks: write NAME.png there, as large as the picture, with the number of each pixel's class")  # fmt: skip
+    p.add_argument("--out", metavar="FOLDER", help="of a network for masks or boxes: write NAME.png there, the number of each pixel's class, or the picture with its boxes")  # fmt: skip
     p.add_argument("--invert", action="store_true", help="turn dark on light into light on dark")
     p.add_argument("--batch-size", type=number(int, 1, 2**20), default=64, metavar="N")
     p.add_argument("--device", default="auto", help=DEVICE)

@@ -32,7 +32,7 @@ def _data(add: Callable[..., Any]) -> None:
     d = config.DEFAULTS
     add("--data", metavar="NAME|FOLDER|CSV", help=f"{', '.join(config.DATA)}, or a folder of pictures with one "
         "folder per class, or with train/, val/ and test/ of those, or a .csv file with the columns path,label "
-        f"or path,value [,split] (default: {d['data']}, which is in the package)")  # fmt: skip
+        f"or path,value [,split], or boxes as COCO or YOLO have them, or images/ and masks/ (default: {d['data']}, which is in the package)")  # fmt: skip
     add("--data-dir", default="data", help="where data sets lie or are downloaded to (default: %(default)s)")  # fmt: skip
     add(
         "--task",

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .config import DATA
 from .data.augment import plain
-from .data.listing import walk
+from .data.files import walk
 from .data.pictures import ENDINGS, kept_side, open_picture, shrink
 from .errors import UsageError, printable
 from .evaluate import network_of
 from .pick_device import pick_device
 from .tasks.kinds import task_of
-from .tasks.masks import write_mask
 from .tasks.task import scores_of
 from .training import checkpoint
 
@@ -37,8 +36,8 @@ def predict(args: Namespace) -> int:
         place = "standard input" if args.images[0] == "-" else args.images[0]
         raise UsageError(f"{place}: there are no pictures in it")
     reader = Reader(saved, device, args.top)
-    if args.out is not None and not reader.task.dense:
-        raise UsageError(f"--out is for --task masks, and {args.model} is of a {reader.task.kind}: leave it out")  # fmt: skip
+    if args.out is not None and not reader.task.writes:
+        raise UsageError(f"--out is for --task boxes and masks, and {args.model} is of a {reader.task.kind}: leave it out")  # fmt: skip
     show = (
         _CsvLines(reader)
         if args.csv
@@ -58,12 +57,20 @@ def predict(args: Namespace) -> int:
                 answer = next(answers)
                 show.answer(path, answer)
                 if args.out is not None:
-                    name = os.path.splitext(os.path.basename(path))[0] + ".png"
-                    write_mask(os.path.join(args.out, name), answer, x.size)
+                    _write(args.out, path, reader.task.picture_of(answer, path, x.size))
                 done += 1
     if bad and not done:
         return 2
     return 1 if bad else 0
+
+
+def _write(folder: str, path: str, picture: PILImage) -> None:
+    place = os.path.join(folder, os.path.splitext(os.path.basename(path))[0] + ".png")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        picture.save(place)
+    except OSError as error:
+        raise UsageError(f"--out {place} cannot be written: {error.strerror or error}") from None
 
 
 def _input(reader: Reader, path: str, invert: bool) -> tuple[Any, str]:
@@ -125,7 +132,10 @@ class Reader:
             x, config = rl.stack([one.x for one in inputs]).to(self.device), self.saved["config"]
             out = scores_of(self.task, self.net, x, config["views"]).cpu()
             found = self.task.answers(out, self.top)
-            return [self.task.inside(a, config["fit"], one.size) for a, one in zip(found, inputs)]
+            return [
+                self.task.inside(a, config["fit"], one.size, self.saved["size"])
+                for a, one in zip(found, inputs)
+            ]
 
 
 def _paths(given: list[str]) -> Iterator[str]:

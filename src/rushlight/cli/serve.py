@@ -394,11 +394,14 @@ addEventListener('DOMContentLoaded', () => {
       const d = g.getImageData(0, 0, c.width, c.height), n = d.data; for (let i = 0; i < n.length; i += 4) { const v = n[i], h = (.02 + .618034 * v) % 1 * 6;
         [5, 3, 1].forEach((k, j) => n[i + j] = v ? 242 * (1 - .75 * Math.max(0, Math.min((k + h) % 6, 4 - (k + h) % 6, 1))) : 40); } g.putImageData(d, 0, 0); }; seen.src = r.mask;
     return "<canvas id='mask' style='width:min(100%,340px);border-radius:8px;margin-bottom:12px'></canvas><div class='bars'>" + Object.entries(r.areas).map(([n, v]) => bar(n, v)).join('') + '</div>'; }
+  function around(r) { const seen = $('seen'), c = document.createElement('canvas'), g = c.getContext('2d'), names = [...new Set(r.boxes.map(b => b.class))].sort(); c.width = seen.naturalWidth; c.height = seen.naturalHeight; g.drawImage(seen, 0, 0);
+    g.lineWidth = Math.max(2, c.width / 200); g.font = `${Math.max(12, c.width / 30)}px sans-serif`; r.boxes.forEach(b => { const [x, y, x2, y2] = b.box; g.strokeStyle = g.fillStyle = `hsl(${(7 + 222.5 * names.indexOf(b.class)) % 360} 90% 55%)`; g.strokeRect(x, y, x2 - x, y2 - y); g.fillText(b.class, x + 4, y - 4 > 12 ? y - 4 : y2 - 4); });
+    return `<img alt='' src='${c.toDataURL()}' style='max-width:100%;border-radius:8px;margin-bottom:12px'><div class='bars'>${r.boxes.map(b => bar(b.class, b.probability)).join('') || 'nothing'}</div>`; }
   async function ask(file) {
     if (!file) return;
     $('seen').src = URL.createObjectURL(file); $('seen').hidden = false; $('hint').textContent = 'asking ...'; $('answers').hidden = false;
     try { const a = await fetch('/predict', {method: 'POST', body: file}), r = await a.json();
-      $('answers').innerHTML = r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : r.areas ? shares(r) : r.values ? Object.entries(r.values).map(([n, v]) => `<div class='number main'><b>${v}</b><span>${text(n)}</span></div>`).join('') : "<div class='bars'>" + r.answers.map(x =>
+      $('answers').innerHTML = r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : r.areas ? shares(r) : r.boxes ? around(r) : r.values ? Object.entries(r.values).map(([n, v]) => `<div class='number main'><b>${v}</b><span>${text(n)}</span></div>`).join('') : "<div class='bars'>" + r.answers.map(x =>
         bar((x.class ?? x.label) + (r.labels && x.probability >= .5 ? ' ✓' : ''), x.probability)).join('') + '</div>';
       $('hint').textContent = r.error ? 'Drop another picture' : `answered in ${r.milliseconds} ms`; }
     catch (e) { $('hint').textContent = 'The server does not answer.'; } }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .pictures import middle
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _SPACE: dict[str, tuple[float, bool]] = {
     "autocontrast": (0.0, False), "equalize": (0.0, False),
 }  # fmt: skip
 _BINS = 31
+_LEAST_SEEN = 1 / 3  # of a box
 NOTHING = 255  # in a mask: a pixel of which nothing is known
 # Those of them that leave everything where it is.
 _COLOURS = (
@@ -168,42 +171,97 @@ def for_photos(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple
     return t.Compose([*first, *last]), fixed
 
 
-class WithMask:
-    """Brings a picture and its mask through the same squares, crops and flips; colours are the picture's alone."""
+class MaskOver:
+    """The mask of a picture, moved as the picture is."""
+
+    def __init__(self, mask: PILImage) -> None:
+        self.mask = mask
+
+    def squared(self, fit: str, side: int) -> MaskOver:
+        return MaskOver(squared(self.mask, fit, side, mask=True))
+
+    def cut(self, box: tuple[int, int, int, int], size: tuple[int, int]) -> MaskOver:
+        from PIL import Image
+
+        return MaskOver(self.mask.crop(box).resize(size, Image.Resampling.NEAREST))
+
+    def mirrored(self) -> MaskOver:
+        from PIL import ImageOps
+
+        return MaskOver(ImageOps.mirror(self.mask))
+
+    def tensor(self) -> Any:
+        from rushlight.vision.transforms import functional
+
+        return functional.pil_to_tensor(self.mask)[0].long()
+
+
+class BoxesOver:
+    """Boxes over a picture of some size, moved as the picture is: rows of a number and x1, y1, x2, y2 as parts of the sides."""
+
+    def __init__(self, rows: np.ndarray, size: tuple[int, int]) -> None:
+        self.rows, self.size = rows, size
+
+    def squared(self, fit: str, side: int) -> BoxesOver:
+        x1, y1, x2, y2 = inside(side, fit, self.size)
+        corner, length = np.array([x1, y1] * 2) / side, np.array([x2 - x1, y2 - y1] * 2) / side
+        return BoxesOver(_with(self.rows, self.rows[:, 1:] * length + corner), (side, side))
+
+    def cut(self, box: tuple[int, int, int, int], size: tuple[int, int]) -> BoxesOver:
+        """What is left of them inside of a part of the picture; of which less than a third is seen is not asked for."""
+        x1, y1, x2, y2 = (v / n for v, n in zip(box, self.size * 2))
+        places = (self.rows[:, 1:] - [x1, y1, x1, y1]) / [x2 - x1, y2 - y1, x2 - x1, y2 - y1]
+        seen = places.clip(0, 1)
+        some = _areas(seen) >= _LEAST_SEEN * np.maximum(_areas(places), 1e-12)
+        return BoxesOver(_with(self.rows, seen)[some], size)
+
+    def mirrored(self) -> BoxesOver:
+        return BoxesOver(_with(self.rows, [1, 0, 1, 0] + self.rows[:, [3, 2, 1, 4]] * [-1, 1, -1, 1]), self.size)  # fmt: skip
+
+
+def _with(rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+    return np.concatenate([rows[:, :1], places], 1)
+
+
+def _areas(places: np.ndarray) -> np.ndarray:
+    return (places[:, 2] - places[:, 0]) * (places[:, 3] - places[:, 1])
+
+
+class Together:
+    """Brings a picture and what lies over it through the same squares, crops and flips; colours are the picture's alone."""
 
     def __init__(self, size: int, fit: str, kind: str, last: Any) -> None:
         self.size, self.fit, self.last = size, fit, last
         self.least = _LEAST.get(kind)  # of a crop; None where nothing is moved
         self.colours = TrivialAugment(_COLOURS) if kind in ("colours", "strong") else None
 
-    def __call__(self, picture: PILImage, mask: PILImage) -> tuple[Any, Any]:
-        from PIL import Image
+    def __call__(self, picture: PILImage, over: Any) -> tuple[Any, Any]:
+        from PIL import Image, ImageOps
 
         from rushlight import rand
         from rushlight.vision import transforms as t
 
         size = self.size if self.least is None else round(self.size * MARGIN)
-        both = [squared(picture, self.fit, size), squared(mask, self.fit, size, mask=True)]
+        picture, over = squared(picture, self.fit, size), over.squared(self.fit, size)
         if self.least is not None:
-            top, left, high, wide = t.RandomResizedCrop.get_params(
-                both[0], (self.least, 1.0), (3 / 4, 4 / 3)
-            )
+            top, left, high, wide = t.RandomResizedCrop.get_params(picture, (self.least, 1.0), (3 / 4, 4 / 3))  # fmt: skip
             box, side = (left, top, left + wide, top + high), (self.size, self.size)
-            how = (Image.Resampling.BILINEAR, Image.Resampling.NEAREST)
-            both = [one.crop(box).resize(side, by) for one, by in zip(both, how)]
+            picture = picture.crop(box).resize(side, Image.Resampling.BILINEAR)
+            over = over.cut(box, side)
             if float(rand(1)) < 0.5:
-                both = [one.transpose(Image.Transpose.FLIP_LEFT_RIGHT) for one in both]
-        picture = both[0] if self.colours is None else self.colours(both[0])
-        return self.last(picture), t.functional.pil_to_tensor(both[1])[0].long()
+                picture, over = ImageOps.mirror(picture), over.mirrored()
+        if self.colours is not None:
+            picture = self.colours(picture)
+        return self.last(picture), over
 
 
-def for_masks(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
-    """The same as `for_photos`, of pictures with masks."""
+def for_both(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
+    """The same as `for_photos`, of pictures with something over them."""
     from rushlight.vision import transforms as t
 
     last = t.Compose([t.ToTensor(), t.Normalize(mean, std)])
     kind = "light" if kind == "auto" else kind
-    return WithMask(size, fit, kind, last), WithMask(size, fit, "none", last)
+    return Together(size, fit, kind, last), Together(size, fit, "none", last)
 
 
 def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:

@@ -20,8 +20,8 @@ from ..training.progress import bar
 from ..words import counted
 from . import augment
 from .cache import Entry, make_store
+from .files import Listing, Sample
 from .images import PHOTO_SCALE, Images
-from .listing import Listing, Sample
 from .pictures import TooLarge, kept_side, need_pillow, pillow_rules, read_picture, shrink
 
 LEAST_SIDE = 4  # pixels; counting pixels of web pages are smaller

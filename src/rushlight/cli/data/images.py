@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tasks.classification import Classification
 from ..tasks.task import Task
-from .listing import Listing
+from .files import Listing
 
 # Of photographs: ImageNet's, which weights trained elsewhere expect.
 PHOTO_SCALE = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))

@@ -87,6 +87,18 @@ def read_picture(path: Any, mode: str = "RGB", name: str | None = None) -> Any:
         raise UsageError(f"{name} cannot be read: {error}") from None
 
 
+def picture_size(path: str) -> tuple[int, int]:
+    """How wide and high a picture stands upright, by its head alone; 0, 0 where that cannot be read."""
+    from ...vision._pillow import open_picture as open_from
+
+    try:
+        with open_from(path) as opened:
+            wide, high = opened.size
+            return (high, wide) if opened.getexif().get(0x0112, 1) >= 5 else (wide, high)
+    except BROKEN:  # the scan opens it again and says what is wrong
+        return 0, 0
+
+
 def _pixels(error: Exception) -> str:
     """How many pixels Pillow found too many, and how many it takes."""
     from PIL import Image

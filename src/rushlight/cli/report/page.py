@@ -51,10 +51,15 @@ def look_at(net: Module, shape: tuple[int, ...]) -> list[Layer]:
     leaves = [m for m in net.modules() if not list(m.children())]
 
     def note(module: Module, inputs: Any, out: Any) -> None:
-        first = out[0] if isinstance(out, tuple) else out
-        shape = tuple(first.shape[1:])
-        own = sum(p.numel() for p in module.parameters())
-        rows.append(Layer(names[id(module)] or type(module).__name__, type(module).__name__, shape, own,
+        first = out
+        while isinstance(first, (tuple, list)):
+            first = first[0]
+        shape, name = tuple(first.shape[1:]), names[id(module)] or type(module).__name__
+        again = any(
+            r.name == name for r in rows
+        )  # what looks at several maps has its parameters once
+        own = 0 if again else sum(p.numel() for p in module.parameters())
+        rows.append(Layer(name, type(module).__name__, shape, own,
                           _multiplies(module, inputs[0], first)))  # fmt: skip
 
     hooks = [m.register_forward_hook(note) for m in leaves]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .boxes import Boxes
 from .classification import Classification
 from .masks import Masks
 from .multilabel import Multilabel
@@ -11,7 +12,7 @@ from .regression import Regression
 from .task import Task
 
 KINDS: dict[str, type[Task]] = {
-    task.kind: task for task in (Classification, Multilabel, Regression, Masks)
+    task.kind: task for task in (Classification, Multilabel, Regression, Boxes, Masks)
 }
 
 

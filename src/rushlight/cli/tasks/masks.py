@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import colorsys
-import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -14,7 +13,7 @@ import numpy as np
 from ...base.png import address
 from ..data import augment
 from ..data.pictures import middle, read_mask, shrink
-from ..errors import UsageError, printable, short
+from ..errors import printable, short
 from ..report import svg
 from .multilabel import by_rarest
 from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, interval, tested
@@ -66,6 +65,13 @@ def colour(number: int) -> tuple[int, int, int]:
     return round(r * 255), round(g * 255), round(b * 255)
 
 
+def keys(names: Sequence[str], first: int = 0) -> str:
+    """Which colour is whose, as HTML."""
+    shown = "".join(f"<span><i class='key' style='background:rgb{colour(i)}'></i>{escape(printable(name))}</span>"
+                    for i, name in enumerate(names) if i >= first)  # fmt: skip
+    return f"<div class='legend'>{shown}</div>"
+
+
 def over(pixels: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """A picture, greyed, under the colours of its classes; the first class, usually the background, has none."""
     table = np.array([colour(i) for i in range(256)], np.float64)
@@ -79,24 +85,18 @@ class Masks(Task):
 
     kind, score, score_name = "masks", "iou", "IoU"
     one, many, least = "class", "classes", 2
-    dense = True
+    over, writes = "segmentation.pyramid", True
     meaning = "the largest of the scores of a pixel is its class"
     recipe = {"label_smoothing": 0.0, "mixup": 0.0, "size": 128, "batch_size": 16}
     not_for = ("label_smoothing", "mixup")
     beside_told = "Below the picture the mask that was given, then the answer."
 
-    def check(self, args: Namespace) -> None:
-        super().check(args)
-        if args.fit == "crop":
-            raise UsageError("--fit crop cuts away what masks tell of: take squash or pad")
-        if not args.model.startswith(("resnet", "resnext", "wide_resnet")):
-            raise UsageError(f"--task masks stands on a ResNet, not on {args.model}: leave --model out, or take resnet18")  # fmt: skip
-
     def transforms(self, *settings: Any) -> Any:
-        return augment.for_masks(*settings)
+        return augment.for_both(*settings)
 
     def sample(self, picture: Any, target: Mask, transform: Any, side: int) -> tuple[Any, Any]:
-        return transform(picture, target.numbers(side))
+        x, over = transform(picture, augment.MaskOver(target.numbers(side)))
+        return x, over.tensor()
 
     def misfit(self, target: Mask, wide: int, high: int, side: int) -> str:
         if target.why:
@@ -160,8 +160,8 @@ class Masks(Task):
         """The class of every pixel of what the network saw."""
         return list(out.argmax(1).numpy().astype(np.uint8))
 
-    def inside(self, answer: np.ndarray, fit: str, size: tuple[int, int]) -> np.ndarray:
-        left, top, right, bottom = augment.inside(answer.shape[0], fit, size)
+    def inside(self, answer: np.ndarray, fit: str, size: tuple[int, int], side: int) -> np.ndarray:
+        left, top, right, bottom = augment.inside(side, fit, size)
         return answer[top:bottom, left:right]
 
     def _areas(self, answer: np.ndarray) -> list[tuple[str, float]]:
@@ -182,6 +182,20 @@ class Masks(Task):
         """The shares of the picture, and its classes as a grey PNG of their numbers."""
         return {"areas": {printable(n): round(v, 6) for n, v in self._areas(answer)}, "mask": address(answer)}  # fmt: skip
 
+    def picture_of(self, answer: np.ndarray, path: str, size: tuple[int, int]) -> Any:
+        """Numbers of classes, with a palette to look at."""
+        from PIL import Image
+
+        left, top, right, bottom = middle(*size)
+        whole = Image.new("L", size, NOTHING)
+        shape = (right - left, bottom - top)
+        whole.paste(Image.fromarray(answer).resize(shape, Image.Resampling.NEAREST), (left, top))
+        whole.putpalette([0, 0, 0, *(v for i in range(1, 256) for v in colour(i))])
+        return whole
+
+    def shape(self, size: int) -> str:
+        return f"{len(self.names)} x {size} x {size}"
+
     def drawn(self, pixels: np.ndarray, y: Tensor) -> list[np.ndarray]:
         return [over(pixels, y.numpy())]
 
@@ -192,22 +206,6 @@ class Masks(Task):
             answer = self.answers(net(x[None]), 1)[0]
         asked = y.numpy() != NOTHING
         return [*self.drawn(pixels, y), over(pixels, np.where(asked, answer, NOTHING))]
-
-
-def write_mask(path: str, answer: np.ndarray, size: tuple[int, int]) -> None:
-    """An answer as a PNG of the picture's own size: numbers of classes, with a palette to look at."""
-    from PIL import Image
-
-    left, top, right, bottom = middle(*size)
-    whole = Image.new("L", size, NOTHING)
-    shape = (right - left, bottom - top)
-    whole.paste(Image.fromarray(answer).resize(shape, Image.Resampling.NEAREST), (left, top))
-    whole.putpalette([0, 0, 0, *(v for i in range(1, 256) for v in colour(i))])
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        whole.save(path)
-    except OSError as error:
-        raise UsageError(f"--out {path} cannot be written: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True)
@@ -311,13 +309,12 @@ class MasksResult(Result):
         rows = [(names[i], [("one", float(by["iou"][i]), f"IoU {by['iou'][i]:.3f}"), ("two", float(by["recall"][i]), f"recall {by['recall'][i]:.1%}"),
                             ("three", float(by["precision"][i]), f"precision {by['precision'][i]:.1%}")]) for i in order]  # fmt: skip
         drawn = "".join(f"<div class='card'><h3>{title}</h3>{chart}</div>" for _, found in self.charts() for title, chart in found)  # fmt: skip
-        keys = "".join(f"<span><i class='key' style='background:rgb{colour(i)}'></i>{escape(name)}</span>" for i, name in enumerate(names) if i)  # fmt: skip
         return (
             f"<h2>Where it is right</h2><p class='faint'>Over the pixels of all test pictures.</p><div class='grid-2'>{drawn}<div class='card'>"
             f"<h3>classes, the hardest first</h3>{svg.bars(rows)}{svg.legend('IoU', 'recall', 'precision')}</div></div>"
             "<div class='card' style='margin-top:16px'><h3>what the numbers mean</h3><p>IoU: pixels that have a class in the answer and in the "
             "mask, divided by those that have it in one of them; 1 where they agree. The one at the head is of each picture, the mean of "
-            f"its classes, averaged over the pictures.</p><h3>colours of the masks below</h3><div class='legend'>{keys}</div></div>"
+            f"its classes, averaged over the pictures.</p><h3>colours of the masks below</h3>{keys(names, 1)}</div>"
         )
 
     def pictures(self) -> list[tuple[str, str, list[Picture]]]:

@@ -62,7 +62,10 @@ class Task:
         dict[str, Any]
     ] = {}  # settings that suit this task better than those of pictures in classes
     scaled: ClassVar[bool] = False  # whether `scale` is needed
-    dense: ClassVar[bool] = False  # whether every pixel has an answer
+    # The network of `vision.models` that answers for places of a picture, on the one that is chosen.
+    over: ClassVar[str] = ""
+    in_steps: ClassVar[bool] = True  # whether steps tell the score: it is that of single pictures
+    writes: ClassVar[bool] = False  # whether `predict --out` can draw an answer
     # What stands under pictures of the test.
     beside_told: ClassVar[str] = (
         "The lower picture shows in orange which places the answer comes from (Grad-CAM)."
@@ -145,6 +148,10 @@ class Task:
             if getattr(args, name):
                 option = "--" + name.replace("_", "-")
                 raise UsageError(f"{option} means nothing for --task {self.kind}: leave it out")
+        if self.over and args.fit == "crop":
+            raise UsageError(f"--fit crop cuts away what {self.kind} tell of: take squash or pad")
+        if self.over and not args.model.startswith(("resnet", "resnext", "wide_resnet")):
+            raise UsageError(f"--task {self.kind} stands on a ResNet, not on {args.model}: leave --model out, or take resnet18")  # fmt: skip
 
     def check_head(self, model: str, layer: Module) -> None:
         """UsageError where the layer that answers cannot give such answers."""
@@ -200,9 +207,13 @@ class Task:
         """An answer for each picture of a batch of scores."""
         raise NotImplementedError
 
-    def inside(self, answer: Any, fit: str, size: tuple[int, int]) -> Any:
-        """An answer to a picture of that width and height without what padding added."""
+    def inside(self, answer: Any, fit: str, size: tuple[int, int], side: int) -> Any:
+        """An answer to a picture of that width and height, seen as a square, without what padding added."""
         return answer
+
+    def picture_of(self, answer: Any, path: str, size: tuple[int, int]) -> Any:
+        """An answer as a PIL picture; only where `writes` is set."""
+        raise NotImplementedError
 
     def said(self, answer: Any) -> str:
         """An answer on the screen."""
@@ -224,6 +235,10 @@ class Task:
 
     def exported(self, net: Module, head: str) -> None:
         """Let the network's own outputs be what `meaning` says."""
+
+    def shape(self, size: int) -> str:
+        """Of an exported network's output for one picture."""
+        return str(len(self.names))
 
     def about(self) -> dict[str, str]:
         """What an exported file tells of its outputs."""

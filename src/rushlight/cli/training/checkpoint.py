@@ -125,7 +125,7 @@ def check(content: dict[str, Any], size: int, path: str) -> None:
     task = KINDS[content["config"]["task"]]
     if ([len(v) for v in content["scale"] or ()] == [len(content["classes"])] * 2) != task.scaled:
         raise UsageError(f"{path} is damaged: its scale does not fit a {task.kind}")
-    if not all(f"train_{task.score}" in line for line in content["history"]):
+    if task.in_steps and not all(f"train_{task.score}" in line for line in content["history"]):
         raise UsageError(f"{path} is damaged: its history is not that of a {task.kind}")
     # A tensor can claim any size over one element; weights that were trained differ.
     held = [*content["model"].values(), *(content["average"] or {}).values()]

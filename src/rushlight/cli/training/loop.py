@@ -167,7 +167,7 @@ class Run:
         self.task = images.task
         self.path = os.path.join(args.out, LAST)
         self.net = build(args.model, channels=images.channels, size=images.size,
-                         classes=len(images.classes), width=args.width, dense=self.task.dense)  # fmt: skip
+                         classes=len(images.classes), width=args.width, over=self.task.over)  # fmt: skip
         self.task.check_head(args.model, self.net.get_submodule(head_of(self.net)))
         self.start_note = (
             start_from(self.net, args.weights, args.model)
@@ -286,7 +286,8 @@ class Run:
                 break
 
     def _numbers(self, loss: float, score: float) -> str:
-        return f"loss {loss:.3f}  {self.task.score_name} {self.task.shown(score)}"
+        told = f"  {self.task.score_name} {self.task.shown(score)}" if self.task.in_steps else ""
+        return f"loss {loss:.3f}{told}"
 
     def _one(self, x: Tensor, y: Tensor) -> tuple[Any, Any]:
         if not self.args.mixup:
@@ -369,7 +370,7 @@ class Run:
             )
         self.epoch, self.step, self.sums = self.epoch + 1, 0, [0.0, 0.0, 0]
         key = self.task.score
-        line = {"epoch": self.epoch, "train_loss": total / seen, f"train_{key}": good / seen,
+        line = {"epoch": self.epoch, "train_loss": total / seen, **({f"train_{key}": good / seen} if self.task.in_steps else {}),
                 "lr": self.optimizer.param_groups[0]["lr"], "images_per_second": round(self.speed, 1),
                 "seconds": round(self.seconds, 3)}  # fmt: skip
         said = f"epoch {self.epoch}/{self.args.epochs}  {self._numbers(total / seen, good / seen)}"
@@ -378,7 +379,7 @@ class Run:
             self.hook("on_validation_start", self.shown)
             found = self._measure(self.images.val)
             line.update({"val_loss": found.loss, f"val_{key}": found.score})
-            said += f"  validation {self.task.shown(found.score)}"
+            said += f"  validation {'' if self.task.in_steps else self.task.score_name + ' '}{self.task.shown(found.score)}"
             self.hook("on_validation_end", self.shown)
         if self._is_best(line):
             self.best = {"epoch": self.epoch, "score": line.get(f"val_{key}", -math.inf),
@@ -487,7 +488,7 @@ def _batches_of_one_told() -> Iterator[None]:
 def overfits(history: list[dict[str, Any]], score: str) -> bool:
     """Whether some epoch knew its own pictures well, and others clearly less well."""
     return any(
-        line[f"train_{score}"] >= OVERFIT_FROM
+        line.get(f"train_{score}", 0.0) >= OVERFIT_FROM
         and line[f"train_{score}"] - line.get(f"val_{score}", 1.0) > OVERFIT_GAP
         for line in history
     )

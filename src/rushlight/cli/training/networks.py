@@ -22,23 +22,23 @@ CIFAR_STEM = 40
 
 
 def build(
-    name: str, *, channels: int, size: int, classes: int, width: float = 1, dense: bool = False
+    name: str, *, channels: int, size: int, classes: int, width: float = 1, over: str = ""
 ) -> Any:
-    """A network for `classes` classes of `channels` x `size` x `size` images, or of each of their pixels."""
+    """A network for `classes` classes of `channels` x `size` x `size` images, or what stands `over` one and answers for its places."""
     from rushlight.vision import models
 
     check_model(name, channels, size)
-    builder, options = how_to_build(name, channels, size, classes, width, dense)
+    builder, options = how_to_build(name, channels, size, classes, width, over)
     return models.get_model(builder, **options)
 
 
 def how_to_build(
-    name: str, channels: int, size: int, classes: int, width: float, dense: bool = False
+    name: str, channels: int, size: int, classes: int, width: float, over: str = ""
 ) -> tuple[str, dict[str, Any]]:
     """The builder of `rushlight.vision.models` and its arguments; those of torchvision's have no others than it takes."""
-    if dense:
+    if over:
         backbone, more = how_to_build(name, channels, size, classes, width)
-        return "pyramid", {"backbone": backbone, **more}
+        return over.rpartition(".")[2], {"backbone": backbone, **more}
     if name == "lenet":
         return name, {"num_classes": classes, "in_channels": channels, "size": size, "width": int(width)}  # fmt: skip
     if name == "mlp":

@@ -12,6 +12,7 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     image_list,
     keypoint_rcnn,
     mask_rcnn,
+    places,
     retinanet,
     roi_heads,
     rpn,
@@ -20,7 +21,7 @@ from . import (  # noqa: F401 - submodules are reached as attributes
     transform,
 )
 
-_FAMILIES = (faster_rcnn, fcos, keypoint_rcnn, mask_rcnn, retinanet, ssd, ssdlite)
+_FAMILIES = (faster_rcnn, fcos, keypoint_rcnn, mask_rcnn, places, retinanet, ssd, ssdlite)
 __all__ = [name for family in _FAMILIES for name in family.__all__]  # noqa: PLE0604
 for _family in _FAMILIES:
     globals().update({_name: getattr(_family, _name) for _name in _family.__all__})

@@ -50,20 +50,31 @@ class Pyramid(nn.Module):
 
     def __init__(self, backbone: resnet.ResNet, num_classes: int, channels: int = 48) -> None:
         super().__init__()
-        widths = [backbone.fc.in_features >> (3 - i) for i in range(4)]
-        for name in ("avgpool", "fc"):
-            setattr(backbone, name, nn.Identity())
+        widths = without_head(backbone)
         self.backbone = backbone
         self.decoder = _Decoder(widths, channels, num_classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        b, size = self.backbone, x.shape[-2:]
-        x = b.maxpool(b.relu(b.bn1(b.conv1(x))))
-        maps = []
-        for stage in (b.layer1, b.layer2, b.layer3, b.layer4):
-            x = stage(x)
-            maps.append(x)
-        return enlarged(self.decoder(maps), size)
+        return enlarged(self.decoder(maps_of(self.backbone, x)), x.shape[-2:])
+
+
+def without_head(backbone: resnet.ResNet) -> list[int]:
+    """The channels of the four stages of a ResNet, whose last layer is taken away."""
+    widths = [backbone.fc.in_features >> (3 - i) for i in range(4)]
+    for name in ("avgpool", "fc"):
+        setattr(backbone, name, nn.Identity())
+    return widths
+
+
+def maps_of(backbone: resnet.ResNet, x: Tensor) -> list[Tensor]:
+    """What the four stages of a ResNet make of pictures."""
+    b = backbone
+    x = b.maxpool(b.relu(b.bn1(b.conv1(x))))
+    maps = []
+    for stage in (b.layer1, b.layer2, b.layer3, b.layer4):
+        x = stage(x)
+        maps.append(x)
+    return maps
 
 
 @register_model()
