@@ -185,6 +185,7 @@ def worker(folder: str, record: str, seed: int) -> None:
     """Train in PyTorch by the settings of a run of ours; print the result as JSON."""
     import torch
 
+    from rushlight.cli.config import RISE
     from rushlight.cli.training.recipes import factor
 
     settings = json.loads(Path(record).read_text())["settings"]
@@ -205,7 +206,9 @@ def worker(folder: str, record: str, seed: int) -> None:
     batch, epochs = settings["batch_size"], settings["epochs"]
     loader = torch.utils.data.DataLoader(as_dataset(torch, data.train, varied, size), batch, shuffle=True,
                                          drop_last=len(data.train) % batch == 1)  # fmt: skip
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor("cosine", epochs * len(loader)))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, factor("cosine", epochs * len(loader), RISE)
+    )
     loss_of = torch.nn.CrossEntropyLoss(label_smoothing=settings["label_smoothing"])
     val, test = (as_dataset(torch, p, plain, size) for p in (data.val, data.test))
     best: tuple[float, float] = (-1.0, 0.0)

@@ -42,7 +42,7 @@ def photos(tmp_path_factory) -> Path:
 
 def settings(**more) -> SimpleNamespace:
     plain = {"size": 16, "augment": "none", "val_split": 0.1, "test_split": 0.2, "cache": "memory", "quiet": True,
-             "strict": False, "class_weights": False, "data_dir": "data", "fit": None}  # fmt: skip
+             "strict": False, "class_weights": False, "balanced": False, "erase": 0.0, "data_dir": "data", "fit": None}  # fmt: skip
     return SimpleNamespace(**{**plain, **more})
 
 
@@ -270,10 +270,10 @@ def test_variety_grows_once_it_overfits() -> None:
 
 
 def test_schedules_go_on_along_a_longer_curve() -> None:
-    short, long = factor("cosine", 100), factor("cosine", 200)
+    short, long = factor("cosine", 100, 0.15), factor("cosine", 200, 0.15)
     assert short(100) == pytest.approx(1 / 250_000) and long(100) > 0.4
     assert max(short(i) for i in range(101)) == pytest.approx(1.0)
-    assert [round(factor("step", 8)(i), 6) for i in (0, 4, 6)] == [1.0, 0.1, 0.01]
+    assert [round(factor("step", 8, 0.0)(i), 6) for i in (0, 4, 6)] == [1.0, 0.1, 0.01]
 
 
 def test_scores() -> None:

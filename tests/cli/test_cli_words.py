@@ -10,7 +10,20 @@ from cli_help import ROOT
 from rushlight.cli.words import counted
 
 CLI = ROOT / "src" / "rushlight" / "cli"
-VERBS = {"writes", "needs", "gets", "means", "holds", "cuts", "is", "has", "was", "does", "less"}
+VERBS = {
+    "writes",
+    "needs",
+    "gets",
+    "means",
+    "holds",
+    "cuts",
+    "is",
+    "has",
+    "was",
+    "does",
+    "less",
+    "stands",
+}
 # What stands before the noun, and why it is not 1.
 NEVER_ONE = {
     "threads threads": "said where there are several",

@@ -21,15 +21,17 @@ FITS = ("squash", "pad", "crop")
 # `--weights`: those inside the package, and the word for none at all.
 OWN, NONE = "own", "none"
 
+RISE = 0.15  # of one cycle, the share of steps in which the rate rises
 WIDTHS: dict[str, float] = {"lenet": 2}
 RATES = {"sgd": 0.05, "adadelta": 1.0, "adagrad": 0.01}
 
 # What makes the numbers of a run; None where the recipe (recipe.py) or another setting decides.
 DEFAULTS: dict[str, Any] = {
     "data": "fashion-mini", "task": None, "target": None, "size": None, "fit": None, "augment": None, "val_split": 0.1, "test_split": 0.2,
-    "class_weights": False, "model": None, "width": None, "weights": None, "freeze": False,
+    "class_weights": False, "balanced": False, "model": None, "width": None, "weights": None, "freeze": False,
     "epochs": None, "minutes": None, "batch_size": None, "accumulate": 1, "optimizer": None, "lr": None, "momentum": 0.9,
-    "head_lr": None, "weight_decay": None, "schedule": "cosine", "label_smoothing": None, "mixup": None, "patience": 0,
+    "head_lr": None, "weight_decay": None, "schedule": "cosine", "label_smoothing": None, "mixup": None, "cutmix": 0.0, "erase": 0.0, "patience": 0,
+    "warmup": None,
     "ema": None, "views": None,
     "amp": None, "channels_last": False, "seed": 0,
 }  # fmt: skip
@@ -73,6 +75,12 @@ def finish(args: Namespace) -> None:
     """What follows from other settings, and what does not go together."""
     if args.lr is None:
         args.lr = RATES.get(args.optimizer, 1e-3)
+    if args.warmup is None:
+        args.warmup = RISE if args.schedule == "cosine" else 0.0
+    if args.balanced and args.class_weights:
+        raise UsageError(
+            "--balanced and --class-weights both make classes count the same: give one of them"
+        )
     if args.width is None:
         args.width = WIDTHS.get(args.model, 1)
     elif args.width != 1 and args.model not in WIDE:

@@ -56,6 +56,12 @@ def _data(add: Callable[..., Any]) -> None:
     add("--test-split", type=number(float, 0, 0.9), metavar="SHARE",
         help=f"of a folder without train/ and test/, kept for the test (default: {d['test_split']}; 0 for none)")  # fmt: skip
     add("--class-weights", action="store_true", default=None, help="let rare classes count as much as common ones")  # fmt: skip
+    add(
+        "--balanced",
+        action="store_true",
+        default=None,
+        help="show pictures of rare classes as often as those of common ones",
+    )
     add("--strict", action="store_true", help="stop when a picture is broken, empty, too large or there twice")  # fmt: skip
     add("--cache", type=one_of(cache.KINDS), default="auto", metavar="WHERE",
         help="where decoded pictures are kept: memory, disk, none (default: auto)")  # fmt: skip
@@ -88,8 +94,11 @@ def _training(add: Callable[..., Any]) -> None:
     add("--weight-decay", type=number(float, 0), metavar="W")
     add("--schedule", type=one_of(config.SCHEDULES), metavar="KIND", help="of the learning rate: cosine (one cycle), step, none "
         f"(default: {d['schedule']})")  # fmt: skip
+    add("--warmup", type=number(float, 0, 0.9), metavar="SHARE", help=f"of the steps, in which the rate rises (default: {config.RISE} of one cycle, else 0)")  # fmt: skip
     add("--label-smoothing", type=number(float, 0, 0.9), metavar="S", help="0.1 keeps a network from being too sure")  # fmt: skip
     add("--mixup", type=number(float, 0, 10), metavar="A", help="mix pictures with each other; 0.2 is usual")  # fmt: skip
+    add("--cutmix", type=number(float, 0, 10), metavar="A", help="put a part of each picture into another; 1 is usual (default: 0)")  # fmt: skip
+    add("--erase", type=number(float, 0, 1), metavar="P", help="of so many training pictures a rectangle is erased; 0.25 is usual (default: 0)")  # fmt: skip
     add("--ema", type=number(float, 0, 0.9999), metavar="D", help="test a moving average of the weights that keeps D of itself a step (0 for none)")  # fmt: skip
     add("--views", type=number(int, 1, 2), metavar="N", help="2: answers are the average over a picture and its mirror image")  # fmt: skip
     add("--patience", type=number(int, 0, 100000), metavar="N", help="stop when so many epochs were no better (default: never)")  # fmt: skip

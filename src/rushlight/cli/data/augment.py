@@ -150,14 +150,17 @@ def plain(size: int, fit: str) -> list[Any]:
     return [Squared(fit, size)]
 
 
-def for_photos(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
+def for_photos(
+    size: int, fit: str, kind: str, mean: tuple, std: tuple, erase: float = 0.0
+) -> tuple[Any, Any]:
     """The transforms of photographs of any size: for training and for the test."""
     from rushlight.vision import transforms as t
 
     last: list[Any] = [t.ToTensor(), t.Normalize(mean, std)]
     fixed = t.Compose([*plain(size, fit), *last])
+    last += [t.RandomErasing(erase)] if erase else []
     if kind == "none":
-        return fixed, fixed
+        return t.Compose([*plain(size, fit), *last]), fixed
     if kind == "colours":
         return t.Compose([*plain(size, fit), TrivialAugment(_COLOURS), *last]), fixed
     kind = "light" if kind == "auto" else kind
@@ -255,8 +258,10 @@ class Together:
         return self.last(picture), over
 
 
-def for_both(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
-    """The same as `for_photos`, of pictures with something over them."""
+def for_both(
+    size: int, fit: str, kind: str, mean: tuple, std: tuple, erase: float = 0.0
+) -> tuple[Any, Any]:
+    """The same as `for_photos`, of pictures with something over them; nothing of them is erased."""
     from rushlight.vision import transforms as t
 
     last = t.Compose([t.ToTensor(), t.Normalize(mean, std)])
@@ -264,7 +269,9 @@ def for_both(size: int, fit: str, kind: str, mean: tuple, std: tuple) -> tuple[A
     return Together(size, fit, kind, last), Together(size, fit, "none", last)
 
 
-def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, Any]:
+def for_fixed_size(
+    size: int, kind: str, mean: tuple, std: tuple, erase: float = 0.0
+) -> tuple[Any, Any]:
     """The transforms of a data set whose images all have the same size."""
     from rushlight.vision import transforms as t
 
@@ -275,7 +282,8 @@ def for_fixed_size(size: int, kind: str, mean: tuple, std: tuple) -> tuple[Any, 
         first = [t.RandomCrop(size, padding=size // 8), t.RandomHorizontalFlip()]
     if kind == "strong":
         first.append(TrivialAugment())
-    return t.Compose([*first, *last]), t.Compose(last)
+    erased = [t.RandomErasing(erase)] if erase else []
+    return t.Compose([*first, *last, *erased]), t.Compose(last)
 
 
 def in_words(kind: str) -> str:

@@ -217,8 +217,8 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
     task = KINDS[listing.task](listing.classes)
     parts = _split(task, listing, seen.samples, settings.val_split, settings.test_split)
     fit = settings.fit or augment.fit_for(seen.shapes)
-    varied, plain = task.transforms(size, fit, settings.augment, *PHOTO_SCALE)
-    stronger = task.transforms(size, fit, "strong", *PHOTO_SCALE)[0] if settings.augment == "auto" else None  # fmt: skip
+    varied, plain = task.transforms(size, fit, settings.augment, *PHOTO_SCALE, settings.erase)
+    stronger = task.transforms(size, fit, "strong", *PHOTO_SCALE, settings.erase)[0] if settings.augment == "auto" else None  # fmt: skip
     made = {
         part: Pictures(seen.store, places, [seen.samples[i].target for i in places], task,
                        varied if part == "train" else plain, side)
@@ -350,10 +350,10 @@ def _notes(
         lines.append(f"Too few pictures of {_named(task, untested)} to keep some for the test: trained on, not tested.")  # fmt: skip
     lines.append(f"{task.summary(parts['train'].targets)} (to train on, from {listing.layout}).")
     most, least = max(counts), min(counts)
-    if most > UNEVEN * least and not settings.class_weights:
+    if most > UNEVEN * least and not (settings.class_weights or settings.balanced):
         common, rare = listing.classes[counts.index(most)], listing.classes[counts.index(least)]
         lines.append(f"Uneven: {common} has {most / least:.0f} times the pictures of {rare}; --class-weights "
-                     f"makes every {task.one} count the same.")  # fmt: skip
+                     f"makes every {task.one} count the same, --balanced shows them as often.")  # fmt: skip
     if "test" not in parts:
         lines.append("There is no test part: the final numbers are the validation part's, which also chose the "
                      "best epoch, so they flatter a little." if "val" in parts else

@@ -69,7 +69,7 @@ def _named(name: str, settings: Any) -> Images:
         "mnist": datasets.MNIST, "cifar10": datasets.CIFAR10, "cifar100": datasets.CIFAR100,
     }  # fmt: skip
     where = {} if name == "fashion-mini" else {"root": settings.data_dir, "download": True}
-    varied, plain = augment.for_fixed_size(pixels, settings.augment, mean, std)
+    varied, plain = augment.for_fixed_size(pixels, settings.augment, mean, std, settings.erase)
     try:
         train = kinds[name](train=True, transform=varied, **where)
         again = kinds[name](train=True, transform=plain, **where)

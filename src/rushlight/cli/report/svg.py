@@ -159,7 +159,10 @@ def matrix(names: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     cell = max(14, min(46, 560 // max(n, 1)))
     longest = min(max(len(name) for name in names), 18)
     left, top = 12 + longest * 7, 12 + longest * 5
-    wide, high = left + n * cell + 8, top + n * cell + 4
+    beyond = max(
+        0, 7 * min(len(names[-1]), 18) * 3 // 4 - cell // 2
+    )  # of the last name, which leans
+    wide, high = left + n * cell + 8 + beyond, top + n * cell + 4
     parts = [f"<svg class='matrix' viewBox='0 0 {wide} {high}' style='max-width:{wide * 1.25:.0f}px' role='img' "
              "aria-label='confusion matrix'>"]  # fmt: skip
     for i, row in enumerate(counts):

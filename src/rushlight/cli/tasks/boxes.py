@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...core.tensor import Tensor
     from ...nn.modules.module import Module
 
-LEAST, SURE = 0.05, 0.3  # scores: of what is looked at, and of what is answered
+LEAST, SURE = 0.05, 0.4  # scores: of what is looked at, and of what is answered
 MOST, LOOKED_AT = 100, 300  # answers of a picture, and places that they are chosen from
 DOUBLE = 0.5  # the overlap with a better answer of its class from which on one is dropped
 OVERLAP = 0.5  # with the true box, of an answer that counts as right
@@ -84,7 +84,7 @@ class Boxes(Task):
     meaning = ("for every place x1, y1, x2, y2 in pixels of the square and the probability of each class; of answers that overlap, "
                "who uses them keeps the best (non-maximum suppression)")  # fmt: skip
     recipe = {"label_smoothing": 0.0, "mixup": 0.0, "views": 1, "augment": "strong", "size": 128, "batch_size": 16}  # fmt: skip
-    not_for = ("label_smoothing", "mixup", "class_weights")
+    not_for = ("label_smoothing", "mixup", "cutmix", "erase", "class_weights")
     beside_told = "Below the picture the boxes that were given, then the answer."
 
     def check(self, args: Namespace) -> None:

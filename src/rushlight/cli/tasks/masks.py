@@ -88,7 +88,7 @@ class Masks(Task):
     over, writes = "segmentation.pyramid", True
     meaning = "the largest of the scores of a pixel is its class"
     recipe = {"label_smoothing": 0.0, "mixup": 0.0, "size": 128, "batch_size": 16}
-    not_for = ("label_smoothing", "mixup")
+    not_for = ("label_smoothing", "mixup", "cutmix", "erase")
     beside_told = "Below the picture the mask that was given, then the answer."
 
     def transforms(self, *settings: Any) -> Any:

@@ -36,7 +36,7 @@ class Regression(Task):
     # A moved, turned or mirrored picture may have another value.
     recipe = {"label_smoothing": 0.0, "mixup": 0.0, "augment": "colours", "views": 1}
     scaled = True
-    not_for = ("label_smoothing", "class_weights")
+    not_for = ("label_smoothing", "cutmix", "class_weights", "balanced")
 
     def groups(self, targets: Sequence[tuple[float, ...]]) -> list[Hashable]:
         return [0] * len(targets)

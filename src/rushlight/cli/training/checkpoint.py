@@ -93,13 +93,13 @@ def _best(v: Any) -> bool:
 
 _CONFIG: dict[str, Test] = {
     "data": _text, "task": _one_of(KINDS), "target": _or_none(_text), "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
-    "val_split": _number(0), "test_split": _number(0), "class_weights": _flag, "accumulate": _whole(1, 1024),
+    "val_split": _number(0), "test_split": _number(0), "class_weights": _flag, "balanced": _flag, "accumulate": _whole(1, 1024),
     "model": zoo.known, "width": lambda v: _number(0.25)(v) and v <= 64,
     "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000), "minutes": _or_none(_number(0, True)),
     "batch_size": _whole(1, 2**20), "optimizer": _one_of(config.OPTIMIZERS), "lr": _number(0, True), "head_lr": _or_none(_number(0, True)),
     "ema": lambda v: _number(0)(v) and v < 1, "views": _whole(1, 2),
     "momentum": _number(0), "weight_decay": _number(0), "schedule": _one_of(config.SCHEDULES),
-    "label_smoothing": _number(0), "mixup": _number(0), "patience": _whole(0),
+    "label_smoothing": _number(0), "mixup": _number(0), "cutmix": _number(0), "erase": _number(0), "warmup": _or_none(_number(0)), "patience": _whole(0),
     "amp": _or_none(_one_of(config.PRECISIONS)), "channels_last": _flag, "seed": _whole(0),
 }  # fmt: skip
 _FIELDS: dict[str, Test] = {
@@ -191,6 +191,10 @@ _MEANT = {
     "target": None,
     "fit": "crop",
     "minutes": None,
+    "balanced": False,
+    "cutmix": 0.0,
+    "erase": 0.0,
+    "warmup": None,
     "head_lr": None,
     "ema": 0.0,
     "views": 1,

@@ -73,17 +73,18 @@ class Stepper:
             return x.to(memory_format=rl.channels_last)
         return x
 
-    def __call__(self, x: Tensor, y: Tensor, share: Any = None) -> tuple[Any, Any]:
+    def __call__(self, x: Tensor, y: Tensor, share: Any = None, box: Any = None) -> tuple[Any, Any]:
         """One step: the loss and the sum of the task's score, both still on the device.
 
-        `share` is mixup's: every picture is mixed with so much of itself and the rest of another.
+        `share` is mixup's: every picture is mixed with so much of itself and the rest of another; where there is
+        a `box` (top, left, bottom, right, as parts of the sides), that part is the other picture's instead.
         """
         self.optimizer.zero_grad()
         total: Any = None
         good: Any = None
         for begin, end in cuts(len(y), self.args.batch_size, self.parts):
             some, labels = self.prepare(x[begin:end]), y[begin:end]
-            loss, out = self._loss(some, labels, share)
+            loss, out = self._loss(some, labels, share, box)
             loss = loss * (len(labels) / len(y)) if len(labels) < len(y) else loss
             counted = loss if self.weight == 1.0 else loss * self.weight
             (counted if self.scaler is None else self.scaler.scale(counted)).backward()
@@ -97,10 +98,13 @@ class Stepper:
             self.scaler.update()
         return total, good
 
-    def _loss(self, x: Tensor, y: Tensor, share: Any) -> tuple[Any, Any]:
+    def _loss(self, x: Tensor, y: Tensor, share: Any, box: Any) -> tuple[Any, Any]:
         import rushlight as rl
 
-        if share is not None:
+        if box is not None:
+            inside = _inside(x, box)
+            x, share = rl.where(inside, x.flip(0), x), 1 - inside.to(x.dtype).mean()
+        elif share is not None:
             x = x * share + x.flip(0) * (1 - share)
         if self.dtype is None:
             out = self.net(x)
@@ -127,6 +131,25 @@ def mixup_share(strength: float) -> Any:
 
     drawn = rl.distributions.Beta(rl.tensor(strength), rl.tensor(strength)).sample()
     return rl.maximum(drawn, 1 - drawn)
+
+
+def cutmix_box(strength: float) -> Any:
+    """A draw of cutmix's box (Yun et al. 2019) of the area that mixup would mix in, cut at the edges: four numbers."""
+    import rushlight as rl
+
+    side = (1 - rl.distributions.Beta(rl.tensor(strength), rl.tensor(strength)).sample()).sqrt()
+    middle = rl.rand(2)
+    return rl.cat([middle - side / 2, middle + side / 2]).clamp(0, 1)
+
+
+def _inside(x: Tensor, box: Tensor) -> Tensor:
+    """Which pixels of pictures are inside a box."""
+    import rushlight as rl
+
+    high, wide = x.shape[-2:]
+    row = (rl.arange(high, device=x.device) + 0.5)[:, None] / high
+    column = (rl.arange(wide, device=x.device) + 0.5)[None] / wide
+    return (row >= box[0]) & (row < box[2]) & (column >= box[1]) & (column < box[3])
 
 
 def freeze_body(net: Module, head: str) -> None:
@@ -290,9 +313,14 @@ class Run:
         return f"loss {loss:.3f}{told}"
 
     def _one(self, x: Tensor, y: Tensor) -> tuple[Any, Any]:
-        if not self.args.mixup:
-            return self.one_step(x, y)
-        return self.one_step(x, y, mixup_share(self.args.mixup).to(self.device))
+        import rushlight as rl
+
+        mixup, cutmix = self.args.mixup, self.args.cutmix
+        if cutmix and (not mixup or float(rl.rand(1)) < 0.5):
+            return self.one_step(x, y, None, cutmix_box(cutmix).to(self.device))
+        if mixup:
+            return self.one_step(x, y, mixup_share(mixup).to(self.device))
+        return self.one_step(x, y)
 
     def _average(self) -> None:
         """Move the tested weights towards the trained ones; the first steps count more."""
@@ -331,7 +359,7 @@ class Run:
         self.timed = False
         epochs = max(self._epochs_that_fit(of_step, seconds), self.epoch + 1)
         self.args.epochs = progress.epochs = epochs
-        share = factor(self.args.schedule, epochs * self.steps)
+        share = factor(self.args.schedule, epochs * self.steps, self.args.warmup)
         self.schedule.lr_lambdas = [share] * len(self.optimizer.param_groups)
         self._follow_schedule()
         self.told_epochs()
@@ -353,13 +381,27 @@ class Run:
         args = self.args
         size = args.batch_size * args.accumulate
         order = rl.Generator().manual_seed(args.seed * 100003 + self.epoch)
-        indices = self._mine(rl.randperm(len(self.images.train), generator=order).tolist(), size)
+        indices = self._mine(self._order(order), size)
         # Workers draw their own random numbers from the epoch's start on: then the done batches
         # are loaded again and dropped. Otherwise the checkpoint knows the stream.
-        again = self.step if args.workers and args.augment != "none" else 0
+        again = self.step if args.workers and (args.augment != "none" or args.erase) else 0
         rest: Subset[Any] = Subset(self.images.train, indices[(self.step - again) * size :])
         loader = DataLoader(rest, size, num_workers=args.workers, generator=order)
         return islice(iter(loader), again, None)
+
+    def _order(self, generator: Any) -> list[int]:
+        """The pictures of an epoch: each once, or so that all classes come as often."""
+        import rushlight as rl
+
+        images = self.images
+        if not self.args.balanced:
+            return rl.randperm(len(images.train), generator=generator).tolist()
+        rarest = [
+            min((images.counts[i] for i in self.task.members(t)), default=max(images.counts))
+            for t in images.targets
+        ]
+        weights = 1 / rl.tensor(rarest, dtype=rl.float64)
+        return rl.multinomial(weights, len(rarest), replacement=True, generator=generator).tolist()
 
     def _close_epoch(self, progress: Progress) -> None:
         total, good, seen = self.sums

@@ -130,6 +130,12 @@ def in_words(args: Namespace) -> list[str]:
         more += f", labels smoothed by {args.label_smoothing:g}"
     if args.mixup:
         more += f", mixup {args.mixup:g}"
+    if args.cutmix:
+        more += f", cutmix {args.cutmix:g}"
+    if args.erase:
+        more += f", a rectangle erased in {args.erase:.0%}"
+    if args.balanced:
+        more += ", rare classes shown as often as common ones"
     cycle = {"cosine": "one cycle", "step": "three steps", "none": "constant"}[args.schedule]
     parts = f" in {args.accumulate} parts" if args.accumulate > 1 else ""
     batch = args.batch_size * args.accumulate

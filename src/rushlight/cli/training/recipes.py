@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ...nn.modules.module import Module
     from ...optim.optimizer import Optimizer
 
-# One cycle: the share of steps in which the rate rises, and how far below its highest it begins and ends.
-RISE, FIRST, LAST = 0.15, 25.0, 250_000.0
+# How far below its highest the rate begins and, in one cycle, ends.
+FIRST, LAST = 25.0, 250_000.0
 
 
 def make_optimizer(args: Namespace, net: Module) -> Any:
@@ -48,23 +48,25 @@ def make_schedule(args: Namespace, optimizer: Optimizer, steps: int) -> Any:
     """
     import rushlight as rl
 
-    return rl.optim.lr_scheduler.LambdaLR(optimizer, factor(args.schedule, args.epochs * steps))
+    return rl.optim.lr_scheduler.LambdaLR(
+        optimizer, factor(args.schedule, args.epochs * steps, args.warmup)
+    )
 
 
-def factor(kind: str, total: int) -> Callable[[int], float]:
-    """The part of the highest rate at each of `total` steps."""
-    if kind == "none":
-        return lambda step: 1.0
-    if kind == "step":
-        return lambda step: 0.1 ** ((step >= total // 2) + (step >= total * 3 // 4))
-    peak = max(1.0, RISE * total - 1)
+def factor(kind: str, total: int, rise: float) -> Callable[[int], float]:
+    """The part of the highest rate at each of `total` steps; in the first ones it rises."""
+    peak = max(1.0, rise * total - 1) if rise else 0.0
 
-    def one_cycle(step: int) -> float:
+    def at(step: int) -> float:
         if step < peak:
             return _between(1 / FIRST, 1.0, step / peak)
+        if kind == "none":
+            return 1.0
+        if kind == "step":
+            return 0.1 ** ((step >= total // 2) + (step >= total * 3 // 4))
         return _between(1.0, 1 / LAST, min((step - peak) / max(total - peak, 1.0), 1.0))
 
-    return one_cycle
+    return at
 
 
 def _between(low: float, high: float, share: float) -> float:
