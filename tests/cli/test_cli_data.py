@@ -42,7 +42,7 @@ def photos(tmp_path_factory) -> Path:
 
 def settings(**more) -> SimpleNamespace:
     plain = {"size": 16, "augment": "none", "val_split": 0.1, "test_split": 0.2, "cache": "memory", "quiet": True,
-             "strict": False, "class_weights": False, "balanced": False, "erase": 0.0, "data_dir": "data", "fit": None}  # fmt: skip
+             "strict": False, "class_weights": False, "balanced": False, "fold": None, "erase": 0.0, "data_dir": "data", "fit": None}  # fmt: skip
     return SimpleNamespace(**{**plain, **more})
 
 

@@ -34,7 +34,7 @@ def photos(tmp_path_factory) -> Path:
 
 def load(path: Path, **more):
     plain = {"size": 16, "augment": "none", "val_split": 0.1, "test_split": 0.2, "cache": "memory", "quiet": True,
-             "strict": False, "class_weights": False, "balanced": False, "erase": 0.0, "data_dir": "data", "fit": None}  # fmt: skip
+             "strict": False, "class_weights": False, "balanced": False, "fold": None, "erase": 0.0, "data_dir": "data", "fit": None}  # fmt: skip
     return load_images(find_source(os.fspath(path)), SimpleNamespace(**{**plain, **more}))
 
 

@@ -89,6 +89,14 @@ def one_of(choices: Iterable[str]) -> Callable[[str], str]:
     return convert
 
 
+def fold(text: str) -> str:
+    """Which of how many parts: 2/5."""
+    found = re.fullmatch(r"(\d{1,3})/(\d{1,3})", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]) or not 2 <= int(found[2]) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no part of some parts, as 2/5 is")
+    return text
+
+
 def width(text: str) -> float:
     """A whole number of times, or a quarter, a half, three quarters."""
     value = number(float, 0.25, 64)(text)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .folds import train_folds
 from .train import Outcome, train
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Session:
             self.callbacks = [*self.callbacks, shown]
             args.lines = False
         try:
-            return train(args, self._begin)
+            return (train_folds if args.folds else train)(args, self._begin)
         except Exception as error:
             self._call("on_exception", self._run.net if self._run is not None else None, error)
             raise

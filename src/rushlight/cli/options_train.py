@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import config
-from .arguments import DEVICE, command, number, one_of, width
+from .arguments import DEVICE, command, fold, number, one_of, width
 from .data import augment, cache
 from .tasks.kinds import KINDS
 from .training import loggers, zoo
@@ -55,6 +55,8 @@ def _data(add: Callable[..., Any]) -> None:
         f"choose the best epoch (default: {d['val_split']}; 0 for none)")  # fmt: skip
     add("--test-split", type=number(float, 0, 0.9), metavar="SHARE",
         help=f"of a folder without train/ and test/, kept for the test (default: {d['test_split']}; 0 for none)")  # fmt: skip
+    add("--folds", type=number(int, 2, 100), metavar="K", help="train K networks, each tested on another part of the pictures, and tell how far they differ")  # fmt: skip
+    add("--fold", type=fold, metavar="I/K", help="only the one that --folds K tests on its part I")  # fmt: skip
     add("--class-weights", action="store_true", default=None, help="let rare classes count as much as common ones")  # fmt: skip
     add(
         "--balanced",

@@ -215,7 +215,9 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
         )
     listing, seen = _without_empty(listing, seen)
     task = KINDS[listing.task](listing.classes)
-    parts = _split(task, listing, seen.samples, settings.val_split, settings.test_split)
+    parts = _split(
+        task, listing, seen.samples, settings.val_split, settings.test_split, settings.fold
+    )
     fit = settings.fit or augment.fit_for(seen.shapes)
     varied, plain = task.transforms(size, fit, settings.augment, *PHOTO_SCALE, settings.erase)
     stronger = task.transforms(size, fit, "strong", *PHOTO_SCALE, settings.erase)[0] if settings.augment == "auto" else None  # fmt: skip
@@ -264,27 +266,40 @@ def _without_empty(listing: Listing, seen: Scan) -> tuple[Listing, Scan]:
 
 
 def _split(
-    task: Task, listing: Listing, samples: list[Sample], val: float, test: float
+    task: Task,
+    listing: Listing,
+    samples: list[Sample],
+    val: float,
+    test: float,
+    fold: str | None = None,
 ) -> dict[str, list[int]]:
     """Places of the samples by part; what the folders leave open is drawn, by name, in each group of the task.
 
     A picture's place in the order is a hash of its path inside the data set: other pictures that come or
-    go, and other machines, do not change it. A group of one or two pictures is trained on only.
+    go, and other machines, do not change it. A group of one or two pictures is trained on only. Of a `fold`, "2/5", the
+    test is every fifth picture, from the second on.
     """
     parts: dict[str, list[int]] = {"train": [], "val": [], "test": []}
     given = {s.part for s in samples} - {""}
+    if fold and given - {"train"}:
+        raise UsageError(f"--folds draws the test parts itself, and --data {listing.root} has one already")  # fmt: skip
+    which, of = map(int, (fold or "1/1").split("/"))
     root = listing.root if os.path.isdir(listing.root) else os.path.dirname(listing.root)
     groups: dict[Any, list[int]] = {}
     for i, group in enumerate(task.groups([s.target for s in samples])):
         groups.setdefault(group, []).append(i)
-    for mine in groups.values():
+    for number, mine in enumerate(groups.values()):
         free = [i for i in mine if samples[i].part in ("", "train")]
         free.sort(key=lambda i: _rank(samples[i].path, root))
         for part in ("test", "val"):
             parts[part] += [i for i in mine if samples[i].part == part]
         enough = len(free) >= LEAST
         held = 0
-        if not given and test and enough:
+        if fold and enough:
+            tested = [i for at, i in enumerate(free) if (at + number) % of == which - 1]
+            parts["test"] += tested
+            free = [i for i in free if i not in set(tested)]
+        elif not given and test and enough:
             held = _some(len(free), test)
             parts["test"] += free[:held]
         chosen = 0

@@ -59,6 +59,8 @@ def _named(name: str, settings: Any) -> Images:
     from rushlight.vision import datasets
 
     mean, std = _SCALES[name]
+    if settings.fold:
+        raise UsageError(f"--folds draws the test parts itself, and {name} has one already")
     pixels = 28 if len(mean) == 1 else 32
     if settings.size not in (None, pixels):
         raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 from collections.abc import Callable
@@ -77,6 +78,15 @@ def _history(v: object) -> bool:
     )
 
 
+def _fold(v: object) -> bool:
+    from ..arguments import fold
+
+    try:
+        return type(v) is str and fold(v) == v
+    except argparse.ArgumentTypeError:
+        return False
+
+
 def _scale(v: object) -> bool:
     """The means and the spreads of the values."""
     return isinstance(v, (tuple, list)) and len(v) == 2 and all(map(_numbers, v)) and min(v[1], default=0) > 0  # fmt: skip
@@ -93,7 +103,7 @@ def _best(v: Any) -> bool:
 
 _CONFIG: dict[str, Test] = {
     "data": _text, "task": _one_of(KINDS), "target": _or_none(_text), "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
-    "val_split": _number(0), "test_split": _number(0), "class_weights": _flag, "balanced": _flag, "accumulate": _whole(1, 1024),
+    "val_split": _number(0), "test_split": _number(0), "fold": _or_none(_fold), "class_weights": _flag, "balanced": _flag, "accumulate": _whole(1, 1024),
     "model": zoo.known, "width": lambda v: _number(0.25)(v) and v <= 64,
     "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000), "minutes": _or_none(_number(0, True)),
     "batch_size": _whole(1, 2**20), "optimizer": _one_of(config.OPTIMIZERS), "lr": _number(0, True), "head_lr": _or_none(_number(0, True)),
@@ -191,6 +201,7 @@ _MEANT = {
     "target": None,
     "fit": "crop",
     "minutes": None,
+    "fold": None,
     "balanced": False,
     "cutmix": 0.0,
     "erase": 0.0,
