@@ -34,6 +34,7 @@ NEVER_ONE = {
     "step pixels": "16 at least",
     "images.size pixels": "8 at least",
     "len(names) numbers": "said of more than two",
+    "found['images'] pictures": "of each class a picture for every fold, or three",
     "len(columns) columns": "said of more than one",
     "engine.instruction_set instructions": "the name of a set, no count",
     "p.multi_processor_count multiprocessors": "no GPU has one",
