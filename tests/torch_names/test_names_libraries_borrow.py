@@ -55,31 +55,10 @@ def test_grad_of_an_iterator(lib: Any) -> None:
     assert [tuple(g.shape) for g in grads] == [(1, 2), (1,)]
 
 
-@pytest.mark.filterwarnings("ignore:Sparse invariant checks")  # of PyTorch
-@pytest.mark.parametrize("maximize", [False, True])
-def test_sparse_adam(maximize: bool) -> None:
-    weights = []
-    for m in (rl, torch):
-        m.manual_seed(0)
-        w = m.nn.Parameter(m.randn(6, 3))
-        optimizer = m.optim.SparseAdam([w], lr=0.05, maximize=maximize)
-        for rows in ([1, 3, 3], [3, 5], [0]):
-            values = 2 * w.detach()[rows]
-            w.grad = m.sparse_coo_tensor(m.tensor([rows]), values, (6, 3))
-            optimizer.step()
-        weights.append(w.detach().numpy())
-        assert optimizer.state[w]["step"] == 3
-    np.testing.assert_allclose(*weights, rtol=1e-5)
-
-
 @BOTH
 def test_sparse_adam_refuses(lib: Any) -> None:
-    w = lib.nn.Parameter(lib.ones(2))
-    w.grad = lib.ones(2)
-    with pytest.raises(RuntimeError, match="SparseAdam does not support dense gradients"):
-        lib.optim.SparseAdam([w]).step()
     with pytest.raises(ValueError, match="Invalid epsilon value: 0"):
-        lib.optim.SparseAdam([w], eps=0)
+        lib.optim.SparseAdam([lib.ones(2)], eps=0)
     with pytest.raises(ValueError, match=r"Complex params at indices \[\[0, 0\]\]"):
         lib.optim.SparseAdam([lib.ones(2, dtype=lib.complex64)])
 
