@@ -9,7 +9,6 @@ from __future__ import annotations
 import _thread
 import sys
 from collections.abc import Callable
-from sys import getrefcount
 from typing import Any
 
 
@@ -63,12 +62,3 @@ def least(accepts: Callable[[int], bool]) -> int:
         if unwatched(lambda: any(accepts(count) for _ in range(8))):  # noqa: B023 - called at once
             return count
     raise RuntimeError("rushlight needs an interpreter that counts references, as CPython does")
-
-
-def _in_dict_and_variable() -> int:
-    held = {0: object()}
-    a: Any = held.get(0)
-    return getrefcount(a)
-
-
-IN_DICT_AND_VARIABLE = unwatched(_in_dict_and_variable)  # of what a dict and a local variable hold

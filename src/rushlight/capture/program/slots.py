@@ -93,15 +93,6 @@ class Slot:
         """How far below its first element its memory begins, and how many bytes it spans."""
         return extent(self)
 
-    def same_window(self, other: Slot) -> bool:
-        return (
-            self.storage is other.storage
-            and self.offset == other.offset
-            and self.shape == other.shape
-            and self.strides == other.strides
-            and self.dtype == other.dtype
-        )
-
     def __repr__(self) -> str:
         return f"{self.name}:{self.dtype}{list(self.shape)}"
 

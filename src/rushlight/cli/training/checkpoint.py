@@ -119,7 +119,6 @@ _FIELDS: dict[str, Test] = {
     "step": _whole(0), "sums": lambda v: _numbers(v) and len(v) == 3, "history": _history,
     "best": _best, "rng": _tensor, "scaler": _or_none(_dict), "cuda_rng": _or_none(_tensor),
 }  # fmt: skip
-NEEDED = tuple(_FIELDS)
 
 
 def check(content: dict[str, Any], size: int, path: str) -> None:

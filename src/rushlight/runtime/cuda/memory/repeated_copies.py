@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
 
 MOST = 4  # arrays of one launch
-_FOUR = ("P",) * (2 * MOST) + ("q",) * MOST
 
 
 def _grid(nbytes: int, count: int = 1) -> tuple[int, int, int]:
