@@ -17,6 +17,7 @@ Rule = Callable[[tuple], tuple]
 # NumPy's dtype kinds; V is bfloat16 of ml_dtypes.
 FLOATS = "fV"
 INTEGERS = "iu"
+REALS = "biufV"
 
 
 def passing(what: str) -> Callable[[Rule], Rule]:
