@@ -83,6 +83,19 @@ def test_tensor_parallel_layers_are_pytorchs(tmp_path: Path) -> None:
 
 
 @needs_mpi
+def test_a_published_transformer_is_sharded_recomputed_and_saved_as_by_pytorch(
+    tmp_path: Path,
+) -> None:
+    assert compare(2, "published.py", "forward,recomputed,kept", tmp_path) > 150
+
+
+@needs_mpi
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_published_plan_cuts_a_transformer_as_pytorch(count: int, tmp_path: Path) -> None:
+    assert compare(count, "published.py", "plan", tmp_path) > 40
+
+
+@needs_mpi
 def test_fully_shard_is_pytorchs(tmp_path: Path) -> None:
     assert compare(2, "sharding.py", "second,wrapped", tmp_path) > 200
 

@@ -36,9 +36,11 @@ from .errors import (
 )
 from .groups import DEFAULT_TIMEOUT, GroupMember, ProcessGroup
 from .lifecycle import (
+    DEFAULT_BACKENDS,
     destroy_process_group,
     get_backend,
     get_debug_level,
+    get_default_backend_for_device,
     get_global_rank,
     get_group_rank,
     get_node_local_rank,
@@ -89,7 +91,7 @@ __all__ = [
     "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce",
     "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast",
     "broadcast_object_list", "default_pg_timeout", "destroy_process_group", "gather", "gather_object",
-    "get_backend", "get_debug_level", "get_global_rank", "get_group_rank", "get_node_local_rank",
+    "get_backend", "get_debug_level", "get_default_backend_for_device", "get_global_rank", "get_group_rank", "get_node_local_rank",
     "get_pg_count", "get_process_group_ranks", "get_rank", "get_world_size", "group",
     "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available",
     "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched",
@@ -117,7 +119,7 @@ class Backend(str):
     UCC = "ucc"
     MPI = "mpi"
     XCCL = "xccl"
-    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
+    default_device_backend_map = dict(DEFAULT_BACKENDS)
 
 
 # In a source tree PyTorch's paths to what lies above this package are beside it, see rushlight/__init__.py.

@@ -1,69 +1,15 @@
-"""`torch.distributed.distributed_c10d`: the collectives under the path of PyTorch's own file."""
+"""`torch.distributed.distributed_c10d`: the names of `torch.distributed` under the path of PyTorch's own file."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import (
-    Backend,
-    GroupMember,
-    P2POp,
-    PrefixStore,
-    ProcessGroup,
-    ReduceOp,
-    Store,
-    Work,
-    all_gather,
-    all_gather_into_tensor,
-    all_gather_object,
-    all_reduce,
-    all_to_all,
-    all_to_all_single,
-    barrier,
-    batch_isend_irecv,
-    broadcast,
-    broadcast_object_list,
-    destroy_process_group,
-    gather,
-    gather_object,
-    get_backend,
-    get_global_rank,
-    get_group_rank,
-    get_process_group_ranks,
-    get_rank,
-    get_world_size,
-    init_process_group,
-    irecv,
-    is_gloo_available,
-    is_initialized,
-    is_mpi_available,
-    is_nccl_available,
-    is_ucc_available,
-    is_xccl_available,
-    isend,
-    new_group,
-    recv,
-    reduce,
-    reduce_scatter,
-    reduce_scatter_tensor,
-    scatter,
-    scatter_object_list,
-    send,
-)
-from .groups import DEFAULT_TIMEOUT, group_of
+from .. import distributed as _package
+from .groups import ProcessGroup, group_of
 
-__all__ = [
-    "Backend", "GroupMember", "P2POp", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "Work", "all_gather",
-    "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
-    "barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list", "default_pg_timeout",
-    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
-    "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "irecv",
-    "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_ucc_available",
-    "is_xccl_available", "isend", "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor",
-    "scatter", "scatter_object_list", "send",
-]  # fmt: skip
+__all__ = list(_package.__all__)
 
-default_pg_timeout = DEFAULT_TIMEOUT
+globals().update({name: getattr(_package, name) for name in __all__})
 
 
 def _get_default_group() -> ProcessGroup:
@@ -76,4 +22,4 @@ def _get_default_store() -> Any:
     return group_of().world.store
 
 
-_get_global_rank = get_global_rank  # its name before PyTorch 1.13
+_get_global_rank = _package.get_global_rank  # its name before PyTorch 1.13

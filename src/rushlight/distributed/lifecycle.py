@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.config import launcher
+from ..base.device import device as torch_device
 from ..core.hot import bar
 from . import mpiexec
 from .compare import DebugLevel
@@ -14,7 +15,7 @@ from .groups import DEFAULT_TIMEOUT, GroupMember, ProcessGroup, group_of, not_in
 from .meeting import meet, numbers
 
 __all__ = [
-    "destroy_process_group", "get_backend", "get_debug_level", "get_global_rank", "get_group_rank",
+    "destroy_process_group", "get_backend", "get_debug_level", "get_default_backend_for_device", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_pg_count", "get_process_group_ranks", "get_rank", "get_world_size",
     "init_process_group", "is_available", "is_backend_available", "is_gloo_available", "is_initialized",
     "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available",
@@ -22,6 +23,7 @@ __all__ = [
     "split_group",
 ]  # fmt: skip
 
+DEFAULT_BACKENDS = {"cpu": "gloo", "cuda": "nccl", "xpu": "xccl", "mps": "gloo"}
 _BACKENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "fake")
 
 
@@ -478,6 +480,25 @@ def get_backend(group: Any = None) -> str:
     if not_in(group):
         raise ValueError("Invalid process group specified")
     return group_of(group).backend
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend that PyTorch uses for a kind of device, unless another one is named.
+
+    Args:
+        device: a device or its name.
+
+    Raises:
+        ValueError: if there is none for it.
+
+    Example:
+        >>> torch.distributed.get_default_backend_for_device("cpu")
+        'gloo'
+    """
+    kind = torch_device(device).type
+    if kind not in DEFAULT_BACKENDS:
+        raise ValueError(f"Default backend not registered for device : {kind}")
+    return DEFAULT_BACKENDS[kind]
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:

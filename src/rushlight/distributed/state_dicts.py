@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..base.trees import tree_map
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
+from ..operators.create.filled import empty
 from ..operators.create.like import zeros_like
 from .groups import group_of
 from .tensor.dtensor import DTensor, distribute_tensor, spread
@@ -95,28 +97,69 @@ def set_model_state_dict(
     """Fill a model from a state dict, whole or in parts."""
     chosen = options or StateDictOptions()
     own = {_name(n, model): v for n, v in _state_of(model).items()}
-    given = dict(model_state_dict)
-    if chosen.broadcast_from_rank0:
-        given = _from_rank0(given)
+    given = from_rank0(model_state_dict) if chosen.broadcast_from_rank0 else model_state_dict
     missing = [n for n in own if n not in given]
     extra = [n for n in given if n not in own]
     if chosen.strict and (missing or extra):
         raise RuntimeError(
             f"Error(s) in loading state_dict: missing keys {missing}, unexpected keys {extra}"
         )
+    empty_places = {}
+    if chosen.broadcast_from_rank0 or chosen.full_state_dict:
+        named = (*model.named_parameters(), *model.named_buffers())
+        empty_places = {_name(n, model): t for n, t in named if t.device.type == "meta"}
+    device = next((v.device for v in own.values() if isinstance(v, Tensor) and v.device.type != "meta"), None)  # fmt: skip
     with no_grad():
         for name, target in own.items():
             if name in given and isinstance(target, Tensor):
-                _fill(target, given[name], name)
+                value = _arrived(given[name])
+                if name in empty_places:
+                    target = _made_room(empty_places[name], device)
+                _fill(target, value, name)
     return _IncompatibleKeys(missing, extra)
 
 
-def _from_rank0(given: dict[str, Any]) -> dict[str, Any]:
+class _OnItsWay:
+    """A tensor of rank 0 whose values are sent when somebody asks: never is more than one whole on a rank."""
+
+    def __init__(self, shape: Any, dtype: Any, held: Tensor | None = None) -> None:
+        self.shape, self.dtype, self.held = shape, dtype, held
+
+    def __reduce__(self) -> Any:
+        return _OnItsWay, (self.shape, self.dtype)
+
+
+def from_rank0(given: dict[str, Any]) -> dict[str, Any]:
+    """Rank 0's state dict on every rank, its tensors as promises; all ranks ask for them in one order."""
     from .objects import broadcast_object_list
 
-    told = [given]
+    promised = tree_map(lambda v: _OnItsWay(tuple(v.shape), v.dtype, v) if isinstance(v, Tensor) else v, given)  # fmt: skip
+    told = [promised]
     broadcast_object_list(told, 0)
-    return told[0]
+    return promised if group_of().rank() == 0 else told[0]
+
+
+def _arrived(value: Any) -> Any:
+    """The value itself, or what rank 0 promised."""
+    if not isinstance(value, _OnItsWay):
+        return value
+    from .collectives import broadcast
+
+    whole = value.held
+    if whole is None:
+        whole = empty(value.shape, dtype=value.dtype)
+    whole = whole.detach().cpu().contiguous()
+    broadcast(whole, 0)
+    return whole
+
+
+def _made_room(target: Tensor, device: Any) -> Tensor:
+    """A parameter or buffer that was on no device, now with memory for this rank's part."""
+    if isinstance(target, DTensor):
+        device = target.device_mesh.device_type
+    local = target.to_local() if isinstance(target, DTensor) else target
+    target.data = empty(tuple(local.shape), dtype=local.dtype, device=device or "cpu")
+    return target
 
 
 def _fill(target: Tensor, value: Any, name: str) -> None:
@@ -140,28 +183,33 @@ def names_of(model: Any) -> dict[int, str]:
     return {id(p): _name(n, model) for n, p in model.named_parameters()}
 
 
-def _with_state(optimizers: Any) -> list[Any]:
-    """The optimisers, each with the state it will have: a new one takes a step of no length.
+def init_optim_state(optimizer: Any) -> None:
+    """Give a new optimiser the state it will have, by a step of no length; one that has gradients is left alone.
 
-    So a new run has tensors that a checkpoint can be read into. One that has gradients is left alone.
+    So a new run has tensors that a checkpoint can be read into.
     """
+    params = [p for group in optimizer.param_groups for p in group["params"]]
+    if optimizer.state or any(p.grad is not None for p in params):
+        return
+    for p in params:
+        if p.requires_grad:
+            p.grad = zeros_like(p)
+    rates = [group.get("lr") for group in optimizer.param_groups]
+    for group in optimizer.param_groups:
+        if "lr" in group:
+            group["lr"] = group["lr"] * 0
+    optimizer.step()
+    for group, rate in zip(optimizer.param_groups, rates):
+        if rate is not None:
+            group["lr"] = rate
+    optimizer.zero_grad(set_to_none=True)
+
+
+def _with_state(optimizers: Any) -> list[Any]:
+    """The optimisers, each with the state it will have."""
     found = [optimizers] if hasattr(optimizers, "param_groups") else list(optimizers)
     for optimizer in found:
-        params = [p for group in optimizer.param_groups for p in group["params"]]
-        if optimizer.state or any(p.grad is not None for p in params):
-            continue
-        for p in params:
-            if p.requires_grad:
-                p.grad = zeros_like(p)
-        rates = [group.get("lr") for group in optimizer.param_groups]
-        for group in optimizer.param_groups:
-            if "lr" in group:
-                group["lr"] = group["lr"] * 0
-        optimizer.step()
-        for group, rate in zip(optimizer.param_groups, rates):
-            if rate is not None:
-                group["lr"] = rate
-        optimizer.zero_grad(set_to_none=True)
+        init_optim_state(optimizer)
     return found
 
 
@@ -181,7 +229,29 @@ def get_optimizer_state_dict(
             state[names[id(p)]] = {k: _out(_like(p, v), chosen) for k, v in held.items()}
     if chosen.full_state_dict and chosen.cpu_offload and group_of().rank() != 0:
         return {}
-    return {"state": state, "param_groups": groups}
+    found = {"state": state, "param_groups": groups}
+    return _flat(found) if chosen.flatten_optimizer_state_dict else found
+
+
+def _flat(nested: dict[str, Any]) -> dict[str, Any]:
+    """A state in one level: `state.NAME.KEY`, and `param_groups.NAME.KEY` for every parameter by itself."""
+    found = {f"state.{n}.{k}": v for n, held in nested["state"].items() for k, v in held.items()}
+    for group in nested["param_groups"]:
+        options = {k: v for k, v in group.items() if k != "params"}
+        found.update({f"param_groups.{n}.{k}": v for n in group["params"] for k, v in options.items()})  # fmt: skip
+    return found
+
+
+def _nested(flat: dict[str, Any], names: dict[int, str], optimizer: Any) -> dict[str, Any]:
+    """What `_flat` made, in the groups of an optimiser."""
+    inside: dict[str, dict[str, Any]] = {}
+    for key, value in flat.items():
+        path, _, last = key.rpartition(".")
+        inside.setdefault(path, {})[last] = value
+    groups = [[names[id(p)] for p in g["params"]] for g in optimizer.param_groups]
+    state = {n: inside[f"state.{n}"] for g in groups for n in g if f"state.{n}" in inside}
+    told = [{**inside.get(f"param_groups.{g[0]}", {}), "params": g} for g in groups]
+    return {"state": state, "param_groups": told}
 
 
 def _like(param: Any, value: Any) -> Any:
@@ -200,10 +270,11 @@ def set_optimizer_state_dict(
 ) -> None:
     """Fill an optimiser from what `get_optimizer_state_dict` gave."""
     chosen = options or StateDictOptions()
-    given = _from_rank0(optim_state_dict) if chosen.broadcast_from_rank0 else optim_state_dict
+    given = from_rank0(optim_state_dict) if chosen.broadcast_from_rank0 else optim_state_dict
     names = names_of(model)
     for optimizer in _with_state(optimizers):
-        optimizer.load_state_dict(to_load(names, optimizer, given))
+        nested = given if "param_groups" in given else _nested(given, names, optimizer)
+        optimizer.load_state_dict(to_load(names, optimizer, nested))
 
 
 def to_load(names: dict[int, str], optimizer: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -214,7 +285,7 @@ def to_load(names: dict[int, str], optimizer: Any, given: dict[str, Any]) -> dic
     for p in params:
         held = given["state"].get(names[id(p)])
         if held is not None:
-            state[places[id(p)]] = {k: _local(p, v) for k, v in held.items()}
+            state[places[id(p)]] = {k: _local(p, _arrived(v)) for k, v in held.items()}
     by_name = {n: g for g in given["param_groups"] for n in g["params"]}
     groups = []
     for g in optimizer.param_groups:

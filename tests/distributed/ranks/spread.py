@@ -76,6 +76,10 @@ def moves():
     parts = DTensor.from_local(numbers(4, 3) + ME, line, [Partial()], run_check=False)
     for b in lines:
         tell(f"from parts to {b}", lambda: parts.redistribute(placements=b))
+        leaf = numbers(4, 3).requires_grad_()
+        summand = DTensor.from_local(leaf, line, [Partial()], run_check=False)
+        (summand.redistribute(placements=b).full_tensor() * torch.arange(3.0)).sum().backward()
+        tell(f"gradient of parts to {b}", lambda: leaf.grad)
     tell("to parts", lambda: distribute_tensor(numbers(4), line, [Shard(0)]).redistribute(placements=[Partial()]))  # fmt: skip
     tell("from local", lambda: DTensor.from_local(numbers(2, 3) + ME, line, [Shard(0)]).full_tensor())  # fmt: skip
     mine = (numbers(2, 3) + ME).requires_grad_()

@@ -100,7 +100,7 @@ class _SummandsToShards(Function):
     @staticmethod
     def backward(ctx: Any, *g: Any) -> Any:
         back = _Gather.apply(ctx.group, ctx.dim, ctx.length, g[0])
-        return None, None, None, None, back / ctx.group.size() if ctx.op == "avg" else back
+        return None, None, None, back / ctx.group.size() if ctx.op == "avg" else back
 
 
 class _SummedBack(Function):

@@ -15,6 +15,7 @@ from ...core.op import is_pointwise
 from ...core.overriding import DisableTorchFunctionSubclass
 from ...core.tensor import Tensor, properties
 from ...runtime.thread import here
+from .dims import DIMS
 from .dtensor import DTensor, local_of, spread
 from .losses import LOSSES
 from .moving import moved, summed_back
@@ -130,7 +131,7 @@ def answer(func: Any, args: tuple, kwargs: dict) -> Any:
         return _plainly(func, (local_of(_whole(args[0])), *args[1:]), kwargs)
     if name in RANDOM:
         return _drawn(func, args, kwargs)
-    product: Any = PRODUCTS.get(name) or SHAPES.get(name)
+    product: Any = PRODUCTS.get(name) or SHAPES.get(name) or DIMS.get(name)
     if product is not None:
         found = product(func, *args, **kwargs)
         if found is not NotImplemented:

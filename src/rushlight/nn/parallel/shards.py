@@ -280,8 +280,24 @@ class Shards:
                 continue
             seen.add(node.seq)
             stack.extend(e[0] for e in node.edges if e is not None)
-            if isinstance(node, OpNode) and isinstance(node.saved, dict):
+            if any(hasattr(getattr(node, n, None), "part") for n in ("saved", "outputs")):
+                self.comes_back = (
+                    True  # an activation checkpoint inside: backward runs its part again
+                )
+                node.register_prehook(self._before_it_runs_again)
+            elif isinstance(node, OpNode) and isinstance(node.saved, dict):
                 self._empty(node, known)
+
+    def _before_it_runs_again(self, gradients: Any) -> None:
+        self.come_back()
+        self.show()
+
+    def come_back(self) -> None:
+        """Make the whole parameters for backward, in its order."""
+        assert self.order is not None
+        self.order.watch_end()
+        self.order.before_backward(self)
+        self.unshard()
 
     def _empty(self, node: OpNode, known: dict[int, ShardedParameter]) -> None:
         taken = []
@@ -316,11 +332,7 @@ class _Saved:
         self.shards, self.node, self.taken = shards, node, taken
 
     def __call__(self, gradients: Any) -> None:
-        shards = self.shards
-        assert shards.order is not None
-        shards.order.watch_end()
-        shards.order.before_backward(shards)
-        shards.unshard()
+        self.shards.come_back()
         for key, place, shape, strides in self.taken:
             whole = place.full._a
             if whole.shape != shape or whole.strides != strides:

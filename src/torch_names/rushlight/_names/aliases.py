@@ -16,6 +16,7 @@ _FSDP = (
     "LocalStateDictConfig MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig "
     "ShardingStrategy StateDictConfig StateDictSettings StateDictType"
 )
+_SPREAD = "DTensor distribute_module distribute_tensor empty full ones rand randn zeros"
 # By module: where its names are. `there=here` gives one another name.
 TABLE = {
     "_dynamo.eval_frame": "nn.modules.optimized: OptimizedModule",
@@ -39,11 +40,16 @@ TABLE = {
                    "set_rng_state set_rng_state_all",
     "distributed._composable.fsdp": "nn.parallel.fully_shard: CPUOffloadPolicy FSDPModule MixedPrecisionPolicy "
                                     "OffloadPolicy fully_shard",
+    "distributed._tensor.api": f"distributed.tensor: {_SPREAD}",
+    "distributed._tensor.device_mesh": "distributed.device_mesh: DeviceMesh init_device_mesh",
     "distributed._tensor.experimental": "distributed.tensor.experimental: implicit_replication",
+    "distributed.algorithms._checkpoint.checkpoint_wrapper": "utils.checkpoint_wrapper: ActivationWrapper CheckpointImpl "
+                                                             "CheckpointWrapper OffloadWrapper apply_activation_checkpointing "
+                                                             "checkpoint_wrapper offload_wrapper",
     "distributed.checkpoint.filesystem": "distributed.checkpoint.saving: FileSystemReader FileSystemWriter",
     "distributed.checkpoint.state_dict": "distributed.state_dicts: StateDictOptions get_model_state_dict "
                                          "get_optimizer_state_dict get_state_dict set_model_state_dict "
-                                         "set_optimizer_state_dict set_state_dict",
+                                         "init_optim_state=_init_optim_state set_optimizer_state_dict set_state_dict",
     "distributed.checkpoint.state_dict_loader": "distributed.checkpoint.saving: load",
     "distributed.checkpoint.state_dict_saver": "distributed.checkpoint.saving: async_save save",
     "distributed.fsdp.api": f"nn.parallel.fsdp_options: {_FSDP}",
@@ -53,6 +59,12 @@ TABLE = {
                              "always_wrap_policy enable_wrap lambda_auto_wrap_policy size_based_auto_wrap_policy "
                              "transformer_auto_wrap_policy wrap",
     "distributed.optim.zero_redundancy_optimizer": "optim.zero: ZeroRedundancyOptimizer",
+    "distributed.rendezvous": "distributed.meeting: rendezvous",
+    "distributed.tensor._api": f"distributed.tensor: {_SPREAD}",
+    "distributed.tensor.device_mesh": "distributed.device_mesh: DeviceMesh init_device_mesh",
+    "distributed.tensor.parallel.api": "distributed.tensor.parallel.plans: parallelize_module",
+    "distributed.tensor.parallel.style": "distributed.tensor.parallel.styles: ColwiseParallel ParallelStyle PrepareModuleInput "
+                                         "PrepareModuleInputOutput PrepareModuleOutput RowwiseParallel SequenceParallel",
     "functorch.experimental": "func: functionalize replace_all_batch_norm_modules_",
     "nn.parallel.parallel_apply": "nn.parallel.scatter_gather: parallel_apply",
     "nn.parallel.replicate": "nn.parallel.scatter_gather: replicate",

@@ -1,0 +1,1 @@
+"""`torch.distributed.algorithms._checkpoint`: modules whose activations are computed twice, or kept on the host."""
