@@ -33,6 +33,14 @@ def test_operators_have_names_and_counts(lib) -> None:
 
 
 @BOTH
+def test_events_have_times_on_a_device(lib) -> None:
+    """Whether or not there is one: tools sum them up."""
+    p = profiled(lib, lambda: lib.ones(2).exp())
+    event = next(e for e in p.events() if e.name == "aten::exp")
+    assert event.device_time_total == event.self_device_time_total == event.device_time == 0
+
+
+@BOTH
 def test_blocks_hold_their_operators(lib) -> None:
     x = lib.ones(64, 64)
 

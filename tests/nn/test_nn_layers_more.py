@@ -115,6 +115,7 @@ SAME = {
     "lazy shape": "nn.LazyLinear(3).weight.shape",
     "lazy sequential": "m = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.ReLU(), nn.Flatten(), nn.LazyLinear(2)); y = m(seq(2, 3, 5, 5)); r = [tuple(y.shape), repr(m)]",
     "lazy load": "m = nn.LazyLinear(3); r = [str(m.load_state_dict(nn.Linear(5, 3).state_dict())), tuple(m.weight.shape)]; m(seq(2, 5)); r += [repr(m), m.weight]",
+    "lazy load lazy": "m = nn.LazyLinear(3); r = [str(m.load_state_dict(nn.LazyLinear(3).state_dict())), repr(m)]",
     "lazy into plain": "nn.Linear(5, 3).load_state_dict(nn.LazyLinear(3).state_dict())",
     "lazy dtype": "m = nn.LazyLinear(3).double(); m(seq(2, 5).double()); r = str(m.weight.dtype)",
     "lazy deepcopy": "m = copy.deepcopy(nn.LazyLinear(3)); m(seq(2, 5)); r = repr(m)",

@@ -71,7 +71,7 @@ def test_products_of_sparse_matrices_are_sparse(lib: Any) -> None:
     assert lib.ones(2).to_sparse_coo().values().tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin", "max", "min"])
 def test_products_reduced_otherwise(reduce: str) -> None:
     found = []
     for lib in (rl, torch):
@@ -82,6 +82,41 @@ def test_products_reduced_otherwise(reduce: str) -> None:
         (y * lib.tensor([1.0, 2.0])).sum().backward()
         found.append([t.tolist() for t in (y, v.grad, x.grad)])
     assert found[0] == found[1]
+
+
+@BOTH
+def test_values_may_be_tensors(lib: Any) -> None:
+    parts = lib.tensor([0, 1, 3]), lib.tensor([1, 0, 2]), lib.arange(6.0).reshape(3, 2)
+    csr, csc = lib.sparse_csr_tensor(*parts, (2, 3, 2)), lib.sparse_csc_tensor(*parts)
+    assert lib.sparse_csr_tensor(*parts).shape == (2, 3, 2) and csc.shape == (3, 2, 2)
+    dense = [[[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [[2.0, 3.0], [0.0, 0.0], [4.0, 5.0]]]
+    assert csr.to_dense().tolist() == dense and (csr.sparse_dim(), csr.dense_dim()) == (2, 1)
+    assert csc.to_dense().tolist() == lib.tensor(dense).transpose(0, 1).tolist()
+    assert csr.to_sparse_csc().values().tolist() == [[2.0, 3.0], [0.0, 1.0], [4.0, 5.0]]
+    assert csr.to_sparse_csc().to_sparse_csr().to_dense().tolist() == dense
+    coo = csr.to_sparse()
+    assert coo.indices().tolist() == [[0, 1, 1], [1, 0, 2]] and coo.values().shape == (3, 2)
+    assert lib.tensor(dense).to_sparse_csr(dense_dim=1).values().tolist() == parts[2].tolist()
+    with pytest.raises(RuntimeError, match="hybrid sparse compressed tensors with dense"):
+        csr.transpose(0, 1)
+
+
+@BOTH
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_a_linear_layer_of_a_sparse_input(lib: Any, layout: str) -> None:
+    x = lib.tensor(A).to_sparse(layout=getattr(lib, layout))
+    w, b = lib.arange(6.0).reshape(2, 3).requires_grad_(), lib.ones(2, requires_grad=True)
+    plain = lib.nn.functional.linear(lib.tensor(A), w, b)
+    y = lib.nn.functional.linear(x, w, b)
+    assert y.tolist() == plain.tolist()
+    assert lib.nn.functional.linear(x, w).tolist() == (plain - 1).tolist()
+    y.pow(2).sum().backward()
+    found = w.grad.tolist(), b.grad.tolist()
+    w.grad = b.grad = None
+    plain.pow(2).sum().backward()
+    assert found == (w.grad.tolist(), b.grad.tolist())
+    with pytest.raises(RuntimeError, match="expected either 'mat1' to have sparse layout"):
+        lib.nn.functional.linear(lib.ones(2, 3), lib.eye(3).to_sparse(), lib.ones(3))
 
 
 @BOTH

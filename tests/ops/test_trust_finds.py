@@ -317,6 +317,19 @@ def test_what_is_no_number_is_named_as_the_dtype_wants_it(lib: Any, data: Any) -
 
 
 @BOTH
+@pytest.mark.parametrize("dtype", [None, "int64", "float32"])
+def test_rows_that_are_tensors_are_no_numbers(lib: Any, dtype: str | None) -> None:
+    kind = dtype and getattr(lib, dtype)
+    for rows in ([0, 1], [0.5, 1.0], [True, False]):
+        row = lib.tensor(rows)
+        whole = kind is lib.int64 or (kind is None and row.dtype is not lib.float32)
+        told = "converted to an index" if whole else "converted to Python scalars"
+        with pytest.raises(TypeError if whole else ValueError, match=told):
+            lib.tensor([row, row], dtype=kind)
+    assert lib.tensor([lib.tensor([0]), 1.5]).tolist() == [0.0, 1.5]
+
+
+@BOTH
 def test_several_elements_are_no_python_number(lib: Any) -> None:
     for number in (float, int, complex):
         for many in (lib.ones(2), lib.ones(0)):

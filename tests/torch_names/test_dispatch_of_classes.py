@@ -126,6 +126,34 @@ def test_in_place(lib: Any) -> None:
 
 
 @BOTH
+def test_what_a_class_notes_in_place_stays(lib: Any) -> None:
+    """The tensor that a class is given is the one that is written: attributes that it sets are that tensor's."""
+    kind = wrapper_of(lib)
+    ask = kind.__torch_dispatch__.__func__
+
+    def counted(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is lib.ops.aten.add_.Tensor:
+            args[0].held.add_(args[1])
+            args[0].added = getattr(args[0], "added", 0) + args[1]
+            return args[0]
+        return ask(cls, func, types, args, kwargs)
+
+    kind.__torch_dispatch__ = classmethod(counted)
+    x = kind(lib.ones(3))
+    x += 2
+    x.add_(3)
+    assert x.added == 5 and plain(x).tolist() == [6, 6, 6]
+
+
+@BOTH
+def test_in_place_with_a_wider_dtype(lib: Any) -> None:
+    kind = wrapper_of(lib)
+    x = kind(lib.ones(3, dtype=lib.int32))
+    x -= lib.tensor([1, 2, 3])
+    assert plain(x).tolist() == [0, -1, -2] and x.dtype is lib.int32
+
+
+@BOTH
 @pytest.mark.parametrize("name", ["SGD", "Adam"])
 def test_a_module_trains(lib: Any, name: str) -> None:
     kind = wrapper_of(lib)

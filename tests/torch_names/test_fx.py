@@ -159,6 +159,21 @@ def test_graphs_are_changed(lib):
 
 
 @BOTH
+def test_nodes_are_inserted_from_now_on(lib):
+    """With `with` or without: each new node stands directly behind the one that was named."""
+    graph = lib.fx.symbolic_trace(lambda x: (x + 1) * 2).graph
+    add = next(n for n in graph.nodes if n.name == "add")
+    with graph.inserting_after(add):
+        graph.call_function(lib.relu, (add,))
+        graph.call_function(lib.exp, (add,))
+    graph.inserting_after(add)
+    graph.call_function(lib.sin, (add,))
+    names = [n.name for n in graph.nodes]
+    assert names == ["x", "add", "sin", "exp", "relu", "mul", "output"]
+    graph.lint()
+
+
+@BOTH
 def test_dead_code_goes_and_writes_stay(lib):
     def fn(x):
         x.exp()
@@ -275,6 +290,85 @@ def test_own_tracers_choose_what_is_looked_into():
     assert [n.target for n in graph.nodes if n.op == "get_attr"] == ["body.0.weight", "body.0.bias"]
     made = rushlight.fx.GraphModule(net, graph)
     assert made(rushlight.ones(1, 2)).tolist() == net(rushlight.ones(1, 2)).tolist()
+
+
+@BOTH
+def test_arguments_with_stars_are_one_value_each(lib):
+    """`args[0]` is an item of the input `*args`, and words come by name."""
+
+    def f(x: int, *args, scale=2, **words):
+        return x * scale + args[0] + words["a"]
+
+    graph = lib.fx.symbolic_trace(f).graph
+    assert [(n.op, str(n.target)) for n in graph.nodes][:4] == [
+        ("placeholder", "x"), ("placeholder", "scale"), ("placeholder", "*args"), ("placeholder", "**words"),
+    ]  # fmt: skip
+    assert [n.target for n in graph.nodes].count(operator.getitem) == 2
+    assert next(iter(graph.nodes)).type in (int, "int")
+    with pytest.raises(AssertionError, match="Expected FunctionType"):
+        lib.fx.symbolic_trace(lib.nn.Linear(2, 2).forward)
+
+
+@BOTH
+def test_a_tracer_may_be_written_of_its_parts(lib):
+    """Libraries write `trace` anew from PyTorch's inner parts, so that calls of other classes are nodes, too."""
+    st = lib.fx._symbolic_trace
+
+    class Whole:
+        def __init__(self, net):
+            self.net = net
+
+        def __call__(self, x):
+            return self.net(x)
+
+    class Own(lib.fx.Tracer):
+        def trace(self, root, concrete_args=None):
+            self.root, self.tensor_attrs = root, {}
+            self.submodule_paths = {m: name for name, m in root.named_modules()}
+            self.graph = lib.fx.Graph(tracer_cls=type(self))
+            fn, args = self.create_args_for_root(type(root).forward, True, concrete_args)
+            cache = {}
+
+            def call(mod, *args, **kwargs):
+                st._autowrap_check(
+                    patcher, type(mod).forward.__globals__, self._autowrap_function_ids
+                )
+                forward = lambda *a, **k: st._orig_module_call(mod, *a, **k)  # noqa: E731
+                return self.call_module(mod, forward, args, kwargs)
+
+            def whole(one, x):
+                return self.create_proxy("call_function", whole, (x,), {})
+
+            def look(mod, name):
+                return self.getattr(name, st._orig_module_getattr(mod, name), cache)
+
+            with st._Patcher() as patcher:
+                patcher.patch_method(lib.nn.Module, "__getattr__", look, deduplicate=False)
+                patcher.patch_method(lib.nn.Module, "__call__", call, deduplicate=False)
+                patcher.patch_method(Whole, "__call__", whole, deduplicate=False)
+                st._patch_wrapped_functions(patcher)
+                st._autowrap_check(patcher, fn.__globals__, self._autowrap_function_ids)
+                for module in self._autowrap_search:
+                    st._autowrap_check(patcher, module.__dict__, self._autowrap_function_ids)
+                self.create_node("output", "output", (self.create_arg(fn(*args)),), {})
+            return self.graph
+
+    class Net(lib.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin, self.w = lib.nn.Linear(2, 2), lib.nn.Parameter(lib.ones(2))
+            self.whole = Whole(self.lin)
+
+        def forward(self, x, y):
+            return math.sqrt(y) * self.whole(self.lin(x) * self.w)
+
+    graph = Own().trace(Net())
+    assert [n.op for n in graph.nodes] == [
+        "placeholder", "placeholder", "call_function", "call_module", "get_attr", "call_function", "call_function",
+        "call_function", "output",
+    ]  # fmt: skip
+    assert math.sqrt(4) == 2 and not hasattr(Whole.__call__, "__fx_already_patched")
+    assert lib.nn.Linear(1, 1)(lib.ones(1)).shape == (1,)
 
 
 def test_shapes_are_noted():

@@ -49,6 +49,15 @@ def _alike(a: Any, b: Any) -> bool:
     return not isinstance(b, Tensor) and (a is b or bool(a == b))
 
 
+def _asked(a: Any) -> Tensor:
+    """A tensor that a class is asked about: what it writes into its attributes, that of the array's own tensor has."""
+    t = tensor_over(a, a.__class__)
+    if type(a) is WrappedArray:
+        t.__dict__ = a.parts
+        t._a.parts = a.parts
+    return t
+
+
 def by_classes(kernel: door.Kernel, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """A kernel's results by the classes of its arrays."""
     if WrappedArray not in map(
@@ -59,7 +68,7 @@ def by_classes(kernel: door.Kernel, arrays: Sequence[Any], attrs: dict[str, Any]
     target = arrays[0]
     if kernel.name in _UNSEEN:
         raise NotImplementedError(f"{kernel.name} of a {_kinds(arrays)[0].__name__}")
-    inputs = [tensor_over(a, a.__class__) if devices.is_array(a) else a for a in arrays]
+    inputs = [_asked(a) if devices.is_array(a) else a for a in arrays]
     if kernel.name == "host_read":
         return _read(inputs[0])
     parts = parts_of(kernel)
@@ -86,16 +95,19 @@ def _renamed(target: Any, call: Written) -> Written:
     """The first half of an in-place operation has its name; the second half, the copy, is left out."""
     if here.changing is not target or call.func.namespace != "aten":
         return call
-    here.written = target
     packet, overload = call.func._overloadpacket, call.func._overloadname
-    return call._replace(func=operator(f"{packet.__name__}_.{overload}"))
+    in_place = operator(f"{packet.__name__}_.{overload}")
+    if in_place.op is None:  # a cast before the operation
+        return call
+    here.written = target
+    return call._replace(func=in_place)
 
 
 def overwrite(target: Any, source: Any) -> None:
     """The copy after an in-place operation, which a class that was shown the operation has done already."""
     done, here.written = here.written is target, None
     if not done:
-        dst, src = (tensor_over(a, a.__class__) for a in (target, source))
+        dst, src = (_asked(a) for a in (target, source))
         ask(Written(operator("copy_.default"), (dst, src), {}), None)
 
 

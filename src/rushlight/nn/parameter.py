@@ -237,6 +237,12 @@ class UninitializedTensorMixin:
         """Take the dtype and device of another empty tensor."""
         self.__dict__["_waiting"] = placeholder
 
+    def copy_(self, src: Tensor, non_blocking: bool = False) -> Any:
+        """Of another one without a shape there is nothing to copy; anything else needs a shape."""
+        if not is_lazy(src):
+            raise _no_shape()
+        return self
+
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of this shape; its values are not set.
 

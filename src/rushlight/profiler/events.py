@@ -80,6 +80,18 @@ class FunctionEvent:
         """How long, without the events inside."""
         return max(self.took - self.below, 0.0) * 1e6
 
+    @property
+    def device_time_total(self) -> float:
+        """How long on a GPU, with the events inside."""
+        return self.cpu_time_total if self.on_device else 0.0
+
+    device_time = device_time_total
+
+    @property
+    def self_device_time_total(self) -> float:
+        """How long on a GPU, without the events inside."""
+        return self.self_cpu_time_total if self.on_device else 0.0
+
     def __repr__(self) -> str:
         return f"<FunctionEvent {self.name} {self.cpu_time_total:.3f}us>"
 
@@ -126,8 +138,8 @@ class FunctionEventAvg:
         self.self_cpu_memory_usage += event.size
         self.is_user_annotation |= event.is_user_annotation
         if event.on_device:
-            self.device_time_total += event.cpu_time_total
-            self.self_device_time_total += event.self_cpu_time_total
+            self.device_time_total += event.device_time_total
+            self.self_device_time_total += event.self_device_time_total
 
     def __repr__(self) -> str:
         return f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total:.3f}us count={self.count}>"

@@ -21,7 +21,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     Args:
         mat1: sparse, (n, m); with `reduce` in compressed rows.
         mat2: (m, p).
-        reduce: what becomes of the products that would be added: "sum", "mean", "amax" or "amin"; rows without values are 0.
+        reduce: what becomes of the products that would be added: "sum", "mean", "amax" (or "max") or "amin" (or "min"); rows without values are 0.
 
     Example:
         >>> a = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
@@ -43,6 +43,7 @@ def _reduced(csr: Any, dense: Tensor, reduce: str) -> Tensor:
             "Expected tensor to have Strided Layout, but got tensor with SparseCsr Layout (while checking arguments "
             "for sparse_mm_reduce)"
         )
+    reduce = {"min": "amin", "max": "amax"}.get(reduce, reduce)
     if reduce not in SUMS_AND_EXTREMES:
         raise RuntimeError(f"sparse_mm_reduce: reduce type of {reduce} has not been enabled.")
     if csr.shape[1] != dense.shape[0]:

@@ -35,6 +35,12 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     kinds: set[Any] = set()
     try:
         flat = _flatten(data, shape, kinds)
+    except _Several as error:
+        _raise_first_misfit(data, shape, 0)
+        if (d or error.dtype).category < dtypes.FLOATING:
+            told = "only integer tensors of a single element can be converted to an index"
+            raise TypeError(told) from None
+        raise ValueError(str(error)) from None
     except (TypeError, ValueError):
         _raise_first_misfit(data, shape, 0)
         raise
@@ -128,6 +134,14 @@ class _NoDtype(RuntimeError):
         self.kind = kind
 
 
+class _Several(ValueError):
+    """A tensor of several elements, where a number is looked for."""
+
+    def __init__(self, d: dtype) -> None:
+        super().__init__("only one element tensors can be converted to Python scalars")
+        self.dtype = d
+
+
 def _not_one_of(d: dtype, kind: type) -> TypeError:
     """The error for the same thing, where the dtype is given."""
     if d.category < dtypes.FLOATING:
@@ -141,7 +155,7 @@ def _check_leaf(kind: type, rows: list[Any], kinds: set, depth: int) -> None:
         for i, v in enumerate(rows):
             if isinstance(v, Tensor):
                 if v._a.size != 1:
-                    raise ValueError("only one element tensors can be converted to Python scalars")
+                    raise _Several(v.dtype)
                 kinds.add(v._a.dtype)
                 rows[i] = v.item()
     elif issubclass(kind, np.generic):

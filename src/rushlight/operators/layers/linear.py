@@ -31,7 +31,7 @@ def _linear(xp: ArrayModule, x: Array, w: Array, b: Array | None) -> Any:
 
 linear_op = Op(
     _linear, "linear", grad_name="AddmmBackward0",
-    meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), facts=Facts(vmap="linear", autocast="low", onnx="linear", family="product"),
+    meta=lambda x, w, b: ((*x.shape[:-1], w.shape[0]), x.dtype), facts=Facts(vmap="linear", autocast="low", onnx="linear", family="product", sparse="affine"),
 )  # fmt: skip
 
 

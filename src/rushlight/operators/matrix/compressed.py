@@ -121,6 +121,10 @@ class CompressedTensor(SparseTensor):
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Rows and columns exchanged: CSR becomes CSC over the same memory."""
+        if self.dense_dim():
+            raise RuntimeError(
+                "transpose(): hybrid sparse compressed tensors with dense dimensions are not supported"
+            )
         if dim0 % 2 == dim1 % 2:
             return self
         other = sparse_csc if self.layout is sparse_csr else sparse_csr
@@ -160,12 +164,10 @@ def compress(coordinates: Any, layout: Any) -> CompressedTensor:
     """A matrix of coordinates (a SparseTensor, which stubs call a Tensor) in compressed form."""
     if layout not in _NAMES:
         raise NotYet(f"rushlight has sparse_coo, sparse_csr and sparse_csc matrices, not {layout}")
-    if coordinates.dim() != 2 or coordinates.sparse_dim() != 2:
-        raise NotYet(
-            "compressed sparse tensors are matrices of numbers here; use sparse_coo_tensor"
-        )
+    if coordinates.sparse_dim() != 2:
+        raise NotYet("compressed sparse tensors have rows and columns; use sparse_coo_tensor")
     first = 0 if layout is sparse_csr else 1
-    one = coordinates.t().coalesce() if first else coordinates.coalesce()
+    one = coordinates.transpose(0, 1).coalesce() if first else coordinates.coalesce()
     pointers = _convert_indices_from_coo_to_csr(one._at[0], coordinates.shape[first])
     return CompressedTensor(pointers, one._at[1], one._v, coordinates.shape, layout)
 
@@ -207,8 +209,8 @@ def sparse_compressed_tensor(
     Args:
         compressed_indices: where each row begins among the values, and at the end how many there are.
         plain_indices: the column of each value.
-        values: the values.
-        size: rows and columns; the smallest that holds the values without it.
+        values: the values, numbers or tensors.
+        size: rows and columns, then the shape of a value; the smallest that holds the values without it.
         layout: `torch.sparse_csr` or `torch.sparse_csc`.
         check_invariants: accepted; the indices are always checked.
 
@@ -223,16 +225,14 @@ def sparse_compressed_tensor(
         t if isinstance(t, Tensor) else tensor(t)
         for t in (compressed_indices, plain_indices, values)
     )
-    if v.dim() != 1 or compressed.dim() != 1:
-        raise NotYet(
-            "batches and blocks of compressed matrices are not implemented; use one matrix"
-        )
+    if compressed.dim() != 1:
+        raise NotYet("batches of compressed matrices are not implemented; use one matrix")
     v = v.to(device=v.device if device is None else device, dtype=dtype or v.dtype)
     compressed, plain = compressed.to(v.device), plain.to(v.device)
     if size is None:
         top = int(plain.max()) + 1 if plain.numel() else 0
         size = (compressed.numel() - 1, top)
-        size = size if layout is sparse_csr else size[::-1]
+        size = (*(size if layout is sparse_csr else size[::-1]), *v.shape[1:])
     _check(compressed, plain, v, size, layout)
     made = CompressedTensor(compressed, plain, v, size, layout)
     return made.requires_grad_() if requires_grad else made  # type: ignore[return-value]
@@ -247,8 +247,8 @@ def sparse_csr_tensor(
     Args:
         crow_indices: where each row begins among the values, and at the end how many there are.
         col_indices: the column of each value.
-        values: the values.
-        size: rows and columns; the smallest that holds the values without it.
+        values: the values, numbers or tensors.
+        size: rows and columns, then the shape of a value; the smallest that holds the values without it.
         options: `dtype=`, `device=` and `requires_grad=`.
 
     Example:
@@ -270,8 +270,8 @@ def sparse_csc_tensor(
     Args:
         ccol_indices: where each column begins among the values, and at the end how many there are.
         row_indices: the row of each value.
-        values: the values.
-        size: rows and columns; the smallest that holds the values without it.
+        values: the values, numbers or tensors.
+        size: rows and columns, then the shape of a value; the smallest that holds the values without it.
         options: `dtype=`, `device=` and `requires_grad=`.
 
     Example:
@@ -290,13 +290,13 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> CompressedTenso
     """The elements of a matrix that are not zero, row by row.
 
     Args:
-        dense_dim: accepted and not needed.
+        dense_dim: how many of the last dimensions belong to a value.
 
     Example:
         >>> torch.tensor([[0.0, 5.0], [6.0, 0.0]]).to_sparse_csr().crow_indices()
         tensor([0, 1, 2])
     """
-    return compress(self.to_sparse(), sparse_csr)
+    return compress(self.to_sparse(self.dim() - (dense_dim or 0)), sparse_csr)
 
 
 @public("Tensor")
@@ -304,13 +304,13 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> CompressedTenso
     """The elements of a matrix that are not zero, column by column.
 
     Args:
-        dense_dim: accepted and not needed.
+        dense_dim: how many of the last dimensions belong to a value.
 
     Example:
         >>> torch.tensor([[0.0, 5.0], [6.0, 0.0]]).to_sparse_csc().row_indices()
         tensor([1, 0])
     """
-    return compress(self.to_sparse(), sparse_csc)
+    return compress(self.to_sparse(self.dim() - (dense_dim or 0)), sparse_csc)
 
 
 @public("torch")

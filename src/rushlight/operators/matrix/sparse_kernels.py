@@ -173,6 +173,16 @@ def _product(x: Any, y: Any) -> Any:
     return x.matmul(y) if isinstance(x, SparseTensor) else y.__rmatmul__(x)
 
 
+def _affine(x: Any, w: Any, b: Tensor | None) -> Any:
+    if b is not None and not isinstance(x, SparseTensor):
+        raise RuntimeError(
+            "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, "
+            "got 'mat1' with layout Strided and 'mat2' with layout Sparse"
+        )
+    y = _product(x, w.t())
+    return y if b is None else y + b
+
+
 # -- one argument ----------------------------------------------------------------------------------
 
 
@@ -266,7 +276,7 @@ def _joined(*tensors: Any, dim: int) -> Any:
 # Ways to answer, by the names in ops' records: (op) -> what is called with its inputs and attributes.
 _WAYS: dict[str, Any] = {
     "plus": lambda op: _plus, "minus": lambda op: _minus, "times": lambda op: _times, "over": lambda op: _over,
-    "power": lambda op: _power, "product": lambda op: _product, "rounded": _rounded, "summed": lambda op: summed,
+    "power": lambda op: _power, "product": lambda op: _product, "affine": lambda op: _affine, "rounded": _rounded, "summed": lambda op: summed,
     "unsqueezed": lambda op: lambda x, *, dim: _unsqueezed(x, dim), "joined": lambda op: _joined,
     "stacked": lambda op: lambda *tensors, dim: _joined(*[_unsqueezed(t, dim) for t in tensors], dim=dim),
     "selected": lambda op: lambda x, *, index: _selected(x, index),

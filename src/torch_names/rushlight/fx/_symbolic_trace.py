@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import inspect
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from itertools import chain
+from types import FunctionType
 from typing import Any
 
 from .._script_object import ScriptObject  # noqa: F401 - libraries take it from here
-from ..core.overriding import notice
 from ..core.tensor import Tensor
 from ..nn.modules.container import Sequential
 from ..nn.modules.module import Module
@@ -18,7 +19,7 @@ from ..nn.parameter import Parameter
 from ._compatibility import compatibility  # noqa: F401 - libraries take it from here
 from .graph import Graph
 from .graph_module import GraphModule
-from .proxy import Attribute, Proxy, TracerBase
+from .proxy import Proxy, TracerBase, find_tracers
 
 __all__ = [
     "PH",
@@ -30,10 +31,12 @@ __all__ = [
     "wrap",
 ]
 
-_wrapped: dict[
-    tuple[int, str], dict
-] = {}  # functions that are not looked into: (globals, name) -> globals
+# Functions that are not looked into: (id of the globals, name) -> globals.
+_wrapped_fns_to_patch: dict[tuple[int, str], dict] = {}
 _depth: list[Tracer] = []
+# What tracers, also those that libraries write, hand over to while these two are patched.
+_orig_module_call: Callable[..., Any] = Module.__call__
+_orig_module_getattr: Callable[..., Any] = Module.__getattr__
 
 
 class PHBase:
@@ -95,7 +98,7 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     caller = frame.f_back if frame else None
     if caller is None or caller.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
-    _wrapped[id(caller.f_globals), name] = caller.f_globals
+    _wrapped_fns_to_patch[id(caller.f_globals), name] = caller.f_globals
     return fn_or_name
 
 
@@ -121,13 +124,14 @@ class Tracer(TracerBase):
         autowrap_functions: tuple = (),
         param_shapes_constant: bool = False,
     ) -> None:
-        self._autowrap = {
-            id(fn): fn for m in autowrap_modules for fn in vars(m).values() if callable(fn)
+        self._autowrap_search = list(autowrap_modules)
+        own = [fn for m in autowrap_modules for n, fn in vars(m).items() if not n.startswith("_")]
+        self._autowrap_function_ids = {
+            id(fn) for fn in chain(own, autowrap_functions) if callable(fn)
         }
-        self._autowrap |= {id(fn): fn for fn in autowrap_functions}
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[Module, str] = {}
-        self.tensor_attrs: dict[int, str] = {}
+        self.tensor_attrs: dict[Tensor, str] = {}
         self.root: Any = None
         self.root_module_name = ""
 
@@ -159,7 +163,7 @@ class Tracer(TracerBase):
         if isinstance(attr_val, Parameter) or (
             self.proxy_buffer_attributes and isinstance(attr_val, Tensor)
         ):
-            path = self.tensor_attrs.get(id(attr_val))
+            path = self._path_of(attr_val)
             if path is not None:
                 if path not in parameter_proxy_cache:
                     parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {})
@@ -174,13 +178,23 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self.submodule_paths[a], (), {})
         return super().create_arg(a)
 
+    def _path_of(self, a: Tensor) -> str | None:
+        """Where a tensor is in the module that is traced."""
+        if a not in self.tensor_attrs:
+            named = chain(self.root.named_parameters(), self.root.named_buffers())
+            path = next((name for name, t in named if t is a), None)
+            if path is None:
+                return None
+            self.tensor_attrs[a] = path
+        return self.tensor_attrs[a]
+
     def _place_of(self, a: Tensor) -> str:
-        path = self.tensor_attrs.get(id(a))
+        path = self._path_of(a)
         if path is None:
             number = 0
             while hasattr(self.root, f"_tensor_constant{number}"):
                 number += 1
-            path = self.tensor_attrs[id(a)] = f"_tensor_constant{number}"
+            path = self.tensor_attrs[a] = f"_tensor_constant{number}"
             setattr(self.root, path, a)
         return path
 
@@ -207,105 +221,151 @@ class Tracer(TracerBase):
                 *module._buffers.items(),
             ):
                 if isinstance(value, Tensor):
-                    self.tensor_attrs.setdefault(id(value), lead + name)
-        notice(Proxy)
-        notice(Attribute)
-        args, kwargs = self._inputs(fn, isinstance(root, Module), concrete_args or {})
-        with self._patched(fn):
-            result = fn(*args, **kwargs)
-        self.create_node("output", "output", (self.create_arg(result),), {})
+                    self.tensor_attrs.setdefault(value, lead + name)
+        if not isinstance(fn, FunctionType):
+            raise AssertionError(f"Expected FunctionType, got {type(fn)}")
+        space, result_type = fn.__globals__, fn.__annotations__.get("return")
+        fn, args = self.create_args_for_root(fn, isinstance(root, Module), concrete_args)
+        cache: dict[str, Any] = {}
+
+        @functools.wraps(_orig_module_call)
+        def call(mod: Module, *args: Any, **kwargs: Any) -> Any:
+            forward = functools.partial(_orig_module_call, mod)
+            its_globals = getattr(getattr(mod, "forward", mod), "__globals__", {})
+            _autowrap_check(patcher, its_globals, self._autowrap_function_ids)
+            return self.call_module(mod, forward, args, kwargs)
+
+        @functools.wraps(_orig_module_getattr)
+        def look(mod: Module, name: str) -> Any:
+            return self.getattr(name, _orig_module_getattr(mod, name), cache)
+
+        _depth.append(self)
+        try:
+            with _Patcher() as patcher:
+                patcher.patch_method(Module, "__getattr__", look, deduplicate=False)
+                patcher.patch_method(Module, "__call__", call, deduplicate=False)
+                _patch_wrapped_functions(patcher)
+                for names in (space, *map(vars, self._autowrap_search)):
+                    _autowrap_check(patcher, names, self._autowrap_function_ids)
+                result = self.create_arg(fn(*args))
+            self.create_node("output", "output", (result,), {}, type_expr=result_type)
+        finally:
+            _depth.pop()
         return self.graph
 
-    def _inputs(self, fn: Callable, is_method: bool, concrete: dict[str, Any]) -> tuple[list, dict]:
-        args: list[Any] = [self.root] if is_method else []
-        kwargs: dict[str, Any] = {}
-        parameters = list(inspect.signature(fn).parameters.values())[1 if is_method else 0 :]
-        for p in parameters:
+    def create_args_for_root(
+        self, root_fn: Callable, is_module: bool, concrete_args: dict[str, Any] | None = None
+    ) -> tuple[Callable, list]:
+        """The function, and a stand-in for each of its arguments, which it takes by position, `*args` and `**kwargs` as one value each."""
+        args: list[Any] = [self.root] if is_module else []
+        told = inspect.unwrap(root_fn)
+        order = {name: i for i, name in enumerate(told.__code__.co_varnames)}
+        parameters = list(inspect.signature(told).parameters.values())[len(args) :]
+        for p in sorted(parameters, key=lambda p: order[p.name]):
             stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
-            value = self._input(p, stars, concrete)
-            if p.kind is p.VAR_POSITIONAL:
-                args.extend(
-                    []
-                    if p.name in concrete
-                    else value
-                    if isinstance(value, (tuple, list))
-                    else [value]
-                )
-            elif p.kind is p.VAR_KEYWORD:
-                kwargs.update({} if isinstance(value, Proxy) else value)
-            elif p.kind is p.KEYWORD_ONLY:
-                kwargs[p.name] = value
-            else:
-                args.append(value)
-        return args, kwargs
+            args.append(self._input(p, stars, concrete_args or {}, told.__annotations__))
+        code = root_fn.__code__
+        if code.co_kwonlyargcount or code.co_flags & _STARS:
+            flags = code.co_flags & ~_STARS
+            code = code.replace(
+                co_argcount=len(args), co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags
+            )
+            made = FunctionType(
+                code, root_fn.__globals__, root_fn.__name__, None, root_fn.__closure__
+            )
+            root_fn = functools.wraps(root_fn)(made)
+        return root_fn, args
 
-    def _input(self, p: inspect.Parameter, stars: str, concrete: dict[str, Any]) -> Any:
+    def _input(
+        self, p: inspect.Parameter, stars: str, concrete: dict[str, Any], told: dict[str, Any]
+    ) -> Any:
         if p.name in concrete and not isinstance(concrete[p.name], PHBase):
             value = concrete[p.name]
             if value is None or isinstance(value, (bool, int, float, str)):
                 self.create_proxy("placeholder", f"{p.name}_1", (value,), {})
             return value
         default = () if p.default is p.empty else (p.default,)
-        return self.create_proxy("placeholder", stars + p.name, default, {}, type_expr=None)
-
-    @contextmanager
-    def _patched(self, fn: Callable) -> Iterator[None]:
-        """Calls and attributes of modules, and wrapped functions, come to this tracer in the block."""
-        call, look = Module.__call__, Module.__getattr__
-        cache: dict[str, Any] = {}
-        tracer = self
-
-        def traced_call(mod: Module, *args: Any, **kwargs: Any) -> Any:
-            forward = lambda *a, **k: call(mod, *a, **k)  # noqa: E731
-            return tracer.call_module(mod, forward, args, kwargs)
-
-        def traced_look(mod: Module, name: str) -> Any:
-            return tracer.getattr(name, look(mod, name), cache)
-
-        changed: list[tuple[dict, str, Any]] = []
-        Module.__call__, Module.__getattr__ = traced_call, traced_look  # type: ignore[method-assign,assignment]
-        _depth.append(self)
-        try:
-            self._wrap_functions(getattr(fn, "__globals__", {}), changed)
-            yield
-        finally:
-            _depth.pop()
-            Module.__call__, Module.__getattr__ = call, look  # type: ignore[method-assign]
-            for space, name, old in reversed(changed):
-                if old is _ABSENT:
-                    space.pop(name, None)
-                else:
-                    space[name] = old
-
-    def _wrap_functions(self, space: dict, changed: list) -> None:
-        names = [(s, name) for (_, name), s in _wrapped.items()]
-        names += [(space, n) for n, v in list(space.items()) if id(v) in self._autowrap]
-        for where, name in names:
-            old = where.get(name, _ABSENT)
-            real = getattr(builtins, name, None) if old is _ABSENT else old
-            if real is not None:
-                changed.append((where, name, old))
-                where[name] = _one_node(real)
-        patched: set[int] = set()
-        for module in {id(v): v for v in space.values() if inspect.ismodule(v)}.values():
-            for name, value in list(vars(module).items()):
-                if id(value) in self._autowrap and module is math and id(value) not in patched:
-                    changed.append((vars(module), name, value))
-                    vars(module)[name] = _one_node(value)
-                    patched.add(id(value))
+        return self.create_proxy(
+            "placeholder", stars + p.name, default, {}, type_expr=told.get(p.name)
+        )
 
 
+_STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _ABSENT = object()
+
+
+class _Patcher:
+    """Puts functions in the place of others, and in the end, as a context manager, those back."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], Any]] = []
+        self._visited: set[int] = set()
+
+    def patch(
+        self, frame_dict: dict[str, Any], name: str, new_fn: Any, deduplicate: bool = True
+    ) -> None:
+        """`new_fn` under a name of a module's globals; once, unless `deduplicate` is False."""
+        new_fn.__fx_already_patched = deduplicate
+        old = frame_dict.get(name, _ABSENT)
+        if getattr(old, "__fx_already_patched", False):
+            return
+        if old is _ABSENT:
+            self._undo.append(functools.partial(frame_dict.pop, name))
+        else:
+            self._undo.append(functools.partial(frame_dict.__setitem__, name, old))
+        frame_dict[name] = new_fn
+
+    def patch_method(self, cls: type, name: str, new_fn: Any, deduplicate: bool = True) -> None:
+        """`new_fn` as a method of a class; once, unless `deduplicate` is False."""
+        new_fn.__fx_already_patched = deduplicate
+        old = getattr(cls, name)
+        if getattr(old, "__fx_already_patched", False):
+            return
+        self._undo.append(functools.partial(setattr, cls, name, old))
+        setattr(cls, name, new_fn)
+
+    def visit_once(self, thing: Any) -> bool:
+        """Whether it is seen for the first time."""
+        if id(thing) in self._visited:
+            return False
+        self._visited.add(id(thing))
+        return True
+
+    def __enter__(self) -> _Patcher:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._undo:
+            self._undo.pop()()
+        self._visited.clear()
+
+
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
+    """Calls of the functions that were given to `wrap` become nodes."""
+    for (_, name), space in list(_wrapped_fns_to_patch.items()):
+        fn = space[name] if name in space else getattr(builtins, name, None)
+        if fn is not None:
+            patcher.patch(space, name, _one_node(fn))
+
+
+def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+    """Calls of some functions by the names that a module has for them become nodes."""
+    if patcher.visit_once(frame_dict):
+        for name, value in list(frame_dict.items()):
+            if not name.startswith("_") and callable(value) and id(value) in function_ids:
+                patcher.patch(frame_dict, name, _one_node(value))
 
 
 def _one_node(fn: Callable) -> Callable:
     """`fn`, but a call with a stand-in is a node."""
 
+    @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        found = [a for a in (*args, *kwargs.values()) if isinstance(a, Proxy)]
+        found: dict[Any, None] = {}
+        find_tracers((args, kwargs), found)
         if not found:
             return fn(*args, **kwargs)
-        return found[0].tracer.create_proxy("call_function", fn, args, kwargs)
+        return next(iter(found)).create_proxy("call_function", fn, args, kwargs)
 
     return call
 

@@ -8,7 +8,6 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .codegen import CodeGen, PythonCode
@@ -85,6 +84,20 @@ class _Row(NamedTuple):
     target: str
     args: str
     kwargs: str
+
+
+class _InsertPoint:
+    """Where new nodes stand from now on; as a context manager, until its block ends."""
+
+    def __init__(self, graph: Graph, new_insert: Callable[[Node], None]) -> None:
+        self.graph = graph
+        self.orig_insert, graph._insert = graph._insert, new_insert
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        self.graph._insert = self.orig_insert
 
 
 class Graph:
@@ -236,33 +249,19 @@ class Graph:
 
     # -- changing -------------------------------------------------------------------------------
 
-    @contextmanager
-    def _inserting(self, insert: Callable[[Node], None]) -> Iterator[None]:
-        before, self._insert = self._insert, insert
-        try:
-            yield
-        finally:
-            self._insert = before
-
     def inserting_before(self, n: Node | None = None) -> Any:
-        """A block whose new nodes stand in front of `n`."""
+        """New nodes stand in front of `n`: from now on, or in a `with` block."""
         if n is None:
             return self.inserting_after(self._root)
         self._check_mine(n)
-        return self._inserting(n.prepend)
+        return _InsertPoint(self, n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> Any:
-        """A block whose new nodes stand behind `n`."""
+        """New nodes stand directly behind `n`: from now on, or in a `with` block."""
         if n is None:
             return self.inserting_before(self._root)
         self._check_mine(n)
-        place = [n]
-
-        def insert(node: Node) -> None:
-            place[0].append(node)
-            place[0] = node
-
-        return self._inserting(insert)
+        return _InsertPoint(self, n.append)
 
     def _check_mine(self, n: Node) -> None:
         if n.graph is not self:

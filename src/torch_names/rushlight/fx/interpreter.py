@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..core.overriding import notice
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node, map_aggregate, map_arg
-from .proxy import Attribute, Proxy, TracerBase
+from .proxy import Proxy, TracerBase
 
 if TYPE_CHECKING:
     from ..nn.modules.module import Module
@@ -190,8 +189,6 @@ class Transformer(Interpreter):
                 )
 
         self.tracer: TracerBase = TransformerTracer(self.new_graph)
-        notice(Proxy)
-        notice(Attribute)
 
     def placeholder(self, target: str, args: tuple, kwargs: dict) -> Any:
         default = args[0] if args else ...

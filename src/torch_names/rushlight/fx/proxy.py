@@ -11,6 +11,7 @@ from typing import Any
 from ..base.device import device
 from ..base.dtypes import dtype
 from ..base.formats import layout, memory_format
+from ..core.overriding import notice
 from ..overrides import is_tensor_method_or_property
 from .codegen import MAGIC, ONE_SIDED
 from .graph import Graph
@@ -146,6 +147,7 @@ class Proxy:
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
+        notice(type(self))
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
@@ -194,7 +196,7 @@ class Proxy:
     ) -> Any:
         kwargs = kwargs or {}
         tracers: dict[Any, None] = {}
-        _find_tracers((args, kwargs), tracers)
+        find_tracers((args, kwargs), tracers)
         if len(tracers) > 1:
             raise RuntimeError(
                 f"Found multiple different tracers {list(tracers)} while trying to trace {func}"
@@ -205,17 +207,17 @@ class Proxy:
         return tracer.create_proxy("call_function", func, args, kwargs)
 
 
-def _find_tracers(a: Any, found: dict[Any, None]) -> None:
+def find_tracers(a: Any, found: dict[Any, None]) -> None:
     if isinstance(a, Proxy):
         found[a.tracer] = None
     elif isinstance(a, (list, tuple)):
         for x in a:
-            _find_tracers(x, found)
+            find_tracers(x, found)
     elif isinstance(a, dict):
         for x in a.values():
-            _find_tracers(x, found)
+            find_tracers(x, found)
     elif isinstance(a, slice):
-        _find_tracers((a.start, a.stop, a.step), found)
+        find_tracers((a.start, a.stop, a.step), found)
 
 
 class Attribute(Proxy):
@@ -224,6 +226,7 @@ class Attribute(Proxy):
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer
         self._node: Node | None = None
+        notice(Attribute)
 
     @property
     def node(self) -> Node:  # type: ignore[override]
