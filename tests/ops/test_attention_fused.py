@@ -212,3 +212,35 @@ def test_derivatives_of_both_orders_through_a_mask() -> None:
 
     assert rl.autograd.gradcheck(out, inputs)
     assert rl.autograd.gradgradcheck(out, inputs)
+
+
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_a_mask_and_causal_together(kind):
+    """Of heads: a query sees what both let it see; elsewhere the two exclude each other."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (rl, torch):
+        q = (lib.arange(48.0).reshape(1, 2, 6, 4) / 10).sin().requires_grad_()
+        seen = lib.arange(36).reshape(6, 6) % 5 != 3
+        mask = seen if kind == "bool" else lib.where(seen, 0.25, -1.0)
+        call = lib.nn.functional.scaled_dot_product_attention
+        y = call(q, q, q, attn_mask=mask, is_causal=True)
+        y.pow(2).sum().backward()
+        found.append([y.detach().numpy(), q.grad.numpy()])
+        for wrong in (
+            {"dropout_p": 0.1},
+            {"attn_mask": mask[None]},
+            {"query": q[0], "key": q[0], "value": q[0]},
+        ):
+            words = {
+                "query": q,
+                "key": q,
+                "value": q,
+                "attn_mask": mask,
+                "is_causal": True,
+                **wrong,
+            }
+            with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set"):
+                call(**words)
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)

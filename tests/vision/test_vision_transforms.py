@@ -537,3 +537,36 @@ def test_gradients_pass_through() -> None:
     chain = T.Compose([T.Resize(6), T.CenterCrop(4), T.Pad(1), T.Normalize([0.5], [0.5])])
     chain(F.hflip(F.adjust_brightness(x, 0.5))).sum().backward()
     assert x.grad.shape == x.shape and (x.grad != 0).any()
+
+
+def test_the_inner_modules_have_the_functions_of_one_kind_of_picture() -> None:
+    """torchvision's `_functional_tensor` and `_functional_pil`, with its names of parameters."""
+    from rushlight.vision.transforms import _functional_pil as pil
+    from rushlight.vision.transforms import _functional_tensor as tensors
+
+    rushlight.manual_seed(0)
+    img = rushlight.randint(0, 256, (3, 6, 8)).to(rushlight.uint8)
+    picture = Image.fromarray(img.permute(1, 2, 0).contiguous().numpy())
+    words = {
+        f"adjust_{n}": {f"{n}_factor": 0.4} for n in ("brightness", "contrast", "saturation", "hue", "sharpness")
+    }  # fmt: skip
+    words |= {
+        "adjust_gamma": {"gamma": 2.0},
+        "posterize": {"bits": 3},
+        "solarize": {"threshold": 90},
+    }
+    words |= {
+        name: {}
+        for name in ("invert", "autocontrast", "equalize", "hflip", "vflip", "get_dimensions")
+    }
+    for name, said in words.items():
+        for one, home in ((img, tensors), (picture, pil)):
+            found, expected = getattr(home, name)(one, **said), getattr(F, name)(one, **said)
+            assert np.array_equal(np.asarray(found), np.asarray(expected)), name
+    assert tensors.get_image_size(img) == [8, 6] and tensors.get_image_num_channels(img) == 3
+    hsv = tensors._rgb2hsv(img / 255)
+    assert hsv.shape == img.shape and rushlight.allclose(
+        tensors._hsv2rgb(hsv), img / 255, atol=1e-5
+    )
+    with pytest.raises(TypeError, match="img should be PIL Image or Tensor"):
+        F.elastic_transform("picture", rushlight.zeros(1, 6, 8, 2))

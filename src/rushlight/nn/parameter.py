@@ -237,7 +237,7 @@ class UninitializedTensorMixin:
         """Take the dtype and device of another empty tensor."""
         self.__dict__["_waiting"] = placeholder
 
-    def copy_(self, src: Tensor, non_blocking: bool = False) -> Any:
+    def copy_(self, src: Tensor, *_: Any, **__: Any) -> Any:
         """Of another one without a shape there is nothing to copy; anything else needs a shape."""
         if not is_lazy(src):
             raise _no_shape()

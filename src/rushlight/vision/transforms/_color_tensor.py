@@ -10,12 +10,12 @@ from ...nn import functional as F
 from ...operators.create.from_data import tensor
 from ...operators.shape.join import stack
 from ._convert import convert_image_dtype, largest
-from ._functional_tensor import check, dimensions, with_floats
+from ._geometry_tensor import check, get_dimensions, with_floats
 
 
 def _channels(img: Tensor, permitted: tuple[int, ...]) -> int:
     check(img)
-    found = dimensions(img)[0]
+    found = get_dimensions(img)[0]
     if found not in permitted:
         raise TypeError(
             f"Input image tensor permitted channel values are {list(permitted)}, but found {found}"
@@ -54,39 +54,39 @@ def _check_factor(name: str, factor: float) -> None:
         raise ValueError(f"{name} ({factor}) is not non-negative.")
 
 
-def adjust_brightness(img: Tensor, factor: float) -> Tensor:
-    _check_factor("brightness_factor", factor)
+def adjust_brightness(img: Tensor, brightness_factor: float) -> Tensor:
+    _check_factor("brightness_factor", brightness_factor)
     _channels(img, (1, 3))
-    return _blend(img, img * 0, factor)
+    return _blend(img, img * 0, brightness_factor)
 
 
-def adjust_contrast(img: Tensor, factor: float) -> Tensor:
-    _check_factor("contrast_factor", factor)
+def adjust_contrast(img: Tensor, contrast_factor: float) -> Tensor:
+    _check_factor("contrast_factor", contrast_factor)
     _channels(img, (1, 3))
     work = img.dtype if img.is_floating_point() else dtypes.float32
     grey = rgb_to_grayscale(img) if img.shape[-3] == 3 else img
-    return _blend(img, grey.to(work).mean((-3, -2, -1), keepdim=True), factor)
+    return _blend(img, grey.to(work).mean((-3, -2, -1), keepdim=True), contrast_factor)
 
 
-def adjust_saturation(img: Tensor, factor: float) -> Tensor:
-    _check_factor("saturation_factor", factor)
+def adjust_saturation(img: Tensor, saturation_factor: float) -> Tensor:
+    _check_factor("saturation_factor", saturation_factor)
     if _channels(img, (1, 3)) == 1:
         return img
-    return _blend(img, rgb_to_grayscale(img), factor)
+    return _blend(img, rgb_to_grayscale(img), saturation_factor)
 
 
-def adjust_hue(img: Tensor, factor: float) -> Tensor:
-    if not -0.5 <= factor <= 0.5:
-        raise ValueError(f"hue_factor ({factor}) is not in [-0.5, 0.5].")
+def adjust_hue(img: Tensor, hue_factor: float) -> Tensor:
+    if not -0.5 <= hue_factor <= 0.5:
+        raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
     if _channels(img, (1, 3)) == 1:
         return img
     source = img.dtype
     rgb = img if img.is_floating_point() else convert_image_dtype(img, dtypes.float32)
-    h, s, v = _rgb_to_hsv(rgb)
-    return convert_image_dtype(_hsv_to_rgb((h + factor) % 1.0, s, v), source)
+    h, s, v = _rgb2hsv(rgb).unbind(-3)
+    return convert_image_dtype(_hsv2rgb(stack(((h + hue_factor) % 1.0, s, v), -3)), source)
 
 
-def _rgb_to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _rgb2hsv(img: Tensor) -> Tensor:
     r, g, b = img.unbind(-3)
     high, low = img.amax(-3), img.amin(-3)
     grey = high == low
@@ -97,10 +97,11 @@ def _rgb_to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     red = high == r
     green = (high == g) & ~red
     h = (bc - gc) * red + (2.0 + rc - bc) * green + (4.0 + gc - rc) * (~red & (high != g))
-    return (h / 6.0 + 1.0) % 1.0, s, high
+    return stack(((h / 6.0 + 1.0) % 1.0, s, high), -3)
 
 
-def _hsv_to_rgb(h: Tensor, s: Tensor, v: Tensor) -> Tensor:
+def _hsv2rgb(img: Tensor) -> Tensor:
+    h, s, v = img.unbind(-3)
     sector = (h * 6.0).floor()
     f = h * 6.0 - sector
     which = sector.to(dtypes.int32) % 6
@@ -145,12 +146,12 @@ def solarize(img: Tensor, threshold: float) -> Tensor:
     return invert(img).where(img >= threshold, img)
 
 
-def adjust_sharpness(img: Tensor, factor: float) -> Tensor:
-    _check_factor("sharpness_factor", factor)
+def adjust_sharpness(img: Tensor, sharpness_factor: float) -> Tensor:
+    _check_factor("sharpness_factor", sharpness_factor)
     _channels(img, (1, 3))
     if img.shape[-1] <= 2 or img.shape[-2] <= 2:
         return img
-    return _blend(img, _soft(img), factor)
+    return _blend(img, _soft(img), sharpness_factor)
 
 
 def _soft(img: Tensor) -> Tensor:

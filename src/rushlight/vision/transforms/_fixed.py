@@ -19,7 +19,7 @@ from . import _batch
 from . import functional as F
 from ._batch import PlannedTransform, Stage
 from ._convert import largest
-from ._functional_tensor import ltrb
+from ._geometry_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
 
 if TYPE_CHECKING:

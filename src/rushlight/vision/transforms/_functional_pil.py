@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._pillow import need
-from ._functional_tensor import ltrb
+from ._geometry_tensor import ltrb
 
 if TYPE_CHECKING:
     from .._pillow import PILImage
 
 
-def dimensions(img: PILImage) -> list[int]:
+def get_dimensions(img: PILImage) -> list[int]:
     """[channels, height, width]."""
     return [len(img.getbands()), img.size[1], img.size[0]]
 
@@ -115,30 +116,47 @@ def to_grayscale(img: PILImage, num_output_channels: int) -> Any:
     raise ValueError("num_output_channels should be either 1 or 3")
 
 
-def enhance(img: PILImage, what: str, factor: float) -> Any:
-    """Pillow's enhancer of that name: Brightness, Contrast, Color or Sharpness."""
-    return getattr(need("ImageEnhance"), what)(img).enhance(factor)
+def adjust_brightness(img: PILImage, brightness_factor: float) -> Any:
+    return need("ImageEnhance").Brightness(img).enhance(brightness_factor)
 
 
-def adjust_hue(img: PILImage, factor: float) -> Any:
-    if not -0.5 <= factor <= 0.5:
-        raise ValueError(f"hue_factor ({factor}) is not in [-0.5, 0.5].")
+def adjust_contrast(img: PILImage, contrast_factor: float) -> Any:
+    return need("ImageEnhance").Contrast(img).enhance(contrast_factor)
+
+
+def adjust_saturation(img: PILImage, saturation_factor: float) -> Any:
+    return need("ImageEnhance").Color(img).enhance(saturation_factor)
+
+
+def adjust_sharpness(img: PILImage, sharpness_factor: float) -> Any:
+    return need("ImageEnhance").Sharpness(img).enhance(sharpness_factor)
+
+
+def adjust_hue(img: PILImage, hue_factor: float) -> Any:
+    if not -0.5 <= hue_factor <= 0.5:
+        raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
     if img.mode in ("L", "1", "I", "F"):
         return img
     image = need()
     h, s, v = img.convert("HSV").split()
     turned = np.array(h, np.uint8)
-    turned += np.array(int(factor * 255)).astype(np.uint8)  # hues go round
+    turned += np.array(int(hue_factor * 255)).astype(np.uint8)  # hues go round
     return image.merge("HSV", (image.fromarray(turned), s, v)).convert(img.mode)
 
 
-def adjust_gamma(img: PILImage, gamma: float, gain: float) -> Any:
+def adjust_gamma(img: PILImage, gamma: float, gain: float = 1.0) -> Any:
     if gamma < 0:
         raise ValueError("Gamma should be a non-negative real number")
     table = [int((255 + 1 - 1e-3) * gain * pow(k / 255.0, gamma)) for k in range(256)] * 3
     return img.convert("RGB").point(table).convert(img.mode)
 
 
-def operate(img: PILImage, what: str, *args: Any) -> Any:
+def _operate(what: str, img: PILImage, *args: Any, **words: Any) -> Any:
     """Pillow's ImageOps of that name."""
-    return getattr(need("ImageOps"), what)(img, *args)
+    return getattr(need("ImageOps"), what)(img, *args, **words)
+
+
+invert, autocontrast, equalize = (
+    partial(_operate, n) for n in ("invert", "autocontrast", "equalize")
+)
+posterize, solarize = (partial(_operate, n) for n in ("posterize", "solarize"))

@@ -13,7 +13,7 @@ from ...operators.create.ranges import linspace
 from ...operators.shape.join import stack
 from .._pillow import is_pil_image
 from . import _functional_pil as F_pil
-from . import _functional_tensor as F_t
+from . import _geometry_tensor as F_t
 from ._convert import pil_to_tensor, to_pil_image
 from ._modes import PIL_NUMBERS, InterpolationMode, as_mode
 
@@ -66,7 +66,7 @@ def _from_centre(img: Tensor, center: Sequence[float] | None) -> list[float]:
     """A point counted from the top left corner, counted from the middle of the image."""
     if center is None:
         return [0.0, 0.0]
-    _, height, width = F_t.dimensions(img)
+    _, height, width = F_t.get_dimensions(img)
     return [1.0 * (c - s * 0.5) for c, s in zip(center, (width, height))]
 
 
@@ -226,9 +226,11 @@ def elastic_transform(
     """
     if not isinstance(displacement, Tensor):
         raise TypeError("Argument displacement should be a Tensor")
+    if not isinstance(img, Tensor) and not is_pil_image(img):
+        raise TypeError(f"img should be PIL Image or Tensor. Got {type(img)}")
     mode = as_mode(interpolation)
     picture = img if isinstance(img, Tensor) else pil_to_tensor(img)
-    _, height, width = F_t.dimensions(picture)
+    _, height, width = F_t.get_dimensions(picture)
     if tuple(displacement.shape) != (1, height, width, 2):
         raise ValueError(
             f"Argument displacement shape should be {(1, height, width, 2)}, but given {tuple(displacement.shape)}"

@@ -18,7 +18,7 @@ from . import _batch
 from . import functional as F
 from ._batch import PlannedTransform, Stage
 from ._draw import rand, uniform, whole
-from ._functional_tensor import ltrb
+from ._geometry_tensor import ltrb
 from ._modes import InterpolationMode, as_mode
 from ._sometimes import ImageSometimes
 

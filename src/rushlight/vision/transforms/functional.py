@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.tensor import Tensor
 from ...operators.create.from_data import as_tensor
 from .. import _pillow
-from . import _color_tensor as _colour
 from . import _functional_pil as F_pil
 from . import _functional_tensor as F_t
 from ._convert import convert_image_dtype, pil_to_tensor, to_pil_image, to_tensor
@@ -55,7 +54,7 @@ def get_dimensions(img: Picture) -> list[int]:
         >>> TF.get_dimensions(torch.zeros(3, 2, 4))
         [3, 2, 4]
     """
-    return _side(img).dimensions(img)
+    return _side(img).get_dimensions(img)
 
 
 def get_image_size(img: Picture) -> list[int]:
@@ -446,9 +445,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
         >>> TF.adjust_brightness(torch.full((3, 1, 1), 0.25), 2)[0]
         tensor([[0.5000]])
     """
-    if _side(img) is F_pil:
-        return F_pil.enhance(img, "Brightness", brightness_factor)
-    return _colour.adjust_brightness(img, brightness_factor)
+    return _side(img).adjust_brightness(img, brightness_factor)
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
@@ -463,9 +460,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
         >>> TF.adjust_contrast(torch.tensor([[[0.0, 0.5]]]).expand(3, 1, 2), 0)[0]
         tensor([[0.2500, 0.2500]])
     """
-    if _side(img) is F_pil:
-        return F_pil.enhance(img, "Contrast", contrast_factor)
-    return _colour.adjust_contrast(img, contrast_factor)
+    return _side(img).adjust_contrast(img, contrast_factor)
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
@@ -480,9 +475,7 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
         >>> TF.adjust_saturation(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0).flatten()
         tensor([0.2989, 0.2989, 0.2989])
     """
-    if _side(img) is F_pil:
-        return F_pil.enhance(img, "Color", saturation_factor)
-    return _colour.adjust_saturation(img, saturation_factor)
+    return _side(img).adjust_saturation(img, saturation_factor)
 
 
 def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
@@ -497,9 +490,7 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
         >>> TF.adjust_sharpness(torch.ones(3, 4, 4), 2).shape
         torch.Size([3, 4, 4])
     """
-    if _side(img) is F_pil:
-        return F_pil.enhance(img, "Sharpness", sharpness_factor)
-    return _colour.adjust_sharpness(img, sharpness_factor)
+    return _side(img).adjust_sharpness(img, sharpness_factor)
 
 
 def adjust_hue(img: Picture, hue_factor: float) -> Any:
@@ -517,7 +508,7 @@ def adjust_hue(img: Picture, hue_factor: float) -> Any:
         >>> TF.adjust_hue(torch.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1), 0.5).flatten()
         tensor([0., 1., 1.])
     """
-    return (F_pil if _side(img) is F_pil else _colour).adjust_hue(img, hue_factor)
+    return _side(img).adjust_hue(img, hue_factor)
 
 
 def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Any:
@@ -532,7 +523,7 @@ def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Any:
         >>> TF.adjust_gamma(torch.full((1, 1, 1), 0.5), 2)
         tensor([[[0.2500]]])
     """
-    return (F_pil if _side(img) is F_pil else _colour).adjust_gamma(img, gamma, gain)
+    return _side(img).adjust_gamma(img, gamma, gain)
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
@@ -549,7 +540,7 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     """
     if _side(img) is F_pil:
         return F_pil.to_grayscale(img, num_output_channels)
-    return _colour.rgb_to_grayscale(img, num_output_channels)
+    return F_t.rgb_to_grayscale(img, num_output_channels)
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
@@ -573,12 +564,6 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return F_pil.to_grayscale(img, num_output_channels)
 
 
-def _operation(pil_name: str, tensor_fn: Callable[..., Tensor], img: Any, *args: Any) -> Any:
-    if _side(img) is F_pil:
-        return F_pil.operate(img, pil_name, *args)
-    return tensor_fn(img, *args)
-
-
 def invert(img: Picture) -> Any:
     """The negative.
 
@@ -590,7 +575,7 @@ def invert(img: Picture) -> Any:
         >>> TF.invert(torch.tensor([[[0.0, 0.25]]]))
         tensor([[[1.0000, 0.7500]]])
     """
-    return _operation("invert", _colour.invert, img)
+    return _side(img).invert(img)
 
 
 def posterize(img: Picture, bits: int) -> Any:
@@ -607,7 +592,7 @@ def posterize(img: Picture, bits: int) -> Any:
     """
     if not 0 <= bits <= 8:
         raise ValueError(f"The number if bits should be between 0 and 8. Got {bits}")
-    return _operation("posterize", _colour.posterize, img, bits)
+    return _side(img).posterize(img, bits)
 
 
 def solarize(img: Picture, threshold: float) -> Any:
@@ -622,7 +607,7 @@ def solarize(img: Picture, threshold: float) -> Any:
         >>> TF.solarize(torch.tensor([[[0.25, 0.75]]]), 0.5)
         tensor([[[0.2500, 0.2500]]])
     """
-    return _operation("solarize", _colour.solarize, img, threshold)
+    return _side(img).solarize(img, threshold)
 
 
 def autocontrast(img: Picture) -> Any:
@@ -636,7 +621,7 @@ def autocontrast(img: Picture) -> Any:
         >>> TF.autocontrast(torch.tensor([[[0.25, 0.75]]]))
         tensor([[[0., 1.]]])
     """
-    return _operation("autocontrast", _colour.autocontrast, img)
+    return _side(img).autocontrast(img)
 
 
 def equalize(img: Picture) -> Any:
@@ -653,7 +638,7 @@ def equalize(img: Picture) -> Any:
         >>> TF.equalize(torch.tensor([[[100, 101, 102, 103]]], dtype=torch.uint8))
         tensor([[[100, 101, 102, 103]]], dtype=torch.uint8)
     """
-    return _operation("equalize", _colour.equalize, img)
+    return _side(img).equalize(img)
 
 
 # -- the rest ------------------------------------------------------------------------------------

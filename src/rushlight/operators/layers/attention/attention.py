@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....base import dtypes
 from ....base.arrays import Array, ArrayModule
 from ....base.dtypes import finfo
 from ....core.op import Op
@@ -156,7 +157,7 @@ def _bias(mask: Tensor, shape: tuple[int, ...], query: Tensor) -> tuple[Tensor, 
     return bias.expand(shape).contiguous(), blind
 
 
-def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool) -> None:
+def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any) -> None:
     if not query._a.dtype == key._a.dtype == value._a.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
@@ -169,10 +170,6 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool
         )
     if mask is None:
         return
-    if is_causal:
-        raise RuntimeError(
-            "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-        )
     if mask._a.dtype.kind != "b" and mask._a.dtype != query._a.dtype:
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
@@ -200,7 +197,7 @@ def scaled_dot_product_attention(
         attn_mask: broadcast to (..., L, S); a bool mask is True where a query may look, another one
             is added to the scores.
         dropout_p: probability with which weights are set to zero; give 0 in evaluation.
-        is_causal: query i looks at keys 0 to i only; not together with a mask.
+        is_causal: query i looks at keys 0 to i only; together with a mask of (N, H, L, E) alone, without dropout.
         scale: factor of the scores; 1 / sqrt(E) if None.
         enable_gqa: the query may have several times as many heads (dimension -3) as key and value.
 
@@ -216,7 +213,9 @@ def scaled_dot_product_attention(
         tensor([[[1.],
                  [2.]]])
     """
-    _check(query, key, value, attn_mask, is_causal)
+    _check(query, key, value, attn_mask)
+    if is_causal and attn_mask is not None:
+        attn_mask, is_causal = _causal_too(query, key, value, attn_mask, dropout_p), False
     if scale is None:
         scale = 1.0 / math.sqrt(query._a.shape[-1]) if query._a.shape[-1] else 1.0
     fused = not here.attention_by_products
@@ -241,6 +240,19 @@ def scaled_dot_product_attention(
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     return (weights @ value).to(kept)
+
+
+def _causal_too(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout_p: float
+) -> Tensor:
+    """A mask that leaves out later keys, too: of heads alone, as PyTorch's kernel takes both."""
+    heads = {t._a.ndim for t in (query, key, value)} == {4} and mask._a.ndim in (2, 4)
+    if not heads or dropout_p or mask.requires_grad or query._a.shape[-1] != value._a.shape[-1]:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    seen = mask.new_ones(query._a.shape[-2], key._a.shape[-2], dtype=dtypes.bool_).tril()
+    return mask & seen if mask._a.dtype.kind == "b" else mask.masked_fill(~seen, -math.inf)
 
 
 def _by_one_kernel(

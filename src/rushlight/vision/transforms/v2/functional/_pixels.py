@@ -15,7 +15,7 @@ from .....operators.create.filled import ones
 from .....operators.create.from_data import tensor
 from .....operators.create.ranges import linspace
 from .....operators.shape.join import cat, stack
-from ..._functional_tensor import pad as pad_one_colour
+from ..._geometry_tensor import pad as pad_one_colour
 from ..._modes import InterpolationMode
 from ...functional import centre_window
 from ._options import Affine, eight, expanded_size, mode_of, pair_of, resized, sides
