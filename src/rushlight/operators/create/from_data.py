@@ -38,8 +38,8 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     except _Several as error:
         _raise_first_misfit(data, shape, 0)
         if (d or error.dtype).category < dtypes.FLOATING:
-            told = "only integer tensors of a single element can be converted to an index"
-            raise TypeError(told) from None
+            whole = "only integer tensors of a single element can be converted to an index"
+            raise TypeError(whole) from None
         raise ValueError(str(error)) from None
     except (TypeError, ValueError):
         _raise_first_misfit(data, shape, 0)

@@ -163,7 +163,7 @@ class Tracer(TracerBase):
         if isinstance(attr_val, Parameter) or (
             self.proxy_buffer_attributes and isinstance(attr_val, Tensor)
         ):
-            path = self._path_of(attr_val)
+            path = self._path_of_tensor(attr_val)
             if path is not None:
                 if path not in parameter_proxy_cache:
                     parameter_proxy_cache[path] = self.create_proxy("get_attr", path, (), {})
@@ -178,7 +178,7 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self.submodule_paths[a], (), {})
         return super().create_arg(a)
 
-    def _path_of(self, a: Tensor) -> str | None:
+    def _path_of_tensor(self, a: Tensor) -> str | None:
         """Where a tensor is in the module that is traced."""
         if a not in self.tensor_attrs:
             named = chain(self.root.named_parameters(), self.root.named_buffers())
@@ -189,7 +189,7 @@ class Tracer(TracerBase):
         return self.tensor_attrs[a]
 
     def _place_of(self, a: Tensor) -> str:
-        path = self._path_of(a)
+        path = self._path_of_tensor(a)
         if path is None:
             number = 0
             while hasattr(self.root, f"_tensor_constant{number}"):
@@ -245,7 +245,7 @@ class Tracer(TracerBase):
                 patcher.patch_method(Module, "__getattr__", look, deduplicate=False)
                 patcher.patch_method(Module, "__call__", call, deduplicate=False)
                 _patch_wrapped_functions(patcher)
-                for names in (space, *map(vars, self._autowrap_search)):
+                for names in (space, *[m.__dict__ for m in self._autowrap_search]):
                     _autowrap_check(patcher, names, self._autowrap_function_ids)
                 result = self.create_arg(fn(*args))
             self.create_node("output", "output", (result,), {}, type_expr=result_type)
