@@ -60,3 +60,28 @@ def test_folds_from_python(tmp_path) -> None:
     done = rushlight.fit(photos, folds=2, size=20, model="lenet", epochs=1, quiet=True, out=str(tmp_path / "run"))  # fmt: skip
     assert len(done.metrics["folds"]) == 2 and done.path in [one["path"] for one in done.metrics["folds"]]  # fmt: skip
     assert len(done.predict(str(photos / "bars" / "1.png"))) == 1
+
+
+def test_a_search(tmp_path, capsys) -> None:
+    photos = str(write_pictures(tmp_path / "photos", 12))
+    words = ["train", "--data", photos, "--size", "20", "--model", "lenet", "--epochs", "4", "--out", str(tmp_path / "run")]  # fmt: skip
+    assert main([*words, "--search", "4"]) == 0
+    said = capsys.readouterr().out
+    tried = json.loads((tmp_path / "run" / "search" / "search.json").read_text())
+    assert [one["round"] for one in tried] == [1] * 4 + [2] * 2
+    assert [one["epochs"] for one in tried] == [1] * 4 + [2] * 2
+    assert {one["size"] for one in tried} == {20} and len({one["lr"] for one in tried}) == 4
+    first = sorted(tried[:4], key=lambda one: -one["validation"])
+    assert {one["validation"] for one in first[:2]} >= {max(one["validation"] for one in tried[:4])}
+    settings = json.loads((tmp_path / "run" / "args.json").read_text())["settings"]
+    best = max(tried[4:], key=lambda one: one["validation"])["validation"]
+    assert settings["epochs"] == 4
+    assert settings["lr"] in {one["lr"] for one in tried[4:] if one["validation"] == best}
+    assert "Tried 4 of 4 in round 1 of 2" in said and "The best of 6 trials" in said
+    assert said.count("Accuracy of the network") == 1
+    (tmp_path / "run" / "args.json").unlink()
+    (tmp_path / "run" / "last.pth").unlink()
+    for more, says in ((["--search", "4"], "holds a search already"), (["--search", "4", "--folds", "2"], "leave --search out"),
+                       (["--search", "4", "--val-split", "0", "--out", str(tmp_path / "no")], "chooses by a validation part")):  # fmt: skip
+        assert main([*words, *more]) == 2
+        assert says in capsys.readouterr().err

@@ -205,6 +205,17 @@ def test_exports_agree(story: Path, run: Path, tmp_path) -> None:
             assert np.abs(found - net(x).numpy()).max() <= 1e-5
     about = session.get_modelmeta().custom_metadata_map
     assert json.loads(about["classes"]) == list(CLASSES)
+    done = cli("export", run, "--bytes", "--out", tmp_path / "b.onnx", cwd=story)
+    assert done.returncode == 0 and "bytes N x 20 x 20 x 3, the pixels" in done.stdout, done.stderr
+    session = runtime.InferenceSession(str(tmp_path / "b.onnx"), providers=["CPUExecutionProvider"])
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 20, 20, 3), np.uint8)
+    (found,) = session.run(["scores"], {"image": pixels})
+    mean, std = (np.array(json.loads(about[name]), np.float32) for name in ("mean", "std"))
+    x = ((pixels / np.float32(255) - mean) / std).astype(np.float32).transpose(0, 3, 1, 2)
+    with rl.no_grad():
+        assert np.abs(found - net(rl.from_numpy(x.copy())).numpy()).max() <= 1e-4
+    refused = cli("export", run, "--bytes", "--to", "pth", cwd=story)
+    assert refused.returncode == 2 and "are for --to onnx" in refused.stderr
 
 
 def test_exports_of_weights(story: Path, run: Path, tmp_path) -> None:

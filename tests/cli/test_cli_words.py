@@ -23,6 +23,7 @@ VERBS = {
     "does",
     "less",
     "stands",
+    "trains",
 }
 # What stands before the noun, and why it is not 1.
 NEVER_ONE = {
@@ -35,10 +36,12 @@ NEVER_ONE = {
     "images.size pixels": "8 at least",
     "len(names) numbers": "said of more than two",
     "found['images'] pictures": "of each class a picture for every fold, or three",
+    "len(tried) trials": "two at least",
     "len(columns) columns": "said of more than one",
     "engine.instruction_set instructions": "the name of a set, no count",
     "p.multi_processor_count multiprocessors": "no GPU has one",
     "len(values) values": "said of more than 64",
+    "count kernels": "the usual ones are many",
     "count stubs": "a file for each module of two packages",
     "PARTS parts": "a constant",
     "HEADERS bytes": "a constant",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .folds import train_folds
+from .search import train_searched
 from .train import Outcome, train
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ class Session:
             self.callbacks = [*self.callbacks, shown]
             args.lines = False
         try:
-            return (train_folds if args.folds else train)(args, self._begin)
+            many = train_folds if args.folds else train_searched if args.search else train
+            return many(args, self._begin)
         except Exception as error:
             self._call("on_exception", self._run.net if self._run is not None else None, error)
             raise

@@ -52,6 +52,7 @@ OTHERS = (
     "max_restarts",
     "global_batch",
     "folds",
+    "search",
 )
 
 

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 def export(args: Namespace) -> int:
     """Write the file and say what it takes and gives."""
-    if args.to != "onnx" and (args.opset or args.batch):
-        raise UsageError(
-            f"--opset and --batch are for --to onnx, not for --to {args.to}: leave them out"
-        )
+    if args.to != "onnx" and (args.opset or args.batch or args.bytes):
+        raise UsageError(f"--opset, --batch and --bytes are for --to onnx, not for --to {args.to}: leave them out")  # fmt: skip
     source = checkpoint.find(args.model)
     saved = checkpoint.read(source)
     path = args.out or os.path.join(os.path.dirname(source), f"model.{args.to}")
@@ -44,7 +42,7 @@ def export(args: Namespace) -> int:
     except ImportError as error:
         raise UsageError(f"--to {args.to}: {error}") from None
     size = os.path.getsize(path) / 2**20
-    print(f"Wrote {path} ({size:.1f} MB). {how_to_load(args.to, saved, path)}")
+    print(f"Wrote {path} ({size:.1f} MB). {how_to_load(args.to, saved, path, args.bytes)}")
     return 0
 
 
@@ -67,11 +65,32 @@ def _onnx(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> Non
         raise UsageError(
             "--to onnx needs the onnx package: pip install 'rushlight[onnx]'"
         ) from None
-    shape = (args.batch or 2, saved["channels"], saved["size"], saved["size"])
+    shape: tuple[int, ...] = (args.batch or 2, saved["channels"], saved["size"], saved["size"])
+    x = rl.zeros(*shape)
+    if args.bytes:
+        net, x = _of_bytes(net, saved), rl.zeros(*shape, dtype=rl.uint8).permute(0, 2, 3, 1).contiguous()  # fmt: skip
     output = task_of(saved).output
     axes = None if args.batch else {"image": {0: "batch"}, output: {0: "batch"}}
-    rl.onnx.export(net, (rl.zeros(*shape),), path, input_names=["image"], output_names=[output],
-                   dynamic_axes=axes, opset_version=args.opset, metadata=about(saved))  # fmt: skip
+    rl.onnx.export(net, (x,), path, input_names=["image"], output_names=[output],
+                   dynamic_axes=axes, opset_version=args.opset, metadata={**about(saved), "input": "bytes" if args.bytes else "scaled"})  # fmt: skip
+
+
+def _of_bytes(net: Module, saved: dict[str, Any]) -> Module:
+    """The network behind what makes its input of the bytes of square pictures, rows of pixels as files have them."""
+    import rushlight as rl
+
+    class OfBytes(rl.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = net
+            mean, std = rl.tensor(saved["mean"])[:, None, None], rl.tensor(saved["std"])[:, None, None]  # fmt: skip
+            self.register_buffer("scale", 1 / (255 * std))
+            self.register_buffer("shift", -mean / std)
+
+        def forward(self, x: Any) -> Any:
+            return self.net(x.permute(0, 3, 1, 2).float() * self.scale + self.shift)
+
+    return OfBytes().eval()
 
 
 def _safetensors(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None:
@@ -86,12 +105,13 @@ def _pth(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None
     rl.save(net.state_dict(), path)
 
 
-def how_to_load(kind: str, saved: dict[str, Any], path: str) -> str:
+def how_to_load(kind: str, saved: dict[str, Any], path: str, of_bytes: bool = False) -> str:
     """What the file takes and gives, and for weights the network that they are of."""
     c, s, task = saved["channels"], saved["size"], task_of(saved)
     if kind == "onnx":
+        given = f"bytes N x {s} x {s} x {c}, the pixels" if of_bytes else f"float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std"  # fmt: skip
         return (
-            f"Input image: float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std; output {task.output}: N x {task.shape(s)}, "
+            f"Input image: {given}; output {task.output}: N x {task.shape(s)}, "
             f"{task.meaning}. {task.many.capitalize()}, mean, std and how pictures become squares are in its metadata."
         )
     builder, options = how_to_build(saved["config"]["model"], c, s, len(saved["classes"]), saved["config"]["width"], task.over)  # fmt: skip

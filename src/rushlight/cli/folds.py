@@ -23,13 +23,18 @@ if TYPE_CHECKING:
 FILE = "folds.json"
 
 
+def refuse_beside(args: Namespace, name: str) -> None:
+    """UsageError for what does not go with training several networks."""
+    for other in ("resume", "lr_find", "profile", "fold", "folds", "search"):
+        if getattr(args, other) and other != name:
+            raise UsageError(f"--{name} trains whole networks from the beginning: leave --{other.replace('_', '-')} out")  # fmt: skip
+    if args.nproc > 1:
+        raise UsageError(f"--{name} trains one network after the other: leave --nproc out")
+
+
 def train_folds(args: Namespace, begin: Callable[[Run], None]) -> Outcome:
     """Train one after the other; the answer is the best one's, with the numbers of all."""
-    for name in ("resume", "lr_find", "profile", "fold"):
-        if getattr(args, name):
-            raise UsageError(f"--folds trains whole networks from the beginning: leave --{name.replace('_', '-')} out")  # fmt: skip
-    if args.nproc > 1:
-        raise UsageError("--folds trains one network after the other: leave --nproc out")
+    refuse_beside(args, "folds")
     base = folder_of_run.choose(args.out, False)
     if os.path.exists(os.path.join(base, "fold-1")):
         raise UsageError(f"--out {base} holds folds already: choose another folder")

@@ -103,6 +103,7 @@ def _training(add: Callable[..., Any]) -> None:
     add("--erase", type=number(float, 0, 1), metavar="P", help="of so many training pictures a rectangle is erased; 0.25 is usual (default: 0)")  # fmt: skip
     add("--ema", type=number(float, 0, 0.9999), metavar="D", help="test a moving average of the weights that keeps D of itself a step (0 for none)")  # fmt: skip
     add("--views", type=number(int, 1, 2), metavar="N", help="2: answers are the average over a picture and its mirror image")  # fmt: skip
+    add("--search", type=number(int, 2, 64), metavar="N", help="try N rates, sizes and kinds of variety in half of the time, the better ones for longer, and train the best")  # fmt: skip
     add("--patience", type=number(int, 0, 100000), metavar="N", help="stop when so many epochs were no better (default: never)")  # fmt: skip
     add("--seed", type=number(int, 0, 2**63 - 1), metavar="N", help=f"same seed, same numbers (default: {d['seed']})")  # fmt: skip
 

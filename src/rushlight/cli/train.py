@@ -177,10 +177,10 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
     found = {**result.as_dict(), "best_epoch": saved["epoch"], "seconds": round(record["seconds"], 2),
              "joules": record["joules"]}  # fmt: skip
     write_json(args.out, found)
-    print(result.table())
-    warning = result.warning()
-    if warning:
-        print(warning, file=sys.stderr)
+    if not getattr(args, "trial", False):  # of a search only the best one's test is told
+        print(result.table())
+        if warning := result.warning():
+            print(warning, file=sys.stderr)
     drawn = write_report(args, images, net.cpu(), result, run.history, saved["epoch"], record)
     if not args.quiet:
         at = shlex.quote(args.out)
