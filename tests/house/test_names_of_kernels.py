@@ -42,6 +42,7 @@ OTHERS = {
     "operators/layers/embedding_bag.py": "values of mode=",
     "operators/layers/window_texts.py": "functions whose texts are made here",
     "operators/loss": "values of reduction=",
+    "sparse.py": "values of reduce=",
     "operators/shape/view_copies.py": "functions of which PyTorch has a form that copies",
 }
 _LOOKS_UP = ("compute", "declare", "find", "get", "reader", "startswith")

@@ -71,7 +71,9 @@ def test_counts_are_those_of_the_pages() -> None:
     libraries, suites = ((ROOT / f"docs/{p}.md").read_text() for p in ("libraries", "suites"))
     found = re.findall(r"\*\*(\d+) libraries, .*?; (\d+ of \d+ uses)", libraries)
     rows = [line.split("|")[4:6] for line in suites.splitlines() if line.startswith("| ")][1:]
-    on_torch, on_ours = (sum(int(row[i].split()[0]) for row in rows) for i in (0, 1))
+    on_torch, on_ours = (
+        sum(int(row[i].split()[0].replace(",", "")) for row in rows) for i in (0, 1)
+    )
     assert f"[{found[0][1]} of {found[0][0]} libraries](docs/libraries.md)" in TEXT
     assert f"[{on_ours} of {on_torch}](docs/suites.md)" in TEXT
 

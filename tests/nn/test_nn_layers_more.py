@@ -151,9 +151,13 @@ def test_dropout_scales_in_training_only() -> None:
     assert m.eval()(x) is x
 
 
-def test_using_a_lazy_parameter_says_what_to_do() -> None:
+@pytest.mark.parametrize("use", ["w + 1", "1 - w", "w * x", "x / w", "-w", "w @ x", "w[0]", "x[w]", "w.exp()", "w > 0"])  # fmt: skip
+@pytest.mark.parametrize("cast", [False, True])
+def test_using_a_lazy_parameter_says_what_to_do(use: str, cast: bool) -> None:
+    names = {"w": nn.LazyLinear(3).weight, "x": rushlight.ones(3)}
     with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
-        nn.LazyLinear(3).weight + 1
+        with rushlight.autocast("cpu", enabled=cast):
+            eval(use, names)
 
 
 def test_data_parallel_refuses_what_it_cannot_do() -> None:

@@ -54,7 +54,8 @@ def _numeric(
             values = []
             for sign in (eps, -eps):
                 with _moved(inputs, which, at, sign * direction) as trial:
-                    outs = [o.detach().cpu()._host() for o in _outputs(fn, trial)]
+                    # Copies: an output may be a view of the input, which moves again.
+                    outs = [_host(o).copy() for o in _outputs(fn, trial)]
                 values.append(sum(float((o * s.conj()).sum().real) for o, s in zip(outs, seeds)))
             result[at] += (values[0] - values[1]) / (2 * eps) * direction
     return result

@@ -29,7 +29,8 @@ def main(argv: list[str] | None = None) -> int:
     from .options import parser
 
     tracing(False)  # only `run` has loops of the user
-    settings.traceback = "full"  # and frames of the user
+    if argv is None:  # the whole process is the command's, which has no frames of the user
+        settings.traceback = "full"
     _show_what_cannot_be_encoded()
     try:
         chosen = parser().parse_args(args)

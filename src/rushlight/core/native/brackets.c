@@ -191,7 +191,7 @@ PyObject *split_brackets(PyObject *module, PyObject *const *args, Py_ssize_t cou
     PyObject *a = SLOT(args[0], t_a), *index = args[1];
     PyObject *const *given = PyTuple_CheckExact(index) ? ((PyTupleObject *)index)->ob_item : &args[1];
     Py_ssize_t n = PyTuple_CheckExact(index) ? PyTuple_GET_SIZE(index) : 1, taken = 0, dim = 0, read = 0;
-    if (n > MOST_ITEMS)
+    if (a == NULL || n > MOST_ITEMS)
         Py_RETURN_NONE;
     PyObject *shape = PyObject_GetAttr(a, s_shape), *found = NULL;
     if (shape == NULL)

@@ -557,18 +557,19 @@ static int number_fits(PyObject *a, PyObject *number, const char *kinds)
     return !beyond && value > -(1LL << 62) && value < 1LL << 62 ? FIT : OTHERS;
 }
 
-/* What a rule would give back as it got it, by the kinds that it says (`passing` of operators/made_of/promotion.py). */
+/* A tensor without an array, a parameter whose shape is not known yet, is the rule's to refuse.
+   What a rule would give back as it got it, by the kinds that it says (`passing` of operators/made_of/promotion.py). */
 static int passes_pair(PyObject *op, PyObject *x, PyObject *y)
 {
     const char *kinds = (const char *)PyUnicode_1BYTE_DATA(SLOT(op, o_passes));
     if (!*kinds)
         return OTHERS;
-    if (!is_tensor(x))
-        return is_tensor(y) && strchr(kinds, 'r') != NULL ? number_fits(SLOT(y, t_a), x, kinds) : OTHERS;
-    if (!is_tensor(y))
-        return strchr(kinds, 'n') != NULL ? number_fits(SLOT(x, t_a), y, kinds) : OTHERS;
-    PyObject *a = SLOT(x, t_a), *b = SLOT(y, t_a);
-    return Py_IS_TYPE(a, Py_TYPE(b)) ? relation(a, b, kinds) : OTHERS;
+    PyObject *a = is_tensor(x) ? SLOT(x, t_a) : NULL, *b = is_tensor(y) ? SLOT(y, t_a) : NULL;
+    if (a != NULL && b != NULL)
+        return Py_IS_TYPE(a, Py_TYPE(b)) ? relation(a, b, kinds) : OTHERS;
+    if (b != NULL)
+        return strchr(kinds, 'r') != NULL ? number_fits(b, x, kinds) : OTHERS;
+    return a != NULL && strchr(kinds, 'n') != NULL ? number_fits(a, y, kinds) : OTHERS;
 }
 
 static int passes(PyObject *op, PyObject *inputs)
@@ -580,7 +581,9 @@ static int passes(PyObject *op, PyObject *inputs)
     if (n != 1 || !is_tensor(x) || !PyUnicode_GET_LENGTH(SLOT(op, o_passes)))
         return OTHERS;
     int kind = kind_of(SLOT(x, t_a));
-    return kind < 0 ? -1 : strchr((const char *)PyUnicode_1BYTE_DATA(SLOT(op, o_passes)), kind) != NULL ? FIT : OTHERS;
+    if (kind <= 0)
+        return kind;
+    return strchr((const char *)PyUnicode_1BYTE_DATA(SLOT(op, o_passes)), kind) != NULL ? FIT : OTHERS;
 }
 
 /* -- the call ---------------------------------------------------------------------------------- */

@@ -16,6 +16,8 @@ static PyObject *s_name, *s_to, *s_source, *s_enabled, *s_cache_enabled, *s_cach
 /* Our dtype of a tensor, a new reference; NULL without an error where its class has its own idea of it. */
 static PyObject *dtype_of(PyObject *t)
 {
+    if (SLOT(t, t_a) == NULL)
+        return NULL;
     if (!Py_IS_TYPE(t, tensor_type)) {
         PyObject *descriptor = PyObject_GetAttr((PyObject *)Py_TYPE(t), s_dtype);
         Py_XDECREF(descriptor); /* its class holds it */

@@ -18,6 +18,8 @@ Py_ssize_t w_anomaly;
 /* The letter of an array's kind of dtype, -1 on error. */
 int kind_of(PyObject *a)
 {
+    if (a == NULL)
+        return 0;
 #ifdef NUMPY_HEADERS
     if (Py_IS_TYPE(a, ndarray_type))
         return PyArray_DESCR((PyArrayObject *)a)->kind;

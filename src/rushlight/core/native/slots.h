@@ -37,7 +37,7 @@ static inline int is_tensor(PyObject *value)
 
 extern PyTypeObject *ndarray_type;
 
-int kind_of(PyObject *a); /* the letter of an array's kind of dtype, -1 on error */
+int kind_of(PyObject *a); /* the letter of an array's kind of dtype, 0 without an array (a lazy parameter), -1 on error */
 
 /* call.c: how an op is called */
 extern PyObject *here, *switches, *numbers, *python_call, *tensor_over, *mark_inference;

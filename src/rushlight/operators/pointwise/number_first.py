@@ -25,6 +25,10 @@ def number_first(
     fits = len(front) > 1 and isinstance(front[at], Tensor) and 0 < len(numbers) <= len(names)
     scalar = all(not isinstance(n, Tensor) or not n._a.ndim for n in numbers)
     if not fits or not scalar or not all(isinstance(t, Tensor) for t in last):
+        if all(isinstance(t, Tensor) for t in given[: tensors + 1]):
+            raise TypeError(
+                f"{fn.__name__}() takes {tensors + 1} positional arguments but {len(given)} were given"
+            )
         kinds = ", ".join("Tensor" if isinstance(a, Tensor) else type(a).__name__ for a in given)
         raise TypeError(
             f"{fn.__name__}() received an invalid combination of arguments - got ({kinds})"
