@@ -1,90 +1,139 @@
-"""A folder of real photographs: `rushlight train` with its own recipe, and the same recipe in PyTorch beside it.
+"""What `rushlight train` learns with all defaults in three minutes on two cores, and PyTorch from scratch beside it.
 
-    python benchmarks/photos.py                      both sets, seeds 0, 1, 2: accuracy and seconds
-    python benchmarks/photos.py --sets ground --seeds 0 --epochs 2     a quick try
+    python benchmarks/photos.py prepare SETS DATA STAMPS DESCRIPTIONS   write the sets as small files (once, anywhere)
+    python benchmarks/photos.py SETS --wave pictures                    classes of pictures: rushlight and PyTorch
+    python benchmarks/photos.py SETS --wave others                      masks, boxes, numbers, tables, texts
+    python benchmarks/photos.py SETS --sets shapes,table --minutes 0.1  a quick try
 
-The pictures are squares of photographs that scikit-image and scikit-learn carry (tools/photo_set.py). Both sides
-get the same pictures to train on, to choose the best epoch by and to test on, the same network, optimiser, rates,
-augmentation (Pillow's operations, drawn by each side), batch size, epochs and number of threads; decoded pictures
-are kept in memory on both sides. Each run is a process of its own; the two take turns. First weights and random
-numbers differ, as they do between two seeds. Needs `pip install torch==2.13.0 scikit-image scikit-learn pillow`.
+DATA holds CIFAR-10 as torchvision lays it out, STAMPS is what `dpkg-deb -x` makes of Debian's tuxpaint-stamps-default,
+DESCRIPTIONS a list of Debian's packages (`apt-helper cat-file` of a file of /var/lib/apt/lists). All runs of a wave go
+side by side, each pinned to two cores of its own (eight fit on sixteen); a wave takes the minutes and about half a minute.
+PyTorch's side is a ResNet-18 as torchvision has it, AdamW with one cycle over the same time, crops, flips, TrivialAugment
+and smoothed labels; it gets the same pictures to train on, to choose the best epoch by and to test on.
+Needs NumPy, Pillow and PyTorch (any version; without it only our side runs).
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import os
 import platform
-import statistics
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
-import compact  # noqa: E402
-
-os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # eager calls are measured, not hot loops
-
 ROOT = Path(__file__).resolve().parents[1]
-SIDES = ("rushlight", "PyTorch")
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tools")]
+os.environ.setdefault("RUSHLIGHT_TRACE", "0")  # no loop of PyTorch's side is ours
+
+PICTURES = ("shapes", "things", "cifar", "stamps")
+OTHERS = ("masks", "boxes", "number", "table", "text", "packages")
+CORES = 2  # of a run
+SIZE, BATCH, RATE, DECAY, SMOOTHING = 64, 32, 1e-3, 0.05, 0.1  # of PyTorch's side
+# Debian's photographs by subject: folders of tuxpaint-stamps-default.
+STAMPS = {"birds": ("animals/birds",), "mammals": ("animals/mammals",), "plants": ("plants",),
+          "food": ("food/fruit", "food/vegetables", "food/nuts"), "coins": ("symbols/money",)}  # fmt: skip
+DRAWING = 0.06  # of the pixels, fewer different colours than in any photograph
+SECTIONS = ("fonts", "games", "net", "science", "sound")
 
 
-def ours(folder: Path, out: Path, seed: int, epochs: int | None) -> dict[str, Any]:
-    """`rushlight train --data FOLDER` from scratch, with the settings that the other side has, too."""
-    more = [
-        "--epochs",
-        str(epochs or 25),
-        "--weights",
-        "none",
-        "--model",
-        "resnet18",
-        "--width",
-        "0.5",
-        "--fit",
-        "crop",
-        "--ema",
-        "0",
-        "--views",
-        "1",
-    ]  # what the other side does, too
-    command = [sys.executable, "-m", "rushlight", "train", "--data", str(folder), "--out", str(out),
-               "--seed", str(seed), "--device", "cpu", "--quiet", *more]  # fmt: skip
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    test = json.loads((out / "test.json").read_text())
-    return {
-        "accuracy": test["accuracy"],
-        "seconds": test["seconds"],
-        "best_epoch": test["best_epoch"],
-    }
+# -- the sets ------------------------------------------------------------------------------------
 
 
-def theirs(folder: Path, out: Path, seed: int, epochs: int | None) -> dict[str, Any]:
-    """The same recipe in a process that imports PyTorch; what to do is in our run's args.json."""
-    command = [sys.executable, __file__, "--worker", str(folder), str(out / "args.json"), str(seed)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def prepare(place: Path, data: Path, stamps: Path, descriptions: Path) -> None:
+    """All sets, pictures as JPEG."""
+    import drawn_set
+
+    drawn_set.shapes(place / "shapes")
+    drawn_set.write(place / "things", ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)  # fmt: skip
+    drawn_set.cifar(place / "cifar", data)
+    for kind in ("masks", "boxes", "number", "table", "text"):
+        if hasattr(drawn_set, kind):
+            getattr(drawn_set, kind)(place / kind)
+    photographs(place / "stamps", stamps / "usr" / "share" / "tuxpaint" / "stamps")
+    packages(place / "packages", descriptions)
+    for name in ("shapes", "things", "number"):
+        for path in sorted((place / name).rglob("*.png")):
+            as_jpeg(path)
+    table = place / "number" / "labels.csv"
+    table.write_text(table.read_text().replace(".png", ".jpg"))
+
+
+def as_jpeg(path: Path) -> None:
+    """A picture's file as JPEG; a broken one stays broken."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as opened:
+            opened.convert("RGB").save(path.with_suffix(".jpg"), quality=85)
+    except OSError:
+        path.with_suffix(".jpg").write_bytes(path.read_bytes())
+    path.unlink()
+
+
+def photographs(place: Path, stamps: Path) -> None:
+    """Photographs by subject on white, two of five for the test; what has few colours is a drawing."""
+    import numpy as np
+    from PIL import Image
+
+    for name, folders in STAMPS.items():
+        count = 0
+        for path in sorted(p for folder in folders for p in (stamps / folder).rglob("*.png")):
+            with Image.open(path) as opened:
+                seen = opened.convert("RGBA")
+            pixels = np.asarray(seen).reshape(-1, 4)
+            pixels = pixels[pixels[:, 3] > 250, :3]
+            if len(np.unique(pixels, axis=0)) < DRAWING * len(pixels) or not len(pixels):
+                continue
+            page = Image.alpha_composite(Image.new("RGBA", seen.size, (255, 255, 255, 255)), seen)
+            page = page.convert("RGB")
+            page.thumbnail((240, 240))
+            inside = place / ("test" if count % 5 in (1, 3) else "train") / name
+            inside.mkdir(parents=True, exist_ok=True)
+            page.save(inside / f"{path.stem}.jpg", quality=88)
+            count += 1
+
+
+def packages(place: Path, descriptions: Path, each: int = 300) -> None:
+    """One line about each of some Debian packages, and the section it lies in."""
+    found: dict[str, list[str]] = {name: [] for name in SECTIONS}
+    for about in descriptions.read_text(encoding="utf-8").split("\n\n"):
+        told = dict(re.findall(r"^(Section|Description): (.*)$", about, re.M))
+        section = told.get("Section", "")
+        if section in found and told.get("Description") not in found[section]:
+            found[section].append(told.get("Description", ""))
+    place.mkdir(parents=True, exist_ok=True)
+    with open(place / "packages.csv", "w", encoding="utf-8", newline="") as f:
+        out = csv.writer(f)
+        out.writerow(["description", "section"])
+        for name, lines in found.items():
+            out.writerows([lines[i * len(lines) // each], name] for i in range(each))
 
 
 # -- PyTorch's side ------------------------------------------------------------------------------
 
 
-def pictures(folder: str, settings: dict[str, Any]) -> Any:
+def pictures(folder: str) -> Any:
     """The parts of the data set as `rushlight train` splits them: pixels in memory, and labels."""
-    from types import SimpleNamespace
-
+    from rushlight.cli.config import DEFAULTS
     from rushlight.cli.data.sources import find_source, load_images
 
-    wanted = {**settings, "quiet": True, "strict": False, "cache": "memory", "data_dir": "data"}
+    wanted = {**DEFAULTS, "size": SIZE, "augment": "none", "quiet": True, "strict": False, "cache": "memory", "data_dir": "data"}  # fmt: skip
     return load_images(find_source(folder), SimpleNamespace(**wanted))
 
 
-def network(torch: Any, classes: int, width: float) -> Any:
-    """A ResNet-18 with `width` times the channels, in plain PyTorch."""
+def network(torch: Any, classes: int) -> Any:
+    """A ResNet-18 in plain PyTorch."""
     nn = torch.nn
 
     class Block(nn.Module):
@@ -103,21 +152,20 @@ def network(torch: Any, classes: int, width: float) -> Any:
             out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
             return self.relu(out + (x if self.downsample is None else self.downsample(x)))
 
-    first = int(64 * width)
-    sizes = [first, first, 2 * first, 4 * first, 8 * first]
+    sizes = [64, 64, 128, 256, 512]
     stages = [nn.Sequential(Block(sizes[i], sizes[i + 1], 1 if i == 0 else 2), Block(sizes[i + 1], sizes[i + 1], 1))
               for i in range(4)]  # fmt: skip
-    net = nn.Sequential(nn.Conv2d(3, first, 7, 2, 3, bias=False), nn.BatchNorm2d(first), nn.ReLU(inplace=True),
+    net = nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
                         nn.MaxPool2d(3, 2, 1), *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                        nn.Linear(8 * first, classes))  # fmt: skip
+                        nn.Linear(512, classes))  # fmt: skip
     for m in net.modules():
         if isinstance(m, nn.Conv2d):
             nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
     return net
 
 
-def varied(torch: Any, picture: Any, size: int) -> Any:
-    """RandomResizedCrop, a flip, TrivialAugment: the recipe's, on Pillow pictures, drawn by PyTorch."""
+def varied(torch: Any, picture: Any) -> Any:
+    """RandomResizedCrop, a flip, TrivialAugment, on Pillow pictures, drawn by PyTorch."""
     from PIL import Image
 
     from rushlight.cli.data.augment import _BINS, _LEAST, _SPACE, _apply
@@ -137,7 +185,7 @@ def varied(torch: Any, picture: Any, size: int) -> Any:
             left, top = (int(torch.randint(0, n + 1, ())) for n in (wide - w, high - h))
             box = (left, top, left + w, top + h)
             break
-    picture = picture.crop(box).resize((size, size), Image.Resampling.BILINEAR)
+    picture = picture.crop(box).resize((SIZE, SIZE), Image.Resampling.BILINEAR)
     if float(torch.rand(())) < 0.5:
         picture = picture.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     name = list(_SPACE)[int(torch.randint(0, len(_SPACE), ()))]
@@ -146,21 +194,12 @@ def varied(torch: Any, picture: Any, size: int) -> Any:
     return _apply(name, picture, -strength if signed and int(torch.randint(0, 2, ())) else strength)
 
 
-def plain(torch: Any, picture: Any, size: int) -> Any:
-    """The middle of a picture, for validation and test."""
-    from PIL import Image
-
-    from rushlight.cli.data.augment import MARGIN
-
-    wide, high = picture.size
-    scale = round(size * MARGIN) / min(wide, high)
-    wide, high = max(size, int(wide * scale)), max(size, int(high * scale))
-    picture = picture.resize((wide, high), Image.Resampling.BILINEAR)
-    left, top = round((wide - size) / 2), round((high - size) / 2)
-    return picture.crop((left, top, left + size, top + size))
+def plain(torch: Any, picture: Any) -> Any:
+    """The whole picture as a square, for validation and test."""
+    return picture.resize((SIZE, SIZE), 2, reducing_gap=3.0)
 
 
-def as_dataset(torch: Any, part: Any, prepare: Any, size: int) -> Any:
+def as_dataset(torch: Any, part: Any, prepared: Any) -> Any:
     """Pictures of ours as a data set of PyTorch's: only the pixels and the labels are shared."""
     import numpy as np
     from PIL import Image
@@ -174,61 +213,55 @@ def as_dataset(torch: Any, part: Any, prepare: Any, size: int) -> Any:
             return len(part)
 
         def __getitem__(self, i: int) -> tuple[Any, int]:
-            picture = prepare(torch, Image.fromarray(part.store[part.places[i]]), size)
+            picture = prepared(torch, Image.fromarray(part.store[part.places[i]]))
             x = torch.from_numpy(np.array(picture)).permute(2, 0, 1).float().div(255)
             return (x - mean) / std, part.targets[i]
 
     return Pixels()
 
 
-def worker(folder: str, record: str, seed: int) -> None:
-    """Train in PyTorch by the settings of a run of ours; print the result as JSON."""
+def worker(folder: str, minutes: float) -> None:
+    """Train in PyTorch for so long; print the result as JSON."""
     import torch
 
     from rushlight.cli.config import RISE
     from rushlight.cli.training.recipes import factor
 
-    settings = json.loads(Path(record).read_text())["settings"]
-    asked = {"model": "resnet18", "optimizer": "adamw", "augment": "strong", "mixup": 0.0}
-    other = {k: settings[k] for k, v in asked.items() if settings[k] != v}
-    if other or settings["size"] <= 40:
-        raise SystemExit(
-            f"this side knows the recipe for few pictures from scratch only, not {other or settings['size']}"
-        )
-    torch.manual_seed(seed)
-    data = pictures(folder, settings)
-    size = settings["size"]
-    net = network(torch, len(data.classes), settings["width"])
-    wide = [p for p in net.parameters() if p.dim() > 1]
-    flat = [p for p in net.parameters() if p.dim() <= 1]
-    optimizer = torch.optim.AdamW([{"params": wide}, {"params": flat, "weight_decay": 0.0}],
-                                  lr=settings["lr"], weight_decay=settings["weight_decay"])  # fmt: skip
-    batch, epochs = settings["batch_size"], settings["epochs"]
-    loader = torch.utils.data.DataLoader(as_dataset(torch, data.train, varied, size), batch, shuffle=True,
-                                         drop_last=len(data.train) % batch == 1)  # fmt: skip
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, factor("cosine", epochs * len(loader), RISE)
-    )
-    loss_of = torch.nn.CrossEntropyLoss(label_smoothing=settings["label_smoothing"])
-    val, test = (as_dataset(torch, p, plain, size) for p in (data.val, data.test))
+    torch.manual_seed(0)
+    data = pictures(folder)
+    net = network(torch, len(data.classes))
+    groups = [{"params": [p for p in net.parameters() if p.dim() > 1]},
+              {"params": [p for p in net.parameters() if p.dim() <= 1], "weight_decay": 0.0}]  # fmt: skip
+    optimizer = torch.optim.AdamW(groups, lr=RATE, weight_decay=DECAY)
+    loader = torch.utils.data.DataLoader(as_dataset(torch, data.train, varied), BATCH, shuffle=True,
+                                         drop_last=len(data.train) % BATCH == 1)  # fmt: skip
+    cycle = factor(
+        "cosine", 10_000, RISE
+    )  # by time, since nobody knows how many steps there will be
+    loss_of = torch.nn.CrossEntropyLoss(label_smoothing=SMOOTHING)
+    val, test = (as_dataset(torch, p, plain) for p in (data.val, data.test))
     best: tuple[float, float] = (-1.0, 0.0)
-    at, kept = 0, {}
-    begin = time.perf_counter()
-    for epoch in range(1, epochs + 1):
+    epochs, kept = 0, {}
+    begin, seconds = time.perf_counter(), 0.0
+    while seconds < 60 * minutes:
         net.train()
         for x, y in loader:
+            for group in optimizer.param_groups:
+                group["lr"] = RATE * cycle(int(10_000 * min(seconds / 60 / minutes, 1)))
             optimizer.zero_grad()
             loss_of(net(x), y).backward()
             optimizer.step()
-            schedule.step()
+            seconds = time.perf_counter() - begin
+            if seconds >= 60 * minutes:
+                break
+        epochs += 1
         found = measure(torch, net, val)
         if found > best:
-            best, at = found, epoch
-            kept = {k: v.clone() for k, v in net.state_dict().items()}
-    seconds = time.perf_counter() - begin
+            best, kept = found, {k: v.clone() for k, v in net.state_dict().items()}
+        seconds = time.perf_counter() - begin
     net.load_state_dict(kept)
     right = measure(torch, net, test)[0]
-    print(json.dumps({"accuracy": round(right, 6), "seconds": round(seconds, 2), "best_epoch": at}))
+    print(json.dumps({"score": right, "images": len(test), "seconds": seconds, "epochs": epochs, "version": torch.__version__}))  # fmt: skip
 
 
 def measure(torch: Any, net: Any, data: Any) -> tuple[float, float]:
@@ -246,61 +279,106 @@ def measure(torch: Any, net: Any, data: Any) -> tuple[float, float]:
 # -- both ----------------------------------------------------------------------------------------
 
 
-def compare(which: str, seeds: list[int], epochs: int | None, place: Path) -> dict[str, Any]:
-    """One set of photographs, every seed, the two sides in turns."""
-    from photo_set import SETS, write
+def pairs() -> list[set[int]]:
+    """The cores of this process, two by two; those that share a core of the hardware stay together."""
 
+    def place(cpu: int) -> tuple[int, ...]:
+        at = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology")
+        try:
+            return (int((at / "physical_package_id").read_text()), int((at / "core_id").read_text()), cpu)  # fmt: skip
+        except (OSError, ValueError):
+            return 0, cpu, cpu
+
+    cpus = sorted(os.sched_getaffinity(0), key=place)
+    return [set(cpus[i : i + CORES]) for i in range(0, len(cpus) - CORES + 1, CORES)]
+
+
+def one(side: str, folder: Path, out: Path, minutes: float | None, cores: set[int]) -> dict[str, Any]:  # fmt: skip
+    """One run in a process of its own, pinned to its cores."""
+    command = [sys.executable, "-m", "rushlight", "train", "--data", str(folder), "--out", str(out), "--device", "cpu", "--quiet"]  # fmt: skip
+    if minutes is not None:
+        command += ["--minutes", str(minutes)]
+    if side == "PyTorch":
+        command = [sys.executable, __file__, "--worker", str(folder), str(minutes or 3.0)]
+    env = {**os.environ, "OMP_NUM_THREADS": str(len(cores)), "PYTHONPATH": str(ROOT / "src")}
+    begin = time.perf_counter()
+    done = subprocess.run(command, env=env, capture_output=True, text=True,
+                          preexec_fn=lambda: os.sched_setaffinity(0, cores))  # fmt: skip
+    wall = time.perf_counter() - begin
+    if done.returncode:
+        return {"failed": (done.stderr.strip() or done.stdout.strip())[-300:], "wall": wall}
+    if side == "PyTorch":
+        return {**json.loads(done.stdout.splitlines()[-1]), "name": "accuracy", "wall": wall}
+    return {**ours(out), "wall": wall}
+
+
+def ours(out: Path) -> dict[str, Any]:
+    """The numbers of a finished run of `rushlight train`."""
+    from rushlight.cli.tasks.kinds import KINDS
+
+    test, settings = (json.loads((out / name).read_text()) for name in ("test.json", "args.json"))
+    settings = settings["settings"]
+    found = {"score": test[KINDS[settings["task"]].score], "images": test["images"], "seconds": test["seconds"],
+             "epochs": settings["epochs"], "name": KINDS[settings["task"]].score_name, "interval": test.get("interval_95")}  # fmt: skip
+    for about in list(test.get("values", {}).values())[:1]:
+        low, high = about["interval_95"]
+        found["more"] = f"mean error {about['mean_error']:.4g} ({low:.4g} to {high:.4g}; always the same answer {about['same_answer']:.4g})"  # fmt: skip
+    if "baseline" in test:
+        found["more"] = " ".join([found.get("more", ""), f"baseline {test['baseline']}"]).strip()
+    return found
+
+
+def told(name: str, side: str, run: dict[str, Any]) -> str:
+    """A row of the table."""
     from rushlight.cli.tasks.task import wilson
 
-    folder = place / which
-    count = write(folder, which, 122)
-    tested = len(list(folder.glob("test/*/*.jpg")))
-    rows: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
-    for seed in seeds:
-        out = place / f"{which}-{seed}"
-        for side, run in zip(SIDES, (ours, theirs)):
-            rows[side].append({"seed": seed, **run(folder, out, seed, epochs)})
-            found = rows[side][-1]
-            print(f"{which:8} seed {seed}  {side:10} {found['accuracy']:7.1%}  {found['seconds']:7.1f} s",
-                  flush=True)  # fmt: skip
-    summary: dict[str, Any] = {
-        "classes": list(SETS[which]),
-        "pictures": count,
-        "tested": tested,
-        "runs": rows,
-    }
-    for side in SIDES:
-        right = sum(round(r["accuracy"] * tested) for r in rows[side])
-        low, high = wilson(right, tested * len(seeds))
-        summary[side] = {"accuracy": right / (tested * len(seeds)), "interval_95": [round(low, 4), round(high, 4)],
-                         "median_seconds": statistics.median(r["seconds"] for r in rows[side])}  # fmt: skip
-        print(f"{which:8} all     {side:10} {summary[side]['accuracy']:7.1%} ({low:.1%} to {high:.1%})  "
-              f"median {summary[side]['median_seconds']:.1f} s")  # fmt: skip
-    return summary
+    if "failed" in run:
+        return f"{name:9} {side:10} FAILED after {run['wall']:.0f} s: {run['failed']}"
+    low, high = run.get("interval") or (wilson(round(run["score"] * run["images"]), run["images"]) if run["name"] == "accuracy" else (None, None))  # fmt: skip
+    within = "" if low is None else f"({low:.3f} to {high:.3f})"
+    return (f"{name:9} {side:10} {run['name'][:24]:24} {run['score']:.4f} of {run['images']:5} {within:18} {run['epochs']:4} epochs "
+            f"{run['seconds']:6.1f} s, in all {run['wall']:5.1f} s  {run.get('more', '')}").rstrip()  # fmt: skip
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--worker"]:
-        return worker(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        return worker(sys.argv[2], float(sys.argv[3]))
+    if sys.argv[1:2] == ["prepare"]:
+        return prepare(*(Path(word) for word in sys.argv[2:6]))
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sets", default="ground,things")
-    parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--epochs", type=int, help="(default: 25)")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("place", type=Path, metavar="SETS")
+    parser.add_argument("--wave", choices=("pictures", "others"), default="pictures")
+    parser.add_argument("--sets", help="some of them, with commas (default: those of the wave)")
+    parser.add_argument("--minutes", type=float, help="(default: what `rushlight train` takes, 3)")
     parser.add_argument("--write", type=Path, metavar="FILE.json")
     args = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = str(
-        args.threads
-    )  # both frameworks of the processes below follow it
-    seeds = [int(s) for s in args.seeds.split(",")]
-    with tempfile.TemporaryDirectory() as place:
-        found = {
-            which: compare(which, seeds, args.epochs, Path(place)) for which in args.sets.split(",")
-        }
+    names = args.sets.split(",") if args.sets else PICTURES if args.wave == "pictures" else OTHERS
+    jobs = []
+    for name in names:
+        if (args.place / name).is_dir():
+            torch = name in PICTURES and find_spec("torch") is not None
+            jobs += [(name, side) for side in ("rushlight", *(["PyTorch"] if torch else []))]
+        else:
+            print(f"{name}: there is no such folder in {args.place}")
+    free = pairs()
+    print(f"{len(jobs)} runs, {min(len(free), len(jobs))} at a time, each on {CORES} cores of its own: {free}", flush=True)  # fmt: skip
+    rows = {}
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(len(free)) as pool:
+
+        def run(job: tuple[str, str]) -> dict[str, Any]:
+            cores = free.pop()
+            try:
+                return one(job[1], args.place / job[0], Path(place) / "-".join(job), args.minutes, cores)  # fmt: skip
+            finally:
+                free.append(cores)
+
+        for job, found in zip(jobs, pool.map(run, jobs)):
+            rows[" ".join(job)] = found
+            print(told(*job, found), flush=True)
     if args.write:
-        record = {"date": time.strftime("%Y-%m-%d"), "machine": platform.machine(), "threads": args.threads,
-                  "epochs": args.epochs or 25, "load": os.getloadavg()[1], "sets": found}  # fmt: skip
-        compact.write(args.write, record)
+        record = {"date": time.strftime("%Y-%m-%d"), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+                  "minutes": args.minutes or 3, "load": os.getloadavg()[1], "runs": rows}  # fmt: skip
+        args.write.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":
