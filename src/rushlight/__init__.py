@@ -19,6 +19,7 @@ from .base.shapes import Size
 from .base.spelling import modules as _modules
 from .base.tracebacks import install as _shorten_tracebacks
 from .core.compiling import meeting as _meeting
+from .core.hot import bar as _bar
 from .core.hot import meeting as _hot_loops
 from .core.hot import trace_scripts as _trace_scripts
 from .core.hot import tracing
@@ -76,7 +77,12 @@ def _arm(cls: _Any) -> None:
 
 
 def _tracer(watch: _Any) -> _Any:
-    """Loads `capture` when a loop repeats, see core/hot.py."""
+    """Loads `capture` when a loop repeats, see core/hot.py; None where its part in C was not built."""
+    from .capture.in_c import native
+
+    if native is None:
+        _bar("its part in C was not built here")
+        return None
     from .capture.loops.tracer import Tracer
 
     return Tracer(watch)

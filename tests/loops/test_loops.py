@@ -14,7 +14,8 @@ import pytest
 
 import rushlight as rl
 from rushlight import nn, optim
-from rushlight.capture.loops.cursor import CursorInPython
+from rushlight.capture.loops import report
+from rushlight.core import hot
 from rushlight.nn import functional as F
 from rushlight.runtime.thread import here
 from rushlight.utils.checkpoint import checkpoint
@@ -439,25 +440,17 @@ def test_a_bias_that_was_seen_and_is_gone(gone: int) -> None:
     both(program, replays=3)
 
 
-def test_the_cursor_in_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rushlight.capture.loops.tracer.Cursor", CursorInPython)
-    for module in (
-        "loops.cursor",
-        "program.refuse",
-        "loops.graphs",
-        "loops.path",
-        "loops.tracer",
-        "loops.updates",
-    ):
-        monkeypatch.setattr(f"rushlight.capture.{module}.native", None)
-    test_a_training_loop("cpu")
-    test_tensors_kept_in_lists_and_read_later("cpu")
-    test_a_hidden_value_kept_only_once("cpu")
-    test_gradient_accumulation("cpu")
-    test_two_optimisers("cpu")
-    test_writes_by_the_user("cpu")
-    test_hooks_that_come_and_go("cpu")
-    test_a_bias_that_was_seen_and_is_gone(10)
+def test_without_its_part_in_c_a_loop_runs_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rushlight.capture.in_c.native", None)
+    monkeypatch.setattr(hot.meeting, "barred", None)
+    x, seen = rl.ones(3), []
+    before = rl.tracing(True)
+    for n in range(9):
+        seen.append(((x + n) * 2).sum().item())
+    said = report.table(here.tracer)
+    rl.tracing(before)
+    assert seen == [6.0 * (1 + n) for n in range(9)]
+    assert said == "tracing: no loop was found: its part in C was not built here."
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ..core.modes import switches
 from ..core.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Tensor
 from ..runtime.thread import PACKING, WATCHED, here
+from .in_c import native
 from .record.agreement import differs
 from .record.effects import RANDOM_STATE
 from .record.executed import Seen, can_watch
@@ -485,6 +486,8 @@ class Entry:
 
 def _why_whole(on_gpu: bool) -> str | None:
     """Why a function is not traced as a loop is, or None where that pays: where launches cost."""
+    if native is None:
+        return "What compares its kernels is written in C, and was not built here"
     if settings.trace_on_cpu or on_gpu:
         return None
     return "On the CPU programs for its parts would save less than finding them takes"

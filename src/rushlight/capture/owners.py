@@ -52,18 +52,6 @@ class Owned:
                 return free - _ALONE
         return 0
 
-    def is_held(self, array: Any, ours: int) -> bool:
-        """Whether somebody holds an array, beside this, the call and `ours`."""
-        for i in range(len(self.arrays)):
-            if self.arrays[i] is array:
-                return getrefcount(self.arrays[i]) > self.free[i] + ours + _CALLED
-        return getrefcount(array) > _ALONE + ours + _CALLED
-
-
-def only_listed(items: list[Any], i: int) -> bool:
-    """Whether nobody but a list holds one of its items."""
-    return getrefcount(items[i]) == _ALONE + 1
-
 
 def alone_check(leaves: list[Any], tensors: Owned, arrays: Owned) -> Callable[[], bool]:
     """What tells whether leaves have these gradients, those their arrays, and nobody else has either: written as code."""
@@ -86,20 +74,9 @@ def example() -> tuple[list[Any], int]:
     return one, getrefcount(one[0])
 
 
-class _Measure(Owned):
-    """Finds how many references a call adds."""
-
-    def added(self, array: Any, ours: int) -> int:
-        return getrefcount(self.arrays[0]) - self.free[0] - ours
-
-
-def _measured() -> tuple[int, int]:
-    found = _Measure([object()])
-    found.measure()
-    now = [found.arrays[0]]
-    called = found.added(now[0], 1)
+def _measured() -> int:
     alone = [object()]
-    return called, getrefcount(alone[0]) - 1
+    return getrefcount(alone[0]) - 1
 
 
-_CALLED, _ALONE = unwatched(_measured)
+_ALONE = unwatched(_measured)

@@ -76,8 +76,9 @@ class LoopWatch:
             tracer = load(self)
         finally:
             self.loading = False
-        here.tracer = tracer
-        tracer.begin(place)
+        if tracer is not None:
+            here.tracer = tracer
+            tracer.begin(place)
 
     def _repeats(self, place: Any, now: float, first: float | None) -> bool:
         """Whether a program that did not ask for it has gone on for long enough, and does the same again and again."""

@@ -1,6 +1,6 @@
 """The cursor: compares each kernel with the next step of a path, and hands out arrays instead of computing.
 
-What is called for every kernel is written twice: here, and in C (`native/match.c`), which is used where it was built.
+What is called for every kernel is in C (`native/match.c`); it leaves to the methods here whatever is unusual.
 """
 
 from __future__ import annotations
@@ -25,29 +25,10 @@ from .path import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, PathOfStretch
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
 
 
-class InPython:
-    """What the C extension has, too."""
-
-    owner: Any
-    path: Any
-    now: list[Any]
-    at: int
-    wary: int
-    alarm: int
-
-    def __call__(
-        self, kernel: Kernel, cls: type, arrays: Sequence[Any], attrs: dict[str, Any] | None
-    ) -> Any:
-        out = self.careful(kernel, cls, arrays, attrs)  # type: ignore[attr-defined]
-        if self.alarm and self.at >= self.alarm:
-            self.alarm = 0
-            self.owner.start_ahead()
-        return out
-
-
-class Steps:
+class Cursor(native.Cursor):  # type: ignore[misc]
     """Where a thread is on a path; called in place of the door."""
 
+    __slots__ = ()
     owner: Any
     path: Any
     now: list[Any]
@@ -76,7 +57,7 @@ class Steps:
 
     def show(self, a: Any, copy: Any) -> None:
         """An input may change behind our back: its bytes are compared with those of the copy at each kernel."""
-        pair = None if native is None else native.pair(a, copy)
+        pair = native.pair(a, copy)
         if not self.wary:
             self.pairs, self.wary = [], BY_PAIRS
         if pair is None:
@@ -139,8 +120,6 @@ class Steps:
 
 def table_of(path: PathOfStretch) -> Any:
     """The path's steps as C compares them, made once."""
-    if native is None:
-        return None
     if path.table is None:
         rows = [_row(path, e) for e in path.events]
         path.table = native.table(rows, _quick_inputs(path), path.changed)
@@ -197,13 +176,6 @@ def _method(e: Step) -> tuple[str, tuple] | None:
     return None
 
 
-class CursorInPython(Steps, InPython):
-    """The cursor without C."""
-
-
-Cursor: Any = CursorInPython
-if native is not None:
-    native.setup(same, NOT_MET, *example())
-    native.slots(Tensor, OpNode, AccumulateGrad, FREED)
-    native.outside(exposed, KERNELS["move"], np.ndarray)
-    Cursor = type("Cursor", (Steps, native.Cursor), {"__doc__": Steps.__doc__, "__slots__": ()})
+native.setup(same, NOT_MET, *example())
+native.slots(Tensor, OpNode, AccumulateGrad, FREED)
+native.outside(exposed, KERNELS["move"], np.ndarray)

@@ -122,7 +122,7 @@ class Described(Macro):
         if what.key != self.key or len(what.arrays) != len(self.arrays):
             return None
         now = tracer.cursor.now
-        same = None if native is None else native.fits(self.arrays, what.arrays, now)
+        same = native.fits(self.arrays, what.arrays, now)
         if same is None:
             same = all(map(tracer.is_operand, self.arrays, what.arrays))
         return what.copied(self.noted) if same else None
@@ -133,7 +133,7 @@ class Described(Macro):
         if self.copier is None:
             self.copier = _copier(path, what.copies(self.noted))
         self.copier(copied)
-        if native is None or self.rows is None:
+        if self.rows is None:
             made = self._taken(path, now)
         else:
             made = native.take(self.rows, now)

@@ -206,35 +206,10 @@ class Backward(Macro):
             return None
         if self.shared and not self._share_counters():
             return None
-        if native is not None and tracer.cursor.table is not None:
-            if self.rows is None:
-                self.rows = self._rows()
-            given = [(e, g._a) for e, g in roots]
-            return native.walk(tracer.cursor, given, *self.rows)
-        is_operand = tracer.is_operand
-        w = Walk(roots)
-        if not w.usual or len(w.nodes) != len(self.nodes) or len(w.leaves) != len(self.leaves):
-            return None
-        number = w.number
-        for (e, g), expected, seed in zip(roots, self.roots, self.seeds):
-            if e is None or (number[id(e[0])], e[1]) != expected or not is_operand(seed, g._a):
-                return None
-        for node, mine, home, old, had in zip(
-            w.leaves, self.leaves, self.homes, self.old, self.had
-        ):
-            t = node.leaf()
-            if node is not mine or (t is None) != (home is None):
-                return None
-            if t is None:
-                continue
-            if t._edge is None or not is_operand(home, t._a) or (t._grad is not None) != had:
-                return None
-            if had and not is_operand(old, t._grad._a):
-                return None
-        for made, n in zip(w.nodes, self.nodes):
-            if not _is_node(w, made, n, is_operand):
-                return None
-        return w.nodes
+        if self.rows is None:
+            self.rows = self._rows()
+        given = [(e, g._a) for e, g in roots]
+        return native.walk(tracer.cursor, given, *self.rows)
 
     def remember(self, roots: Sequence[Any]) -> None:
         """The expected pass came: what the next one is compared with by `is_quick`, where that is so simple."""
@@ -272,7 +247,7 @@ class Backward(Macro):
 
     def carry_out(self, nodes: list[OpNode], tracer: Any) -> None:
         """Make the changes that the pass makes apart from computing values: gradients are set, nodes are freed."""
-        if native is not None and tracer.cursor.table is not None and not any(self.bumps):
+        if not any(self.bumps):
             if self.gifts is None:
                 self.gifts = self._gifts(tracer.cursor.path.pools), tuple(self.freed)
             native.give(tracer.cursor, self.gifts[0], nodes, self.gifts[1])
@@ -327,30 +302,3 @@ def _same_node(a: Seen, b: Seen) -> bool:
         x.key == y.key and x.array == y.array and (x.array or same(x.what, y.what))
         for x, y in zip((*a.saved, *a.outputs), (*b.saved, *b.outputs))
     )
-
-
-def _is_node(w: Walk, node: OpNode, n: Seen, is_operand: Callable[..., bool]) -> bool:
-    if node.op is not n.op or node.plan is not n.plan:
-        return False
-    if w.edges_of(node) != n.edges or _broadcast(node.shapes) != n.shapes:
-        return False
-    if node.attrs is not n.attrs and not same(node.attrs, n.attrs):
-        return False
-    saved, outputs = node.saved, node.outputs
-    if saved is FREED or outputs is FREED:
-        return False
-    if len(saved or ()) != len(n.saved) or len(outputs or ()) != len(n.outputs):
-        return False
-    for key, array, what in n.saved:
-        if not _is_kept(saved.get(key, FREED), array, what, is_operand):
-            return False
-    pairs = zip(outputs or (), n.outputs)  # what no derivative reads is None
-    return all(_is_kept(v, k.array, k.what, is_operand) for v, k in pairs)
-
-
-def _is_kept(value: Any, array: bool, what: Any, is_operand: Callable[..., bool]) -> bool:
-    if not array:
-        return value is what or same(value, what)
-    if value.__class__ is not tuple or len(value) != 3:
-        return False
-    return value[1][0] == value[2] and is_operand(what, value[0])

@@ -15,7 +15,6 @@ from ...runtime.door import KERNELS, Kernel, run
 from ..in_c import native
 from ..lower import lower
 from ..outlets import Pool, is_reserved, small_addresses
-from ..owners import only_listed
 from ..passes import JOINING, optimise
 from ..path import Path
 from ..program.instructions import Instruction, Program, class_of
@@ -231,7 +230,7 @@ class PathOfStretch(Path):
         self._note_sent()
         if not self.on_gpu:
             self.ahead = on_host(self)
-        self.arrivals = Arrivals(self.changed) if self.on_gpu and native is not None else None
+        self.arrivals = Arrivals(self.changed) if self.on_gpu else None
 
     def _note_sent(self) -> None:
         """Results that a GPU sends to the host early: number, the arrays that may stand for them, where they arrive."""
@@ -393,26 +392,11 @@ class PathOfStretch(Path):
 
     def is_settled(self, now: list[Any]) -> bool:
         """Whether nobody holds what the program does not hand out."""
-        if native is not None:
-            return native.settled(now, self.hidden)
-        for k, _, _, views in self.hidden:
-            # A view refers to the memory's owner, which need not be the array that it was taken from.
-            ours = 1 + sum([now[v].base is now[k] for v in views])
-            if self.pools[k].is_held(now[k], ours):
-                return False
-            if not all(only_listed(now, v) for v in views):
-                return False
-        return True
+        return native.settled(now, self.hidden)
 
     def busy(self, now: list[Any]) -> list[Any]:
         """Arrays that the program fills and that somebody holds since an earlier run."""
-        if native is not None:
-            return native.busy(now, self.lent)
-        found = []
-        for k, arrays, _ in self.lent:
-            if arrays[0] is not now[k] and self.pools[k].is_held(arrays[0], 0):
-                found.append(arrays[0])
-        return found
+        return native.busy(now, self.lent)
 
     def _note_pools(self) -> None:
         """What is looked at after each stretch: arrays that nobody may hold, and the program's own."""
@@ -451,10 +435,7 @@ class PathOfStretch(Path):
         if kept:
             kept = [(a, a.copy()) for a in kept]
         made = self.run(low, low.run)
-        if native is not None:
-            others = native.others(now, made, self.handed)
-        else:
-            others = [(k, i) for k, i in self.handed if now[k] is not made[i]]
+        others = native.others(now, made, self.handed)
         if others:
             self._hand_over(others, now, made)
         for array, old in kept:

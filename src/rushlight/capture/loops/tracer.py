@@ -743,8 +743,7 @@ class Tracer:
         return all(changed.get(root, at) >= at for root in roots)
 
     def _is_pending(self, a: Any) -> bool:
-        now = self.cursor.now
-        return any(a is x for x in now) if native is None else native.among(now, a)
+        return native.among(self.cursor.now, a)
 
     def _waits(self, a: Any) -> bool:
         """Whether the values of an array are still to be computed: an input has its own, unless the path changes it."""
@@ -823,7 +822,7 @@ class Tracer:
         """Whether inputs that the user can change by NumPy are still as they were when they were met."""
         if not self.shown:
             return True
-        if native is not None and self.cursor.wary == BY_PAIRS:
+        if self.cursor.wary == BY_PAIRS:
             return native.unchanged(self.cursor.pairs)
         path = self.cursor.path
         return all(same_bytes(a, path.low.arguments[path.inputs[v]]) for v, a in self.shown.items())

@@ -99,37 +99,13 @@ class Update(Macro):
         """Whether a step of an optimiser is this one."""
         if optimizer is not self.optimizer:
             return False
-        groups, is_operand = optimizer.param_groups, tracer.is_operand
-        if native is not None and tracer.cursor.table is not None:
-            if self.rows is None:
-                parts = zip(self.live, self.arrays, self.grads, self.states)
-                self.rows = [(p, a, g, *held) for p, a, g, held in parts]
-            return native.stepped(
-                tracer.cursor, groups, optimizer.state, self._same_group,
-                self.groups, self.idle, self.cells, self.rows,
-            )  # fmt: skip
-        if len(groups) != len(self.groups):
-            return False
-        for g, (group, options, params) in zip(groups, self.groups):
-            if g is not group or not self._same_group(g, options, params):
-                return False
-        if any(p._grad is not None for p in self.idle):
-            return False
-        if any(t._ver is not cell for t, cell in self.cells):
-            return False
-        state = optimizer.state
-        for p, a, grad, (held, tensors) in zip(self.live, self.arrays, self.grads, self.states):
-            g = p._grad
-            if g is None or g.__class__ is not Tensor or not is_operand(a, p._a):
-                return False
-            if not is_operand(grad, g._a):
-                return False
-            if state.get(p) is not held and (tensors or _tensors(state.get(p) or {})):
-                return False  # empty ones are made anew each time
-            for name, t, array in tensors:
-                if held.get(name) is not t or t._a is not array:
-                    return False
-        return True
+        if self.rows is None:
+            parts = zip(self.live, self.arrays, self.grads, self.states)
+            self.rows = [(p, a, g, *held) for p, a, g, held in parts]
+        return native.stepped(
+            tracer.cursor, optimizer.param_groups, optimizer.state, self._same_group,
+            self.groups, self.idle, self.cells, self.rows,
+        )  # fmt: skip
 
     def _same_group(self, g: dict[str, Any], options: dict[str, Any], params: list) -> bool:
         if len(g) != len(options) or len(g["params"]) != len(params):

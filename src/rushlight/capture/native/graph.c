@@ -1,4 +1,4 @@
-/* Is the graph that lies there the one that a path expects? `Backward.matches` of capture/loops/graphs.py is the same in Python.
+/* Is the graph that lies there the one that a path expects? `Backward.matches` of capture/loops/graphs.py asks.
  *
  * The expected graph numbers its nodes; walking both side by side, each number is given to one node. Nothing is called but
  * the tracer, for an array that has to be bound.

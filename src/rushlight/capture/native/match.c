@@ -1,7 +1,7 @@
 /* The cursor of a loop in C: is a kernel the one that the path expects next? Then an array is handed out for its result.
  *
- * capture/loops/cursor.py has the same in Python, and is what to read first; `Cursor` there is a subclass of this one.
- * Whatever is unusual (no path, a macro, an input that the user can change, a view) is left to its methods.
+ * `Cursor` of capture/loops/cursor.py is a subclass of this one. Whatever is unusual (no path, a macro, an input that the
+ * user can change, a view) is left to its methods.
  */
 #include "match.h"
 

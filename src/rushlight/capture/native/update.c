@@ -1,4 +1,4 @@
-/* Is an optimiser's step the one that a path expects? `Update.matches` of capture/loops/updates.py is the same in Python.
+/* Is an optimiser's step the one that a path expects? `Update.matches` of capture/loops/updates.py asks.
  *
  * Everything is compared by identity; what is not the same object (an option that became another number) is left to
  * Python, which knows which options are only numbers.
