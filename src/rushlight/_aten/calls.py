@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.tensor import Tensor, tensor_over
 from ..runtime.door import KERNELS
+from ..runtime.facts import REDUCTIONS
 from ..runtime.thread import here
 from .names import aten_name, operator, own
 from .overloads import OpOverload
@@ -275,13 +276,13 @@ def _padded(x: Sequence[Any], attrs: dict) -> tuple:
 
 @_way
 def _entropy(x: Sequence[Any], attrs: dict) -> tuple:
-    kind = {"none": 0, "mean": 1, "sum": 2}[attrs["reduction"]]
+    kind = REDUCTIONS.index(attrs["reduction"])
     return "default", (x[0], x[1], None, kind, attrs["ignore_index"], 0.0)
 
 
 @_way
 def _loss(x: Sequence[Any], attrs: dict) -> tuple:
-    kind = {"none": 0, "mean": 1, "sum": 2}[attrs["reduction"]]
+    kind = REDUCTIONS.index(attrs["reduction"])
     return "default", (*x, kind) if kind != 1 else tuple(x)
 
 

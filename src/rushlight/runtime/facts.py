@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+REDUCTIONS = (
+    "none",
+    "mean",
+    "sum",
+)  # what `reduction=` of a loss may be, in the order in which it is numbered
+
 
 class Rows(NamedTuple):
     """One operand holds positions along a dim of another one: the rows of a table, classes.

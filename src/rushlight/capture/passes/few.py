@@ -40,7 +40,7 @@ def _conv_pool(m: Found) -> Any:
         return None
     places = m.new(top.shape, np.uint8, top)
     how = {**m.conv.attrs, "window": m.pool.attrs["kernel"]}
-    forward = {**how, "relu": m.act is not None}
+    forward = dict(how, relu=m.act is not None)
     made = {"conv": joined(CONV_POOL, m.conv.inputs, forward, (top, places))}
     if m.spread is None:
         return made
@@ -86,7 +86,7 @@ def _head(m: Found) -> Any:
     whole = m.back.name == "linear_backward"
     if any(a is not b for a, b in zip(m.back.inputs[1:], (x, w) if whole else (w,))):
         return None
-    mask = m.back.inputs[-1] if m.back.name != "mm" else None
+    mask = m.back.inputs[-1] if m.back.kernel is not mm_nn.kernel else None
     inputs = (*m.layer.inputs, *m.loss.inputs[1:], mask)
     gx, *grads = m.back.outputs
     made = []

@@ -132,7 +132,6 @@ _COLOURS = {
     "view": "#e8e8e8", "product": "#cfe3ff", "pointwise": "#d9f2d0", "update": "#ffe0b3",
     "random": "#ead6ff", "other": "#fff6cc",
 }  # fmt: skip
-_PRODUCTS = ("conv", "mm", "linear", "bmm", "baddbmm", "attention")
 
 
 def draw(program: Program, path: str | Path) -> None:
@@ -188,7 +187,7 @@ def _family(ins: Instruction) -> str:
         return "random"
     if ins.name.endswith("_update"):
         return "update"
-    if ins.name.startswith(_PRODUCTS):
+    if ins.kernel.facts.is_of("product", "convolution", "attention"):
         return "product"
     same = ins.outputs and all(s.shape == ins.outputs[0].shape for s in ins.reads)
     return "pointwise" if same else "other"

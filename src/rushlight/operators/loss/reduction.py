@@ -7,14 +7,15 @@ from typing import Any
 
 from ...base.arrays import Array, ArrayModule
 from ...core.tensor import Tensor
+from ...runtime.facts import REDUCTIONS
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: Any) -> str:
     """`reduction`, or what the two old flags mean."""
     if size_average is None and reduce is None:
         if reduction.__class__ is int:  # functions of the top namespace take numbers
-            return ("none", "mean", "sum")[reduction]
-        if reduction not in ("none", "mean", "sum"):
+            return REDUCTIONS[reduction]
+        if reduction not in REDUCTIONS:
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
     size_average = True if size_average is None else size_average

@@ -20,7 +20,7 @@ from ..code.variants import prepared_as
 from ..memory import host_copies as transfer
 from ..memory.staging import is_staged
 from ..memory.streams import current
-from .pointwise import compute
+from .pointwise import cast
 
 if TYPE_CHECKING:
     from ....base.device import device
@@ -52,7 +52,7 @@ def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
             return
         if dst.size >= 4096 and _transposed(dst, src):
             return
-    compute("cast", (src,), (), dst)
+    cast(src, out=dst)
 
 
 class _Tiles(NamedTuple):
@@ -239,7 +239,7 @@ def _fill_into(dst: DeviceArray, *, value: int | float | complex) -> Any:
     else:
         one = ndarray((), dst.dtype)
         fill(one, value)
-        compute("cast", (one,), (), dst)
+        cast(one, out=dst)
     return dst
 
 

@@ -141,7 +141,7 @@ def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -
     else:  # add in float32, round once
         total = cast(out, "float32")
         _add_at_once(total, index, g, rows)
-        compute("cast", (total,), (), out)
+        cast(total, out=out)
     return True
 
 

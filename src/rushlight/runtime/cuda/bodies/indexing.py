@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ndarray = cupy.ndarray
 _ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned",
            "int64": "u64", "uint64": "u64"}  # fmt: skip
-_KINDS = {"add": 0, "prod": 1, "amax": 2, "amin": 3}
+_KINDS = ("", "prod", "amax", "amin")  # the first adds
 
 
 @lru_cache(512)
@@ -147,7 +147,7 @@ def _scatter_into(out: DeviceArray, index: DeviceArray, src: DeviceArray, dim: i
     at = ndarray(index.shape, np.int64)
     _along("flatten", at, out, None, index, dim)
     part = src[tuple([slice(n) for n in index.shape])]
-    fold_at(out.reshape(-1), at.reshape(-1), copied(part).reshape(-1), "add")
+    fold_at(out.reshape(-1), at.reshape(-1), copied(part).reshape(-1))
 
 
 @kernel_for("cuda", "scatter_add")
@@ -216,7 +216,7 @@ def _scatter_reduce(
 
 
 def fold_at(
-    flat: DeviceArray, at: DeviceArray, values: DeviceArray, kind: str, keep: bool = True
+    flat: DeviceArray, at: DeviceArray, values: DeviceArray, kind: str = "", keep: bool = True
 ) -> None:
     """Fold `values` into the places `at` of a flat array, equal places in the order they come."""
     n = at.size
@@ -224,7 +224,7 @@ def fold_at(
         return
     launch = _kernel("runs", flat.dtype, np.dtype(np.int64), 1)
     at, order = ordered(at, 0, 0, n, False)
-    launch(min(-(-n // 256), 2**20), 256, n, flat, values, at, order, _KINDS[kind], int(keep))
+    launch(min(-(-n // 256), 2**20), 256, n, flat, values, at, order, _KINDS.index(kind), int(keep))
 
 
 def add_flat(flat: DeviceArray, at: DeviceArray, values: DeviceArray) -> None:
@@ -233,7 +233,7 @@ def add_flat(flat: DeviceArray, at: DeviceArray, values: DeviceArray) -> None:
     if not n:
         return
     if not _adds_in_place(flat.dtype):
-        fold_at(flat, at, values, "add")
+        fold_at(flat, at, values)
         return
     launch = _kernel("add_flat", flat.dtype, np.dtype(np.int64), 1)
     launch(min(-(-n // 256), 2**20), 256, n, flat, values, at)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
     from ...point import Point
 
-__all__ = ["cast", "compute"]  # for fused chains and for other families
+__all__ = ["add_into", "cast", "compute"]  # for fused chains and for other families
 
 ndarray = cupy.ndarray
 
@@ -130,9 +130,14 @@ def _nan_to_num(x: DeviceArray, *, nan: float, posinf: float | None, neginf: flo
     return compute("nan_to_num", (x,), (nan, high, low))
 
 
-def cast(x: DeviceArray, to: str) -> Any:
-    """The elements as another dtype's."""
-    return compute("cast", (x,), (), None, to)
+def cast(x: DeviceArray, to: str = "", out: Any = None) -> Any:
+    """The elements as another dtype's, or as an array's that they are written into."""
+    return compute("cast", (x,), (), out, to or None)
+
+
+def add_into(out: DeviceArray, x: DeviceArray, y: Any) -> Any:
+    """x + y, written into an array, which may be one of them."""
+    return compute("add", (x, y), (), out)
 
 
 def _cast(x: DeviceArray, *, to: dtype, source: dtype) -> Any:

@@ -18,6 +18,7 @@ from ..library.measuring import are_measured
 from ..small import dense
 from ..small.dense_sizes import is_few_back, is_head_input, is_tiled
 from .fills import copied, row_major
+from .pointwise import add_into
 from .reduce import reduce
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ def addmm(
     if b.strides[0] == 0 or b.shape[0] == 1:
         return product(x, y, False, False, row_major(b[0]), "bias")
     made = product(x, y, False, False)
-    return compute("add", (made, b), (), made)
+    return add_into(made, made, b)
 
 
 @kernel_for("cuda", "linear_grads")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.bounded import Bounded
-from ..bodies.layers.cross_entropy import MODES
+from ...facts import REDUCTIONS
 from ..code.launch import Result, empty
 from ..code.sources import LABELS, counter, device, load
 from .head_sizes import is_joined_head, is_whole_head, step_cut, whole_cut
@@ -22,7 +22,7 @@ def _prepared(
     whole: bool, x: DeviceArray, n: int, label: str, ignore_index: int, reduction: str
 ) -> Any:
     """A launch of x, w, bias, target, gy, mask and logits, and of words where it is not the whole head."""
-    (m, k), dtype, mode = x.shape, x.dtype, MODES[reduction]
+    (m, k), dtype, mode = x.shape, x.dtype, REDUCTIONS.index(reduction)
     cut = whole_cut(m, k) if whole else step_cut(m, k)
     shapes = (() if mode else (m,), *(((m, k), (n, k), (n,)) if whole else ((m, n), (m, k))))
     name = "head_whole" if whole else "head_step"

@@ -24,7 +24,7 @@ from ...code.sources import (
 )
 from ...processors import multiprocessors
 from ..fills import copied, copy_to, row_major
-from ..pointwise import compute
+from ..pointwise import add_into
 from .layer_norm import stored
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def batch_norm_learn(
     if done is NotImplemented:  # nothing is changed yet
         return done
     if batches is not None:
-        compute("add", (batches, 1), (), batches)
+        add_into(batches, batches, 1)
     return out
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .....base.bounded import Bounded
 from ....door import kernel_for
+from ....facts import REDUCTIONS
 from ...code.launch import Result
 from ...code.sources import LABELS, NUMBERS, blocks_for, computed, counter, device, load, partials
 from ..fills import row_major
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 _LONG = 2048  # rows from here on take a whole block
 # With more targets than this the valid ones are counted by a launch of their own; of long rows there are more blocks.
 _COUNT_ONCE, _COUNT_ONCE_LONG = 8192, 1024
-MODES = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _is_wide(x: DeviceArray, loss: np.dtype) -> int | None:
@@ -74,7 +74,7 @@ def cross_entropy_fused(
         if x.dtype.char not in NUMBERS or label is None or not x.size:
             return NotImplemented
         rows, n = x.shape
-        found = _Forward(rows, n, x.dtype, label, ignore_index, MODES[reduction], wide)
+        found = _Forward(rows, n, x.dtype, label, ignore_index, REDUCTIONS.index(reduction), wide)
         _forwards[key] = found
     x, target = row_major(x), row_major(target)
     if found.several:
@@ -92,7 +92,7 @@ def step(
     if char not in NUMBERS or label is None or not x.size or n >= _LONG or wide is None:
         return NotImplemented
     x, target, gy = row_major(x), row_major(target), row_major(gy)
-    lanes, mode = _lanes(n), MODES[reduction]
+    lanes, mode = _lanes(n), REDUCTIONS.index(reduction)
     # A single block does not wait for others. A float64 block has registers for 512 threads.
     most = 512 if char == "d" else 1024
     threads = 256 if rows * lanes > 4096 else min(most, -(-rows * lanes // 32) * 32)
@@ -152,10 +152,10 @@ def cross_entropy_grad(
         if x.dtype.char not in NUMBERS or label is None or not x.size or wide is None:
             return NotImplemented
         rows, n = x.shape
-        go = _grad_launch(rows, n, x.dtype, label, ignore_index, MODES[reduction], wide)
+        go = _grad_launch(rows, n, x.dtype, label, ignore_index, REDUCTIONS.index(reduction), wide)
         _grads[key] = go
     gy, x, stats, target = row_major(gy), row_major(x), row_major(stats), row_major(target)
-    mode = MODES[reduction]
+    mode = REDUCTIONS.index(reduction)
     seen = None
     if mode == 1 and x.shape[0] > _COUNT_ONCE_LONG:
         seen = _seen(target, x.shape[1], stats.dtype, x.dtype.char, ignore_index, mode)
@@ -175,7 +175,7 @@ def grad_over(
     if char not in NUMBERS or label is None or not x.size or wide is None or not x._c_contiguous:
         return NotImplemented
     gy, stats, target = row_major(gy), row_major(stats), row_major(target)
-    (rows, n), mode = x.shape, MODES[reduction]
+    (rows, n), mode = x.shape, REDUCTIONS.index(reduction)
     seen = _seen(target, n, stats.dtype, char, ignore_index, mode)
     name, blocks, threads = _grad_shape(rows, n)
     load("cross_entropy.cu", name, char, LABEL=label, WIDE=wide)(

@@ -12,10 +12,9 @@ from .....base.dtypes import from_np
 from ....door import kernel_for
 from ...code.launch import Result
 from ...code.sources import NUMBERS, PLACES, block_room, blocks_for, computed, load
-from ...code.variants import compute
 from ...processors import multiprocessors
 from ..fills import fill, one_launch, row_major
-from ..pointwise import cast
+from ..pointwise import add_into, cast
 
 if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
@@ -102,7 +101,7 @@ def _grad(
             return out
         if base.dtype != out.dtype:
             base = cast(base, from_np(out.dtype).name)
-        return compute("add", (base, out), (), out)
+        return add_into(out, base, out)
     width, most = prod(shape[1:]), places // (_FEW + 1)  # rows that may have many places
     room = cupy.ndarray((2 * rows + most + 2 + places,), np.int32)
     fill(room[: rows + 2], 0)

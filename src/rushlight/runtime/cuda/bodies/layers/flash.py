@@ -36,8 +36,8 @@ def _cut(kind: str, precision: int, wide: int, rows: int, heads: int) -> FlashCu
     cuts, shared = CUTS[kind, precision, wide], _gpu().shared
     for cut in cuts[:-1]:
         if -(-rows // cut.rows) * heads >= multiprocessors():
-            name = "flash_keys" if kind == "all" else kind
-            if shared_bytes(name, cut, wide, wide, kind == "all") <= shared:
+            name = "flash_keys" if kind == "whole" else kind
+            if shared_bytes(name, cut, wide, wide, kind == "whole") <= shared:
                 return cut
     return cuts[-1]
 
@@ -163,12 +163,12 @@ def _go(name: str, arrays: tuple, call: _Call, blocks_of: int, across: int, laid
     found = _calls.get(key)
     if found is None:
         cut = _cut(kind or name, _precision(), call.wide, blocks_of, across)
-        more = {"ALL": int(kind == "all")} if name == "flash_keys" else {}
+        more = {"ALL": int(kind == "whole")} if name == "flash_keys" else {}
         launch = _launch(name, cut, call.widths, call.drops, call.biased, **more)
         steps = [s for a in laid for s in _steps(a)]
         found = _calls[key] = launch.fixed(
             -(-blocks_of // cut.rows) * across, 32 * cut.warps, *steps, *call.sizes,
-            shared=shared_bytes(name, cut, *call.widths, kind == "all"),
+            shared=shared_bytes(name, cut, *call.widths, kind == "whole"),
         )  # fmt: skip
     found(*arrays)
 
@@ -200,7 +200,7 @@ def differentiate(
     inputs, laid = (gy, q, k, v, out, stats, bias, key), (gy, q, k, v, out)
     if is_all(call.wide, n, batch * groups):
         arrays = (*inputs, None, *grads)
-        _go("flash_keys", arrays, call, 1, batch * groups, (*laid, *grads), "all")
+        _go("flash_keys", arrays, call, 1, batch * groups, (*laid, *grads), "whole")
         return grads
     slope = cupy.ndarray((batch, heads, queries), _WIDE)
     _go("flash_queries", (*inputs, grads[0], slope), call, queries, batch * heads, (*laid, grads[0]))  # fmt: skip
@@ -215,7 +215,7 @@ def is_all(wide: int, n: int, heads: int) -> bool:
     """
     if wide > ALL_WIDEST:
         return False
-    cut = CUTS["all", _precision(), wide][0]
+    cut = CUTS["whole", _precision(), wide][0]
     if shared_bytes("flash_keys", cut, wide, wide, True) > _gpu().shared:
         return False
     at_once = cut.blocks * multiprocessors()

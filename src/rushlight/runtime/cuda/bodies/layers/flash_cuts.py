@@ -49,7 +49,7 @@ def shared_bytes(
 
 
 # By kernel, precision (tensor cores or not) and the wider head: from large blocks, which read less, to small ones, for
-# few heads of few queries. Backward, "all" is `flash_keys` where one block has all the keys.
+# few heads of few queries. Backward, "whole" is `flash_keys` where one block has all the keys.
 CUTS: dict[tuple[str, int, int], tuple[FlashCut, ...]] = {
     ("flash_forward", 1, 32): (FlashCut(2, 4, 32, 4), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
     ("flash_forward", 0, 32): (FlashCut(2, 4, 64, 2), FlashCut(1, 4, 32, 4), FlashCut(1, 2, 32, 4)),
@@ -77,8 +77,8 @@ CUTS: dict[tuple[str, int, int], tuple[FlashCut, ...]] = {
     ("flash_keys", 0, 64): (FlashCut(2, 4, 16, 2), FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 4)),
     ("flash_keys", 1, 128): (FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 3)),
     ("flash_keys", 0, 128): (FlashCut(1, 4, 16, 2), FlashCut(1, 2, 16, 3)),
-    ("all", 1, 32): (FlashCut(2, 4, 32, 2),),
-    ("all", 0, 32): (FlashCut(2, 4, 32, 2),),
-    ("all", 1, 64): (FlashCut(2, 4, 32, 2),),
-    ("all", 0, 64): (FlashCut(2, 4, 32, 2),),
+    ("whole", 1, 32): (FlashCut(2, 4, 32, 2),),
+    ("whole", 0, 32): (FlashCut(2, 4, 32, 2),),
+    ("whole", 1, 64): (FlashCut(2, 4, 32, 2),),
+    ("whole", 0, 64): (FlashCut(2, 4, 32, 2),),
 }
