@@ -105,72 +105,27 @@ class Log(Function):
 
 
 def sin(x: Operand) -> Variable:
-    """The sine.
-
-    Args:
-        x: an array or a Variable.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.sin(np.array([0.0, np.pi / 2]))
-        variable([0. 1.])
-    """
+    """As `torch.sin`, of an array or a Variable."""
     return Sin()(x)
 
 
 def cos(x: Operand) -> Variable:
-    """The cosine.
-
-    Args:
-        x: an array or a Variable.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.cos(np.array([0.0, np.pi]))
-        variable([ 1. -1.])
-    """
+    """As `torch.cos`, of an array or a Variable."""
     return Cos()(x)
 
 
 def tanh(x: Operand) -> Variable:
-    """The hyperbolic tangent.
-
-    Args:
-        x: an array or a Variable.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.tanh(np.array(0.0))
-        variable(0.0)
-    """
+    """As `torch.tanh`, of an array or a Variable."""
     return Tanh()(x)
 
 
 def exp(x: Operand) -> Variable:
-    """e to the power of x.
-
-    Args:
-        x: an array or a Variable.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.exp(np.array(0.0))
-        variable(1.0)
-    """
+    """As `torch.exp`, of an array or a Variable."""
     return Exp()(x)
 
 
 def log(x: Operand) -> Variable:
-    """The natural logarithm.
-
-    Args:
-        x: an array or a Variable.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.log(np.array(1.0))
-        variable(0.0)
-    """
+    """As `torch.log`, of an array or a Variable."""
     return Log()(x)
 
 
@@ -191,18 +146,7 @@ class Reshape(Function):
 
 
 def reshape(x: Operand, shape: int | tuple[int, ...]) -> Variable:
-    """The same elements in another shape; -1 stands for what is left.
-
-    Args:
-        x: an array or a Variable.
-        shape: a tuple.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.reshape(np.arange(4), (2, 2))
-        variable([[0 1]
-                  [2 3]])
-    """
+    """As `torch.reshape`, of an array or a Variable."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return as_variable(x) if x.shape == shape else Reshape(shape)(x)
 
@@ -453,18 +397,7 @@ class BroadcastTo(Function):
 
 
 def broadcast_to(x: Operand, shape: tuple[int, ...]) -> Variable:
-    """The elements repeated until the shape is `shape`.
-
-    Args:
-        x: an array or a Variable.
-        shape: a tuple.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.broadcast_to(np.array([1, 2]), (2, 2))
-        variable([[1 2]
-                  [1 2]])
-    """
+    """As `torch.broadcast_to`, of an array or a Variable."""
     return as_variable(x) if x.shape == tuple(shape) else BroadcastTo(tuple(shape))(x)
 
 
@@ -511,16 +444,7 @@ class MatMul(Function):
 
 
 def matmul(x: Operand, W: Operand) -> Variable:
-    """The matrix product; vectors are rows on the left and columns on the right.
-
-    Args:
-        x, W: arrays or Variables.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.matmul(np.array([[1, 2]]), np.array([[3], [4]]))
-        variable([[11]])
-    """
+    """As `torch.matmul`, of an array or a Variable."""
     return MatMul()(x, W)
 
 
@@ -573,18 +497,7 @@ def max(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = 
 
 
 def min(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Variable:
-    """The smallest element over `axis`, or of all.
-
-    Args:
-        x: an array or a Variable.
-        axis: which axes; all if not given.
-        keepdims: keep them with length 1.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.min(np.array([[1, 2], [3, 4]]), axis=1)
-        variable([1 3])
-    """
+    """As `max`: the smallest element over `axis`, or of all."""
     return Min(axis, keepdims)(x)
 
 
@@ -674,16 +587,7 @@ class Clip(Derived):
 
 
 def sigmoid(x: Operand) -> Variable:
-    """1 / (1 + exp(-x)).
-
-    Args:
-        x: an array or a Variable.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.sigmoid(np.array(0.0))
-        variable(0.5)
-    """
+    """As `torch.sigmoid`, of an array or a Variable."""
     y = usual.call(Sigmoid, x)
     return Sigmoid()(x) if y is None else y
 
@@ -694,32 +598,13 @@ def sigmoid_simple(x: Operand) -> Variable:
 
 
 def relu(x: Operand) -> Variable:
-    """x where it is positive, 0 elsewhere.
-
-    Args:
-        x: an array or a Variable.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.relu(np.array([-1.0, 2.0]))
-        variable([0. 2.])
-    """
+    """As `torch.relu`, of an array or a Variable."""
     y = usual.call(ReLU, x)
     return ReLU()(x) if y is None else y
 
 
 def leaky_relu(x: Operand, slope: float = 0.2) -> Variable:
-    """x where it is positive, `slope * x` elsewhere.
-
-    Args:
-        x: an array or a Variable.
-        slope: a number.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.leaky_relu(np.array([-1.0, 2.0]))
-        variable([-0.2  2. ])
-    """
+    """As `nn.functional.leaky_relu`, of an array or a Variable; `slope` is that of negative x."""
     return LeakyReLU(slope)(x)
 
 
@@ -745,17 +630,7 @@ def softmax_simple(x: Operand, axis: int = 1) -> Variable:
 
 
 def log_softmax(x: Operand, axis: int = 1) -> Variable:
-    """The logarithm of `softmax`.
-
-    Args:
-        x: an array or a Variable.
-        axis: a number.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.log_softmax(np.array([[0.0, 0.0]]))
-        variable([[-0.69314718 -0.69314718]])
-    """
+    """As `softmax`: its logarithm."""
     return LogSoftmax(axis)(x)
 
 

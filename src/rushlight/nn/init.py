@@ -293,16 +293,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Draw from N(0, s^2), s = gain sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010), in place.
-
-    Args:
-        tensor: a weight of at least two dimensions.
-        gain: see `calculate_gain`.
-
-    Example:
-        >>> nn.init.xavier_normal_(torch.empty(3, 5)).shape
-        torch.Size([3, 5])
-    """
+    """As `xavier_uniform_`, from N(0, s^2), s = gain sqrt(2 / (fan_in + fan_out))."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return normal_(tensor, 0.0, std, generator)
@@ -349,18 +340,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Draw from N(0, std^2), std = gain / sqrt(fan) (He and others, 2015), in place.
-
-    Args:
-        tensor: a weight of at least two dimensions.
-        a: the negative slope, for leaky_relu.
-        mode: "fan_in" keeps the variance forward, "fan_out" backward.
-        nonlinearity: what follows the layer; see `calculate_gain`.
-
-    Example:
-        >>> conv = nn.Conv2d(3, 8, 3)
-        >>> _ = nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu")
-    """
+    """As `kaiming_uniform_`, from N(0, std^2), std = gain / sqrt(fan)."""
     if _nothing_to_do(tensor):
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))

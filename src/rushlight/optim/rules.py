@@ -196,21 +196,7 @@ class Adam(KernelOptimizer):
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019).
-
-    Args:
-        params, lr, betas, eps, amsgrad: as in `Adam`.
-        weight_decay: the parameter itself shrinks by `lr * weight_decay` at each step.
-        maximize, foreach, capturable, differentiable, fused: as in `Adam`.
-
-    Example:
-        >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
-        >>> optimizer = optim.AdamW([w], lr=0.1, weight_decay=0.5)
-        >>> (w * 0).sum().backward()
-        >>> optimizer.step()
-        >>> w.detach()
-        tensor([0.9500, 1.9000])
-    """
+    """As `Adam`, with weight decay apart from the gradient (Loshchilov and Hutter, 2019)."""
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-3,

@@ -109,17 +109,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
 
 
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
-    """The logarithm of `softmax`, over the values that are there.
-
-    Args:
-        input: a sparse tensor.
-        dim: along which it is computed.
-
-    Example:
-        >>> a = torch.sparse_coo_tensor([[0, 0, 1], [0, 1, 0]], [1.0, 1.0, 5.0], (2, 2))
-        >>> torch.sparse.log_softmax(a, 1).coalesce().values()
-        tensor([-0.6931, -0.6931,  0.0000])
-    """
+    """As `softmax`: its logarithm."""
     return _over_listed(input if dtype is None else input.to(dtype), dim, "log_softmax")
 
 

@@ -59,34 +59,12 @@ def zeros(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: An
 
 
 def ones(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: Any = None, placements: Any = None) -> DTensor:  # fmt: skip
-    """Ones, spread over a mesh; arguments as in `zeros`.
-
-    Args:
-        size, requires_grad, dtype, layout, device_mesh, placements: as in `zeros`.
-
-    Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
-        >>> dist.tensor.ones(2, device_mesh=dist.init_device_mesh("cpu", (1,))).full_tensor()
-        tensor([1., 1.])
-        >>> dist.destroy_process_group()
-    """
+    """As `zeros`: ones, spread over a mesh."""
     return _made(lambda s: filled.ones(s, dtype=dtype), size, device_mesh, placements, requires_grad)  # fmt: skip
 
 
 def empty(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: Any = None, placements: Any = None) -> DTensor:  # fmt: skip
-    """Memory without values, spread over a mesh; arguments as in `zeros`.
-
-    Args:
-        size, requires_grad, dtype, layout, device_mesh, placements: as in `zeros`.
-
-    Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
-        >>> dist.tensor.empty(2, 3, device_mesh=dist.init_device_mesh("cpu", (1,))).shape
-        torch.Size([2, 3])
-        >>> dist.destroy_process_group()
-    """
+    """As `zeros`: memory without values, spread over a mesh."""
     return _made(lambda s: filled.empty(s, dtype=dtype), size, device_mesh, placements, requires_grad)  # fmt: skip
 
 
@@ -118,34 +96,12 @@ def _random(draw: str, size: tuple, requires_grad: bool, dtype: Any, mesh: Any, 
 
 
 def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: Any = None, placements: Any = None) -> DTensor:  # fmt: skip
-    """Uniform random numbers, spread over a mesh; ranks with one seed have parts of one tensor.
-
-    Args:
-        size, requires_grad, dtype, layout, device_mesh, placements: as in `zeros`.
-
-    Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
-        >>> dist.tensor.rand(2, 3, device_mesh=dist.init_device_mesh("cpu", (1,))).shape
-        torch.Size([2, 3])
-        >>> dist.destroy_process_group()
-    """
+    """As `zeros`: uniform random numbers; ranks with one seed have parts of one tensor."""
     return _random("uniform_", size, requires_grad, dtype, device_mesh, placements)
 
 
 def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: Any = None, placements: Any = None) -> DTensor:  # fmt: skip
-    """Normal random numbers, spread over a mesh; ranks with one seed have parts of one tensor.
-
-    Args:
-        size, requires_grad, dtype, layout, device_mesh, placements: as in `zeros`.
-
-    Example:
-        >>> dist = torch.distributed
-        >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
-        >>> dist.tensor.randn(2, 3, device_mesh=dist.init_device_mesh("cpu", (1,))).shape
-        torch.Size([2, 3])
-        >>> dist.destroy_process_group()
-    """
+    """As `zeros`: normal random numbers; ranks with one seed have parts of one tensor."""
     return _random("normal_", size, requires_grad, dtype, device_mesh, placements)
 
 

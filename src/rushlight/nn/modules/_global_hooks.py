@@ -90,54 +90,17 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, submodule)` whenever a module registers a child; it may replace it.
-
-    Returns:
-        A handle; its `remove()` takes the hook away.
-
-    Example:
-        >>> said = lambda module, name, child: print(name, type(child).__name__)
-        >>> handle = nn.modules.module.register_module_module_registration_hook(said)
-        >>> _ = nn.Sequential(nn.Flatten(), nn.ReLU())
-        0 Flatten
-        1 ReLU
-        >>> handle.remove()
-    """
+    """As `register_module_buffer_registration_hook`: `hook(module, name, submodule)` for children."""
     return HookHandle(GLOBAL.registration["module"], hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, param)` whenever a module registers a parameter; it may replace it.
-
-    Returns:
-        A handle; its `remove()` takes the hook away.
-
-    Example:
-        >>> said = lambda module, name, param: print(name, tuple(param.shape))
-        >>> handle = nn.modules.module.register_module_parameter_registration_hook(said)
-        >>> _ = nn.Linear(2, 3)
-        weight (3, 2)
-        bias (3,)
-        >>> handle.remove()
-    """
+    """As `register_module_buffer_registration_hook`: `hook(module, name, param)` for parameters."""
     return HookHandle(GLOBAL.registration["parameter"], hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, args)` before the forward of every module of the process.
-
-    Returns:
-        A handle; its `remove()` takes the hook away.
-
-    Example:
-        >>> said = lambda module, args: print("->", type(module).__name__)
-        >>> handle = nn.modules.module.register_module_forward_pre_hook(said)
-        >>> _ = nn.Sequential(nn.Flatten(), nn.ReLU())(torch.zeros(1, 2))
-        -> Sequential
-        -> Flatten
-        -> ReLU
-        >>> handle.remove()
-    """
+    """As `register_module_forward_hook`: `hook(module, args)` before it, which may change args."""
     return _around_calls(GLOBAL.forward_pre, hook)
 
 
@@ -186,18 +149,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_output)` before the gradients of every module are computed.
-
-    Returns:
-        A handle; its `remove()` takes the hook away.
-
-    Example:
-        >>> said = lambda module, grads: print(type(module).__name__, grads[0])
-        >>> handle = nn.modules.module.register_module_full_backward_pre_hook(said)
-        >>> nn.ReLU()(torch.ones(1, requires_grad=True)).sum().backward()
-        ReLU tensor([1.])
-        >>> handle.remove()
-    """
+    """As `register_module_full_backward_hook`: `hook(module, grad_output)` before it."""
     return _around_calls(GLOBAL.backward_pre, hook)
 
 

@@ -235,22 +235,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of volumes: every channel to mean 0, variance 1 over the batch.
-
-    Args:
-        num_features, eps, momentum, affine, track_running_stats, bias: as in `BatchNorm2d`.
-
-    Shape:
-        (N, C, D, H, W) -> the same.
-
-    Raises:
-        ValueError: if the input has another number of dimensions, or has one value per channel in
-            training.
-
-    Example:
-        >>> nn.BatchNorm3d(2)(torch.rand(4, 2, 3, 3, 3)).shape
-        torch.Size([4, 2, 3, 3, 3])
-    """
+    """As `BatchNorm2d`, of volumes (N, C, D, H, W)."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
@@ -375,18 +360,7 @@ class _LazyNormBase(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """A BatchNorm1d that takes `num_features` from its first input.
-
-    Args:
-        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`.
-
-    Example:
-        >>> layer = nn.LazyBatchNorm1d()
-        >>> layer(torch.zeros(4, 5)).shape
-        torch.Size([4, 5])
-        >>> layer.num_features
-        5
-    """
+    """As `LazyBatchNorm2d`: a BatchNorm1d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
 
@@ -409,17 +383,6 @@ class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
 
 
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """A BatchNorm3d that takes `num_features` from its first input.
-
-    Args:
-        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm3d`.
-
-    Example:
-        >>> layer = nn.LazyBatchNorm3d()
-        >>> layer(torch.zeros(4, 5, 2, 2, 2)).shape
-        torch.Size([4, 5, 2, 2, 2])
-        >>> layer.num_features
-        5
-    """
+    """As `LazyBatchNorm2d`: a BatchNorm3d that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d

@@ -287,24 +287,7 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Convolve signals: every output is a weighted sum of a window of the input.
-
-    Args:
-        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
-            padding_mode: as in `Conv2d`, with one number where that takes two.
-
-    Shape:
-        (N, in_channels, L) -> (N, out_channels, L'), or without N;
-        L' = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1.
-
-    Attributes:
-        weight: (out_channels, in_channels / groups, kernel_size).
-        bias: (out_channels,), or None.
-
-    Example:
-        >>> nn.Conv1d(16, 33, 3, stride=2)(torch.zeros(20, 16, 50)).shape
-        torch.Size([20, 33, 24])
-    """
+    """As `Conv2d`, of signals (N, C_in, L); options are one number."""
 
     _n = 1
     _name = "conv1d"
@@ -353,24 +336,7 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolve volumes: every output is a weighted sum of a window of the input.
-
-    Args:
-        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
-            padding_mode: as in `Conv2d`, with three numbers where that takes two.
-
-    Shape:
-        (N, in_channels, D, H, W) -> (N, out_channels, D', H', W'), or without N; sizes as in
-        `Conv2d`.
-
-    Attributes:
-        weight: (out_channels, in_channels / groups, *kernel_size).
-        bias: (out_channels,), or None.
-
-    Example:
-        >>> nn.Conv3d(2, 4, (3, 5, 2))(torch.zeros(1, 2, 10, 9, 8)).shape
-        torch.Size([1, 4, 8, 5, 7])
-    """
+    """As `Conv2d`, of volumes (N, C_in, D, H, W); options are three numbers."""
 
     _n = 3
     _name = "conv3d"
@@ -472,24 +438,7 @@ class _ConvTransposeMixin(_ConvTransposeNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution of signals: what a convolution sends back to its input.
-
-    Args:
-        in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
-            dilation, padding_mode: as in `ConvTranspose2d`, with one number where that takes two.
-
-    Shape:
-        (N, in_channels, L) -> (N, out_channels, L'), or without N; the size as in
-        `ConvTranspose2d`.
-
-    Attributes:
-        weight: (in_channels, out_channels / groups, kernel_size).
-        bias: (out_channels,), or None.
-
-    Example:
-        >>> nn.ConvTranspose1d(16, 8, 4, stride=2, padding=1)(torch.zeros(2, 16, 10)).shape
-        torch.Size([2, 8, 20])
-    """
+    """As `ConvTranspose2d`, of signals (N, C_in, L); options are one number."""
 
     _n = 1
     _name = "conv_transpose1d"
@@ -534,43 +483,14 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution of volumes: what a convolution sends back to its input.
-
-    Args:
-        in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
-            dilation, padding_mode: as in `ConvTranspose2d`, with three numbers where that takes two.
-
-    Shape:
-        (N, in_channels, D, H, W) -> (N, out_channels, D', H', W'), or without N; sizes as in
-        `ConvTranspose2d`.
-
-    Attributes:
-        weight: (in_channels, out_channels / groups, *kernel_size).
-        bias: (out_channels,), or None.
-
-    Example:
-        >>> nn.ConvTranspose3d(4, 2, 2, stride=2)(torch.zeros(1, 4, 3, 4, 5)).shape
-        torch.Size([1, 2, 6, 8, 10])
-    """
+    """As `ConvTranspose2d`, of volumes (N, C_in, D, H, W); options are three numbers."""
 
     _n = 3
     _name = "conv_transpose3d"
 
 
 class LazyConv1d(LazyConv, Conv1d):
-    """A Conv1d that takes `in_channels` from its first input.
-
-    Args:
-        out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: as in
-            `Conv1d`.
-
-    Example:
-        >>> layer = nn.LazyConv1d(8, 3)
-        >>> layer(torch.zeros(2, 4, 10)).shape
-        torch.Size([2, 8, 8])
-        >>> layer.in_channels
-        4
-    """
+    """As `LazyConv2d`: a Conv1d that takes `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
@@ -594,37 +514,13 @@ class LazyConv2d(LazyConv, Conv2d):
 
 
 class LazyConv3d(LazyConv, Conv3d):
-    """A Conv3d that takes `in_channels` from its first input.
-
-    Args:
-        out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: as in
-            `Conv3d`.
-
-    Example:
-        >>> layer = nn.LazyConv3d(8, 3)
-        >>> layer(torch.zeros(2, 4, 5, 5, 5)).shape
-        torch.Size([2, 8, 3, 3, 3])
-        >>> layer.in_channels
-        4
-    """
+    """As `LazyConv2d`: a Conv3d that takes `in_channels` from its first input."""
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(LazyConvTranspose, ConvTranspose1d):
-    """A ConvTranspose1d that takes `in_channels` from its first input.
-
-    Args:
-        out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
-            padding_mode: as in `ConvTranspose1d`.
-
-    Example:
-        >>> layer = nn.LazyConvTranspose1d(8, 3)
-        >>> layer(torch.zeros(2, 4, 10)).shape
-        torch.Size([2, 8, 12])
-        >>> layer.in_channels
-        4
-    """
+    """As `LazyConvTranspose2d`: a ConvTranspose1d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
@@ -648,18 +544,6 @@ class LazyConvTranspose2d(LazyConvTranspose, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(LazyConvTranspose, ConvTranspose3d):
-    """A ConvTranspose3d that takes `in_channels` from its first input.
-
-    Args:
-        out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
-            padding_mode: as in `ConvTranspose3d`.
-
-    Example:
-        >>> layer = nn.LazyConvTranspose3d(8, 2)
-        >>> layer(torch.zeros(2, 4, 3, 3, 3)).shape
-        torch.Size([2, 8, 4, 4, 4])
-        >>> layer.in_channels
-        4
-    """
+    """As `LazyConvTranspose2d`: a ConvTranspose3d that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d

@@ -56,20 +56,7 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Set whole channels to zero at random in training, and scale the others by 1 / (1 - p).
-
-    Args:
-        p: probability that a channel becomes zero.
-        inplace: write the result into the input.
-
-    Shape:
-        (N, C, L) or (C, L) -> the same.
-
-    Example:
-        >>> y = nn.Dropout1d(0.5)(torch.ones(2, 8, 5))
-        >>> bool((y.amax(-1) == y.amin(-1)).all())  # a channel is all 0 or all 2
-        True
-    """
+    """As `Dropout2d`: whole channels of signals, (N, C, L)."""
 
     _name = "dropout1d"
 
@@ -94,20 +81,7 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Set whole channels to zero at random in training, and scale the others by 1 / (1 - p).
-
-    Args:
-        p: probability that a channel becomes zero.
-        inplace: write the result into the input.
-
-    Shape:
-        (N, C, D, H, W) or (C, D, H, W) -> the same.
-
-    Example:
-        >>> y = nn.Dropout3d(0.5)(torch.ones(2, 8, 2, 2, 2))
-        >>> bool((y.amax((2, 3, 4)) == y.amin((2, 3, 4))).all())  # a channel is all 0 or all 2
-        True
-    """
+    """As `Dropout2d`: whole channels of volumes, (N, C, D, H, W)."""
 
     _name = "dropout3d"
 

@@ -106,19 +106,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalise every channel of each of the signals by itself to mean 0 and variance 1.
-
-    Args:
-        num_features, eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm2d`.
-
-    Shape:
-        (N, C, L) or (C, L) -> the same.
-
-    Example:
-        >>> nn.InstanceNorm1d(2, eps=0.0)(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
-        tensor([[[-1.,  1.],
-                 [-1.,  1.]]])
-    """
+    """As `InstanceNorm2d`, of signals (N, C, L), or (C, L)."""
 
     _n = 1
 
@@ -147,18 +135,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalise every channel of each of the volumes by itself to mean 0 and variance 1.
-
-    Args:
-        num_features, eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm2d`.
-
-    Shape:
-        (N, C, D, H, W) or (C, D, H, W) -> the same.
-
-    Example:
-        >>> nn.InstanceNorm3d(2)(torch.rand(1, 2, 3, 3, 3)).shape
-        torch.Size([1, 2, 3, 3, 3])
-    """
+    """As `InstanceNorm2d`, of volumes (N, C, D, H, W), or (C, D, H, W)."""
 
     _n = 3
 
@@ -174,18 +151,7 @@ class _LazyInstanceNorm(_LazyNormBase):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
-    """An InstanceNorm1d that takes `num_features` from its first input.
-
-    Args:
-        eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm1d`.
-
-    Example:
-        >>> layer = nn.LazyInstanceNorm1d()
-        >>> layer(torch.zeros(2, 3, 4)).shape
-        torch.Size([2, 3, 4])
-        >>> layer.num_features
-        3
-    """
+    """As `LazyInstanceNorm2d`: an InstanceNorm1d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
 
@@ -208,17 +174,6 @@ class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
-    """An InstanceNorm3d that takes `num_features` from its first input.
-
-    Args:
-        eps, momentum, affine, track_running_stats, bias: as in `InstanceNorm3d`.
-
-    Example:
-        >>> layer = nn.LazyInstanceNorm3d()
-        >>> layer(torch.zeros(2, 3, 4, 4, 4)).shape
-        torch.Size([2, 3, 4, 4, 4])
-        >>> layer.num_features
-        3
-    """
+    """As `LazyInstanceNorm2d`: an InstanceNorm3d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d

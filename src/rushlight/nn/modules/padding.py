@@ -52,19 +52,7 @@ class _ConstantPadNd(_PadNd):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Pad the last dimension with one value.
-
-    Args:
-        padding: (left, right), or one number for both. Negative numbers cut.
-        value: the value.
-
-    Shape:
-        (*, L) -> (*, left + L + right).
-
-    Example:
-        >>> nn.ConstantPad1d((1, 2), 9.0)(torch.tensor([[1.0, 2.0, 3.0]]))
-        tensor([[9., 1., 2., 3., 9., 9.]])
-    """
+    """As `ConstantPad2d`, of the last dimension alone: (left, right), or one number."""
 
     _n = 1
 
@@ -90,20 +78,7 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pad the last three dimensions with one value.
-
-    Args:
-        padding: (left, right, top, bottom, front, back), or one number for all.
-            Negative numbers cut.
-        value: the value.
-
-    Shape:
-        (*, D, H, W) -> (*, front + D + back, top + H + bottom, left + W + right).
-
-    Example:
-        >>> nn.ConstantPad3d(1, 9.0)(torch.ones(1, 2, 2, 2, 2)).shape
-        torch.Size([1, 2, 4, 4, 4])
-    """
+    """As `ConstantPad2d`, of the last three dimensions: (left, right, top, bottom, front, back), or one number."""
 
     _n = 3
 
@@ -117,18 +92,7 @@ class _ZeroPad(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Pad the last dimension with zeros.
-
-    Args:
-        padding: (left, right), or one number for both. Negative numbers cut.
-
-    Shape:
-        (*, L) -> (*, left + L + right).
-
-    Example:
-        >>> nn.ZeroPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
-        tensor([[0., 1., 2., 3., 0., 0.]])
-    """
+    """As `ZeroPad2d`, of the last dimension alone: (left, right), or one number."""
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
@@ -149,19 +113,7 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Pad the last three dimensions with zeros.
-
-    Args:
-        padding: (left, right, top, bottom, front, back), or one number for all.
-            Negative numbers cut.
-
-    Shape:
-        (*, D, H, W) -> (*, front + D + back, top + H + bottom, left + W + right).
-
-    Example:
-        >>> nn.ZeroPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        torch.Size([1, 2, 4, 4, 4])
-    """
+    """As `ZeroPad2d`, of the last three dimensions: (left, right, top, bottom, front, back), or one number."""
 
 
 class _ReflectionPadNd(_PadNd):
@@ -169,21 +121,7 @@ class _ReflectionPadNd(_PadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pad the last dimension with the input mirrored at its border, the border not repeated.
-
-    Args:
-        padding: (left, right), or one number for both.
-
-    Shape:
-        (N, C, L) -> (N, C, left + L + right), or without N.
-
-    Raises:
-        RuntimeError: if a padding is not smaller than the size of its dimension.
-
-    Example:
-        >>> nn.ReflectionPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
-        tensor([[2., 1., 2., 3., 2., 1.]])
-    """
+    """As `ReflectionPad2d`, of the last dimension alone: (left, right), or one number."""
 
     _n = 1
 
@@ -211,22 +149,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pad the last three dimensions with the input mirrored at its border, the border not repeated.
-
-    Args:
-        padding: (left, right, top, bottom, front, back), or one number for all.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, front + D + back, top + H + bottom, left + W + right),
-        or without N.
-
-    Raises:
-        RuntimeError: if a padding is not smaller than the size of its dimension.
-
-    Example:
-        >>> nn.ReflectionPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        torch.Size([1, 2, 4, 4, 4])
-    """
+    """As `ReflectionPad2d`, of the last three dimensions: (left, right, top, bottom, front, back), or one number."""
 
     _n = 3
 
@@ -236,18 +159,7 @@ class _ReplicationPadNd(_PadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pad the last dimension with the values at the border.
-
-    Args:
-        padding: (left, right), or one number for both.
-
-    Shape:
-        (N, C, L) -> (N, C, left + L + right), or without N.
-
-    Example:
-        >>> nn.ReplicationPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
-        tensor([[1., 1., 2., 3., 3., 3.]])
-    """
+    """As `ReplicationPad2d`, of the last dimension alone: (left, right), or one number."""
 
     _n = 1
 
@@ -272,19 +184,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pad the last three dimensions with the values at the border.
-
-    Args:
-        padding: (left, right, top, bottom, front, back), or one number for all.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, front + D + back, top + H + bottom, left + W + right),
-        or without N.
-
-    Example:
-        >>> nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        torch.Size([1, 2, 4, 4, 4])
-    """
+    """As `ReplicationPad2d`, of the last three dimensions: (left, right, top, bottom, front, back), or one number."""
 
     _n = 3
 
@@ -300,21 +200,7 @@ class _CircularPadNd(_PadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pad the last dimension with the input from its other end.
-
-    Args:
-        padding: (left, right), or one number for both.
-
-    Shape:
-        (N, C, L) -> (N, C, left + L + right), or without N.
-
-    Raises:
-        RuntimeError: if a padding is larger than the size of its dimension.
-
-    Example:
-        >>> nn.CircularPad1d((1, 2))(torch.tensor([[1.0, 2.0, 3.0]]))
-        tensor([[3., 1., 2., 3., 1., 2.]])
-    """
+    """As `CircularPad2d`, of the last dimension alone: (left, right), or one number."""
 
     _n = 1
 
@@ -342,21 +228,6 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pad the last three dimensions with the input from its other end.
-
-    Args:
-        padding: (left, right, top, bottom, front, back), or one number for all.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, front + D + back, top + H + bottom, left + W + right),
-        or without N.
-
-    Raises:
-        RuntimeError: if a padding is larger than the size of its dimension.
-
-    Example:
-        >>> nn.CircularPad3d(1)(torch.ones(1, 2, 2, 2, 2)).shape
-        torch.Size([1, 2, 4, 4, 4])
-    """
+    """As `CircularPad2d`, of the last three dimensions: (left, right, top, bottom, front, back), or one number."""
 
     _n = 3

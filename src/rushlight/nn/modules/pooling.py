@@ -60,19 +60,7 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Take the maximum of every window of signals.
-
-    Args:
-        kernel_size, stride, padding, dilation, return_indices, ceil_mode: as in
-            `MaxPool2d`, with one number where that takes two.
-
-    Shape:
-        (N, C, L) -> (N, C, L'), or without N; sizes as in `MaxPool2d`.
-
-    Example:
-        >>> nn.MaxPool1d(2)(torch.tensor([[[1.0, 5.0, 2.0, 3.0]]]))
-        tensor([[[5., 3.]]])
-    """
+    """As `MaxPool2d`, of signals (N, C, L); options are one number."""
 
     _name = "max_pool1d"
 
@@ -104,19 +92,7 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """Take the maximum of every window of volumes.
-
-    Args:
-        kernel_size, stride, padding, dilation, return_indices, ceil_mode: as in
-            `MaxPool2d`, with three numbers where that takes two.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, D', H', W'), or without N; sizes as in `MaxPool2d`.
-
-    Example:
-        >>> nn.MaxPool3d(2)(torch.zeros(1, 4, 8, 8, 8)).shape
-        torch.Size([1, 4, 4, 4, 4])
-    """
+    """As `MaxPool2d`, of volumes (N, C, D, H, W); options are three numbers."""
 
     _name = "max_pool3d"
 
@@ -149,21 +125,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Put maxima back where `MaxPool1d` found them, with zeros elsewhere.
-
-    Args:
-        kernel_size, stride, padding: those of the pooling.
-
-    Shape:
-        output and indices of `MaxPool1d` -> its input's shape. Several input sizes give the same
-        output size; `output_size=` of the call chooses one.
-
-    Example:
-        >>> x = torch.tensor([[[1.0, 5.0, 2.0, 3.0]]])
-        >>> y, where = nn.MaxPool1d(2, return_indices=True)(x)
-        >>> nn.MaxUnpool1d(2)(y, where)
-        tensor([[[0., 5., 0., 3.]]])
-    """
+    """As `MaxUnpool2d`, of signals (N, C, L) that `MaxPool1d` took the maxima of."""
 
     _name = "max_unpool1d"
     _spread = staticmethod(_single)
@@ -194,20 +156,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Put maxima back where `MaxPool3d` found them, with zeros elsewhere.
-
-    Args:
-        kernel_size, stride, padding: those of the pooling.
-
-    Shape:
-        output and indices of `MaxPool3d` -> its input's shape. Several input sizes give the same
-        output size; `output_size=` of the call chooses one.
-
-    Example:
-        >>> y, where = nn.MaxPool3d(2, return_indices=True)(torch.rand(1, 2, 4, 4, 4))
-        >>> nn.MaxUnpool3d(2)(y, where).shape
-        torch.Size([1, 2, 4, 4, 4])
-    """
+    """As `MaxUnpool2d`, of volumes (N, C, D, H, W) that `MaxPool3d` took the maxima of."""
 
     _name = "max_unpool3d"
     _spread = staticmethod(_triple)
@@ -219,19 +168,7 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """Take the mean of every window of signals.
-
-    Args:
-        kernel_size, stride, padding, ceil_mode, count_include_pad:
-            as in `AvgPool2d`, with one number where that takes two.
-
-    Shape:
-        (N, C, L) -> (N, C, L'), or without N; sizes as in `AvgPool2d`.
-
-    Example:
-        >>> nn.AvgPool1d(2)(torch.tensor([[[1.0, 5.0, 2.0, 3.0]]]))
-        tensor([[[3.0000, 2.5000]]])
-    """
+    """As `AvgPool2d`, of signals (N, C, L); options are one number; it has no `divisor_override`."""
 
     def __init__(
         self,
@@ -316,19 +253,7 @@ class AvgPool2d(_AvgPoolWithDivisor):
 
 
 class AvgPool3d(_AvgPoolWithDivisor):
-    """Take the mean of every window of volumes.
-
-    Args:
-        kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
-            as in `AvgPool2d`, with three numbers where that takes two.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, D', H', W'), or without N; sizes as in `AvgPool2d`.
-
-    Example:
-        >>> nn.AvgPool3d(2)(torch.ones(1, 4, 8, 8, 8)).shape
-        torch.Size([1, 4, 4, 4, 4])
-    """
+    """As `AvgPool2d`, of volumes (N, C, D, H, W); options are three numbers."""
 
     _name = "avg_pool3d"
 
@@ -401,27 +326,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Take maxima of windows at random places (Graham, 2014), for output sizes that need not divide.
-
-    Args:
-        kernel_size: sizes of the window; one number for all.
-        output_size: sizes of the output.
-        output_ratio: sizes of the output as parts of the input's, between 0 and 1; give either this
-            or `output_size`.
-        return_indices: also return where each maximum was found.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, *output_size), or without N.
-
-    Raises:
-        ValueError: if both or none of `output_size` and `output_ratio` are given.
-
-    Example:
-        >>> nn.FractionalMaxPool3d(2, output_size=5)(torch.rand(2, 4, 9, 9, 9)).shape
-        torch.Size([2, 4, 5, 5, 5])
-        >>> nn.FractionalMaxPool3d(2, output_ratio=0.5)(torch.rand(2, 4, 9, 9, 9)).shape
-        torch.Size([2, 4, 4, 4, 4])
-    """
+    """As `FractionalMaxPool2d`, of volumes (N, C, D, H, W); options are three numbers."""
 
     _name = "fractional_max_pool3d"
     _spread = staticmethod(_triple)
@@ -457,21 +362,7 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """Take the p-norm of every window of signals.
-
-    Args:
-        norm_type: p; 1 is the sum, infinity the maximum.
-        kernel_size: length of the window.
-        stride: steps between windows; `kernel_size` if None.
-        ceil_mode: round the output's size up instead of down.
-
-    Shape:
-        (N, C, L) -> (N, C, L'), or without N.
-
-    Example:
-        >>> nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]))
-        tensor([[[ 5., 10.]]])
-    """
+    """As `LPPool2d`, of signals (N, C, L); options are one number."""
 
     _name = "lp_pool1d"
 
@@ -498,21 +389,7 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """Take the p-norm of every window of volumes.
-
-    Args:
-        norm_type: p; 1 is the sum, infinity the maximum.
-        kernel_size: sizes of the window.
-        stride: steps between windows; `kernel_size` if None.
-        ceil_mode: round the output's size up instead of down.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, D', H', W'), or without N.
-
-    Example:
-        >>> nn.LPPool3d(1, 2)(torch.ones(1, 1, 2, 2, 2))
-        tensor([[[[[8.]]]]])
-    """
+    """As `LPPool2d`, of volumes (N, C, D, H, W); options are three numbers."""
 
     _name = "lp_pool3d"
 
@@ -533,18 +410,7 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Take means of signals over windows chosen so that the output has a given size.
-
-    Args:
-        output_size: the length of the output.
-
-    Shape:
-        (N, C, L) -> (N, C, *output_size), or without N.
-
-    Example:
-        >>> nn.AdaptiveAvgPool1d(2)(torch.tensor([[[1.0, 3.0, 5.0, 7.0]]]))
-        tensor([[[2., 6.]]])
-    """
+    """As `AdaptiveAvgPool2d`, of signals: (N, C, L) -> (N, C, output_size)."""
 
     _name = "adaptive_avg_pool1d"
 
@@ -569,19 +435,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Take means of volumes over windows chosen so that the output has a given size.
-
-    Args:
-        output_size: depth, height and width of the output; one number for all, None for the
-            input's.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, *output_size), or without N.
-
-    Example:
-        >>> nn.AdaptiveAvgPool3d(2)(torch.ones(1, 4, 5, 6, 7)).shape
-        torch.Size([1, 4, 2, 2, 2])
-    """
+    """As `AdaptiveAvgPool2d`, of volumes: (N, C, D, H, W) -> (N, C, *output_size)."""
 
     _name = "adaptive_avg_pool3d"
 
@@ -605,19 +459,7 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Take maxima of signals over windows chosen so that the output has a given size.
-
-    Args:
-        output_size: the length of the output.
-        return_indices: also return where each maximum was found.
-
-    Shape:
-        (N, C, L) -> (N, C, *output_size), or without N.
-
-    Example:
-        >>> nn.AdaptiveMaxPool1d(2)(torch.tensor([[[1.0, 3.0, 5.0, 7.0]]]))
-        tensor([[[3., 7.]]])
-    """
+    """As `AdaptiveMaxPool2d`, of signals: (N, C, L) -> (N, C, output_size)."""
 
     _name = "adaptive_max_pool1d"
 
@@ -643,19 +485,6 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Take maxima of volumes over windows chosen so that the output has a given size.
-
-    Args:
-        output_size: depth, height and width of the output; one number for all, None for the
-            input's.
-        return_indices: also return where each maximum was found.
-
-    Shape:
-        (N, C, D, H, W) -> (N, C, *output_size), or without N.
-
-    Example:
-        >>> nn.AdaptiveMaxPool3d(2)(torch.ones(1, 4, 5, 6, 7)).shape
-        torch.Size([1, 4, 2, 2, 2])
-    """
+    """As `AdaptiveMaxPool2d`, of volumes: (N, C, D, H, W) -> (N, C, *output_size)."""
 
     _name = "adaptive_max_pool3d"

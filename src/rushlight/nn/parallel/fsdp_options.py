@@ -156,97 +156,40 @@ class FullStateDictConfig(StateDictConfig):
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """How state dicts of this rank's parts are made.
-
-    Args:
-        offload_to_cpu: bring tensors to the host.
-
-    Example:
-        >>> from rushlight.distributed.fsdp import LocalStateDictConfig
-        >>> LocalStateDictConfig().offload_to_cpu
-        False
-    """
+    """As `StateDictConfig`, of this rank's parts."""
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """How state dicts of spread tensors are made.
-
-    Args:
-        offload_to_cpu: bring tensors to the host.
-        _use_dtensor: accepted; they are DTensors.
-
-    Example:
-        >>> from rushlight.distributed.fsdp import ShardedStateDictConfig
-        >>> ShardedStateDictConfig().offload_to_cpu
-        False
-    """
+    """As `StateDictConfig`, of spread tensors; `_use_dtensor`: as DTensors."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class OptimStateDictConfig:
-    """How state dicts of optimisers are made.
-
-    Args:
-        offload_to_cpu: bring tensors to the host.
-
-    Example:
-        >>> from rushlight.distributed.fsdp import OptimStateDictConfig
-        >>> OptimStateDictConfig().offload_to_cpu
-        True
-    """
+    """As `StateDictConfig`, of optimisers."""
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """How whole state dicts of optimisers are made.
-
-    Args:
-        offload_to_cpu: bring tensors to the host.
-        rank0_only: other ranks get an empty one.
-
-    Example:
-        >>> from rushlight.distributed.fsdp import FullOptimStateDictConfig
-        >>> FullOptimStateDictConfig().rank0_only
-        False
-    """
+    """As `FullStateDictConfig`, of optimisers."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """How state dicts of this rank's part of an optimiser are made.
-
-    Args:
-        offload_to_cpu: bring tensors to the host.
-
-    Example:
-        >>> from rushlight.distributed.fsdp import LocalOptimStateDictConfig
-        >>> LocalOptimStateDictConfig().offload_to_cpu
-        False
-    """
+    """As `LocalStateDictConfig`, of optimisers."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """How state dicts of optimisers with spread tensors are made.
-
-    Args:
-        offload_to_cpu: bring tensors to the host.
-        _use_dtensor: accepted; they are DTensors.
-
-    Example:
-        >>> from rushlight.distributed.fsdp import ShardedOptimStateDictConfig
-        >>> ShardedOptimStateDictConfig().offload_to_cpu
-        True
-    """
+    """As `ShardedStateDictConfig`, of optimisers."""
 
     _use_dtensor: bool = False
 

@@ -202,17 +202,7 @@ class Identity(BasePruningMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask of your own.
-
-    Args:
-        mask: 1 where elements stay, 0 where they are pruned.
-
-    Example:
-        >>> from rushlight.nn.utils import prune
-        >>> mask = torch.tensor([1.0, 0.0])
-        >>> prune.CustomFromMask(mask).prune(torch.tensor([3.0, 4.0]))
-        tensor([3., 0.])
-    """
+    """See `custom_from_mask`, which applies it: a mask of your own."""
 
     PRUNING_TYPE = "global"
 
@@ -232,17 +222,7 @@ class _ByAmount(BasePruningMethod):
 
 
 class RandomUnstructured(_ByAmount):
-    """Prunes elements drawn at random.
-
-    Args:
-        amount: how many, or which part of all (between 0 and 1).
-
-    Example:
-        >>> from rushlight.nn.utils import prune
-        >>> pruned = prune.RandomUnstructured(0.5).prune(torch.ones(10))
-        >>> int(pruned.sum())
-        5
-    """
+    """See `random_unstructured`, which applies it: elements drawn at random."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         n = _how_many(self.amount, t.numel())
@@ -254,16 +234,7 @@ class RandomUnstructured(_ByAmount):
 
 
 class L1Unstructured(_ByAmount):
-    """Prunes the elements with the smallest absolute values.
-
-    Args:
-        amount: how many, or which part of all (between 0 and 1).
-
-    Example:
-        >>> from rushlight.nn.utils import prune
-        >>> prune.L1Unstructured(0.5).prune(torch.tensor([3.0, -1.0, 2.0, -4.0]))
-        tensor([ 3., -0.,  0., -4.])
-    """
+    """See `l1_unstructured`, which applies it: elements with the smallest absolute values."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         n = _how_many(self.amount, t.numel())
@@ -274,17 +245,7 @@ class L1Unstructured(_ByAmount):
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes slices drawn at random.
-
-    Args:
-        amount: how many slices, or which part of all (between 0 and 1).
-        dim: slices are taken along this dimension.
-
-    Example:
-        >>> from rushlight.nn.utils import prune
-        >>> prune.RandomStructured(1, dim=0).prune(torch.ones(3, 2)).sum()
-        tensor(4.)
-    """
+    """See `random_structured`, which applies it: slices drawn at random."""
 
     PRUNING_TYPE = "structured"
 
@@ -302,19 +263,7 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the slices with the smallest norms.
-
-    Args:
-        amount: how many slices, or which part of all (between 0 and 1).
-        n: which norm, as `torch.linalg.norm` takes it.
-        dim: slices are taken along this dimension.
-
-    Example:
-        >>> from rushlight.nn.utils import prune
-        >>> prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[3.0, 3.0], [1.0, 1.0]]))
-        tensor([[3., 3.],
-                [0., 0.]])
-    """
+    """See `ln_structured`, which applies it: slices with the smallest norms."""
 
     PRUNING_TYPE = "structured"
 

@@ -202,20 +202,7 @@ def _check_shuffle(name: str, x: Tensor, factor: int, which: str) -> None:
 
 @public("torch", "functional")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Turn channels into pixels: blocks of r x r pixels come from r * r channels.
-
-    Args:
-        input: (*, C r^2, H, W).
-        upscale_factor: r.
-
-    Returns:
-        (*, C, H r, W r).
-
-    Example:
-        >>> F.pixel_shuffle(torch.arange(4.0).reshape(1, 4, 1, 1), 2)
-        tensor([[[[0., 1.],
-                  [2., 3.]]]])
-    """
+    """As `nn.PixelShuffle`, as a function."""
     r = whole(upscale_factor, "upscale_factor")
     _check_shuffle("pixel_shuffle", input, r, "upscale_factor")
     *lead, c, h, w = input._a.shape
@@ -233,19 +220,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @public("torch", "functional")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Turn pixels into channels: the inverse of `pixel_shuffle`.
-
-    Args:
-        input: (*, C, H r, W r).
-        downscale_factor: r.
-
-    Returns:
-        (*, C r^2, H, W).
-
-    Example:
-        >>> F.pixel_unshuffle(torch.ones(1, 3, 8, 8), 2).shape
-        torch.Size([1, 12, 4, 4])
-    """
+    """As `nn.PixelUnshuffle`, as a function."""
     r = whole(downscale_factor, "downscale_factor")
     _check_shuffle("pixel_unshuffle", input, r, "downscale_factor")
     *lead, c, h, w = input._a.shape
@@ -264,16 +239,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @public("torch", "functional", aliases=("native_channel_shuffle",))
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Mix channels: take one from each group in turn.
-
-    Args:
-        input: (N, C, *).
-        groups: number of groups that C is divided into.
-
-    Example:
-        >>> F.channel_shuffle(torch.arange(4.0).reshape(1, 4, 1, 1), 2).flatten()
-        tensor([0., 2., 1., 3.])
-    """
+    """As `nn.ChannelShuffle`, as a function."""
     shape = input._a.shape
     if len(shape) < 3:
         raise RuntimeError(

@@ -261,22 +261,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Connectionist temporal classification: minus the log likelihood over all alignments.
-
-    Args:
-        log_probs: (T, N, C) or (T, C), log probabilities of each class at each step.
-        targets: (N, S), or all in one (sum of lengths,), class numbers without `blank`.
-        input_lengths: (N,), steps of each sample.
-        target_lengths: (N,), classes of each target.
-        blank: the class that means "nothing".
-        reduction: "mean" (divided by target lengths, then over samples), "sum" or "none".
-        zero_infinity: count losses of sequences that cannot be aligned as zero.
-
-    Example:
-        >>> log_probs = torch.full((4, 1, 3), 1 / 3).log()
-        >>> F.ctc_loss(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
-        tensor(0.8432)
-    """
+    """As `nn.CTCLoss`, as a function."""
     reduction = legacy_reduction(None, None, reduction)
     single = log_probs._a.ndim == 2
     if single:

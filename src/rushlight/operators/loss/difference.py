@@ -171,21 +171,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Mean squared difference of input and target.
-
-    Args:
-        input, target: the same shape.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-        weight: a factor per element.
-
-    Example:
-        >>> x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0])
-        >>> F.mse_loss(x, y)
-        tensor(4.5000)
-        >>> F.mse_loss(x, y, reduction="none")
-        tensor([0., 9.])
-    """
+    """As `nn.MSELoss`, as a function; `weight` multiplies the squares."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _matched(input, target)
     if weight is not None:
@@ -203,19 +189,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Mean absolute difference of input and target.
-
-    Args:
-        input, target: the same shape.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-        weight: a factor per element.
-
-    Example:
-        >>> x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0])
-        >>> F.l1_loss(x, y)
-        tensor(1.5000)
-    """
+    """As `nn.L1Loss`, as a function; `weight` multiplies the differences."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _matched(input, target)
     if input._a.dtype.kind == "c":
@@ -236,19 +210,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared difference where it is small, absolute difference where it is large.
-
-    Args:
-        input, target: the same shape.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-        beta: where the square, 0.5 d^2 / beta, becomes the line d - 0.5 beta; not negative.
-
-    Example:
-        >>> x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0])
-        >>> F.smooth_l1_loss(x, y, reduction="none")
-        tensor([0.0000, 2.5000])
-    """
+    """As `nn.SmoothL1Loss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -264,19 +226,7 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Squared difference where it is small, a line where it is large; outliers weigh less.
-
-    Args:
-        input, target: the same shape.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        delta: where the square, 0.5 d^2, becomes the line delta (d - 0.5 delta).
-        weight: a factor per element.
-
-    Example:
-        >>> x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0])
-        >>> F.huber_loss(x, y, reduction="none")
-        tensor([0.0000, 2.5000])
-    """
+    """As `nn.HuberLoss`, as a function; `weight` multiplies the losses."""
     reduction = legacy_reduction(None, None, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -407,22 +357,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Binary cross entropy of probabilities.
-
-    Args:
-        input: probabilities.
-        target: the same shape, between 0 and 1.
-        weight: a factor per element.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Raises:
-        RuntimeError: if an input is not between 0 and 1.
-
-    Example:
-        >>> F.binary_cross_entropy(torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.0]))
-        tensor(0.1643)
-    """
+    """As `nn.BCELoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if input._a.shape != target._a.shape:
         raise ValueError(
@@ -449,20 +384,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Binary cross entropy of sigmoid(input), computed so that nothing overflows.
-
-    Args:
-        input: scores (logits).
-        target: the same shape, between 0 and 1.
-        weight: a factor per element.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-        pos_weight: a factor of the positive part, for instance one per class.
-
-    Example:
-        >>> F.binary_cross_entropy_with_logits(torch.tensor([3.0, -2.0]), torch.tensor([1.0, 0.0]))
-        tensor(0.0878)
-    """
+    """As `nn.BCEWithLogitsLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if input._a.shape != target._a.shape:
         raise ValueError(
@@ -518,21 +440,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Kullback-Leibler divergence of a target distribution from log probabilities.
-
-    Args:
-        input: log probabilities.
-        target: probabilities of the same shape.
-        reduction: "batchmean" (the divergence: the sum divided by N), "mean" (over elements),
-            "sum" or "none".
-        log_target: the target holds log probabilities, too.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> p, q = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.9, 0.1]])
-        >>> F.kl_div(q.log(), p, reduction="batchmean")
-        tensor(0.5108)
-    """
+    """As `nn.KLDivLoss`, as a function."""
     batchmean = reduction == "batchmean"
     if size_average is not None or reduce is not None or not batchmean:
         reduction = legacy_reduction(size_average, reduce, reduction)

@@ -178,19 +178,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Loss of distances: the distance of similar pairs, max(0, margin - distance) of others.
-
-    Args:
-        input: distances.
-        target: the same shape, 1 (similar) or -1.
-        margin: how far apart pairs that are not similar should be.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> F.hinge_embedding_loss(torch.tensor([0.2, 0.4]), torch.tensor([1, -1]))
-        tensor(0.4000)
-    """
+    """As `nn.HingeEmbeddingLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     near = input.masked_fill(target == -1, 0.0)
     far = _positive_part(margin - input).masked_fill(target == 1, 0.0)
@@ -207,20 +195,7 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Loss of angles: 1 - cos of similar pairs, max(0, cos - margin) of others.
-
-    Args:
-        input1, input2: (N, D) or (D,).
-        target: (N,) or (), 1 (similar) or -1.
-        margin: the cosine that pairs that are not similar may have, between -1 and 1.
-        reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> x, y = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.6, 0.8]])
-        >>> F.cosine_embedding_loss(x, y, torch.tensor([1]))
-        tensor(0.4000)
-    """
+    """As `nn.CosineEmbeddingLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if target._a.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -248,20 +223,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Loss of an order: max(0, -target (input1 - input2) + margin).
-
-    Args:
-        input1, input2: the same shape.
-        target: 1 where input1 should be larger, -1 where input2 should.
-        margin: by how much.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> x, y = torch.tensor([3.0]), torch.tensor([2.5])
-        >>> F.margin_ranking_loss(x, y, torch.tensor([1]), margin=1.0)
-        tensor(0.5000)
-    """
+    """As `nn.MarginRankingLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if not input1._a.ndim == input2._a.ndim == target._a.ndim:
         raise RuntimeError(
@@ -282,21 +244,7 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Hinge loss of one right class: its score should beat every other by a margin.
-
-    Args:
-        input: scores, (N, C) or (C,).
-        target: class numbers, (N,) or ().
-        p: the power of each term, 1 or 2.
-        margin: by how much.
-        weight: (C,), a factor per class.
-        reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> F.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
-        tensor(0.3250)
-    """
+    """As `nn.MultiMarginLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -339,19 +287,7 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Hinge loss of several right classes per sample: each should beat every wrong one by 1.
-
-    Args:
-        input: scores, (N, C) or (C,).
-        target: the same shape: class numbers, then -1.
-        reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> x = torch.tensor([[0.1, 0.2, 0.4, 0.8]])
-        >>> F.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1]]))
-        tensor(0.8500)
-    """
+    """As `nn.MultiLabelMarginLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     classes = input._a.shape[-1] if input._a.ndim else 1
     if input._a.ndim > 2 or not classes:
@@ -379,19 +315,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over classes of the binary cross entropy of each.
-
-    Args:
-        input: scores, (N, C).
-        target: (N, C) of 0 and 1.
-        weight: (C,), a factor per class.
-        reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> F.multilabel_soft_margin_loss(torch.tensor([[3.0, -2.0]]), torch.tensor([[1.0, 0.0]]))
-        tensor(0.0878)
-    """
+    """As `nn.MultiLabelSoftMarginLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
@@ -407,18 +331,7 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Logistic loss: log(1 + exp(-target input)).
-
-    Args:
-        input: scores.
-        target: the same shape, 1 or -1.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> F.soft_margin_loss(torch.tensor([3.0, -2.0]), torch.tensor([1.0, -1.0]))
-        tensor(0.0878)
-    """
+    """As `nn.SoftMarginLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     return reduced(-logsigmoid(input * target), reduction)
 
@@ -439,22 +352,7 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The anchor should be nearer to the positive than to the negative, by a margin.
-
-    Args:
-        anchor, positive, negative: (N, D) or (D,).
-        margin: by how much.
-        p: which norm the distance is.
-        eps: added to differences, so that the distance can be differentiated at 0.
-        swap: use the distance of positive and negative where it is smaller (Balntas, 2016).
-        reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
-        >>> F.triplet_margin_loss(a, p, n, margin=5.0)
-        tensor(2.1716)
-    """
+    """As `nn.TripletMarginLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -476,21 +374,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with a distance function of your own.
-
-    Args:
-        anchor, positive, negative: what the function takes.
-        distance_function: of two tensors; `pairwise_distance` if None.
-        margin: by how much the anchor should be nearer to the positive.
-        swap: use the distance of positive and negative where it is smaller.
-        reduction: "mean", "sum", or "none" for one loss per sample.
-
-    Example:
-        >>> a, p, n = torch.zeros(1, 2), torch.ones(1, 2), torch.full((1, 2), 3.0)
-        >>> far = lambda x, y: (x - y).abs().sum(-1)
-        >>> F.triplet_margin_with_distance_loss(a, p, n, distance_function=far, margin=5.0)
-        tensor(1.)
-    """
+    """As `nn.TripletMarginWithDistanceLoss`, as a function."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     reduction = legacy_reduction(None, None, reduction)
@@ -529,21 +413,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log likelihood of counts under Poisson distributions.
-
-    Args:
-        input: rates, or their logarithms.
-        target: counts, the same shape.
-        log_input: the input is the logarithm of the rate.
-        full: add an approximation (Stirling's) of the term log(target!).
-        eps: added to the rate before its logarithm is taken, if `log_input` is False.
-        reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
-
-    Example:
-        >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 3.0]))
-        tensor(0.3591)
-    """
+    """As `nn.PoissonNLLLoss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
     if log_input:
         loss = input.exp() - target * input
@@ -570,25 +440,7 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log likelihood of targets under normal distributions of given mean and variance.
-
-    Args:
-        input: means.
-        target: the same shape.
-        var: variances, the same shape, or without the last dimension, or with size 1 in one; or a
-            number.
-        full: add the constant 0.5 log(2 pi).
-        eps: the smallest variance.
-        reduction: "mean", "sum", or "none" for one loss per element.
-
-    Raises:
-        ValueError: if a variance is negative.
-
-    Example:
-        >>> mean, target, var = torch.zeros(2), torch.tensor([0.0, 2.0]), torch.ones(2)
-        >>> F.gaussian_nll_loss(mean, target, var)
-        tensor(1.)
-    """
+    """As `nn.GaussianNLLLoss`, as a function."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     if not isinstance(var, Tensor):

@@ -133,16 +133,7 @@ def svd(
 
 @public("linalg")
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
-    """The singular values of a matrix, the largest first.
-
-    Args:
-        A: (*, m, n).
-        driver: PyTorch's choice of a GPU method.
-
-    Example:
-        >>> torch.linalg.svdvals(torch.tensor([[0.0, 3.0], [2.0, 0.0]]))
-        tensor([3., 2.])
-    """
+    """As `svd`, without vectors: the singular values alone, the largest first."""
     check_matrix(A, "linalg.svdvals")
     if here.state & TAPE != GRAD or current_edge(A) is None:  # nobody asks for the vectors
         return into_same(out, _values_op(A))
@@ -236,16 +227,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
 @public("linalg")
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Tensor:
-    """The eigenvalues, in growing order, of a matrix that equals its conjugate transpose.
-
-    Args:
-        A: (*, n, n); only one triangle is read.
-        UPLO: "L" for the lower triangle, "U" for the upper one.
-
-    Example:
-        >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
-        tensor([1., 3.])
-    """
+    """As `eigh`, without vectors: the eigenvalues alone, in growing order."""
     check_square(A, "linalg.eigvalsh")
     _check_uplo(UPLO)
     return into_same(out, eigh_op(A, uplo=UPLO.upper())[0])
@@ -314,15 +296,7 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
 
 @public("linalg")
 def eigvals(A: Tensor, *, out: Any = None) -> Tensor:
-    """The eigenvalues of a square matrix, always complex.
-
-    Args:
-        A: (*, n, n).
-
-    Example:
-        >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 3.0]]))
-        tensor([2.+0.j, 3.+0.j])
-    """
+    """As `eig`, without vectors: the eigenvalues alone, always complex."""
     check_square(A, "linalg.eigvals")
     return into_same(out, eig_op(A)[0])
 

@@ -67,15 +67,7 @@ def relu_(input: Tensor) -> Tensor:
 
 
 def _f_relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Replace negative elements by zero: max(0, x).
-
-    Args:
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.relu(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([0., 0., 2.])
-    """
+    """As `nn.ReLU`, as a function."""
     if inplace:
         return change(input, relu)
     return relu(input) if input._a.dtype.kind in "bc" else relu_op(input)
@@ -115,17 +107,7 @@ _hardtanh = activation(
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Limit elements to [min_val, max_val].
-
-    Args:
-        min_val: the smallest result.
-        max_val: the largest result.
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.hardtanh(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-1.,  0.,  1.])
-    """
+    """As `nn.Hardtanh`, as a function."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     kind = int if input._a.dtype.kind in "iu" else float
@@ -134,15 +116,7 @@ def hardtanh(
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Limit elements to [0, 6].
-
-    Args:
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.relu6(torch.tensor([-1.0, 3.0, 9.0]))
-        tensor([0., 3., 6.])
-    """
+    """As `nn.ReLU6`, as a function."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -176,16 +150,7 @@ _leaky_turned.derivative(x=lambda g, x, slope: OPS["leaky_relu_grad"](g, x, slop
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Keep positive x; negative_slope x for negative x.
-
-    Args:
-        negative_slope: the slope for negative x.
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.leaky_relu(torch.tensor([-2.0, 0.0, 2.0]), 0.1)
-        tensor([-0.2000,  0.0000,  2.0000])
-    """
+    """As `nn.LeakyReLU`, as a function."""
     slope = float(negative_slope)
     if not slope >= 0:
         return run(_leaky_turned, input, inplace, slope=slope)
@@ -218,16 +183,7 @@ _prelu.derivative(
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Keep positive x; a learnt slope times x for negative x.
-
-    Args:
-        input: (N, C, *); any shape if there is one slope.
-        weight: (1,) or (C,), the slopes.
-
-    Example:
-        >>> F.prelu(torch.tensor([-2.0, 0.0, 2.0]), torch.tensor([0.25]))
-        tensor([-0.5000,  0.0000,  2.0000])
-    """
+    """As `nn.PReLU`, with the slopes `weight`: one, or one for each channel."""
     if input._a.dtype != weight._a.dtype and not here.casting:
         raise RuntimeError(
             "prelu: Type promoting not supported. Got "
@@ -288,17 +244,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Leaky ReLU whose slope is drawn for every element in training.
-
-    Args:
-        lower, upper: between which slopes are drawn.
-        training: False uses the mean of both.
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.rrelu(torch.tensor([-2.0, 0.0, 2.0]), 0.1, 0.3)
-        tensor([-0.4000,  0.0000,  2.0000])
-    """
+    """As `nn.RReLU`, as a function; slopes are drawn only if `training`."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     given = (float(lower), float(upper), bool(training))
@@ -330,28 +276,12 @@ _softshrink = activation(
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
-    """Set elements in [-lambd, lambd] to zero.
-
-    Args:
-        lambd: the half width of the interval.
-
-    Example:
-        >>> F.hardshrink(torch.tensor([-1.0, 0.3, 2.0]))
-        tensor([-1.,  0.,  2.])
-    """
+    """As `nn.Hardshrink`, as a function."""
     return into_same(out, _hardshrink(input, lambd=float(lambd)))
 
 
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
-    """Move every element towards zero by lambd, and not past it.
-
-    Args:
-        lambd: how far; not negative.
-
-    Example:
-        >>> F.softshrink(torch.tensor([-1.0, 0.3, 2.0]))
-        tensor([-0.5000,  0.0000,  1.5000])
-    """
+    """As `nn.Softshrink`, as a function."""
     if lambd < 0:
         top = finfo(input.dtype).max
         raise RuntimeError(
@@ -384,28 +314,12 @@ _hardswish = activation(
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """Sigmoid made of straight lines: relu6(x + 3) / 6.
-
-    Args:
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.hardsigmoid(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([0.1667, 0.5000, 0.8333])
-    """
+    """As `nn.Hardsigmoid`, as a function."""
     return run(_hardsigmoid, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """SiLU made of straight lines: x relu6(x + 3) / 6.
-
-    Args:
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.hardswish(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-0.3333,  0.0000,  1.6667])
-    """
+    """As `nn.Hardswish`, as a function."""
     return run(_hardswish, input, inplace)
 
 

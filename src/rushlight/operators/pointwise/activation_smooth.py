@@ -72,43 +72,17 @@ def _run_elu(x: Tensor, alpha: float, scale: float, inner: float, inplace: bool)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Keep positive x; alpha (exp(x) - 1) for negative x.
-
-    Args:
-        alpha: minus the limit for large negative x.
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.elu(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-0.8647,  0.0000,  2.0000])
-    """
+    """As `nn.ELU`, as a function."""
     return _run_elu(input, alpha, 1.0, 1.0, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """ELU with fixed constants that keep activations near mean 0 and variance 1.
-
-    Args:
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.selu(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-1.5202,  0.0000,  2.1014])
-    """
+    """As `nn.SELU`, as a function."""
     return _run_elu(input, _SELU_ALPHA, _SELU_SCALE, 1.0, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Keep positive x; alpha (exp(x / alpha) - 1) for negative x, which has no kink at 0.
-
-    Args:
-        alpha: minus the limit for large negative x.
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.celu(torch.tensor([-2.0, 0.0, 2.0]), alpha=2.0)
-        tensor([-1.2642,  0.0000,  2.0000])
-    """
+    """As `nn.CELU`, as a function."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _run_elu(input, alpha, 1.0, 1.0 / alpha, inplace)
@@ -184,15 +158,7 @@ gelu_op = activation(
 
 
 def gelu(input: Tensor, *, approximate: str = "none", out: Any = None) -> Tensor:
-    """Multiply by the normal distribution function: x P(Z <= x) for a standard normal Z.
-
-    Args:
-        approximate: "none" for the exact function, "tanh" for the quicker approximation.
-
-    Example:
-        >>> F.gelu(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-0.0455,  0.0000,  1.9545])
-    """
+    """As `nn.GELU`, as a function."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     made = gelu_op(input, approximate=approximate)
@@ -328,15 +294,7 @@ _logsigmoid = activation(
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Multiply by the sigmoid: x sigmoid(x), also called swish.
-
-    Args:
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.silu(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-0.2384,  0.0000,  1.7616])
-    """
+    """As `nn.SiLU`, as a function."""
     if input._a.dtype.kind == "c":
         made = input * input.sigmoid()
         return input.copy_(made) if inplace else made
@@ -344,31 +302,14 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Compute x tanh(softplus(x)), a smooth relative of ReLU.
-
-    Args:
-        inplace: write the result into the input.
-
-    Example:
-        >>> F.mish(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-0.2525,  0.0000,  1.9440])
-    """
+    """As `nn.Mish`, as a function."""
     return run(_mish, input, inplace)
 
 
 def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
 ) -> Tensor:
-    """A smooth ReLU: log(1 + exp(beta x)) / beta.
-
-    Args:
-        beta: larger is closer to ReLU.
-        threshold: the result is x itself where beta x is larger than this.
-
-    Example:
-        >>> F.softplus(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([0.1269, 0.6931, 2.1269])
-    """
+    """As `nn.Softplus`, as a function."""
     return into_same(out, _softplus_op(input, beta=float(beta), limit=float(threshold)))
 
 
@@ -453,19 +394,7 @@ _glu = Op(
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """Split in two halves and multiply the first by the sigmoid of the second.
-
-    Args:
-        input: (*, 2 n, *).
-        dim: the dimension that is split; its size must be even.
-
-    Returns:
-        (*, n, *).
-
-    Example:
-        >>> F.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
-        tensor([0.5000, 1.0000])
-    """
+    """As `nn.GLU`, as a function."""
     shape = input._a.shape
     if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")

@@ -58,16 +58,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layou
 @public("fft")
 def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """The frequencies of the points that `rfft` returns.
-
-    Args:
-        n: how many points the signal has.
-        d: the distance of samples.
-
-    Example:
-        >>> torch.fft.rfftfreq(4, 0.5)
-        tensor([0.0000, 0.5000, 1.0000])
-    """
+    """As `fftfreq`: the frequencies of the points that `rfft` returns."""
     check_size((whole(n, "n") // 2 + 1,), 8)
     found = np.fft.rfftfreq(n, _spacing("fft_rfftfreq", d)) if n else np.full(1, np.nan)
     return _made(found, dtype, device, requires_grad, out)
@@ -97,15 +88,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 @public("fft")
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The inverse of `fftshift`: move frequency zero to the front.
-
-    Args:
-        dim: one dimension or several; all of them if not given.
-
-    Example:
-        >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
-        tensor([ 0,  1, -2, -1])
-    """
+    """As `fftshift`, back: frequency zero moves to the front."""
     return _rolled(input, dim, back=True)
 
 
@@ -355,18 +338,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
 @axis_for_dim
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
          out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse of `fft`.
-
-    Args:
-        n: how many points; its own size if not given.
-        dim: the dimension.
-        norm: "backward" divides by n, "forward" leaves it as it is, "ortho" divides by the
-            square root of n.
-
-    Example:
-        >>> torch.fft.ifft(torch.fft.fft(torch.tensor([1.0, 2.0]))).real
-        tensor([1., 2.])
-    """
+    """As `fft`, back: its inverse, which `norm` "backward" divides by n, and "forward" leaves as it is."""
     dims = _one_dim(input, dim)
     sizes = _checked((input._a.shape[dims[0]] if n is None else n,))
     found = _c2c(input, dims, sizes, norm, True, "ifft")
@@ -436,17 +408,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 @axis_for_dim
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse of `hfft`.
-
-    Args:
-        n: how many points of the spectrum; its own size if not given.
-        dim: the dimension.
-        norm: as for `ifft`.
-
-    Example:
-        >>> torch.fft.ihfft(torch.tensor([2.0, 0.0])).real
-        tensor([1., 1.])
-    """
+    """As `hfft`, back: its inverse."""
     return into_same(out, rfft(input, n, dim, _FLIPPED.get(norm, norm)).conj())
 
 
@@ -474,18 +436,7 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 @axis_for_dim
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse of `fftn`.
-
-    Args:
-        s: how many points in each dimension; their own sizes if not given.
-        dim: the dimensions; all of them if not given.
-        norm: as for `ifft`.
-
-    Example:
-        >>> torch.fft.ifftn(torch.fft.fftn(torch.ones(2, 2))).real
-        tensor([[1., 1.],
-                [1., 1.]])
-    """
+    """As `fftn`, back: its inverse."""
     dims, sizes = _several(input, s, dim)
     return into_same(out, row_major(out, _c2c(input, dims, sizes, norm, True, "ifftn")))
 
@@ -494,17 +445,7 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 @axis_for_dim
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
           out: Any = None) -> Tensor:  # fmt: skip
-    """The Fourier transform of a real signal over several dimensions; of the last one only a half is needed.
-
-    Args:
-        s: how many points in each dimension; their own sizes if not given.
-        dim: the dimensions; all of them if not given.
-        norm: as for `fft`.
-
-    Example:
-        >>> torch.fft.rfftn(torch.ones(4, 4)).shape
-        torch.Size([4, 3])
-    """
+    """As `fftn`, of a real signal: of the last dimension only a half is needed."""
     dims, sizes = _several(input, s, dim)
     return into_same(out, row_major(out, _r2c(input, dims, sizes, norm, "rfftn")))
 
@@ -556,17 +497,7 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
 @axis_for_dim
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: Any = None, *,
            out: Any = None) -> Tensor:  # fmt: skip
-    """The inverse of `hfftn`.
-
-    Args:
-        s: how many points of the spectrum in each dimension.
-        dim: the dimensions; all of them if not given.
-        norm: as for `ifft`.
-
-    Example:
-        >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
-        torch.Size([2, 2])
-    """
+    """As `hfftn`, back: its inverse."""
     dims, sizes = _several(input, s, dim)
     if not dims:
         raise RuntimeError("ihfftn must transform at least one axis")

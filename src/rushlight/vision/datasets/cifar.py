@@ -289,22 +289,7 @@ def _right_labels(labels: Any, n: int) -> bool:
 
 
 class CIFAR100(CIFAR10):
-    """60,000 colour pictures of 32x32 in a hundred classes.
-
-    Args:
-        root: the folder.
-        train: the pictures for training, or those for the test.
-        transform, target_transform: functions of a picture and of a label.
-        download: fetch the files if they are not there.
-
-    Raises:
-        RuntimeError: if the files are not there, or damaged.
-
-    Example:
-        >>> from rushlight.vision import datasets
-        >>> datasets.CIFAR100.base_folder
-        'cifar-100-python'
-    """
+    """As `CIFAR10`: 60,000 colour pictures of 32x32 in a hundred classes."""
 
     base_folder = "cifar-100-python"
     url = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"

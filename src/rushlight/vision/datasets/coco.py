@@ -102,24 +102,7 @@ class CocoDetection(VisionDataset):
 
 
 class CocoCaptions(CocoDetection):
-    """Pictures with their captions, a list of sentences.
-
-    Args:
-        root: the folder of the pictures.
-        annFile: the JSON file of the captions.
-        transform: of the picture.
-        target_transform: of the list.
-        transforms: of both.
-
-    Raises:
-        FileNotFoundError: if the JSON file is not there.
-
-    Example:
-        >>> from rushlight.vision.datasets import CocoCaptions
-        >>> CocoCaptions("pictures", "/nowhere.json")
-        Traceback (most recent call last):
-        FileNotFoundError: there is no file of annotations /nowhere.json; ...
-    """
+    """As `CocoDetection`, but with a picture's captions, a list of sentences."""
 
     def _load_target(self, id: int) -> Any:
         return [row["caption"] for row in super()._load_target(id)]

@@ -177,22 +177,7 @@ class MNIST(ArrayDataset):
 
 
 class FashionMNIST(MNIST):
-    """70,000 pictures of clothes, 28x28, by Zalando Research.
-
-    Args:
-        root: the folder.
-        train: the pictures for training, or those for the test.
-        transform, target_transform: functions of a picture and of a label.
-        download: fetch the files if they are not there.
-
-    Raises:
-        RuntimeError: if the files are not there, or damaged.
-
-    Example:
-        >>> from rushlight.vision import datasets
-        >>> datasets.FashionMNIST.classes[:3]
-        ['T-shirt/top', 'Trouser', 'Pullover']
-    """
+    """As `MNIST`: 70,000 pictures of clothes, 28x28, by Zalando Research."""
 
     mirrors = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
     resources = [
@@ -208,22 +193,7 @@ class FashionMNIST(MNIST):
 
 
 class KMNIST(MNIST):
-    """70,000 handwritten Hiragana of 28x28.
-
-    Args:
-        root: the folder.
-        train: the pictures for training, or those for the test.
-        transform, target_transform: functions of a picture and of a label.
-        download: fetch the files if they are not there.
-
-    Raises:
-        RuntimeError: if the files are not there, or damaged.
-
-    Example:
-        >>> from rushlight.vision import datasets
-        >>> datasets.KMNIST.classes[:3]
-        ['o', 'ki', 'su']
-    """
+    """As `MNIST`: 70,000 handwritten Hiragana of 28x28."""
 
     mirrors = ["http://codh.rois.ac.jp/kmnist/dataset/kmnist/"]
     resources = [

@@ -162,22 +162,7 @@ def decode_png(
     mode: Any = ImageReadMode.UNCHANGED,
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in the bytes of a PNG file.
-
-    Args:
-        input: the bytes as uint8.
-        mode: an `ImageReadMode`.
-        apply_exif_orientation: turn the picture as its file says.
-
-    Raises:
-        CorruptFileError: if the file is damaged.
-
-    Example:
-        >>> import PIL  # needs Pillow
-        >>> from rushlight.vision import io
-        >>> io.decode_png(io.encode_png(torch.zeros(3, 2, 4, dtype=torch.uint8))).shape
-        torch.Size([3, 2, 4])
-    """
+    """As `decode_image`, of the bytes of a PNG file."""
     return _decode(_bytes(input), mode, apply_exif_orientation)
 
 
@@ -187,22 +172,7 @@ def decode_jpeg(
     device: Any = "cpu",
     apply_exif_orientation: bool = False,
 ) -> Tensor:
-    """The picture in the bytes of a JPEG file.
-
-    Args:
-        input: the bytes as uint8.
-        mode: an `ImageReadMode`.
-        apply_exif_orientation: turn the picture as its file says.
-
-    Raises:
-        CorruptFileError: if the file is damaged.
-
-    Example:
-        >>> import PIL  # needs Pillow
-        >>> from rushlight.vision import io
-        >>> io.decode_jpeg(io.encode_jpeg(torch.zeros(3, 2, 4, dtype=torch.uint8))).shape
-        torch.Size([3, 2, 4])
-    """
+    """As `decode_image`, of the bytes of a JPEG file."""
     return _decode(_bytes(input), mode, apply_exif_orientation).to(device)
 
 
@@ -266,18 +236,7 @@ def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
 
 
 def encode_jpeg(input: Tensor, quality: int = 75) -> Tensor:
-    """The bytes of a JPEG file of a uint8 (C, H, W) picture.
-
-    Args:
-        input: uint8, (C, H, W).
-        quality: 1 to 100.
-
-    Example:
-        >>> import PIL  # needs Pillow
-        >>> from rushlight.vision import io
-        >>> io.encode_jpeg(torch.zeros(3, 2, 4, dtype=torch.uint8))[:2]
-        tensor([255, 216], dtype=torch.uint8)
-    """
+    """As `encode_png`, of a JPEG file; `quality` is one of 1 to 100."""
     if not 1 <= quality <= 100:
         raise ValueError("Image quality should be a positive number between 1 and 100")
     return _tensor_of(_encode(input, "JPEG", quality=quality))
@@ -303,19 +262,5 @@ def write_png(input: Tensor, filename: str, compression_level: int = 6) -> None:
 
 
 def write_jpeg(input: Tensor, filename: str, quality: int = 75) -> None:
-    """Save a uint8 (C, H, W) picture as a JPEG file.
-
-    Args:
-        input: uint8, (C, H, W).
-        filename: the file; it is whole or not there.
-        quality: 1 to 100.
-
-    Example:
-        >>> import PIL, tempfile  # needs Pillow
-        >>> from rushlight.vision import io
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     io.write_jpeg(torch.zeros(3, 2, 4, dtype=torch.uint8), folder + "/a.jpg")
-        ...     io.read_image(folder + "/a.jpg").shape
-        torch.Size([3, 2, 4])
-    """
+    """As `write_png`, as a JPEG file; `quality` is one of 1 to 100."""
     write_file(filename, encode_jpeg(input, quality))

@@ -86,17 +86,7 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """IoU less the empty share of the smallest box around both (Rezatofighi et al. 2019).
-
-    Args:
-        boxes1: (N, 4) corners.
-        boxes2: (M, 4) corners.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.generalized_box_iou(torch.tensor([[0.0, 0, 1, 1]]), torch.tensor([[1.0, 0, 4, 1]]))
-        tensor([[0.]])
-    """
+    """As `box_iou`, less the empty share of the smallest box around both (Rezatofighi et al. 2019)."""
     shared, union = _overlap(boxes1, boxes2)
     sides = _around(boxes1, boxes2)
     around = sides[..., 0] * sides[..., 1]
@@ -114,34 +104,12 @@ def _distance_iou(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, T
 
 
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """IoU less the squared distance of the centres over that of the outer corners (Zheng et al. 2020).
-
-    Args:
-        boxes1: (N, 4) corners.
-        boxes2: (M, 4) corners.
-        eps: added to the denominator.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.distance_box_iou(torch.tensor([[0.0, 0, 2, 2]]), torch.tensor([[0.0, 0, 2, 2]]))
-        tensor([[1.]])
-    """
+    """As `box_iou`, less the squared distance of the centres over the corners' (Zheng et al. 2020)."""
     return _distance_iou(_wide(boxes1), _wide(boxes2), eps)[0]
 
 
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
-    """As `distance_box_iou`, less a term for other proportions of the sides.
-
-    Args:
-        boxes1: (N, 4) corners.
-        boxes2: (M, 4) corners.
-        eps: added to the denominators.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.complete_box_iou(torch.tensor([[0.0, 0, 2, 2]]), torch.tensor([[0.0, 0, 2, 2]]))
-        tensor([[1.]])
-    """
+    """As `distance_box_iou`, less a term for other proportions of the sides."""
     b1, b2 = _wide(boxes1), _wide(boxes2)
     distance, iou = _distance_iou(b1, b2, eps)
     angle1 = ((b1[..., 2] - b1[..., 0]) / (b1[..., 3] - b1[..., 1])).atan()
@@ -213,20 +181,7 @@ def _greedy(corners: np.ndarray, order: np.ndarray, threshold: float) -> list[in
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
-    """Suppress doubles as `nms` does, within each group.
-
-    Args:
-        boxes: (N, 4) corners.
-        scores: (N,).
-        idxs: (N,), the number of each box's group, such as its class.
-        iou_threshold: the largest IoU two kept boxes of a group may have.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> boxes = torch.tensor([[0.0, 0, 10, 10], [1.0, 1, 11, 11], [1.0, 1, 11, 11]])
-        >>> ops.batched_nms(boxes, torch.tensor([0.5, 0.9, 0.7]), torch.tensor([0, 0, 1]), 0.5)
-        tensor([1, 2])
-    """
+    """As `nms`, within each group: `idxs` says to which each box belongs."""
     if boxes.numel() == 0:
         return from_numpy(np.empty(0, np.int64)).to(boxes.device)
     # Groups are moved apart, so that boxes of different ones never meet.

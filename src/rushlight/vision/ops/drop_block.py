@@ -73,38 +73,12 @@ def drop_block3d(
     eps: float = 1e-6,
     training: bool = True,
 ) -> Tensor:
-    """Set cubes of a video's features to zero and scale the rest up.
-
-    Args:
-        input: (N, C, D, H, W).
-        p: the share of the elements to drop, about.
-        block_size: the side of a cube.
-        inplace: write into `input`.
-        eps: added to the denominator of the scale.
-        training: do nothing if false.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.drop_block3d(torch.ones(1, 1, 2, 2, 2), p=0.0, block_size=1).sum()
-        tensor(8.)
-    """
+    """As `drop_block2d`, of videos (N, C, T, H, W): cubes."""
     return _drop(input, p, block_size, inplace, eps, training, 3)
 
 
 class DropBlock2d(ShownModule):
-    """The function `drop_block2d` as a layer.
-
-    Args:
-        p: the share of the pixels to drop, about.
-        block_size: the side of a square.
-        inplace: write into the input.
-        eps: added to the denominator of the scale.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.DropBlock2d(0.1, 3).eval()(torch.ones(1, 1, 4, 4)).sum()
-        tensor(16.)
-    """
+    """See `drop_block2d`: the same as a layer, which does nothing in evaluation."""
 
     _shows = ("p", "block_size", "inplace")
 
@@ -117,19 +91,7 @@ class DropBlock2d(ShownModule):
 
 
 class DropBlock3d(DropBlock2d):
-    """The function `drop_block3d` as a layer.
-
-    Args:
-        p: the share of the elements to drop, about.
-        block_size: the side of a cube.
-        inplace: write into the input.
-        eps: added to the denominator of the scale.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.DropBlock3d(0.1, 3).eval()(torch.ones(1, 1, 4, 4, 4)).sum()
-        tensor(64.)
-    """
+    """See `drop_block3d`: the same as a layer, which does nothing in evaluation."""
 
     def forward(self, input: Tensor) -> Tensor:
         return drop_block3d(input, self.p, self.block_size, self.inplace, self.eps, self.training)

@@ -93,38 +93,14 @@ def distance_loss(a: Sides, b: Sides, eps: float) -> tuple[Tensor, Tensor]:
 def distance_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """1 less the distance IoU of each pair of boxes.
-
-    Args:
-        boxes1: (N, 4) corners.
-        boxes2: (N, 4) corners.
-        reduction: "none", "mean" or "sum".
-        eps: added to the denominators.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.distance_box_iou_loss(torch.tensor([[0.0, 0, 1, 1]]), torch.tensor([[0.0, 1, 1, 2]]))
-        tensor([1.2000])
-    """
+    """As `generalized_box_iou_loss`, by `distance_box_iou`."""
     return reduced(distance_loss(*corners(boxes1, boxes2), eps)[0], reduction)
 
 
 def complete_box_iou_loss(
     boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
 ) -> Tensor:
-    """The distance IoU loss and a term for other proportions of the sides.
-
-    Args:
-        boxes1: (N, 4) corners.
-        boxes2: (N, 4) corners.
-        reduction: "none", "mean" or "sum".
-        eps: added to the denominators.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.complete_box_iou_loss(torch.tensor([[0.0, 0, 1, 1]]), torch.tensor([[0.0, 1, 1, 2]]))
-        tensor([1.2000])
-    """
+    """As `generalized_box_iou_loss`, by `complete_box_iou`."""
     a, b = corners(boxes1, boxes2)
     loss, iou = distance_loss(a, b, eps)
     angle1 = ((a[2] - a[0]) / (a[3] - a[1])).atan()

@@ -117,19 +117,7 @@ class Conv2dNormActivation(ConvNormActivation):
 
 
 class Conv3dNormActivation(ConvNormActivation):
-    """A convolution, a normalisation and an activation for videos.
-
-    Args:
-        in_channels, out_channels, kernel_size, stride, groups, dilation, bias: of the convolution.
-        padding: keeps the size if not given.
-        norm_layer, activation_layer: classes, or None to leave one out.
-        inplace: for the activation.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.Conv3dNormActivation(3, 8)(torch.zeros(1, 3, 2, 4, 4)).shape
-        torch.Size([1, 8, 2, 4, 4])
-    """
+    """As `Conv2dNormActivation`, for videos."""
 
     def __init__(
         self,

@@ -58,18 +58,7 @@ def ps_roi_align(
 
 
 class PSRoIAlign(RegionLayer):
-    """The function `ps_roi_align` as a layer.
-
-    Args:
-        output_size: height and width of the result, or one number for both.
-        spatial_scale: the size of the feature map over that of the picture.
-        sampling_ratio: points read in each cell along each axis.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.PSRoIAlign(2, 1.0, 2)(torch.ones(1, 8, 6, 6), torch.tensor([[0.0, 0, 0, 4, 4]])).shape
-        torch.Size([1, 2, 2, 2])
-    """
+    """See `ps_roi_align`: the same as a layer."""
 
     _functional = ps_roi_align
     _shows = ("output_size", "spatial_scale", "sampling_ratio")

@@ -56,16 +56,6 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
 
 
 class PSRoIPool(RegionLayer):
-    """The function `ps_roi_pool` as a layer.
-
-    Args:
-        output_size: height and width of the result, or one number for both.
-        spatial_scale: the size of the feature map over that of the picture.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.PSRoIPool(2, 1.0)(torch.ones(1, 8, 6, 6), torch.tensor([[0.0, 0, 0, 4, 4]])).shape
-        torch.Size([1, 2, 2, 2])
-    """
+    """See `ps_roi_pool`: the same as a layer."""
 
     _functional = ps_roi_pool

@@ -66,20 +66,7 @@ def _edges(regions: np.ndarray, scale: float, shift: float) -> np.ndarray:
 
 
 class RoIAlign(RegionLayer):
-    """The function `roi_align` as a layer.
-
-    Args:
-        output_size: height and width of the result, or one number for both.
-        spatial_scale: the size of the feature map over that of the picture.
-        sampling_ratio: points read in each cell along each axis.
-        aligned: shift the boxes by half a pixel.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> layer = ops.RoIAlign(7, spatial_scale=0.25, sampling_ratio=2)
-        >>> layer(torch.zeros(1, 8, 16, 16), torch.tensor([[0.0, 4, 4, 40, 40]])).shape
-        torch.Size([1, 8, 7, 7])
-    """
+    """See `roi_align`: the same as a layer."""
 
     _functional = roi_align
     _shows = ("output_size", "spatial_scale", "sampling_ratio", "aligned")

@@ -94,16 +94,6 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
 
 
 class RoIPool(RegionLayer):
-    """The function `roi_pool` as a layer.
-
-    Args:
-        output_size: height and width of the result, or one number for both.
-        spatial_scale: the size of the feature map over that of the picture.
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.RoIPool(2, 1.0)(torch.ones(1, 3, 8, 8), [torch.tensor([[0.0, 0, 4, 4]])]).shape
-        torch.Size([1, 3, 2, 2])
-    """
+    """See `roi_pool`: the same as a layer."""
 
     _functional = roi_pool

@@ -41,17 +41,7 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
 
 
 class StochasticDepth(ShownModule):
-    """`stochastic_depth` as a layer; it does nothing in evaluation.
-
-    Args:
-        p: the probability.
-        mode: "batch" or "row".
-
-    Example:
-        >>> from rushlight.vision import ops
-        >>> ops.StochasticDepth(0.5, "row").eval()(torch.ones(2))
-        tensor([1., 1.])
-    """
+    """See `stochastic_depth`: the same as a layer; it does nothing in evaluation."""
 
     _shows = ("p", "mode")
 

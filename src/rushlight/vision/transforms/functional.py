@@ -89,21 +89,7 @@ def get_image_num_channels(img: Picture) -> int:
 def normalize(
     tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
 ) -> Tensor:
-    """(tensor - mean) / std, channel by channel.
-
-    Args:
-        tensor: (..., C, H, W), of floating point.
-        mean, std: one number for each channel.
-        inplace: change the picture itself.
-
-    Raises:
-        TypeError: if it is not a tensor of floating point.
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> TF.normalize(torch.tensor([[[0.0, 1.0]]]), [0.5], [0.5])
-        tensor([[[-1.,  1.]]])
-    """
+    """As `vision.transforms.Normalize`, of one picture."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
     if not tensor.is_floating_point():
@@ -152,20 +138,7 @@ def resize(
     max_size: int | None = None,
     antialias: bool | None = True,
 ) -> Any:
-    """The image in another size: (height, width), or one number for the shorter edge.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-        size: (height, width), or one number.
-        interpolation: an `InterpolationMode`.
-        max_size: the longer edge gets no longer.
-        antialias: average over the pixels that become one.
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> TF.resize(torch.zeros(3, 16, 32), 8).shape
-        torch.Size([3, 8, 16])
-    """
+    """As `vision.transforms.Resize`, of one picture."""
     mode = as_mode(interpolation)
     sizes = [size] if isinstance(size, int) else list(size)
     if len(sizes) not in (1, 2):
@@ -222,21 +195,7 @@ def pad(
     fill: float | Sequence[float] | None = 0,
     padding_mode: str = "constant",
 ) -> Any:
-    """A rim around the image: one number, (left/right, top/bottom), or (left, top, right, bottom).
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-        padding: how wide.
-        fill: the colour.
-        padding_mode: "constant", "edge", "reflect" or "symmetric".
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> TF.pad(torch.ones(1, 1, 2), 1)
-        tensor([[[0., 0., 0., 0.],
-                 [0., 1., 1., 0.],
-                 [0., 0., 0., 0.]]])
-    """
+    """As `vision.transforms.Pad`, of one picture."""
     check_padding(padding, fill, padding_mode)
     return _side(img).pad(img, padding, fill, padding_mode)
 
@@ -301,18 +260,7 @@ def centre_window(height: int, width: int, th: int, tw: int) -> tuple[list[int],
 
 
 def center_crop(img: Picture, output_size: int | Sequence[int]) -> Any:
-    """The middle of the image, with a black rim where the image is smaller.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-        output_size: (height, width), or one number for a square.
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> TF.center_crop(torch.arange(16).reshape(1, 4, 4), 2)
-        tensor([[[ 5,  6],
-                 [ 9, 10]]])
-    """
+    """As `vision.transforms.CenterCrop`, of one picture."""
     th, tw = pair(output_size)
     _, height, width = get_dimensions(img)
     rim, top, left = centre_window(height, width, th, tw)
@@ -367,35 +315,12 @@ def hflip(img: Picture) -> Any:
 
 
 def vflip(img: Picture) -> Any:
-    """Top and bottom exchanged.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> TF.vflip(torch.tensor([[[1], [2]]]))
-        tensor([[[2],
-                 [1]]])
-    """
+    """As `hflip`: top and bottom exchanged."""
     return _side(img).vflip(img)
 
 
 def five_crop(img: Picture, size: int | Sequence[int]) -> tuple[Any, ...]:
-    """Top left, top right, bottom left, bottom right and centre.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-        size: (height, width), or one number for a square.
-
-    Raises:
-        ValueError: if the picture is smaller.
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> len(TF.five_crop(torch.zeros(3, 16, 16), 8))
-        5
-    """
+    """As `vision.transforms.FiveCrop`, of one picture."""
     th, tw = pair(size)
     _, height, width = get_dimensions(img)
     if tw > width or th > height:
@@ -410,21 +335,7 @@ def five_crop(img: Picture, size: int | Sequence[int]) -> tuple[Any, ...]:
 def ten_crop(
     img: Picture, size: int | Sequence[int], vertical_flip: bool = False
 ) -> tuple[Any, ...]:
-    """The five crops of the image, then the five of its mirror image.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-        size: (height, width), or one number for a square.
-        vertical_flip: the mirror image is upside down.
-
-    Raises:
-        ValueError: if the picture is smaller.
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> len(TF.ten_crop(torch.zeros(3, 16, 16), 8))
-        10
-    """
+    """As `vision.transforms.TenCrop`, of one picture."""
     th, tw = pair(size)
     mirrored = vflip(img) if vertical_flip else hflip(img)
     return (*five_crop(img, (th, tw)), *five_crop(mirrored, (th, tw)))
@@ -527,17 +438,7 @@ def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Any:
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """The image without colour, in one channel or three.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-        num_output_channels: 1 or 3.
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> TF.rgb_to_grayscale(torch.ones(3, 1, 2))
-        tensor([[[0.9999, 0.9999]]])
-    """
+    """As `vision.transforms.Grayscale`, of one picture."""
     if _side(img) is F_pil:
         return F_pil.to_grayscale(img, num_output_channels)
     return F_t.rgb_to_grayscale(img, num_output_channels)
@@ -666,22 +567,7 @@ def erase(img: Picture, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool
 
 
 def gaussian_blur(img: Any, kernel_size: Any, sigma: float | Sequence[float] | None = None) -> Any:
-    """Blurred with a Gaussian; sigma follows from the kernel's size unless given.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-        kernel_size: odd; (height, width), or one number for a square.
-        sigma: a number, or one for each direction.
-
-    Raises:
-        ValueError: if `kernel_size` is even.
-
-    Example:
-        >>> from rushlight.vision.transforms import functional as TF
-        >>> TF.gaussian_blur(torch.ones(1, 2, 2), 3)
-        tensor([[[1.0000, 1.0000],
-                 [1.0000, 1.0000]]])
-    """
+    """As `vision.transforms.GaussianBlur`, of one picture."""
     kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     if len(kernel) != 2:
         raise ValueError(f"If kernel_size is a sequence its length should be 2. Got {len(kernel)}")

@@ -52,18 +52,7 @@ def broadcast(tensor: Tensor, devices: Sequence[Any] | None = None, *, out: Any 
 def broadcast_coalesced(
     tensors: Sequence[Tensor], devices: Sequence[Any], buffer_size: int = 10485760
 ) -> tuple:
-    """Copies of several tensors on several devices.
-
-    Args:
-        tensors: what is copied.
-        devices: numbers of GPUs, or devices.
-        buffer_size: accepted; each tensor is sent by itself.
-
-    Example:
-        >>> from rushlight.cuda import comm
-        >>> comm.broadcast_coalesced([torch.ones(1)], ["cpu", "cpu"])
-        ((tensor([1.]),), (tensor([1.]),))
-    """
+    """As `broadcast`, of several tensors."""
     return tuple(tuple(t.to(_place(d)) for t in tensors) for d in devices)
 
 
@@ -96,18 +85,7 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
 def reduce_add_coalesced(
     inputs: Sequence[Sequence[Tensor]], destination: Any = None, buffer_size: int = 10485760
 ) -> tuple[Tensor, ...]:
-    """The sums of several tensors, each of which lies on several devices.
-
-    Args:
-        inputs: for each device its tensors.
-        destination: where the sums go; the first device if not given.
-        buffer_size: accepted; each sum is taken by itself.
-
-    Example:
-        >>> from rushlight.cuda import comm
-        >>> comm.reduce_add_coalesced([[torch.ones(1)], [torch.ones(1)]], "cpu")
-        (tensor([2.]),)
-    """
+    """As `reduce_add`, of several tensors, each of which lies on several devices."""
     return tuple(reduce_add(each, destination) for each in zip(*inputs, strict=True))
 
 

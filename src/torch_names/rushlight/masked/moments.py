@@ -119,19 +119,6 @@ def std(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The standard deviation of the elements that the mask lets through.
-
-    Args:
-        dim: the dimensions; all if not given.
-        unbiased: divide by one less than the number of elements; so if not given.
-        correction: how many less, instead.
-        keepdim: keep them with size 1.
-        mask: which elements count; all if not given.
-
-    Example:
-        >>> x, mask = torch.tensor([[1.0, 5.0], [3.0, 2.0]]), torch.tensor([[True, False], [True, True]])
-        >>> torch.masked.std(x, 0, mask=mask)
-        tensor([1.4142,    nan])
-    """
+    """As `var`: its square root."""
     less = _correction(unbiased, correction)
     return _variance(input, dim, less, keepdim, dtype, mask).sqrt()

@@ -189,16 +189,7 @@ def bartlett(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A triangle.
-
-    Args:
-        M: how many elements.
-        sym: a symmetric window, for filters; otherwise a periodic one, for spectra.
-
-    Example:
-        >>> torch.signal.windows.bartlett(5)
-        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
-    """
+    """As `cosine`: a triangle."""
     window = asked("bartlett", M, dtype, layout, device, requires_grad)
     if M < 2:
         return window.one() if M else window.empty()
@@ -277,16 +268,7 @@ def hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Hamming window, which ends at 0.08.
-
-    Args:
-        M: how many elements.
-        sym: a symmetric window, for filters; otherwise a periodic one, for spectra.
-
-    Example:
-        >>> torch.signal.windows.hamming(5)
-        tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
-    """
+    """As `cosine`: the Hamming window, which ends at 0.08."""
     where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
     return general_hamming(M, sym=sym, **where)
 
@@ -300,16 +282,7 @@ def hann(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Hann window: a raised cosine that ends at 0.
-
-    Args:
-        M: how many elements.
-        sym: a symmetric window, for filters; otherwise a periodic one, for spectra.
-
-    Example:
-        >>> torch.signal.windows.hann(4, sym=False)
-        tensor([0.0000, 0.5000, 1.0000, 0.5000])
-    """
+    """As `cosine`: the Hann window, a raised cosine that ends at 0."""
     where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
     return general_hamming(M, alpha=0.5, sym=sym, **where)
 
@@ -323,16 +296,7 @@ def blackman(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Blackman window, of three cosines.
-
-    Args:
-        M: how many elements.
-        sym: a symmetric window, for filters; otherwise a periodic one, for spectra.
-
-    Example:
-        >>> torch.signal.windows.blackman(3).abs().round(decimals=4)
-        tensor([0., 1., 0.])
-    """
+    """As `cosine`: the Blackman window, of three cosines."""
     asked("blackman", M, dtype, layout, device, requires_grad)
     where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **where)
@@ -347,17 +311,7 @@ def nuttall(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Nuttall's window of four cosines, with the lowest side lobes.
-
-    Args:
-        M: how many elements.
-        sym: a symmetric window, for filters; otherwise a periodic one, for spectra.
-
-    Example:
-        >>> torch.signal.windows.nuttall(5, dtype=torch.float64)
-        tensor([3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04],
-               dtype=torch.float64)
-    """
+    """As `cosine`: Nuttall's window of four cosines, with the lowest side lobes."""
     where = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
     weights = [0.3635819, 0.4891775, 0.1365995, 0.0106411]
     return general_cosine(M, a=weights, sym=sym, **where)
