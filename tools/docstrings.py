@@ -65,10 +65,11 @@ MORE = (
 )
 NAMESPACES = (*reference.NAMESPACES, *MORE)
 
-# Parameters that mean the same wherever they stand; the guide explains them once.
+# Parameters that mean the same wherever they stand; docs/reference/index.md explains them once.
 KNOWN = frozenset("""
     self cls input other out args kwargs dtype device layout requires_grad pin_memory memory_format generator
-    axis keepdims names inplace tensor
+    axis keepdims names inplace tensor dim keepdim img size_average reduce last_epoch validate_args cache_size
+    group group_src group_dst async_op
 """.split())  # fmt: skip
 REFERS = re.compile(r"(?:In-place version of|As|Same as|See) `([\w.]+)`")
 # Packages that come with an extra: examples that import one are left out where it is not installed.

@@ -357,7 +357,6 @@ def custom_fwd(fwd: Callable | None = None, *, device_type: str, cast_inputs: An
 
     Args:
         fwd: the method.
-        device_type: "cpu" or "cuda".
         cast_inputs: cast floating inputs to this dtype, and run forward without autocast.
 
     Example:
@@ -403,7 +402,6 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Any:
 
     Args:
         bwd: the method.
-        device_type: "cpu" or "cuda".
 
     Example:
         >>> class Double(torch.autograd.Function):

@@ -200,7 +200,6 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable, *, mode: s
     """Call a function in every backward pass when the gradients of several tensors are there.
 
     Args:
-        tensors: the tensors.
         fn: called with a list of their gradients, None for a tensor the pass does not reach; with
             `mode="any"`, called with the first gradient that comes.
         mode: "all" or "any".

@@ -27,7 +27,6 @@ class Variable(metaclass=_VariableMeta):
     """The old name of a tensor: `Variable(data)` returns a tensor over the same memory.
 
     Args:
-        data: a tensor.
         requires_grad: whether gradients are recorded for it.
         volatile: accepted and not used; write `no_grad` instead.
 

@@ -160,9 +160,6 @@ def _as(g: Any, a: Any) -> Any:
 class SGD(_Fused):
     """p -= lr * g.
 
-    Args:
-        lr: learning rate.
-
     Example:
         >>> from rushlight.dezero import functions as F, layers as L, optimizers
         >>> layer = L.Linear(1, in_size=2)
@@ -199,7 +196,6 @@ class MomentumSGD(_Fused):
     """v = momentum * v - lr * g; p += v.
 
     Args:
-        lr: learning rate.
         momentum: share of the last step that is kept.
 
     Example:
@@ -231,7 +227,6 @@ class AdaGrad(_Fused):
     """Steps divided by the root of all squared gradients so far.
 
     Args:
-        lr: learning rate.
         eps: added to the divisor.
 
     Example:

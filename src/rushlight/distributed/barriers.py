@@ -23,8 +23,6 @@ def barrier(
     """Wait until all ranks of the group are here.
 
     Args:
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
         device_ids: accepted and not needed.
         timeout: accepted; the group's own is used.
 
@@ -54,7 +52,6 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
     """A barrier whose error names the ranks that did not come: rank 0 waits for each.
 
     Args:
-        group: the group; all ranks if it is not given.
         timeout: how long rank 0 waits; the group's own if not given.
         wait_all_ranks: name all that are missing, not only the first.
 

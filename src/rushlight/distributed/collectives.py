@@ -120,8 +120,6 @@ def all_reduce(
     Args:
         tensor: the same shape and dtype on every rank; changed in place.
         op: how they become one, such as `ReduceOp.MAX`.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Example:
         >>> dist = torch.distributed
@@ -148,8 +146,6 @@ def all_reduce_coalesced(
     Args:
         tensors: one or several; changed in place.
         op: how they become one.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Example:
         >>> dist = torch.distributed
@@ -178,10 +174,7 @@ def broadcast(
 
     Args:
         tensor: the same shape and dtype on every rank; changed in place.
-        src: the rank that has the values; or
-        group_src: its place in the group.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
+        src: the rank that has the values, or `group_src` says which.
 
     Example:
         >>> dist = torch.distributed
@@ -212,11 +205,8 @@ def reduce(
 
     Args:
         tensor: the same shape and dtype on every rank; changed in place on `dst`.
-        dst: the rank that gets the result; or
-        group_dst: its place in the group.
+        dst: the rank that gets the result, or `group_dst` says which.
         op: how they become one.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Example:
         >>> dist = torch.distributed
@@ -251,8 +241,6 @@ def all_gather(
     Args:
         tensor_list: one tensor for each rank, to write into.
         tensor: this rank's.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Raises:
         RuntimeError: if the list is not as long as the group.
@@ -313,8 +301,6 @@ def all_gather_coalesced(
     Args:
         output_tensor_lists: for each rank, a list of tensors to write into.
         input_tensor_list: this rank's tensors.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Example:
         >>> dist = torch.distributed
@@ -339,8 +325,6 @@ def all_gather_into_tensor(
     Args:
         output_tensor: as many elements as all ranks' tensors together.
         input_tensor: this rank's.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Raises:
         RuntimeError: if the sizes do not fit.
@@ -379,10 +363,7 @@ def gather(
     Args:
         tensor: this rank's.
         gather_list: on `dst` only: one tensor for each rank, to write into.
-        dst: the rank that gets them, 0 if not given; or
-        group_dst: its place in the group.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
+        dst: the rank that gets them, 0 if not given, or `group_dst` says which.
 
     Raises:
         ValueError: if `gather_list` is missing on `dst`, or given elsewhere.
@@ -430,10 +411,7 @@ def scatter(
     Args:
         tensor: what this rank gets.
         scatter_list: on `src` only: one tensor for each rank.
-        src: the rank that has them, 0 if not given; or
-        group_src: its place in the group.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
+        src: the rank that has them, 0 if not given, or `group_src` says which.
 
     Raises:
         ValueError: if `scatter_list` is missing on `src`, or given elsewhere.
@@ -479,8 +457,6 @@ def reduce_scatter(
         output: what this rank gets.
         input_list: one tensor for each rank, of the shape of `output`.
         op: how they become one.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Example:
         >>> dist = torch.distributed
@@ -520,8 +496,6 @@ def reduce_scatter_tensor(
         output: this rank's share.
         input: as many elements as all shares together.
         op: how they become one.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Raises:
         RuntimeError: if the sizes do not fit.
@@ -561,8 +535,6 @@ def all_to_all_single(
         output: what this rank gets: one part from every rank.
         input: what it sends: one part for every rank.
         output_split_sizes, input_split_sizes: rows of each part; all the same if not given.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Raises:
         RuntimeError: if the sizes do not fit.
@@ -615,8 +587,6 @@ def all_to_all(
     Args:
         output_tensor_list: one tensor for each rank, to write into.
         input_tensor_list: one tensor for each rank, to send.
-        group: the group; all ranks if it is not given.
-        async_op: return at once, with a `Work` to wait for.
 
     Example:
         >>> dist = torch.distributed

@@ -432,9 +432,6 @@ def split_group(
 def get_rank(group: Any = None) -> int:
     """This process's place in the group; -1 outside of it.
 
-    Args:
-        group: the group; all ranks if it is not given.
-
     Example:
         >>> dist = torch.distributed
         >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
@@ -448,9 +445,6 @@ def get_rank(group: Any = None) -> int:
 def get_world_size(group: Any = None) -> int:
     """How many ranks the group has; -1 outside of it.
 
-    Args:
-        group: the group; all ranks if it is not given.
-
     Example:
         >>> dist = torch.distributed
         >>> dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
@@ -463,9 +457,6 @@ def get_world_size(group: Any = None) -> int:
 
 def get_backend(group: Any = None) -> str:
     """The backend that the group was made with.
-
-    Args:
-        group: the group; all ranks if it is not given.
 
     Raises:
         ValueError: if this rank is outside of the group.
@@ -503,9 +494,6 @@ def get_default_backend_for_device(device: Any) -> str:
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
     """The ranks of a group, as numbers in the world.
-
-    Args:
-        group: the group; all ranks if it is not given.
 
     Example:
         >>> dist = torch.distributed

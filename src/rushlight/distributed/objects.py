@@ -55,7 +55,6 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     Args:
         object_list: as long as the group; filled.
         obj: this rank's.
-        group: the group; all ranks if it is not given.
 
     Example:
         >>> dist = torch.distributed
@@ -90,9 +89,7 @@ def gather_object(
     Args:
         obj: this rank's.
         object_gather_list: on `dst` only: as long as the group; filled.
-        dst: the rank that gets them, 0 if not given; or
-        group_dst: its place in the group.
-        group: the group; all ranks if it is not given.
+        dst: the rank that gets them, 0 if not given, or `group_dst` says which.
 
     Example:
         >>> dist = torch.distributed
@@ -136,9 +133,7 @@ def broadcast_object_list(
 
     Args:
         object_list: filled, except on `src`.
-        src: the rank that has the objects; or
-        group_src: its place in the group.
-        group: the group; all ranks if it is not given.
+        src: the rank that has the objects, or `group_src` says which.
 
     Example:
         >>> dist = torch.distributed
@@ -182,9 +177,7 @@ def scatter_object_list(
     Args:
         scatter_object_output_list: at least one entry; the first is written.
         scatter_object_input_list: on `src` only: one object for each rank.
-        src: the rank that has the objects, 0 if not given; or
-        group_src: its place in the group.
-        group: the group; all ranks if it is not given.
+        src: the rank that has the objects, 0 if not given, or `group_src` says which.
 
     Example:
         >>> dist = torch.distributed
@@ -233,9 +226,7 @@ def send_object_list(
 
     Args:
         object_list: what is sent.
-        dst: the rank that gets them; or
-        group_dst: its place in the group.
-        group: the group; all ranks if it is not given.
+        dst: the rank that gets them, or `group_dst` says which.
         use_batch: accepted and not needed.
 
     Example:
@@ -265,9 +256,7 @@ def recv_object_list(
 
     Args:
         object_list: filled.
-        src: the rank that sends, any if not given; or
-        group_src: its place in the group.
-        group: the group; all ranks if it is not given.
+        src: the rank that sends, any if not given, or `group_src` says which.
         use_batch: accepted and not needed.
 
     Example:

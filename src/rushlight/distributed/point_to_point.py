@@ -45,9 +45,7 @@ def isend(
 
     Args:
         tensor: what is sent.
-        dst: the rank that gets it; or
-        group_dst: its place in the group.
-        group: the group; all ranks if it is not given.
+        dst: the rank that gets it, or `group_dst` says which.
         tag: a number that the receiver has to name, too.
 
     Raises:
@@ -88,9 +86,7 @@ def irecv(
 
     Args:
         tensor: what is written into.
-        src: the rank that sends; or
-        group_src: its place in the group.
-        group: the group; all ranks if it is not given.
+        src: the rank that sends, or `group_src` says which.
         tag: the number that the sender has named.
 
     Example:
@@ -160,9 +156,7 @@ def send(
 
     Args:
         tensor: what is sent.
-        dst: the rank that gets it; or
-        group_dst: its place in the group.
-        group: the group; all ranks if it is not given.
+        dst: the rank that gets it, or `group_dst` says which.
         tag: a number that the receiver has to name, too.
 
     Raises:
@@ -191,9 +185,7 @@ def recv(
 
     Args:
         tensor: what is written into.
-        src: the rank that sends, any if not given; or
-        group_src: its place in the group.
-        group: the group; all ranks if it is not given.
+        src: the rank that sends, any if not given, or `group_src` says which.
         tag: the number that the sender has named.
 
     Example:
@@ -221,7 +213,6 @@ class P2POp:
         tensor: what is sent, or written into.
         peer: the other rank; or
         group_peer: its place in the group.
-        group: the group; all ranks if it is not given.
         tag: a number that both sides name.
 
     Raises:

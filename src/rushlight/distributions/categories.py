@@ -44,7 +44,6 @@ class Categorical(ProbsOrLogits, Distribution):
     Args:
         probs: weights along the last dimension, which are divided by their sum; or
         logits: their logarithms.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Categorical(torch.tensor([1.0, 1.0, 2.0]))
@@ -128,7 +127,6 @@ class Multinomial(OverCategories):
         total_count: how many draws.
         probs: weights along the last dimension, which are divided by their sum; or
         logits: their logarithms.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.Multinomial(10, torch.tensor([1.0, 3.0])).mean
@@ -190,7 +188,6 @@ class OneHotCategorical(OverCategories):
     Args:
         probs: weights along the last dimension, which are divided by their sum; or
         logits: their logarithms.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0]))
@@ -239,7 +236,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     Args:
         probs: weights along the last dimension, which are divided by their sum; or
         logits: their logarithms.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([1.0, 3.0], requires_grad=True))
@@ -304,7 +300,6 @@ class RelaxedBernoulli(TransformedDistribution):
         temperature: positive.
         probs: probabilities; or
         logits: their log odds.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> _ = torch.manual_seed(0)
@@ -374,7 +369,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         temperature: positive.
         probs: weights along the last dimension, which are divided by their sum; or
         logits: their logarithms.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> _ = torch.manual_seed(0)
@@ -408,7 +402,6 @@ class MixtureSameFamily(Distribution):
     Args:
         mixture_distribution: a `Categorical` with one weight for each component.
         component_distribution: the components, along its last batch dimension.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> mix = torch.distributions.Categorical(torch.tensor([0.5, 0.5]))

@@ -31,7 +31,6 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     Args:
         probs: probabilities; or
         logits: their log odds.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Bernoulli(probs=0.25)
@@ -91,7 +90,6 @@ class Binomial(ProbsOrLogits, Distribution):
         total_count: trials.
         probs: probabilities; or
         logits: their log odds.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Binomial(10, probs=0.5)
@@ -165,7 +163,6 @@ class Geometric(ProbsOrLogits, Distribution):
     Args:
         probs: probabilities; or
         logits: their log odds.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Geometric(probs=0.25)
@@ -216,7 +213,6 @@ class NegativeBinomial(ProbsOrLogits, Distribution):
         total_count: failures that end the trials.
         probs: probabilities; or
         logits: their log odds.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.NegativeBinomial(3, probs=0.5).mean
@@ -262,7 +258,6 @@ class Poisson(ExponentialFamily):
 
     Args:
         rate: at least 0.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Poisson(4.0)

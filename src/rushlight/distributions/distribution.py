@@ -61,7 +61,6 @@ class Distribution:
     Args:
         batch_shape: shape of the parameters.
         event_shape: shape of one draw.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Raises:
         ValueError: if a parameter or a value is not allowed.
@@ -281,7 +280,6 @@ class ExponentialFamily(Distribution):
 
     Args:
         batch_shape, event_shape: as in `Distribution`.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)

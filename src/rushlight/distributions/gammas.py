@@ -39,7 +39,6 @@ class Exponential(ExponentialFamily):
 
     Args:
         rate: events per unit of time, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Exponential(2.0)
@@ -89,7 +88,6 @@ class Gamma(ExponentialFamily):
 
     Args:
         concentration, rate: positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Gamma(2.0, 4.0)
@@ -142,7 +140,6 @@ class Chi2(Gamma):
 
     Args:
         df: degrees of freedom, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.Chi2(3.0).mean
@@ -163,7 +160,6 @@ class FisherSnedecor(Distribution):
 
     Args:
         df1, df2: degrees of freedom of the upper and the lower one.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.FisherSnedecor(2.0, 4.0).mean
@@ -221,7 +217,6 @@ class StudentT(Distribution):
         df: degrees of freedom, positive.
         loc: the mode.
         scale: the width, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.StudentT(3.0).variance
@@ -282,7 +277,6 @@ class InverseGamma(TransformedDistribution):
 
     Args:
         concentration, rate: of the gamma distribution, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.InverseGamma(3.0, 2.0).mean
@@ -325,7 +319,6 @@ class Weibull(TransformedDistribution):
 
     Args:
         scale, concentration: positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.Weibull(1.0, 2.0).mean
@@ -376,7 +369,6 @@ class Pareto(TransformedDistribution):
     Args:
         scale: the smallest number, positive.
         alpha: how quickly the density falls, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.Pareto(1.0, 3.0).mean
@@ -426,7 +418,6 @@ class GeneralizedPareto(Distribution):
         loc: the smallest number.
         scale: the width, positive.
         concentration: positive for heavy tails, 0 for an exponential one, negative for one that ends.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean

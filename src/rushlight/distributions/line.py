@@ -44,7 +44,6 @@ class Normal(ExponentialFamily):
     Args:
         loc: the mean.
         scale: the standard deviation, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Normal(0.0, 2.0)
@@ -108,7 +107,6 @@ class Laplace(Distribution):
     Args:
         loc: the mean.
         scale: the width, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Laplace(0.0, 1.0)
@@ -158,7 +156,6 @@ class Cauchy(Distribution):
     Args:
         loc: the median.
         scale: half of the width at half of the height, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
@@ -204,7 +201,6 @@ class Uniform(Distribution):
 
     Args:
         low, high: the limits; low is smaller.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Uniform(0.0, 4.0)
@@ -262,7 +258,6 @@ class Gumbel(TransformedDistribution):
     Args:
         loc: the mode.
         scale: the width, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.Gumbel(0.0, 1.0).mean
@@ -318,7 +313,6 @@ class VonMises(Distribution):
     Args:
         loc: an angle.
         concentration: positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.VonMises(0.0, 2.0).log_prob(torch.tensor(0.0))
@@ -380,7 +374,6 @@ class LogNormal(TransformedDistribution):
 
     Args:
         loc, scale: mean and standard deviation of the logarithm.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.LogNormal(0.0, 1.0)
@@ -445,7 +438,6 @@ class HalfNormal(_Half):
 
     Args:
         scale: standard deviation of the normal numbers, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.HalfNormal(1.0).mean
@@ -464,7 +456,6 @@ class HalfCauchy(_Half):
 
     Args:
         scale: the median, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))

@@ -22,7 +22,6 @@ class Independent(Distribution):
     Args:
         base_distribution: the other one.
         reinterpreted_batch_ndims: how many of its batch dimensions become part of an event.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(3), 1.0), 1)
@@ -103,7 +102,6 @@ class TransformedDistribution(Distribution):
     Args:
         base_distribution: where x is drawn.
         transforms: a `Transform`, or a list of them, applied in order.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.TransformedDistribution(torch.distributions.Normal(0.0, 1.0), [torch.distributions.ExpTransform()])

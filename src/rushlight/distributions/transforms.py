@@ -20,9 +20,6 @@ from .utils import broadcast_all, fact, sum_rightmost
 class Transform:
     """A map `y = t(x)` with `t.inv` and `log_abs_det_jacobian(x, y)`.
 
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
-
     Example:
         >>> t = torch.distributions.ExpTransform()
         >>> y = t(torch.tensor(2.0))
@@ -158,7 +155,6 @@ class ComposeTransform(Transform):
 
     Args:
         parts: the maps.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> t = torch.distributions.ComposeTransform([torch.distributions.AffineTransform(1.0, 2.0), torch.distributions.ExpTransform()])
@@ -273,7 +269,6 @@ class IndependentTransform(Transform):
     Args:
         base_transform: the map.
         reinterpreted_batch_ndims: how many of the last dimensions.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
@@ -339,9 +334,6 @@ class PlainMap(Transform):
 class ExpTransform(PlainMap):
     """y = exp(x).
 
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
-
     Example:
         >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
         tensor(1.)
@@ -365,7 +357,6 @@ class PowerTransform(Transform):
 
     Args:
         exponent: a number or a tensor.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> torch.distributions.PowerTransform(2.0)(torch.tensor(3.0))
@@ -408,9 +399,6 @@ def _clipped_sigmoid(x: Tensor) -> Tensor:
 class SigmoidTransform(PlainMap):
     """y = 1 / (1 + exp(-x)).
 
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
-
     Example:
         >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
         tensor(0.5000)
@@ -434,9 +422,6 @@ class SigmoidTransform(PlainMap):
 class SoftplusTransform(PlainMap):
     """y = log(1 + exp(x)).
 
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
-
     Example:
         >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
         tensor(0.6931)
@@ -457,9 +442,6 @@ class SoftplusTransform(PlainMap):
 
 class TanhTransform(PlainMap):
     """y = tanh(x).
-
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
@@ -483,9 +465,6 @@ class TanhTransform(PlainMap):
 class AbsTransform(PlainMap):
     """y = |x|.
 
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
-
     Example:
         >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
         tensor([1., 2.])
@@ -508,7 +487,6 @@ class AffineTransform(Transform):
     Args:
         loc, scale: numbers or tensors.
         event_dim: how many of the last dimensions are one event.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> t = torch.distributions.AffineTransform(1.0, 2.0)
@@ -576,7 +554,6 @@ class CumulativeDistributionTransform(Transform):
 
     Args:
         distribution: one that has a `cdf`.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> torch.distributions.CumulativeDistributionTransform(torch.distributions.Normal(0.0, 1.0))(torch.tensor(0.0))
@@ -606,9 +583,6 @@ class CumulativeDistributionTransform(Transform):
 class SoftmaxTransform(PlainMap):
     """y = softmax(x) along the last dimension; several x have the same y, so it has no `log_abs_det_jacobian`.
 
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
-
     Example:
         >>> torch.distributions.SoftmaxTransform()(torch.zeros(4))
         tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -635,9 +609,6 @@ class SoftmaxTransform(PlainMap):
 
 class StickBreakingTransform(PlainMap):
     """From K - 1 real numbers to K positive ones that sum to 1, breaking a stick piece by piece.
-
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
@@ -674,9 +645,6 @@ class StickBreakingTransform(PlainMap):
 class LowerCholeskyTransform(PlainMap):
     """From any square matrix to a lower triangular one with positive diagonal.
 
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
-
     Example:
         >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
         tensor([[1., 0.],
@@ -695,9 +663,6 @@ class LowerCholeskyTransform(PlainMap):
 
 class PositiveDefiniteTransform(PlainMap):
     """From any square matrix to a positive definite one.
-
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
@@ -720,9 +685,6 @@ class PositiveDefiniteTransform(PlainMap):
 
 class CorrCholeskyTransform(PlainMap):
     """From D(D-1)/2 real numbers to the Cholesky factor of a D by D correlation matrix.
-
-    Args:
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(3))
@@ -785,7 +747,6 @@ class ReshapeTransform(Transform):
 
     Args:
         in_shape, out_shape: event shapes with equally many elements.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
@@ -829,7 +790,6 @@ class CatTransform(Transform):
         tseq: the maps.
         dim: along which the input is cut.
         lengths: of the pieces; 1 each if not given.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> t = torch.distributions.CatTransform([torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)])
@@ -879,7 +839,6 @@ class StackTransform(Transform):
     Args:
         tseq: the maps.
         dim: along which the input is cut.
-        cache_size: 1 remembers the last pair, so that the inverse is exact; 0 does not.
 
     Example:
         >>> t = torch.distributions.StackTransform([torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)])

@@ -35,7 +35,6 @@ class Dirichlet(ExponentialFamily):
 
     Args:
         concentration: (..., K), positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Dirichlet(torch.tensor([1.0, 1.0, 2.0]))
@@ -96,7 +95,6 @@ class Beta(ExponentialFamily):
 
     Args:
         concentration1, concentration0: weights of the two ends, positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.Beta(2.0, 3.0)
@@ -153,7 +151,6 @@ class Kumaraswamy(TransformedDistribution):
 
     Args:
         concentration1, concentration0: positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.Kumaraswamy(1.0, 2.0).mean
@@ -218,7 +215,6 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         probs: p, between 0 and 1; or
         logits: its log odds.
         lims: where the series are used.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> torch.distributions.ContinuousBernoulli(probs=0.25).mean
@@ -322,7 +318,6 @@ class LogisticNormal(TransformedDistribution):
 
     Args:
         loc, scale: of the normal numbers: (..., K - 1) for K parts.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> _ = torch.manual_seed(0)

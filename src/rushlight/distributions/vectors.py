@@ -65,7 +65,6 @@ class MultivariateNormal(Distribution):
         covariance_matrix: (..., D, D); or
         precision_matrix: its inverse; or
         scale_tril: its lower Cholesky factor.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Raises:
         ValueError: if not exactly one of the three matrices is given.
@@ -161,7 +160,6 @@ class LowRankMultivariateNormal(Distribution):
         loc: (..., D), the mean.
         cov_factor: W, (..., D, few).
         cov_diag: the diagonal of D, (..., D), positive.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
@@ -273,7 +271,6 @@ class Wishart(ExponentialFamily):
         covariance_matrix: (..., D, D); or
         precision_matrix: its inverse; or
         scale_tril: its lower Cholesky factor.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Raises:
         ValueError: if not exactly one of the three matrices is given.
@@ -411,7 +408,6 @@ class LKJCholesky(Distribution):
     Args:
         dim: rows and columns, at least 2.
         concentration: positive; 1 makes all correlation matrices equally likely.
-        validate_args: check parameters and values; on unless Python runs with -O.
 
     Example:
         >>> _ = torch.manual_seed(0)

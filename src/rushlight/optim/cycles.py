@@ -32,7 +32,6 @@ class OneCycleLR(LRScheduler):
     Call `step()` after every batch.
 
     Args:
-        optimizer: whose groups are changed.
         max_lr: the highest rate, or one for each group.
         total_steps: how many steps there will be; or `epochs` and `steps_per_epoch`.
         pct_start: the share of the steps in which the rate rises.
@@ -42,7 +41,6 @@ class OneCycleLR(LRScheduler):
         div_factor: the rate begins at `max_lr / div_factor`,
         final_div_factor: and ends at this fraction of its beginning.
         three_phase: fall as slowly as it rose, then to the end.
-        last_epoch: -1 for a new schedule.
 
     Raises:
         ValueError: if the number of steps is not given, or a step is taken after the last.
@@ -163,7 +161,6 @@ class CyclicLR(LRScheduler):
     Call `step()` after every batch.
 
     Args:
-        optimizer: whose groups are changed.
         base_lr, max_lr: the two rates, or one for each group.
         step_size_up, step_size_down: steps from one to the other and back.
         mode: "triangular", "triangular2" (half as high each time) or "exp_range" (times `gamma` at each step).
@@ -171,7 +168,6 @@ class CyclicLR(LRScheduler):
         scale_mode: whether `scale_fn` is given the "cycle" or the number of "iterations".
         cycle_momentum: move the momentum between
         max_momentum, base_momentum: its values at the lowest and at the highest rate.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
@@ -252,7 +248,6 @@ class ReduceLROnPlateau(LRScheduler):
     """Times `factor` when a number has not improved for `patience` epochs.
 
     Args:
-        optimizer: whose groups are changed.
         mode: "min" if smaller is better, "max" if larger is.
         factor: less than 1.
         patience: epochs without an improvement that are allowed.

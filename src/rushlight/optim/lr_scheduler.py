@@ -25,9 +25,7 @@ class LambdaLR(LRScheduler):
     """The initial rate times a function of the epoch.
 
     Args:
-        optimizer: whose groups are changed.
         lr_lambda: a function from the epoch to a factor, or one for each group.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -69,9 +67,7 @@ class MultiplicativeLR(LambdaLR):
     """The last rate times a function of the epoch.
 
     Args:
-        optimizer: whose groups are changed.
         lr_lambda: a function from the epoch to a factor, or one for each group.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -98,10 +94,8 @@ class StepLR(LRScheduler):
     """Times `gamma` every `step_size` epochs.
 
     Args:
-        optimizer: whose groups are changed.
         step_size: epochs between two changes.
         gamma: the factor.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -136,10 +130,8 @@ class MultiStepLR(LRScheduler):
     """Times `gamma` at each milestone.
 
     Args:
-        optimizer: whose groups are changed.
         milestones: epochs, in any order; one that stands there twice counts twice.
         gamma: the factor.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -179,10 +171,8 @@ class ConstantLR(LRScheduler):
     """Times `factor` for the first `total_iters` epochs.
 
     Args:
-        optimizer: whose groups are changed.
         factor: between 0 and 1.
         total_iters: epochs with the smaller rate.
-        last_epoch: -1 for a new schedule.
 
     Raises:
         ValueError: if `factor` is negative or larger than 1.
@@ -229,10 +219,8 @@ class LinearLR(LRScheduler):
     """From `start_factor` to `end_factor` of the rate in `total_iters` epochs.
 
     Args:
-        optimizer: whose groups are changed.
         start_factor, end_factor: shares of the initial rate.
         total_iters: epochs from one to the other.
-        last_epoch: -1 for a new schedule.
 
     Raises:
         ValueError: if `start_factor` is not in (0, 1], or `end_factor` not in [0, 1].
@@ -284,9 +272,7 @@ class ExponentialLR(LRScheduler):
     """Times `gamma` every epoch.
 
     Args:
-        optimizer: whose groups are changed.
         gamma: the factor.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -316,10 +302,8 @@ class PolynomialLR(LRScheduler):
     """Down to zero by a power of the time that is left.
 
     Args:
-        optimizer: whose groups are changed.
         total_iters: epochs until the rate is zero.
         power: 1 for a straight line.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -356,10 +340,8 @@ class CosineAnnealingLR(LRScheduler):
     """Half a cosine from the initial rate to `eta_min` in `T_max` epochs.
 
     Args:
-        optimizer: whose groups are changed.
         T_max: epochs from the highest to the lowest rate.
         eta_min: the lowest rate.
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
@@ -407,11 +389,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing that starts again after T_0, T_0 * T_mult, ... epochs.
 
     Args:
-        optimizer: whose groups are changed.
         T_0: epochs of the first cosine.
         T_mult: each cosine is this many times as long as the last.
         eta_min: the lowest rate.
-        last_epoch: -1 for a new schedule.
 
     Raises:
         ValueError: if `T_0` or `T_mult` is not a positive integer.
@@ -519,7 +499,6 @@ class SequentialLR(LRScheduler):
         optimizer: the one that all the schedules have.
         schedulers: one more than there are milestones.
         milestones: epochs, ascending.
-        last_epoch: -1 for a new schedule.
 
     Raises:
         ValueError: if the numbers do not fit, or a schedule has another optimiser.

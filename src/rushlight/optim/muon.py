@@ -22,7 +22,6 @@ class Muon(KernelOptimizer):
 
     Args:
         params: matrices (2-D), `named_parameters()`, or dicts with `params` and options of their own.
-        lr: learning rate.
         weight_decay: the parameter shrinks by `lr * weight_decay` at each step.
         momentum: share of the last steps that is kept.
         nesterov: look ahead by the momentum.

@@ -21,7 +21,6 @@ class SGD(KernelOptimizer):
 
     Args:
         params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
-        lr: learning rate.
         momentum: share of the last step that is kept.
         dampening: how much less of the gradient enters the momentum.
         weight_decay: this much of the parameter is added to its gradient.
@@ -125,7 +124,6 @@ class Adam(KernelOptimizer):
 
     Args:
         params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
-        lr: learning rate.
         betas: how slowly the means of the gradient and of its square change.
         eps: added to the divisor.
         weight_decay: this much of the parameter is added to its gradient.

@@ -22,7 +22,6 @@ class RMSprop(KernelOptimizer):
 
     Args:
         params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
-        lr: learning rate.
         alpha: how slowly the mean of the squares changes.
         eps: added to the divisor.
         weight_decay: this much of the parameter is added to its gradient.
@@ -88,7 +87,6 @@ class Adagrad(KernelOptimizer):
 
     Args:
         params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
-        lr: learning rate.
         lr_decay: the rate of step t is `lr / (1 + (t - 1) * lr_decay)`.
         weight_decay: this much of the parameter is added to its gradient.
         initial_accumulator_value: what the sums begin with.
@@ -262,7 +260,6 @@ class ASGD(KernelOptimizer):
 
     Args:
         params: tensors, `named_parameters()`, or dicts with `params` and options of their own.
-        lr: learning rate.
         lambd: decay of the parameters at each step.
         alpha: power by which the rate falls.
         t0: the step at which averaging begins.

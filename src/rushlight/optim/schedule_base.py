@@ -18,7 +18,6 @@ class LRScheduler:
     if the schedule counts batches).
 
     Args:
-        optimizer: whose groups are changed.
         last_epoch: -1 for a new schedule; the last epoch that was run, for one that goes on.
 
     Example:

@@ -18,7 +18,6 @@ class SparseAdam(Optimizer):
 
     Args:
         params: dense tensors whose gradients are sparse, or dicts with `params` and options of their own.
-        lr: learning rate.
         betas: how slowly the averages of the gradient and of its square change.
         eps: added to the divisor.
         maximize: climb instead of descending.

@@ -115,11 +115,9 @@ class SWALR(LRScheduler):
     """From the learning rate it finds to `swa_lr` in `anneal_epochs`, and constant from there.
 
     Args:
-        optimizer: whose groups are changed.
         swa_lr: the rate at the end, or one for each group.
         anneal_epochs: epochs until it is reached.
         anneal_strategy: "cos" or "linear".
-        last_epoch: -1 for a new schedule.
 
     Example:
         >>> optimizer = optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)

@@ -157,7 +157,6 @@ def impl(
     Args:
         qualname: `namespace::name` of an operator; `define` may come before or after.
         types: such as "cpu", "CUDA" or "default".
-        func: the function.
         lib: accepted and not needed.
 
     Example:

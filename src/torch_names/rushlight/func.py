@@ -78,7 +78,6 @@ def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
     """A function without changes in place: what is recorded of one here has none, so it is called as it is.
 
     Args:
-        func: the function.
         remove: "mutations", or "mutations_and_views", which are recorded by copies.
 
     Raises:

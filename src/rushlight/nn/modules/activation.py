@@ -234,9 +234,6 @@ class _InPlace(Module):
 class ReLU(_InPlace):
     """Replace negative elements by zero: max(0, x).
 
-    Args:
-        inplace: write the result into the input.
-
     Shape:
         any -> the same.
 
@@ -255,9 +252,6 @@ class SELU(_InPlace):
     Computes `scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))` with scale 1.0507 and
     alpha 1.6733.
 
-    Args:
-        inplace: write the result into the input.
-
     Shape:
         any -> the same.
 
@@ -272,9 +266,6 @@ class SELU(_InPlace):
 
 class SiLU(_InPlace):
     """Multiply by the sigmoid: x sigmoid(x), also called swish.
-
-    Args:
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -291,9 +282,6 @@ class SiLU(_InPlace):
 class Mish(_InPlace):
     """Compute x tanh(softplus(x)), a smooth relative of ReLU.
 
-    Args:
-        inplace: write the result into the input.
-
     Shape:
         any -> the same.
 
@@ -308,9 +296,6 @@ class Mish(_InPlace):
 
 class Hardswish(_InPlace):
     """SiLU made of straight lines: x relu6(x + 3) / 6.
-
-    Args:
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -329,9 +314,6 @@ class Hardswish(_InPlace):
 
 class Hardsigmoid(_InPlace):
     """Sigmoid made of straight lines: relu6(x + 3) / 6.
-
-    Args:
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -355,7 +337,6 @@ class Hardtanh(_InPlace):
         min_val: the smallest result.
         max_val: the largest result.
         min_value, max_value: the old names of these two; deprecated.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -393,9 +374,6 @@ class Hardtanh(_InPlace):
 class ReLU6(Hardtanh):
     """Limit elements to [0, 6].
 
-    Args:
-        inplace: write the result into the input.
-
     Shape:
         any -> the same.
 
@@ -432,7 +410,6 @@ class Threshold(_InPlace):
     Args:
         threshold: elements above it stay as they are.
         value: what the others become.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -464,7 +441,6 @@ class RReLU(_InPlace):
     Args:
         lower: the smallest slope.
         upper: the largest slope.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -495,7 +471,6 @@ class ELU(_InPlace):
 
     Args:
         alpha: minus the limit for large negative x.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -523,7 +498,6 @@ class CELU(ELU):
 
     Args:
         alpha: minus the limit for large negative x.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -542,7 +516,6 @@ class LeakyReLU(_InPlace):
 
     Args:
         negative_slope: the slope for negative x.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.

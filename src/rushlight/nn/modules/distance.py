@@ -15,7 +15,6 @@ class PairwiseDistance(Module):
     Args:
         p: which norm.
         eps: added to differences, so that the distance can be differentiated at 0.
-        keepdim: keep the last dimension with size 1.
 
     Shape:
         (N, D) or (D,), twice -> (N,) or ().

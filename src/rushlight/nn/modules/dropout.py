@@ -36,7 +36,6 @@ class Dropout(_DropoutNd):
 
     Args:
         p: probability that an element becomes zero.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -66,7 +65,6 @@ class Dropout2d(_DropoutNd):
 
     Args:
         p: probability that a channel becomes zero.
-        inplace: write the result into the input.
 
     Shape:
         (N, C, H, W) or (C, H, W) -> the same.
@@ -93,7 +91,6 @@ class AlphaDropout(_DropoutNd):
 
     Args:
         p: probability that an element is replaced.
-        inplace: write the result into the input.
 
     Shape:
         any -> the same.
@@ -114,7 +111,6 @@ class FeatureAlphaDropout(_DropoutNd):
 
     Args:
         p: probability that a channel is replaced.
-        inplace: write the result into the input.
 
     Shape:
         (N, C, *) -> the same.

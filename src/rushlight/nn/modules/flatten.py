@@ -44,7 +44,6 @@ class Unflatten(Module):
     """Split one dimension into several.
 
     Args:
-        dim: the dimension.
         unflattened_size: the sizes it becomes; one of them may be -1.
 
     Shape:

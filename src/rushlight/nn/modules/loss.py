@@ -63,7 +63,6 @@ class MultiMarginLoss(_WeightedLoss):
         margin: by how much.
         weight: (C,), a factor per class.
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (N, C) or (C,), target (N,) or () of class numbers -> one number, or (N,).
@@ -107,7 +106,6 @@ class HingeEmbeddingLoss(_Loss):
     Args:
         margin: how far apart pairs that are not similar should be.
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) of 1 (similar) and -1 -> one number, or (*) if not reduced.
@@ -151,7 +149,6 @@ class CosineEmbeddingLoss(_PairLoss):
     Args:
         margin: the cosine that pairs that are not similar may have, between -1 and 1.
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input1 (N, D), input2 (N, D), target (N,) of 1 (similar) and -1; or without N -> one number,
@@ -176,7 +173,6 @@ class MarginRankingLoss(_PairLoss):
     Args:
         margin: by how much the larger input should be larger.
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input1 (*), input2 (*), target (*): 1 if input1 should be larger, else -1 -> one number,
@@ -203,7 +199,6 @@ class TripletMarginLoss(_Loss):
         eps: added to differences, so that the distance can be differentiated at 0.
         swap: use the distance of positive and negative where it is smaller (Balntas, 2016).
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         anchor, positive, negative: (N, D) or (D,) -> one number, or (N,) if not reduced.
@@ -417,7 +412,6 @@ class L1Loss(_Loss):
 
     Args:
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -437,7 +431,6 @@ class MSELoss(_Loss):
 
     Args:
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -460,7 +453,6 @@ class SmoothL1Loss(_Loss):
     Args:
         beta: where the square, 0.5 d^2 / beta, becomes the line d - 0.5 beta; not negative.
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -520,7 +512,6 @@ class NLLLoss(_WeightedLoss):
         weight: (C,), a factor per class.
         ignore_index: a target that does not count.
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (N, C) or (C,) or (N, C, *), target (N) or () or (N, *) of class
@@ -574,7 +565,6 @@ class CrossEntropyLoss(_WeightedLoss):
         ignore_index: a target class that does not count.
         label_smoothing: between 0 and 1: this share of the target goes to all classes alike.
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (N, C), (C,) or (N, C, *); target (N), () or (N, *) of class numbers, or
@@ -627,7 +617,6 @@ class PoissonNLLLoss(_Loss):
         full: add an approximation (Stirling's) of the term log(target!).
         eps: added to the rate before its logarithm is taken, if `log_input` is False.
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -701,7 +690,6 @@ class KLDivLoss(_Loss):
         reduction: "batchmean" (the divergence: the sum divided by N), "mean" (over elements),
             "sum" or "none".
         log_target: the target holds log probabilities, too.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -732,7 +720,6 @@ class BCELoss(_WeightedLoss):
     Args:
         weight: a factor per element.
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -756,7 +743,6 @@ class BCEWithLogitsLoss(_Loss):
         weight: a factor per element.
         pos_weight: a factor of the positive part, for instance one per class.
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -789,7 +775,6 @@ class SoftMarginLoss(_Loss):
 
     Args:
         reduction: "mean", "sum", or "none" for one loss per element.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (*), target (*) -> one number, or (*) if not reduced.
@@ -808,7 +793,6 @@ class MultiLabelMarginLoss(_Loss):
 
     Args:
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (N, C) or (C,), target of the same shape: class numbers, then -1 -> one number,
@@ -830,7 +814,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     Args:
         weight: (C,), a factor per class.
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Shape:
         input (N, C), target (N, C) -> one number, or (N,) if not reduced.

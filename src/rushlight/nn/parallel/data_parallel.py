@@ -17,7 +17,6 @@ class DataParallel(Module):
     each (`DistributedDataParallel`), so more than one device is an error.
 
     Args:
-        module: the module.
         device_ids: at most one device.
         output_device: accepted, and not used.
         dim: the dimension of the batch; not used.

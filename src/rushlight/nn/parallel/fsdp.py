@@ -225,7 +225,6 @@ class FullyShardedDataParallel(FsdpStates, Module):
         """The wrapped modules inside a module; with `root_only` those that no other contains.
 
         Args:
-            module: a module.
             root_only: only the outermost ones.
         """
         found = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]

@@ -47,7 +47,6 @@ class FsdpStates:
         """Choose the kind of state dicts of all wrapped modules inside a module; returns what was chosen before.
 
         Args:
-            module: a module.
             state_dict_type: whole, local or sharded.
             state_dict_config, optim_state_dict_config: how they are made.
         """
@@ -65,11 +64,7 @@ class FsdpStates:
 
     @staticmethod
     def get_state_dict_type(module: Any) -> StateDictSettings:
-        """The kind of state dicts of the wrapped modules inside a module.
-
-        Args:
-            module: a module.
-        """
+        """The kind of state dicts of the wrapped modules inside a module."""
         found = _wrapped(module)
         if not found:
             raise RuntimeError("There is no FullyShardedDataParallel module inside")

@@ -215,7 +215,6 @@ def wrap(module: Module, **wrap_overrides: Any) -> Module:
     """Wrap a module inside `enable_wrap`.
 
     Args:
-        module: a module.
         wrap_overrides: arguments other than those of the block.
 
     Example:

@@ -130,9 +130,6 @@ def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
 class NamedMemberAccessor:
     """Reads and exchanges the tensors of a module and its children by dotted names.
 
-    Args:
-        module: the module.
-
     Example:
         >>> from rushlight.nn.utils._named_member_accessor import NamedMemberAccessor
         >>> members = NamedMemberAccessor(nn.Sequential(nn.Linear(2, 1)))

@@ -289,7 +289,6 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Return whether a module, or one of its tensors, is parametrized.
 
     Args:
-        module: the module.
         tensor_name: name of the tensor; any of them if None.
 
     Example:
@@ -313,7 +312,6 @@ def remove_parametrizations(
     """Make a parametrized tensor a plain one again, and return the module.
 
     Args:
-        module: the module.
         tensor_name: name of the tensor.
         leave_parametrized: True keeps the value it has, False goes back to the original tensor.
 

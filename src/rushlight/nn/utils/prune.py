@@ -69,7 +69,6 @@ class BasePruningMethod:
         """Prune a parameter of a module, on top of earlier prunings; return the hook.
 
         Args:
-            module: the module.
             name: the parameter's name.
             args, kwargs: handed to the class.
             importance_scores: what decides in place of the parameter's values; of the same shape.
@@ -285,7 +284,6 @@ def identity(module: Any, name: str) -> Any:
     """Give a parameter the names that pruning makes, prune nothing, and return the module.
 
     Args:
-        module: the module.
         name: the parameter's name.
 
     Example:
@@ -302,7 +300,6 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
     """Prune elements of a parameter drawn at random, and return the module.
 
     Args:
-        module: the module.
         name: the parameter's name.
         amount: how many, or which part of all (between 0 and 1).
 
@@ -322,7 +319,6 @@ def l1_unstructured(
     """Prune the elements of a parameter with the smallest absolute values, and return the module.
 
     Args:
-        module: the module.
         name: the parameter's name.
         amount: how many, or which part of all (between 0 and 1).
         importance_scores: what decides in place of the values; of the same shape.
@@ -344,7 +340,6 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     """Prune slices of a parameter drawn at random, and return the module.
 
     Args:
-        module: the module.
         name: the parameter's name.
         amount: how many slices, or which part of all (between 0 and 1).
         dim: slices are taken along this dimension.
@@ -365,7 +360,6 @@ def ln_structured(
     """Prune the slices of a parameter with the smallest norms, and return the module.
 
     Args:
-        module: the module.
         name: the parameter's name.
         amount: how many slices, or which part of all (between 0 and 1).
         n: which norm, as `torch.linalg.norm` takes it.
@@ -388,7 +382,6 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     """Prune a parameter by a mask of your own, and return the module.
 
     Args:
-        module: the module.
         name: the parameter's name.
         mask: 1 where elements stay, 0 where they are pruned.
 
@@ -448,7 +441,6 @@ def remove(module: Any, name: str) -> Any:
     """Make the pruning of a parameter permanent, and return the module.
 
     Args:
-        module: the module.
         name: the parameter's name.
 
     Raises:
@@ -470,9 +462,6 @@ def remove(module: Any, name: str) -> Any:
 
 def is_pruned(module: Any) -> bool:
     """Return whether a module, or one in it, is pruned.
-
-    Args:
-        module: the module.
 
     Example:
         >>> from rushlight.nn.utils import prune

@@ -137,7 +137,6 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Make a weight that `spectral_norm` divided a plain parameter again; return the module.
 
     Args:
-        module: the module.
         name: the weight's name.
 
     Raises:

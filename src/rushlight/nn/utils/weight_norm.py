@@ -95,7 +95,6 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Make a weight that `weight_norm` split a plain parameter again; return the module.
 
     Args:
-        module: the module.
         name: the weight's name.
 
     Raises:

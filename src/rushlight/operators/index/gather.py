@@ -273,7 +273,6 @@ def scatter(
     """A copy with values written at positions along a dimension: `out[index[i][j]][j] = src[i][j]` for dimension 0.
 
     Args:
-        dim: the dimension.
         index: integers; at most as many as `src` has elements in each dimension.
         src: the values, a tensor or one number.
         value: one number, by its name.
@@ -318,7 +317,6 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     """A copy with values added at positions along a dimension; repeated positions add up.
 
     Args:
-        dim: the dimension.
         index: integers, of the shape of `src` or smaller.
         src: the values.
 

@@ -129,7 +129,6 @@ def scatter_reduce(
     """A copy with values combined into it at positions along a dimension.
 
     Args:
-        dim: the dimension.
         index: the positions, of the shape of `src` or smaller.
         src: the values.
         reduce: "sum", "prod", "mean", "amax" (or "max"), "amin" (or "min").
@@ -171,7 +170,6 @@ def index_reduce(
     """A copy with slices combined into those at some positions.
 
     Args:
-        dim: the dimension.
         index: a vector of positions.
         source: the slices, one for each position.
         reduce: "prod", "mean", "amax" or "amin".

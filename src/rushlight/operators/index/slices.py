@@ -41,7 +41,6 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
     """The slices at some positions of a dimension, as a copy.
 
     Args:
-        dim: the dimension.
         index: a vector of integers; positions may repeat.
 
     Raises:
@@ -92,7 +91,6 @@ def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha:
     """Add slices to those at some positions; repeated positions add up. Returns the tensor itself.
 
     Args:
-        dim: the dimension.
         index: a vector of positions.
         source: the slices, one for each position.
         alpha: a number that multiplies `source` first.
@@ -163,7 +161,6 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
     """Write slices at some positions; returns the tensor itself.
 
     Args:
-        dim: the dimension.
         index: a vector of positions.
         source: the slices, one for each position.
 
@@ -192,7 +189,6 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  
     """Write one value into the slices at some positions; returns the tensor itself.
 
     Args:
-        dim: the dimension.
         index: a vector of positions.
         value: a number, or a tensor without dimensions.
 

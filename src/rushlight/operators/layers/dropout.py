@@ -168,7 +168,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         input: any shape.
         p: probability that an element becomes zero.
         training: False returns the input.
-        inplace: write the result into the input.
 
     Raises:
         ValueError: if `p` is not between 0 and 1.
@@ -288,7 +287,6 @@ def alpha_dropout(
         input: any shape.
         p: probability that an element gets a fixed negative value.
         training: False returns the input.
-        inplace: write the result into the input.
 
     Example:
         >>> len(set(F.alpha_dropout(torch.zeros(1000), 0.5, training=True).tolist()))
@@ -310,7 +308,6 @@ def feature_alpha_dropout(
         input: (N, C, *).
         p: probability that a channel is replaced.
         training: False returns the input.
-        inplace: write the result into the input.
 
     Example:
         >>> y = F.feature_alpha_dropout(torch.zeros(2, 8, 5), 0.5, training=True)

@@ -200,7 +200,6 @@ def nll_loss(
         weight: (C,), a factor per class.
         ignore_index: a target that does not count.
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Example:
         >>> log_p = torch.tensor([[0.7, 0.3], [0.1, 0.9]]).log()
@@ -336,7 +335,6 @@ def cross_entropy(
         ignore_index: a target class that does not count.
         label_smoothing: between 0 and 1: this share of the target goes to all classes alike.
         reduction: "mean", "sum", or "none" for one loss per sample.
-        size_average, reduce: the old form of `reduction`; deprecated.
 
     Raises:
         IndexError: if a class number is out of range.

@@ -53,7 +53,6 @@ def pairwise_distance(
         x1, x2: (N, D) or (D,).
         p: which norm.
         eps: added to differences, so that the distance can be differentiated at 0.
-        keepdim: keep the last dimension with size 1.
 
     Example:
         >>> F.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))

@@ -31,7 +31,6 @@ def matrix_norm(
             values, inf and 1 for the largest sum of a row and of a column, 2 for the largest
             singular value; -inf, -1 and -2 for the smallest ones.
         dim: the two dimensions of the matrices.
-        keepdim: keep these dimensions with size 1.
 
     Example:
         >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -86,7 +85,6 @@ def norm(
         ord: which norm, as for `vector_norm` and `matrix_norm`; None for the square root of the
             sum of squares.
         dim: one dimension for vectors, two for matrices; None for all of them.
-        keepdim: keep these dimensions with size 1.
 
     Example:
         >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))

@@ -254,9 +254,6 @@ def _runtime() -> Any:
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in page-locked memory, from which copies to a GPU can run in the background.
 
-    Args:
-        device: for PyTorch's signature.
-
     Raises:
         RuntimeError: if there is no GPU.
 
@@ -274,9 +271,6 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 @public("Tensor")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the memory is page-locked; without a GPU none is.
-
-    Args:
-        device: for PyTorch's signature.
 
     Example:
         >>> torch.zeros(2).is_pinned()

@@ -369,7 +369,6 @@ def _functional_threshold(
     Args:
         threshold: elements above it stay as they are.
         value: what the others become.
-        inplace: write the result into the input.
 
     Example:
         >>> F.threshold(torch.tensor([0.2, 0.7]), 0.5, 20.0)
@@ -520,7 +519,6 @@ def addcmul(
     Args:
         tensor1: a tensor; shapes broadcast.
         tensor2: a tensor; shapes broadcast.
-        value: a number.
 
     Example:
         >>> torch.ones(2).addcmul(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=10)
@@ -548,7 +546,6 @@ def addcdiv(
     Args:
         tensor1: a tensor; shapes broadcast.
         tensor2: a tensor; shapes broadcast.
-        value: a number.
 
     Raises:
         RuntimeError: for integers.

@@ -35,7 +35,6 @@ def diff(
 
     Args:
         n: how often to take them.
-        dim: the dimension.
         prepend: elements to put before the first one.
         append: elements to put behind the last one.
 
@@ -94,7 +93,6 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Ten
         y: the samples.
         x: where they were taken; a tensor.
         dx: their distance, if it is the same everywhere; 1 if neither is given.
-        dim: the dimension.
 
     Example:
         >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
@@ -119,7 +117,6 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
         y: the samples.
         x: where they were taken; a tensor.
         dx: their distance, if it is the same everywhere; 1 if neither is given.
-        dim: the dimension.
 
     Example:
         >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
@@ -164,7 +161,6 @@ def gradient(
     Args:
         spacing: the distance of samples: one number, one for each dimension, or their
             coordinates.
-        dim: one dimension or several; all of them if not given.
         edge_order: 1 or 2, how exact the slope at the ends is.
 
     Example:

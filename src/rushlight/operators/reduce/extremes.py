@@ -134,7 +134,6 @@ def aminmax(
 
     Args:
         dim: one dimension; all of them if not given.
-        keepdim: keep the dimension with size 1.
 
     Example:
         >>> low, high = torch.tensor([3, 1, 2]).aminmax()

@@ -284,9 +284,6 @@ _logcumsumexp.derivative(x=_logcumsumexp_dx)
 def logcumsumexp(input: Tensor, dim: int, *, out: Any = None) -> Tensor:
     """The logarithm of the sum of exponentials up to each element along a dimension.
 
-    Args:
-        dim: the dimension.
-
     Example:
         >>> torch.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
         tensor([0.0000, 0.6931, 1.0986])

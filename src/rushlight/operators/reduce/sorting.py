@@ -76,7 +76,6 @@ def sort(
     """The elements in order along a dimension, and where each one was.
 
     Args:
-        dim: the dimension.
         descending: the largest first.
         stable: keep the order of equal elements; it is always kept here.
 
@@ -104,7 +103,6 @@ def argsort(
     """The positions that put the elements in order along a dimension.
 
     Args:
-        dim: the dimension.
         descending: the largest first.
         stable: keep the order of equal elements; it is always kept here.
 
@@ -174,7 +172,6 @@ def topk(
 
     Args:
         k: how many.
-        dim: the dimension.
         largest: False for the smallest ones.
         sorted: for PyTorch's signature; the result is always in order.
 
@@ -221,8 +218,6 @@ def kthvalue(
 
     Args:
         k: counted from 1.
-        dim: the dimension.
-        keepdim: keep the dimension with size 1.
 
     Example:
         >>> torch.tensor([3, 1, 4, 2]).kthvalue(2).values

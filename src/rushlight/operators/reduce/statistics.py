@@ -294,10 +294,6 @@ _MODE = named("mode", "values", "indices")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent value along a dimension (the smallest of equally frequent ones), and where it is.
 
-    Args:
-        dim: the dimension.
-        keepdim: keep the dimension with size 1.
-
     Example:
         >>> torch.tensor([1, 2, 2, 3]).mode().values
         tensor(2)

@@ -173,7 +173,6 @@ def sum(  # noqa: A001
     """The sum over dimensions, or of all elements.
 
     Args:
-        dim: one dimension or several; all of them if not given.
         keepdim: keep the summed dimensions with size 1.
         dtype: the type to add in; integers and truth values add up in int64 unless this is
             given.
@@ -281,8 +280,6 @@ def mean(
     """The mean over dimensions, or of all elements.
 
     Args:
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
         dtype: the type to compute in; needed for integers.
 
     Raises:
@@ -339,10 +336,6 @@ def nansum(
 ) -> Tensor:
     """The sum over dimensions with nan counted as 0.
 
-    Args:
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
-
     Example:
         >>> torch.tensor([1.0, torch.nan, 2.0]).nansum()
         tensor(3.)
@@ -359,10 +352,6 @@ def nanmean(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
 ) -> Tensor:
     """The mean over dimensions of the elements that are not nan.
-
-    Args:
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
 
     Example:
         >>> torch.tensor([1.0, torch.nan, 2.0]).nanmean()
@@ -419,7 +408,6 @@ def prod(
 
     Args:
         dim: one dimension; all of them if not given.
-        keepdim: keep the dimension with size 1.
 
     Example:
         >>> torch.tensor([2, 3, 4]).prod()
@@ -474,7 +462,6 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Any = None
 
     Args:
         dim: one dimension or several.
-        keepdim: keep these dimensions with size 1.
 
     Example:
         >>> torch.tensor([1000.0, 1000.0]).logsumexp(0)

@@ -103,9 +103,6 @@ _count_nonzero = Op(
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero.
 
-    Args:
-        dim: one dimension or several; all of them if not given.
-
     Example:
         >>> torch.tensor([[0, 1], [2, 3]]).count_nonzero(0)
         tensor([1, 2])
@@ -146,8 +143,6 @@ def hash_tensor(
 
     Args:
         input: numbers, taken as float64 or int64.
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
         mode: 0, the only way to hash.
 
     Example:

@@ -131,8 +131,6 @@ def vector_norm(
         x: any shape, floating point or complex.
         ord: which norm; 2 is the square root of the sum of squares, 1 the sum of absolute
             values, inf the largest absolute value, 0 how many are not zero.
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
 
     Example:
         >>> torch.linalg.vector_norm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
@@ -170,8 +168,6 @@ def norm(
         p: which norm; "fro" and 2 are the square root of the sum of squares, 1 the sum of
             absolute values, inf the largest absolute value, "nuc" the sum of a matrix's
             singular values.
-        dim: one dimension or several; all of them if not given.
-        keepdim: keep these dimensions with size 1.
 
     Example:
         >>> torch.norm(torch.tensor([3.0, 4.0]))

@@ -321,7 +321,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor: 
 
     Args:
         src: the values, in the shape that `select` gives.
-        dim: the dimension.
         index: the position.
 
     Example:
@@ -347,7 +346,6 @@ def slice_scatter(
 
     Args:
         src: the values, in the shape of the range.
-        dim: the dimension.
         start: the first position; 0 if not given.
         end: the one behind the last; the size if not given.
         step: the distance of positions.

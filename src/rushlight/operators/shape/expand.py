@@ -38,7 +38,6 @@ def unsqueeze(input: Tensor, dim: int | None = None, *, axis: Any = None) -> Ten
 
     Args:
         dim: its place; negative ones count from the end.
-        axis: the same by NumPy's name.
 
     Example:
         >>> torch.tensor([1, 2]).unsqueeze(1)
@@ -81,7 +80,6 @@ def squeeze(input: Tensor, dim: Any = ALL, *, axis: Any = None) -> Tensor:  # no
 
     Args:
         dim: leave out only these, where their size is 1; all if not given.
-        axis: the same by NumPy's name.
 
     Example:
         >>> torch.zeros(1, 3, 1).squeeze().shape, torch.zeros(1, 3, 1).squeeze(0).shape

@@ -93,8 +93,6 @@ def cat(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) ->
 
     Args:
         tensors: a list of tensors whose other dimensions are equal.
-        dim: the dimension.
-        axis: the same by NumPy's name.
 
     Raises:
         RuntimeError: if the shapes do not fit, or the list is empty.
@@ -194,7 +192,6 @@ def stack(tensors: Any, dim: int = FIRST, *, out: Any = None, axis: Any = None) 
     Args:
         tensors: a list of tensors of equal shape.
         dim: the place of the new dimension.
-        axis: the same by NumPy's name.
 
     Raises:
         RuntimeError: if the shapes differ, or the list is empty.

@@ -251,7 +251,6 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:  # noqa: A002
     """Split one dimension into several.
 
     Args:
-        dim: the dimension.
         sizes: what it becomes; one may be -1.
 
     Example:

@@ -55,10 +55,6 @@ def _with_zeros(gs: list, shapes: list) -> list[Tensor]:
 def unbind(input: Tensor, dim: int = FIRST, *, axis: Any = None) -> tuple[Tensor, ...]:  # noqa: A002
     """All slices along a dimension, as a tuple of views without it.
 
-    Args:
-        dim: the dimension.
-        axis: the same by NumPy's name.
-
     Example:
         >>> torch.tensor([[1, 2], [3, 4]]).unbind()
         (tensor([1, 2]), tensor([3, 4]))
@@ -155,7 +151,6 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     Args:
         split_size: the size of every part (the last may be smaller), or a list with the size of
             each.
-        dim: the dimension.
 
     Raises:
         RuntimeError: if a list of sizes does not add up to the whole.
@@ -178,7 +173,6 @@ def _split_function(
     Args:
         split_size_or_sections: the size of every part (the last may be smaller), or a list with
             the size of each.
-        dim: the dimension.
 
     Raises:
         RuntimeError: if a list of sizes does not add up to the whole.
@@ -196,7 +190,6 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 
     Args:
         split_sizes: the size of each part; together the whole.
-        dim: the dimension.
 
     Raises:
         RuntimeError: if they do not add up to the whole.
@@ -227,8 +220,6 @@ def chunk(input: Tensor, chunks: int, dim: int = FIRST, *, axis: Any = None) -> 
 
     Args:
         chunks: how many.
-        dim: the dimension.
-        axis: the same by NumPy's name.
 
     Example:
         >>> torch.arange(5).chunk(2)
@@ -257,7 +248,6 @@ def tensor_split(
 
     Args:
         indices_or_sections: a list of positions to cut at, or how many parts.
-        dim: the dimension.
         indices: the positions, by their name.
         sections: the number of parts, by its name.
 

@@ -66,7 +66,6 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:  # noqa: A002
     """The slice at one position of a dimension, as a view without that dimension.
 
     Args:
-        dim: the dimension.
         index: the position; negative ones count from the end.
 
     Raises:
@@ -94,7 +93,6 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:  # noqa:
     """A range of a dimension, as a view.
 
     Args:
-        dim: the dimension.
         start: the first position.
         length: how many.
 

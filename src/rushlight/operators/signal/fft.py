@@ -76,9 +76,6 @@ def _rolled(x: Tensor, dim: Any, back: bool) -> Tensor:
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Move frequency zero from the front to the middle.
 
-    Args:
-        dim: one dimension or several; all of them if not given.
-
     Example:
         >>> torch.fft.fftshift(torch.fft.fftfreq(4))
         tensor([-0.5000, -0.2500,  0.0000,  0.2500])
@@ -321,7 +318,6 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *,
     Args:
         n: how many points; the signal is cut or filled up with zeros. Its own size if not
             given.
-        dim: the dimension.
         norm: "backward" leaves it as it is, "forward" divides by n, "ortho" by the square root
             of n.
 
@@ -353,7 +349,6 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
     Args:
         n: how many points of the signal; its own size if not given.
-        dim: the dimension.
         norm: as for `fft`.
 
     Example:
@@ -374,7 +369,6 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, 
     Args:
         n: how many points the signal has; 2 * (size - 1) if not given, so say it for an odd
             number.
-        dim: the dimension.
         norm: as for `ifft`.
 
     Example:
@@ -394,7 +388,6 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: Any = None, *
 
     Args:
         n: how many points the spectrum has; 2 * (size - 1) if not given.
-        dim: the dimension.
         norm: as for `fft`.
 
     Example:

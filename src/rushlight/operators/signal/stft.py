@@ -180,7 +180,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
 
     Args:
         p: which norm.
-        dim: the dimension.
         maxnorm: the largest norm allowed.
 
     Example:

@@ -145,7 +145,6 @@ class CIFAR10(ArrayDataset):
     are; otherwise `download=True` fetches the archive.
 
     Args:
-        root: the folder.
         train: the pictures for training, or those for the test.
         transform, target_transform: functions of a picture and of a label.
         download: fetch the files if they are not there.

@@ -86,7 +86,6 @@ class DatasetFolder(VisionDataset):
     """Samples from files in root/class_x/..., root/class_y/..., read by `loader`.
 
     Args:
-        root: the folder.
         loader: a function from a path to a sample.
         extensions: endings of the files; or
         is_valid_file: a function that says whether a path is a sample.
@@ -180,7 +179,6 @@ class ImageFolder(DatasetFolder):
     """Pictures in root/dog/xxx.png, root/cat/123.jpg, ...: a folder for every class.
 
     Args:
-        root: the folder.
         transform, target_transform: functions of a picture and of a label.
         loader: a function from a path to a picture; Pillow's if not given.
         is_valid_file: a function that says whether a path is a picture.

@@ -51,7 +51,6 @@ class MNIST(ArrayDataset):
     `download=True` fetches them.
 
     Args:
-        root: the folder.
         train: the pictures for training, or those for the test.
         transform, target_transform: functions of a picture and of a label.
         download: fetch the files if they are not there.

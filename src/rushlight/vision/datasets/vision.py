@@ -14,7 +14,6 @@ class VisionDataset(Dataset):
     """A dataset with a root folder and transforms; subclasses write `__getitem__` and `__len__`.
 
     Args:
-        root: the folder.
         transforms: a function of a sample and its label; or
         transform, target_transform: functions of a picture and of a label.
 

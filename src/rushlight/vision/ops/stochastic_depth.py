@@ -14,7 +14,6 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
 
     Args:
         input: (N, ...).
-        p: the probability.
         mode: "batch" or "row".
         training: False returns the input.
 

@@ -102,7 +102,6 @@ class RandomApply(Module):
 
     Args:
         transforms: functions.
-        p: the probability.
 
     Example:
         >>> from rushlight.vision import transforms

@@ -96,7 +96,6 @@ def convert_image_dtype(image: Tensor, dtype: Dtype | None = None) -> Tensor:
 
     Args:
         image: a tensor.
-        dtype: the new one.
 
     Example:
         >>> from rushlight.vision.transforms import functional as TF

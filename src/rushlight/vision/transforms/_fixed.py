@@ -85,9 +85,6 @@ class PILToTensor(Shown):
 class ConvertImageDtype(Module):
     """A tensor image in another dtype, scaled to that dtype's range.
 
-    Args:
-        dtype: the new one.
-
     Example:
         >>> from rushlight.vision import transforms
         >>> transforms.ConvertImageDtype(torch.float32)(torch.tensor([[[0, 255]]], dtype=torch.uint8))

@@ -81,7 +81,6 @@ def rotate(
     """Turned counter-clockwise by `angle` degrees; the corners are `fill`.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         angle: in degrees.
         interpolation: an `InterpolationMode`.
         expand: make the picture as large as needed.
@@ -120,7 +119,6 @@ def affine(
     """Turned clockwise, shifted by pixels, scaled and sheared, the centre kept in its place.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         angle: in degrees.
         translate: (x, y), in pixels.
         scale: a factor.
@@ -181,7 +179,6 @@ def perspective(
     """The image with its four `startpoints` moved to the `endpoints`.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         startpoints, endpoints: four (x, y) each.
         interpolation: an `InterpolationMode`.
         fill: the colour of what was outside; black if not given.
@@ -208,7 +205,6 @@ def elastic_transform(
     """The image read at places that are moved.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         displacement: (1, H, W, 2), how far each pixel's place is moved to the right and down, where the
             image is two units wide and high.
         interpolation: an `InterpolationMode`.

@@ -93,9 +93,6 @@ class ColorJitter(ShownModule):
 class RandomGrayscale(ImageSometimes):
     """Without colour, with probability p.
 
-    Args:
-        p: the probability.
-
     Example:
         >>> from rushlight.vision import transforms
         >>> transforms.RandomGrayscale(p=1.0)(torch.zeros(3, 32, 32)).shape
@@ -159,9 +156,6 @@ class GaussianBlur(ShownModule):
 class RandomInvert(ImageSometimes):
     """The negative, with probability p.
 
-    Args:
-        p: the probability.
-
     Example:
         >>> from rushlight.vision import transforms
         >>> transforms.RandomInvert(p=1.0)(torch.tensor([[[0.0, 0.25]]]))
@@ -174,9 +168,6 @@ class RandomInvert(ImageSometimes):
 class RandomAutocontrast(ImageSometimes):
     """Every channel stretched over the whole range, with probability p.
 
-    Args:
-        p: the probability.
-
     Example:
         >>> from rushlight.vision import transforms
         >>> transforms.RandomAutocontrast(p=1.0)(torch.tensor([[[0.25, 0.75]]]))
@@ -188,9 +179,6 @@ class RandomAutocontrast(ImageSometimes):
 
 class RandomEqualize(ImageSometimes):
     """Every channel with an even histogram, with probability p.
-
-    Args:
-        p: the probability.
 
     Raises:
         TypeError: if a tensor is not of uint8.
@@ -209,7 +197,6 @@ class RandomPosterize(ImageSometimes):
 
     Args:
         bits: 0 to 8.
-        p: the probability.
 
     Example:
         >>> from rushlight.vision import transforms
@@ -229,7 +216,6 @@ class RandomSolarize(ImageSometimes):
 
     Args:
         threshold: what counts as bright.
-        p: the probability.
 
     Example:
         >>> from rushlight.vision import transforms
@@ -249,7 +235,6 @@ class RandomAdjustSharpness(ImageSometimes):
 
     Args:
         sharpness_factor: 0 is blurred, 1 the image, 2 sharper.
-        p: the probability.
 
     Example:
         >>> from rushlight.vision import transforms

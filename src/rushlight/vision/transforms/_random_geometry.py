@@ -87,9 +87,6 @@ def drawn_hole(
 class RandomHorizontalFlip(ImageSometimes):
     """Left and right exchanged with probability p.
 
-    Args:
-        p: the probability.
-
     Example:
         >>> from rushlight.vision import transforms
         >>> transforms.RandomHorizontalFlip(p=1.0)(torch.tensor([[[1, 2]]]))
@@ -105,9 +102,6 @@ class RandomHorizontalFlip(ImageSometimes):
 
 class RandomVerticalFlip(ImageSometimes):
     """Top and bottom exchanged with probability p.
-
-    Args:
-        p: the probability.
 
     Example:
         >>> from rushlight.vision import transforms
@@ -344,7 +338,6 @@ class RandomErasing(ShownModule):
     """A random rectangle of a tensor image replaced, with probability p.
 
     Args:
-        p: the probability.
         scale: limits of the area, as parts of the picture's.
         ratio: limits of height / width.
         value: a number, one for each channel, or "random".

@@ -194,7 +194,6 @@ class RandomPerspective(ShownModule):
 
     Args:
         distortion_scale: 0 to 1: how far the corners move.
-        p: the probability.
         interpolation: an `InterpolationMode`.
         fill: the colour of what was outside.
 

@@ -46,9 +46,6 @@ def _side(img: Picture) -> Any:
 def get_dimensions(img: Picture) -> list[int]:
     """[channels, height, width] of an image.
 
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-
     Example:
         >>> from rushlight.vision.transforms import functional as TF
         >>> TF.get_dimensions(torch.zeros(3, 2, 4))
@@ -59,9 +56,6 @@ def get_dimensions(img: Picture) -> list[int]:
 
 def get_image_size(img: Picture) -> list[int]:
     """[width, height] of an image.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
 
     Example:
         >>> from rushlight.vision.transforms import functional as TF
@@ -74,9 +68,6 @@ def get_image_size(img: Picture) -> list[int]:
 
 def get_image_num_channels(img: Picture) -> int:
     """The number of channels of an image.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
 
     Example:
         >>> from rushlight.vision.transforms import functional as TF
@@ -204,7 +195,6 @@ def crop(img: Picture, top: int, left: int, height: int, width: int) -> Any:
     """A window of the image; what lies outside is black.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         top, left: the window's corner.
         height, width: its size.
 
@@ -284,7 +274,6 @@ def resized_crop(
     """A window of the image, resized.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         top, left: the window's corner.
         height, width: its size.
         size: of the result.
@@ -302,9 +291,6 @@ def resized_crop(
 
 def hflip(img: Picture) -> Any:
     """Left and right exchanged.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
 
     Example:
         >>> from rushlight.vision.transforms import functional as TF
@@ -348,7 +334,6 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
     """0 is black, 1 the image, 2 twice as bright.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         brightness_factor: at least 0.
 
     Example:
@@ -363,7 +348,6 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     """0 is grey, 1 the image.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         contrast_factor: at least 0.
 
     Example:
@@ -378,7 +362,6 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
     """0 is black and white, 1 the image.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         saturation_factor: at least 0.
 
     Example:
@@ -393,7 +376,6 @@ def adjust_sharpness(img: Any, sharpness_factor: float) -> Any:
     """0 is blurred, 1 the image, 2 sharper.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         sharpness_factor: at least 0.
 
     Example:
@@ -408,7 +390,6 @@ def adjust_hue(img: Picture, hue_factor: float) -> Any:
     """Hues turned by a part of the circle in [-0.5, 0.5].
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         hue_factor: between -0.5 and 0.5.
 
     Raises:
@@ -426,7 +407,6 @@ def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Any:
     """gain * img ** gamma, with the image in [0, 1].
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         gamma, gain: numbers.
 
     Example:
@@ -468,9 +448,6 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
 def invert(img: Picture) -> Any:
     """The negative.
 
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-
     Example:
         >>> from rushlight.vision.transforms import functional as TF
         >>> TF.invert(torch.tensor([[[0.0, 0.25]]]))
@@ -483,7 +460,6 @@ def posterize(img: Picture, bits: int) -> Any:
     """Only the highest `bits` of every number kept.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         bits: 0 to 8.
 
     Example:
@@ -500,7 +476,6 @@ def solarize(img: Picture, threshold: float) -> Any:
     """The negative of all that is at least as bright as `threshold`.
 
     Args:
-        img: a PIL image, or a tensor (..., C, H, W).
         threshold: a number of the image's range.
 
     Example:
@@ -514,9 +489,6 @@ def solarize(img: Picture, threshold: float) -> Any:
 def autocontrast(img: Picture) -> Any:
     """Every channel stretched over the whole range.
 
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
-
     Example:
         >>> from rushlight.vision.transforms import functional as TF
         >>> TF.autocontrast(torch.tensor([[[0.25, 0.75]]]))
@@ -527,9 +499,6 @@ def autocontrast(img: Picture) -> Any:
 
 def equalize(img: Picture) -> Any:
     """Every channel with an even histogram.
-
-    Args:
-        img: a PIL image, or a tensor (..., C, H, W).
 
     Raises:
         TypeError: if a tensor is not of uint8.

@@ -31,7 +31,6 @@ def mean(
 
     Args:
         dim: the dimensions; all if not given.
-        keepdim: keep them with size 1.
         mask: which elements count; all if not given.
 
     Raises:
@@ -97,7 +96,6 @@ def var(
         dim: the dimensions; all if not given.
         unbiased: divide by one less than the number of elements; so if not given.
         correction: how many less, instead.
-        keepdim: keep them with size 1.
         mask: which elements count; all if not given.
 
     Example:

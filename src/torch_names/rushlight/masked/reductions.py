@@ -324,7 +324,6 @@ def norm(
     Args:
         ord: which norm.
         dim: the dimensions; all if not given.
-        keepdim: keep them with size 1.
         mask: which elements count; all if not given.
 
     Example:
@@ -409,7 +408,6 @@ def normalize(
 
     Args:
         ord: which norm.
-        dim: the dimension.
         eps: the least that is divided by.
         mask: which elements count; all if not given.
 

@@ -100,9 +100,6 @@ class CheckpointWrapper(ActivationWrapper):
 def offload_wrapper(module: Module) -> Module:
     """A module around `module` that keeps activations on the host.
 
-    Args:
-        module: a module.
-
     Example:
         >>> from rushlight.distributed.algorithms._checkpoint.checkpoint_wrapper import offload_wrapper
         >>> offload_wrapper(nn.Linear(2, 1)).in_features
@@ -120,7 +117,6 @@ def checkpoint_wrapper(
     """A module around `module` whose backward computes the inside a second time.
 
     Args:
-        module: a module.
         checkpoint_impl: accepted; both of PyTorch's ways are one here.
         checkpoint_fn: instead of `utils.checkpoint.checkpoint`.
         checkpoint_fn_kwargs: its options, such as `preserve_rng_state` and `context_fn`.

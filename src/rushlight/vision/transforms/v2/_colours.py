@@ -138,7 +138,6 @@ class RandomPhotometricDistort(Transform):
 
     Args:
         brightness, contrast, saturation, hue: two limits of the factor each.
-        p: the probability.
 
     Example:
         >>> from rushlight.vision.transforms import v2
@@ -183,9 +182,6 @@ class RandomPhotometricDistort(Transform):
 
 class RandomEqualize(Sometimes):
     """Every channel with an even histogram, with probability p.
-
-    Args:
-        p: the probability.
 
     Example:
         >>> from rushlight.vision.transforms import v2

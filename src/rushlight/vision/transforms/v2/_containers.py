@@ -72,7 +72,6 @@ class RandomApply(Transform):
 
     Args:
         transforms: functions of one sample, or of several arguments.
-        p: the probability.
 
     Example:
         >>> from rushlight.vision.transforms import v2

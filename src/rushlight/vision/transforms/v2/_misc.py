@@ -279,9 +279,6 @@ class ToDtype(Transform):
 class ConvertImageDtype(Transform):
     """The former name of ToDtype(dtype, scale=True).
 
-    Args:
-        dtype: the new one.
-
     Example:
         >>> from rushlight.vision.transforms import v2
         >>> v2.ConvertImageDtype()(torch.tensor([[[0, 255]]], dtype=torch.uint8))

@@ -126,7 +126,6 @@ class RandomZoomOut(Sometimes):
     Args:
         fill: the colour around it, or a dict from kinds of input to colours.
         side_range: limits of how many times longer its sides are.
-        p: the probability.
 
     Example:
         >>> from rushlight.vision.transforms import v2

@@ -147,7 +147,6 @@ def to_dtype(inpt: Picture, dtype: dtype = dtypes.float32, scale: bool = False) 
 
     Args:
         inpt: a tensor of any kind.
-        dtype: the new one.
         scale: scale pictures and videos; masks, boxes and points never are.
 
     Raises:
