@@ -366,6 +366,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=300)
     parser.add_argument("--start", type=int, default=0)
+    parser.add_argument(
+        "--every", type=int, default=1, help="of the seeds (3: scripts of one kind)"
+    )
     parser.add_argument("--seed", type=int)
     parser.add_argument("--script", type=Path)
     parser.add_argument("--sides", default="traced,compiled,calls,torch")
@@ -386,9 +389,9 @@ def main() -> int:
     gc.freeze()  # collections of what the scripts leave behind need not walk all of the library
     bad = 0
     end = time.monotonic() + a.seconds
-    for seed in range(a.start, a.start + a.count):
+    for seed in range(a.start, a.start + a.count * a.every, a.every):
         if time.monotonic() > end and seed > a.start:
-            seed -= 1
+            seed -= a.every
             break
         script = fuzz_words.script(seed)
         found = check(script, sides)
@@ -400,7 +403,7 @@ def main() -> int:
                 break
         if seed % 500 == 499:
             print(f"{seed + 1 - a.start} scripts, {bad} differ", flush=True)
-    count = seed + 1 - a.start
+    count = (seed - a.start) // a.every + 1
     print(f"{count} scripts ({SEEN.pop(repr('ended'), 0)} ended, others with {dict(SEEN)}), {bad} differ; {REPLAYED[0]} stretches were replayed")  # fmt: skip
     if not REPLAYED[0]:
         print("nothing was replayed, so nothing was compared: see `rushlight run --explain`")

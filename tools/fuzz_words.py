@@ -1,7 +1,7 @@
 """The grammar of random scripts: what strangers write, as lines of text with holes.
 
-A script is either a `step` that is called over and over while its world changes (`steps`), or a training as people write them
-(`training`). Names such as `w`, `show` and `Twice` come from `fuzz_world.py`.
+A script is a `step` that is called over and over while its world changes (`steps`), a training as people write them (`training`),
+or a program of pieces (`fuzz_pieces.py`). Names such as `w`, `show` and `Twice` come from `fuzz_world.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import random
 import re
 from textwrap import indent
 from typing import Any
+
+import fuzz_pieces
 
 ROUNDS = 22
 
@@ -484,5 +486,4 @@ def batches(r: random.Random, x: str, t: str) -> tuple[list[str], list[str], str
 
 def script(seed: int) -> str:
     """The random script of a seed."""
-    r = random.Random(seed)
-    return steps(r) if seed % 3 == 0 else training(r)
+    return (steps, fuzz_pieces.program, training)[seed % 3](random.Random(seed))

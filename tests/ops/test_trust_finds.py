@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -381,3 +382,33 @@ def test_cyclic_lr_of_sizes_that_are_no_plain_numbers(lib: Any) -> None:
             schedule.step()
             rates.append(round(float(schedule.get_last_lr()[0]), 4))
         assert rates == [0.3, 0.5, 0.3, 0.1]
+
+
+NUMBERS = ["1e30", "-1e9", "65519.0", "65520.0", "1e39", "-1e40", "3.4e38", "2**31", "2**63", "300", "-129", "1e308", "math.inf", "math.nan"]  # fmt: skip
+# `x` is a tensor of a dtype, `v` a number that it may not be able to hold.
+TAKERS = [
+    "lib.full((2,), v, dtype=x.dtype)", "x.clone().fill_(v)", "x.masked_fill(x != 5, v)", "x.clamp(max=v)", "x.clamp(v)",
+    "lib.add(x, x, alpha=v)", "lib.sub(x, x, alpha=v)", "x.index_fill(0, lib.tensor([0]), v)", "lib.nn.functional.pad(x, (1, 1), value=v)",
+    "lib.constant_pad_nd(x, (1, 1), v)", "x.scatter(0, lib.zeros_like(x, dtype=lib.int64), v)", "lib.addcmul(x, x, x, value=v)", "lib.lerp(x, x, v)",
+    "lib.nn.functional.threshold(x, 2.0, v)", "lib.nn.functional.hardtanh(x, 0, v)", "x.pow(v)", "lib.nn.functional.leaky_relu(x, v)", "lib.nn.functional.elu(x, v)",
+    "lib.nn.functional.softplus(x, v)", "lib.addmm(x, x[:, :1], x[:1], alpha=v)", "lib.where(x != 5, x, v)", "lib.scalar_tensor(v, dtype=x.dtype)",
+    "lib.linspace(0, v, 3, dtype=x.dtype)", "lib.histc(x, 3, -1, v)", "x.clone().__setitem__(0, v)", "x.renorm(2, 0, v)", "lib.nn.functional.huber_loss(x, x, delta=v)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_a_number_that_a_dtype_cannot_hold_is_refused(taker: str) -> None:
+    for kind in ("float16", "bfloat16", "float32", "float64", "int8", "int32"):
+        for number in NUMBERS:
+            found = []
+            for lib in (rl, torch):
+                x = lib.ones(2, 3, dtype=getattr(lib, kind))
+                try:
+                    out = eval(taker, {"lib": lib, "x": x, "v": eval(number, {"math": math})})
+                    found.append(
+                        "value" if out is None else str(out.double()).partition("dtype")[0]
+                    )
+                except (RuntimeError, NotImplementedError, ValueError):
+                    found.append("refused")
+            if "value" in found[1] or "refused" in found or "int" not in kind:
+                assert found[0] == found[1], (kind, number, found)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .dtypes import dtype
+from .dtypes import dtype, from_np
 
 
 def fitting(value: Any, d: dtype) -> Any:
@@ -25,23 +25,40 @@ def fitting(value: Any, d: dtype) -> Any:
         value = value.real
     if d.category == dtypes.INTEGRAL:
         return _whole(value, d)
-    if d.name in ("float32", "complex64") and not _small_enough(value):
-        raise _overflow(d)
-    return value
+    largest = _LARGEST.get(d.name)
+    if largest is not None:
+        for v in (value.real, value.imag) if isinstance(value, complex) else (value,):
+            if not (abs(v) <= largest or v in _ENDLESS or v != v):
+                raise _overflow(d)
+    return float(value) if d.itemsize < 4 else value  # kinds that NumPy lacks take no large int
 
 
-def _small_enough(value: Any) -> bool:
-    parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
-    return all(abs(v) <= _LARGEST or v in _ENDLESS or v != v for v in parts)
+def storable(value: Any, kind: np.dtype) -> Any:
+    """As `fitting`, and quick for usual numbers among floats."""
+    if value.__class__ in _QUICK and -_SAFE <= value <= _SAFE and kind.kind in "fcV":
+        return value
+    return fitting(value, from_np(kind))
 
 
-_LARGEST = float(np.finfo(np.float32).max)
+def computable(value: Any, kind: np.dtype) -> Any:
+    """As `storable`, for a number that is computed with: half precision is computed in float32."""
+    if kind.itemsize == 2 and kind.kind in "fV":
+        kind = _SINGLE
+    return storable(value, kind)
+
+
+_SINGLE = np.dtype(np.float32)
+_LARGEST = {
+    "float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": float(np.finfo(np.float32).max), "complex64": float(np.finfo(np.float32).max),
+}  # fmt: skip
+_SAFE = 65504  # every kind of floats but those of 8 bits reaches that far
+_QUICK = (float, int)
 _ENDLESS = (float("inf"), -float("inf"))
 
 # Between which numbers of a class everything fits as it is, for the dtypes that most numbers are stored as.
 _USUAL = {
     (int, dtypes.int64): (-(2**63), 2**63 - 1), (int, dtypes.float32): (-(2**53), 2**53),
-    (float, dtypes.float32): (-_LARGEST, _LARGEST), (float, dtypes.float64): (-_ENDLESS[0], _ENDLESS[0]),
+    (float, dtypes.float32): (-_LARGEST["float32"], _LARGEST["float32"]), (float, dtypes.float64): (-_ENDLESS[0], _ENDLESS[0]),
 }  # fmt: skip
 
 

@@ -424,7 +424,9 @@ def scalar_tensor(
         >>> torch.scalar_tensor(3)
         tensor(3.)
     """
-    d = dtypes.get_default_dtype() if dtype is None else dtype
+    d = dtypes.get_default_dtype() if dtype is None else as_dtype(dtype)
+    if not isinstance(s, Tensor) and (d.itemsize > 2 or d.category < dtypes.FLOATING):
+        s = fitting(s, d)
     return tensor(s, dtype=d, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 

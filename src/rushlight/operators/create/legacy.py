@@ -11,6 +11,7 @@ from ...base.config import settings
 from ...base.device import CPU, device, get_default_device, set_default_device
 from ...base.dtypes import as_dtype, dtype, title
 from ...base.errors import NoGpuError
+from ...core.gradients.tape import AccumulateGrad
 from ...core.overriding import notice
 from ...core.public import public, publish
 from ...core.tensor import Tensor, wrap
@@ -158,9 +159,8 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     notice(cls)
     t = object.__new__(cls)
     t._a, t._edge, t._grad, t._ver, t._ext = self._a, self._edge, None, self._ver, None
-    if self._edge is not None and self.is_leaf:
-        t._edge = None
-        t.requires_grad_()
+    if self._edge is not None and isinstance(self._edge[0], AccumulateGrad):
+        t._edge = (AccumulateGrad(t), 0)  # no method of a subclass is asked
     return t
 
 

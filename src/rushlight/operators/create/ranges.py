@@ -111,6 +111,10 @@ def arange(
         values = tuple([int(v) if math.isfinite(v) else v for v in values])
     if count is None or values[2] == 0:
         count = _count(*values)
+    wide = {dtypes.INTEGRAL: dtypes.int64, dtypes.FLOATING: dtypes.float32}
+    if d.itemsize < 4 or d is dtypes.int32:  # what PyTorch counts in
+        for value in values:
+            fitting(value, wide.get(d.category, d))
     return create(ARANGE, device, requires_grad, out, pin_memory, layout, start=values[0],
                   step=values[2], size=(count,), dtype=d)  # fmt: skip
 
@@ -267,15 +271,16 @@ def _spaced(
             + "."
         )
     ends = (number(start), number(end))
-    for value in ends:
-        if isinstance(value, int):
-            fitting(value, dtypes.float64)
     if dtype is None and out is not None:
         d = out.dtype
     elif dtype is None and any(isinstance(v, complex) for v in ends):
         d = dtypes.get_default_dtype().to_complex()
     else:
         d = float_dtype(dtype)
+    for value in ends:
+        fitting(value, d if base is None else dtypes.complex128)
+    if d.category == dtypes.FLOATING:
+        ends = tuple([float(v) if isinstance(v, int) else v for v in ends])
     return create(LINSPACE, options.pop("device"), options.pop("requires_grad"), out,
                   start=ends[0], end=ends[1], size=(steps,), dtype=d, base=base, **options)  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.arrays import Array, ArrayModule
-from ...base.fits import fitting
+from ...base.fits import storable
 from ...base.shapes import several_whole
 from ...core.op import Op
 from ...core.public import public
@@ -124,7 +124,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     _check(input, widths)
     by_dim = _by_dim(widths, input._a.ndim)
     if mode == "constant":
-        return _constant(input, by_dim, 0 if value is None else value)
+        value = 0 if value is None else value
+        return _constant(input, by_dim, float(value) if isinstance(value, (int, float)) else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
@@ -152,12 +153,8 @@ def _constant(x: Tensor, widths: Widths, value: Any) -> Tensor:
             )
     if isinstance(value, Tensor):
         value = value.item()
-    if x._a.dtype.kind in "iu":
-        value = fitting(float(value), x.dtype)
+    value = storable(value, x._a.dtype)
     return pad_constant(x, widths=widths, value=value)
-
-
-_pad = pad
 
 
 @public("torch")
@@ -168,4 +165,6 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
         pad: (left, right) of the last dimension, and so on.
         value: what is added.
     """
-    return _pad(input, pad, "constant", value)
+    widths = several_whole(tuple(pad), 1, "pad")
+    _check(input, widths)
+    return _constant(input, _by_dim(widths, input._a.ndim), value)

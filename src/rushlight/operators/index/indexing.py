@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base import dtypes
 from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import title
 from ...base.shapes import broadcast_shapes
@@ -20,6 +21,7 @@ from ...runtime.batch.arrays import BatchedArray, class_of
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts, Slots
 from ...runtime.thread import here, settle
+from ..made_of.promotion import rounded
 from ..memory.casting import cast_to, move_to
 from ..memory.copies import fitting
 from .brackets import SHOWN, split_index
@@ -211,8 +213,15 @@ def _host_array(t: Tensor) -> Any:
 
 def _fitted_values(t: Tensor, values: Any) -> Any:
     if not isinstance(values, Tensor):
-        return fitting(values, t.dtype)
+        return _assigned(values, t.dtype)
     return values._a
+
+
+def _assigned(value: Any, d: dtypes.dtype) -> Any:
+    """A number as an assignment writes it: half precision gets the infinity that `fill_` refuses."""
+    if d.itemsize == 2 and d.category == dtypes.FLOATING and isinstance(value, (int, float)):
+        return rounded(value, d)
+    return fitting(value, d)
 
 
 def _record_put(t: Tensor, values: Any, picks: Sequence[Tensor], attrs: dict) -> None:
@@ -251,6 +260,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         )
     if isinstance(value, np.generic):
         value = value.item()
+    if value.__class__ is int and not -(2**63) <= value < 2**63:
+        raise ValueError("Overflow when unpacking long long")
     if index is False:  # names nothing
         return
     last, plain, window, slots, picks = split_index(self, index)
@@ -260,7 +271,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if picks:
         put(place, slots, picks, _put_value(place, value, picks), False)
     elif not isinstance(value, Tensor):
-        place.fill_(value)
+        place.fill_(_assigned(value, place.dtype))
     elif value._a.shape == place._a.shape:
         place.copy_(value)
     else:

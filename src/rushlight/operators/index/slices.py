@@ -6,6 +6,7 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.dtypes import title
+from ...base.fits import storable
 from ...base.shapes import wrap_dim
 from ...core.op import Op
 from ...core.public import check_apart, into_same, public
@@ -210,6 +211,7 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  
         filled = Tensor.new_zeros(input, (size,), dtype=dtypes.bool_).index_fill_(0, at, True)
         shape = [size if d == dim else 1 for d in range(input._a.ndim)]
         return input.masked_fill_(filled.reshape(shape), value.to(input.device, input.dtype))
+    value = storable(value, input._a.dtype)
     put(_lifted(input), slots_at(dim), [_vector(index, "index_fill_")], value, False)
     return input
 

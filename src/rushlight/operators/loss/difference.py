@@ -212,7 +212,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """As `nn.SmoothL1Loss`, as a function."""
     reduction = legacy_reduction(size_average, reduce, reduction)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     input, target = _matched(input, target)
     return _smooth_l1(input, target, reduction=reduction, beta=float(beta))
@@ -228,7 +228,7 @@ def huber_loss(
 ) -> Tensor:
     """As `nn.HuberLoss`, as a function; `weight` multiplies the losses."""
     reduction = legacy_reduction(None, None, reduction)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     kind = input.dtype
     input, target = _matched(input, target)

@@ -147,26 +147,6 @@ def check_kind(t: Tensor, kinds: str, label: str) -> None:
         raise unsupported(label, t.dtype)
 
 
-def in_float32(body: Callable) -> Callable:
-    """A body for bfloat16 too, whose arithmetic with plain numbers NumPy would widen."""
-
-    @wraps(body)  # Op reads the signature through it
-    def wide(xp: ArrayModule, *arrays: Any, **attrs: Any) -> Any:
-        for a in arrays:
-            narrow = getattr(a, "dtype", None)
-            if narrow is not None and narrow.kind == "V":
-                break
-        else:
-            return body(xp, *arrays, **attrs)
-        widened = [
-            a.astype(xp.float32) if getattr(a, "dtype", None) == narrow else a for a in arrays
-        ]
-        out = body(xp, *widened, **attrs)
-        return out.astype(narrow) if out.dtype == xp.float32 else out
-
-    return wide
-
-
 def remember(known: dict, key: tuple, value: Any) -> None:
     """Keep what checks have found under the arguments they saw, unless those can change."""
     try:

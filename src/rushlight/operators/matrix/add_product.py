@@ -6,6 +6,7 @@ from typing import Any
 
 from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import BOOL, promote_types
+from ...base.fits import computable
 from ...core.op import Op
 from ...core.public import into, into_same, public
 from ...core.tensor import Tensor
@@ -91,6 +92,8 @@ def addmm(
         shape = (x.shape[0], y.shape[1])
         if input._a.shape != shape:
             input = input.expand(shape)
+        for factor in (beta, alpha):
+            computable(factor, x.dtype)
         return into_same(out, addmm_op(input, mat1, mat2, beta=beta, alpha=alpha))
     return into_same(out, add_product(input, mm(mat1, mat2), beta, alpha))
 
@@ -210,6 +213,8 @@ def baddbmm(
     ) and _baddbmm_op.is_whole(batch1):  # fmt: skip
         # Half precision is rounded once, as PyTorch has it.
         input = input.expand(x.shape[0], x.shape[1], y.shape[2])
+        for factor in (beta, alpha):
+            computable(factor, x.dtype)
         return into_same(out, _baddbmm_op(input, batch1, batch2, beta=beta, alpha=alpha))
     return into_same(out, add_product(input, bmm(batch1, batch2), beta, alpha))
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule, Shaped
 from ...base.dtypes import c_name, title
+from ...base.fits import computable
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.overriding import foreign
@@ -345,8 +346,7 @@ def add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor
             f"self and mat2 must have the same dtype, but got {title(input.dtype)} and "
             f"{title(product.dtype)}"
         )
-    if input._a.dtype.kind in "biu":
-        beta, alpha = int(beta), int(alpha)
+    beta, alpha = computable(beta, input._a.dtype), computable(alpha, input._a.dtype)
     if alpha != 1:
         product = product * alpha
     expanded = input.expand(product._a.shape)

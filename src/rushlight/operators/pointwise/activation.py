@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import finfo
+from ...base.fits import computable, storable
 from ...core.inplace import DIRECT, change
 from ...core.op import OPS, Op
 from ...core.public import into_same, publish
@@ -110,8 +111,14 @@ def hardtanh(
     """As `nn.Hardtanh`, as a function."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    kind = int if input._a.dtype.kind in "iu" else float
-    attrs = {"low": kind(min_val), "high": kind(max_val)}
+    if input._a.dtype == np.uint8 and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    kind = input._a.dtype
+    whole = kind.kind in "iu"
+    low, high = [
+        storable(v, kind) if whole else float(storable(v, kind)) for v in (min_val, max_val)
+    ]
+    attrs = {"low": low, "high": high}
     return change(input, _hardtanh, **attrs) if inplace else _hardtanh(input, **attrs)
 
 
@@ -151,7 +158,7 @@ _leaky_turned.derivative(x=lambda g, x, slope: OPS["leaky_relu_grad"](g, x, slop
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """As `nn.LeakyReLU`, as a function."""
-    slope = float(negative_slope)
+    slope = float(computable(negative_slope, input._a.dtype))
     if not slope >= 0:
         return run(_leaky_turned, input, inplace, slope=slope)
     return change(input, _leaky, slope=slope) if inplace else _leaky(input, slope=slope)

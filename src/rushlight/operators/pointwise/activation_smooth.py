@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ...base.arrays import Array, ArrayModule, Shaped
+from ...base.fits import computable
 from ...base.formats import contiguous_format
 from ...base.shapes import wrap_dim
 from ...core.op import Op
@@ -67,7 +68,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _run_elu(x: Tensor, alpha: float, scale: float, inner: float, inplace: bool) -> Tensor:
-    attrs = {"alpha": float(alpha), "scale": scale, "inner": inner}
+    attrs = {"alpha": float(computable(alpha, x._a.dtype)), "scale": scale, "inner": inner}
     return run(_elu, x, inplace, **attrs)
 
 
@@ -310,7 +311,9 @@ def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
 ) -> Tensor:
     """As `nn.Softplus`, as a function."""
-    return into_same(out, _softplus_op(input, beta=float(beta), limit=float(threshold)))
+    kind = input._a.dtype
+    attrs = {"beta": float(computable(beta, kind)), "limit": float(computable(threshold, kind))}
+    return into_same(out, _softplus_op(input, **attrs))
 
 
 def softsign(input: Tensor) -> Tensor:

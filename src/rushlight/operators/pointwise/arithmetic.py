@@ -10,6 +10,7 @@ import numpy as np
 
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule
+from ...base.fits import fitting, storable
 from ...core.inplace import DIRECT, change
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
@@ -128,7 +129,9 @@ def _sum(input: Any, other: Any, alpha: Any, sign: int) -> Any:
     if d.itemsize == 2 and d.category == dtypes.FLOATING and alpha.__class__ in (int, float):
         if sign < 0:
             _no_bool((input, other))
-        return _add_scaled(input, other, alpha=float(sign * alpha))
+        return _add_scaled(input, other, alpha=float(sign * storable(alpha, d.np)))
+    if not isinstance(alpha, Tensor):
+        fitting(sign * alpha, d)
     return op(input, _scaled(input, other, alpha, d))
 
 
@@ -393,7 +396,11 @@ def _pow_rule(inputs: tuple) -> tuple:
     if base_integral and isinstance(power, int) and not isinstance(power, bool) and power < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if not isinstance(y, Tensor) and is_half(x._a):
-        return x, float(power)  # the derivative takes it as it is; the body rounds it
+        return x, float(
+            storable(power, x._a.dtype)
+        )  # the derivative takes it as it is; the body rounds it
+    if isinstance(x, Tensor) and power.__class__ is int and x._a.dtype.kind in "iu":
+        storable(power, x._a.dtype)
     return x, y
 
 

@@ -17,7 +17,6 @@ from ...runtime.point import Point
 from ..made_of.guards import (
     FLOATS,
     INTEGERS,
-    in_float32,
     invalid_arguments,
     no_derivative,
     only,
@@ -26,6 +25,7 @@ from ..made_of.guards import (
     unsupported,
 )
 from ..made_of.pointwise import binary, pair_meta, ufunc2
+from ..made_of.precision import in_float32
 from ..made_of.promotion import promote, promote_float
 from .arithmetic import conj, flat
 

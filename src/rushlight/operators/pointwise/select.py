@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.arrays import Array, ArrayModule
 from ...base.dtypes import BOOL, INTEGRAL, c_name
-from ...base.fits import fitting
+from ...base.fits import computable, fitting, storable
 from ...base.shapes import broadcast_shapes
 from ...core.op import Op
 from ...core.public import into, into_same, public
@@ -17,7 +17,6 @@ from ...runtime.facts import Facts
 from ...runtime.point import Point
 from ..made_of.guards import (
     FLOATS,
-    in_float32,
     invalid_arguments,
     not_a_tensor,
     only_for,
@@ -25,6 +24,7 @@ from ..made_of.guards import (
     unsupported,
 )
 from ..made_of.pointwise import same_meta
+from ..made_of.precision import in_float32
 from ..made_of.promotion import promote, promote_many, result_dtype
 from ..memory.casting import cast_to
 from .arithmetic import conj
@@ -97,8 +97,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
         if kind_of_both.category == INTEGRAL:
             input, other = fitting(input, kind_of_both), fitting(other, kind_of_both)
         return into_same(out, _where(condition, input, other, to=kind_of_both))
+    numbers = [v for v in (input, other) if not isinstance(v, Tensor)]
     input, other = promote((input, other))
     _shapes_fit(condition, input, other)
+    for v in numbers:
+        kind = (input if isinstance(input, Tensor) else other)._a.dtype
+        if kind.itemsize > 2 or kind.kind in "iu":  # halves take what becomes infinite
+            storable(v, kind)
     both = isinstance(input, Tensor) and isinstance(other, Tensor)
     d = None if both else (input if isinstance(input, Tensor) else other).dtype
     return into_same(out, _where(condition, input, other, to=d))
@@ -247,12 +252,10 @@ def _clamp_rule(inputs: tuple) -> tuple:
         inputs = (x, _rounded_limit(kind, low), _rounded_limit(kind, high))
         plain = ... not in inputs[1:]
     if not (plain and kind.kind in "fV"):
-        inputs = (x, low, high)
-        numbers = inputs[1:]
-        inputs = promote_many(inputs)
-        for limit in numbers:
-            if not isinstance(limit, Tensor) and limit is not None:
-                fitting(limit, inputs[0].dtype)
+        inputs = promote_many((x, low, high))
+    for limit in (low, high):
+        if limit is not None and not isinstance(limit, Tensor):
+            storable(limit, inputs[0]._a.dtype)
     if inputs[0]._a.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
     return inputs
@@ -355,8 +358,8 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 def _apply_threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    if input._a.dtype.kind in "iu":
-        threshold, value = int(threshold), int(value)
+    kind = input._a.dtype
+    threshold, value = storable(threshold, kind), storable(value, kind)
     return _threshold(input, threshold=threshold, value=value)
 
 
@@ -441,6 +444,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
     if input._a.dtype.kind not in FLOATS + "c":
         raise unsupported("lerp_kernel_scalar", input.dtype)
     _shapes_fit(input, end, weight)
+    if not isinstance(weight, Tensor):
+        weight = computable(weight, input._a.dtype)
     finish = into_same if isinstance(weight, Tensor) else into
     return finish(out, _lerp(input, end, weight))
 
@@ -532,7 +537,9 @@ def addcmul(
         if d.category == BOOL:
             raise unsupported("addcmul_cpu_out", d)
         if d.category == INTEGRAL:
-            value = fitting(int(value), d)
+            value = fitting(value, d)
+    else:
+        value = computable(value, input._a.dtype)
     return into(out, _addcmul(input, tensor1, tensor2, value=value))
 
 
@@ -564,4 +571,5 @@ def addcdiv(
             "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
             "integer inputs and as (input + value * tensor1 / tensor2) for float inputs."
         )
+    value = computable(value, input._a.dtype)
     return into(out, _addcdiv(input, tensor1, tensor2, value=value))

@@ -7,14 +7,15 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule, Shaped
+from ...base.fits import storable
 from ...core.op import Op
 from ...core.public import into, public, publish
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ...runtime.point import Point
-from ..made_of import precision
-from ..made_of.guards import FLOATS, in_float32, only, passing
+from ..made_of.guards import FLOATS, only, passing
 from ..made_of.pointwise import bool_meta, same_meta, ufunc1, unary
+from ..made_of.precision import in_float32, is_half
 from ..made_of.promotion import promote_unary_float
 from ..made_of.reference import by_reference
 from ..memory.casting import cast_to
@@ -236,7 +237,7 @@ def _acosh_dx(g: Tensor, x: Tensor) -> Tensor:
     return g * (x * x - 1).rsqrt()
 
 
-@precision.in_float32
+@in_float32
 def _sinc_body(xp: ArrayModule, x: Array) -> Any:
     angle = x * math.pi
     return xp.where(x == 0, 1, xp.sin(angle) / xp.where(x == 0, 1, angle)).astype(x.dtype)
@@ -490,7 +491,7 @@ _logit_grad = by_reference(
     _logit_dx,
 )
 _logit.derivative(  # half precision rounds the ends, too
-    x=lambda g, x, eps: (_logit_dx if precision.is_half(x._a) else _logit_grad)(g, x, eps=eps)
+    x=lambda g, x, eps: (_logit_dx if is_half(x._a) else _logit_grad)(g, x, eps=eps)
 )
 
 
@@ -505,4 +506,9 @@ def logit(input: Tensor, eps: float | None = None, *, out: Any = None) -> Tensor
         >>> torch.tensor([0.5, 0.9]).logit()
         tensor([0.0000, 2.1972])
     """
-    return into(out, _logit(input, eps=eps if eps is None else float(eps)))
+    if eps is not None:
+        kind = input._a.dtype
+        eps = float(
+            storable(float(eps), kind if kind.kind in "fV" else dtypes.get_default_dtype().np)
+        )
+    return into(out, _logit(input, eps=eps))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule
+from ...base.fits import storable
 from ...base.shapes import whole, wrap_dim
 from ...core.op import Op
 from ...core.public import into_same, public
@@ -74,6 +75,8 @@ def histc(
     if max < min:
         raise RuntimeError("torch.histc: max must be larger than min")
     _check_finite("torch.histc: range of", min, max)
+    for end in (min, max):
+        storable(end, input._a.dtype)
     return into_same(out, _histc(input, bins=bins, low=float(min), high=float(max)))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base import dtypes
 from ...base.shapes import wrap_dim
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..create.filled import ones, zeros
 from ..image.padding import pad
+from ..made_of.precision import is_half
 from ..made_of.spelling import axis_for_dim
 from ..pointwise.complex import view_as_real
 from .fft import fft, ifft, irfft, rfft
@@ -193,12 +195,13 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Any = None
         raise RuntimeError(
             f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions"
         )
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     from ...core.public import into
 
     at = wrap_dim(dim, input.dim())
     others = tuple([d for d in range(input.dim()) if d != at])
-    norm = input.norm(p, others, keepdim=True)
+    wide = dtypes.float32 if is_half(input._a) else None
+    norm = input.norm(p, others, keepdim=True, dtype=wide)
     scale = (maxnorm / (norm + 1e-7)).masked_fill((norm > maxnorm).logical_not(), 1.0)  # nan stays
-    return into(out, input * scale)
+    return into(out, input * scale.to(input.dtype))
