@@ -15,7 +15,9 @@ import ast
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from pkgutil import walk_packages
 from textwrap import wrap
@@ -32,7 +34,7 @@ HEAD = '''"""Made by tools/stubs.py; edit the functions or that file, and run it
 # ruff: noqa
 import builtins as _b
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -53,7 +55,7 @@ PRIVATE = {
     **{n: f"_b.{n}" for n in ("int", "float", "bool", "str", "complex", "tuple", "list", "dict", "type", "object", "bytes", "slice")},
     "Tensor": "_Tensor", "dtype": "_dtype", "device": "_device", "Size": "_Size", "Generator": "_Generator",
     "layout": "_layout", "memory_format": "_memory_format", "format_type": "_memory_format",
-    "Number": "_b.complex", "SparseTensor": "_Tensor", "UntypedStorage": "Any", "TypedStorage": "Any",
+    "Number": "_b.complex", "SparseTensor": "_Tensor", "CompressedTensor": "_Tensor", "UntypedStorage": "Any", "TypedStorage": "Any",
 }  # fmt: skip
 NUMBER = "_b.complex"  # for type checkers int, float and bool are complex numbers, too
 OPERAND = f"_Tensor | {NUMBER} | np.generic"  # of Python's operators
@@ -64,9 +66,22 @@ TYPES = {
     "dim": f"{INTS} | None", "axis": f"{INTS} | None", "dims": f"{INTS} | None", "keepdims": "_b.bool",
     "size": INTS, "shape": f"{INTS} | _dtype", "kernel_size": INTS, "stride": f"{INTS} | None",
     "padding": f"{INTS} | _b.str", "dilation": INTS, "output_padding": INTS, "normalized_shape": INTS,
+    "self": "Sequence[_Tensor]", "data": "_b.object", "obj": "_b.object", "buffer": "_b.object", "ext_tensor": "_b.object", "elements": OPERAND, "test_elements": OPERAND,
+    "indices_or_sections": f"_Tensor | {INTS}", "sections": "_b.int", "source": INTS, "destination": INTS, "start": "_Tensor | _b.int",
+    "norm_type": "_b.float", "p": "_Tensor | _b.float | _b.str | None", "ord": "_b.float | _b.str | None", "norm": "_b.str | None",
+    "s": "Sequence[_b.int] | None", "q": "_Tensor | _b.float", "correction": "_b.float | None", "weight": f"_Tensor | {NUMBER}",
+    "x": f"_Tensor | Sequence[{NUMBER}] | {NUMBER} | None", "dx": NUMBER, "spacing": f"_Tensor | Sequence[_Tensor | {NUMBER}] | {NUMBER}",
+    "bins": "_Tensor | Sequence[_Tensor] | Sequence[_b.int] | _b.int", "range": "Sequence[_b.float] | None", "reduction": "_b.int",
+    "input_lengths": "_Tensor | Sequence[_b.int]", "target_lengths": "_Tensor | Sequence[_b.int]", "mean": "_Tensor | _b.float",
+    "std": "_Tensor | _b.float", "var": "_Tensor | _b.float", "tensor1": OPERAND, "tensor2": OPERAND, "low": "_b.int", "high": "_b.int | Sequence[_b.int] | None",
+    "src": f"_Tensor | Sequence[_Tensor] | {NUMBER}", "names": "Sequence[_b.str | None] | None", "out_dtype": "_dtype | None",
+    "output_ratio": "_b.float | Sequence[_b.float] | None", "check_invariants": "_b.bool | None", "from_": "_dtype", "fill": NUMBER,
+    **dict.fromkeys(("rcond", "tol", "atol", "rtol"), "_Tensor | _b.float | None"), "mask": "_Tensor", "mat2": "Sequence[_Tensor]",
+    **dict.fromkeys(("values", "compressed_indices", "plain_indices", "ccol_indices", "row_indices", "crow_indices", "col_indices"), "_b.object"),
+    "indices": "_Tensor | Sequence[_Tensor | None] | Sequence[Sequence[_b.int]] | _b.int | Sequence[_b.int]",
     "output_size": "_b.int | Sequence[_b.int | None] | None", "tensors": "Sequence[_Tensor]", "equation": "_b.str",
     "other": f"_Tensor | {NUMBER}", "alpha": NUMBER, "beta": NUMBER, "value": f"_Tensor | {NUMBER}",
-    "input": f"_Tensor | {NUMBER}", "exponent": f"_Tensor | {NUMBER}", "fill_value": NUMBER, "index": "Any",
+    "input": f"_Tensor | {NUMBER}", "exponent": f"_Tensor | {NUMBER}", "fill_value": NUMBER, "index": "_Tensor",
     "repeats": f"_Tensor | {INTS} | None", "sizes": INTS, "bounds": NUMBER, "min": f"_Tensor | {NUMBER} | None",
     "max": f"_Tensor | {NUMBER} | None", "steps": "_b.int", "diagonal": "_b.int", "gradient": "_Tensor | None",
     "out": "_Tensor | Sequence[_Tensor] | None", "order": INTS, "shifts": INTS, "pad": "Sequence[_b.int]",
@@ -74,16 +89,35 @@ TYPES = {
     "scale_factor": "_b.float | Sequence[_b.float] | None", "posinf": "_b.float | None", "neginf": "_b.float | None",
 }  # fmt: skip
 # `input` is a tensor wherever a function is a method of one.
-RETURNS = {"item": "Any", "tolist": "Any", "numpy": "np.ndarray"}
-# Methods whose arguments go together in several ways: what stands between the brackets.
+RETURNS = {
+    "item": "_b.int | _b.float | _b.bool",
+    "tolist": "Any",
+    "numpy": "np.ndarray",
+    "native_batch_norm": "_b.tuple[_Tensor, _Tensor, _Tensor]",
+}
+# Flags that are asked for more results, one each, and the one whose results are as many as there are dimensions.
+FLAGS = {
+    **dict.fromkeys(("unique", "unique_consecutive"), ("return_inverse", "return_counts")), "nonzero": ("as_tuple",),
+    **dict.fromkeys([f"{kind}max_pool{n}d" for kind in ("", "adaptive_", "fractional_") for n in (1, 2, 3)], ("return_indices",)),
+}  # fmt: skip
+# Functions whose arguments go together in several ways: what stands between the brackets, and what they give.
+_OUT = "out: _Tensor | None = ..."
+_PARTS = "_b.tuple[_Tensor, ...]"
 _MOVED = "non_blocking: _b.bool = ..., copy: _b.bool = ..., *, memory_format: _memory_format | None = ..."
 OVERLOADS = {
     "to": (
-        f"self, device: _device | _b.str | _b.int | None = ..., dtype: _dtype | None = ..., {_MOVED}",
-        f"self, dtype: _dtype, {_MOVED}",
-        f"self, other: _Tensor, {_MOVED}",
+        (f"device: _device | _b.str | _b.int | None = ..., dtype: _dtype | None = ..., {_MOVED}", "_Tensor"),
+        (f"dtype: _dtype, {_MOVED}", "_Tensor"),
+        (f"other: _Tensor, {_MOVED}", "_Tensor"),
     ),
-}
+    "type": (("", "_b.str"), ("dtype: _dtype | _b.str | _b.type, non_blocking: _b.bool = ...", "_Tensor")),
+}  # fmt: skip
+FUNCTION_OVERLOADS = {
+    "where": (("condition: _Tensor", _PARTS), (f"condition: _Tensor, input: {OPERAND}, other: {OPERAND}, *, {_OUT}", "_Tensor")),
+    **dict.fromkeys([f"atleast_{n}d" for n in (1, 2, 3)], (
+        ("tensor: _Tensor, /", "_Tensor"), ("tensors: Sequence[_Tensor], /", _PARTS),
+        ("first: _Tensor, second: _Tensor, /, *more: _Tensor", _PARTS))),
+}  # fmt: skip
 
 # Ops that give their named tuple when they are told a dim, and else a tensor; the first two also take a second tensor.
 BY_DIM = ("max", "min", "median", "nanmedian")
@@ -99,10 +133,38 @@ def by_dim(name: str, fn: Any, indent: str, method: bool) -> str:
     ways[f"{first}, dim: _b.int | _b.str, keepdim: _b.bool = False, *, {out}"] = f"_results.{name}"
     if name in BY_DIM[:2]:
         ways[f"{first}, other: _Tensor, *, {out}"] = "_Tensor"
-    text = "".join(
-        f"{indent}@overload\n{indent}def {name}({given}) -> {gives}: ...\n"
-        for given, gives in ways.items()
-    )
+    return overloads(name, fn, indent, ways.items())
+
+
+def by_flags(name: str, fn: Any, indent: str, method: bool) -> str:
+    """The ways to call a function whose flags say how many tensors it gives."""
+    sig, ways = inspect.signature(fn), []
+    for asked in product((False, True), repeat=len(FLAGS[name])):
+        flags = dict(zip(FLAGS[name], asked))
+        given: list[str] = []
+        for i, p in enumerate(sig.parameters.values()):
+            keyword = p.kind is p.KEYWORD_ONLY or flags.get(p.name)
+            if keyword and "*" not in given:
+                given.append("*")
+            if p.name in flags:
+                given.append(
+                    f"{p.name}: Literal[{flags[p.name]}]{'' if flags[p.name] else ' = False'}"
+                )
+            else:
+                kind = annotation(p.annotation, p.name)
+                given.append(
+                    "self" if method and i == 0 else f"{p.name}: {optional(kind, p)}{default(p)}"
+                )
+        more = sum(asked)
+        gives = "_Tensor" if not more else "_b.tuple[_Tensor, ...]" if "as_tuple" in flags else f"_b.tuple[{', '.join(['_Tensor'] * (1 + more))}]"  # fmt: skip
+        ways.append((", ".join(given), gives))
+    ways.append((parameters(sig, method), " | ".join(dict.fromkeys(gives for _, gives in ways))))
+    return overloads(name, fn, indent, ways)
+
+
+def overloads(name: str, fn: Any, indent: str, ways: Iterable[tuple[str, str]]) -> str:
+    """The ways to call a function: what stands between the brackets, and what it gives."""
+    text = "".join(f"{indent}@overload\n{indent}def {name}({given}) -> {gives}: ...\n" for given, gives in ways)  # fmt: skip
     return text.replace(" ...\n", f'\n{indent}    """{summary(fn)}"""\n', 1)
 
 
@@ -178,7 +240,11 @@ def parameters(sig: inspect.Signature, method: bool, drop: tuple[str, ...] = ())
 
 def optional(kind: str, p: inspect.Parameter) -> str:
     """A type that admits the parameter's own default."""
-    return f"{kind} | None" if p.default is None and kind != "Any" and "None" not in kind else kind
+    return (
+        f"{kind} | None"
+        if p.default is None and kind != "Any" and not kind.endswith("None")
+        else kind
+    )
 
 
 def definition(name: str, fn: Any, indent: str = "", method: bool = False, base: Any = None) -> str:
@@ -217,9 +283,7 @@ def results() -> str:
     """The named tuples of ops with several results."""
     from rushlight.core.public import NAMESPACES
 
-    text = HEAD.replace(
-        "import Any, overload", "import Any, NamedTuple, overload"
-    ) + IMPORTS.format(up=".")
+    text = HEAD.replace("import Any,", "import Any, NamedTuple,") + IMPORTS.format(up=".")
     text = text.replace("from . import return_types as _results\n", "")
     for name, made in sorted(NAMESPACES["return_types"].items()):
         fields = "".join(f"    {field}: _Tensor\n" for field in made._fields)
@@ -245,11 +309,12 @@ def functions(names: dict[str, Any], indent: str = "", method: bool = False) -> 
         if name in BY_DIM:
             parts.append(by_dim(name, fn, indent, method))
             continue
-        if method and name in OVERLOADS:
-            parts += [
-                f"{indent}@overload\n{indent}def {name}({p}) -> _Tensor: ...\n"
-                for p in OVERLOADS[name]
-            ]
+        if name in FLAGS:
+            parts.append(by_flags(name, fn, indent, method))
+            continue
+        if ways := (OVERLOADS if method else FUNCTION_OVERLOADS).get(name):
+            said = [(f"self, {p}".removesuffix(", ") if method else p, gives) for p, gives in ways]
+            parts.append(overloads(name, fn, indent, said))
             continue
         parts.append(definition(name, fn, indent, method, in_place_of(name, names, fn)))
     return "".join(parts)
@@ -297,13 +362,13 @@ def operators() -> str:
         for n in ("lt", "le", "gt", "ge")
     ]
     parts += [  # by elements, which `object` does not promise
-        f"    def __{n}__(self, other: Any) -> _Tensor: ...  # type: ignore[override]\n"
+        f"    def __{n}__(self, other: _b.object) -> _Tensor: ...  # type: ignore[override]\n"
         for n in ("eq", "ne")
     ]
     parts += [f"    def __{n}__(self) -> _Tensor: ...\n" for n in ("neg", "pos", "invert", "abs")]
     parts += [
-        "    def __getitem__(self, index: Any) -> _Tensor: ...\n",
-        "    def __setitem__(self, index: Any, value: Any) -> None: ...\n",
+        "    def __getitem__(self, index: _b.object) -> _Tensor: ...\n",
+        f"    def __setitem__(self, index: _b.object, value: {OPERAND}) -> None: ...\n",
     ]
     parts += [
         "    def __iter__(self) -> Iterator[_Tensor]: ...\n",

@@ -16,6 +16,7 @@ from .base.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dty
 from .base.errors import AcceleratorError, OutOfMemoryError
 from .base.formats import layout, memory_format, qscheme
 from .base.shapes import Size
+from .base.signatures import show_plainly as _show_plainly
 from .base.spelling import modules as _modules
 from .base.tracebacks import install as _shorten_tracebacks
 from .core.compiling import meeting as _meeting
@@ -120,6 +121,18 @@ _constants: tuple[_Any, ...] = (
 )
 _collected = {c.name: c for c in _constants} | _dtypes.ALIASES | _NAMESPACES["torch"]
 globals().update(_collected)
+_show_plainly(
+    (
+        Tensor,
+        device,
+        no_grad,
+        enable_grad,
+        inference_mode,
+        set_grad_enabled,
+        set_default_dtype,
+        set_default_device,
+    )
+)
 
 
 def __getattr__(name: str) -> _Any:

@@ -66,6 +66,23 @@ def error_of(code: str) -> BaseException:
     raise AssertionError("it did not fail")
 
 
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        ("nn.Linear(2, 3, biass=True)", "bias"),
+        ("nn.Conv2d(1, 2,\n    kernel=3)", "kernel_size"),
+        ("torch.sum(x, dims=0)", "'dim'"),
+        ("torch.optim.SGD([x], learning_rate=0.1)", "It takes: params, lr, momentum"),
+        ("net = nn.Sequential(nn.ReLU())\nnet(inputt=x)", "'input'"),
+        ("torch.relux(x)", "'relu'"),
+    ],
+)
+def test_misspelt_names_have_a_hint(call: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(START + call)
+    done = subprocess.run([*COMMAND, "run", "script.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True)  # fmt: skip
+    assert said in done.stderr and done.returncode == 1
+
+
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.filterwarnings("ignore")
 def test_at_most_two_inner_frames(name: str) -> None:

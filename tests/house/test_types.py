@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
 import shutil
@@ -14,6 +16,7 @@ import pytest
 
 from rushlight._names.aliases import TABLE
 from rushlight.cli import main
+from rushlight.core.public import NAMESPACES
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPED = ROOT / "tests" / "house" / "typed"
@@ -73,6 +76,46 @@ def test_an_editable_install_and_make_types_write_them_into_the_checkout(tmp_pat
     made = {str(path.relative_to(tmp_path / "src")) for path in tmp_path.rglob("*.pyi")}
     assert {"torch_names/rushlight/fft.pyi", "rushlight/core/methods.pyi"} <= made
     assert all((tmp_path / "src" / name).with_suffix(".py").exists() for name in made - {"rushlight/core/methods.pyi"})  # fmt: skip
+
+
+def test_little_is_any(installed):
+    """Of parameters and results, those of which a stub says nothing; arguments that are passed on as they came do not count."""
+    said = []
+    for file in (installed / "rushlight").rglob("*.pyi"):
+        for fn in ast.walk(ast.parse(file.read_text())):
+            if isinstance(fn, ast.FunctionDef):
+                given = [*fn.args.posonlyargs, *fn.args.args, *fn.args.kwonlyargs]
+                said += [p.annotation for p in given if p.arg != "self"] + [fn.returns]
+    share = sum(kind is None or ast.unparse(kind) == "Any" for kind in said) / len(said)
+    assert len(said) > 5000 and share < 0.02, share
+
+
+def test_signatures_are_shown_without_quotes():
+    """By `help`, `inspect.signature` and notebooks, of functions, layers, optimisers, and of what is loaded late."""
+    import rushlight as torch
+    import rushlight.vision.transforms
+
+    found = [f for names in NAMESPACES.values() for f in names.values() if inspect.isfunction(f)]
+    for module in (
+        torch.nn,
+        torch.optim,
+        torch.utils.data,
+        torch.nn.init,
+        torch.vision.transforms,
+        torch.amp,
+    ):
+        found += [v for n, v in vars(module).items() if n in getattr(module, "__all__", dir(module)) and callable(v) and not n.startswith("_")]  # fmt: skip
+    found += [torch.cuda.is_available, torch.save, torch.load, torch.no_grad, torch.Tensor.backward]
+    quoted = re.compile(r"(: |-> )'[^']*'([,)]| = |$)")
+    checked = 0
+    for fn in found:
+        try:
+            shown = str(inspect.signature(fn))
+        except (TypeError, ValueError):  # a class in C
+            continue
+        assert not quoted.search(shown), (fn, shown)
+        checked += 1
+    assert checked > 1000
 
 
 def marked(file: Path) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.signatures import show_plainly
 from .autocast import (
     autocast,
     clear_autocast_cache,
@@ -31,3 +32,6 @@ __all__ = [
     "set_autocast_dtype",
     "set_autocast_enabled",
 ]
+
+show_plainly(list(globals().values()))
+del show_plainly

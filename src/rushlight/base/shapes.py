@@ -174,7 +174,11 @@ def wrap_dim(dim: int, ndim: int) -> int:
     n = ndim if ndim > 0 else 1
     if dim is True or dim is False:
         raise TypeError("argument 'dim' must be int, not bool")
-    if not -n <= dim < n:
+    try:
+        inside = -n <= dim < n
+    except TypeError:
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    if not inside:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
         )

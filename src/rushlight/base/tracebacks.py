@@ -15,6 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from .config import settings
+from .misspelt import hint
 
 _PACKAGE = sys.modules[__name__.partition(".")[0]]
 _PYTHON = os.path.dirname(os.__file__) + os.sep
@@ -67,6 +68,8 @@ def _last_of_ours(entries: list[TracebackType]) -> TracebackType:
 @contextmanager
 def short(error: BaseException | None) -> Iterator[None]:
     """While the block runs, an error and those that led to it have short tracebacks."""
+    if error is not None and not hasattr(error, "__notes__") and (more := hint(error)):
+        error.add_note(more)
     whole: list[tuple[BaseException, TracebackType | None]] = []
     waiting = [error] if settings.traceback != "full" else []
     while waiting:

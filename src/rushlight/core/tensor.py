@@ -99,7 +99,7 @@ class Tensor(_Base):
         self._grad = None
 
     # Read by the C function attrgetter makes: a Python getter would cost three times a slot.
-    grad: Any = property(
+    grad: Tensor | None = property(  # type: ignore[assignment]
         attrgetter("_grad"),
         _set_grad,
         _del_grad,

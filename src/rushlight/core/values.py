@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from ..runtime.thread import FOREIGN, TRACED, WATCHED, here
 from ..runtime.wrapped import MADE_OF_OTHERS
 from .exposed import exposed, take_address
 from .memory import data_pointer, root_array, shown_strides
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 _size = tuple.__new__  # of the numbers of an array's shape, which nobody need look at
 
@@ -278,8 +282,11 @@ class TensorValues(TensorFacts):
     __slots__ = ()
 
     requires_grad: Any
-    detach: Any
-    unbind: Any
+
+    if TYPE_CHECKING:
+
+        def detach(self) -> Tensor: ...
+        def unbind(self, dim: int = 0, *, axis: Any = None) -> tuple[Tensor, ...]: ...
 
     def _host(self) -> np.ndarray:
         tracer = here.tracer
@@ -289,7 +296,7 @@ class TensorValues(TensorFacts):
             return tracer.read(HOST_READ, self._a)
         return run(HOST_READ, self._a.__class__, (self._a,), {})
 
-    def item(self) -> Any:
+    def item(self) -> int | float | bool:
         """The one element of a tensor as a Python number.
 
         Raises:
@@ -387,7 +394,7 @@ class TensorValues(TensorFacts):
             raise TypeError("len() of a 0-d tensor")
         return self._a.shape[0]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         if self._a.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))

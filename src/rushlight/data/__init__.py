@@ -1,5 +1,6 @@
 """Datasets, samplers and the DataLoader; users find them as `rushlight.utils.data`."""
 
+from ..base.signatures import show_plainly
 from .batching import Batcher
 from .collate import default_collate, default_convert
 from .combine import StackDataset, Subset, random_split
@@ -41,3 +42,6 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+show_plainly(list(globals().values()))
+del show_plainly

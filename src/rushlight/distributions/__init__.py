@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from ..base.errors import no_attribute
+from ..base.signatures import show_plainly
 from . import constraints, transforms
 from .categories import (
     Categorical,
@@ -81,6 +82,8 @@ __all__ = [
     "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints", "identity_transform",
     "kl_divergence", "register_kl", "transform_to", "transforms",
 ]  # fmt: skip
+
+show_plainly(list(globals().values()))
 
 
 def __getattr__(name: str) -> Any:

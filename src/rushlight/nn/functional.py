@@ -25,10 +25,7 @@ def __getattr__(name: str) -> Any:
         return _borrowed(name)
     found = _NAMESPACES["functional"].get(name)
     if found is None:
-        raise AttributeError(
-            f"module '{_settings.module}.nn.functional' has no attribute {name!r}; it has: "
-            f"{', '.join(sorted(_NAMESPACES['functional']))}"
-        )
+        raise AttributeError(f"module '{_settings.module}.nn.functional' has no attribute {name!r}")
     return found
 
 

@@ -158,7 +158,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = empty(0)
-        t = data.detach().requires_grad_(data.requires_grad)
+        t: Any = data.detach().requires_grad_(data.requires_grad)
         t.persistent = persistent
         t._is_buffer = True
         return t

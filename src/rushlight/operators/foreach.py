@@ -126,7 +126,7 @@ def _publish(name: str, apply: Callable[..., Any], in_place: bool) -> Callable[.
     """`_foreach_<name>`: `apply(tensor, method)` over the list, for the function or its in-place form."""
     label = f"_foreach_{name}_" if in_place else f"_foreach_{name}"
 
-    def function(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def function(self: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         tensors = _listed(label, self)
         found = apply(tensors, name + "_" if in_place else name, *args, **kwargs)
         return self if in_place else tuple(found)

@@ -210,12 +210,14 @@ LATE: dict[str, dict[str, str]] = {
         "Tensor": "det logdet slogdet",
         "kernels": "linalg_det linalg_slogdet",
         "linalg": "det slogdet",
+        "return_types": "linalg_slogdet slogdet",
         "torch": "det logdet slogdet",
     },
     "matrix.linalg_factor": {
         "Tensor": "cholesky geqrf ormqr qr",
         "kernels": "geqrf linalg_cholesky linalg_lu_factor linalg_qr lu_swap_order",
         "linalg": "cholesky cholesky_ex lu lu_factor lu_solve qr",
+        "return_types": "geqrf linalg_cholesky_ex linalg_lu linalg_lu_factor linalg_qr qr",
         "torch": "cholesky geqrf ormqr qr",
     },
     "matrix.linalg_functions": {
@@ -230,6 +232,7 @@ LATE: dict[str, dict[str, str]] = {
     "matrix.linalg_older": {
         "Tensor": "lu lu_solve orgqr triangular_solve",
         "linalg": "householder_product lu_factor_ex solve_ex",
+        "return_types": "linalg_lu_factor_ex linalg_solve_ex lu_unpack triangular_solve",
         "torch": "lu lu_solve lu_unpack orgqr triangular_solve",
     },
     "matrix.linalg_rules": {
@@ -239,12 +242,14 @@ LATE: dict[str, dict[str, str]] = {
         "Tensor": "cholesky_inverse cholesky_solve inverse",
         "kernels": "linalg_cholesky_solve linalg_inv linalg_solve linalg_solve_triangular",
         "linalg": "inv inv_ex solve solve_triangular tensorinv tensorsolve",
+        "return_types": "linalg_inv_ex",
         "torch": "cholesky_inverse cholesky_solve inverse",
     },
     "matrix.linalg_spectrum": {
         "Tensor": "pinverse svd",
         "kernels": "linalg_eig linalg_eigh linalg_pinv linalg_svd linalg_svdvals",
         "linalg": "eig eigh eigvals eigvalsh lstsq matrix_rank pinv svd svdvals",
+        "return_types": "linalg_eig linalg_eigh linalg_lstsq linalg_svd svd",
         "torch": "pinverse svd",
     },
     "matrix.products": {
@@ -364,6 +369,7 @@ LATE: dict[str, dict[str, str]] = {
         "torch": "cumulative_trapezoid diff gradient trapezoid trapz",
     },
     "reduce.histogramdd": {
+        "return_types": "histogramdd",
         "torch": "histogramdd",
     },
     "reduce.quantiles": {

@@ -1,5 +1,6 @@
 """Optimisers and learning rate schedules, with PyTorch's names."""
 
+from ..base.signatures import show_plainly
 from . import lr_scheduler, swa_utils
 from .adafactor import Adafactor
 from .lbfgs import LBFGS
@@ -13,3 +14,6 @@ __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
     "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils",
 ]  # fmt: skip
+
+show_plainly([*globals().values(), *vars(lr_scheduler).values()])
+del show_plainly

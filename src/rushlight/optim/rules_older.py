@@ -155,7 +155,7 @@ class Adagrad(KernelOptimizer):
         held = self.state.get(p) or self._started(p, group)
         held["step"] += 1
         lr = float(group["lr"]) / (1 + (held["step"].item() - 1) * group["lr_decay"])
-        gradient = p.grad.coalesce()
+        gradient = p._grad.coalesce()
         at, g = tuple(gradient._at), gradient._v
         squares = held["sum"].index_put_(at, g * g, accumulate=True)
         step = g / (squares[at].sqrt() + group["eps"])

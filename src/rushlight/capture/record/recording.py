@@ -66,7 +66,7 @@ class Recording:
         self.with_grad = [t for t in self.leaves if t.grad is not None]
         self.old_grads = [r for r in self.entry_grads if r is not None]
         self.versions = [(t, t._version) for t in self.known()]
-        self.grad_versions = [t.grad._version for t in self.with_grad]
+        self.grad_versions = [t._grad._version for t in self.with_grad]
         self.numbers = [_numbers(o) for o in self.watch.optimizers]
         self.states = random_states(self.watch.generators)
         self.live: list[tuple[int, Tensor]] = []  # results whose backward is still to come

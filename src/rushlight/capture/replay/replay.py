@@ -227,7 +227,7 @@ class Replay(Path):
             if ((t if at is None else tensors[at])._grad is not None) is not there:
                 return "a gradient was kept or set to None"
         for at, t, _, slot in self.added_to:
-            a = (t if at is None else tensors[at]).grad._a
+            a = (t if at is None else tensors[at])._grad._a
             if a.shape != slot.shape or a.dtype != slot.dtype or a.strides != slot.strides:
                 return "a gradient has another layout"
         if self.added_to and self._grads_shared(tensors):

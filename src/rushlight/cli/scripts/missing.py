@@ -69,7 +69,7 @@ def _status(owner: str, name: str) -> str:
     # The lists hold public names only: of PyTorch's private ones nothing is known.
     if known is not None and name not in known.split() and not name.startswith("_"):
         return "is in neither PyTorch nor rushlight"
-    return "is not in rushlight yet"
+    return "is not in rushlight" if known is None else "is not in rushlight yet"
 
 
 def _nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -179,7 +179,7 @@ class State(Members):
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Return all parameters and persistent buffers by dotted path, in order.
 
         The tensors share memory with the module: copy them (`v.clone()`) to keep a snapshot while

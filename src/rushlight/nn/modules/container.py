@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, overload
 
 from ...core.changes import changes
+from ...core.tensor import Tensor
 from ._parameter_containers import ParameterDict, ParameterList
 from .module import Module, indent
 
@@ -81,7 +82,7 @@ class Sequential(Module):
             for i, module in enumerate(args):
                 self.add_module(str(i), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Tensor:
         for module in self._modules.values():
             input = module(input)
         return input

@@ -76,8 +76,12 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
         >>> Double()(torch.tensor([1.0, 2.0]))
         tensor([2., 4.])
     """
+    from difflib import get_close_matches
+
+    near = get_close_matches("forward", vars(type(self)), 1, 0.7)
     raise NotImplementedError(
         f'Module [{type(self).__name__}] is missing the required "forward" function'
+        + (f"; it has one named {near[0]!r}" if near else "")
     )
 
 

@@ -688,6 +688,10 @@ class LSTM(RNNBase):
             dtype: dtype | None = ...,
         ) -> None: ...
 
+        def forward(
+            self, input: Any, hx: tuple[Tensor, Tensor] | None = None
+        ) -> tuple[Any, tuple[Tensor, Tensor]]: ...
+
     else:
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -6,9 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from ...base.config import settings
-from ...core.public import publish
-
-_TYPES: dict[str, type] = {}
+from ...core.public import NAMESPACES, publish
 
 
 class NamedResult(tuple):
@@ -35,16 +33,14 @@ class NamedResult(tuple):
 
 
 def _rebuild(name: str, items: tuple) -> NamedResult:
-    return _TYPES[name](*items)
+    return NAMESPACES["return_types"][name](*items)
 
 
 def named(name: str, *fields: str) -> type:
-    """The named tuple type of the op `name`, made once."""
-    if name not in _TYPES:
-        body: dict[str, Any] = {f: property(itemgetter(i)) for i, f in enumerate(fields)}
-        body.update(__slots__=(), _fields=fields, __match_args__=fields)
-        made = type(name, (NamedResult,), body)
-        made.__doc__ = f"The results of `{name}`: {', '.join(fields)}."
-        _TYPES[name] = made
-        publish("return_types", name, made)
-    return _TYPES[name]
+    """The named tuple type of the op `name`."""
+    body: dict[str, Any] = {f: property(itemgetter(i)) for i, f in enumerate(fields)}
+    body.update(__slots__=(), _fields=fields, __match_args__=fields)
+    made = type(name, (NamedResult,), body)
+    made.__doc__ = f"The results of `{name}`: {', '.join(fields)}."
+    publish("return_types", name, made)
+    return made

@@ -140,7 +140,7 @@ class CompressedTensor(SparseTensor):
 
     mm = mv = spmm = __matmul__ = matmul  # type: ignore[assignment]
 
-    def __getitem__(self, row: int) -> SparseTensor:
+    def __getitem__(self, row: Any) -> SparseTensor:
         """One row, as a sparse vector."""
         if not isinstance(row, int):
             raise NotYet("compressed sparse matrices give single rows only; use .to_dense()[...]")

@@ -115,6 +115,9 @@ def _inverse_or_infinity(x: Tensor, sign: Tensor) -> Tensor:
     return where(singular, _adjugate(x) / 0, inv_op(safe))
 
 
+_LINALG_SLOGDET = named("linalg_slogdet", "sign", "logabsdet")
+
+
 @public("linalg")
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
     """The sign of the determinant and the logarithm of its absolute value, which neither overflows nor vanishes.
@@ -128,14 +131,17 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
         (tensor(1.), tensor(138.1551))
     """
     check_square(A, "linalg.slogdet")
-    return into_same(out, named("linalg_slogdet", "sign", "logabsdet")(*slogdet_op(A)))
+    return into_same(out, _LINALG_SLOGDET(*slogdet_op(A)))
+
+
+_SLOGDET = named("slogdet", "sign", "logabsdet")
 
 
 @public(name="slogdet")
 def _torch_slogdet(input: Tensor, *, out: Any = None) -> Any:
     """As `torch.linalg.slogdet`."""
     check_square(input, "linalg.slogdet")
-    return into_same(out, named("slogdet", "sign", "logabsdet")(*slogdet_op(input)))
+    return into_same(out, _SLOGDET(*slogdet_op(input)))
 
 
 @public()

@@ -47,6 +47,9 @@ def _geqrf_backward(gs: list) -> tuple:
     raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
 
 
+_GEQRF = named("geqrf", "a", "tau")
+
+
 @public()
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """A QR decomposition as LAPACK packs it: R, the reflections below its diagonal, and their factors.
@@ -67,7 +70,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     if not (input.is_cpu or input.is_meta):
         raise NotYet("geqrf is on the CPU only; use torch.linalg.qr")
     packed, tau = _geqrf(input)
-    return into_same(out, named("geqrf", "a", "tau")(columns(packed), tau))
+    return into_same(out, _GEQRF(columns(packed), tau))
 
 
 @public()
@@ -227,6 +230,9 @@ def _torch_cholesky(input: Tensor, upper: bool = False, *, out: Any = None) -> T
     return into_same(out, row_major(out, found))
 
 
+_LINALG_CHOLESKY_EX = named("linalg_cholesky_ex", "L", "info")
+
+
 @public("linalg")
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None
@@ -253,7 +259,7 @@ def cholesky_ex(
         orders = [_first_bad_minor(a[None])[1] for a in flat]
         info = wrap(np.asarray(orders, np.int32).reshape(A._a.shape[:-2])).to(A.device)
         result = A.triu() if upper else A.tril()
-    pair = named("linalg_cholesky_ex", "L", "info")(result, info)
+    pair = _LINALG_CHOLESKY_EX(result, info)
     return into_same(out, pair)
 
 
@@ -323,6 +329,9 @@ def _tall_qr_grad(gq: Any, gr: Any, q: Tensor, r: Tensor) -> Tensor:
     return adjoint(_upper(r, adjoint(total)))
 
 
+_LINALG_QR = named("linalg_qr", "Q", "R")
+
+
 @public("linalg")
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """A matrix as `Q @ R`: the columns of Q have length 1 and are orthogonal, R is upper triangular.
@@ -343,14 +352,16 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
             "or 'complete'"
         )
     check_matrix(A, "linalg.qr")
-    kind = named("linalg_qr", "Q", "R")
     if mode != "r":
-        return into_same(out, kind(*qr_op(A, mode=mode)))
+        return into_same(out, _LINALG_QR(*qr_op(A, mode=mode)))
     if A.requires_grad:
         _, r = qr_op(A, mode="reduced")
-        return into_same(out, kind(A.detach().reshape((-1,))[:0], r))
+        return into_same(out, _LINALG_QR(A.detach().reshape((-1,))[:0], r))
     _, r = qr_op(A, mode="reduced")
-    return into_same(out, kind(r.reshape((-1,))[:0], r))
+    return into_same(out, _LINALG_QR(r.reshape((-1,))[:0], r))
+
+
+_QR = named("qr", "Q", "R")
 
 
 @public(name="qr")
@@ -361,7 +372,7 @@ def _torch_qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
         some: False for a square Q.
     """
     pair = qr(input, "reduced" if some else "complete")
-    return into_same(out, named("qr", "Q", "R")(*pair))
+    return into_same(out, _QR(*pair))
 
 
 # -- LU -----------------------------------------------------------------------------------------
@@ -435,6 +446,9 @@ def permutation_matrix(order: Tensor, like: Tensor) -> Tensor:
     return eye[order].transpose(-2, -1).contiguous()
 
 
+_LINALG_LU_FACTOR = named("linalg_lu_factor", "LU", "pivots")
+
+
 @public("linalg")
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """A matrix as lower times upper triangular, packed into one matrix, and the rows that were exchanged.
@@ -455,7 +469,10 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     check_matrix(A, "linalg.lu_factor")
     _check_pivot(pivot)
     packed, swaps, _ = lu_op(A)
-    return into_same(out, named("linalg_lu_factor", "LU", "pivots")(packed, swaps))
+    return into_same(out, _LINALG_LU_FACTOR(packed, swaps))
+
+
+_LINALG_LU = named("linalg_lu", "P", "L", "U")
 
 
 @public("linalg")
@@ -477,7 +494,7 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     packed, _, order = lu_op(A)
     lower, upper = unpacked(packed)
     p = permutation_matrix(order, packed.detach())
-    return into_same(out, named("linalg_lu", "P", "L", "U")(p, lower, upper))
+    return into_same(out, _LINALG_LU(p, lower, upper))
 
 
 def _check_pivot(pivot: bool) -> None:

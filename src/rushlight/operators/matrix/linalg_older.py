@@ -15,6 +15,8 @@ from .linalg_factor import lu_factor, lu_solve, permutation_matrix, swap_order_o
 from .linalg_rules import LinAlgError, adjoint, check_matrix, columns, eye_like
 from .linalg_solve import solve, solve_triangular
 
+_LU_UNPACK = named("lu_unpack", "P", "L", "U")
+
 
 @public("torch")
 def lu_unpack(
@@ -40,7 +42,7 @@ def lu_unpack(
     p = permutation_matrix(order, LU_data.detach())
     empty = LU_data.detach().reshape((-1,))[:0]
     parts = (p if unpack_pivots else empty, *((lower, upper) if unpack_data else (empty, empty)))
-    return into_same(out, named("lu_unpack", "P", "L", "U")(*parts))
+    return into_same(out, _LU_UNPACK(*parts))
 
 
 @public("torch", "Tensor", name="lu_solve")
@@ -53,6 +55,9 @@ def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None)
         LU_pivots: the exchanged rows.
     """
     return lu_solve(LU_data, LU_pivots, b, out=out)
+
+
+_LINALG_LU_FACTOR_EX = named("linalg_lu_factor_ex", "LU", "pivots", "info")
 
 
 @public("linalg")
@@ -78,8 +83,7 @@ def lu_factor_ex(
             "division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
             "linalg.lu_factor_ex(A, pivot)"
         )
-    kind = named("linalg_lu_factor_ex", "LU", "pivots", "info")
-    return into_same(out, kind(packed, swaps, info))
+    return into_same(out, _LINALG_LU_FACTOR_EX(packed, swaps, info))
 
 
 @public("torch", name="lu")
@@ -118,6 +122,9 @@ def _lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tup
     return tuple(_older_lu(self, pivot, get_infos))
 
 
+_LINALG_SOLVE_EX = named("linalg_solve_ex", "result", "info")
+
+
 @public("linalg")
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None
@@ -137,7 +144,10 @@ def solve_ex(
         if check_errors:
             raise
         result = B.detach() * float("nan")
-    return into_same(out, named("linalg_solve_ex", "result", "info")(result, info))
+    return into_same(out, _LINALG_SOLVE_EX(result, info))
+
+
+_TRIANGULAR_SOLVE = named("triangular_solve", "solution", "cloned_coefficient")
 
 
 @public()
@@ -158,8 +168,7 @@ def triangular_solve(
     solution = solve_triangular(
         matrix, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular
     )
-    kind = named("triangular_solve", "solution", "cloned_coefficient")
-    return into_same(out, kind(solution, columns(A.clone())))
+    return into_same(out, _TRIANGULAR_SOLVE(solution, columns(A.clone())))
 
 
 @public("linalg")

@@ -109,6 +109,9 @@ def inverse(input: Tensor, *, out: Any = None) -> Tensor:
     return inv(input, out=out)
 
 
+_LINALG_INV_EX = named("linalg_inv_ex", "inverse", "info")
+
+
 @public("linalg")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """As `torch.linalg.inv`, with a number instead of an error: 0, or the place of the first zero pivot.
@@ -128,7 +131,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
         place = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
         info = wrap(np.asarray(place)).to(A.device)
         result = A * float("nan")
-    pair = named("linalg_inv_ex", "inverse", "info")(result, info)
+    pair = _LINALG_INV_EX(result, info)
     return into_same(out, pair)
 
 

@@ -111,6 +111,9 @@ def _singular_terms(u: Tensor, s: Tensor, vh: Tensor, gu: Any, g: Any, gvh: Any)
     return total.to(u.dtype)
 
 
+_LINALG_SVD = named("linalg_svd", "U", "S", "Vh")
+
+
 @public("linalg")
 def svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None
@@ -128,7 +131,7 @@ def svd(
         tensor([3., 2.])
     """
     check_matrix(A, "linalg.svd")
-    return into_same(out, named("linalg_svd", "U", "S", "Vh")(*svd_op(A, full=bool(full_matrices))))
+    return into_same(out, _LINALG_SVD(*svd_op(A, full=bool(full_matrices))))
 
 
 @public("linalg")
@@ -161,6 +164,9 @@ def _values_dx(g: Tensor, x: Tensor) -> Tensor:
 _values_op.derivative(x=_values_dx)
 
 
+_SVD = named("svd", "U", "S", "V")
+
+
 @public(name="svd")
 def _torch_svd(
     input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None
@@ -174,7 +180,7 @@ def _torch_svd(
     u, s, vh = svd(input, full_matrices=not some)
     if not compute_uv:
         u, vh = u.detach() * 0, vh.detach() * 0
-    return into_same(out, named("svd", "U", "S", "V")(u, s, adjoint(vh)))
+    return into_same(out, _SVD(u, s, adjoint(vh)))
 
 
 # -- eigenvalues --------------------------------------------------------------------------------
@@ -206,6 +212,9 @@ def _eigh_backward(gs: list, out: Tensor, out1: Tensor) -> tuple:
     return (v @ ((inner + adjoint(inner)) * 0.5) @ adjoint(v),)
 
 
+_LINALG_EIGH = named("linalg_eigh", "eigenvalues", "eigenvectors")
+
+
 @public("linalg")
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues, in growing order, and eigenvectors of a matrix that equals its conjugate transpose.
@@ -222,7 +231,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     check_square(A, "linalg.eigh")
     _check_uplo(UPLO)
     pair = eigh_op(A, uplo=UPLO.upper())
-    return into_same(out, named("linalg_eigh", "eigenvalues", "eigenvectors")(*pair))
+    return into_same(out, _LINALG_EIGH(*pair))
 
 
 @public("linalg")
@@ -279,6 +288,9 @@ def _eig_backward(gs: list, x: Tensor, out: Tensor, out1: Tensor) -> tuple:
     return (total if x.is_complex() else total.real,)
 
 
+_LINALG_EIG = named("linalg_eig", "eigenvalues", "eigenvectors")
+
+
 @public("linalg")
 def eig(A: Tensor, *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors of a square matrix, always complex.
@@ -291,7 +303,7 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
         tensor([2.+0.j, 3.+0.j])
     """
     check_square(A, "linalg.eig")
-    return into_same(out, named("linalg_eig", "eigenvalues", "eigenvectors")(*eig_op(A)))
+    return into_same(out, _LINALG_EIG(*eig_op(A)))
 
 
 @public("linalg")
@@ -411,6 +423,9 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     return into(out, (s > limit).sum(-1))
 
 
+_LINALG_LSTSQ = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+
+
 @public("linalg")
 def lstsq(
     A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Any = None
@@ -441,9 +456,8 @@ def lstsq(
 
     more = max(0, A._a.shape[-2] - A._a.shape[-1])  # LAPACK leaves as many rows below the solution
     solution = columns(pad(pinv(A, rcond) @ b, (0, 0, 0, more))).narrow(-2, 0, A._a.shape[-1])
-    kind = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
     rest = _lstsq_extras(A, b, solution, driver or "gelsy", rcond)
-    return into(out, kind(solution.squeeze(-1) if vector else solution, *rest))
+    return into(out, _LINALG_LSTSQ(solution.squeeze(-1) if vector else solution, *rest))
 
 
 def _lstsq_extras(a: Tensor, b: Tensor, x: Tensor, driver: str, rcond: Any) -> tuple:

@@ -13,6 +13,8 @@ from ..made_of.guards import refuse_grad, unsupported
 from ..made_of.return_types import named
 from .counting import histogram_edges, searchsorted
 
+_HISTOGRAMDD = named("histogramdd", "hist", "bin_edges")
+
 
 @public("torch")
 def histogramdd(
@@ -55,7 +57,7 @@ def histogramdd(
             shape = [1] * n
             shape[d] = -1
             hist = hist / (line[1:] - line[:-1]).reshape(shape)
-    return named("histogramdd", "hist", "bin_edges")(hist, edges)
+    return _HISTOGRAMDD(hist, edges)
 
 
 def _edges_of(points: Tensor, bins: Any, ends: Any, n: int) -> tuple[Tensor, ...]:

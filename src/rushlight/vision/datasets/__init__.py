@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...base.signatures import show_plainly
 from . import utils
 from ._more_mnist import EMNIST, QMNIST
 from ._wrapped import wrap_dataset_for_transforms_v2
@@ -29,3 +30,6 @@ __all__ = [
     "Food101", "ImageFolder", "ImageNet", "LSUNClass", "OxfordIIITPet", "VOCDetection", "VOCSegmentation",
     "VisionDataset", "utils", "wrap_dataset_for_transforms_v2",
 ]  # fmt: skip
+
+show_plainly(list(globals().values()))
+del show_plainly

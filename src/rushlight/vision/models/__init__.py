@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...base.signatures import show_plainly
 from . import (  # noqa: F401 - submodules are reached as attributes
     _api,
     _utils,
@@ -48,3 +49,6 @@ __all__ = [
 for _family in _FAMILIES:
     globals().update({_name: getattr(_family, _name) for _name in _family.__all__})
     __all__ += _family.__all__
+
+show_plainly(list(globals().values()))
+del show_plainly

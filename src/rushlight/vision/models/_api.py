@@ -79,7 +79,12 @@ class WeightsEnum(Enum):
     def verify(cls, obj: WeightsEnum | str | None) -> Self | None:
         """One of these weights, given as such or by name; None stays None."""
         if isinstance(obj, str):
-            obj = cls[obj.replace(cls.__name__ + ".", "")]
+            name = obj.replace(cls.__name__ + ".", "")
+            if name not in cls.__members__:
+                raise KeyError(
+                    f"{cls.__name__} has no {name!r}; it has {', '.join(cls.__members__)}"
+                )
+            obj = cls[name]
         elif obj is not None and not isinstance(obj, cls):
             raise TypeError(
                 f"Invalid Weight class provided; expected {cls.__name__} but received "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...core.tensor import Tensor
 from ...operators.pointwise.pairs import atan2, hypot
 from ...operators.shape.join import stack
@@ -50,7 +52,7 @@ def from_first_corner(boxes: Tensor, fmt: str) -> Tensor:
     x, y, w, h, angle = boxes.unbind(-1)
     cos, sin = angle.deg2rad().cos(), angle.deg2rad().sin()
     right, down = (w * cos, -w * sin), (h * sin, h * cos)
-    corners = [(0, 0), right, (right[0] + down[0], right[1] + down[1]), down]
+    corners: list[tuple[Any, Any]] = [(0, 0), right, (right[0] + down[0], right[1] + down[1]), down]
     return stack([v for dx, dy in corners for v in (x + dx, y + dy)], -1)
 
 

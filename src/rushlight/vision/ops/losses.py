@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-Sides = tuple[Tensor, Tensor, Tensor, Tensor]
+Sides = tuple[Tensor, ...]  # left, top, right, bottom
 
 
 def corners(boxes1: Tensor, boxes2: Tensor) -> tuple[Sides, Sides]:

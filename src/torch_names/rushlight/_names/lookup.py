@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from ..base.errors import no_attribute
+from ..base.signatures import show_plainly
 from ..core.public import NAMESPACES, publish
 from ..core.redirecting import copy_of
 
@@ -72,10 +73,13 @@ def find(name: str) -> Any:
     if name == "__all__":
         return _starred(vars(package))
     if name in SUBMODULES and _exists(f"{PACKAGE}.{name}"):
-        return import_module(f"{PACKAGE}.{name}")
+        module = import_module(f"{PACKAGE}.{name}")
+        show_plainly(vars(module).values())
+        return module
     if name in LATE and _exists(f"{PACKAGE}.{LATE[name]}"):
         found = getattr(import_module(f"{PACKAGE}.{LATE[name]}"), name, None)
         if found is not None:
+            show_plainly((found,))
             setattr(package, name, found)
             return found
     if name in (space := NAMESPACES["torch"]) or name in space.late:
@@ -122,8 +126,7 @@ def missing(module: str, names: Iterable[str], name: str) -> str:
     label = module.rpartition(".")[2] if "." in module else "torch"
     theirs = name in NAMES.get(label, "").split()
     note = f" PyTorch has it; {PACKAGE} does not implement it yet." if theirs else ""
-    late = [n for n in SUBMODULES if _exists(f"{PACKAGE}.{n}")] if label == "torch" else []
-    return no_attribute(module, name, [*names, *late], note)
+    return no_attribute(module, name, listing(names) if label == "torch" else names, note)
 
 
 def listing(names: Iterable[str]) -> list[str]:
