@@ -292,19 +292,7 @@ def hvp(
 def vhp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """`func(inputs)` and the product of `v` with its Hessian, which is symmetric.
-
-    Args:
-        func: takes tensors, returns a tensor with one element.
-        inputs: a tensor, or a tuple of tensors.
-        v: of the shape of the inputs.
-        create_graph: let the results have a graph.
-        strict: raise where the output does not depend on an input.
-
-    Example:
-        >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
-        (tensor(9.), tensor([ 6., 12.]))
-    """
+    """As `hvp`: `v` times the Hessian, instead of the Hessian times `v`; it is symmetric."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 

@@ -97,16 +97,7 @@ def sym_max(a: Any, b: Any) -> Any:
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers; a float if one of them is.
-
-    Args:
-        a: a number.
-        b: a number.
-
-    Example:
-        >>> torch.sym_min(1, 2.5)
-        1.0
-    """
+    """As `sym_max`: the smallest."""
     return _as_either(min(a, b), a, b)
 
 

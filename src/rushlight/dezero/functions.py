@@ -404,18 +404,7 @@ def broadcast_to(x: Operand, shape: tuple[int, ...]) -> Variable:
 def average(
     x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Variable:
-    """The mean over `axis`, or over everything.
-
-    Args:
-        x: an array or a Variable.
-        axis: which axes; all if not given.
-        keepdims: keep them with length 1.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.average(np.array([1.0, 3.0]))
-        variable(2.0)
-    """
+    """As `sum`: the mean over `axis`, or over everything."""
     x = as_variable(x)
     y = sum(x, axis, keepdims)
     return y * (y.size / x.size)
@@ -481,18 +470,7 @@ class Min(Max):
 
 
 def max(x: Operand, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Variable:
-    """The largest element over `axis`, or of all.
-
-    Args:
-        x: an array or a Variable.
-        axis: which axes; all if not given.
-        keepdims: keep them with length 1.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.max(np.array([[1, 2], [3, 4]]), axis=1)
-        variable([2 4])
-    """
+    """As `sum`: the largest element over `axis`, or of all."""
     return Max(axis, keepdims)(x)
 
 

@@ -287,20 +287,7 @@ class AveragePooling(Derived):
 
 
 def average_pooling(x: Operand, kernel_size: Pair, stride: Pair = 1, pad: Pair = 0) -> Variable:
-    """The mean of every window, zeros of the padding included.
-
-    Args:
-        x: (N, channels, height, width).
-        kernel_size: a number, or a pair (height, width).
-        stride: the same.
-        pad: zeros around the pictures, the same.
-
-    Example:
-        >>> from rushlight.dezero import functions as F
-        >>> F.average_pooling(np.arange(16.0).reshape(1, 1, 4, 4), 2, 2).data
-        array([[[[ 2.5,  4.5],
-                 [10.5, 12.5]]]])
-    """
+    """As `pooling`: the mean of every window, zeros of the padding included."""
     return AveragePooling(kernel_size, stride, pad)(x)
 
 

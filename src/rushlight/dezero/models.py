@@ -196,48 +196,21 @@ class ResNet(Model):
 
 
 class ResNet152(ResNet):
-    """`ResNet` of 152 layers.
-
-    Args:
-        pretrained: download the weights that DeZero uses.
-
-    Example:
-        >>> from rushlight.dezero import models
-        >>> models.ResNet152().fc6.out_size
-        1000
-    """
+    """As `ResNet`, of 152 layers."""
 
     def __init__(self, pretrained: bool = False) -> None:
         super().__init__(152, pretrained)
 
 
 class ResNet101(ResNet):
-    """`ResNet` of 101 layers.
-
-    Args:
-        pretrained: download the weights that DeZero uses.
-
-    Example:
-        >>> from rushlight.dezero import models
-        >>> models.ResNet101().fc6.out_size
-        1000
-    """
+    """As `ResNet`, of 101 layers."""
 
     def __init__(self, pretrained: bool = False) -> None:
         super().__init__(101, pretrained)
 
 
 class ResNet50(ResNet):
-    """`ResNet` of 50 layers.
-
-    Args:
-        pretrained: download the weights that DeZero uses.
-
-    Example:
-        >>> from rushlight.dezero import models
-        >>> models.ResNet50().fc6.out_size
-        1000
-    """
+    """As `ResNet`, of 50 layers."""
 
     def __init__(self, pretrained: bool = False) -> None:
         super().__init__(50, pretrained)

@@ -183,17 +183,7 @@ class Multinomial(OverCategories):
 
 
 class OneHotCategorical(OverCategories):
-    """Vectors of K elements, all zero but one.
-
-    Args:
-        probs: weights along the last dimension, which are divided by their sum; or
-        logits: their logarithms.
-
-    Example:
-        >>> d = torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0]))
-        >>> d.mean, d.log_prob(torch.tensor([0.0, 1.0]))
-        (tensor([0.2500, 0.7500]), tensor(-0.2877))
-    """
+    """As `Categorical`, but a sample is a vector with a single 1."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -231,17 +221,7 @@ class OneHotCategorical(OverCategories):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot draws whose gradient is that of the probabilities (Bengio et al. 2013).
-
-    Args:
-        probs: weights along the last dimension, which are divided by their sum; or
-        logits: their logarithms.
-
-    Example:
-        >>> d = torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([1.0, 3.0], requires_grad=True))
-        >>> d.rsample().requires_grad
-        True
-    """
+    """As `OneHotCategorical`, with gradients of the probabilities through its samples."""
 
     has_rsample = True
 

@@ -834,17 +834,7 @@ class CatTransform(Transform):
 
 
 class StackTransform(Transform):
-    """Several maps, one for each slice along `dim`.
-
-    Args:
-        tseq: the maps.
-        dim: along which the input is cut.
-
-    Example:
-        >>> t = torch.distributions.StackTransform([torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)])
-        >>> t(torch.tensor([0.0, 3.0]))
-        tensor([1., 6.])
-    """
+    """As `CatTransform`, with a map for each slice along `dim`."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)

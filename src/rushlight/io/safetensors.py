@@ -24,20 +24,7 @@ def _library() -> Any:
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file.
-
-    Args:
-        tensors: by name.
-        metadata: text by name, for the file's header.
-
-    Raises:
-        ImportError: if safetensors is not installed.
-
-    Example:
-        >>> from rushlight.io import safetensors
-        >>> safetensors.load(safetensors.save({"w": torch.tensor([1.0, 2.0])}))
-        {'w': tensor([1., 2.])}
-    """
+    """As `save_file`, but the file's bytes are returned."""
     _library()
     from safetensors.numpy import save as serialize
 

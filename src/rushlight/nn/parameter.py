@@ -298,17 +298,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc,override]
-    """A buffer whose shape is not known yet; lazy norms have them before their first input.
-
-    Args:
-        persistent: False keeps it out of `state_dict`.
-
-    Example:
-        >>> b = nn.UninitializedBuffer()
-        >>> b.materialize((3,))
-        >>> b.shape
-        torch.Size([3])
-    """
+    """As `UninitializedParameter`: a buffer whose shape is not known yet."""
 
     __slots__ = ()
     __torch_function__ = disabled

@@ -94,20 +94,7 @@ def and_masks(*mask_mods: Callable) -> Callable:
 
 
 def or_masks(*mask_mods: Callable) -> Callable:
-    """Return the mask that leaves in what at least one of the given masks leaves in.
-
-    Args:
-        mask_mods: functions of the positions (b, h, q, kv).
-
-    Example:
-        >>> from rushlight.nn.attention import flex_attention as flex
-        >>> first = lambda b, h, q, kv: kv == 0
-        >>> same = lambda b, h, q, kv: q == kv
-        >>> flex.create_mask(flex.or_masks(first, same), None, None, 3, 3, device="cpu")
-        tensor([[[[ True, False, False],
-                  [ True,  True, False],
-                  [ True, False,  True]]]])
-    """
+    """As `and_masks`: a pair counts if any of the functions says so."""
 
     def either(b: Tensor, h: Tensor, q: Tensor, kv: Tensor) -> Tensor:
         result = ~noop_mask(b, h, q, kv)

@@ -494,18 +494,7 @@ class ELU(_InPlace):
 
 
 class CELU(ELU):
-    """Keep positive x; alpha (exp(x / alpha) - 1) for negative x, which has no kink at 0.
-
-    Args:
-        alpha: minus the limit for large negative x.
-
-    Shape:
-        any -> the same.
-
-    Example:
-        >>> nn.CELU(alpha=2.0)(torch.tensor([-2.0, 0.0, 2.0]))
-        tensor([-1.2642,  0.0000,  2.0000])
-    """
+    """As `ELU`: alpha (exp(x / alpha) - 1) for negative x, which has no kink at 0."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
@@ -805,18 +794,7 @@ class _OverDim(Module):
 
 
 class Softmin(_OverDim):
-    """Softmax of -x: small elements get large shares.
-
-    Args:
-        dim: the dimension along which results sum to 1.
-
-    Shape:
-        any -> the same.
-
-    Example:
-        >>> nn.Softmin(dim=0)(torch.tensor([1.0, 2.0]))
-        tensor([0.7311, 0.2689])
-    """
+    """As `Softmax`, of -x: small elements get large shares."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)

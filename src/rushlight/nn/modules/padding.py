@@ -96,20 +96,7 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Pad the last two dimensions with zeros.
-
-    Args:
-        padding: (left, right, top, bottom), or one number for all. Negative numbers cut.
-
-    Shape:
-        (*, H, W) -> (*, top + H + bottom, left + W + right).
-
-    Example:
-        >>> nn.ZeroPad2d((1, 0, 1, 0))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
-        tensor([[[0., 0., 0.],
-                 [0., 1., 2.],
-                 [0., 3., 4.]]])
-    """
+    """As `ConstantPad2d`, with zeros."""
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
@@ -165,20 +152,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pad the last two dimensions with the values at the border.
-
-    Args:
-        padding: (left, right, top, bottom), or one number for all.
-
-    Shape:
-        (N, C, H, W) -> (N, C, top + H + bottom, left + W + right), or without N.
-
-    Example:
-        >>> nn.ReplicationPad2d((1, 0, 1, 0))(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
-        tensor([[[1., 1., 2.],
-                 [1., 1., 2.],
-                 [3., 3., 4.]]])
-    """
+    """As `ConstantPad2d`, with the values at the border."""
 
     _n = 2
 

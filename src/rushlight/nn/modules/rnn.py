@@ -591,32 +591,7 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units: a state whose gates decide what is kept and what is new.
-
-    Args:
-        input_size: width of the input.
-        hidden_size: width of the state.
-        num_layers: how many layers are stacked.
-        bias: False leaves biases out.
-        batch_first: the input is (N, T, input_size) instead of (T, N, input_size).
-        dropout: probability of dropout between layers, in training.
-        bidirectional: run a second stack from the end to the beginning.
-
-    Shape:
-        input (T, N, input_size), h_0 (layers * directions, N, hidden_size), or without N ->
-        output (T, N, directions * hidden_size), h_n of h_0's shape.
-
-    Attributes:
-        weight_ih_l[k]: (3 hidden_size, input_size), the gates r, z and n one below the other.
-        weight_hh_l[k]: (3 hidden_size, hidden_size).
-        bias_ih_l[k], bias_hh_l[k]: (3 hidden_size,).
-
-    Example:
-        >>> gru = nn.GRU(10, 20, batch_first=True, bidirectional=True)
-        >>> output, h = gru(torch.zeros(3, 5, 10))
-        >>> output.shape, h.shape
-        (torch.Size([3, 5, 40]), torch.Size([2, 3, 20]))
-    """
+    """As `RNN`, with gates that decide what is kept; weights have those of r, z and n one below the other."""
 
     if TYPE_CHECKING:
 

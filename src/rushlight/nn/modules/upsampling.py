@@ -98,19 +98,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Enlarge images by bilinear interpolation, with the corners of input and result on each other.
-
-    Args:
-        size: height and width of the result.
-        scale_factor: or how many times as large it is.
-
-    Shape:
-        (N, C, H, W) -> (N, C, H', W').
-
-    Example:
-        >>> nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
-        tensor([[[[1.0000, 1.5000, 2.0000]]]])
-    """
+    """As `UpsamplingNearest2d`, by bilinear interpolation; corners of input and result lie on each other."""
 
     def __init__(
         self,

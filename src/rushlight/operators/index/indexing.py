@@ -360,17 +360,7 @@ def index_put(
     values: Tensor,
     accumulate: bool = False,  # noqa: A002
 ) -> Tensor:
-    """A copy with values at the positions that index tensors name, as `x[indices] = values` would write them.
-
-    Args:
-        indices: a tuple of index tensors, one for each leading dimension.
-        values: what to write; it broadcasts.
-        accumulate: add to what is there, repeated positions included.
-
-    Example:
-        >>> torch.zeros(3).index_put((torch.tensor([0, 2]),), torch.tensor(5.0))
-        tensor([5., 0., 5.])
-    """
+    """As `index_put_`, into a copy."""
     return index_put_(input.clone(), indices, values, accumulate)
 
 

@@ -97,18 +97,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 @public("Tensor")
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write values at positions in the flattened tensor; returns the tensor itself.
-
-    Args:
-        index: the positions.
-        source: as many values.
-        accumulate: add to what is there.
-
-    Example:
-        >>> torch.zeros(2, 2).put_(torch.tensor([0, 3]), torch.tensor([5.0, 6.0]))
-        tensor([[5., 0.],
-                [0., 6.]])
-    """
+    """In-place version of `put`."""
     return change(self, put, index, source, accumulate)
 
 

@@ -159,16 +159,7 @@ def _check_copied(x: Tensor, dim: int, at: Tensor, source: Tensor) -> None:
 
 @public("Tensor")
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:  # noqa: A002
-    """Write slices at some positions; returns the tensor itself.
-
-    Args:
-        index: a vector of positions.
-        source: the slices, one for each position.
-
-    Example:
-        >>> torch.zeros(3).index_copy_(0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0]))
-        tensor([6., 0., 5.])
-    """
+    """As `index_add_`, but what was there is replaced."""
     dim = wrap_dim(dim, input._a.ndim)
     at = _vector(index, "index_copy_")
     if source._a.dtype != input._a.dtype:

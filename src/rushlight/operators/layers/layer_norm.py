@@ -221,18 +221,7 @@ def _torch_layer_norm(
 def native_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm` with the mean and 1 / standard deviation of every row.
-
-    Args:
-        input: (*, *normalized_shape).
-        normalized_shape: sizes of the last dimensions.
-        weight, bias: `normalized_shape`, applied after the normalisation.
-        eps: added to the variance before the root is taken.
-
-    Example:
-        >>> torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1]
-        tensor([[2.]])
-    """
+    """As `layer_norm`, with the mean and 1 / standard deviation of every row."""
     normalized = tuple([int(s) for s in normalized_shape])
     _check_normalized(input, normalized, weight, bias)
     norm_dtypes(input, weight, bias)

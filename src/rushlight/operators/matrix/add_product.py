@@ -192,18 +192,7 @@ def baddbmm(
     alpha: Any = 1,
     out: Any = None,
 ) -> Tensor:
-    """`beta * input + alpha * bmm(batch1, batch2)`.
-
-    Args:
-        batch1: a batch of matrices.
-        batch2: another.
-        beta: a number; with 0 nothing of `input` counts, not even nan.
-        alpha: a number.
-
-    Example:
-        >>> torch.baddbmm(torch.zeros(1), torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
-        torch.Size([5, 2, 4])
-    """
+    """As `addbmm`, but the products of a batch are not added up: beta * input + alpha * (batch1 @ batch2)."""
     if old:
         return number_first(baddbmm, ("beta", "alpha"), 2, (input, batch1, batch2, *old), out)
     x, y = batch1._a, batch2._a

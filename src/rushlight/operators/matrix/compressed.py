@@ -301,15 +301,7 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> CompressedTenso
 
 @public("Tensor")
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> CompressedTensor:
-    """The elements of a matrix that are not zero, column by column.
-
-    Args:
-        dense_dim: how many of the last dimensions belong to a value.
-
-    Example:
-        >>> torch.tensor([[0.0, 5.0], [6.0, 0.0]]).to_sparse_csc().row_indices()
-        tensor([1, 0])
-    """
+    """As `to_sparse_csr`, by columns."""
     return compress(self.to_sparse(self.dim() - (dense_dim or 0)), sparse_csc)
 
 

@@ -301,15 +301,7 @@ def zero_(input: Tensor) -> Tensor:  # noqa: A002
 
 @public()
 def fill(input: Tensor, value: Any) -> Tensor:  # noqa: A002
-    """A tensor like `input` with one value everywhere.
-
-    Args:
-        value: a number, or a tensor without dimensions.
-
-    Example:
-        >>> torch.fill(torch.zeros(2), 5)
-        tensor([5., 5.])
-    """
+    """As `fill_`, into a copy."""
     return fill_(clone(input), value)
 
 

@@ -245,20 +245,7 @@ def isclose(
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements of two tensors are close, in the sense of `isclose`.
-
-    Args:
-        rtol: the difference allowed, relative to `other`.
-        atol: the difference allowed in any case.
-        equal_nan: count two nan as close.
-
-    Raises:
-        RuntimeError: if the dtypes differ.
-
-    Example:
-        >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
-        True
-    """
+    """As `isclose`, of all elements together: True or False."""
     return bool(_closeness("allclose", input, other, rtol, atol, equal_nan).all())
 
 

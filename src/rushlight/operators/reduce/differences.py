@@ -111,17 +111,7 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Ten
 
 @public("torch")
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The area under samples up to each one along a dimension, by the trapezoid rule.
-
-    Args:
-        y: the samples.
-        x: where they were taken; a tensor.
-        dx: their distance, if it is the same everywhere; 1 if neither is given.
-
-    Example:
-        >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
-        tensor([1.5000, 4.0000])
-    """
+    """As `trapezoid`: the integrals up to every point."""
     y, width, at = _sides("cumulative_trapezoid", y, x, dx, dim)
     later, earlier = _between(y, at)
     if isinstance(width, Tensor):

@@ -100,16 +100,7 @@ def argsort(
     *,
     out: Any = None,
 ) -> Tensor:
-    """The positions that put the elements in order along a dimension.
-
-    Args:
-        descending: the largest first.
-        stable: keep the order of equal elements; it is always kept here.
-
-    Example:
-        >>> torch.tensor([3, 1, 2]).argsort()
-        tensor([1, 2, 0])
-    """
+    """As `sort`: the positions alone."""
     return into_same(out, sort(input.detach(), dim, descending, stable)[1])
 
 

@@ -158,19 +158,7 @@ def list_models(
 
 
 def get_model_builder(name: str) -> Callable:
-    """The function that builds a model.
-
-    Args:
-        name: as in `list_models()`.
-
-    Raises:
-        ValueError: if there is no such model.
-
-    Example:
-        >>> from rushlight.vision import models
-        >>> models.get_model_builder("lenet") is models.lenet
-        True
-    """
+    """As `get_model`: the function that makes it."""
     found = _MODELS.get(name.lower())
     if found is None:
         raise ValueError(f"Unknown model {name}. Known ones: {', '.join(sorted(_MODELS))}")

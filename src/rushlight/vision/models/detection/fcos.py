@@ -114,19 +114,7 @@ class FCOSRegressionHead(nn.Module):
 
 
 class FCOSHead(nn.Module):
-    """Classes, boxes and centrality of every place.
-
-    Args:
-        in_channels: channels of the maps, a multiple of 32.
-        num_anchors: anchors at each place.
-        num_classes: the number of classes.
-        num_convs: convolutions before each prediction.
-
-    Example:
-        >>> from rushlight.vision.models.detection.fcos import FCOSHead
-        >>> sorted(FCOSHead(32, 1, 3)([torch.zeros(1, 32, 5, 5)]))
-        ['bbox_ctrness', 'bbox_regression', 'cls_logits']
-    """
+    """As `FCOSClassificationHead`: classes, boxes and centres of every place."""
 
     def __init__(
         self, in_channels: int, num_anchors: int, num_classes: int, num_convs: int | None = 4

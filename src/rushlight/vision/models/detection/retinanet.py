@@ -129,18 +129,7 @@ class RetinaNetClassificationHead(_Tower):
 
 
 class RetinaNetRegressionHead(_Tower):
-    """Codes of a box for every anchor.
-
-    Args:
-        in_channels: channels of the maps.
-        num_anchors: anchors at each place.
-        norm_layer: a normalisation after each convolution.
-
-    Example:
-        >>> from rushlight.vision.models.detection.retinanet import RetinaNetRegressionHead
-        >>> RetinaNetRegressionHead(4, 2)([torch.zeros(1, 4, 5, 5)]).shape
-        torch.Size([1, 50, 4])
-    """
+    """As `RetinaNetClassificationHead`: codes of the box of every anchor."""
 
     def __init__(
         self,
@@ -178,19 +167,7 @@ class RetinaNetRegressionHead(_Tower):
 
 
 class RetinaNetHead(nn.Module):
-    """Classes and boxes for every anchor.
-
-    Args:
-        in_channels: channels of the maps.
-        num_anchors: anchors at each place.
-        num_classes: the number of classes.
-        norm_layer: a normalisation after each convolution.
-
-    Example:
-        >>> from rushlight.vision.models.detection.retinanet import RetinaNetHead
-        >>> sorted(RetinaNetHead(4, 2, 3)([torch.zeros(1, 4, 5, 5)]))
-        ['bbox_regression', 'cls_logits']
-    """
+    """As `RetinaNetClassificationHead`: classes and boxes of every anchor."""
 
     def __init__(
         self,

@@ -78,17 +78,7 @@ class SSDClassificationHead(SSDScoringHead):
 
 
 class SSDRegressionHead(SSDScoringHead):
-    """Codes of the box of every default box.
-
-    Args:
-        in_channels: channels of each map.
-        num_anchors: default boxes at a place of each map.
-
-    Example:
-        >>> from rushlight.vision.models.detection.ssd import SSDRegressionHead
-        >>> SSDRegressionHead([2], [4])([torch.zeros(1, 2, 4, 4)]).shape
-        torch.Size([1, 64, 4])
-    """
+    """As `SSDClassificationHead`: codes of the box of every default box."""
 
     def __init__(self, in_channels: list[int], num_anchors: list[int]) -> None:
         layers = nn.ModuleList(
@@ -99,18 +89,7 @@ class SSDRegressionHead(SSDScoringHead):
 
 
 class SSDHead(nn.Module):
-    """Classes and boxes of every default box.
-
-    Args:
-        in_channels: channels of each map.
-        num_anchors: default boxes at a place of each map.
-        num_classes: the number of classes, with the background.
-
-    Example:
-        >>> from rushlight.vision.models.detection.ssd import SSDHead
-        >>> sorted(SSDHead([2], [4], 3)([torch.zeros(1, 2, 4, 4)]))
-        ['bbox_regression', 'cls_logits']
-    """
+    """As `SSDClassificationHead`: classes and boxes of every default box."""
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int) -> None:
         super().__init__()

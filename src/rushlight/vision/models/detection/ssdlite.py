@@ -81,37 +81,14 @@ class SSDLiteClassificationHead(SSDScoringHead):
 
 
 class SSDLiteRegressionHead(SSDScoringHead):
-    """Codes of the box of every default box, by separable convolutions.
-
-    Args:
-        in_channels: channels of each map.
-        num_anchors: default boxes at a place of each map.
-        norm_layer: the normalisation.
-
-    Example:
-        >>> from rushlight.vision.models.detection.ssdlite import SSDLiteRegressionHead
-        >>> SSDLiteRegressionHead([2], [4], nn.BatchNorm2d).eval()([torch.zeros(1, 2, 4, 4)]).shape
-        torch.Size([1, 64, 4])
-    """
+    """As `SSDLiteClassificationHead`: codes of the box of every default box."""
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], norm_layer: Norm) -> None:
         super().__init__(_heads(in_channels, num_anchors, 4, norm_layer), 4)
 
 
 class SSDLiteHead(nn.Module):
-    """Classes and boxes of every default box.
-
-    Args:
-        in_channels: channels of each map.
-        num_anchors: default boxes at a place of each map.
-        num_classes: the number of classes, with the background.
-        norm_layer: the normalisation.
-
-    Example:
-        >>> from rushlight.vision.models.detection.ssdlite import SSDLiteHead
-        >>> sorted(SSDLiteHead([2], [4], 3, nn.BatchNorm2d).eval()([torch.zeros(1, 2, 4, 4)]))
-        ['bbox_regression', 'cls_logits']
-    """
+    """As `SSDLiteClassificationHead`: classes and boxes of every default box."""
 
     def __init__(
         self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: Norm

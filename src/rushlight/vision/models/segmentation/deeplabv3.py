@@ -91,17 +91,7 @@ class ASPPConv(nn.Sequential):
 
 
 class ASPPPooling(nn.Sequential):
-    """The average of the whole map, convolved and spread over the map again.
-
-    Args:
-        in_channels: channels of the map.
-        out_channels: channels of the result.
-
-    Example:
-        >>> from rushlight.vision.models.segmentation.deeplabv3 import ASPPPooling
-        >>> ASPPPooling(2, 3).eval()(torch.randn(1, 2, 6, 6)).shape
-        torch.Size([1, 3, 6, 6])
-    """
+    """As `ASPPConv`: the average of the whole map, convolved and spread over the map again."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__(nn.AdaptiveAvgPool2d(1), *_conv(in_channels, out_channels))

@@ -73,8 +73,8 @@ class JPEG(Transform):
     Example:
         >>> from rushlight.vision.transforms import v2
         >>> import PIL
-        >>> v2.JPEG((20, 50))(torch.zeros(3, 8, 8, dtype=torch.uint8)).sum()
-        tensor(0)
+        >>> v2.JPEG((20, 50))(torch.zeros(3, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([3, 8, 8])
     """
 
     _functional = F.jpeg

@@ -123,20 +123,7 @@ class MixUp(_Mixing):
 
 
 class CutMix(_Mixing):
-    """A rectangle of every picture is its neighbour's (Yun et al. 2019).
-
-    Args:
-        alpha: of the distribution that the share is drawn from.
-        num_classes: needed where labels are class numbers.
-        labels_getter: a function that finds the labels of a batch; by default its second part, or what a key with
-            "label" in it names.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> pictures, labels = v2.CutMix(num_classes=3)(torch.rand(4, 3, 8, 8), torch.tensor([0, 1, 2, 0]))
-        >>> pictures.shape, labels.shape
-        (torch.Size([4, 3, 8, 8]), torch.Size([4, 3]))
-    """
+    """As `MixUp`: a rectangle of each picture is that of another."""
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """The rectangle, and the share that is left."""

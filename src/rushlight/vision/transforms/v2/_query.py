@@ -44,17 +44,7 @@ def has_any(flat_inputs: list[Any], *types_or_checks: Any) -> bool:
 
 
 def has_all(flat_inputs: list[Any], *types_or_checks: Any) -> bool:
-    """Whether a list has something of each of some classes, and something that passes each of some checks.
-
-    Args:
-        flat_inputs: the list.
-        types_or_checks: classes, and functions that answer with a bool.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.has_all([1, "a"], str, list)
-        False
-    """
+    """As `has_any`: whether something of every kind is there."""
     return all(has_any(flat_inputs, t) for t in types_or_checks)
 
 
@@ -81,21 +71,7 @@ def get_bounding_boxes(flat_inputs: list[Any]) -> Any:
 
 
 def get_keypoints(flat_inputs: list[Any]) -> Any:
-    """The points of a sample.
-
-    Args:
-        flat_inputs: the parts of the sample.
-
-    Raises:
-        ValueError: if it has none.
-
-    Example:
-        >>> from rushlight.vision import tv_tensors
-        >>> from rushlight.vision.transforms import v2
-        >>> points = tv_tensors.KeyPoints([[1, 2]], canvas_size=(8, 8))
-        >>> v2.get_keypoints(["a", points]) is points
-        True
-    """
+    """As `get_bounding_boxes`: the points."""
     for inpt in flat_inputs:
         if isinstance(inpt, KeyPoints):
             return inpt
@@ -132,20 +108,7 @@ def query_chw(flat_inputs: list[Any]) -> tuple[int, int, int]:
 
 
 def query_size(flat_inputs: list[Any]) -> tuple[int, int]:
-    """(height, width) of a sample: of its pictures, videos and masks, and the pictures of its boxes and points.
-
-    Args:
-        flat_inputs: the parts of the sample.
-
-    Raises:
-        TypeError: if it has none.
-        ValueError: if they differ.
-
-    Example:
-        >>> from rushlight.vision.transforms import v2
-        >>> v2.query_size([torch.zeros(3, 2, 4), "a"])
-        (2, 4)
-    """
+    """As `query_chw`: height and width."""
     kinds = (*PICTURES, Mask, BoundingBoxes, KeyPoints)
     found = {tuple(get_size(inpt)) for inpt in flat_inputs if check_type(inpt, kinds)}
     missing = "No image, video, mask, bounding box of keypoint was found in the sample"
