@@ -61,7 +61,13 @@ for other in (numbers((4, 6)).to("cuda").T, numbers((4,)).to("cuda"), numbers((6
 turned = numbers((4, 6)).to("cuda").T
 assert (turned + turned).stride() == turned.stride()
 assert rl.equal((turned + turned).cpu(), turned.cpu() * 2)
-shifted = numbers((41,)).to("cuda")[1:]  # its memory is not aligned
-assert rl.equal((shifted + shifted).cpu(), shifted.cpu() * 2)
+whole = numbers((700,)).to("cuda")
+for n in range(600, 620):  # memory that is not aligned
+    one, other = whole[1 : 1 + n], whole[5 : 5 + n]
+    assert rl.equal((one + other).cpu(), one.cpu() + other.cpu())
+    assert rl.equal((whole[8 : 8 + n] - one).cpu(), whole[8 : 8 + n].cpu() - one.cpu())
+    if n == 600:
+        there = len(prepared)
+assert len(prepared) == there, prepared[there:]
 assert (numbers((0,)).to("cuda") + 1).shape == (0,)
 print("equal")

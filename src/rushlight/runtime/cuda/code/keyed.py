@@ -11,7 +11,7 @@ from cupy.cuda import runtime
 from ....base.bounded import Bounded
 from .launch import _native
 
-_MOST = 512  # kinds of calls kept per kernel
+_MOST = 8192  # kinds of calls kept per kernel
 
 
 def _told(value: Any, numbers: bool = False) -> Any:
@@ -30,7 +30,7 @@ def keyed(
     watched: tuple[tuple[Any, str], ...] = (),
     numbers: bool = False,
 ) -> Callable[..., Any]:
-    """The body, which is passed by where `prepare` has a launch for dtypes, shapes, strides and attributes.
+    """The body, which is passed by where `prepare` has a launch for dtypes, shapes, strides, alignment and attributes.
 
     `prepare` is called like the body, once per kind of call, and answers a launch of the arrays alone, or
     None where the body has to be called. A launch that answers NotImplemented is followed by the body, too.
@@ -50,7 +50,9 @@ def keyed(
             for a in arrays
         ) and not (here is not None and arrays and here.in_place is arrays[0]):
             kinds = [
-                (a.shape, a.strides, a.dtype) if a.__class__ is cupy.ndarray else a.__class__
+                (a.shape, a.strides, a.dtype, a.data.ptr & 15 == 0)
+                if a.__class__ is cupy.ndarray
+                else a.__class__
                 for a in arrays
             ]
             values = [(name, _told(value, numbers)) for name, value in attrs.items()]

@@ -187,6 +187,8 @@ def prepared_with(name: str | Expression, operands: tuple, attrs: Mapping[str, A
     order = {attr: k for k, attr in enumerate(named(name).attr_names)}
     at = [left.index(i) if i in left else -1 for i in range(len(operands))]
     at += [len(left) + order[attr] if attr in order else -1 for attr in attrs]
+    if any(a.__class__ is ndarray and a.data.ptr & 15 for a in operands):
+        _begin_anywhere(ready)
     return _packed(ready, False, tuple(at))
 
 
@@ -329,6 +331,13 @@ def _choose(r: _Ready, out: DeviceArray, whole: list[Any], arrays: list[Any]) ->
     r.blocks = min(-(-r.units // THREADS), _MOST_BLOCKS)
     packed = [[*row[:-1], row[-1] * vector] for row in rows]
     r.tail = (*sizes[:-1], sizes[-1] // vector, *[s for row in packed for s in row])
+
+
+def _begin_anywhere(r: _Ready) -> None:
+    """Take the launch for arrays that are not aligned."""
+    if r.slow is not None:
+        r.launch, r.units, r.blocks, r.tail = r.slow()
+        r.slow, r.aligned, r.each = None, (), THREADS if r.each else 0
 
 
 def _same_places(a: DeviceArray, strides: list[int], shape: tuple[int, ...]) -> bool:

@@ -13,8 +13,8 @@
 
 #define MOST_WORDS 160
 #define MOST_GIVEN 16 /* arrays and attributes of a call, and what is watched */
-#define PLACES 1024   /* a power of two */
-#define MOST_KINDS 512
+#define FIRST_PLACES 64 /* a power of two, as their number stays */
+#define MOST_KINDS 8192 /* loops whose sizes fall by one at a time have hundreds for an op */
 #define MANY ((1u << 31) - (1u << 12)) /* variants.py has the same */
 
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *body, *prepare, *here, *watched;
     Kind **places;
-    int used;
+    int room, used; /* how many places there are, at least twice as many as are used */
     int numbers; /* whether launches take numbers and attributes, too: then what they are worth makes no kind */
 } Keyed;
 
@@ -44,7 +44,7 @@ typedef struct {
 
 static PyObject *s_in_place, *s_itemsize;
 
-enum { MISSING = 1, REAL, WHOLE, OBJECT, SEVERAL, ALIKE, ALONE }; /* what a word stands for; no address is as small */
+enum { MISSING = 1, REAL, WHOLE, OBJECT, SEVERAL, ALIKE, ALONE, ALIGNED, UNALIGNED }; /* what a word stands for; no address is as small */
 
 static int see(Key *key, PyObject *object)
 {
@@ -64,6 +64,16 @@ static int put_kind(Key *key, PyObject *value)
     return kind && key->n + 2 <= MOST_WORDS;
 }
 
+/* Kernels that read several elements at once have another launch for arrays that begin anywhere. */
+static int put_alignment(Key *key, PyObject *a)
+{
+    uint64_t address;
+    if (address_of(a, &address) < 0)
+        return -1;
+    key->words[key->n++] = address & 15 ? UNALIGNED : ALIGNED;
+    return 1;
+}
+
 /* One array's part of the key: 1 when done, 0 when it does not fit, -1 on error. */
 static int put_array(Key *key, PyObject *a, int numbers)
 {
@@ -77,7 +87,8 @@ static int put_array(Key *key, PyObject *a, int numbers)
         return 0;
     Header h;
     int found = read_header(a, &h);
-    if (found == 1 && (found = key->n + 3 + 2 * h.ndim <= MOST_WORDS && see(key, h.dtype))) {
+    if (found == 1 && (found = key->n + 4 + 2 * h.ndim <= MOST_WORDS && see(key, h.dtype))) {
+        found = put_alignment(key, a);
         key->words[key->n++] = (uint64_t)h.ndim;
         for (int i = 0; i < h.ndim; i++)
             key->words[key->n++] = (uint64_t)h.shape[i];
@@ -139,7 +150,7 @@ static uint64_t hash_of(const uint64_t *words, int n)
 static Kind **place_of(Keyed *self, const Key *key, uint64_t hash)
 {
     for (uint64_t at = hash;; at++) {
-        Kind **place = &self->places[at & (PLACES - 1)];
+        Kind **place = &self->places[at & (uint64_t)(self->room - 1)];
         if (*place == NULL)
             return place;
         if ((*place)->hash == hash && (*place)->count == key->n &&
@@ -150,7 +161,7 @@ static Kind **place_of(Keyed *self, const Key *key, uint64_t hash)
 
 static void clear(Keyed *self)
 {
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < self->room; i++) {
         Kind *kind = self->places[i];
         self->places[i] = NULL;
         if (kind != NULL) {
@@ -160,6 +171,25 @@ static void clear(Keyed *self)
         }
     }
     self->used = 0;
+}
+
+/* Twice as many places; 0 where there is no memory for them. */
+static int widen(Keyed *self)
+{
+    Kind **old = self->places, **wider = PyMem_Calloc(2 * self->room, sizeof *wider);
+    if (wider == NULL)
+        return 0;
+    self->places = wider;
+    self->room *= 2;
+    for (int i = 0; i < self->room / 2; i++)
+        if (old[i] != NULL) {
+            uint64_t at = old[i]->hash;
+            while (wider[at & (uint64_t)(self->room - 1)] != NULL)
+                at++;
+            wider[at & (uint64_t)(self->room - 1)] = old[i];
+        }
+    PyMem_Free(old);
+    return 1;
 }
 
 static PyObject *as_tuple(PyObject *const *items, int n)
@@ -196,7 +226,7 @@ static int keep(Keyed *self, const Key *key, uint64_t hash, PyObject *call)
         Py_XDECREF(held);
         return 0;
     }
-    if (self->used >= MOST_KINDS)
+    if (self->used >= MOST_KINDS || (2 * self->used >= self->room && !widen(self)))
         clear(self);
     kind->hash = hash;
     kind->count = key->n;
@@ -233,7 +263,8 @@ static int put_common(Key *key, PyObject *a, int numbers, Common *common)
     PyObject *size = PyObject_GetAttr(h.dtype, s_itemsize);
     Py_ssize_t step = size == NULL ? -1 : PyLong_AsSsize_t(size), count = 1;
     Py_XDECREF(size);
-    found = step < 0 ? -1 : key->n + 4 <= MOST_WORDS && see(key, h.dtype);
+    found = step < 0 ? -1 : key->n + 5 <= MOST_WORDS && see(key, h.dtype);
+    found = found == 1 ? put_alignment(key, a) : found;
     for (int i = h.ndim - 1; found == 1 && i >= 0; i--) {
         found = h.shape[i] == 1 || h.strides[i] == step;
         step *= h.shape[i];
@@ -394,7 +425,8 @@ static PyObject *keyed_make(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->prepare = Py_NewRef(prepare);
     self->here = Py_NewRef(here);
     self->watched = Py_NewRef(watched);
-    self->places = PyMem_Calloc(PLACES, sizeof *self->places);
+    self->room = FIRST_PLACES;
+    self->places = PyMem_Calloc(self->room, sizeof *self->places);
     if (self->places == NULL) {
         Py_DECREF(self);
         return PyErr_NoMemory();
