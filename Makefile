@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all coverage-api libraries suites bench trust trust-long wheel docs docs-check nightly backbone release clean
+.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all libraries suites bench trust trust-long wheel docs docs-check nightly backbone release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -85,9 +85,6 @@ parity: $(VENV)/.oracle ## a sample of the databases of PyTorch's own tests, on 
 
 parity-all: ## all of them: what a night runs
 	$(MAKE) parity ARGS="--whole $(ARGS)"
-
-coverage-api: $(VENV)/.dev ## how many of PyTorch's most used names are there
-	$(BIN)/python tools/coverage_api.py
 
 libraries: $(VENV)/.run ## real libraries that import torch, on rushlight without PyTorch: docs/libraries.md (ARGS="einops timm" for some)
 	$(BIN)/python tools/libraries.py $(ARGS)

@@ -26,7 +26,7 @@ def refuser(module: str, lacks: str, instead: str) -> Callable[[str], Callable[.
 
         refuse.__name__ = refuse.__qualname__ = name
         refuse.__doc__ = _TEXT.format(module=module, name=name, lacks=lacks, instead=instead)
-        setattr(refuse, "not_yet", True)  # tools/coverage_api.py counts it as missing
+        setattr(refuse, "not_yet", True)  # tools/library_names.py counts it as missing
         return refuse
 
     return named
