@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import cupy
 
 from ....door import kernel_for
+from ...code.keyed import keyed
+from ...code.launch import Result
 from ...code.sources import NUMBERS, load
 from ..fills import row_major
 
@@ -17,12 +19,10 @@ if TYPE_CHECKING:
 _LONG = 2048  # rows from here on take a whole block
 
 
-def _along(kind: int, stem: str, arrays: tuple, dim: int) -> Any:
-    """Launch the kernel of `stem` over the dim of equally shaped arrays."""
-    shape = arrays[0].shape
+def _kernel(kind: int, stem: str, x: DeviceArray, dim: int) -> tuple[Any, int, int, tuple]:
+    """The launch of `stem` over a dim of arrays like this, its blocks and threads, and the sizes it is told."""
+    shape = x.shape
     dim %= len(shape)
-    arrays = tuple([row_major(a) for a in arrays])
-    out = cupy.ndarray(shape, arrays[0].dtype)
     n, inner, rows = shape[dim], prod(shape[dim + 1 :]), prod(shape[:dim])
     sizes: tuple[int, ...] = (rows, n)
     share, threads, blocks = "warp", 128, -(-rows // 4)
@@ -31,28 +31,34 @@ def _along(kind: int, stem: str, arrays: tuple, dim: int) -> Any:
     elif n >= _LONG:
         share, threads, blocks = "block", 512 if n < 16384 else 1024, rows
     name = stem + "columns" if inner > 1 else (stem or "rows_") + share
-    load("softmax.cu", name, out.dtype.char, KIND=kind)(blocks, threads, *arrays, out, *sizes)
-    return out
+    return load("softmax.cu", name, x.dtype.char, KIND=kind), blocks, threads, sizes
 
 
-def _register(name: str, kind: int) -> None:
-    @kernel_for("cuda", name)
-    def forward(x: DeviceArray, *, dim: int = -1) -> Any:
-        if x.dtype.char not in NUMBERS or not x.size:
+def _register(name: str, kind: int, stem: str = "") -> None:
+    def fits(arrays: tuple) -> bool:
+        x = arrays[0]
+        return x.dtype.char in NUMBERS and x.size > 0 and all(a.dtype == x.dtype for a in arrays)
+
+    def body(*arrays: DeviceArray, dim: int = -1) -> Any:
+        if not fits(arrays):
             return NotImplemented
-        return _along(kind, "", (x,), dim)
+        launch, blocks, threads, sizes = _kernel(kind, stem, arrays[0], dim)
+        out = cupy.ndarray(arrays[0].shape, arrays[0].dtype)
+        launch(blocks, threads, *[row_major(a) for a in arrays], out, *sizes)
+        return out
 
+    def prepare(*arrays: DeviceArray, dim: int = -1) -> Any:
+        if not fits(arrays) or not all(a._c_contiguous for a in arrays):
+            return None
+        launch, blocks, threads, sizes = _kernel(kind, stem, arrays[0], dim)
+        result = Result(len(arrays), arrays[0].shape, arrays[0].dtype)
+        return launch.prepared(blocks, threads, (result,), *sizes)
 
-def _register_grad(name: str, kind: int) -> None:
-    @kernel_for("cuda", name)
-    def backward(gy: DeviceArray, y: DeviceArray, *, dim: int) -> Any:
-        if gy.dtype.char not in NUMBERS or not gy.size or gy.dtype != y.dtype:
-            return NotImplemented
-        return _along(kind, "grad_", (gy, y), dim)
+    kernel_for("cuda", name)(keyed(body, prepare))
 
 
 _register("softmax", 0)
 _register("log_softmax", 1)
 _register("attention_weights", 2)
-_register_grad("softmax_grad", 0)
-_register_grad("log_softmax_grad", 1)
+_register("softmax_grad", 0, "grad_")
+_register("log_softmax_grad", 1, "grad_")
