@@ -289,3 +289,22 @@ def test_sequences_of_schedules_go_as_torchs(how):
             schedule.step()
             found[-1].append(opt.param_groups[0]["lr"])
     assert found[0] == (found[1] if found[1] == ["refused"] else pytest.approx(found[1]))
+
+
+@pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate")
+@pytest.mark.parametrize("name, options", [
+    ("SGD", {}), ("SGD", {"momentum": 0.9}), ("Adam", {}), ("AdamW", {}), ("RMSprop", {}), ("Adagrad", {}), ("Adadelta", {}),
+    ("NAdam", {}), ("RAdam", {}), ("Adamax", {}), ("ASGD", {}), ("Rprop", {}), ("Adafactor", {}),
+])  # fmt: skip
+def test_a_parameter_that_is_named_twice_is_changed_twice(name: str, options: dict) -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (rl, torch):
+        p, q = [lib.nn.Parameter(lib.linspace(-1, k, 6).reshape(2, 3)) for k in (1, 2)]
+        opt = getattr(lib.optim, name)([p, q, p], lr=0.1, **options)
+        for _ in range(3):
+            opt.zero_grad()
+            ((p * 2).pow(2).sum() + q.sin().sum()).backward()
+            opt.step()
+        found.append([*p.flatten().tolist(), *q.flatten().tolist()])
+    assert found[0] == pytest.approx(found[1], rel=1e-5, abs=1e-6)

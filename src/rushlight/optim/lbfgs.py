@@ -108,6 +108,9 @@ def _zoom(evaluate: Callable, bracket: list[tuple], d: Any, f: float, slope: Any
     return f_best, g_best, t, used
 
 
+_ORDER = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+
+
 class LBFGS(Optimizer):
     """Limited-memory BFGS over one group of parameters: few, expensive steps for smooth functions.
 
@@ -197,6 +200,7 @@ class LBFGS(Optimizer):
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
+        first = state["n_iter"] == 0
         first_loss = with_grad()
         loss = float(first_loss)
         evaluations = 1
@@ -227,6 +231,9 @@ class LBFGS(Optimizer):
             state["func_evals"] += used
             if last or self._converged(group, evaluations, grad, d, t, loss, state):
                 break
+        if first:  # saved states have PyTorch's order
+            for name in _ORDER:
+                state[name] = state.pop(name)
         return first_loss
 
     def _search(self, closure: Callable, group: dict, loss: float, grad: Tensor, t: float | Tensor,

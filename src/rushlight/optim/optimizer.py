@@ -259,6 +259,7 @@ class Optimizer:
 
     _group_tensors_by_device_and_dtype = staticmethod(group_tensors)
     _step_count = 0
+    _repeats = False  # a group names a parameter twice, which is changed twice in each step
     _pre_hooks: Any = _Own()
     _post_hooks: Any = _Own()
     _file_hooks: Any = _Own()
@@ -333,6 +334,7 @@ class Optimizer:
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         if len({id(p) for p in params}) != len(params):
+            self._repeats = True
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will "
                 "cause an error; see github.com/pytorch/pytorch/issues/40967 for more information",

@@ -78,6 +78,9 @@ class SGD(KernelOptimizer):
             return
         state = self.state
         buffers: list[Any] = [(state.get(p) or {}).get("momentum_buffer") for p in params]
+        if self._repeats:  # PyTorch looks for all buffers before it makes the first
+            new = {id(p) for p, _ in self._undo}
+            buffers = [None if id(p) in new else buffer for p, buffer in zip(params, buffers)]
         fresh = [p for p, buffer in zip(params, buffers) if buffer is None]
         if fresh:
             pairs = [(p, buffer) for p, buffer in zip(params, buffers) if buffer is not None]

@@ -105,7 +105,7 @@ class KernelOptimizer(Optimizer):
             self._waiting, self._undo, self._rare = [], [], []
             try:
                 for group in self.param_groups:
-                    if not (self.in_columns and self._step_columns(group)):
+                    if not (self.in_columns and not self._repeats and self._step_columns(group)):
                         self._step_unlike(group)
                 self._go()
                 for group, p in self._rare:
@@ -156,7 +156,7 @@ class KernelOptimizer(Optimizer):
         """Arrays, states and counts as they were before a step that failed."""
         for _, put_back in reversed(self._undo):
             put_back()
-        for call in self._waiting:
+        for call in reversed(self._waiting):
             call.numbers.put_back()
 
     # -- sparse gradients -----------------------------------------------------------------------
@@ -208,8 +208,9 @@ class KernelOptimizer(Optimizer):
             return
         if group.get("fused"):
             _check_fused(live)
-        for params in [live] if alike else _apart(live):
-            self._step_group(group, params)
+        for each in _rounds(live) if self._repeats else [live]:
+            for params in [each] if alike else _apart(each):
+                self._step_group(group, params)
 
     def _live(self, group: dict[str, Any]) -> tuple[list[Tensor], bool]:
         """The parameters with a dense gradient, and whether all are of one device and dtype."""
@@ -282,6 +283,17 @@ class KernelOptimizer(Optimizer):
             body(TENSORS, h, p, g, *fresh, **flags)
             for s, new in zip(kept, fresh):
                 s.copy_(new)
+
+
+def _rounds(params: list[Tensor]) -> list[list[Tensor]]:
+    """Parameters in lists that name each once: the second mention of one goes on from the first."""
+    found: list[dict[int, Tensor]] = []
+    for p in params:
+        free = next((each for each in found if id(p) not in each), None)
+        if free is None:
+            found.append(free := {})
+        free[id(p)] = p
+    return [list(each.values()) for each in found]
 
 
 def _apart(params: list[Tensor]) -> list[list[Tensor]]:
