@@ -21,7 +21,7 @@ import rushlight
 SOURCE = Path(rushlight.__file__).parent
 ROOTS = (SOURCE, SOURCE.parent / "torch_names" / "rushlight")
 MOST = 346  # names; lower it when it falls
-MOST_FILES_EACH, MOST_FILES = 1.65, 5  # files that name a kernel: on average, and the worst
+MOST_FILES_EACH, MOST_FILES = 1.59, 5  # files that name a kernel: on average, and the worst
 # Layers, optimisers, programs and PyTorch's names: what they spell are public functions.
 OUTSIDE = frozenset(
     "nn optim cli vision dezero data io distributions _names _dynamo _inductor fx jit ao export functorch testing utils "
