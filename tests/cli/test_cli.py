@@ -334,7 +334,7 @@ def test_predict_refuses_what_is_no_image(trained: Path, tmp_path, capsys) -> No
 # -- the rest ------------------------------------------------------------------------------------
 
 
-def test_version_and_help(capsys) -> None:
+def test_version_and_help(capsys, monkeypatch) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert (
@@ -342,10 +342,15 @@ def test_version_and_help(capsys) -> None:
     )
     code, out, _ = call(capsys)
     assert code == 2 and "train" in out and "predict" in out
-    for command in ("train", "eval", "predict", "bench", "devices", "doctor", "run"):
+    monkeypatch.setenv("COLUMNS", "80")
+    commands = re.findall(r"^    (\w+)  ", out, re.M)
+    assert len(commands) > 14
+    for command in commands:
         with pytest.raises(SystemExit) as end:
             main([command, "--help"])
-        assert end.value.code == 0 and command in capsys.readouterr().out
+        shown = capsys.readouterr().out
+        assert end.value.code == 0 and command in shown
+        assert max(map(len, shown.splitlines())) <= 80, shown
     assert "invalid choice: 'trian'" in refused(capsys, "trian")
     assert "required" in refused(capsys, "predict")
     code, out, err = call(capsys, "run")

@@ -191,7 +191,8 @@ def _run(commands: _SubParsersAction) -> None:
     p: argparse.ArgumentParser = command(commands, "run", text, call)
     p.formatter_class = argparse.RawDescriptionHelpFormatter
     p.epilog = (
-        "`import torch`, `torchvision` and `dezero` find rushlight in that process, and only there:\n"
+        "`import torch`, `torchvision` and `dezero` find rushlight in that process and\n"
+        "in those that it starts, and only there:\n"
         "  rushlight run script.py --epochs 2\n"
         "  rushlight run -m pytest tests\n"
         "  rushlight run -c 'import torch; print(torch.__version__)'\n"

@@ -12,10 +12,13 @@ from .hosts import hosts_of_slurm, read_hosts
 __all__ = ["checked", "count_of_ranks", "parse", "parser"]
 
 _EPILOG = """\
-Ranks are started through mpiexec (pip install 'rushlight[mpi]'). Each finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR
-and MASTER_PORT in its environment. Scripts that import torch run as under `rushlight run`.
-On several hosts, start it once, on one of them: --nnodes M --hostfile FILE (a host per line), or inside a Slurm allocation.
-Or on every one, without ssh: --nnodes M --rdzv-endpoint HOST:PORT, or --master-addr HOST --master-port PORT --node-rank K.
+Ranks are started through mpiexec (pip install 'rushlight[mpi]'). Each finds
+RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT in
+its environment. Scripts that import torch run as under `rushlight run`.
+On several hosts, start it once, on one of them: --nnodes M --hostfile FILE (a
+host per line), or inside a Slurm allocation. Or on every one, without ssh:
+--nnodes M --rdzv-endpoint HOST:PORT, or --master-addr HOST --master-port PORT
+--node-rank K.
 """
 
 
