@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
+import itertools
 import os
 import random
 import resource
@@ -19,7 +22,12 @@ from trust_record import Record
 from trust_train import SORTS, arguments, ended, fingerprint, loadable, start, write_pictures
 
 import rushlight as rl
+import rushlight.onnx
+import rushlight.vision.utils
+from rushlight.cli import main
 from rushlight.cli.training.folder_of_run import choose
+from rushlight.io import safetensors
+from rushlight.utils.tensorboard import SummaryWriter
 
 CHILD = 77  # the exit code of a child whose assertion held
 
@@ -115,14 +123,67 @@ def _all_descriptors() -> list[int]:
             return held
 
 
+def _events(at: Path) -> None:
+    with SummaryWriter(str(at / "events")) as writer:
+        writer.add_scalar("loss", 1.0, 1)
+
+
+def _trace(at: Path) -> None:
+    with rl.profiler.profile() as seen:
+        rl.ones(3).add(1)
+    seen.export_chrome_trace(str(at / "trace.json"))
+
+
+def _command(*words: str) -> None:
+    """A command of `rushlight` that has to end with one sentence."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        code = main([*words])
+    if code:
+        raise OSError(said.getvalue().strip().splitlines()[-1])
+
+
+# Everything that writes into a folder that the user names.
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "save": lambda at: rl.save({"w": rl.ones(300)}, at / "m.pth"),
+    "the old format": lambda at: rl.save({"w": rl.ones(300)}, at / "m.pt", _use_new_zipfile_serialization=False),
+    "safetensors": lambda at: safetensors.save_file({"w": rl.ones(300)}, str(at / "m.safetensors")),
+    "picture": lambda at: rl.vision.utils.save_image(rl.rand(3, 8, 8), str(at / "x.png")),
+    "onnx": lambda at: rl.onnx.export(rl.nn.Linear(2, 2), (rl.ones(1, 2),), str(at / "m.onnx")),
+    "events": _events,
+    "trace": _trace,
+    "download": lambda at: rl.hub.download_url_to_file((at / "../old/m.pth").absolute().as_uri(), str(at / "hub/w.pth")),
+    "train": lambda at: _command(*arguments(at / "..", at / "run", 0)),
+    "exported": lambda at: _command("export", str(at / "../whole"), "--out", str(at / "m.onnx")),
+}  # fmt: skip
+
+
 def nowhere_to_write(folder: Path) -> None:
-    for target in ("/proc/self/fdinfo/m.pth", "/nowhere/m.pth"):
-        try:
-            rl.save({"w": rl.ones(2)}, target)
-        except (OSError, RuntimeError) as error:
-            assert "\n" not in str(error)
-        else:
-            raise AssertionError(f"{target} was written")
+    """A file where a folder should be, a folder that nobody may write into, a full disk: one error, nothing half."""
+    write_pictures(folder / "pictures")
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(arguments(folder, folder / "whole", 0)) == 0
+    (folder / "old").mkdir()
+    rl.save({"w": rl.ones(3)}, folder / "old/m.pth")
+    (folder / "file").write_text("no folder")
+    (folder / "full").mkdir()
+    for name, write in WRITERS.items():
+        for where in (folder / "file", Path("/proc/self/fdinfo"), folder / "full"):
+            assert in_child(lambda w=write, at=where: _refused(w, at)), (name, where)  # type: ignore[misc]
+    left = [p for p in (folder / "full").rglob("*") if p.is_file() and "events" not in p.parts]
+    assert [p for p in left if p.suffix != ".lock"] == [], left
+
+
+def _refused(write: Callable[[Path], object], at: Path) -> None:
+    if at.name == "full":
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        write(at)
+    except (OSError, RuntimeError) as error:
+        assert "\n" not in str(error) and "Traceback" not in str(error), error
+    else:
+        raise AssertionError(f"{at} was written")
 
 
 def wrong_clock(folder: Path) -> None:
@@ -132,6 +193,24 @@ def wrong_clock(folder: Path) -> None:
         time.time = lambda now=now: now  # type: ignore[assignment]
         rl.save({"w": rl.ones(3)}, path)
         assert rl.load(path)["w"].tolist() == [1.0] * 3
+
+
+def jumping_clock(folder: Path) -> None:
+    """A clock that is hours ahead or behind at each look: a training, its loader and its time limit do not see it."""
+    write_pictures(folder / "pictures")
+    seen = []
+    for name in ("steady", "jumping"):
+        out = folder / name
+        if name == "jumping":
+            now, hours = time.time(), itertools.cycle([-50_000.0, 3.0, 90_000.0, -7.0])
+            time.time = lambda: now + next(hours)  # type: ignore[assignment]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            assert main([*arguments(folder, out, 1), "--minutes", "60"]) == 0
+        seen.append(fingerprint(out))
+        data = rl.utils.data.TensorDataset(rl.arange(12.0))
+        loader = rl.utils.data.DataLoader(data, 4, num_workers=2, timeout=60)
+        assert sum([len(rows[0]) for rows in loader]) == 12
+    assert seen[0] == seen[1]
 
 
 def no_shared_memory(folder: Path) -> None:
@@ -145,14 +224,27 @@ def no_shared_memory(folder: Path) -> None:
 
 
 def no_home(folder: Path) -> None:
-    """An empty environment, in a new process."""
-    env = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PATH": "/usr/bin:/bin"}
-    code = "import rushlight as rl; rl.save({'w': rl.ones(3)}, 'm.pth'); print(rl.load('m.pth')['w'].sum().item())"  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True)  # fmt: skip
-    assert done.stdout == "3.0\n", done.stderr
+    """An empty environment, and one whose caches and home cannot be: in new processes."""
+    paths = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PATH": "/usr/bin:/bin"}
+    names = ("HOME", "TORCH_HOME", "XDG_CACHE_HOME", "RUSHLIGHT_CACHE", "TMPDIR")
+    code = (
+        "import rushlight as rl; rl.save({'w': rl.ones(3)}, 'm.pth'); f = rl.compile(lambda x: (x * 2).tanh().sum())\n"
+        "print([f(rl.ones(2)).item() > 1 for _ in range(3)], rl.load('m.pth')['w'].sum().item())"
+    )
+    for bad in ({}, dict.fromkeys(names, "/proc/self/fdinfo"), dict.fromkeys(names, __file__)):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=folder,
+            env={**paths, **bad},
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout == "[True, True, True] 3.0\n", (bad, done.stderr)
 
 
-SCENES = (full_disk, failing_calls, few_descriptors, nowhere_to_write, wrong_clock, no_shared_memory, no_home)  # fmt: skip
+SCENES = (
+    full_disk, failing_calls, few_descriptors, nowhere_to_write, wrong_clock, jumping_clock, no_shared_memory, no_home,
+)  # fmt: skip
 
 
 def terminated(root: Path, want: tuple, sort: int, rng: random.Random, number: int) -> str:

@@ -116,6 +116,8 @@ def answer(client: socket.socket) -> tuple[int, dict]:
     if not got:
         return 0, {}
     head, _, body = got.partition(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/"):
+        return 0, {}
     return int(head.split()[1]), json.loads(body) if body.startswith(b"{") else {}
 
 
@@ -170,6 +172,51 @@ def test_a_body_is_answered_and_the_server_goes_on(served: Served, name: str) ->
     got, told = served.post(body, kind)
     assert got == code, told
     assert "error" in told or code == 200
+
+
+def asked(head: bytes, more: bytes = b"", body: bytes = b"") -> bytes:
+    return head + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + more + b"\r\n" + body
+
+
+POST, CHUNKED = b"POST /predict", b"Transfer-Encoding: chunked\r\n"
+REQUESTS = {  # what is sent, and what serve and view answer (0: view closes, or answers in HTTP 0.9)
+    "a length and chunks": (asked(POST, b"Content-Length: 4\r\n" + CHUNKED, b"0\r\n\r\nGET /health HTTP/1.1\r\n\r\n"), 400, 501),
+    "two lengths": (asked(POST, b"Content-Length: 5\r\nContent-Length: 6\r\n", b"xxxxxx"), 400, 501),
+    "a length below zero": (asked(POST, b"Content-Length: -1\r\n", b"x"), 400, 501),
+    "an endless length": (asked(POST, b"Content-Length: 99999999999999999999\r\n", b"x"), 413, 501),
+    "chunked twice": (asked(POST, b"Transfer-Encoding: chunked, chunked\r\n", b"0\r\n\r\n"), 400, 501),
+    "no chunk": (asked(POST, CHUNKED, b"zz\r\nx\r\n0\r\n\r\n"), 400, 501),
+    "a picture in chunks": (asked(POST, CHUNKED + b"Content-Type: image/png\r\n", b"%x\r\n%b\r\n0\r\n\r\n" % (len(png()), png())), 200, 501),
+    "too many chunks": (asked(POST, CHUNKED, (b"100000\r\n" + b"x" * 2**20 + b"\r\n") * 17), 413, 501),
+    "100,000 trailers": (asked(POST, CHUNKED, b"0\r\n" + b"A: b\r\n" * 100_000), 400, 501),
+    "100,000 headers": (asked(b"GET /health", b"A: b\r\n" * 100_000), 400, 431),
+    "a megabyte in a header": (asked(b"GET /health", b"A: " + b"b" * 2**20 + b"\r\n"), 400, 431),
+    "websocket": (asked(b"GET /predict", b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"), 405, 404),
+    "a method of its own": (asked(b"BREW /predict"), 405, 501),
+    "deep JSON": (asked(POST, b"Content-Type: application/json\r\nContent-Length: 100000\r\n", b"[" * 100_000), 400, 501),
+    "a path upwards": (asked(b"GET /%2e%2e/%2e%2e/etc/passwd"), 404, 404),
+    "a null in a path": (asked(b"GET /%00"), 404, 404),
+    "no host": (b"GET /health HTTP/1.1\r\nConnection: close\r\n\r\n", 400, 403),
+    "no HTTP": (bytes(range(256)) * 100, 400, 0),
+}  # fmt: skip
+
+
+def test_odd_requests_are_answered(served: Served, tmp_path: Path) -> None:
+    for name, (sent, code, _) in REQUESTS.items():
+        assert served.ask(sent)[0] == code, name
+    with viewing.make_server(str(tmp_path), "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            for name, (sent, _, code) in REQUESTS.items():
+                with socket.create_connection(server.server_address[:2], timeout=PATIENT) as client:
+                    with contextlib.suppress(ConnectionError):
+                        client.sendall(sent)
+                    got = answer(client)[0]
+                assert got in (code, 0), (name, got)  # 0: it was closed before all was sent
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_others_are_answered_while_slow_clients_send(served: Served) -> None:

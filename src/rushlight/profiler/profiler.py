@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ContextDecorator, ExitStack
+from contextlib import ContextDecorator, ExitStack, suppress
 from enum import Enum
 from typing import Any
 
@@ -260,12 +261,15 @@ class profile:  # noqa: N801
             for e in self._events
         ]  # fmt: skip
         text = json.dumps({**self._metadata, "traceEvents": events})
-        if str(path).endswith(".gz"):
-            with gzip.open(path, "wt") as f:
+        part = f"{path}.part"  # where a disk is full, nothing has the name of a whole trace
+        try:
+            with gzip.open(part, "wt") if str(path).endswith(".gz") else open(part, "w") as f:
                 f.write(text)
-        else:
-            with open(path, "w") as f:
-                f.write(text)
+            os.replace(part, path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(part)
+            raise
 
 
 def _profiler_enabled() -> bool:
@@ -361,7 +365,6 @@ def tensorboard_trace_handler(
         ...     os.listdir(folder)
         ['trace.pt.trace.json']
     """
-    import os
 
     def handle(p: profile) -> None:
         os.makedirs(dir_name, exist_ok=True)
