@@ -116,6 +116,9 @@ def pytest_runtest_logreport(report: Any) -> None:
     """One line for a test that ended: written at once, so that a crash keeps what was known."""
     if LOG and (report.when == "call" or report.outcome != "passed"):
         crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", "") or ""
+        if report.when == "collect":  # a file that cannot be imported: what it raised is its last line
+            told = [line[1:] for line in str(report.longrepr).splitlines() if line[:2] == "E "]
+            crash = (told or [""])[-1]
         line = (crash.strip().splitlines() or [""])[0][:200]
         with open(LOG, "a") as file:
             file.write(json.dumps([report.nodeid, report.outcome, line]) + "\n")

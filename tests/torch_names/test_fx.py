@@ -286,6 +286,8 @@ def test_own_tracers_choose_what_is_looked_into():
 
     net = Small()
     graph = Deep().trace(net)
+    again = pickle.loads(pickle.dumps(rushlight.fx.GraphModule(net, graph)))  # without its tracer
+    assert again(rushlight.ones(1, 2)).tolist() == net(rushlight.ones(1, 2)).tolist()
     assert not [n for n in graph.nodes if n.op == "call_module"]
     assert [n.target for n in graph.nodes if n.op == "get_attr"] == ["body.0.weight", "body.0.bias"]
     made = rushlight.fx.GraphModule(net, graph)

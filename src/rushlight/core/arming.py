@@ -203,10 +203,13 @@ def overlay(cls: type) -> None:
         mine = _in_class(Tensor, name)
         if _in_class(cls, name) is not mine:
             continue
-        if isinstance(mine, property):
-            setattr(cls, name, _property(mine))
-        elif name in _METHODS and isinstance(mine, FunctionType):
-            setattr(cls, name, _method(mine))
+        if isinstance(mine, property) or name in _METHODS and isinstance(mine, FunctionType):
+            setattr(cls, name, asking(mine))
+
+
+def asking(mine: Any) -> Any:
+    """A property or method that asks its tensor's class, and modes, first."""
+    return _property(mine) if isinstance(mine, property) else _method(mine)
 
 
 def _in_class(cls: type, name: str) -> Any:

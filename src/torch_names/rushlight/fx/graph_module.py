@@ -120,7 +120,8 @@ class GraphModule(Module):
                 _assign_attr(root[target], self, target)
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
-        self._tracer_cls = graph._tracer_cls
+        made_by = graph._tracer_cls  # a class inside of a function cannot be pickled
+        self._tracer_cls = None if "<locals>" in getattr(made_by, "__qualname__", "") else made_by
         self.meta: dict[str, Any] = {}
         self.graph = graph
 

@@ -113,7 +113,8 @@ def _find(name: str) -> Any:
 
 
 def _target(op: str, name: str) -> Any:
-    if op == "call_method" and (name not in NAMESPACES["Tensor"] or name.startswith("__reduce")):
+    methods = NAMESPACES["Tensor"].keys() | {"size", "numel"}
+    if op == "call_method" and (name not in methods or name.startswith("__reduce")):
         raise RuntimeError(f"a traced program may not call the method {name!r}")
     if op != "call_function":
         return name

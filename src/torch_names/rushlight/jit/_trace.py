@@ -1,8 +1,9 @@
 """`jit.trace`: a run of a function or module, written down as a graph of public functions.
 
 A mode sees every public function while the example runs. Tensors it knows are steps of the graph, parameters and buffers are
-attributes, others are constants; what Python computed from values is what it was, as in PyTorch. The result is run on other
-inputs and compared, so that a step the mode did not see is told and not hidden in a constant.
+attributes, others are constants; sizes are tensors, so that a program asks its input for them; what Python computed from values
+is what it was, all as in PyTorch. The result is run on other inputs and compared, so that a step the mode did not see is told
+and not hidden in a constant.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 import inspect
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
+from ..base.dtypes import int64
+from ..base.shapes import Size
 from ..base.trees import tree_flatten, tree_map
+from ..core.arming import asking
 from ..core.modes import no_grad
 from ..core.overriding import arming
 from ..core.public import NAMESPACES
@@ -23,6 +28,8 @@ from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from ..nn.modules.module import Module
+from ..operators.create.from_data import scalar_tensor
+from ..operators.memory.query import numel
 from ..overrides import TorchFunctionMode, is_tensor_method_or_property
 from ..runtime.thread import here
 
@@ -38,6 +45,27 @@ class TracingCheckError(Exception):
 def is_tracing() -> bool:
     """Whether a trace is being recorded."""
     return bool(_tracing)
+
+
+class _TracedSize(Size):
+    """A shape whose sizes are tensors that the trace knows."""
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> _TracedSize:
+        return tuple.__new__(cls, sizes)
+
+    def __getitem__(self, key: Any) -> Any:
+        item = tuple.__getitem__(self, key)
+        return _TracedSize(item) if isinstance(key, slice) else item
+
+    def __add__(self, other: Any) -> Size:
+        return _TracedSize(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Size:
+        return _TracedSize(tuple.__add__(tuple(other), self))
+
+    def numel(self) -> int:
+        """The number of elements: a constant of the trace, as in PyTorch."""
+        return prod(map(int, self))
 
 
 class Recorded(TorchFunctionMode):
@@ -60,6 +88,8 @@ class Recorded(TorchFunctionMode):
         kwargs = kwargs or {}
         recorded_args, recorded_kwargs = self.values(args), self.values(kwargs)
         out = func(*args, **kwargs)
+        if func in _COUNTS:
+            return self._counted(recorded_args, recorded_kwargs, out)
         leaves, _ = tree_flatten(out)
         if any(isinstance(o, Tensor) for o in leaves):
             self._note(func, recorded_args, recorded_kwargs, out)
@@ -76,6 +106,22 @@ class Recorded(TorchFunctionMode):
             if isinstance(part, Tensor):
                 self.know(part, self.graph.call_function(_getitem, (node, i)))
 
+    def _counted(self, args: Any, kwargs: Any, out: Any) -> Any:
+        """Sizes as tensors, so that the trace asks its own inputs for theirs, and computes with them."""
+        if isinstance(out, Size):
+            sizes = self.graph.call_method("size", (args[0],))
+            parts = enumerate(out)
+            return _TracedSize(
+                self._number(n, self.graph.call_function(_getitem, (sizes, i))) for i, n in parts
+            )
+        name = "size" if args[1:] or kwargs else "numel"
+        return self._number(out, self.graph.call_method(name, tuple(args), kwargs))
+
+    def _number(self, value: int, node: Node) -> Tensor:
+        number = scalar_tensor(value, dtype=int64)
+        self.know(number, self.graph.call_function(scalar_tensor, (node,), {"dtype": int64}))
+        return number
+
     def _step(self, func: Any, args: Any, kwargs: Any) -> Node:
         if func.__name__ in ("__get__", "__set__"):
             name = next(n for n, v in properties().items() if v is func.__self__)
@@ -90,6 +136,8 @@ class Recorded(TorchFunctionMode):
             return self._node_of(a)
         if isinstance(a, slice):
             return slice(*[self.values(x) for x in (a.start, a.stop, a.step)])
+        if isinstance(a, _TracedSize):
+            return tuple(self.values(x) for x in a)
         if isinstance(a, (tuple, list)) and not hasattr(a, "_fields"):
             return type(a)([self.values(x) for x in a]) if type(a) in (tuple, list) else a
         if isinstance(a, dict):
@@ -107,6 +155,26 @@ class Recorded(TorchFunctionMode):
             node = self.graph.get_attr(place)
             self.know(t, node)
         return node
+
+
+_COUNTED = ("shape", "size", "numel", "nelement")
+# What answers with sizes.
+_COUNTS = frozenset(
+    (Tensor.size, Tensor.numel, Tensor.nelement, numel, properties()["shape"].__get__)
+)
+
+
+@contextmanager
+def _sizes_asked() -> Iterator[None]:
+    """Modes are asked for sizes, too, in the block."""
+    before = {n: c.__dict__[n] for n in _COUNTED for c in Tensor.__mro__ if n in c.__dict__}
+    for name, mine in before.items():
+        setattr(Tensor, name, asking(mine))
+    try:
+        yield
+    finally:
+        for name in before:
+            delattr(Tensor, name)
 
 
 def _writes(func: Any) -> bool:
@@ -141,7 +209,7 @@ def record(
     holder = _holder(module)
     mode = Recorded(holder)
     inputs = _stand_ins(mode, args, kwargs or {}, fn)
-    with _everything_plain(), mode:
+    with _everything_plain(), _sizes_asked(), mode:
         out = fn(*inputs[0], **inputs[1])
     mode.graph.output(mode.values(out))
     for node in mode.graph.nodes:

@@ -37,7 +37,7 @@ def trace(
 ) -> Any:
     """A module (or function) that does what one run of `func` did, without its Python.
 
-    Values that Python read from tensors are what they were. The trace is run on other inputs of the same shapes and
+    Values that Python read from tensors are what they were; sizes are those of the inputs that come. The trace is run on other inputs of the same shapes and
     compared with `func`; `check_trace=False` leaves that out.
     """
     args = _as_args(example_inputs)
