@@ -34,7 +34,10 @@ ONE = 120  # for one test
 
 
 class Suite(NamedTuple):
-    """A library that has tests: its package, where they are, what they need besides, and the repository of a release, if they are there."""
+    """A library that has tests: its package, where they are, what they need besides, the repository of a release, if they are there.
+
+    `hidden` is its own code beside the tests, where the installed one has compiled parts that this lacks.
+    """
 
     package: str
     tests: tuple[str, ...]
@@ -43,9 +46,24 @@ class Suite(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
     repository: str = ""
     release: str = ""
+    hidden: str = ""
 
 
 SUITES = {
+    "botorch": Suite("botorch==0.15.1", ("test",), repository="pytorch/botorch", release="v0.15.1"),
+    "diffusers": Suite("diffusers==0.40.0", ("tests/schedulers", "tests/models"), ("parameterized", "scipy", "accelerate"),
+                       repository="huggingface/diffusers", release="v0.40.0"),
+    "geoopt": Suite("geoopt==0.5.1", ("tests",), ("scipy",), repository="geoopt/geoopt", release="v0.5.1"),
+    "monai": Suite("monai==1.5.0", ("tests/losses", "tests/networks", "tests/transforms", "tests/metrics", "tests/inferers"),
+                   ("parameterized", "nibabel", "scipy", "scikit-image", "einops"), repository="Project-MONAI/MONAI", release="1.5.0"),
+    "pytorch-metric-learning": Suite("pytorch-metric-learning==2.8.1", ("tests",), ("scikit-learn",), (),
+                                     (("TEST_DTYPES", "float32"), ("TEST_DEVICE", "cpu")), "KevinMusgrave/pytorch-metric-learning", "v2.8.1"),
+    "tensordict": Suite("tensordict==0.12.4", ("test",), ("pytest-rerunfailures", "h5py"), repository="pytorch/tensordict",
+                        release="v0.12.4", hidden="tensordict"),
+    "torchsde": Suite("torchsde", ("tests",), ("parameterized", "scipy"), repository="google-research/torchsde", release="v0.2.6"),
+    "transformers": Suite("transformers==5.15.1", tuple(f"tests/models/{name}" for name in ("bert", "gpt2", "llama", "mamba", "mixtral", "t5", "vit", "whisper")),
+                          ("parameterized", "sentencepiece", "scipy", "accelerate", "pytest-timeout"),
+                          repository="huggingface/transformers", release="v5.15.1"),
     "captum": Suite("captum", ("tests",), ("parameterized", "scikit-learn", "flask", "flask_compress"), repository="pytorch/captum",
                     release="v0.8.0"),
     "einops": Suite("einops", ("einops/tests",), ("parameterized",), env=(("EINOPS_TEST_BACKENDS", "numpy,torch"),)),
@@ -63,7 +81,8 @@ SUITES = {
     "torchmetrics": Suite("torchmetrics", ("tests/unittests",), ("scipy", "scikit-learn", "cachier", "pytest-rerunfailures", "pytest-timeout", "scikit-image",
                                                                       "nltk", "pytorch-msssim", "mir_eval", "sewar", "monai"), ("-o", "addopts=", "-m", "not DDP"),
                           env=(("PYTHONPATH", "src:tests"),), repository="Lightning-AI/torchmetrics", release="v1.9.0"),
-    "torchvision": Suite("torchvision", ("test",), ("scipy", "pillow", "expecttest"), repository="pytorch/vision", release="v0.28.0"),
+    "torchvision": Suite("torchvision", ("test",), ("scipy", "pillow", "expecttest"), repository="pytorch/vision", release="v0.28.0",
+                         hidden="torchvision"),  # ours is judged
     "zuko": Suite("zuko", ("tests",), ("matplotlib",)),
 }  # fmt: skip
 
@@ -116,12 +135,24 @@ def pytest_runtest_logreport(report: Any) -> None:
     """One line for a test that ended: written at once, so that a crash keeps what was known."""
     if LOG and (report.when == "call" or report.outcome != "passed"):
         crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", "") or ""
-        if report.when == "collect":  # a file that cannot be imported: what it raised is its last line
+        if (
+            report.when == "collect"
+        ):  # a file that cannot be imported: what it raised is its last line
             told = [line[1:] for line in str(report.longrepr).splitlines() if line[:2] == "E "]
             crash = (told or [""])[-1]
         line = (crash.strip().splitlines() or [""])[0][:200]
         with open(LOG, "a") as file:
             file.write(json.dumps([report.nodeid, report.outcome, line]) + "\n")
+
+
+def pytest_collectreport(report: Any) -> None:
+    """A line for a file that could not be imported: why its tests did not run."""
+    if LOG and report.failed:
+        raised = [line[1:] for line in str(report.longrepr).splitlines() if line[:2] == "E "]
+        with open(LOG, "a") as file:
+            file.write(
+                json.dumps([report.nodeid, "failed", (raised or [""])[-1].strip()[:200]]) + "\n"
+            )
 
 
 # -- the runs -------------------------------------------------------------------------------------
@@ -145,10 +176,8 @@ def sources(suite: Suite, folder: Path) -> Path:
                 str(place),
             ]
             subprocess.run(command, check=True)  # fmt: skip
-            if suite.package in libraries.STAND_FOR:
-                shutil.rmtree(
-                    place / suite.package
-                )  # ours is judged, and PyTorch's has compiled parts
+            if suite.hidden:
+                shutil.rmtree(place / suite.hidden)
         return place
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", suite.package,
                "-d", str(folder), suite.package]  # fmt: skip
@@ -216,7 +245,8 @@ def judged(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, str]:
     wrong = {}
     for name, (outcome, _) in theirs.items():
         if outcome == "passed" and ours.get(name, ("",))[0] != "passed":
-            wrong[name] = ours[name][1] or ours[name][0] if name in ours else "did not run"
+            outcome, line = ours.get(name) or ours.get(name.split("::")[0], ("did not run", ""))
+            wrong[name] = line or outcome
     return wrong
 
 
@@ -272,9 +302,14 @@ def main() -> int:
         )
         kept.write_text(json.dumps(theirs))
         good = [test for test, (outcome, _) in theirs.items() if outcome == "passed"]
+        if not good:
+            print(f"{name}: no test passes on PyTorch", flush=True)
+            continue
         ours = run(python, suite, place, "rushlight", None, good)
         passed, wrong = sum(o == "passed" for o, _ in theirs.values()), judged(theirs, ours)
-        version = suite.release.removeprefix("v") or libraries.version_of(python, suite.package)
+        version = suite.release.removeprefix("v") or libraries.version_of(
+            python, suite.package.partition("==")[0]
+        )
         sample = results.get(name, {}).get("sample", False) if args.again else args.most is not None
         results[name] = {"version": version, "passed": passed, "sample": sample, "wrong": wrong}
         libraries.write(RESULTS, results)

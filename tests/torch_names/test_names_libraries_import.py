@@ -22,6 +22,9 @@ def test_inner_operators_are_what_users_call() -> None:
     sparse = x.to_sparse()
     assert aten._sparse_addmm(rl.ones(2, 2), sparse, x.T).tolist() == (1 + x @ x.T).tolist()
     assert aten.gelu(x).tolist() == rl.nn.functional.gelu(x).tolist()
+    assert aten.linalg_inv(rl.eye(2) * 2).tolist() == [[0.5, 0.0], [0.0, 0.5]]
+    assert aten.fft_rfft.default(x).tolist() == rl.fft.rfft(x).tolist()
+    assert aten.special_entr(x).tolist() == rl.special.entr(x).tolist()
 
 
 def test_inner_operators_serve_as_keys() -> None:
@@ -40,7 +43,11 @@ def test_inner_operators_serve_as_keys() -> None:
 NAMES = [
     "_subclasses.fake_tensor.FakeTensorMode", "distributed.constants.default_pg_nccl_timeout", "quasirandom.SobolEngine",
     "functional.einsum", "autograd.profiler.EventList", "profiler.ProfilerAction", "profiler.kineto_available",
-    "amp.grad_scaler.OptState", "_C.PyTorchFileReader", "_C._TensorMeta",
+    "amp.grad_scaler.OptState", "_C.PyTorchFileReader", "_C._TensorMeta", "_C._LinAlgError", "_C._parallel_info", "_C._get_cudnn_enabled",
+    "distributions.multivariate_normal._precision_to_scale_tril", "distributions.constraints._IndependentConstraint", "cpu.amp.autocast",
+    "jit.Error", "jit._script_if_tracing", "jit.annotations.BroadcastingList2", "utils.data.dataloader._InfiniteConstantSampler",
+    "_dynamo.utils.is_compile_supported", "_dynamo.exc.RecompileError", "utils._pytree._is_leaf", "_utils._element_size",
+    "distributions.multivariate_normal.Distribution", "testing._internal.common_utils.TestCase",
     "distributed.rpc.rpc_async", "optim.adam.Adam", "optim.adamw.AdamW", "optim.sgd.SGD", "optim.rmsprop.RMSprop",
     "fx.experimental.proxy_tensor.make_fx", "utils.data._utils.collate.np_str_obj_array_pattern",
     "fx._symbolic_trace.ScriptObject", "_utils_internal.get_file_path_2", "testing._comparison.TensorLikePair",

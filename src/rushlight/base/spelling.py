@@ -81,7 +81,7 @@ FINER: dict[str, list[tuple[str, list[str]]]] = {
         "distributions.unit": "beta:Beta continuous_bernoulli:ContinuousBernoulli dirichlet:Dirichlet "
             "kumaraswamy:Kumaraswamy logistic_normal:LogisticNormal",
         "distributions.vectors": "lkj_cholesky:LKJCholesky lowrank_multivariate_normal:LowRankMultivariateNormal "
-            "multivariate_normal:MultivariateNormal wishart:Wishart",
+            "multivariate_normal:MultivariateNormal+_precision_to_scale_tril wishart:Wishart",
         "nn.modules.loss": "linear_cross_entropy_options:LinearCrossEntropyOptions",
         "nn.modules.pixelshuffle": "channelshuffle:ChannelShuffle",
     }.items()

@@ -203,7 +203,7 @@ def overlay(cls: type) -> None:
         mine = _in_class(Tensor, name)
         if _in_class(cls, name) is not mine:
             continue
-        if isinstance(mine, property) or name in _METHODS and isinstance(mine, FunctionType):
+        if isinstance(mine, property) or (name in _METHODS and isinstance(mine, FunctionType)):
             setattr(cls, name, asking(mine))
 
 

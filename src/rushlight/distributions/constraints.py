@@ -337,7 +337,7 @@ class _Stack(_Joined):
 
 dependent = _Dependent()
 dependent_property = _DependentProperty
-independent = _Independent
+independent = _IndependentConstraint = _Independent
 boolean = _Boolean()
 one_hot = _OneHot()
 nonnegative_integer = _IntegerGreaterThan(0)

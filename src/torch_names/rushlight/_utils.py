@@ -18,6 +18,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _element_size(dtype: Any) -> int:
+    """The number of bytes of one element."""
+    return dtype.itemsize
+
+
 class KeyErrorMessage(str):
     """A text that prints with its line breaks in a KeyError, which shows the repr."""
 

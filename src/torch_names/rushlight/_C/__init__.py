@@ -14,6 +14,7 @@ from ..core.modes import is_grad_enabled
 from ..core.modes import set_grad_enabled as _set_grad_enabled
 from ..core.tensor import Tensor as TensorBase
 from ..futures import Future
+from ..operators.matrix.linalg_rules import LinAlgError as _LinAlgError
 from ..operators.memory.casting import _parse_to as _device_and_dtype
 from ..operators.random.generator import Generator
 from ..overrides import DisableTorchFunctionSubclass, _disabled_torch_function_impl
@@ -21,7 +22,7 @@ from ..overrides import DisableTorchFunctionSubclass, _disabled_torch_function_i
 __all__ = [
     "DisableTorchFunctionSubclass", "Future", "Generator", "Graph", "Node", "Size", "TensorBase", "Value",
     "device", "dtype", "is_grad_enabled", "layout", "memory_format",
-    "_disabled_torch_function_impl", "_set_grad_enabled",
+    "_LinAlgError", "_disabled_torch_function_impl", "_set_grad_enabled",
 ]  # fmt: skip
 
 _no_graphs = refuser("_C", "has no TorchScript graphs", "See rushlight.compile.")
@@ -103,6 +104,20 @@ def _get_default_device() -> str:
     from ..base.device import get_default_device
 
     return str(get_default_device())
+
+
+def _get_cudnn_enabled() -> bool:
+    """`torch.backends.cudnn.enabled`."""
+    from ..backends import cudnn
+
+    return cudnn.enabled
+
+
+def _parallel_info() -> str:
+    """What `torch.__config__.parallel_info()` says."""
+    from ..__config__ import parallel_info
+
+    return parallel_info()
 
 
 def _jit_switch(*values: Any) -> bool:

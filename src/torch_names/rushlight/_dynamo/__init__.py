@@ -31,9 +31,12 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
 
 
-def is_dynamo_supported() -> bool:
-    """Whether functions can be compiled here: always."""
+def is_dynamo_supported(device: Any = None) -> bool:
+    """Whether functions can be compiled here: always, and for every device."""
     return True
+
+
+reset_code_caches = reset
 
 
 def graph_break() -> None:

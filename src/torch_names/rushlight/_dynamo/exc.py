@@ -9,5 +9,13 @@ class Unsupported(TorchDynamoException):
     """Something that cannot be compiled."""
 
 
+class TorchRuntimeError(TorchDynamoException):
+    """What an operation of a compiled function raises, in PyTorch; here the error comes as it is."""
+
+
+class RecompileError(TorchDynamoException):
+    """A second compilation that was forbidden."""
+
+
 class BackendCompilerFailed(TorchDynamoException):
     """A backend that failed."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..base.spelling import FINER
 
@@ -20,6 +21,7 @@ _SPREAD = "DTensor distribute_module distribute_tensor empty full ones rand rand
 # By module: where its names are. `there=here` gives one another name.
 TABLE = {
     "_dynamo.eval_frame": "nn.modules.optimized: OptimizedModule",
+    "_dynamo.utils": "_dynamo: is_dynamo_supported=is_compile_supported",
     "_functorch.apis": "func: grad grad_and_value vmap",
     "_functorch.eager_transforms": "func: grad grad_and_value hessian jacfwd jacrev jvp linearize vjp",
     "_functorch.functional_call": "func: functional_call stack_module_state",
@@ -138,6 +140,14 @@ def stub(module: str) -> str:
     return f'"""Made by setup.py from the table of aliases."""\n\n{"".join(lines)}'
 
 
+def _borrowed(module: str, homes: list[str], name: str) -> Any:
+    """What PyTorch's module has because it imports it, and libraries take from there: the homes import it, too."""
+    for home in homes if not name.startswith("__") else ():
+        if hasattr(import_module(home), name):
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+
+
 class _Loader:
     """Fills a module with its names."""
 
@@ -148,8 +158,11 @@ class _Loader:
         found = names(module.__name__.partition(".")[2])
         for name in found:
             setattr(module, name.here, getattr(import_module(name.home), name.there))
-        homes = ", ".join(sorted({name.home for name in found}))
-        module.__doc__ = f"Names under one more of PyTorch's paths; they are defined in {homes}."
+        homes = sorted({name.home for name in found})
+        setattr(module, "__getattr__", partial(_borrowed, module.__name__, homes))
+        module.__doc__ = (
+            f"Names under one more of PyTorch's paths; they are defined in {', '.join(homes)}."
+        )
         setattr(module, "__all__", [name.here for name in found])
         module.__file__ = __file__  # where to look, for those who ask a module for its file
 

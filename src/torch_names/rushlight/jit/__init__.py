@@ -28,6 +28,10 @@ _ADVICE = (
 )
 
 
+class Error(RuntimeError):
+    """What scripted code raises while it runs, in PyTorch; here it raises its own errors."""
+
+
 class ScriptWarning(DeprecationWarning, UserWarning):
     """What is scripted runs as plain Python. PyTorch says at the same place that scripting is deprecated."""
 
@@ -145,6 +149,9 @@ def script_if_tracing(fn: Callable) -> Callable:
         True
     """
     return fn
+
+
+_script_if_tracing = script_if_tracing  # torchvision asks for it
 
 
 def unused(fn: Callable) -> Callable:

@@ -11,4 +11,26 @@ from typing import (  # noqa: UP035 - these are the names asked for
 
 from ..core.tensor import Tensor
 
-__all__ = ["Any", "Dict", "List", "Optional", "Tensor", "Tuple", "Union"]
+
+class BroadcastingList1:
+    """A list of that many numbers, or one number for all of them: what a compiler makes of it; Python looks at neither."""
+
+    def __class_getitem__(cls, item: Any) -> None:
+        return None
+
+
+BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = BroadcastingList1
+
+__all__ = [
+    "Any",
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "BroadcastingList4",
+    "Dict",
+    "List",
+    "Optional",
+    "Tensor",
+    "Tuple",
+    "Union",
+]

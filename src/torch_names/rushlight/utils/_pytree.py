@@ -45,6 +45,7 @@ __all__ = [
 
 
 _PROTOCOL = 1
+_is_leaf = tree_is_leaf
 _NAMES = {
     list: "builtins.list",
     tuple: "builtins.tuple",

@@ -12,6 +12,7 @@ from ...data.iterators import SingleIter as _SingleProcessDataLoaderIter
 from ...data.iterators import WorkerIter as _MultiProcessingDataLoaderIter
 from ...data.loader import DataLoader
 from ...data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from ...data.sampler import EndlessSampler as _InfiniteConstantSampler
 from ...data.worker import get_worker_info
 
 # Types that libraries annotate with.
@@ -28,6 +29,7 @@ class _DatasetKind(IntEnum):
 
 _private = (
     _BaseDataLoaderIter,
+    _InfiniteConstantSampler,
     _MultiProcessingDataLoaderIter,
     _SingleProcessDataLoaderIter,
 )  # asked for here

@@ -85,3 +85,12 @@ def current_stream(device: Any = None) -> Stream:
 def stream(stream: Any) -> Any:
     """A block in the only stream."""
     return StreamContext(stream)
+
+
+def __getattr__(name: str) -> Any:
+    """Looked up late: `rushlight.amp` is loaded only by those who use it."""
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.amp")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
