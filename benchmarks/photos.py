@@ -58,8 +58,7 @@ def prepare(place: Path, data: Path, stamps: Path, descriptions: Path) -> None:
     drawn_set.write(place / "things", ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)  # fmt: skip
     drawn_set.cifar(place / "cifar", data)
     for kind in ("masks", "boxes", "number", "table", "text"):
-        if hasattr(drawn_set, kind):
-            getattr(drawn_set, kind)(place / kind)
+        getattr(drawn_set, kind)(place / kind)
     photographs(place / "stamps", stamps / "usr" / "share" / "tuxpaint" / "stamps")
     packages(place / "packages", descriptions)
     for name in ("shapes", "things", "number"):
@@ -318,13 +317,13 @@ def ours(out: Path) -> dict[str, Any]:
 
     test, settings = (json.loads((out / name).read_text()) for name in ("test.json", "args.json"))
     settings = settings["settings"]
-    found = {"score": test[KINDS[settings["task"]].score], "images": test["images"], "seconds": test["seconds"],
+    found = {"score": test[KINDS[settings["task"]].score], "images": sum(v for k, v in test.items() if k in ("images", "rows", "texts")), "seconds": test["seconds"],
              "epochs": settings["epochs"], "name": KINDS[settings["task"]].score_name, "interval": test.get("interval_95")}  # fmt: skip
     for about in list(test.get("values", {}).values())[:1]:
         low, high = about["interval_95"]
         found["more"] = f"mean error {about['mean_error']:.4g} ({low:.4g} to {high:.4g}; always the same answer {about['same_answer']:.4g})"  # fmt: skip
     if "baseline" in test:
-        found["more"] = " ".join([found.get("more", ""), f"baseline {test['baseline']}"]).strip()
+        found["more"] = f"{found.get('more', '')} scikit-learn: {test['baseline']}".strip()
     return found
 
 

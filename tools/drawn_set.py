@@ -1,4 +1,4 @@
-"""Folders of pictures that anybody can make again, to see what `rushlight train` learns from few of them.
+"""Small sets that anybody can make again, to see what `rushlight train` learns from few pictures, rows and texts.
 
     python tools/drawn_set.py shapes FOLDER             330 pictures of three shapes on noise, one of them broken
     python tools/drawn_set.py things FOLDER             6 classes of 56: three shapes, three textures
@@ -6,6 +6,8 @@
     python tools/drawn_set.py masks FOLDER              240 pictures with circles and squares, and a mask of each
     python tools/drawn_set.py boxes FOLDER              240 pictures with up to four shapes, and boxes around them (COCO)
     python tools/drawn_set.py number FOLDER             300 pictures of a disc, labels.csv tells how much of the page it covers
+    python tools/drawn_set.py table FOLDER              600 flats, rents.csv tells their rent: numbers, categories, a date, cells that are missing
+    python tools/drawn_set.py text FOLDER               3 folders of 100 short texts: orders, complaints, thanks
     python tools/drawn_set.py cifar FOLDER DATA         10 classes of 50: CIFAR-10's test pictures as JPEG of mixed sizes
 
 Drawn by Pillow, not by what draws for the backbone (tools/backbone_drawn.py). The pictures of `cifar` come with a test
@@ -185,6 +187,54 @@ def boxes(folder: Path, count: int = 240) -> None:
     (folder / "boxes.json").write_text(json.dumps(content))
 
 
+def table(folder: Path, count: int = 600) -> None:
+    """Flats, and the rent that follows from most of their columns but for a tenth of chance."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = np.random.default_rng(5)
+    worth = {"centre": 1.5, "river": 1.3, "north": 1.0, "east": 0.9, "docks": 0.8}
+    lines = ["flat,area,rooms,district,balcony,built,offered,colour of the door,rent"]
+    for i in range(count):
+        area, rooms = draw.uniform(20, 140), int(draw.integers(1, 6))
+        district, balcony = str(draw.choice(list(worth))), bool(draw.random() < 0.4)
+        built, day = int(draw.integers(1900, 2024)), int(draw.integers(0, 1500))
+        rent = (area * 9 + rooms * 30) * worth[district] * (1 + 0.15 * (built > 2000)) * (1 + day / 8000)  # fmt: skip
+        rent = (rent + 60 * balcony) * draw.normal(1, 0.05)
+        cells = [str(i + 1), f"{area:.1f}", str(rooms), district, "yes" if balcony else "no", str(built) if draw.random() < 0.9 else "",
+                 str(np.datetime64("2019-01-01") + day), str(draw.choice(["red", "green", "blue"])), f"{rent:.0f}"]  # fmt: skip
+        lines.append(",".join(cells))
+    (folder / "rents.csv").write_text("\n".join(lines) + "\n")
+
+
+SAID = {
+    "order": ("please send {n} {things} to our {place}", "I would like to order {n} {things}", "we need {n} more {things} for the {place}",
+              "can you deliver {n} {things} by friday?", "put {n} {things} on my bill, thank you"),
+    "complaint": ("the {things} arrived broken, all {n} of them", "I am still waiting for {n} {things} since monday", "{n} of the {things} are of the wrong size",
+                  "your {things} fell apart in the {place}, please take them back", "nobody at the {place} answers, where are my {n} {things}?"),
+    "thanks": ("thank you for the {n} {things}, they look lovely", "the {things} are just right for our {place}", "wonderful {things}, all {n} arrived in time",
+               "our {place} is happy with the {things}", "many thanks, we like all {n} {things}"),
+}  # fmt: skip
+
+
+def text(folder: Path, each: int = 100) -> None:
+    """Letters to a shop, some with a slip of the keys; none is there twice."""
+    draw, seen = np.random.default_rng(6), set()
+    things = ("chairs", "lamps", "tables", "cups", "shelves", "pillows", "curtains", "mirrors")
+    places = ("office", "kitchen", "school", "workshop", "hotel", "flat", "garden")
+    for kind, forms in SAID.items():
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        made = 0
+        while made < each:
+            form = str(draw.choice(forms))
+            told = form.format(n=int(draw.integers(2, 90)), things=draw.choice(things), place=draw.choice(places))  # fmt: skip
+            if draw.random() < 0.3:
+                at = int(draw.integers(0, len(told) - 1))
+                told = told[:at] + told[at + 1] + told[at] + told[at + 2 :]
+            if told not in seen:
+                seen.add(told)
+                (folder / kind / f"{made:03}.txt").write_text(told + "\n")
+                made += 1
+
+
 def cifar(folder: Path, data: Path, each: int = 50, tested: int = 100) -> None:
     """CIFAR-10's test pictures, enlarged 2 to 6 times and saved as JPEG."""
     with open(data / "cifar-10-batches-py" / "test_batch", "rb") as f:
@@ -205,8 +255,17 @@ def main() -> None:
     which, folder, *rest = sys.argv[1:]
     if which == "shapes":
         shapes(Path(folder))
-    elif which in ("tags", "number", "masks", "boxes"):
-        {"tags": tags, "number": number, "masks": masks, "boxes": boxes}[which](Path(folder))
+    elif which in (
+        others := {
+            "tags": tags,
+            "number": number,
+            "masks": masks,
+            "boxes": boxes,
+            "table": table,
+            "text": text,
+        }
+    ):
+        others[which](Path(folder))
     elif which == "things":
         write(Path(folder), ("circle", "star", "triangle", "stripes", "checks", "spots"), 56)
     else:

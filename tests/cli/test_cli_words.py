@@ -24,6 +24,10 @@ VERBS = {
     "less",
     "stands",
     "trains",
+    "reads",
+    "looks",
+    "tells",
+    "as",
 }
 # What stands before the noun, and why it is not 1.
 NEVER_ONE = {
@@ -33,9 +37,10 @@ NEVER_ONE = {
     "pixels pixels": "28 or 32",
     "least pixels": "the smallest network takes 8",
     "step pixels": "16 at least",
-    "images.size pixels": "8 at least",
+    "SHUFFLES times": "a constant",
+    "len(row) cells": "more than the first line's two",
+    "self.size bytes": "8 at least",
     "len(names) numbers": "said of more than two",
-    "found['images'] pictures": "of each class a picture for every fold, or three",
     "len(tried) trials": "two at least",
     "len(columns) columns": "said of more than one",
     "engine.instruction_set instructions": "the name of a set, no count",
@@ -49,7 +54,6 @@ NEVER_ONE = {
     "TIMED steps": "a constant",
     "len(shares) classes": "said of more than 20",
     "len(self.labels) labels": "said of more than 20",
-    "self.speed images": "a unit, images/s",
     "speed images": "a unit, images/s",
     "len(points) rates": "three times a window of 8 at least",
     "ranks ranks": "two at least: nothing has to be split over one",

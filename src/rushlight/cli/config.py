@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DATA = ("fashion-mini", "fashion-mnist", "mnist", "cifar10", "cifar100")
 # Networks that `--width` makes wider.
 WIDE = ("lenet", "mlp", "resnet18", "resnet34", "resnet50")
+OF_TEXTS = "transformer"  # the network that reads bytes
 OPTIMIZERS = ("sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam")
 SCHEDULES = ("cosine", "step", "none")
 PRECISIONS = ("bf16", "fp16")
@@ -27,7 +28,7 @@ RATES = {"sgd": 0.05, "adadelta": 1.0, "adagrad": 0.01}
 
 # What makes the numbers of a run; None where the recipe (recipe.py) or another setting decides.
 DEFAULTS: dict[str, Any] = {
-    "data": "fashion-mini", "task": None, "target": None, "size": None, "fit": None, "augment": None, "val_split": 0.1, "test_split": 0.2, "fold": None,
+    "data": "fashion-mini", "task": None, "target": None, "input": None, "size": None, "fit": None, "augment": None, "val_split": 0.1, "test_split": 0.2, "fold": None,
     "class_weights": False, "balanced": False, "model": None, "width": None, "weights": None, "freeze": False,
     "epochs": None, "minutes": None, "batch_size": None, "accumulate": 1, "optimizer": None, "lr": None, "momentum": 0.9,
     "head_lr": None, "weight_decay": None, "schedule": "cosine", "label_smoothing": None, "mixup": None, "cutmix": 0.0, "erase": 0.0, "patience": 0,

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from .data.images import Images
+from .data.inputs import of_saved
+from .data.rows import Rows
 from .data.sources import find_source, load_images
 from .errors import UsageError, printable
 from .pick_device import pick_device
@@ -35,7 +37,7 @@ def network_of(saved: dict[str, Any]) -> Any:
 def _described(saved: dict[str, Any]) -> Any:
     return build(saved["config"]["model"], channels=saved["channels"], size=saved["size"],
                  classes=len(saved["classes"]), width=saved["config"]["width"],
-                 over=KINDS[saved["config"]["task"]].over)  # fmt: skip
+                 over=KINDS[saved["config"]["task"]].over, inputs=of_saved(saved))  # fmt: skip
 
 
 def check_weights(saved: dict[str, Any]) -> None:
@@ -85,10 +87,27 @@ def images_of(saved: dict[str, Any], args: Namespace) -> Images:
         **saved["config"], "size": saved["size"], "augment": "none", "quiet": True, "strict": False,
         "cache": args.cache, "data_dir": args.data_dir or _folder_of(saved),
     })  # fmt: skip
-    source = find_source(args.data or saved["data"], settings.task, settings.target)
+    source = find_source(args.data or saved["data"], settings.task, settings.target, settings.input)
     images = load_images(source, settings)
     images.task.scale = saved["scale"]
+    if images.inputs is not None:
+        _as_then(images, saved)
     return images
+
+
+def _as_then(images: Images, saved: dict[str, Any]) -> None:
+    """Let the test be encoded as the network was trained, whatever the training part is now."""
+    inputs = of_saved(saved)
+    if inputs is None or type(inputs) is not type(images.inputs):
+        raise UsageError(f"{images.name} has {images.noun}s, and the network was trained on others")
+    known, here = (([c.name for c in one.columns] if isinstance(one, Rows) else []) for one in (inputs, images.inputs))  # fmt: skip
+    lost = [name for name in known if name not in here]
+    if lost:
+        raise UsageError(
+            f"{images.name} has no column {', '.join(map(printable, lost[:8]))} that can be used, which the network was trained with"
+        )
+    contents = [tuple(c[here.index(name)] for name in known) for c in images.test.contents] if known else images.test.contents  # fmt: skip
+    images.test.x = inputs.encode(contents)
 
 
 def _folder_of(saved: dict[str, Any]) -> str:
@@ -105,6 +124,8 @@ def _check_fit(images: Images, saved: dict[str, Any]) -> None:
         raise UsageError(
             f"{images.name} has {what}, but the network knows {len(ours)}: {', '.join(ours[:12])}"
         )
+    if images.inputs is not None:
+        return
     shape, wanted = (images.channels, images.size), (saved["channels"], saved["size"])
     if shape != wanted:
         raise UsageError(

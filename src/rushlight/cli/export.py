@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .data.augment import MARGIN
+from .data.inputs import of_saved
 from .errors import UsageError
 from .evaluate import network_of
 from .tasks.kinds import task_of
@@ -31,6 +32,8 @@ def export(args: Namespace) -> int:
         raise UsageError(f"--out {path} is a folder: name a file")
     if os.path.exists(path) and os.path.basename(path) in (BEST, LAST):
         raise UsageError(f"--out {path} is the file of a run, which would be lost: choose another name")  # fmt: skip
+    if args.bytes and saved["inputs"] is not None:
+        raise UsageError("--bytes is for pictures: leave it out")
     net = network_of(saved)
     task_of(saved).exported(net, head_of(net))
     try:
@@ -48,6 +51,8 @@ def export(args: Namespace) -> int:
 
 def about(saved: dict[str, Any]) -> dict[str, str]:
     """What whoever uses the network must know, as text: classes, size, scale."""
+    if (inputs := of_saved(saved)) is not None:
+        return {**task_of(saved).about(), "model": saved["config"]["model"], **inputs.about()}
     return {
         **task_of(saved).about(), "model": saved["config"]["model"], "size": str(saved["size"]),
         "channels": str(saved["channels"]), "mean": json.dumps(list(saved["mean"])),
@@ -66,12 +71,14 @@ def _onnx(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> Non
             "--to onnx needs the onnx package: pip install 'rushlight[onnx]'"
         ) from None
     shape: tuple[int, ...] = (args.batch or 2, saved["channels"], saved["size"], saved["size"])
-    x = rl.zeros(*shape)
+    inputs = of_saved(saved)
+    x = rl.zeros(*shape) if inputs is None else inputs.zeros(args.batch or 2)
     if args.bytes:
         net, x = _of_bytes(net, saved), rl.zeros(*shape, dtype=rl.uint8).permute(0, 2, 3, 1).contiguous()  # fmt: skip
     output = task_of(saved).output
-    axes = None if args.batch else {"image": {0: "batch"}, output: {0: "batch"}}
-    rl.onnx.export(net, (x,), path, input_names=["image"], output_names=[output],
+    name = "image" if inputs is None else inputs.input
+    axes = None if args.batch else {name: {0: "batch"}, output: {0: "batch"}}
+    rl.onnx.export(net, (x,), path, input_names=[name], output_names=[output],
                    dynamic_axes=axes, opset_version=args.opset, metadata={**about(saved), "input": "bytes" if args.bytes else "scaled"})  # fmt: skip
 
 
@@ -93,6 +100,15 @@ def _of_bytes(net: Module, saved: dict[str, Any]) -> Module:
     return OfBytes().eval()
 
 
+def _of_others(inputs: Any, kind: str, saved: dict[str, Any]) -> str:
+    """What rows or texts are made into before the network, and where that is told."""
+    place = "its metadata" if kind != "pth" else "the metadata of --to safetensors"
+    x = inputs.encode([inputs.example()])
+    name = {"mlp": "OfRows", "transformer": "OfBytes"}[inputs.model]
+    net = "" if kind == "onnx" else f"A state_dict of rushlight.cli.training.readers.{name}. "
+    return f"{net}Input {inputs.input}: {x.dtype} N x {x.shape[1]}, made of {inputs.told()} as {place} tells"
+
+
 def _safetensors(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None:
     from rushlight.io import safetensors
 
@@ -108,6 +124,8 @@ def _pth(net: Module, saved: dict[str, Any], path: str, args: Namespace) -> None
 def how_to_load(kind: str, saved: dict[str, Any], path: str, of_bytes: bool = False) -> str:
     """What the file takes and gives, and for weights the network that they are of."""
     c, s, task = saved["channels"], saved["size"], task_of(saved)
+    if (inputs := of_saved(saved)) is not None:
+        return f"{_of_others(inputs, kind, saved)}; output {task.output}: N x {task.shape(s)}, {task.meaning}."
     if kind == "onnx":
         given = f"bytes N x {s} x {s} x {c}, the pixels" if of_bytes else f"float32 N x {c} x {s} x {s}, (pixel / 255 - mean) / std"  # fmt: skip
         return (

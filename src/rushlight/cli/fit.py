@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import config
@@ -31,15 +31,16 @@ class Fitted:
         self.report = os.path.join(self.path, "report.html")
         self._reader: Any = None
 
-    def predict(self, pictures: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[dict[str, Any]]:  # fmt: skip
-        """What `rushlight predict --json` answers to pictures, one dict for each."""
+    def predict(self, pictures: Any) -> list[dict[str, Any]]:
+        """What `rushlight predict --json` answers to paths of pictures, rows (dicts by their columns) or texts, one dict for each."""
         from .predict import Reader
         from .training import checkpoint
 
         if self._reader is None:
             self._reader = Reader(checkpoint.read(self.path), "cpu", top=5)
-        several = [pictures] if isinstance(pictures, (str, os.PathLike)) else list(pictures)
-        inputs = [self._reader.input(os.fspath(path)) for path in several]
+        several = [pictures] if isinstance(pictures, (str, os.PathLike, dict)) else list(pictures)
+        other = self._reader.inputs
+        inputs = [self._reader.input(os.fspath(one) if other is None else other.row(one)) for one in several]  # fmt: skip
         return [self._reader.task.as_json(a) for a in self._reader.answers(inputs)]
 
     def __repr__(self) -> str:
@@ -84,13 +85,13 @@ class Trainer(Session):
 
 
 def fit(data: str | os.PathLike[str], *, callbacks: Iterable[Any] = (), **settings: Any) -> Fitted:
-    """Train a network on pictures, test it, write a report: `rushlight train --data` from Python.
+    """Train a network on pictures, a table or texts, test it, write a report: `rushlight train --data` from Python.
 
     In a notebook the curves are drawn while it trains.
 
     Args:
         data: a folder with a folder of pictures for each class, a .csv file (which may ask for several labels or for
-            numbers), or the name of a data set.
+            numbers, or be a table of values), a folder with a folder of texts for each class, or the name of a data set.
         callbacks: objects whose methods are called by Lightning's names, see `Callback`.
         settings: the command's options with underscores (`epochs=5`); what is not given is chosen by the data.
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .data.inputs import PICTURES, kinds
 from .errors import UsageError
 from .tasks.kinds import KINDS
+from .tasks.task import key_of
 from .train import Outcome, train
 from .training import folder_of_run
 
@@ -54,17 +56,18 @@ def _told(base: str, done: list[Outcome], args: Namespace) -> Outcome:
     """Print and write what the folds come to."""
     from rushlight.io import atomic_write
 
-    task = KINDS[args.task](())
+    noun = "picture" if args.input == PICTURES else kinds()[args.input].noun
+    task, key = KINDS[args.task]((), noun=noun), key_of(noun)
     scores = [one.metrics[task.score] for one in done]
     found: dict[str, Any] = {
         task.score: round(float(np.mean(scores)), 6), "spread": round(float(np.std(scores, ddof=1)), 6),
-        "images": sum(one.metrics["images"] for one in done),
+        key: sum(one.metrics[key] for one in done),
         "folds": [{"path": one.path, task.score: score} for one, score in zip(done, scores)],
     }  # fmt: skip
     with atomic_write(os.path.join(base, FILE), "w") as f:
         json.dump(found, f, indent=1)
     each = ", ".join(task.shown(score) for score in scores)
     print(f"\nFolds: {task.score_name} {task.shown(found[task.score])} on average, with a spread of {task.shown(found['spread'])} "
-          f"from fold to fold ({each}); {found['images']} pictures were tested once each.\nWrote {os.path.join(base, FILE)}.")  # fmt: skip
+          f"from fold to fold ({each}); {found[key]} {noun}s were tested once each.\nWrote {os.path.join(base, FILE)}.")  # fmt: skip
     best = done[int(np.argmax(scores))]
     return Outcome(0, best.path, found, best.history, best.net)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import config
 from .arguments import DEVICE, command, fold, number, one_of, width
 from .data import augment, cache
+from .data.inputs import PICTURES, kinds
 from .tasks.kinds import KINDS
 from .training import loggers, zoo
 
@@ -19,7 +20,7 @@ PLACE = "runs/train, or runs/train-2 and so on where that holds a run"
 
 def add_train(commands: _SubParsersAction) -> None:
     """The command and its groups of options."""
-    text = "train a network on your pictures, test it, write a report"
+    text = "train a network on your pictures, tables or texts, test it, write a report"
     p = command(commands, "train", text, _train)
     p.epilog = "What is not given is chosen by the number of pictures, and said."
     groups = (p.add_argument_group(t) for t in ("data", "network", "training", "speed", "files and machine"))  # fmt: skip
@@ -32,7 +33,7 @@ def _data(add: Callable[..., Any]) -> None:
     d = config.DEFAULTS
     add("--data", metavar="NAME|FOLDER|CSV", help=f"{', '.join(config.DATA)}, or a folder of pictures with one "
         "folder per class, or with train/, val/ and test/ of those, or a .csv file with the columns path,label "
-        f"or path,value [,split], or boxes as COCO or YOLO have them, or images/ and masks/ (default: {d['data']}, which is in the package)")  # fmt: skip
+        f"or path,value [,split], or a table of values, or texts, or boxes as COCO or YOLO have them, or images/ and masks/ (default: {d['data']}, which is in the package)")  # fmt: skip
     add("--data-dir", default="data", help="where data sets lie or are downloaded to (default: %(default)s)")  # fmt: skip
     add(
         "--task",
@@ -40,12 +41,13 @@ def _data(add: Callable[..., Any]) -> None:
         metavar="KIND",
         help=f"{', '.join(KINDS)} (default: what the data are)",
     )
-    add("--target", metavar="COLUMN[,COLUMN]", help="of a .csv file: what is learnt (default: label, labels, value, or all)")  # fmt: skip
+    add("--target", metavar="COLUMN[,COLUMN]", help="of a .csv file: what is learnt (default: label, labels, value, or all; of a table the last)")  # fmt: skip
+    add("--input", type=one_of((PICTURES, *kinds())), metavar="KIND", help=f"what the network reads: {PICTURES}, {' or '.join(kinds())} (default: what the data are)")  # fmt: skip
     add(
         "--size",
         type=number(int, 8, 1024),
         metavar="N",
-        help="pixels of a side that the network sees",
+        help="pixels of a side that the network sees, or bytes of a text",
     )
     add("--fit", type=one_of(config.FITS), metavar="HOW", help="pictures into squares: squash, pad or crop the middle "
         "(default: by their shapes)")  # fmt: skip
@@ -70,7 +72,7 @@ def _data(add: Callable[..., Any]) -> None:
 
 
 def _network(add: Callable[..., Any]) -> None:
-    add("--model", type=zoo.model_name, metavar="NAME", help=f"{', '.join(config.WIDE)}, or any other of `rushlight models`")  # fmt: skip
+    add("--model", type=zoo.model_name, metavar="NAME", help=f"{', '.join(config.WIDE)}, for texts transformer, or any other of `rushlight models`")  # fmt: skip
     add(
         "--width",
         type=width,

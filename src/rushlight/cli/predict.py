@@ -1,4 +1,4 @@
-"""`rushlight predict`: what a saved network answers to pictures, folders of them or a list."""
+"""`rushlight predict`: what a saved network answers to pictures, rows or texts, folders of them or a list."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .config import DATA
 from .data.augment import plain
 from .data.files import walk
+from .data.inputs import Item, of_saved
 from .data.pictures import ENDINGS, kept_side, open_picture, shrink
-from .errors import UsageError, printable
+from .errors import UsageError, printable, short
 from .evaluate import network_of
 from .pick_device import pick_device
 from .tasks.kinds import task_of
@@ -31,11 +32,14 @@ def predict(args: Namespace) -> int:
     """Print the answer to each picture; 1 when some could not be read."""
     saved = checkpoint.read(args.model)
     device, _ = pick_device(args.device)
-    paths = list(_paths(args.images))
-    if not paths:
-        place = "standard input" if args.images[0] == "-" else args.images[0]
-        raise UsageError(f"{place}: there are no pictures in it")
     reader = Reader(saved, device, args.top)
+    items = list(reader.items(args.images))
+    if not items:
+        place = "standard input" if args.images[0] == "-" else args.images[0]
+        raise UsageError(f"{place}: there are no {reader.task.noun}s in it")
+    if reader.inputs is not None and args.invert:
+        raise UsageError("--invert is for pictures: leave it out")
+    paths = [item.name for item in items]
     if args.out is not None and not reader.task.writes:
         raise UsageError(f"--out is for --task boxes and masks, and {args.model} is of a {reader.task.kind}: leave it out")  # fmt: skip
     show = (
@@ -46,8 +50,8 @@ def predict(args: Namespace) -> int:
         else _Lines(reader, paths)
     )
     bad = done = 0
-    for some in _chunks(paths, args.batch_size):
-        found = [(path, *_input(reader, path, args.invert)) for path in some]
+    for some in _chunks(items, args.batch_size):
+        found = [(item.name, *_input(reader, item, args.invert)) for item in some]
         answers = iter(reader.answers([x for _, x, _ in found if x is not None]))
         for path, x, why in found:  # in the order they were named
             if x is None:
@@ -73,10 +77,12 @@ def _write(folder: str, path: str, picture: PILImage) -> None:
         raise UsageError(f"--out {place} cannot be written: {error.strerror or error}") from None
 
 
-def _input(reader: Reader, path: str, invert: bool) -> tuple[Any, str]:
-    """A file as the network's input, or None and why not, which is told."""
+def _input(reader: Reader, item: Item, invert: bool) -> tuple[Any, str]:
+    """What was named as the network's input, or None and why not, which is told."""
     try:
-        return reader.input(path, invert), ""
+        if item.why:
+            raise UsageError(item.why)
+        return reader.input(item.name if reader.inputs is None else item.content, invert), ""
     except UsageError as error:
         print(f"rushlight: {error.sentence()}", file=sys.stderr)
         return None, error.sentence()
@@ -90,15 +96,25 @@ class Input(NamedTuple):
 
 
 class Reader:
-    """A saved network that answers pictures."""
+    """A saved network that answers pictures, rows or texts."""
 
     def __init__(self, saved: dict[str, Any], device: str, top: int) -> None:
         self.saved, self.device = saved, device
         self.net = network_of(saved).to(device)
-        self.task, self.top = task_of(saved), top
+        self.task, self.top, self.inputs = task_of(saved), top, of_saved(saved)
 
-    def input(self, path: str, invert: bool = False) -> Input:
-        """An image file as the network's input: its colours, its size, its scale."""
+    def items(self, given: list[str]) -> Iterator[Item]:
+        """What words of a command line name."""
+        if self.inputs is not None:
+            return self.inputs.items(given)
+        return (Item(path) for path in _paths(given))
+
+    def input(self, path: Any, invert: bool = False) -> Input:
+        """An image file as the network's input: its colours, its size, its scale; or a row, or a text."""
+        if self.inputs is not None:
+            import rushlight as rl
+
+            return Input(rl.from_numpy(self.inputs.encode([path])[0]), (0, 0))
         picture = open_picture(path, self.mode)
         return self.prepared(picture, invert, path)
 
@@ -149,7 +165,7 @@ def _paths(given: list[str]) -> Iterator[str]:
             yield name
 
 
-def _chunks(paths: list[str], size: int) -> Iterator[list[str]]:
+def _chunks(paths: list[Item], size: int) -> Iterator[list[Item]]:
     for at in range(0, len(paths), size):
         yield paths[at : at + size]
 
@@ -159,10 +175,13 @@ class _Lines:
 
     def __init__(self, reader: Reader, paths: list[str]) -> None:
         self.task = reader.task
-        self.wide = min(max(len(printable(path)) for path in paths), 80)
+        self.wide = min(
+            max(len(printable(path)) for path in paths), 80 if reader.inputs is None else 60
+        )
 
     def answer(self, path: str, answer: Any) -> None:
-        print(f"{printable(path):<{self.wide}}  {self.task.said(answer)}")
+        name = path if self.task.noun == "picture" else short(path, 60)
+        print(f"{printable(name):<{self.wide}}  {self.task.said(answer)}")
 
     def failed(self, path: str, why: str) -> None:
         """It was said on stderr."""

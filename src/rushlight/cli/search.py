@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import config
+from .data.inputs import PICTURES
 from .data.sources import find_source
 from .errors import UsageError
 from .folds import refuse_beside
@@ -75,7 +76,9 @@ def _settled(args: Namespace) -> Any:
     if not probe.val_split:
         raise UsageError("--search chooses by a validation part: leave out --val-split 0")
     device, _ = pick_device(args.device)
-    recipe.settle(probe, find_source(probe.data, probe.task, probe.target), device != "cpu")
+    recipe.settle(
+        probe, find_source(probe.data, probe.task, probe.target, probe.input), device != "cpu"
+    )
     return probe
 
 
@@ -83,7 +86,7 @@ def _drawn(args: Namespace, known: Any) -> list[dict[str, Any]]:
     """Other rates, sizes and kinds of variety than the recipe's, of what the command line leaves open."""
     draw = np.random.default_rng(known.seed)
     sizes, kinds = [known.size], [known.augment]
-    if known.size is not None and args.size is None:
+    if known.size is not None and args.size is None and known.input == PICTURES:
         sizes.append(zoo.fitting_size(known.model, known.size * 3 // 2))
     if args.augment is None:
         kinds += [k for k in ("light", "strong") if k != known.augment] if known.augment in ("light", "strong", "auto") else []  # fmt: skip

@@ -1,4 +1,4 @@
-"""`rushlight serve`: a saved network behind HTTP, with batching, limits and a page to drop a picture on."""
+"""`rushlight serve`: a saved network behind HTTP, with batching, limits and a page to drop a picture on, or to fill in."""
 
 from __future__ import annotations
 
@@ -155,7 +155,9 @@ def serve(args: Namespace) -> int:
         ) from None
     bound.listen()  # first of all: a client may connect as soon as it reads the line below
     where = f"http://{args.host}:{bound.getsockname()[1]}/"
-    print(f"Serving {args.model} on {why}: {where} has a page to drop a picture on; POST a picture to {where}predict. "
+    noun = app.state.noun
+    page = "drop a picture on" if noun == "picture" else f"ask about a {noun}"
+    print(f"Serving {args.model} on {why}: {where} has a page to {page}; POST a {noun} to {where}predict. "
           "Ctrl-C ends it.", flush=True)  # fmt: skip
     with pillow_rules():
         uvicorn.Server(config).run(sockets=[bound])
@@ -319,6 +321,7 @@ def make_app(reader: Reader, args: Namespace) -> Any:
     from starlette.responses import HTMLResponse, JSONResponse
     from starlette.routing import Route
 
+    other = reader.inputs
     batcher = Batcher(reader, args.batch_size, args.wait_ms)
     rate = Rate(args.rate)
     bodies = Bodies(int(args.max_mb * 2**20), f"larger than {args.max_mb:g} MB")
@@ -330,7 +333,7 @@ def make_app(reader: Reader, args: Namespace) -> Any:
     async def predict(request: Any) -> Any:
         if not rate.allows(request.client.host if request.client else ""):
             return refuse(
-                429, f"more than {counted(args.rate, 'picture')} a second; try again later"
+                429, f"more than {counted(args.rate, reader.task.noun)} a second; try again later"
             )
         try:
             content = await bodies.read(request)
@@ -338,6 +341,8 @@ def make_app(reader: Reader, args: Namespace) -> Any:
             return refuse(error.code, error.why)
         except ClientDisconnect:
             return refuse(499, "the client left")  # nobody hears it
+        if other is not None:
+            return await values(content)
         if not content:
             return refuse(
                 400, "send a picture: curl --data-binary @photo.jpg, or a form with a file"
@@ -350,19 +355,34 @@ def make_app(reader: Reader, args: Namespace) -> Any:
                 x = await asyncio.to_thread(reader.prepared, picture)
         except UsageError as error:
             return refuse(400, error.sentence())
-        begin = time.perf_counter()
+        return await answered([x])
+
+    async def values(content: bytes) -> Any:
+        """Rows as JSON, or a text."""
         try:
-            answer = await batcher.ask(x)
+            found = other.parsed(content)
+            several = await asyncio.to_thread(lambda: [reader.input(one) for one in found])
+        except ValueError as error:
+            return refuse(400, printable(str(error)))
+        return await answered(several, content.lstrip().startswith(b"[") and other.kind == "table")
+
+    async def answered(several: list[Input], listed: bool = False) -> Any:
+        begin = time.perf_counter()
+        if len(several) > WAITING - batcher.queue.qsize():
+            return refuse(503, f"too many {reader.task.noun}s are waiting; try again later")
+        try:
+            found = await asyncio.gather(*(batcher.ask(x) for x in several))
         except asyncio.QueueFull:
-            return refuse(503, "too many pictures are waiting; try again later")
+            return refuse(503, f"too many {reader.task.noun}s are waiting; try again later")
+        made = [reader.task.as_json(answer) for answer in found]
         took = round((time.perf_counter() - begin) * 1000, 1)
-        return JSONResponse({**reader.task.as_json(answer), "milliseconds": took})
+        return JSONResponse({**({"rows": made} if listed else made[0]), "milliseconds": took})
 
     async def info(request: Any) -> Any:
         config = reader.saved["config"]
         names = [printable(name) for name in reader.task.names]
         return JSONResponse({"model": config["model"], "task": reader.task.kind, "classes": names, "knows": reader.task.counted(), "size": reader.saved["size"],
-                             "channels": reader.saved["channels"], "device": reader.device})  # fmt: skip
+                             "channels": reader.saved["channels"], "device": reader.device, "input": other.page() if other is not None else {"kind": "pictures"}})  # fmt: skip
 
     async def health(request: Any) -> Any:
         return JSONResponse({"status": "ok"})
@@ -377,18 +397,30 @@ def make_app(reader: Reader, args: Namespace) -> Any:
         task.cancel()
 
     routes = [Route("/", home), Route("/predict", predict, methods=["POST"]), Route("/info", info), Route("/health", health)]  # fmt: skip
-    return Starlette(routes=routes, lifespan=alive)
+    app = Starlette(routes=routes, lifespan=alive)
+    app.state.noun = reader.task.noun
+    return app
 
 
 _BODY = """<header><h1>What is it?</h1><p id='info'>Drop a picture, paste one, or choose a file.</p></header>
 <label id='drop' class='card' style='display:grid;place-items:center;min-height:260px;border-style:dashed;cursor:pointer;text-align:center'>
 <input id='file' type='file' accept='image/*' hidden><div><img id='seen' alt='' style='max-width:100%;max-height:340px;border-radius:8px' hidden>
-<p id='hint' class='faint'>Drop a picture here</p></div></label><div id='answers' class='card' style='margin-top:16px' hidden></div>"""
+<p id='hint' class='faint'>Drop a picture here</p></div></label>
+<form id='form' class='card' hidden><div id='fields' style='display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:10px'></div>
+<p><button style='padding:6px 18px'>Ask</button> <span id='took' class='faint'></span></p></form><div id='answers' class='card' style='margin-top:16px' hidden></div>"""
 
 _SCRIPT = """<script>
 addEventListener('DOMContentLoaded', () => {
   const $ = id => document.getElementById(id), text = s => String(s).replace(/[&<>"']/g, c => '&#' + c.charCodeAt(0) + ';');
-  fetch('/info').then(a => a.json()).then(i => $('info').textContent = `${i.model} knows ${i.knows}: ${i.classes.slice(0, 12).join(', ')}${i.classes.length > 12 ? ' ...' : ''}`);
+  fetch('/info').then(a => a.json()).then(i => { if (i.input.kind !== 'pictures') ready(i); $('info').textContent = `${i.model} knows ${i.knows}: ${i.classes.slice(0, 12).join(', ')}${i.classes.length > 12 ? ' ...' : ''}`; });
+  const box = "style='width:100%;box-sizing:border-box;padding:6px;font:inherit'";
+  function ready(i) {
+    $('drop').hidden = true; $('drop').style.display = 'none'; $('form').hidden = false;
+    if (i.input.kind === 'text') { $('fields').style.display = 'block'; $('fields').innerHTML = `<textarea id='words' rows='6' ${box} placeholder='Write or paste a text'></textarea>`; }
+    else $('fields').innerHTML = i.input.columns.map((c, k) => `<label><span class='faint'>${text(c.name)}</span><br>` + (c.kind === 'category' && c.values.length ? `<select data-k='${k}' ${box}><option value=''>unknown</option>${c.values.map(v => `<option>${text(v)}</option>`).join('')}</select>` : `<input data-k='${k}' ${box} placeholder='${text(c.example)}'>`) + '</label>').join('');
+    $('form').onsubmit = async e => { e.preventDefault(); const body = i.input.kind === 'text' ? $('words').value : JSON.stringify(Object.fromEntries([...document.querySelectorAll('[data-k]')].map(f => [i.input.columns[f.dataset.k].name, f.value])));
+      $('answers').hidden = false; try { tell(await (await fetch('/predict', {method: 'POST', body})).json()); } catch (e) { $('took').textContent = 'The server does not answer.'; } }; }
+  function tell(r) { $('answers').innerHTML = shown(r); $('took').textContent = r.error ? '' : `answered in ${r.milliseconds} ms`; }
   const bar = (name, v) => `<div class='bar-name'>${text(name)}</div><div class='bar'><i class='one' style='width:${v * 100}%'></i></div><div class='bar-value'>${(v * 100).toFixed(1)} %</div>`;
   function shares(r) { const seen = new Image(); seen.onload = () => { const c = $('mask'), g = c.getContext('2d'); c.width = seen.width; c.height = seen.height; g.drawImage(seen, 0, 0);
       const d = g.getImageData(0, 0, c.width, c.height), n = d.data; for (let i = 0; i < n.length; i += 4) { const v = n[i], h = (.02 + .618034 * v) % 1 * 6;
@@ -401,10 +433,11 @@ addEventListener('DOMContentLoaded', () => {
     if (!file) return;
     $('seen').src = URL.createObjectURL(file); $('seen').hidden = false; $('hint').textContent = 'asking ...'; $('answers').hidden = false;
     try { const a = await fetch('/predict', {method: 'POST', body: file}), r = await a.json();
-      $('answers').innerHTML = r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : r.areas ? shares(r) : r.boxes ? around(r) : r.values ? Object.entries(r.values).map(([n, v]) => `<div class='number main'><b>${v}</b><span>${text(n)}</span></div>`).join('') : "<div class='bars'>" + r.answers.map(x =>
-        bar((x.class ?? x.label) + (r.labels && x.probability >= .5 ? ' ✓' : ''), x.probability)).join('') + '</div>';
+      $('answers').innerHTML = shown(r);
       $('hint').textContent = r.error ? 'Drop another picture' : `answered in ${r.milliseconds} ms`; }
     catch (e) { $('hint').textContent = 'The server does not answer.'; } }
+  function shown(r) { return r.error ? `<p class='wrong-text'>${text(r.error)}</p>` : r.areas ? shares(r) : r.boxes ? around(r) : r.values ? Object.entries(r.values).map(([n, v]) => `<div class='number main'><b>${v}</b><span>${text(n)}</span></div>`).join('') : "<div class='bars'>" + r.answers.map(x =>
+        bar((x.class ?? x.label) + (r.labels && x.probability >= .5 ? ' ✓' : ''), x.probability)).join('') + '</div>'; }
   $('file').onchange = e => ask(e.target.files[0]);
   addEventListener('dragover', e => e.preventDefault());
   addEventListener('drop', e => { e.preventDefault(); ask(e.dataTransfer.files[0]); });

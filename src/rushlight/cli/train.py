@@ -17,6 +17,7 @@ from .evaluate import check_weights, network_of
 from .pick_device import pick_device
 from .tasks.task import measure, write_json
 from .training import checkpoint, folder_of_run, ranks, recipe
+from .training.baseline import beside
 from .training.energy import Meter
 from .training.loop import BEST, LAST, Run
 from .training.networks import check_model, parameters_of
@@ -63,12 +64,12 @@ def _in_folder(args: Namespace, wanted: str | None, begin: Callable[[Run], None]
         folder_of_run.find_data(args, saved)
     config.settle(args, saved and saved["config"], path)
     device, why = pick_device(args.device)
-    source = find_source(args.data, args.task, args.target)
+    source = find_source(args.data, args.task, args.target, args.input)
     given = args.batch_size
     reason = recipe.settle(args, source, device != "cpu")
     ranks.split_chosen(args, given)
     rl.manual_seed(args.seed)
-    if source.listing is not None:
+    if source.listing is not None and source.listing.inputs is None:
         check_model(args.model, 3, args.size)  # before thousands of pictures are decoded
     images = load_images(source, args)
     args.fit = images.fit
@@ -157,8 +158,13 @@ def _introduce(
         f"Network: {args.model} with {counted(parameters_of(run.net), 'parameter')}; {run.compile_note}."
     )
     val = f", {len(images.val):,} to choose the best epoch" if images.val is not None else ""
-    print(f"Images: {len(images.train):,} to train{val} and {len(images.test):,} to test of {images.name}, "
-          f"{images.channels}x{images.size}x{images.size}, {images.task.counted()}.")  # fmt: skip
+    what = (
+        f"{images.channels}x{images.size}x{images.size}"
+        if images.inputs is None
+        else images.inputs.told()
+    )
+    print(f"{'Images' if images.inputs is None else images.noun.capitalize() + 's'}: {len(images.train):,} to train{val} and "
+          f"{len(images.test):,} to test of {images.name}, {what}, {images.task.counted()}.")  # fmt: skip
     if run.epoch or run.step:
         print(f"Going on {run.where()}.")
 
@@ -176,16 +182,25 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
     run.hook("on_test_end", net)
     found = {**result.as_dict(), "best_epoch": saved["epoch"], "seconds": round(record["seconds"], 2),
              "joules": record["joules"]}  # fmt: skip
+    more, said = {}, ""
+    if images.inputs is not None and not getattr(args, "trial", False):
+        more, said = beside(images)
+        more.update(images.inputs.extra(images, net.cpu()))
+        found.update(more)
     write_json(args.out, found)
     if not getattr(args, "trial", False):  # of a search only the best one's test is told
         print(result.table())
+        if said:
+            print(said)
         if warning := result.warning():
             print(warning, file=sys.stderr)
-    drawn = write_report(args, images, net.cpu(), result, run.history, saved["epoch"], record)
+    drawn = write_report(
+        args, images, net.cpu(), result, run.history, saved["epoch"], record, (more, said)
+    )
     if not args.quiet:
         at = shlex.quote(args.out)
         print(f"\nWrote to {args.out}: best.pth, last.pth, args.json, metrics.jsonl, test.json, "
               f"{', '.join(drawn)}, {run.loggers.board_note}.\n"
-              f"Next: rushlight eval {at}  or  rushlight predict {at} IMAGE...  or  rushlight export {at}\n"
+              f"Next: rushlight eval {at}  or  rushlight predict {at} {'IMAGE...' if images.inputs is None else images.inputs.asked}  or  rushlight export {at}\n"
               f"Look at it: open {os.path.join(args.out, drawn[0])} in a browser, or rushlight view {shlex.quote(os.path.dirname(args.out) or '.')}")  # fmt: skip
     return Outcome(0, args.out, found, run.history, net)

@@ -8,14 +8,19 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..errors import UsageError
 from ..tasks.classification import Classification
+from .inputs import Inputs
 
 
 class Sample(NamedTuple):
-    """A picture, its target (what that is the task says), and the part it belongs to ("" where we split)."""
+    """A picture, its target (what that is the task says), and the part it belongs to ("" where we split).
+
+    What is no picture has its content here, where it does not lie in a file of its own.
+    """
 
     path: str
     target: Any
     part: str
+    content: Any = None
 
 
 class Listing(NamedTuple):
@@ -28,6 +33,12 @@ class Listing(NamedTuple):
     others: int  # files that are no pictures
     notes: tuple[str, ...] = ()  # lines on what was left out already
     task: str = Classification.kind
+    inputs: Inputs | None = None  # where these are no pictures
+
+    @property
+    def noun(self) -> str:
+        """What one sample is called."""
+        return "picture" if self.inputs is None else self.inputs.noun
 
 
 def folders_in(path: str) -> list[str]:

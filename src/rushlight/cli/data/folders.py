@@ -1,4 +1,4 @@
-"""Pictures of folders as data sets: scanned, split into parts that stay the same, cached."""
+"""Pictures, rows and texts as data sets: scanned, split into parts that stay the same, kept."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,7 +23,10 @@ from . import augment
 from .cache import Entry, make_store
 from .files import Listing, Sample
 from .images import PHOTO_SCALE, Images
+from .inputs import Contents, Encoded, Inputs, digest
 from .pictures import TooLarge, kept_side, need_pillow, pillow_rules, read_picture, shrink
+from .rows import Rows, is_missing, leaks
+from .texts import Texts, longer, read_text
 
 LEAST_SIDE = 4  # pixels; counting pixels of web pages are smaller
 SHOWN = 5  # problems of a kind that are listed on the screen; scan.json has all
@@ -54,18 +58,21 @@ class _Seen(NamedTuple):
 
 
 def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
-    """Decode every picture once, into the cache; leave out what is broken or there twice."""
-    need_pillow()
+    """Read every sample once, into the store; leave out what is broken or there twice."""
+    if listing.inputs is None:
+        need_pillow()
     task = KINDS[listing.task](listing.classes)
     found, shapes = [], []
     problems: list[Problem] = []
-    with pillow_rules(), bar("Looking at pictures", len(listing.samples), quiet) as step:
+    rules = pillow_rules() if listing.inputs is None else nullcontext()
+    with rules, bar(f"Looking at {listing.noun}s", len(listing.samples), quiet) as step:
         order = sorted(range(len(listing.samples)), key=lambda i: _FIRST[listing.samples[i].part])
         first: dict[str, Sample] = {}
         doubted: set[str] = set()
-        for i, seen in zip(order, _all(listing.samples, order, store, side)):
+        for i, seen in zip(order, _all(listing, order, store, side)):
             sample = listing.samples[i]
-            problem = seen.problem or _again(sample, first, seen.entry, task) or _misfit(sample, seen.entry, task, side)  # fmt: skip
+            twice = None if isinstance(listing.inputs, Rows) else _again(sample, first, seen.entry, task)  # fmt: skip
+            problem = seen.problem or twice or _misfit(sample, seen.entry, task, side)  # fmt: skip
             if problem is None:
                 assert seen.entry is not None
                 first[seen.entry.digest] = sample
@@ -81,8 +88,12 @@ def scan(listing: Listing, store: Any, side: int, quiet: bool) -> Scan:
     return _without_contradictions(Scan(found, problems, store, shapes), doubted)
 
 
-def _all(samples: list[Sample], order: list[int], store: Any, side: int) -> Iterator[_Seen]:
-    """The content of every file, in order, decoded in threads that are only a few files ahead."""
+def _all(listing: Listing, order: list[int], store: Any, side: int) -> Iterator[_Seen]:
+    """The content of every sample, in order, decoded in threads that are only a few files ahead."""
+    samples = listing.samples
+    if listing.inputs is not None:
+        yield from (_read(samples[i]) for i in order)
+        return
     pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1))
     try:
         paths = iter([samples[i].path for i in order])
@@ -92,6 +103,20 @@ def _all(samples: list[Sample], order: list[int], store: Any, side: int) -> Iter
             ahead.extend(pool.submit(_look, path, store, side) for path in islice(paths, 1))
     finally:  # Ctrl-C waits for the pictures that are being decoded, not for those in the queue
         pool.shutdown(cancel_futures=True)
+
+
+def _read(sample: Sample) -> _Seen:
+    """A row, or a text: what was in the table, or in a file of its own."""
+    content, path = sample.content, sample.path
+    if content is None:
+        try:
+            content = read_text(path)
+        except UsageError as error:
+            return _Seen(None, None, Problem(path, "broken", error.sentence()))
+    there = content if isinstance(content, str) else [c for c in content if not is_missing(c)]
+    if not there:
+        return _Seen(None, None, Problem(path, "empty", "there is nothing in it"))
+    return _Seen(Entry(0, 0, digest(content), 0, 1, 1), content, None)
 
 
 def _look(path: str, store: Any, side: int) -> _Seen:
@@ -128,11 +153,12 @@ def _again(
     before = first.get(entry.digest) if entry else None
     if before is None:
         return None
+    same = "the same file as" if sample.content is None else "the same text as"
     if before.target == sample.target:
-        return Problem(sample.path, "duplicate", f"the same file as {before.path}")
+        return Problem(sample.path, "duplicate", f"{same} {before.path}")
     return Problem(
         sample.path, "contradiction",
-        f"the same file as {before.path}, which is {task.in_words(before.target)} and not {task.in_words(sample.target)}",
+        f"{same} {before.path}, which is {task.in_words(before.target)} and not {task.in_words(sample.target)}",
     )  # fmt: skip
 
 
@@ -148,7 +174,7 @@ def _without_contradictions(scan: Scan, doubted: set[str]) -> Scan:
         return scan
     found, problems, store, shapes = scan
     kept = [i for i, s in enumerate(found) if s.path not in doubted]
-    problems += [Problem(s.path, "contradiction", "the same file is there with another target, too")
+    problems += [Problem(s.path, "contradiction", "the same is there with another target, too")
                  for s in found if s.path in doubted]  # fmt: skip
     return Scan([found[i] for i in kept], problems, Some(store, kept), [shapes[i] for i in kept])
 
@@ -203,21 +229,24 @@ class Pictures:
 
 
 def from_listing(name: str, listing: Listing, settings: Any) -> Images:
-    """Scan the pictures, split them, say what was found."""
-    size, side = settings.size, kept_side(settings.size)
-    store = make_store(settings.cache, side, len(listing.samples), listing.root)
+    """Scan what there is, split it, say what was found."""
+    inputs = listing.inputs
+    size, side = settings.size, 0 if inputs else kept_side(settings.size)
+    store = Contents() if inputs else make_store(settings.cache, side, len(listing.samples), listing.root)  # fmt: skip
     seen = scan(listing, store, side, settings.quiet)
     if seen.problems and settings.strict:
         worst = seen.problems[0]
         raise UsageError(
-            f"--strict: {len(seen.problems)} of {counted(len(listing.samples), 'picture')} cannot be used, the first "
+            f"--strict: {len(seen.problems)} of {counted(len(listing.samples), listing.noun)} cannot be used, the first "
             f"is {worst.path} ({worst.kind}: {worst.why}); mend or remove them, or leave --strict out"
         )
     listing, seen = _without_empty(listing, seen)
-    task = KINDS[listing.task](listing.classes)
+    task = KINDS[listing.task](listing.classes, noun=listing.noun)
     parts = _split(
         task, listing, seen.samples, settings.val_split, settings.test_split, settings.fold
     )
+    if inputs is not None:
+        return _encoded(name, listing, inputs, task, seen, parts, settings)
     fit = settings.fit or augment.fit_for(seen.shapes)
     varied, plain = task.transforms(size, fit, settings.augment, *PHOTO_SCALE, settings.erase)
     stronger = task.transforms(size, fit, "strong", *PHOTO_SCALE, settings.erase)[0] if settings.augment == "auto" else None  # fmt: skip
@@ -237,12 +266,42 @@ def from_listing(name: str, listing: Listing, settings: Any) -> Images:
                   *PHOTO_SCALE, counts, targets, notes, seen.problems, honest, paths, fit, stronger)  # fmt: skip
 
 
+def _encoded(
+    name: str, listing: Listing, inputs: Inputs, task: Task, seen: Scan, parts: dict[str, list[int]], settings: Any
+) -> Images:  # fmt: skip
+    """The parts of rows or texts; their training part alone tells how they are encoded."""
+
+    def of(part: str) -> tuple[list[Any], list[Any]]:
+        return [seen.store[i] for i in parts[part]], [seen.samples[i].target for i in parts[part]]
+
+    contents, targets = of("train")
+    if not contents:
+        raise UsageError(f"--data {listing.root}: no {listing.noun} is left to train on")
+    if isinstance(inputs, Texts):
+        inputs = Texts(settings.size, inputs.column)
+    inputs.learn(contents)
+    task.learn(targets)
+    made = {part: Encoded(inputs.encode(of(part)[0]), *of(part), task) for part, places in parts.items() if places}  # fmt: skip
+    shown = "test" if "test" in made else "val" if "val" in made else "train"
+    extra = leaks(inputs.columns, contents, targets) if isinstance(inputs, Rows) else []  # fmt: skip
+    if isinstance(inputs, Texts) and (line := longer(contents, inputs.size)):
+        extra.append(line)
+    again = len({digest(c) for c in contents} & {digest(c) for c in of(shown)[0]}) if shown != "train" else 0  # fmt: skip
+    if again:
+        extra.append(f"{counted(again, listing.noun)} of the test in the training part, too: the numbers flatter a little.")  # fmt: skip
+    counts = task.counts(targets)
+    notes = [*_notes(task, listing, made, counts, seen.problems, None, settings), *extra]
+    paths = [seen.samples[i].path for i in parts[shown]]
+    return Images(name, made["train"], made.get("val"), made[shown], task, 1, inputs.size, (0.0,), (1.0,), counts, targets,
+                  notes, seen.problems, "test" in made, paths, inputs=inputs)  # fmt: skip
+
+
 # -- splitting -----------------------------------------------------------------------------------
 
 
 def _without_empty(listing: Listing, seen: Scan) -> tuple[Listing, Scan]:
     """Without the classes or labels of which no picture can be trained on; they are told, or are too many to go on."""
-    task = KINDS[listing.task](listing.classes)
+    task = KINDS[listing.task](listing.classes, noun=listing.noun)
     there = {i for s in seen.samples if s.part in ("", "train") for i in task.members(s.target)}
     lost = [i for i in range(len(listing.classes)) if i not in there]
     if not lost:
@@ -256,7 +315,7 @@ def _without_empty(listing: Listing, seen: Scan) -> tuple[Listing, Scan]:
     samples = [seen.samples[i]._replace(target=targets[i]) for i in keep]
     store = seen.store if len(keep) == len(seen.samples) else Some(seen.store, keep)
     note = (
-        f"No picture of {_named(task, names)} can be used to train on: left out, the network will not know "
+        f"No {task.noun} of {_named(task, names)} can be used to train on: left out, the network will not know "
         f"{'it' if len(names) == 1 else 'them'}."
     )
     listing = listing._replace(
@@ -290,7 +349,7 @@ def _split(
         groups.setdefault(group, []).append(i)
     for number, mine in enumerate(groups.values()):
         free = [i for i in mine if samples[i].part in ("", "train")]
-        free.sort(key=lambda i: _rank(samples[i].path, root))
+        free.sort(key=lambda i: _rank(samples[i], root))
         for part in ("test", "val"):
             parts[part] += [i for i in mine if samples[i].part == part]
         enough = len(free) >= LEAST
@@ -300,14 +359,29 @@ def _split(
             parts["test"] += tested
             free = [i for i in free if i not in set(tested)]
         elif not given and test and enough:
-            held = _some(len(free), test)
+            held = _apart(_some(len(free), test), free, samples)
             parts["test"] += free[:held]
         chosen = 0
         if "val" not in given and val and len(free) - held >= LEAST:
-            chosen = _some(len(free) - held, val)
+            chosen = _apart(held + _some(len(free) - held, val), free, samples) - held
             parts["val"] += free[held : held + chosen]
         parts["train"] += free[held + chosen :]
     return {part: sorted(places) for part, places in parts.items()}
+
+
+def _apart(at: int, order: list[int], samples: list[Sample]) -> int:
+    """A place near `at` that does not part rows that are the same: both would lie in training and test."""
+
+    def same(i: int) -> bool:
+        one, other = samples[order[i - 1]].content, samples[order[i]].content
+        return one is not None and one == other
+
+    after = at
+    while after < len(order) and same(after):
+        after += 1
+    while at and same(at):
+        at -= 1
+    return after if after < len(order) else at
 
 
 def _some(count: int, share: float) -> int:
@@ -330,15 +404,21 @@ def _too_few(
     bad = [p for p in problems if p.path in mine]
     least = "a classifier needs two classes or more, and " if task.least == 2 else ""
     said = f"--data {listing.root}: {least}{_named(task, names)} "
-    said += f"ha{'s' if len(names) == 1 else 've'} no picture that can be used"
+    said += f"ha{'s' if len(names) == 1 else 've'} no {task.noun} that can be used"
     if bad:
         said += f" ({len(bad)} of {len(mine)} left out, the first is {bad[0].path}, {bad[0].kind}: {bad[0].why})"  # fmt: skip
         if not os.path.isdir(listing.root) and all(p.kind == "missing" for p in bad):
-            return f"{said}: paths are meant from the folder of the .csv file, {os.path.dirname(os.path.abspath(listing.root))}"
-    return f"{said}: add pictures"
+            return (f"{said}: paths are meant from the folder of the .csv file, {os.path.dirname(os.path.abspath(listing.root))}; "
+                    "where these are no pictures, --input table takes the columns for values")  # fmt: skip
+    return f"{said}: add {task.noun}s"
 
 
-def _rank(path: str, root: str) -> bytes:
+def _rank(sample: Sample, root: str) -> bytes:
+    if (
+        sample.content is not None
+    ):  # what stands in a table goes by what it says, wherever it stands
+        return hashlib.sha256(repr(sample.content).encode(errors="surrogatepass")).digest()
+    path = sample.path
     inside = os.path.relpath(path, root).replace(os.sep, "/")
     return hashlib.sha256(inside.encode(errors="surrogateescape")).digest()
 
@@ -358,23 +438,26 @@ def _notes(
     """Lines on what was found: counts, what was left out, imbalance, the cache."""
     lines = [*told(problems), *listing.notes]
     if listing.others:
-        lines.append(f"Not looked at, because no picture: {counted(listing.others, 'other file')}.")
+        lines.append(
+            f"Not looked at, because no {task.noun}: {counted(listing.others, 'other file')}."
+        )
     tested = {i for part in ("test", "val") if part in parts for target in parts[part].targets for i in task.members(target)}  # fmt: skip
     untested = [c for i, c in enumerate(listing.classes) if i not in tested]
     if untested and tested:
-        lines.append(f"Too few pictures of {_named(task, untested)} to keep some for the test: trained on, not tested.")  # fmt: skip
+        lines.append(f"Too few {task.noun}s of {_named(task, untested)} to keep some for the test: trained on, not tested.")  # fmt: skip
     lines.append(f"{task.summary(parts['train'].targets)} (to train on, from {listing.layout}).")
     most, least = max(counts), min(counts)
     if most > UNEVEN * least and not (settings.class_weights or settings.balanced):
         common, rare = listing.classes[counts.index(most)], listing.classes[counts.index(least)]
-        lines.append(f"Uneven: {common} has {most / least:.0f} times the pictures of {rare}; --class-weights "
+        lines.append(f"Uneven: {common} has {most / least:.0f} times the {task.noun}s of {rare}; --class-weights "
                      f"makes every {task.one} count the same, --balanced shows them as often.")  # fmt: skip
     if "test" not in parts:
         lines.append("There is no test part: the final numbers are the validation part's, which also chose the "
                      "best epoch, so they flatter a little." if "val" in parts else
-                     "There is no test part: the final numbers are those of the pictures it was trained on, so "
-                     "they say nothing of other pictures.")  # fmt: skip
-    lines.append(f"Cache: {store.label}.")
+                     f"There is no test part: the final numbers are those of the {task.noun}s it was trained on, so "
+                     f"they say nothing of other {task.noun}s.")  # fmt: skip
+    if store is not None:
+        lines.append(f"Cache: {store.label}.")
     return lines
 
 

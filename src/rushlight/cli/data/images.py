@@ -8,6 +8,7 @@ from typing import Any
 from ..tasks.classification import Classification
 from ..tasks.task import Task
 from .files import Listing
+from .inputs import Inputs
 
 # Of photographs: ImageNet's, which weights trained elsewhere expect.
 PHOTO_SCALE = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -34,11 +35,17 @@ class Images:
     paths: list[str] = field(default_factory=list)  # of the test's pictures, where they are files
     fit: str = "crop"  # how pictures become squares
     stronger: Any = None  # the transform for training once it overfits, with `--augment auto`
+    inputs: Inputs | None = None  # what the network reads, where these are no pictures
 
     @property
     def classes(self) -> list[str]:
         """What the network's outputs stand for."""
         return self.task.names
+
+    @property
+    def noun(self) -> str:
+        """What one of them is called."""
+        return self.task.noun
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from ..tasks.boxes import Boxes
 from ..tasks.classification import Classification
 from ..tasks.masks import Masks
 from ..words import counted
+from . import texts
 from .files import Listing, Sample, folders_in, walk
+from .inputs import PICTURES, Inputs
 from .outlines import coco_files, with_coco, with_yolo, yolo_pairs
 from .paired import pairs, with_masks
 from .pictures import ENDINGS
-from .table import PARTS, Table, asked
+from .rows import Rows, columns_of
+from .table import PARTS, Table, asked, asked_of_rows
+from .texts import Texts
 
 TABLES = (".csv", ".tsv")
+WORDS = 2.0  # on average in a cell: a column of texts
 # What else a folder can be, beside one with class folders or a table: the task, what it is found by, and in words.
 NEEDED = {
     Boxes.kind: "boxes in a COCO .json file, or folders images and labels with a .txt file for each picture",
@@ -23,17 +29,52 @@ NEEDED = {
 }
 
 
-def list_pictures(path: str, task: str | None = None, target: str | None = None) -> Listing:
-    """The pictures under a folder, or those that a CSV file names; `task` and `target` are those options."""
+def list_pictures(
+    path: str, task: str | None = None, target: str | None = None, reads: str | None = None
+) -> Listing:
+    """What lies under a folder, or what a CSV file names or holds; `task`, `target` and `reads` are --task, --target, --input."""
     if os.path.isfile(path):
         if path.lower().endswith(TABLES):
-            return _from_csv(path, task, target)
+            return _from_csv(path, task, target, reads)
         if path.lower().endswith(".json"):
             return with_coco(os.path.dirname(path) or ".", {path: ""})
-        raise UsageError(
-            f"--data {path}: a file, where a folder of images or a .csv file (path,label) is expected"
-        )
+        raise UsageError(f"--data {path}: a file, where a folder or a .csv file is expected")
     folders = folders_in(path)
+    if reads in (None, PICTURES) and (found := _outlined(path, folders, task)):
+        return found
+    table = _table_beside(path, folders, reads)
+    if table is not None:
+        return _from_csv(table, task, target, reads)
+    if task not in (None, Classification.kind):
+        raise UsageError(
+            f"--task {task} needs a .csv file that tells the answers, and --data {path} is a folder without one"
+        )
+    if target is not None or reads == Rows.kind:
+        what = f"--input {reads}" if target is None else f"--target {target}"
+        raise UsageError(f"{what} is for a .csv file, and --data {path} is a folder without one")
+    inputs = Texts() if reads == Texts.kind or (reads is None and _has_texts(path)) else None
+    parts = {name: PARTS[name.lower()] for name in folders if name.lower() in PARTS}
+    if "train" in parts.values() or (parts and set(parts) == set(folders)):
+        return _from_parts(path, parts, inputs)
+    if not folders:
+        raise UsageError(f"--data {path}: {_no_classes(path, inputs)}")
+    samples, others = _of_classes(path, folders, "", inputs)
+    _check(path, folders)
+    return Listing(path, samples, folders, "a folder for each class", others, inputs=inputs)
+
+
+def _has_texts(path: str) -> bool:
+    """Whether there are texts under a folder, and no picture."""
+    found = False
+    for name in walk(path):
+        if name.lower().endswith(ENDINGS):
+            return False
+        found = found or name.lower().endswith(texts.ENDINGS)
+    return found
+
+
+def _outlined(path: str, folders: list[str], task: str | None) -> Listing | None:
+    """Pictures with boxes or masks."""
     if task in (None, Boxes.kind):
         if found := yolo_pairs(path, folders):
             return with_yolo(path, found)
@@ -43,33 +84,21 @@ def list_pictures(path: str, task: str | None = None, target: str | None = None)
         return with_masks(path, found)
     if task in NEEDED:
         raise UsageError(f"--task {task} needs {NEEDED[task]}, and --data {path} has none")
-    table = _table_beside(path, folders)
-    if table is not None:
-        return _from_csv(table, task, target)
-    if task not in (None, Classification.kind):
-        raise UsageError(
-            f"--task {task} needs a .csv file that names the pictures, and --data {path} is a folder without one"
-        )
-    parts = {name: PARTS[name.lower()] for name in folders if name.lower() in PARTS}
-    if "train" in parts.values() or (parts and set(parts) == set(folders)):
-        return _from_parts(path, parts)
-    if not folders:
-        raise UsageError(f"--data {path}: {_no_classes(path)}")
-    samples, others = _of_classes(path, folders, "")
-    _check(path, folders)
-    return Listing(path, samples, folders, "a folder for each class", others)
+    return None
 
 
-def _table_beside(path: str, folders: list[str]) -> str | None:
-    """The one table of a folder whose pictures lie in it, or in one folder beside the table."""
+def _table_beside(path: str, folders: list[str], reads: str | None) -> str | None:
+    """The one table of a folder whose pictures lie in it, or in one folder beside the table, or which needs no picture."""
     found = [name for name in sorted(os.listdir(path)) if name.lower().endswith(TABLES)]
     if len(found) != 1 or len(folders) > 1:
         return None
     table = os.path.join(path, found[0])
-    return table if Table(table).names_pictures() else None
+    return table if not folders or Table(table).path_column is not None else None
 
 
-def _no_classes(path: str) -> str:
+def _no_classes(path: str, inputs: Inputs | None = None) -> str:
+    if inputs is not None:
+        return f"its texts have no class; make a class folder for each kind ({path}/good/1.txt), or a .csv file with the columns text,label"
     found = sum(name.lower().endswith(ENDINGS) for name in os.listdir(path))
     if found:
         return (
@@ -79,18 +108,19 @@ def _no_classes(path: str) -> str:
     return "there is neither a class folder nor a picture in it; it needs a folder of pictures per class"
 
 
-def _of_classes(root: str, classes: list[str], part: str) -> tuple[list[Sample], int]:
+def _of_classes(root: str, classes: list[str], part: str, inputs: Inputs | None) -> tuple[list[Sample], int]:  # fmt: skip
     samples, others = [], 0
+    endings = ENDINGS if inputs is None else texts.ENDINGS
     for label, name in enumerate(classes):
         for path in walk(os.path.join(root, name)):
-            if path.lower().endswith(ENDINGS):
+            if path.lower().endswith(endings):
                 samples.append(Sample(path, label, part))
             else:
                 others += 1
     return samples, others
 
 
-def _from_parts(path: str, parts: dict[str, str]) -> Listing:
+def _from_parts(path: str, parts: dict[str, str], inputs: Inputs | None) -> Listing:
     """FOLDER/train, FOLDER/val and FOLDER/test; the last two may be missing."""
     if "train" not in parts.values():
         raise UsageError(f"--data {path}: there is {', '.join(parts)} but no train folder in it")
@@ -104,34 +134,37 @@ def _from_parts(path: str, parts: dict[str, str]) -> Listing:
         if part == "train":
             classes = found
             if not classes:
-                raise UsageError(f"--data {path}: {_no_classes(inside)}")
+                raise UsageError(f"--data {path}: {_no_classes(inside, inputs)}")
         odd += [f"class folder {c!r} of {name} is not in train" for c in found if c not in classes]
         known = [c for c in classes if c in found]
-        more, left = _of_classes(inside, known, part)
+        more, left = _of_classes(inside, known, part, inputs)
         samples += [s._replace(target=classes.index(known[s.target])) for s in more]
         others += left
     if odd:
         raise UsageError(f"--data {path}: {'; '.join(odd)}: rename or add what is missing")
     _check(path, classes)
     said = ", ".join(sorted(parts, key=lambda n: ("train", "val", "test").index(parts[n])))
-    return Listing(path, samples, classes, f"folders {said}", others)
+    return Listing(path, samples, classes, f"folders {said}", others, inputs=inputs)
 
 
 def _check(path: str, classes: list[str]) -> None:
     """There are two classes or more; that each has pictures is seen once they are looked at."""
     if len(classes) == 1:
         inner = folders_in(os.path.join(path, classes[0])) if os.path.isdir(path) else []
+        more = "a folder of other pictures or texts" if os.path.isdir(path) else "lines of another"
         hint = f"did you mean --data {os.path.join(path, classes[0])}?" if len(inner) > 1 else (
-            "a classifier needs two or more; add a folder of other pictures")  # fmt: skip
+            f"a classifier needs two or more; add {more}")  # fmt: skip
         raise UsageError(f"--data {path}: only one class, {classes[0]!r}: {hint}")
 
 
 # -- CSV -----------------------------------------------------------------------------------------
 
 
-def _from_csv(path: str, task: str | None, target: str | None) -> Listing:
-    """`path,...[,split]`: what the other columns mean is found in them."""
+def _from_csv(path: str, task: str | None, target: str | None, reads: str | None) -> Listing:
+    """`path,...[,split]`: what the other columns mean is found in them; without a path a table, or texts."""
     table = Table(path)
+    if reads in (Rows.kind, Texts.kind) or (reads is None and table.path_column is None):
+        return _of_values(table, task, target, reads)
     found = asked(table, task, target)
     base = os.path.dirname(path)
     folder = _folder_of_pictures(base, table.paths())
@@ -139,13 +172,60 @@ def _from_csv(path: str, task: str | None, target: str | None) -> Listing:
                for name, target, part in zip(table.paths(), found.targets, table.parts())]  # fmt: skip
     if found.task == Classification.kind:
         _check(path, found.names)
+    _check_parts(path, samples)
+    notes = (found.note,) if found.note else ()
+    return Listing(path, samples, found.names, "a CSV file", 0, notes, found.task)
+
+
+def _check_parts(path: str, samples: list[Sample]) -> None:
     parts = {s.part for s in samples}
     if "" in parts and len(parts) > 1:
         raise UsageError(
             f"--data {path}: the split is given in some lines only: fill in all or none"
         )
-    notes = (found.note,) if found.note else ()
-    return Listing(path, samples, found.names, "a CSV file", 0, notes, found.task)
+
+
+def _of_values(table: Table, task: str | None, target: str | None, reads: str | None) -> Listing:
+    """Rows of values, or the texts of one column, and what is learnt of them."""
+    found, columns, notes = asked_of_rows(table, task, target)
+    if found.task == Classification.kind:
+        _check(table.path, found.names)
+    given = [i for i in range(len(table.titles)) if i not in columns and i != table.split_column]
+    if not given:
+        raise UsageError(
+            f"--data {table.path}: beside {', '.join(found.names if found.task != Classification.kind else [table.titles[i] for i in columns])} there is no column to learn from"
+        )
+    cells = [tuple(row[i].strip() if i < len(row) else "" for i in given) for _, row in table.lines]
+    made, told = columns_of([table.titles[i] for i in given], cells, table.separator != ",")
+    words = [texts.wordy([row[k] for row in cells]) for k in range(len(given))]
+    best = max(range(len(given)), key=lambda k: words[k])
+    text = reads == Texts.kind or (
+        reads is None
+        and words[best] >= WORDS
+        and not any(c for k, c in enumerate(made) if k != best)
+    )
+    contents: list[Any]
+    if text:
+        title = table.titles[given[best]]
+        inputs: Inputs = Texts(column=title)
+        contents = [row[best] for row in cells]
+        if len(given) > 1:
+            notes.append(
+                f"The texts of column {printable(title)} are read, the other columns are not; --input table takes the columns for values."
+            )
+    else:
+        kept = [k for k, c in enumerate(made) if c is not None]
+        if not kept:
+            raise UsageError(f"--data {table.path}: no column can be learnt from: {' '.join(told)}")
+        inputs = Rows([c for c in made if c is not None])
+        contents = [tuple(row[k] for k in kept) for row in cells]
+        notes += told
+    samples = [Sample(f"line {number}", target, part, content)
+               for (number, _), target, part, content in zip(table.lines, found.targets, table.parts(), contents)]  # fmt: skip
+    _check_parts(table.path, samples)
+    return Listing(
+        table.path, samples, found.names, "a CSV file", 0, tuple(notes), found.task, inputs
+    )
 
 
 def _folder_of_pictures(base: str, names: list[str]) -> str:

@@ -12,6 +12,7 @@ from ..tasks.classification import Classification
 from . import augment
 from .folders import from_listing
 from .images import Images, Source
+from .inputs import PICTURES
 from .listing import list_pictures
 
 # Mean and standard deviation of the training pixels.
@@ -24,15 +25,27 @@ _SCALES = {
 }
 
 
-def find_source(name: str, task: str | None = None, target: str | None = None) -> Source:
-    """The data set `name`, the folder of images or the CSV file of that name; `task` and `target` are those options."""
+def find_source(
+    name: str, task: str | None = None, target: str | None = None, reads: str | None = None
+) -> Source:
+    """The data set `name`, the folder or the CSV file of that name; `task`, `target` and `reads` are --task, --target and --input."""
     if name in config.DATA:
-        if target is not None or task not in (None, Classification.kind):
-            what = f"--task {task}" if target is None else f"--target {target}"
+        if (
+            target is not None
+            or reads not in (None, PICTURES)
+            or task not in (None, Classification.kind)
+        ):
+            what = (
+                f"--target {target}"
+                if target is not None
+                else f"--task {task}"
+                if reads in (None, PICTURES)
+                else f"--input {reads}"
+            )
             raise UsageError(f"{what} is for a .csv file, and {name} is a data set of pictures in classes")  # fmt: skip
         return Source(name, None)
     if os.path.exists(name):
-        return Source(os.path.abspath(name), list_pictures(name, task, target))
+        return Source(os.path.abspath(name), list_pictures(name, task, target, reads))
     beside = os.path.dirname(name) or "."
     near = [os.path.join(os.path.dirname(name), n) for n in _inside(beside)]
     hint = did_you_mean(name, [*config.DATA, *near])

@@ -13,6 +13,8 @@ from ..suggest import did_you_mean
 from ..tasks.classification import Classification
 from ..tasks.multilabel import Multilabel
 from ..tasks.regression import Regression
+from ..words import counted
+from .rows import is_missing
 
 # Names of the parts that people use for folders and in the column of the split.
 PARTS = {
@@ -26,6 +28,7 @@ _SPLITS = ("split", "part", "set")
 _LABELS = ("label", "class", "target", "class_name", "category")
 _SEVERAL = ("labels", "tags", "classes", "categories")
 _VALUES = ("value", "values")
+MOST_CLASSES = 0.5  # of the lines: with more different answers it is no class
 _SEPARATORS = (",", ";", "\t")  # in many countries spreadsheets write semicolons
 _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 EXPECTED = "path,label[,split], path,value[,split] or path and a column of 0 and 1 for each label"
@@ -52,10 +55,6 @@ class Table:
     def find(self, names: tuple[str, ...]) -> int | None:
         """The column of one of these names."""
         return next((self.head.index(n) for n in names if n in self.head), None)
-
-    def names_pictures(self) -> bool:
-        """Whether it has a column of paths."""
-        return self.path_column is not None
 
     def wrong(self, number: int, why: str) -> UsageError:
         return UsageError(f"--data {self.path}, line {number}: {why}")
@@ -122,7 +121,78 @@ def asked(table: Table, forced: str | None, wanted: str | None) -> Asked:
     else:
         named = table.find((*_LABELS, *_SEVERAL, *_VALUES))
         columns = [named] if named is not None else others
-    kind = forced or _kind(table, columns)
+    return _of(table, columns, forced or _kind(table, columns), forced)
+
+
+def asked_of_rows(table: Table, forced: str | None, wanted: str | None) -> tuple[Asked, list[int], list[str]]:  # fmt: skip
+    """The same of a table of values: also the columns that are learnt, and lines to tell.
+
+    Lines without an answer leave the table.
+    """
+    _check_titles(table)
+    notes = []
+    if wanted is not None:
+        columns = _wanted(table, wanted.split(","))
+    else:
+        named = table.find((*_LABELS, *_SEVERAL, *_VALUES))
+        last = max(i for i in range(len(table.titles)) if i != table.split_column)
+        columns = [last if named is None else named]
+        if named is None:
+            notes.append(
+                f"What is learnt is the last column, {printable(table.titles[last])}; --target COLUMN names another."
+            )
+    before = len(table.lines)
+    table.lines = [
+        line
+        for line in table.lines
+        if not any(is_missing(line[1][i]) if i < len(line[1]) else True for i in columns)
+    ]
+    what = ", ".join(printable(table.titles[i]) for i in columns)
+    if not table.lines:
+        raise UsageError(
+            f"--data {table.path}: no line has a value under {what}: there is nothing to learn"
+        )
+    if lost := before - len(table.lines):
+        notes.append(f"{counted(lost, 'line')} without a value under {what}: left out.")
+    different = len(set(table.column(columns[0])))
+    kind = forced or (
+        Classification.kind if len(columns) == 1 and different == 2 else _kind(table, columns)
+    )
+    if kind not in (Classification.kind, Regression.kind, Multilabel.kind):
+        raise UsageError(
+            f"--task {kind} is for pictures, and --data {table.path} has no column of them"
+        )
+    if kind == Classification.kind and different > max(2, MOST_CLASSES * len(table.lines)):
+        raise UsageError(
+            f"--data {table.path}: nearly every line has its own value under {what} ({different:,} of {len(table.lines):,}): --target COLUMN names what is to be learnt"
+        )
+    found = _of(table, columns, kind, forced)
+    return found, columns, [*notes, found.note] if found.note else notes
+
+
+def _check_titles(table: Table) -> None:
+    """UsageError for a table whose first line does not name its columns, or whose lines have more cells."""
+    titles = table.titles
+    if len(titles) < 2:
+        raise UsageError(
+            f"--data {table.path}: it has {'one column' if titles else 'no line'}, where {EXPECTED}, or columns of values are expected"
+        )
+    if all(table.number(title) is not None or not title for title in titles):
+        raise UsageError(
+            f"--data {table.path}: its first line has numbers, where the names of the columns are expected"
+        )
+    twice = next((title for i, title in enumerate(titles) if title in titles[:i]), None)
+    if twice is not None:
+        raise UsageError(f"--data {table.path}: two columns are called {printable(twice)!r}")
+    if not table.lines:
+        raise UsageError(f"--data {table.path}: there is no line after the first")
+    for number, row in table.lines:
+        if len(row) > len(titles) and any(cell.strip() for cell in row[len(titles) :]):
+            raise table.wrong(number, f"it has {len(row)} cells, and the first line {len(titles)}")
+
+
+def _of(table: Table, columns: list[int], kind: str, forced: str | None) -> Asked:
+    """The targets of these columns."""
     if kind == Regression.kind:
         rows = list(zip(*(table.numbers(i) for i in columns)))
         note = ""

@@ -42,8 +42,8 @@ class Layer(NamedTuple):
     multiplies: int
 
 
-def look_at(net: Module, shape: tuple[int, ...]) -> list[Layer]:
-    """Every layer in the order it computes, for one input of this shape."""
+def look_at(net: Module, x: Tensor) -> list[Layer]:
+    """Every layer in the order it computes, for this input."""
     import rushlight as rl
 
     rows: list[Layer] = []
@@ -67,7 +67,7 @@ def look_at(net: Module, shape: tuple[int, ...]) -> list[Layer]:
     try:
         net.eval()
         with rl.no_grad():
-            net(rl.zeros(1, *shape))
+            net(x)
     finally:
         net.train(was)
         for hook in hooks:
@@ -137,7 +137,7 @@ def drawing(rows: list[Layer], input_shape: tuple[int, ...]) -> str:
                      f"<title>{escape(told)}</title></rect>")  # fmt: skip
         x += wide + gap
     keys = "".join(f"<span><i class='key block {k}'></i>{t}</span>" for k, t in
-                   (("input", "picture"), ("conv", "convolution"), ("pool", "pooling"), ("linear", "linear")))  # fmt: skip
+                   (("input", "input"), ("conv", "convolution"), ("pool", "pooling"), ("linear", "linear")))  # fmt: skip
     return "".join([*parts, "</svg>", f"<div class='legend'>{keys}</div>"])
 
 
@@ -150,14 +150,21 @@ def seen(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarr
 
 
 def write_report(
-    args: Namespace, images: Images, net: Module, result: Result, history: list[dict[str, Any]], best: int, record: dict[str, Any]
+    args: Namespace, images: Images, net: Module, result: Result, history: list[dict[str, Any]], best: int, record: dict[str, Any],
+    beside: tuple[dict[str, Any], str] = ({}, ""),
 ) -> list[str]:  # fmt: skip
-    """Write it, and its charts as files of their own; the answer is their names."""
-    rows = look_at(net, (images.channels, images.size, images.size))
+    """Write it, and its charts as files of their own; `beside` is what is known besides, of rows and texts. The answer is their names."""
+    import rushlight as rl
+
+    other = images.inputs
+    x = rl.zeros(1, images.channels, images.size, images.size) if other is None else other.zeros(1)
+    rows = look_at(net, x)
+    found, said = beside
     name = os.path.basename(os.path.abspath(args.out))
     body = "".join([
-        _head(name, args, images, result, rows, record), curves(history, best, images.task), result.sections(),
-        _pictures(images, net, result), _variety(args, images), _network(rows, images), _data(images), _repeat(record),
+        _head(name, args, images, result, rows, record), _beside(said), curves(history, best, images.task), result.sections(),
+        "" if other is None else other.sections(images, found), _pictures(images, net, result), _variety(args, images) if other is None else "",
+        _network(rows, images, tuple(x.shape[1:])), _data(images), _repeat(record),
     ])  # fmt: skip
     files = {"report.html": page(f"{printable(name)}: {images.task.shown(result.score)}", body)}
     for file, charts in (
@@ -166,6 +173,11 @@ def write_report(
     ):
         files[file] = svg.sheet(*charts)
     return [svg.write(os.path.join(args.out, file), text) for file, text in files.items()]
+
+
+def _beside(said: str) -> str:
+    """What another model reaches, as a line."""
+    return f"<p class='card'>{escape(said)}</p>" if said else ""
 
 
 def _number(value: str, name: str, more: str = "", main: bool = False) -> str:
@@ -178,20 +190,21 @@ def _head(
 ) -> str:
     part = "test" if images.honest else "validation"
     count = len(result.losses)
-    tested = counted(count, f"{part} picture")
+    tested = counted(count, f"{part} {images.noun}")
     cards = [_number(*card, main=i == 0) for i, card in enumerate(result.cards(tested))]
     energy = "" if record.get("joules") is None else f"{record['joules'] / 3600:.2f} Wh"
     cards += [
-        _number(f"{len(images.train):,}", "pictures to train on", images.task.counted()),
+        _number(f"{len(images.train):,}", f"{images.noun}s to train on", images.task.counted()),
         _number(short(sum(r.parameters for r in rows)), "parameters",
-                f"{short(sum(r.multiplies for r in rows))} multiply-adds a picture"),
+                f"{short(sum(r.multiplies for r in rows))} multiply-adds a {images.noun}"),
         _number(clock(record["seconds"]), "to train (min:s)", energy or record["device"].partition(":")[0]),
     ]  # fmt: skip
     warning = result.warning()
     told = f"<p class='warning'>{escape(warning)}</p>" if warning else ""
     source = escape(printable(os.path.basename(images.name) or images.name))
+    what = f"{images.size}×{images.size} pixels" if images.inputs is None else images.inputs.told()
     return (
-        f"<header><h1>{escape(printable(name))}</h1><p>{escape(args.model)} on {source}, {images.size}×{images.size} pixels; "
+        f"<header><h1>{escape(printable(name))}</h1><p>{escape(args.model)} on {source}, {what}; "
         f"{escape(record['started'].replace('T', ' '))}</p></header>{told}<div class='numbers'>{''.join(cards)}</div>"
     )
 
@@ -215,9 +228,14 @@ def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> l
 def curves(history: list[dict[str, Any]], best: int, task: Task) -> str:
     """Loss, score and rate over the epochs, as a part of a page."""
     charts = lines_over_epochs(history, best, task)
+    varied = (
+        "Training pictures are varied, so they can be harder than those of the validation."
+        if task.noun == "picture"
+        else ""
+    )
     cards = "".join(f"<div class='card'><h3>{name}</h3>{drawn}</div>" for name, drawn in charts)
-    return ("<h2>How it learnt</h2><p class='faint'>The dashed line is the epoch that was kept. Training pictures are "
-            f"varied, so they can be harder than those of the validation.</p><div class='grid-3'>{cards}</div>")  # fmt: skip
+    return ("<h2>How it learnt</h2><p class='faint'>The dashed line is the epoch that was kept. "
+            f"{varied}</p><div class='grid-3'>{cards}</div>")  # fmt: skip
 
 
 def _figure(caption: str, *pictures: np.ndarray) -> str:
@@ -231,7 +249,8 @@ def _pictures(images: Images, net: Module, result: Result) -> str:
     parts = []
     for title, text, shown in result.pictures():
         figures = "".join(_answered(images, net, one) for one in shown)
-        inner = f"<div class='pictures'>{figures}</div>" if figures else "<p>There are none.</p>"
+        places = "pictures" if images.inputs is None else "grid-3"
+        inner = f"<div class='{places}'>{figures}</div>" if figures else "<p>There are none.</p>"
         if figures.count("<img") > len(shown):
             text += f" {images.task.beside_told}"
         parts.append(f"<h2>{title}</h2><p class='faint'>{text}</p>{inner}")
@@ -239,12 +258,26 @@ def _pictures(images: Images, net: Module, result: Result) -> str:
 
 
 def _answered(images: Images, net: Module, one: Picture) -> str:
+    if images.inputs is not None:
+        return _content(images, net, one)
     x, y = images.test[one.number]
     pixels = seen(x, images.mean, images.std)
     said = f"<b class='{one.kind}-text'>{escape(one.said)}</b> {escape(one.sure)}"
     more = f"<br>is {escape(one.true)}" if one.true else ""
     file = f"<br><span class='faint'>{escape(printable(os.path.basename(images.paths[one.number])))}</span>" if images.paths else ""  # fmt: skip
     return _figure(said + more + file, pixels, *images.task.beside(net, x, y, pixels, one))
+
+
+def _content(images: Images, net: Module, one: Picture) -> str:
+    """A row or a text of the test, and what was answered."""
+    content = images.test.contents[one.number]
+    said = f"<b class='{one.kind}-text'>{escape(one.said)}</b> {escape(one.sure)}"
+    more = f", is {escape(one.true)}" if one.true else ""
+    place = escape(printable(os.path.basename(images.paths[one.number])))
+    weights = images.inputs.weights(images.task, net, content) if one.kind == "wrong" else None  # type: ignore[union-attr]
+    return images.inputs.figure(
+        content, f"<p>{said}{more} <span class='faint'>{place}</span></p>", weights
+    )  # type: ignore[union-attr]
 
 
 def _variety(args: Namespace, images: Images) -> str:
@@ -268,9 +301,9 @@ def _variety(args: Namespace, images: Images) -> str:
             f"<div class='pictures'>{''.join(figures)}</div>")  # fmt: skip
 
 
-def _network(rows: list, images: Images) -> str:
-    drawn = drawing(rows, (images.channels, images.size, images.size))
-    return (f"<h2>The network</h2><p class='faint'>High blocks see many places of the picture, wide ones have many channels.</p>"
+def _network(rows: list, images: Images, shape: tuple[int, ...]) -> str:
+    drawn = drawing(rows, shape)
+    return (f"<h2>The network</h2><p class='faint'>High blocks see many places of the {images.noun}, wide ones have many channels.</p>"
             f"<div class='card'>{drawn}</div><details><summary>{counted(len(rows), 'layer')}</summary>"
             f"<div class='card scroll'>{table(rows)}</div></details>")  # fmt: skip
 
@@ -294,10 +327,11 @@ def _data(images: Images) -> str:
     listed = "".join(f"<tr><td><code>{escape(printable(p.path))}</code></td><td>{escape(p.kind)}</td><td>{escape(printable(p.why))}</td></tr>"
                      for p in images.problems[:200])  # fmt: skip
     more = f"<details><summary>what was left out</summary><div class='card scroll'><table>{listed}</table></div></details>" if listed else ""  # fmt: skip
+    noun = images.noun
     same = (
         ""
         if images.honest
-        else "<p>There was no test part: these are the validation pictures, which also chose the epoch.</p>"
+        else f"<p>There was no test part: these are the validation {noun}s, which also chose the epoch.</p>"
     )
     return (f"<h2>The data</h2><p class='faint'><code>{escape(printable(images.name))}</code></p>{same}<div class='grid-2'><div class='card'>"
             f"<h3>{title}</h3>{drawn}</div><div class='card'><h3>parts</h3><table>{lines}</table></div></div>{more}")  # fmt: skip

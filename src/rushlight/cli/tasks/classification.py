@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import printable, short
 from ..report import svg
 from ..words import counted
-from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, tested, wilson
+from .task import MOST_ROWS, SHOWN, Card, Picture, Result, Task, key_of, tested, to_try, wilson
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -74,7 +74,11 @@ class Classification(Task):
         if columns is None:
             none = np.zeros(0)
             columns = (none.astype(int), none.astype(int), none, none.astype(bool), none)
-        return ClassResult(self.names, *columns)
+        return ClassResult(self.names, *columns, noun=self.noun)
+
+    def compared(self, truth: np.ndarray, answers: np.ndarray) -> tuple[float, tuple[float, float]]:
+        right = int((truth == answers).sum())
+        return right / max(len(truth), 1), wilson(right, len(truth))
 
     def answers(self, out: Any, top: int) -> list[list[tuple[str, float]]]:
         """The likeliest classes with their probabilities."""
@@ -106,6 +110,7 @@ class ClassResult(Result):
     confidence: np.ndarray  # the probability of the answer
     in_top: np.ndarray  # whether the truth was among the five likeliest
     losses: np.ndarray
+    noun: str = "picture"
 
     @property
     def score(self) -> float:
@@ -179,7 +184,7 @@ class ClassResult(Result):
             "loss": round(self.loss, 6), "top5": round(self.top5, 6),
             "f1_macro": round(float(self.f1().mean()), 6), "calibration_error": round(error, 6),
             "calibration": [[round(a, 4), round(b, 4), n] for a, b, n in bins],
-            "images": len(self.truth),
+            key_of(self.noun): len(self.truth),
             "per_class": {c: round(float(a), 6) for c, a in zip(self.classes, self.per_class())},
             "precision": {c: round(float(a), 6) for c, a in zip(self.classes, self.precision())},
             "f1": {c: round(float(a), 6) for c, a in zip(self.classes, self.f1())},
@@ -190,7 +195,7 @@ class ClassResult(Result):
         """Overall accuracy and what belongs to it, then the confusion matrix or every class's numbers."""
         low, high = self.interval()
         error, _ = self.calibration()
-        head = f"Accuracy of the network on the {tested(len(self.truth))}: {self.accuracy:.2%}"
+        head = f"Accuracy of the network on the {tested(len(self.truth), self.noun)}: {self.accuracy:.2%}"
         more = f"Between {low:.1%} and {high:.1%} at 95 % confidence; F1 {self.f1().mean():.3f}; "
         if len(self.classes) > 2 * TOP:  # of six, five are nearly all
             more += f"among the five likeliest {self.top5:.1%}; "
@@ -209,10 +214,10 @@ class ClassResult(Result):
         told = "is no better than chance"
         if self.accuracy > share:
             low, high = self.interval()
-            told = f"of {counted(len(self.truth), 'picture')} may be chance (between {low:.1%} and {high:.1%} at 95 %)"
+            told = f"of {counted(len(self.truth), self.noun)} may be chance (between {low:.1%} and {high:.1%} at 95 %)"
         return (
             f"Warning: {self.accuracy:.1%} {told}: always answering {short(name)!r} gets "
-            f"{share:.1%}. {TRY.format(what='the labels')}"
+            f"{share:.1%}. {to_try('the labels', self.noun)}"
         )
 
     def cards(self, tested: str) -> list[Card]:
@@ -241,10 +246,10 @@ class ClassResult(Result):
             f"<div class='grid-2'><div class='card'><h3>confusion matrix</h3>{''.join(charts) or none}</div><div class='card'>"
             f"<h3>classes, the hardest first</h3>{svg.bars(rows)}{svg.legend('recall', 'precision', 'F1')}</div></div>"
             "<div class='grid-2' style='margin-top:16px'><div class='card'><h3>calibration: is 80 % confidence right 80 % of the time?</h3>"
-            f"{svg.calibration(bins)}</div><div class='card'><h3>what the numbers mean</h3><p>Recall: of the pictures of a class, how many "
-            "were recognised. Precision: of the answers with a class, how many were right. F1 is high only when both are. "
+            f"{svg.calibration(bins)}</div><div class='card'><h3>what the numbers mean</h3><p>"
+            f"Recall: of the {self.noun}s of a class, how many were recognised. Precision: of the answers with a class, how many were right. F1 is high only when both are. "
             f"Confidence differs from accuracy by {error:.1%} on average; dots under the dashed line are answers that were "
-            "too sure. The interval is where accuracy on other pictures of the same kind lies, 19 times in 20.</p></div></div>"
+            f"too sure. The interval is where accuracy on other {self.noun}s of the same kind lies, 19 times in 20.</p></div></div>"
         )
 
     def pictures(self) -> list[tuple[str, str, list[Picture]]]:
@@ -298,7 +303,9 @@ def _classes(result: ClassResult) -> list[str]:
     """Every class: pictures, recall, precision, F1, and what it is most often taken for."""
     names, wide = _names(result)
     matrix = result.matrix
-    lines = [f"{'true class':<{wide}}  pictures  recall  precision     F1  most often taken for"]
+    lines = [
+        f"{'true class':<{wide}}  {result.noun + 's':>8}  recall  precision     F1  most often taken for"
+    ]
     for i, name in enumerate(names):
         wrong = matrix[i].copy()
         wrong[i] = 0

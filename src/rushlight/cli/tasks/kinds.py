@@ -18,4 +18,11 @@ KINDS: dict[str, type[Task]] = {
 
 def task_of(saved: dict[str, Any]) -> Task:
     """The task of a checkpoint."""
-    return KINDS[saved["config"]["task"]](saved["classes"], saved["scale"])
+    return KINDS[saved["config"]["task"]](saved["classes"], saved["scale"], noun_of(saved))
+
+
+def noun_of(saved: dict[str, Any]) -> str:
+    """What one sample of a checkpoint is called."""
+    from ..data.inputs import kinds
+
+    return "picture" if saved["inputs"] is None else kinds()[saved["inputs"]["kind"]].noun

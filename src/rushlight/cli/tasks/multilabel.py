@@ -11,7 +11,19 @@ import numpy as np
 
 from ..errors import printable, short
 from ..report import svg
-from .task import MOST_ROWS, SHOWN, TRY, Card, Picture, Result, Task, interval, tested, wilson
+from .task import (
+    MOST_ROWS,
+    SHOWN,
+    Card,
+    Picture,
+    Result,
+    Task,
+    interval,
+    key_of,
+    tested,
+    to_try,
+    wilson,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,7 +44,9 @@ class Multilabel(Task):
 
     kind, score, score_name = "multilabel", "f1", "F1"
     one, many = "label", "labels"
-    meaning = "a sigmoid of each score is the probability of that label; from one half on the picture has it"
+    meaning = (
+        "a sigmoid of each score is the probability of that label; from one half on it is there"
+    )
     recipe = {"label_smoothing": 0.0}
 
     def groups(self, targets: Sequence[tuple[int, ...]]) -> list[Hashable]:
@@ -81,11 +95,14 @@ class Multilabel(Task):
     def result(self, columns: Sequence[np.ndarray] | None) -> LabelsResult:
         none = np.zeros((0, len(self.names)))
         truth, shares, losses = columns or (none, none, np.zeros(0))
-        return LabelsResult(self.names, truth > 0.5, shares, losses)
+        return LabelsResult(self.names, truth > 0.5, shares, losses, self.noun)
 
     def answers(self, out: Any, top: int) -> list[Answer]:
         shares = out.sigmoid().numpy()
         return [sorted(zip(self.names, row.tolist()), key=lambda p: -p[1]) for row in shares]
+
+    def likeliness(self, out: Any) -> Any:
+        return out.sigmoid()[:, int(out[0].argmax())]
 
     def said(self, answer: Answer) -> str:
         """The labels; the likeliest where there are none."""
@@ -136,6 +153,7 @@ class LabelsResult(Result):
     truth: np.ndarray
     shares: np.ndarray
     losses: np.ndarray
+    noun: str = "picture"
 
     @property
     def answers(self) -> np.ndarray:
@@ -180,7 +198,7 @@ class LabelsResult(Result):
         f1 = f1_of(self.truth, self.answers)
         return {
             "f1": round(self.score, 6), "interval_95": [round(v, 6) for v in _within(f1)], "loss": round(self.loss, 6),
-            "exact": round(right / max(count, 1), 6), "mean_average_precision": round(self.mean_precision(), 6), "images": count,
+            "exact": round(right / max(count, 1), 6), "mean_average_precision": round(self.mean_precision(), 6), key_of(self.noun): count,
             "labels": {name: {key: None if np.isnan(v[i]) else round(float(v[i]), 6) for key, v in by.items()}
                        for i, name in enumerate(self.labels)},
         }  # fmt: skip
@@ -193,7 +211,9 @@ class LabelsResult(Result):
         if not by_class and len(order) > MANY:
             order = np.argsort(by["f1"], kind="stable")[:10]
         wide = max(len("label"), *(len(short(name)) for name in self.labels))
-        lines = [f"{'label':<{wide}}  pictures  recall  precision     F1  average precision"]
+        lines = [
+            f"{'label':<{wide}}  {self.noun + 's':>8}  recall  precision     F1  average precision"
+        ]
         for i in order:
             area = by["average_precision"][i]
             lines.append(
@@ -214,7 +234,7 @@ class LabelsResult(Result):
             return None
         told = "may be chance" if self.score > same.mean() else "is no better than chance"
         return (f"Warning: an F1 of {self.score:.3f} {told}: always giving the same labels gets {same.mean():.3f}. "
-                f"{TRY.format(what='the labels')}")  # fmt: skip
+                f"{to_try('the labels', self.noun)}")  # fmt: skip
 
     def cards(self, tested: str) -> list[Card]:
         low, high = _within(f1_of(self.truth, self.answers))
@@ -237,10 +257,11 @@ class LabelsResult(Result):
         return (
             "<h2>Where it is right</h2><p class='faint'>A label counts as answered from a probability of one half on.</p>"
             f"<div class='grid-2'><div class='card'><h3>labels, the hardest first</h3>{svg.bars(rows)}{svg.legend('F1', 'recall', 'precision')}</div>"
-            f"<div class='card'><h3>average precision: how well the pictures with a label come first</h3>{svg.bars(best)}</div></div>"
-            "<div class='card' style='margin-top:16px'><h3>what the numbers mean</h3><p>Recall: of the pictures that have a label, how many got it. "
+            f"<div class='card'><h3>average precision: how well the {self.noun}s with a label come first</h3>{svg.bars(best)}</div></div>"
+            "<div class='card' style='margin-top:16px'><h3>what the numbers mean</h3><p>"
+            f"Recall: of the {self.noun}s that have a label, how many got it. "
             "Precision: of the answers with a label, how many were right. F1 is high only when both are; the one at the head is of each "
-            "picture's labels, averaged over the pictures. Average precision does not depend on the limit of one half: where it is high and "
+            f"{self.noun}'s labels, averaged over the {self.noun}s. Average precision does not depend on the limit of one half: where it is high and "
             "F1 is low, another limit would do better.</p></div>"
         )
 

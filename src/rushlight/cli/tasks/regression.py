@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import UsageError, printable, short
 from ..report import svg
-from .task import SHOWN, TRY, Card, Picture, Result, Task, interval, tested
+from .task import SHOWN, Card, Picture, Result, Task, interval, key_of, tested, to_try
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -52,7 +52,7 @@ class Regression(Task):
         spread = values.std(0)
         for name, each, value in zip(self.names, spread, values[0]):
             if not each > 0:
-                raise UsageError(f"every picture to train on has {printable(name)} {plain(value)}: there is nothing to learn")  # fmt: skip
+                raise UsageError(f"every {self.noun} to train on has {printable(name)} {plain(value)}: there is nothing to learn")  # fmt: skip
         self.scale = [values.mean(0).tolist(), spread.tolist()]
 
     def tensor(self, target: tuple[float, ...]) -> np.ndarray:
@@ -78,7 +78,9 @@ class Regression(Task):
     def chart(self, counts: list[int], targets: Sequence[tuple[float, ...]]) -> tuple[str, str]:
         drawn = [svg.histogram([t[i] for t in targets]) for i in range(min(len(self.names), MOST_CHARTS))]  # fmt: skip
         titled = [f"<h3>{escape(printable(name))}</h3>{d}" for name, d in zip(self.names, drawn)]
-        return "pictures to train on, by value", "".join(titled if len(self.names) > 1 else drawn)
+        return f"{self.noun}s to train on, by value", "".join(
+            titled if len(self.names) > 1 else drawn
+        )
 
     def check_head(self, model: str, layer: Module) -> None:
         import rushlight as rl
@@ -108,10 +110,21 @@ class Regression(Task):
     def result(self, columns: Sequence[np.ndarray] | None) -> ValuesResult:
         none = np.zeros((0, len(self.names)))
         truth, answers, losses = columns or (none, none, np.zeros(0))
-        return ValuesResult(self.names, self._in_units(truth), self._in_units(answers), losses)
+        return ValuesResult(
+            self.names, self._in_units(truth), self._in_units(answers), losses, self.noun
+        )
 
     def strongest(self, out: Any) -> Any:
         return out.abs().sum(1)
+
+    def likeliness(self, out: Any) -> Any:
+        return out[:, 0]
+
+    def compared(self, truth: np.ndarray, answers: np.ndarray) -> tuple[float, None]:
+        truth = truth.reshape(len(truth), -1)
+        return ValuesResult(
+            self.names, truth, answers.reshape(truth.shape), np.zeros(0)
+        ).score, None
 
     def answers(self, out: Any, top: int) -> list[list[float]]:
         return self._in_units(out.numpy()).tolist()
@@ -149,6 +162,7 @@ class ValuesResult(Result):
     truth: np.ndarray
     answers: np.ndarray
     losses: np.ndarray
+    noun: str = "picture"
 
     @property
     def score(self) -> float:
@@ -180,7 +194,11 @@ class ValuesResult(Result):
         }  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
-        found = {"r2": round(self.score, 6), "loss": round(self.loss, 6), "images": len(self.truth)}
+        found = {
+            "r2": round(self.score, 6),
+            "loss": round(self.loss, 6),
+            key_of(self.noun): len(self.truth),
+        }
         if not len(self.truth):
             return {**found, "values": {}}
         each = {
@@ -193,13 +211,13 @@ class ValuesResult(Result):
 
     def table(self, by_class: bool = False) -> str:
         if not len(self.truth):
-            return "There are no test images."
+            return f"There are no {tested(2, self.noun)[2:]}."
         by = self.by_name()
         first = by[self.names[0]]
         low, high = _within(self.off()[:, 0])
         of = f" of {short(self.names[0])}"
         lines = [
-            f"Mean error{of} on the {tested(len(self.truth))}: {plain(first['mean_error'])}",
+            f"Mean error{of} on the {tested(len(self.truth), self.noun)}: {plain(first['mean_error'])}",
             f"Between {plain(low)} and {plain(high)} at 95 % confidence; half of the errors are below {plain(first['median_error'])}; "
             f"R² {first['r2']:.3f}; always the same answer would be off by {plain(first['same_answer'])}.",
         ]  # fmt: skip
@@ -223,7 +241,7 @@ class ValuesResult(Result):
             return None
         told = "may be chance" if self.score > 0 else "is no better than chance"
         return (f"Warning: an R² of {self.score:.3f} {told}: always answering the mean gets 0. "
-                f"{TRY.format(what='the values')}")  # fmt: skip
+                f"{to_try('the values', self.noun)}")  # fmt: skip
 
     def cards(self, tested: str) -> list[Card]:
         if not len(self.truth):
@@ -247,8 +265,8 @@ class ValuesResult(Result):
         return (
             "<h2>Where it is right</h2><p class='faint'>On the dashed line an answer is the true value; above it too high.</p>"
             f"<div class='grid-2'>{''.join(parts)}</div><div class='card' style='margin-top:16px'><h3>what the numbers mean</h3>"
-            "<p>The mean error is how far answers are off on average, in the units of the data; its interval is where it lies for other pictures "
-            "of the same kind, 19 times in 20. R² is 1 where all answers are right and 0 where they are no better than always the mean.</p></div>"
+            "<p>The mean error is how far answers are off on average, in the units of the data; its interval is where it lies for other "
+            f"{self.noun}s of the same kind, 19 times in 20. R² is 1 where all answers are right and 0 where they are no better than always the mean.</p></div>"
         )
 
     def pictures(self) -> list[tuple[str, str, list[Picture]]]:

@@ -43,7 +43,7 @@ class Card(NamedTuple):
 
 
 class Task:
-    """One kind of question about a picture. Whatever differs between the kinds is asked of it.
+    """One kind of question about a picture, a row or a text. Whatever differs between the kinds is asked of it.
 
     `names` are what the network's outputs stand for; `scale` is the mean and the spread of each, where they
     are quantities.
@@ -72,8 +72,9 @@ class Task:
     )
     not_for: ClassVar[tuple[str, ...]] = ()  # settings that mean nothing here
 
-    def __init__(self, names: Sequence[str], scale: Any = None) -> None:
+    def __init__(self, names: Sequence[str], scale: Any = None, noun: str = "picture") -> None:
         self.names, self.scale = list(names), scale
+        self.noun = noun  # what is asked about: picture, row, text
 
     # -- data
 
@@ -138,7 +139,7 @@ class Task:
         most = max(counts, default=1) or 1
         pairs = sorted(zip(self.names, counts), key=lambda p: -p[1])[:MOST_ROWS]
         rows = [(printable(c), [("one", n / most, f"{n:,}")]) for c, n in pairs]
-        return f"pictures to train on, by {self.one}", svg.bars(rows)
+        return f"{self.noun}s to train on, by {self.one}", svg.bars(rows)
 
     # -- training
 
@@ -182,6 +183,14 @@ class Task:
 
     def result(self, columns: Sequence[np.ndarray] | None) -> Result:
         """What those rows come to; None where there was no picture."""
+        raise NotImplementedError
+
+    def likeliness(self, out: Any) -> Any:
+        """Of each row of scores, how much it speaks for the answer to the first."""
+        return out.softmax(1)[:, int(out[0].argmax())]
+
+    def compared(self, truth: np.ndarray, answers: np.ndarray) -> tuple[float, tuple[float, float] | None]:  # fmt: skip
+        """The score of another model's answers, as targets, and its interval where it has one."""
         raise NotImplementedError
 
     # -- pictures of the report
@@ -246,9 +255,10 @@ class Task:
 
 
 class Result:
-    """What a test found, picture by picture in the order of the data set."""
+    """What a test found, picture by picture (row by row, text by text) in the order of the data set."""
 
     losses: np.ndarray
+    noun: str = "picture"
 
     @property
     def loss(self) -> float:
@@ -296,9 +306,14 @@ def interval(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def tested(count: int) -> str:
-    """1 test image, 3000 test images: without a comma, for who reads the line by a program."""
-    return f"{count} test image{'' if count == 1 else 's'}"
+def key_of(noun: str) -> str:
+    """What test.json calls the number of tested pictures, rows or texts."""
+    return "images" if noun == "picture" else noun + "s"
+
+
+def tested(count: int, noun: str = "picture") -> str:
+    """1 test image, 3000 test rows: without a comma, for who reads the line by a program."""
+    return f"{count} test {'image' if noun == 'picture' else noun}{'' if count == 1 else 's'}"
 
 
 def wilson(right: float, count: int) -> tuple[float, float]:
@@ -313,6 +328,12 @@ def wilson(right: float, count: int) -> tuple[float, float]:
 
 TRY = ("Try more --minutes, --lr-find for another rate, a larger --size, or --weights imagenet to start "
        "from; look at the pictures in the report to see that {what} are right.")  # fmt: skip
+TRY_ELSE = "Try more --minutes, or --lr-find for another rate; look at the {noun}s in the report to see that {what} are right."
+
+
+def to_try(what: str, noun: str = "picture") -> str:
+    """What helps where a network has learnt nothing."""
+    return TRY.format(what=what) if noun == "picture" else TRY_ELSE.format(what=what, noun=noun)
 
 
 def scores_of(task: Task, net: Module, x: Any, views: int = 1) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import config
 from ..data import augment
+from ..data.inputs import PICTURES, kinds
 from ..errors import UsageError
 from ..tasks.kinds import KINDS
 from ..words import counted
@@ -92,6 +93,14 @@ def _scale(v: object) -> bool:
     return isinstance(v, (tuple, list)) and len(v) == 2 and all(map(_numbers, v)) and min(v[1], default=0) > 0  # fmt: skip
 
 
+def _inputs(v: Any) -> bool:
+    """What rows or texts are."""
+    try:
+        return kinds()[v["kind"]].from_dict(v).size > 0
+    except (LookupError, TypeError, ValueError):
+        return False
+
+
 def _flag(v: object) -> bool:
     return type(v) is bool
 
@@ -102,7 +111,7 @@ def _best(v: Any) -> bool:
 
 
 _CONFIG: dict[str, Test] = {
-    "data": _text, "task": _one_of(KINDS), "target": _or_none(_text), "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
+    "data": _text, "task": _one_of(KINDS), "target": _or_none(_text), "input": _or_none(_one_of((PICTURES, *kinds()))), "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
     "val_split": _number(0), "test_split": _number(0), "fold": _or_none(_fold), "class_weights": _flag, "balanced": _flag, "accumulate": _whole(1, 1024),
     "model": zoo.known, "width": lambda v: _number(0.25)(v) and v <= 64,
     "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000), "minutes": _or_none(_number(0, True)),
@@ -114,7 +123,7 @@ _CONFIG: dict[str, Test] = {
 }  # fmt: skip
 _FIELDS: dict[str, Test] = {
     "config": _dict, "data": _text, "data_dir": _text, "classes": _classes, "scale": _or_none(_scale), "count": _whole(0),
-    "channels": lambda v: type(v) is int and v in (1, 3), "size": _whole(1, 1024), "mean": _numbers,
+    "inputs": _or_none(_inputs), "channels": lambda v: type(v) is int and v in (1, 3), "size": _whole(1, 100_000), "mean": _numbers,
     "std": _numbers, "model": _weights, "average": _or_none(_weights), "optimizer": _dict, "schedule": _dict, "epoch": _whole(0),
     "step": _whole(0), "sums": lambda v: _numbers(v) and len(v) == 3, "history": _history,
     "best": _best, "rng": _tensor, "scaler": _or_none(_dict), "cuda_rng": _or_none(_tensor),
@@ -198,6 +207,7 @@ def read(path: str) -> dict[str, Any]:
 _MEANT = {
     "task": "classification",
     "target": None,
+    "input": None,
     "fit": "crop",
     "minutes": None,
     "fold": None,
@@ -213,6 +223,7 @@ _MEANT = {
 
 def _as_of_today(content: dict[str, Any]) -> None:
     content.setdefault("average", None)
+    content.setdefault("inputs", None)
     content.setdefault("scale", None)
     best = content.get("best")
     if isinstance(best, dict) and "accuracy" in best:

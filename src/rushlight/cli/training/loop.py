@@ -190,7 +190,7 @@ class Run:
         self.task = images.task
         self.path = os.path.join(args.out, LAST)
         self.net = build(args.model, channels=images.channels, size=images.size,
-                         classes=len(images.classes), width=args.width, over=self.task.over)  # fmt: skip
+                         classes=len(images.classes), width=args.width, over=self.task.over, inputs=images.inputs)  # fmt: skip
         self.task.check_head(args.model, self.net.get_submodule(head_of(self.net)))
         self.start_note = (
             start_from(self.net, args.weights, args.model)
@@ -431,7 +431,9 @@ class Run:
         self._write_metrics()
         self.loggers.write(line)
         self.hook("on_train_epoch_end", self.net)
-        progress.finish(f"{said}  {self.speed:,.0f} images/s  {self.seconds:.1f} s")
+        progress.finish(
+            f"{said}  {self.speed:,.0f} {'images' if self.images.inputs is None else self.images.noun + 's'}/s  {self.seconds:.1f} s"
+        )
 
     def _measure(self, data: Any) -> Any:
         from rushlight.utils.data import DataLoader
@@ -466,7 +468,7 @@ class Run:
             "config": {name: getattr(self.args, name) for name in config.DEFAULTS},
             "data_dir": os.path.abspath(self.args.data_dir), "classes": images.classes, "scale": self.task.scale,
             "count": len(images.train), "channels": images.channels, "size": images.size, "mean": images.mean,
-            "std": images.std, "data": images.name,
+            "std": images.std, "data": images.name, "inputs": images.inputs and images.inputs.as_dict(),
             "model": (self.shown if to_use else self.net).state_dict(),
             "average": self.shown.state_dict() if averaged and not to_use else None,
             "optimizer": {} if to_use else self.optimizer.state_dict(),
@@ -484,7 +486,7 @@ class Run:
         now, then = len(self.images.train), saved["count"]
         if (self.images.classes, now) != (saved["classes"], then):
             raise UsageError(
-                f"{self.path} was trained on {counted(then, 'image')} of {counted(len(saved['classes']), self.task.one, self.task.many)}, and "
+                f"{self.path} was trained on {counted(then, self.images.noun if self.images.inputs else 'image')} of {counted(len(saved['classes']), self.task.one, self.task.many)}, and "
                 f"{self.images.name} now has {now:,} of {len(self.images.classes)}: it cannot be resumed, "
                 f"train anew with another --out"
             )

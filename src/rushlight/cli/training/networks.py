@@ -10,6 +10,7 @@ from . import zoo
 
 if TYPE_CHECKING:
     from ...nn.modules.module import Module
+    from ..data.inputs import Inputs
 
 # Of an MLP of width 1, and of a ResNet's first stage.
 HIDDEN = (256, 128)
@@ -22,9 +23,11 @@ CIFAR_STEM = 40
 
 
 def build(
-    name: str, *, channels: int, size: int, classes: int, width: float = 1, over: str = ""
-) -> Any:
-    """A network for `classes` classes of `channels` x `size` x `size` images, or what stands `over` one and answers for its places."""
+    name: str, *, channels: int, size: int, classes: int, width: float = 1, over: str = "", inputs: Inputs | None = None
+) -> Any:  # fmt: skip
+    """A network for `classes` classes of `channels` x `size` x `size` images, or what stands `over` one and answers for its places, or what reads other `inputs`."""
+    if inputs is not None:
+        return inputs.network(classes, width)
     from rushlight.vision import models
 
     check_model(name, channels, size)
@@ -56,6 +59,8 @@ def how_to_build(
 
 def check_model(name: str, channels: int, size: int) -> None:
     """UsageError where a network cannot take such images."""
+    if name == config.OF_TEXTS:
+        raise UsageError(f"--model {name} reads texts, and these are pictures: try resnet18")
     if channels != 3 and name not in config.WIDE:
         raise UsageError(f"--model {name} is for colour images, and these are grey: try resnet18")
     least, step = zoo.smallest(name), zoo.patch(name)
@@ -92,6 +97,8 @@ def head_of(net: Module) -> str:
 
     if hasattr(net, "decoder"):
         return "decoder"
+    if isinstance(getattr(net, "head", None), rl.nn.Linear):
+        return "head"
     layers = [(name, type(m)) for name, m in net.named_modules()]
     linear = [name for name, kind in layers if issubclass(kind, rl.nn.Linear)]
     return (linear or [name for name, kind in layers if issubclass(kind, rl.nn.Conv2d)])[-1]

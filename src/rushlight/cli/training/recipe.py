@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import config
 from ..data import augment
 from ..data.images import Source
+from ..data.inputs import PICTURES, Inputs
+from ..data.texts import Texts
+from ..errors import UsageError
 from ..tasks.kinds import KINDS
 from ..words import counted
 from . import zoo
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
 _PRETRAINED_SIZE = 224
 # From so many pictures on, a larger network from scratch learns more than the small one inside this package.
 MANY = 20_000
+NETWORKS = {
+    "table": "an MLP with embeddings for categories",
+    "text": "a small transformer over bytes",
+}
 # Where the time decides: how many epochs are thought of until it is measured, and the most that are of any use.
 GUESS, MOST, MOST_FROM_SCRATCH = 20, 60, 200
 
@@ -44,6 +51,8 @@ def recipe_for(
     if source.listing is None:
         return _of_named(source.name, on_gpu)
     count = source.count or 0
+    if (inputs := source.listing.inputs) is not None:
+        return _of_others(inputs, count)
     few, told = count < 2000, counted(count, "picture")
     small = model in (None, SMALL)
     if weights is None:
@@ -75,6 +84,18 @@ def recipe_for(
     )  # fmt: skip
 
 
+def _of_others(inputs: Inputs, count: int) -> Recipe:
+    """Rows of a table or texts: one network each, from scratch."""
+    why = f"{counted(count, inputs.noun)} to train on and test: {NETWORKS[inputs.kind]}"
+    minutes = inputs.recipe["minutes"] * (1 if count < MANY else 10)
+    return Recipe(
+        why,
+        _settings(
+            **{**inputs.recipe, "minutes": minutes}, model=inputs.model, optimizer="adamw", ema=0.98
+        ),
+    )
+
+
 def _of_named(name: str, on_gpu: bool) -> Recipe:
     if name.startswith("cifar") and on_gpu:
         return Recipe(
@@ -87,8 +108,14 @@ def _of_named(name: str, on_gpu: bool) -> Recipe:
 def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
     """Fill in what is still open after the command line, the file and the defaults; the answer says why."""
     task = KINDS[source.task]
+    inputs = source.listing.inputs if source.listing is not None else None
+    if inputs is not None:
+        _check_others(args, inputs)
     chosen = recipe_for(source, on_gpu, args.weights, args.model)
-    chosen.settings.update(task.recipe, task=task.kind)
+    of_task = task.recipe if inputs is None else {k: v for k, v in task.recipe.items() if k in ("label_smoothing", "mixup")}  # fmt: skip
+    chosen.settings.update(
+        of_task, task=task.kind, input=PICTURES if inputs is None else inputs.kind
+    )
     by_time = args.minutes is not None or chosen.settings["epochs"] is None
     args.timed = args.epochs is None and by_time
     open_before = {name for name in chosen.settings if getattr(args, name) is None}
@@ -106,6 +133,25 @@ def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
     config.finish(args)
     task(()).check(args)
     return chosen.why
+
+
+def _check_others(args: Namespace, inputs: Inputs) -> None:
+    """UsageError for settings that are for pictures."""
+    given = [name for name in (*inputs.not_for, "fit", "views") if getattr(args, name)]
+    given += ["size"] if args.size and inputs.kind != Texts.kind else []
+    given += ["augment"] if args.augment not in (None, "none") else []
+    if given and not (given == ["views"] and args.views == 1):
+        raise UsageError(
+            f"{config.option(given[0])} is for pictures, and these are {inputs.noun}s: leave it out"
+        )
+    if args.model not in (None, inputs.model):
+        raise UsageError(
+            f"--model {args.model} looks at pictures, and these are {inputs.noun}s: leave it out, or take {inputs.model}"
+        )
+    if args.weights not in (None, config.NONE):
+        raise UsageError(
+            f"--weights {args.weights} are of pictures, and these are {inputs.noun}s: leave it out"
+        )
 
 
 def _fit_network(settings: dict[str, Any], name: str, weights: str) -> None:
@@ -144,7 +190,7 @@ def in_words(args: Namespace) -> list[str]:
         f"Recipe: {args.model}{wide}{start}{'; only the head is trained' if args.freeze else ''}.",
         f"Steps: {args.optimizer}, rate {args.lr:g}{_of_head(args)} ({cycle}), weight decay {args.weight_decay:g}, batch "
         f"{batch}{parts}, {_how_long(args)}{half}.",
-        f"Variety: {augment.in_words(args.augment)}{more}.",
+        *([f"Variety: {augment.in_words(args.augment)}{more}."] if args.input == PICTURES else []),
     ]
 
 

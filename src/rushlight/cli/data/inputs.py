@@ -1,0 +1,159 @@
+"""What a network reads where that is no picture: rows of a table, or texts; how a sample becomes a tensor is asked here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+PICTURES = "pictures"
+
+
+class Item(NamedTuple):
+    """Something to be answered: how it is called, its content, or why it has none."""
+
+    name: str
+    content: Any = None
+    why: str = ""
+
+
+class Inputs:
+    """One kind of what a network reads. A `content` is a sample as its file has it; `encode` makes tensors of several."""
+
+    kind: ClassVar[str]  # the word of --input
+    noun: ClassVar[str]  # one of them
+    model: ClassVar[str]  # its network, a word of --model
+    asked: ClassVar[str]  # what `rushlight predict` may be given
+    input: ClassVar[str]  # the name of an exported network's input
+    recipe: ClassVar[dict[str, Any]]  # settings beside those of every data set without pictures
+    not_for: ClassVar[tuple[str, ...]] = ("mixup", "cutmix", "erase", "freeze", "channels_last")
+    size: int = 0  # what a network's input has of whatever it has several of
+
+    def learn(self, contents: Sequence[Any]) -> None:
+        """What the training part tells: means, spreads, the words of categories."""
+        raise NotImplementedError
+
+    def encode(self, contents: Sequence[Any]) -> np.ndarray:
+        """Contents as the network's input, a row for each."""
+        raise NotImplementedError
+
+    def network(self, classes: int, width: float) -> Any:
+        """A network for so many outputs."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a checkpoint; `from_dict` reads it."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Inputs:
+        """The inputs of a checkpoint; LookupError, TypeError or ValueError where it is damaged."""
+        raise NotImplementedError
+
+    def zeros(self, count: int) -> Any:
+        """An input of the network's shape and dtype."""
+        import rushlight as rl
+
+        x = self.encode([self.example()] * count)
+        return rl.from_numpy(np.zeros_like(x))
+
+    def example(self) -> Any:
+        """A content without anything in it."""
+        raise NotImplementedError
+
+    def items(self, given: list[str]) -> Iterator[Item]:
+        """What the words of a command line, or a mapping of a program, name."""
+        raise NotImplementedError
+
+    def parsed(self, content: bytes) -> list[Any]:
+        """Contents out of what was sent over HTTP; ValueError with a sentence."""
+        raise NotImplementedError
+
+    def baseline(self, images: Any) -> tuple[str, Any] | str:
+        """A model of scikit-learn for the same task, by its name; or why there is none."""
+        raise NotImplementedError
+
+    # -- what people read
+
+    def told(self) -> str:
+        """What the network is given, in words."""
+        raise NotImplementedError
+
+    def page(self) -> dict[str, Any]:
+        """For the page of `serve`: what is filled in."""
+        raise NotImplementedError
+
+    def figure(self, content: Any, caption: str, weights: Any = None) -> str:
+        """A sample and what was answered, as HTML."""
+        raise NotImplementedError
+
+    def sections(self, images: Any, extra: dict[str, Any]) -> str:
+        """What of the data a report shows."""
+        return ""
+
+    def extra(self, images: Any, net: Any) -> dict[str, Any]:
+        """What test.json says beside the numbers of the task."""
+        return {}
+
+    def weights(self, task: Any, net: Any, content: Any) -> Any:
+        """How much each part of a content counts for the answer; None where that is not asked."""
+        return None
+
+    def about(self) -> dict[str, str]:
+        """What an exported file tells of its input."""
+        raise NotImplementedError
+
+
+class Contents:
+    """Contents in memory, as a store of samples: what `cache.py` has for pictures."""
+
+    label = "everything is in memory"
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def known(self, path: str) -> None:
+        return None
+
+    def add(self, path: str, entry: Any, content: Any) -> None:
+        self.kept.append(content)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def __getitem__(self, i: int) -> Any:
+        return self.kept[i]
+
+
+class Encoded:
+    """Some contents as a map-style data set of (input, target)."""
+
+    def __init__(self, x: np.ndarray, contents: list[Any], targets: list[Any], task: Any) -> None:
+        self.x, self.contents, self.targets, self.task = x, contents, targets, task
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __getitem__(self, i: int) -> tuple[Any, Any]:
+        return self.x[i], self.task.tensor(self.targets[i])
+
+
+def digest(content: Any) -> str:
+    """The same for the same content, on every machine."""
+    return hashlib.sha1(repr(content).encode(errors="surrogatepass")).hexdigest()
+
+
+def kinds() -> dict[str, type[Inputs]]:
+    """By the words of --input."""
+    from .rows import Rows
+    from .texts import Texts
+
+    return {one.kind: one for one in (Rows, Texts)}
+
+
+def of_saved(saved: dict[str, Any]) -> Inputs | None:
+    """The inputs of a checkpoint; None for pictures."""
+    found = saved["inputs"]
+    return None if found is None else kinds()[found["kind"]].from_dict(found)
