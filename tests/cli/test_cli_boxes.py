@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import re
-import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rushlight as rl
-from cli_help import start
 from rushlight.cli.commands import main
 from rushlight.cli.data import augment
 from rushlight.cli.data.images import PHOTO_SCALE
@@ -220,88 +215,6 @@ def test_an_answer_is_told_in_pixels_of_its_picture(fit, wide, high) -> None:
     assert again.box == pytest.approx(box, abs=0.02 * max(wide, high))
 
 
-# -- the story -------------------------------------------------------------------------------------
-
-
-def say(*words: object) -> str:
-    """What a command that succeeds prints."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        assert main([str(w) for w in words]) == 0, out.getvalue()
-    return out.getvalue()
-
-
-@pytest.fixture(scope="module")
-def story(tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("boxes")
-    write(root / "set", 60)
-    (root / "said").write_text(say("train", "--data", root / "set", "--size", 64, "--epochs", 7, "--augment", "none",
-                                   "--batch-size", 8, "--out", root / "run"))  # fmt: skip
-    return root
-
-
-def test_it_learns_and_tells(story) -> None:
-    said, found = (story / "said").read_text(), json.loads((story / "run" / "test.json").read_text())  # fmt: skip
-    assert found["map50"] > 0.6 and found["interval_95"][0] > 0, said
-    assert "COCO's annotations" in said and "mAP of the network on the" in said
-    again = json.loads(say("eval", story / "run", "--json"))
-    assert again == {name: found[name] for name in again}
-    lines = [json.loads(x) for x in (story / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert "train_map50" not in lines[0] and "val_map50" in lines[0]
-    page = (story / "run" / "report.html").read_text()
-    assert "the boxes that were given, then the answer" in page
-    assert not re.search(r"\bnan\b", re.sub(r"data:[^']*", "", page))
-    assert (story / "run" / "confusion.svg").exists() and "mAP" in say("runs", story)
-
-
-def test_it_goes_on(story) -> None:
-    say("train", "--data", story / "set", "--size", 32, "--epochs", 1, "--out", story / "short")
-    assert "epoch 2/2" in say("train", "--out", story / "short", "--epochs", 2, "--resume")
-
-
-def test_it_answers(story) -> None:
-    number = next(i for i in range(20, 60) if len(picture(i, 64 + i % 7, 60)[1]) == 2)
-    one = story / "set" / "images" / f"{number}.png"
-    answer = json.loads(say("predict", story / "run", one, "--json"))
-    true = np.array([(k, x, y, x + w, y + h) for k, x, y, w, h in picture(number, 64 + number % 7, 60)[1]], float)  # fmt: skip
-    rows = np.array([[("warm", "cold").index(b["class"]), b["probability"], *b["box"]] for b in answer["boxes"]])  # fmt: skip
-    assert sorted(matched(rows, true, 0.5).tolist())[-2:] == [0, 1]
-    assert " at " in say("predict", story / "run", one)
-    assert say("predict", story / "run", one, "--csv", "--out", story / "answers").startswith("path,found,boxes,error")  # fmt: skip
-    with Image.open(story / "answers" / f"{number}.png") as read:
-        assert read.size == (64 + number % 7, 60)
-    pytest.importorskip("uvicorn")
-    pytest.importorskip("starlette")
-    process = start("serve", story / "run", "--port", 0, cwd=story)
-    assert process.stdout is not None
-    try:
-        where = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())
-        assert where
-        with urllib.request.urlopen(where[0] + "predict", one.read_bytes(), timeout=600) as sent:
-            served = json.loads(sent.read())
-    finally:
-        process.terminate()
-        process.communicate()
-    assert served["boxes"] == answer["boxes"]
-
-
-def test_it_is_exported(story) -> None:
-    ort = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
-    assert "N x places x 6" in say("export", story / "run")
-    session = ort.InferenceSession(str(story / "run" / "model.onnx"))
-    x = np.random.default_rng(0).standard_normal((3, 3, 64, 64), np.float32)
-    (out,) = session.run(None, {"image": x})
-    told = say("export", story / "run", "--to", "pth")
-    from rushlight.vision import models
-
-    net = eval(re.search(r"rushlight\.vision\.(models\.detection\.places\(.*?\))", told)[1], {"models": models})  # fmt: skip
-    net.load_state_dict(rl.load(story / "run" / "model.pth"))
-    net.final = True
-    with rl.no_grad():
-        np.testing.assert_allclose(out, net.eval()(rl.from_numpy(x)).numpy(), atol=1e-3)
-
-
 @pytest.mark.parametrize(
     "more, says",
     [
@@ -312,6 +225,9 @@ def test_it_is_exported(story) -> None:
         (["--augment", "auto"], "--augment auto means nothing for --task boxes"),
     ],
 )
-def test_what_does_not_go_with_boxes(story, capsys, more, says) -> None:
-    assert main(["train", "--data", str(story / "set"), "--out", str(story / "no"), *more]) == 2
+def test_what_does_not_go_with_boxes(tmp_path, capsys, more, says) -> None:
+    write(tmp_path / "set", 6)
+    assert (
+        main(["train", "--data", str(tmp_path / "set"), "--out", str(tmp_path / "no"), *more]) == 2
+    )
     assert says in capsys.readouterr().err

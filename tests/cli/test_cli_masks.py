@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-import re
-import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rushlight as rl
-from cli_help import start
 from rushlight.cli.commands import main
 from rushlight.cli.data import augment
 from rushlight.cli.data.images import PHOTO_SCALE
@@ -140,85 +134,6 @@ def test_an_answer_becomes_as_large_as_its_picture(fit, wide, high) -> None:
     assert (found == mask)[seen].mean() > 0.94
 
 
-# -- the story -------------------------------------------------------------------------------------
-
-
-def say(*words: object) -> str:
-    """What a command that succeeds prints."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        assert main([str(w) for w in words]) == 0, out.getvalue()
-    return out.getvalue()
-
-
-@pytest.fixture(scope="module")
-def story(tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("masks")
-    write(root / "set", 50)
-    Image.fromarray(np.zeros((9, 24), np.uint8)).save(root / "set" / "masks" / "7_mask.png")
-    (root / "said").write_text(say("train", "--data", root / "set", "--size", 32, "--epochs", 4, "--out", root / "run"))  # fmt: skip
-    return root
-
-
-def test_it_learns_and_tells(story) -> None:
-    said, found = (
-        (story / "said").read_text(),
-        json.loads((story / "run" / "test.json").read_text()),
-    )
-    assert found["iou"] > 0.6 and found["images"] == 10, said
-    assert "Left out 1 misfit:" in said and "has another shape" in said
-    assert (
-        "folders of pictures and masks" in said
-        and "IoU of the network on the 10 test images" in said
-    )
-    again = json.loads(say("eval", story / "run", "--json"))
-    assert again == {name: found[name] for name in again}
-    page = (story / "run" / "report.html").read_text()
-    assert "the mask that was given, then the answer" in page and "nan" not in page
-    assert page.count("<img") >= 3 * 10 and "Grad-CAM" not in page
-    assert (story / "run" / "confusion.svg").exists() and "IoU" in say("runs", story)
-
-
-def test_it_answers(story) -> None:
-    one = story / "set" / "images" / "3.png"
-    answer = json.loads(say("predict", story / "run", one, "--json"))
-    assert sum(answer["areas"].values()) == pytest.approx(1, abs=1e-4)
-    assert answer["mask"].startswith("data:image/png;base64,")
-    assert "area_of_background" in say("predict", story / "run", one, "--csv")
-    assert "background" in say("predict", story / "run", one, "--out", story / "answers")
-    with Image.open(story / "answers" / "3.png") as read:
-        found = np.asarray(read)
-    assert (found == drawn(3, 33, 24)[1]).mean() > 0.85
-    pytest.importorskip("uvicorn")
-    pytest.importorskip("starlette")
-    process = start("serve", story / "run", "--port", 0, cwd=story)
-    assert process.stdout is not None
-    try:
-        where = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())
-        assert where
-        with urllib.request.urlopen(where[0] + "predict", one.read_bytes(), timeout=600) as sent:
-            served = json.loads(sent.read())
-    finally:
-        process.terminate()
-        process.communicate()
-    assert served["areas"] == answer["areas"] and served["mask"] == answer["mask"]
-
-
-def test_it_is_exported(story) -> None:
-    ort = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
-    assert "N x 2 x 32 x 32" in say("export", story / "run")
-    session = ort.InferenceSession(str(story / "run" / "model.onnx"))
-    (out,) = session.run(None, {"image": np.zeros((3, 3, 32, 32), np.float32)})
-    told = say("export", story / "run", "--to", "pth")
-    from rushlight.vision import models
-
-    net = eval(re.search(r"rushlight\.vision\.(models\.segmentation\.pyramid\(.*?\))", told)[1], {"models": models})  # fmt: skip
-    net.load_state_dict(rl.load(story / "run" / "model.pth"))
-    with rl.no_grad():
-        np.testing.assert_allclose(out, net.eval()(rl.zeros(3, 3, 32, 32)).numpy(), atol=1e-5)
-
-
 @pytest.mark.parametrize(
     "more, says",
     [
@@ -227,6 +142,9 @@ def test_it_is_exported(story) -> None:
         (["--mixup", "0.2"], "--mixup means nothing for --task masks"),
     ],
 )
-def test_what_does_not_go_with_masks(story, capsys, more, says) -> None:
-    assert main(["train", "--data", str(story / "set"), "--out", str(story / "no"), *more]) == 2
+def test_what_does_not_go_with_masks(tmp_path, capsys, more, says) -> None:
+    write(tmp_path / "set", 6)
+    assert (
+        main(["train", "--data", str(tmp_path / "set"), "--out", str(tmp_path / "no"), *more]) == 2
+    )
     assert says in capsys.readouterr().err

@@ -54,7 +54,6 @@ NEVER_ONE = {
     "TIMED steps": "a constant",
     "len(shares) classes": "said of more than 20",
     "len(self.labels) labels": "said of more than 20",
-    "speed images": "a unit, images/s",
     "len(points) rates": "three times a window of 8 at least",
     "ranks ranks": "two at least: nothing has to be split over one",
     "self.ranks ranks": "two at least",

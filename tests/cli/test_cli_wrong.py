@@ -69,10 +69,30 @@ WRONG: list[tuple[str, str]] = [
     ("train --data {d}/one", "only one class"),
     ("train --data {d}/nested", "did you mean --data {d}/nested/inner?"),
     ("train --data {d}/loose", "without a class"),
-    ("train --data {d}/text.csv", "must be path,label"),
+    (
+        "train --data {d}/text.csv",
+        "no column can be learnt from: Left out column a: it has one value only",
+    ),
+    ("train --data {d}/text.csv --target c", "has the columns a, b"),
+    ("train --data {d}/text.csv --task masks", "--task masks is for pictures"),
+    ("train --data {d}/numbers.csv", "its first line has numbers, where the names of the columns"),
+    ("train --data {d}/twice.csv", "two columns are called 'a'"),
+    ("train --data {d}/long.csv", "line 3: it has 3 cells, and the first line 2"),
+    ("train --data {d}/nothing.csv", "no line has a value under b"),
+    ("train --data {d}/same.csv", "only one class, 'x'"),
+    ("train --data {d}/names.csv", "nearly every line has its own value under b"),
+    ("train --data {d}/latin.csv", "is not UTF-8 text"),
+    ("train --data {d}/void.csv", "it has no line"),
+    ("train --data {d}/rows.csv --size 64", "--size is for pictures, and these are rows"),
+    ("train --data {d}/rows.csv --model lenet", "looks at pictures, and these are rows"),
+    ("train --data {d}/rows.csv --input tabel", "did you mean table?"),
+    ("train --data {d}/rows.csv --input pictures", "its first line must be path,label"),
+    ("train --data {d}/photos --input table", "--input table is for a .csv file"),
+    ("train --data {d}/photos --model transformer", "reads texts, and these are pictures"),
+    ("train --input text", "--input text is for a .csv file, and fashion-mini"),
     ("train --data {d}/short.csv", "line 3: a path and a label are expected"),
     ("train --data {d}/split.csv", "train, val or test is expected"),
-    ("train --data {d}/a.png", "a folder of images or a .csv file"),
+    ("train --data {d}/a.png", "a file, where a folder or a .csv file is expected"),
     ("train --data {d}/hole", "classes 'cats', 'dogs' have no picture that can be used"),
     ("train --config {d}/none.toml", "no such file"),
     ("train --config {d}/bad.toml", "cannot be read"),
@@ -120,6 +140,13 @@ def place(tmp_path_factory) -> Path:
     (d / "text.csv").write_text("a,b\n1,2\n")
     (d / "short.csv").write_text("path,label\na.png,cat\nb.png\n")
     (d / "split.csv").write_text("path,label,split\na.png,cat,trian\n")
+    for name, text in {
+        "numbers": "1,2\n3,4\n", "twice": "a,a,b\n1,2,x\n", "long": "a,b\n1,2\n1,2,3\n", "nothing": "a,b\n1,\n2,NA\n",
+        "same": "a,b\n1,x\n2,x\n", "names": "a,b\n" + "".join(f"{i % 3},n{i}\n" for i in range(9)), "void": "",
+        "rows": "a,label\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in (3, 1, 4, 5, 9, 2, 6, 8)),
+    }.items():  # fmt: skip
+        (d / f"{name}.csv").write_text(text)
+    (d / "latin.csv").write_bytes("stadt,label\nKöln,a\nBonn,b\n".encode("latin-1"))
     (d / "bad.toml").write_text("epochs = = 3\n")
     (d / "odd.toml").write_text("epoch = 3\n")
     (d / "range.toml").write_text("epochs = 0\n")

@@ -163,7 +163,7 @@ def _introduce(
         if images.inputs is None
         else images.inputs.told()
     )
-    print(f"{'Images' if images.inputs is None else images.noun.capitalize() + 's'}: {len(images.train):,} to train{val} and "
+    print(f"{images.unit.capitalize()}: {len(images.train):,} to train{val} and "
           f"{len(images.test):,} to test of {images.name}, {what}, {images.task.counted()}.")  # fmt: skip
     if run.epoch or run.step:
         print(f"Going on {run.where()}.")

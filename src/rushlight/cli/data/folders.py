@@ -293,7 +293,7 @@ def _encoded(
     notes = [*_notes(task, listing, made, counts, seen.problems, None, settings), *extra]
     paths = [seen.samples[i].path for i in parts[shown]]
     return Images(name, made["train"], made.get("val"), made[shown], task, 1, inputs.size, (0.0,), (1.0,), counts, targets,
-                  notes, seen.problems, "test" in made, paths, inputs=inputs)  # fmt: skip
+                  notes, seen.problems, "test" in made, paths, fit=None, inputs=inputs)  # fmt: skip
 
 
 # -- splitting -----------------------------------------------------------------------------------

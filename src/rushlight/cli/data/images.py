@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..tasks.classification import Classification
-from ..tasks.task import Task
+from ..tasks.task import Task, key_of
 from .files import Listing
 from .inputs import Inputs
 
@@ -33,7 +33,7 @@ class Images:
     problems: list[Any] = field(default_factory=list)  # what the scan left out
     honest: bool = True  # the test is apart from what chose the best epoch
     paths: list[str] = field(default_factory=list)  # of the test's pictures, where they are files
-    fit: str = "crop"  # how pictures become squares
+    fit: str | None = "crop"  # how pictures become squares
     stronger: Any = None  # the transform for training once it overfits, with `--augment auto`
     inputs: Inputs | None = None  # what the network reads, where these are no pictures
 
@@ -41,6 +41,11 @@ class Images:
     def classes(self) -> list[str]:
         """What the network's outputs stand for."""
         return self.task.names
+
+    @property
+    def unit(self) -> str:
+        """What several of them are called in the lines of a training."""
+        return key_of(self.noun)
 
     @property
     def noun(self) -> str:

@@ -155,5 +155,5 @@ def kinds() -> dict[str, type[Inputs]]:
 
 def of_saved(saved: dict[str, Any]) -> Inputs | None:
     """The inputs of a checkpoint; None for pictures."""
-    found = saved["inputs"]
+    found = saved.get("inputs")
     return None if found is None else kinds()[found["kind"]].from_dict(found)

@@ -263,7 +263,7 @@ class Rows(Inputs):
         needed = extra.get("importance", {})
         most = max([*needed.values(), 1e-9])
         order = sorted(needed.items(), key=lambda p: -p[1])[:40]
-        drawn = svg.bars([(short(name), [("one", max(v, 0) / most, f"{v:.3f}")]) for name, v in order])  # fmt: skip
+        drawn = svg.bars([(short(name), [("one", max(v, 0) / most, f"{max(v, 0):.3f}")]) for name, v in order])  # fmt: skip
         lines = []
         for i, c in enumerate(self.columns):
             cells = [row[i].strip() for row in images.train.contents]
@@ -381,7 +381,7 @@ def _column(title: str, there: list[str], comma: bool) -> tuple[Column | None, s
     if _mostly(values):
         odd = [c for c, v in zip(there, values) if math.isnan(v)]
         note = f"{name}: {counted(len(odd), 'cell')} no finite number, the first is {short(odd[0])!r}: taken for missing. " if odd else ""  # fmt: skip
-        if not odd and different == len(there) > 20 and _counts(title, values):
+        if not odd and different == len(there) and _counts(title, values):
             return None, f"Left out column {name}: every row has its own number, in order, as names of rows have."  # fmt: skip
         return Column(title, NUMBER, comma=comma), note
     if form := date_format(there):
@@ -399,7 +399,7 @@ def _counts(title: str, values: list[float]) -> bool:
     steps = np.diff(values)
     named = re.search(r"(^|_|\b)(id|index|no|nr|key|row)$", re.sub(r"[\s-]+", "_", title.lower()))
     whole = all(v == int(v) for v in values)
-    return whole and (bool((steps == 1).all()) or (named is not None))
+    return whole and (named is not None or (len(values) > 20 and bool((steps == 1).all())))
 
 
 def leaks(columns: Sequence[Column], rows: Sequence[Row], targets: Sequence[Any]) -> list[str]:

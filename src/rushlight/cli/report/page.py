@@ -136,8 +136,9 @@ def drawing(rows: list[Layer], input_shape: tuple[int, ...]) -> str:
         parts.append(f"<rect class='block {kind}' x='{x:.1f}' y='{85 - high / 2:.1f}' width='{wide:.1f}' height='{high:.1f}' rx='2'>"
                      f"<title>{escape(told)}</title></rect>")  # fmt: skip
         x += wide + gap
-    keys = "".join(f"<span><i class='key block {k}'></i>{t}</span>" for k, t in
-                   (("input", "input"), ("conv", "convolution"), ("pool", "pooling"), ("linear", "linear")))  # fmt: skip
+    named = {"input": "input", "conv": "convolution", "pool": "pooling", "linear": "linear", "other": "other"}  # fmt: skip
+    there = {kind for _, _, kind, _ in blocks}
+    keys = "".join(f"<span><i class='key block {k}'></i>{t}</span>" for k, t in named.items() if k in there)  # fmt: skip
     return "".join([*parts, "</svg>", f"<div class='legend'>{keys}</div>"])
 
 
@@ -271,7 +272,8 @@ def _answered(images: Images, net: Module, one: Picture) -> str:
 def _content(images: Images, net: Module, one: Picture) -> str:
     """A row or a text of the test, and what was answered."""
     content = images.test.contents[one.number]
-    said = f"<b class='{one.kind}-text'>{escape(one.said)}</b> {escape(one.sure)}"
+    sure = f" {escape(one.sure)}" if one.sure else ""
+    said = f"<b class='{one.kind}-text'>{escape(one.said)}</b>{sure}"
     more = f", is {escape(one.true)}" if one.true else ""
     place = escape(printable(os.path.basename(images.paths[one.number])))
     weights = images.inputs.weights(images.task, net, content) if one.kind == "wrong" else None  # type: ignore[union-attr]

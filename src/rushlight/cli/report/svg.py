@@ -29,7 +29,7 @@ def percent(value: float) -> str:
 
 
 def plain(value: float) -> str:
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:

@@ -25,4 +25,4 @@ def noun_of(saved: dict[str, Any]) -> str:
     """What one sample of a checkpoint is called."""
     from ..data.inputs import kinds
 
-    return "picture" if saved["inputs"] is None else kinds()[saved["inputs"]["kind"]].noun
+    return "picture" if saved.get("inputs") is None else kinds()[saved["inputs"]["kind"]].noun

@@ -242,7 +242,7 @@ class Run:
         with self.loggers, catching_signals() as caught, self._same_bits():
             self.begun = time.perf_counter()
             silent = self.args.quiet or not getattr(self.args, "lines", True)
-            progress = Progress(self.args.epochs, silent, self._numbers)
+            progress = Progress(self.args.epochs, silent, self._numbers, self.images.unit)
             try:
                 self.hook("on_fit_start", self.net)
                 while self.epoch < self.args.epochs and not caught and not self._is_enough():
@@ -431,9 +431,7 @@ class Run:
         self._write_metrics()
         self.loggers.write(line)
         self.hook("on_train_epoch_end", self.net)
-        progress.finish(
-            f"{said}  {self.speed:,.0f} {'images' if self.images.inputs is None else self.images.noun + 's'}/s  {self.seconds:.1f} s"
-        )
+        progress.finish(f"{said}  {self.speed:,.0f} {self.images.unit}/s  {self.seconds:.1f} s")
 
     def _measure(self, data: Any) -> Any:
         from rushlight.utils.data import DataLoader

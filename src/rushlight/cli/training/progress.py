@@ -38,9 +38,9 @@ def clock(seconds: float) -> str:
 class Progress:
     """One line per epoch that fills while it runs."""
 
-    def __init__(self, epochs: int, quiet: bool, words: Callable[[float, float], str]) -> None:
+    def __init__(self, epochs: int, quiet: bool, words: Callable[[float, float], str], unit: str = "images") -> None:  # fmt: skip
         self.epochs, self.words = epochs, words  # the latter of a loss and a score
-        self.quiet = quiet
+        self.quiet, self.unit = quiet, unit  # the latter is counted by the second
         self.live = None if quiet else _rich_progress()
         self.task: Any = None
         self.begun: float | None = None
@@ -63,7 +63,7 @@ class Progress:
         if self.quiet or (self.live is None and now - self.shown < PLAIN_S):
             return
         left = clock(self._seconds_left(done, now))
-        numbers = f"{self.words(loss, score)}  {speed:,.0f} images/s  {left} left"
+        numbers = f"{self.words(loss, score)}  {speed:,.0f} {self.unit}/s  {left} left"
         if self.live is not None:
             self.live.update(self.task, completed=done, numbers=numbers)
         else:

@@ -149,7 +149,7 @@ class RankedRun(Run):
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
         if len(images.train) < self.ranks:
             raise UsageError(
-                f"{counted(len(images.train), 'image')} cannot be split over {self.ranks} ranks"
+                f"{counted(len(images.train), images.noun)} cannot be split over {self.ranks} ranks"
             )
         super().__init__(args, images, device, fresh)
         self._draw_apart()

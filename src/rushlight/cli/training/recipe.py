@@ -137,10 +137,11 @@ def settle(args: Namespace, source: Source, on_gpu: bool) -> str:
 
 def _check_others(args: Namespace, inputs: Inputs) -> None:
     """UsageError for settings that are for pictures."""
-    given = [name for name in (*inputs.not_for, "fit", "views") if getattr(args, name)]
+    given = [name for name in (*inputs.not_for, "fit") if getattr(args, name)]
     given += ["size"] if args.size and inputs.kind != Texts.kind else []
     given += ["augment"] if args.augment not in (None, "none") else []
-    if given and not (given == ["views"] and args.views == 1):
+    given += ["views"] if args.views not in (None, 1) else []
+    if given:
         raise UsageError(
             f"{config.option(given[0])} is for pictures, and these are {inputs.noun}s: leave it out"
         )
