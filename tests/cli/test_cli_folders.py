@@ -76,7 +76,7 @@ def test_paths_of_windows(photos: Path) -> None:
     [
         ("path,label\ncaf\xe9.png,cat\n".encode("latin-1"), "is not UTF-8"),
         (b"path,label\n", "no line after the first"),
-        (b"", "it is nothing"),
+        (b"", "it has no line"),
     ],
     ids=["latin", "head", "empty"],
 )

@@ -40,7 +40,7 @@ def profile_steps(args: Namespace, run: Run) -> int:
     trace = os.path.join(args.out, "trace.json")
     found.export_chrome_trace(trace)
     print(table)
-    print(f"{TIMED} steps of {counted(args.batch_size * args.accumulate, run.images.noun)}, through Python; `load` is reading and varying them. Wrote {args.out}/profile.txt and {trace}: "
+    print(f"{TIMED} steps of {counted(args.batch_size * args.accumulate, run.images.unit[:-1])}, through Python; `load` is reading and varying them. Wrote {args.out}/profile.txt and {trace}: "
           "open the trace in chrome://tracing or ui.perfetto.dev.")  # fmt: skip
     return 0
 
