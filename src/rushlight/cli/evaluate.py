@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from .data.images import Images
-from .data.inputs import of_saved
+from .data.readings import of_saved
 from .data.rows import Rows
 from .data.sources import find_source, load_images
 from .errors import UsageError, printable

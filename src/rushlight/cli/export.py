@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .data.augment import MARGIN
-from .data.inputs import of_saved
+from .data.readings import of_saved
 from .errors import UsageError
 from .evaluate import network_of
 from .tasks.kinds import task_of

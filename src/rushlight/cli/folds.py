@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .data.inputs import PICTURES, kinds
+from .data.inputs import PICTURES
+from .data.readings import READINGS
 from .errors import UsageError
 from .tasks.kinds import KINDS
 from .tasks.task import key_of
@@ -56,7 +57,7 @@ def _told(base: str, done: list[Outcome], args: Namespace) -> Outcome:
     """Print and write what the folds come to."""
     from rushlight.io import atomic_write
 
-    noun = "picture" if args.input == PICTURES else kinds()[args.input].noun
+    noun = "picture" if args.input == PICTURES else READINGS[args.input].noun
     task, key = KINDS[args.task]((), noun=noun), key_of(noun)
     scores = [one.metrics[task.score] for one in done]
     found: dict[str, Any] = {

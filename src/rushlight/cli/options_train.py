@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from . import config
 from .arguments import DEVICE, command, fold, number, one_of, width
 from .data import augment, cache
-from .data.inputs import PICTURES, kinds
+from .data.inputs import PICTURES
+from .data.readings import READINGS
 from .tasks.kinds import KINDS
 from .training import loggers, zoo
 
@@ -42,7 +43,7 @@ def _data(add: Callable[..., Any]) -> None:
         help=f"{', '.join(KINDS)} (default: what the data are)",
     )
     add("--target", metavar="COLUMN[,COLUMN]", help="of a .csv file: what is learnt (default: label, labels, value, or all; of a table the last)")  # fmt: skip
-    add("--input", type=one_of((PICTURES, *kinds())), metavar="KIND", help=f"what the network reads: {PICTURES}, {' or '.join(kinds())} (default: what the data are)")  # fmt: skip
+    add("--input", type=one_of((PICTURES, *READINGS)), metavar="KIND", help=f"what the network reads: {PICTURES}, {' or '.join(READINGS)} (default: what the data are)")  # fmt: skip
     add(
         "--size",
         type=number(int, 8, 1024),

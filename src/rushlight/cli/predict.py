@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .config import DATA
 from .data.augment import plain
 from .data.files import walk
-from .data.inputs import Item, of_saved
+from .data.inputs import Item
 from .data.pictures import ENDINGS, kept_side, open_picture, shrink
+from .data.readings import of_saved
 from .errors import UsageError, printable, short
 from .evaluate import network_of
 from .pick_device import pick_device

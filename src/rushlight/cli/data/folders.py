@@ -23,9 +23,9 @@ from . import augment
 from .cache import Entry, make_store
 from .files import Listing, Sample
 from .images import PHOTO_SCALE, Images
-from .inputs import Contents, Encoded, Inputs, digest
+from .inputs import Contents, Encoded, Inputs, digest, is_missing
 from .pictures import TooLarge, kept_side, need_pillow, pillow_rules, read_picture, shrink
-from .rows import Rows, is_missing, leaks
+from .rows import Rows, leaks
 from .texts import Texts, longer, read_text
 
 LEAST_SIDE = 4  # pixels; counting pixels of web pages are smaller

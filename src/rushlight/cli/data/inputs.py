@@ -9,6 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 PICTURES = "pictures"
+MISSING = frozenset("na n/a nan null none ? - nat #n/a inf -inf +inf infinity".split() + [""])
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell of a table has no value."""
+    return cell.strip().lower() in MISSING
 
 
 class Item(NamedTuple):
@@ -143,17 +149,3 @@ class Encoded:
 def digest(content: Any) -> str:
     """The same for the same content, on every machine."""
     return hashlib.sha1(repr(content).encode(errors="surrogatepass")).hexdigest()
-
-
-def kinds() -> dict[str, type[Inputs]]:
-    """By the words of --input."""
-    from .rows import Rows
-    from .texts import Texts
-
-    return {one.kind: one for one in (Rows, Texts)}
-
-
-def of_saved(saved: dict[str, Any]) -> Inputs | None:
-    """The inputs of a checkpoint; None for pictures."""
-    found = saved.get("inputs")
-    return None if found is None else kinds()[found["kind"]].from_dict(found)

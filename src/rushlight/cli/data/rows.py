@@ -18,26 +18,8 @@ import numpy as np
 
 from ..errors import UsageError, printable, short
 from ..words import counted
-from .inputs import Inputs, Item
+from .inputs import Inputs, Item, is_missing
 
-MISSING = frozenset(
-    (
-        "",
-        "na",
-        "n/a",
-        "nan",
-        "null",
-        "none",
-        "?",
-        "-",
-        "nat",
-        "#n/a",
-        "inf",
-        "-inf",
-        "+inf",
-        "infinity",
-    )
-)
 NUMBER, DATE, CATEGORY = "number", "date", "category"
 MOSTLY = 0.95  # of the cells that are there: so many numbers make a column of numbers
 MOST_VALUES = 50  # of a category; rarer ones are one value together
@@ -65,10 +47,6 @@ class Column(NamedTuple):
     def numbers(self) -> int:
         """How many numbers of the network's input it is."""
         return {NUMBER: 2, DATE: 5, CATEGORY: 0}[self.kind] + self.missing * (self.kind != CATEGORY)
-
-
-def is_missing(cell: str) -> bool:
-    return cell.strip().lower() in MISSING
 
 
 def number_of(cell: str, comma: bool = False) -> float:

@@ -14,7 +14,7 @@ from ..tasks.classification import Classification
 from ..tasks.multilabel import Multilabel
 from ..tasks.regression import Regression
 from ..words import counted
-from .rows import is_missing
+from .inputs import is_missing
 
 # Names of the parts that people use for folders and in the column of the split.
 PARTS = {

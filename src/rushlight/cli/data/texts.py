@@ -14,8 +14,7 @@ from ..config import OF_TEXTS
 from ..errors import UsageError, printable
 from ..words import counted
 from .files import walk
-from .inputs import Inputs, Item
-from .rows import is_missing
+from .inputs import Inputs, Item, is_missing
 
 ENDINGS = (".txt", ".md", ".text")
 SHORTEST, LONGEST = 32, 512  # bytes that the network reads, where --size does not say it

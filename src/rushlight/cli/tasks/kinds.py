@@ -23,6 +23,6 @@ def task_of(saved: dict[str, Any]) -> Task:
 
 def noun_of(saved: dict[str, Any]) -> str:
     """What one sample of a checkpoint is called."""
-    from ..data.inputs import kinds
+    from ..data.readings import READINGS
 
-    return "picture" if saved.get("inputs") is None else kinds()[saved["inputs"]["kind"]].noun
+    return "picture" if saved.get("inputs") is None else READINGS[saved["inputs"]["kind"]].noun

@@ -40,8 +40,6 @@ def _why_not(task: Any) -> str | None:
 
 def beside(images: Any) -> tuple[dict[str, Any], str]:
     """For test.json, and a line: the other model's numbers on the same test."""
-    from ..data.rows import Rows
-
     made = images.inputs.baseline(images)
     if isinstance(made, str):
         return {}, made + "."
@@ -51,7 +49,7 @@ def beside(images: Any) -> tuple[dict[str, Any], str]:
         return {}, f"There is no {name} beside several numbers at once."
 
     def of(part: Any) -> Any:
-        return part.x if isinstance(images.inputs, Rows) else part.contents
+        return part.x if images.inputs.kind == "table" else part.contents
 
     try:
         model.fit(of(train), np.asarray(train.targets).ravel())

@@ -10,7 +10,8 @@ from typing import Any
 
 from .. import config
 from ..data import augment
-from ..data.inputs import PICTURES, kinds
+from ..data.inputs import PICTURES
+from ..data.readings import READINGS
 from ..errors import UsageError
 from ..tasks.kinds import KINDS
 from ..words import counted
@@ -96,7 +97,7 @@ def _scale(v: object) -> bool:
 def _inputs(v: Any) -> bool:
     """What rows or texts are."""
     try:
-        return kinds()[v["kind"]].from_dict(v).size > 0
+        return READINGS[v["kind"]].from_dict(v).size > 0
     except (LookupError, TypeError, ValueError):
         return False
 
@@ -111,7 +112,7 @@ def _best(v: Any) -> bool:
 
 
 _CONFIG: dict[str, Test] = {
-    "data": _text, "task": _one_of(KINDS), "target": _or_none(_text), "input": _or_none(_one_of((PICTURES, *kinds()))), "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
+    "data": _text, "task": _one_of(KINDS), "target": _or_none(_text), "input": _or_none(_one_of((PICTURES, *READINGS))), "size": _or_none(_whole(8, 1024)), "fit": _or_none(_one_of(config.FITS)), "augment": _one_of(augment.KINDS),
     "val_split": _number(0), "test_split": _number(0), "fold": _or_none(_fold), "class_weights": _flag, "balanced": _flag, "accumulate": _whole(1, 1024),
     "model": zoo.known, "width": lambda v: _number(0.25)(v) and v <= 64,
     "weights": _or_none(_text), "freeze": _flag, "epochs": _whole(1, 100_000), "minutes": _or_none(_number(0, True)),
