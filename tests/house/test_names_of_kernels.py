@@ -47,7 +47,6 @@ OTHERS = {
     "sparse.py": "values of reduce=",
     "operators/shape/view_copies.py": "functions of which PyTorch has a form that copies",
     "runtime/point.py": "functions in the texts of kernels",
-    "sparse.py": "values of reduce=",
 }
 _LOOKS_UP = ("compute", "declare", "find", "get", "reader", "startswith")
 _ASKS = re.compile(
