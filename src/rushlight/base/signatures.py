@@ -20,20 +20,24 @@ class Shown(str):
 _shown = lru_cache(1024)(Shown)  # a few hundred different ones
 
 
+def plainly(fn: FunctionType) -> None:
+    """Let the signature of a function be read as it was written."""
+    said = fn.__annotations__
+    for name, text in said.items():
+        if text.__class__ is str:
+            said[name] = _shown(text)
+
+
 def show_plainly(found: Iterable[Any]) -> None:
-    """Let signatures of our functions, and of methods of classes, be read as they were written."""
+    """The same for our functions among these, and for methods of classes."""
     given = list(found)
     functions = [f for f in given if isinstance(f, FunctionType)]
     for cls in {base for c in given if isinstance(c, type) for base in c.__mro__}:
         own = [getattr(f, "__func__", f) for f in vars(cls).values()]
         functions += [f for f in own if isinstance(f, FunctionType)]
     for fn in functions:
-        home = (
-            fn.__module__ or "",
-            fn.__globals__.get("__name__", ""),
-        )  # a context manager's code is contextlib's
-        if any(name.startswith(_PACKAGE) for name in home):
-            said = fn.__annotations__
-            for name, text in said.items():
-                if text.__class__ is str:
-                    said[name] = _shown(text)
+        home = (fn.__module__ or "", fn.__globals__.get("__name__", ""))
+        if any(
+            name.startswith(_PACKAGE) for name in home
+        ):  # the second of a context manager is contextlib
+            plainly(fn)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.dtypes import c_name
 from ..base.late_table import LateTable
-from ..base.signatures import show_plainly
+from ..base.signatures import plainly
 from ..runtime.thread import GRAD, TAPE, here
 from .explain import explain_failures
 from .inplace import change, check_cast, check_writable, write
@@ -83,7 +83,7 @@ def publish(place: str, name: str, fn: Any) -> None:
     explain_failures(fn, name)
     names = NAMESPACES.setdefault(place, LateTable())
     if isinstance(fn, FunctionType):
-        show_plainly((fn,))
+        plainly(fn)
         if place == "Tensor":
             fn = copy_of(fn)
             fn.__module__, fn.__qualname__ = _PACKAGE, f"Tensor.{name}"

@@ -8,7 +8,7 @@ from functools import lru_cache
 from inspect import signature
 from typing import Any
 
-from ...base.signatures import show_plainly
+from ...base.signatures import plainly
 from ...core.tensor import Tensor
 
 
@@ -40,7 +40,7 @@ def number_first(
 
 def also_number_first(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function whose `*old` is not part of what it says of itself."""
-    show_plainly((fn,))
+    plainly(fn)
     form = signature(fn)
     kept = [p for p in form.parameters.values() if p.kind is not p.VAR_POSITIONAL]
     fn.__signature__ = form.replace(parameters=kept)  # type: ignore[attr-defined]
