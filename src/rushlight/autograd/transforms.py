@@ -336,7 +336,7 @@ def _rows(inputs: Inputs, out: Tensor, chunk: int | None) -> list[Tensor]:
         return _row_by_row(inputs, out)
     seeds = eye(n, dtype=out.dtype, device=out.device).reshape(n, *shape)
     pull = vmap(lambda seed: tuple(inputs.gradients([out], [seed], keep=True)), chunk_size=chunk)
-    return [g.reshape(*shape, *x._a.shape) for g, x in zip(pull(seeds), inputs.leaves)]
+    return [g.reshape((*shape, *x._a.shape)) for g, x in zip(pull(seeds), inputs.leaves)]
 
 
 def _row_by_row(inputs: Inputs, out: Tensor) -> list[Tensor]:

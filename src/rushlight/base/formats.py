@@ -102,10 +102,10 @@ NAMED = (sparse_csr, sparse_csc, layout("sparse_bsr"), layout("sparse_bsc"))
 
 
 def layout_by_name(name: str) -> layout:
-    for known in LAYOUTS:
+    for known in LAYOUTS + NAMED:
         if known.name == name:
             return known
-    raise NotImplementedError(f"layout {name}: rushlight has strided and sparse_coo tensors only")
+    raise NotImplementedError(f"layout {name}: rushlight has no tensors of it")
 
 
 contiguous_format = memory_format("contiguous_format")

@@ -148,6 +148,10 @@ def several_whole(value: Any, n: int, name: str) -> tuple[int, ...]:
 
 def by_name(name: str, given: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
     """What a method that takes several numbers was given: `f(dims=(2, 3))` means what `f(2, 3)` does."""
+    if value is None:
+        if not given:
+            raise TypeError(f'missing 1 required positional arguments: "{name}"')
+        return given
     if given:
         raise TypeError(f"got both {name}= and {len(given)} positional arguments for it")
     return (value,)

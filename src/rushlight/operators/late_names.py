@@ -260,7 +260,7 @@ LATE: dict[str, dict[str, str]] = {
         "torch": "bilinear chain_matmul cross ger inner kron outer tensordot",
     },
     "matrix.sparse": {
-        "Tensor": "sparse_mask to_dense to_sparse to_sparse_coo",
+        "Tensor": "dense_dim sparse_dim sparse_mask to_dense to_sparse to_sparse_coo",
         "torch": "dsmm sparse_coo_tensor spmm",
     },
     "matrix.sparse_kernels": {

@@ -36,6 +36,11 @@ class RemovableHandle:
             hooks_dict[self.id] = fn
         changes[0] += 1
 
+    @property
+    def hooks_dict_ref(self) -> Any:
+        """A function that answers the table in which the hook is."""
+        return lambda: self.hooks
+
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
         changes[0] += 1

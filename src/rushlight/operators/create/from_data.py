@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -252,6 +253,21 @@ def _from_object(
     return t if where.type == "cpu" else move_to(t, where)
 
 
+def _has_buffer(data: object) -> bool:
+    """Whether it is memory alone, which says nothing of the numbers in it that an array would."""
+    if (
+        data.__class__ in _PLAIN
+        or isinstance(data, (np.ndarray, np.generic))
+        or _speaks_array(data)
+    ):
+        return False
+    try:
+        memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
 def _speaks_array(data: object) -> bool:
     return hasattr(data, "__array__") and not isinstance(data, (list, tuple))
 
@@ -352,12 +368,13 @@ def asarray(
     dtype: dtype | None = None,
     device: device | str | int | None = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """An object as a tensor; shares its memory unless `copy` or another argument says otherwise.
 
     Args:
-        obj: a tensor, an array, an object with a buffer or DLPack, numbers or nested lists.
+        obj: a tensor, an array, an object with a buffer, which is read as numbers of `dtype`, numbers or nested lists.
+        requires_grad: whether it collects its gradient; a tensor keeps its own answer if none is given.
         copy: True always copies, False raises rather than copy, None copies where it has to.
 
     Raises:
@@ -367,12 +384,24 @@ def asarray(
         >>> torch.asarray([1, 2, 3])
         tensor([1, 2, 3])
     """
-    if isinstance(obj, Tensor) and not copy:
+    if isinstance(obj, Tensor):
         t = as_tensor(obj, dtype, device)
         if copy is False and t is not obj:
             raise ValueError("can't alias tensor: a cast or a move to another device needs a copy.")
-        t = t if requires_grad or not t.requires_grad else t.detach()
+        t = t.clone() if copy and t is obj else t
+        if requires_grad is None and t.requires_grad:
+            warnings.warn(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                "requires_grad=False explicitly to get the old behavior and silence this warning.",
+                UserWarning,
+                stacklevel=2,
+            )
+        elif not requires_grad and t.requires_grad:
+            t = t.detach()
     else:
+        if _has_buffer(obj):
+            whole = frombuffer(obj, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
+            obj = whole._a
         t = _from_object(obj, dtype, device, copy=bool(copy))
         exposed.add(t._a)
         source = obj if isinstance(obj, np.ndarray) else None
@@ -453,7 +482,10 @@ def frombuffer(
         >>> torch.frombuffer(bytearray([1, 2, 3, 4]), dtype=torch.uint8, offset=1)
         tensor([2, 3, 4], dtype=torch.uint8)
     """
-    length = memoryview(buffer).nbytes
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
@@ -461,7 +493,18 @@ def frombuffer(
             f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
             f"({length} bytes) minus 1"
         )
-    t = wrap(np.frombuffer(buffer, as_dtype(dtype).np, count, offset))
+    kind = as_dtype(dtype)
+    after = f"after offset ({offset} bytes) must"
+    if count < 0 and (length - offset) % kind.itemsize:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) {after} be a multiple of element size ({kind.itemsize})"
+        )
+    if count * kind.itemsize > length - offset:
+        raise ValueError(
+            f"requested buffer length ({count} * {kind.itemsize} bytes) {after} not be greater than actual "
+            f"buffer length ({length} bytes)"
+        )
+    t = wrap(np.frombuffer(buffer, kind.np, max(count, -1), offset))
     exposed.add(t._a)
     return wants_grad(t) if requires_grad else t
 

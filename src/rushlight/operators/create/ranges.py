@@ -10,11 +10,11 @@ import numpy as np
 from ...base import dtypes
 from ...base.arrays import ArrayModule
 from ...base.device import device
-from ...base.dtypes import as_dtype, dtype
+from ...base.dtypes import as_dtype, dtype, title
 from ...base.fits import fitting
 from ...base.formats import layout
 from ...base.shapes import MOST, whole
-from ...core.public import public
+from ...core.public import into, public
 from ...core.tensor import Tensor
 from ...runtime.door import Kernel
 from ...runtime.facts import Facts
@@ -31,7 +31,7 @@ def _size_meta(*, dtype: dtype, size: tuple, **attrs: Any) -> tuple:
 def _arange(
     xp: ArrayModule, *, start: Any, step: Any, size: tuple, dtype: dtype, device: device
 ) -> Any:
-    if isinstance(start, int) and isinstance(step, int):
+    if isinstance(start, int) and isinstance(step, int) and step:
         wide = xp.arange(start, start + size[0] * step, step)
     else:
         wide = xp.arange(size[0]) * float(step) + float(start)
@@ -102,21 +102,30 @@ def arange(
         raise TypeError("arange() received an invalid combination of arguments")
     values = tuple([int(v) if isinstance(v, bool) else v for v in map(number, (start, end, step))])
     d = out.dtype if out is not None and dtype is None else _arange_dtype(values, dtype)
-    count = None
-    if d.category == dtypes.INTEGRAL and dtype is not None:
-        if (
-            d is not dtypes.int64
-        ):  # PyTorch counts in float64 there, and cuts the ends off afterwards
+    count = _count(*values)
+    if d.category == dtypes.INTEGRAL and (dtype is not None or out is not None):
+        # PyTorch counts in float64, and cuts the ends off afterwards; in int64 it counts what is left of them.
+        values = tuple([int(v) for v in values])
+        if d is dtypes.int64:
+            if values[2] == 0:
+                raise ValueError("step must be nonzero")
             count = _count(*values)
-        values = tuple([int(v) if math.isfinite(v) else v for v in values])
-    if count is None or values[2] == 0:
-        count = _count(*values)
     wide = {dtypes.INTEGRAL: dtypes.int64, dtypes.FLOATING: dtypes.float32}
     if d.itemsize < 4 or d is dtypes.int32:  # what PyTorch counts in
         for value in values:
             fitting(value, wide.get(d.category, d))
-    return create(ARANGE, device, requires_grad, out, pin_memory, layout, start=values[0],
-                  step=values[2], size=(count,), dtype=d)  # fmt: skip
+    return _filling(ARANGE, count, out, device, requires_grad, pin_memory=pin_memory, layout=layout,
+                    start=values[0], step=values[2], dtype=d)  # fmt: skip
+
+
+def _filling(
+    kernel: Kernel, count: int, out: Tensor | None, device: Any, requires_grad: bool, **options: Any
+) -> Tensor:
+    """So many numbers; an `out` that has as many elements keeps its shape."""
+    if out is None or out.dim() == 1 or out.numel() != count:
+        return create(kernel, device, requires_grad, out, size=(count,), **options)
+    found = create(kernel, out.device if device is None else device, size=(count,), **options)
+    return into(out, found.reshape(out._a.shape))
 
 
 def _count(start: Any, end: Any, step: Any) -> int:
@@ -167,8 +176,8 @@ def range_(
     if end is None:
         start, end = 0, start
     count = math.floor((number(end) - number(start)) / number(step)) + 1
-    return create(ARANGE, device, requires_grad, out, False, layout, start=float(number(start)),
-                  step=float(number(step)), size=(count,), dtype=float_dtype(dtype))  # fmt: skip
+    return _filling(ARANGE, count, out, device, requires_grad, layout=layout, start=float(number(start)),
+                    step=float(number(step)), dtype=float_dtype(dtype))  # fmt: skip
 
 
 # -- linspace and logspace -------------------------------------------------------------------------
@@ -277,12 +286,16 @@ def _spaced(
         d = dtypes.get_default_dtype().to_complex()
     else:
         d = float_dtype(dtype)
+    if not d.is_complex and any(isinstance(v, complex) for v in ends):
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype c10::complex<float> can't be safely cast to passed dtype {title(d)}"
+        )
     for value in ends:
         fitting(value, d if base is None else dtypes.complex128)
     if d.category == dtypes.FLOATING:
         ends = tuple([float(v) if isinstance(v, int) else v for v in ends])
-    return create(LINSPACE, options.pop("device"), options.pop("requires_grad"), out,
-                  start=ends[0], end=ends[1], size=(steps,), dtype=d, base=base, **options)  # fmt: skip
+    return _filling(LINSPACE, steps, out, options.pop("device"), options.pop("requires_grad"),
+                    start=ends[0], end=ends[1], dtype=d, base=base, **options)  # fmt: skip
 
 
 @public("torch")

@@ -124,6 +124,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     _check(input, widths)
     by_dim = _by_dim(widths, input._a.ndim)
     if mode == "constant":
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
         value = 0 if value is None else value
         return _constant(input, by_dim, float(value) if isinstance(value, (int, float)) else value)
     if mode not in ("reflect", "replicate", "circular"):

@@ -110,6 +110,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         shape: the shape of the tensor.
 
     Raises:
+        TypeError: for positions that are no integers, and shapes that are no sequence of them.
         ValueError: for negative positions and shapes.
 
     Example:
@@ -117,9 +118,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         (tensor([0, 1]), tensor([1, 2]))
     """
     if indices._a.dtype.kind not in "iu":
-        raise ValueError(
-            f"expected 'indices' to be an integer, but got {indices.dtype}; flat positions are counts"
-        )
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, list, tuple)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = as_size((shape,))
     if min(sizes, default=0) < 0:
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
@@ -277,6 +278,8 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:  
     """
     if out is not None and not isinstance(out, Tensor):
         raise not_a_tensor("nonzero", "out", 2, out)
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if as_tuple:
         return _positions(input if input._a.ndim else input.reshape(1)).unbind(1)
     return into_same(out, _positions(input))

@@ -202,6 +202,10 @@ def index_fill_(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:  
         filled = Tensor.new_zeros(input, (size,), dtype=dtypes.bool_).index_fill_(0, at, True)
         shape = [size if d == dim else 1 for d in range(input._a.ndim)]
         return input.masked_fill_(filled.reshape(shape), value.to(input.device, input.dtype))
+    if isinstance(value, complex) and input._a.dtype.kind != "c":
+        raise RuntimeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        )
     value = storable(value, input._a.dtype)
     put(_lifted(input), slots_at(dim), [_vector(index, "index_fill_")], value, False)
     return input

@@ -69,6 +69,6 @@ def linear_cross_entropy(
     if ignore_index is not None and tuple(target._a.shape) == (*rows[:-1], *scores):
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = linear(input, linear_weight.flatten(0, -2), bias).reshape(*rows[:-1], *scores)
+    logits = linear(input, linear_weight.flatten(0, -2), bias).reshape((*rows[:-1], *scores))
     left_out = -100 if ignore_index is None else ignore_index
     return cross_entropy(logits, target, weight, None, left_out, None, reduction, label_smoothing)

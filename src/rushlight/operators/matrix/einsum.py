@@ -78,13 +78,13 @@ class _Plan(NamedTuple):
     order: tuple[int, ...] | None
 
     def follow(self, a: Tensor, b: Tensor) -> Tensor:
-        a = a if self.left is None else a.permute(*self.left)
-        b = b if self.right is None else b.permute(*self.right)
+        a = a if self.left is None else a.permute(self.left)
+        b = b if self.right is None else b.permute(self.right)
         a = a if self.left_shape is None else a.reshape(self.left_shape)
         b = b if self.right_shape is None else b.reshape(self.right_shape)
         out = matmul(a, b) if self.summed else a * b
         out = out if self.shape is None else out.reshape(self.shape)
-        return out if self.order is None else out.permute(*self.order)
+        return out if self.order is None else out.permute(self.order)
 
 
 @lru_cache(maxsize=256)
@@ -285,8 +285,8 @@ def _contract(a: Tensor, la: Labels, b: Tensor, lb: Labels, later: set) -> tuple
     size = {**dict(zip(lb, b._a.shape)), **dict(zip(la, a._a.shape))}
     lead, m, n = [size[x] for x in batch], [size[x] for x in rows], [size[x] for x in columns]
     k = prod([size[x] for x in summed])
-    left = a.permute(*[la.index(x) for x in batch + rows + summed]) if la else a
-    right = b.permute(*[lb.index(x) for x in batch + summed + columns]) if lb else b
+    left = a.permute([la.index(x) for x in batch + rows + summed]) if la else a
+    right = b.permute([lb.index(x) for x in batch + summed + columns]) if lb else b
     if summed:
         left, right = left.reshape((*lead, prod(m), k)), right.reshape((*lead, k, prod(n)))
         product = matmul(left, right)
@@ -298,4 +298,4 @@ def _contract(a: Tensor, la: Labels, b: Tensor, lb: Labels, later: set) -> tuple
 def _finish(t: Tensor, labels: Labels, target: Labels) -> Tensor:
     t, labels = _sum_out(t, labels, set(target))
     order = [labels.index(x) for x in target]
-    return t if order == list(range(len(order))) else t.permute(*order)
+    return t if order == list(range(len(order))) else t.permute(order)

@@ -128,8 +128,8 @@ def _contract_dims(a: Tensor, b: Tensor, dims_a: list[int], dims_b: list[int]) -
     free_b = [d for d in range(len(shape_b)) if d not in over_b]
     k = prod([shape_a[d] for d in over_a])
     rows, columns = [shape_a[d] for d in free_a], [shape_b[d] for d in free_b]
-    left = a.permute(*free_a, *over_a).reshape((prod(rows), k))
-    right = b.permute(*over_b, *free_b).reshape((k, prod(columns)))
+    left = a.permute((*free_a, *over_a)).reshape((prod(rows), k))
+    right = b.permute((*over_b, *free_b)).reshape((k, prod(columns)))
     return mm(left, right).reshape((*rows, *columns))
 
 

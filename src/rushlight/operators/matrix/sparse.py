@@ -513,6 +513,28 @@ def _checked_size(at: Tensor, v: Tensor, size: Any) -> tuple[int, ...]:
 
 
 @public("Tensor")
+def sparse_dim(self: Tensor) -> int:
+    """How many dimensions are named by indices: none of a tensor whose elements are all stored.
+
+    Example:
+        >>> torch.ones(2, 3).sparse_dim()
+        0
+    """
+    return 0
+
+
+@public("Tensor")
+def dense_dim(self: Tensor) -> int:
+    """How many dimensions are stored whole: all of a tensor that is not sparse.
+
+    Example:
+        >>> torch.ones(2, 3).dense_dim()
+        2
+    """
+    return self.dim()
+
+
+@public("Tensor")
 def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> SparseTensor:
     """The elements that are not zero, with their places, as a sparse tensor.
 

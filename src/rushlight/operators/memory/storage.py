@@ -356,7 +356,7 @@ def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = No
         tensor([[1, 2],
                 [3, 4]])
     """
-    size = as_size(sizes if size is None else by_name("size", sizes, size))
+    size = as_size(by_name("size", sizes, size))
     check_size(size)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")

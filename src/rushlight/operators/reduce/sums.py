@@ -225,7 +225,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
         >>> torch.ones(2, 3).sum_to_size(1, 3)
         tensor([[2., 2., 2.]])
     """
-    target = as_size(sizes if size is None else by_name("size", sizes, size))
+    target = as_size(by_name("size", sizes, size))
     shape = self._a.shape
     if not target:
         return self.sum()

@@ -76,7 +76,7 @@ def _permute_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
         >>> torch.zeros(2, 3, 4).permute(2, 0, 1).shape
         torch.Size([4, 2, 3])
     """
-    return permute(self, as_size(order if dims is None else by_name("dims", order, dims)))
+    return permute(self, as_size(by_name("dims", order, dims)))
 
 
 @public(aliases=("swapdims",))

@@ -129,7 +129,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
         tensor([[1, 1, 1],
                 [2, 2, 2]])
     """
-    size = as_size(sizes if size is None else by_name("size", sizes, size))
+    size = as_size(by_name("size", sizes, size))
     shape = self._a.shape
     lead = len(size) - len(shape)
     if lead < 0:

@@ -60,7 +60,7 @@ def repeat(self: Tensor, *sizes: Any, repeats: Any = None) -> Tensor:
         tensor([[1, 2, 1, 2],
                 [1, 2, 1, 2]])
     """
-    times = as_size(sizes if repeats is None else by_name("repeats", sizes, repeats))
+    times = as_size(by_name("repeats", sizes, repeats))
     if len(times) < self._a.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -101,7 +101,7 @@ def _tile_method(self: Tensor, *times: Any, dims: Any = None) -> Tensor:
         tensor([[1, 2, 1, 2],
                 [3, 4, 3, 4]])
     """
-    return tile(self, as_size(times if dims is None else by_name("dims", times, dims)))
+    return tile(self, as_size(by_name("dims", times, dims)))
 
 
 @public()
@@ -226,7 +226,7 @@ def _flip_method(self: Tensor, *order: Any, dims: Any = None) -> Tensor:
         tensor([[4, 3],
                 [2, 1]])
     """
-    return flip(self, as_size(order if dims is None else by_name("dims", order, dims)))
+    return flip(self, as_size(by_name("dims", order, dims)))
 
 
 def _flip_one(name: str, dim: int, what: str, few: str, shown: str) -> None:
@@ -327,11 +327,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:  # noqa: A00
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(axes)}")
     if input._a.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input._a.ndim}")
-    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == input._a.ndim:
+    if len({wrap_dim(d, input._a.ndim) for d in axes}) < 2:
         raise RuntimeError(
             f"expected rotation dims to be different, but got dim0 = {axes[0]} and dim1 = {axes[1]}"
         )
-    for d in axes:
-        if not -input._a.ndim <= d < input._a.ndim:
-            raise RuntimeError(f"Rotation dim out of range, dim = {d}")
     return _rot90(input, k=k, dims=axes)

@@ -115,7 +115,7 @@ def view(self: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tens
     """
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_type)):
         return _view_dtype_of(self, dtype or shape[0])
-    if size is not None:
+    if size is not None or not shape:
         shape = by_name("size", shape, size)
     size = view_size(shape, self._a.size)
     if not _can_view(self._a, size):
@@ -196,7 +196,7 @@ def _reshape_method(self: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
         tensor([[0, 1, 2],
                 [3, 4, 5]])
     """
-    if shape is not None:
+    if shape is not None or not sizes:
         sizes = by_name("shape", sizes, shape)
     return _in_shape(self, view_size(sizes, self._a.size))
 
