@@ -122,7 +122,8 @@ def _words(args: Any) -> dict[str, Any]:
 
 def _told(args: Any) -> str:
     size = "" if args.size is None else f", size {args.size}"
-    return f"rate {args.lr:g}{size}, augment {args.augment}"
+    variety = f", augment {args.augment}" if args.input == PICTURES else ""
+    return f"rate {args.lr:g}{size}{variety}"
 
 
 def _write(base: str, tried: list[dict[str, Any]]) -> None:

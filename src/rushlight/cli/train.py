@@ -190,7 +190,7 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
     write_json(args.out, found)
     if not getattr(args, "trial", False):  # of a search only the best one's test is told
         print(result.table())
-        if said:
+        if said and (more or not args.quiet):
             print(said)
         if warning := result.warning():
             print(warning, file=sys.stderr)
