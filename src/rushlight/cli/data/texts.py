@@ -127,7 +127,7 @@ class Texts(Inputs):
             shown = escape(printable(content[:400]))
         else:
             most = max([abs(w) for _, w in weights] or [0]) or 1.0
-            shown = " ".join(f"<mark style='background:rgba(255,110,0,{max(w, 0) / most * 0.6:.2f})'>{escape(printable(word))}</mark>" for word, w in weights)  # fmt: skip
+            shown = " ".join(f"<mark style='color:inherit;background:rgba(255,110,0,{max(w, 0) / most * 0.6:.2f})'>{escape(printable(word))}</mark>" for word, w in weights)  # fmt: skip
         more = " ..." if len(content) > 400 else ""
         return f"<div class='card'>{caption}<p class='text'>{shown}{more}</p></div>"
 

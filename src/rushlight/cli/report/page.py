@@ -252,6 +252,8 @@ def _pictures(images: Images, net: Module, result: Result) -> str:
         figures = "".join(_answered(images, net, one) for one in shown)
         places = "pictures" if images.inputs is None else "grid-3"
         inner = f"<div class='{places}'>{figures}</div>" if figures else "<p>There are none.</p>"
+        if "<mark" in figures:
+            text += " Marked are words without which the answer would be less sure."
         if figures.count("<img") > len(shown):
             text += f" {images.task.beside_told}"
         parts.append(f"<h2>{title}</h2><p class='faint'>{text}</p>{inner}")
