@@ -44,6 +44,8 @@ OURS = (
     "swap_tensors",  # PyTorch refuses a tensor that has views
     "buf.requires_grad_(",  # a view made before says True in PyTorch, and gives its base no gradient
     "optim.SparseAdam(net.parameters()",  # before it refuses dense gradients PyTorch counts a step of the others
+    "use_reentrant=True",  # PyTorch refuses `grad` there
+    "torch.compile(lambda",  # PyTorch's has no second derivatives
     "hook(lambda p: p.grad.mul_",  # the second such hook, which returns something, is given None in PyTorch
 )
 EXACT = "torch.set_default_dtype(torch.float64)\n"
@@ -401,8 +403,9 @@ def main() -> int:
             print(f"# seed {seed}: {found[0]}: {found[1]}\n{text}", flush=True)
             if bad >= a.most:
                 break
-        if seed % 500 == 499:
-            print(f"{seed + 1 - a.start} scripts, {bad} differ", flush=True)
+        done = (seed - a.start) // a.every + 1
+        if done % 500 == 0:
+            print(f"{done} scripts, {bad} differ", flush=True)
     count = (seed - a.start) // a.every + 1
     print(f"{count} scripts ({SEEN.pop(repr('ended'), 0)} ended, others with {dict(SEEN)}), {bad} differ; {REPLAYED[0]} stretches were replayed")  # fmt: skip
     if not REPLAYED[0]:

@@ -412,3 +412,19 @@ def test_a_number_that_a_dtype_cannot_hold_is_refused(taker: str) -> None:
                     found.append("refused")
             if "value" in found[1] or "refused" in found or "int" not in kind:
                 assert found[0] == found[1], (kind, number, found)
+
+
+@BOTH
+def test_hooks_outlive_a_freeze(lib: Any) -> None:
+    w, seen = lib.nn.Parameter(lib.ones(2)), []
+    handle = w.register_hook(lambda g: g * 3)
+    w.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.tolist()))
+    for _ in range(2):
+        w.requires_grad_(False)
+        w.requires_grad = True
+        (w * 2).sum().backward()
+    assert w.grad.tolist() == [12.0] * 2 and seen == [[6.0] * 2, [12.0] * 2]
+    w.requires_grad_(False)
+    handle.remove()
+    w.requires_grad_(True).sum().backward()
+    assert w.grad.tolist() == [13.0] * 2

@@ -137,6 +137,8 @@ class Tensor(_Base):
                     "a computed variable in a subgraph that doesn't require differentiation use "
                     "var_no_grad = var.detach()."
                 )
+            if edge is not None and isinstance(edge[0], AccumulateGrad) and edge[0].has_hooks():
+                extra(self).frozen = edge
             self._edge = None
         elif edge is None:
             if self.dtype.category < dtypes.FLOATING:
@@ -145,7 +147,8 @@ class Tensor(_Base):
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
-            self._edge = (AccumulateGrad(self), 0)
+            frozen = None if self._ext is None else self._ext.frozen
+            self._edge = frozen or (AccumulateGrad(self), 0)
         return self
 
     @property

@@ -22,7 +22,7 @@ RESHAPED = (
 class Extra:
     """What only some tensors have: a base they view, hooks, a wish to keep their gradient."""
 
-    __slots__ = ("base", "spec", "edge_version", "retains", "inference", "no_grad_view")
+    __slots__ = ("base", "spec", "edge_version", "retains", "inference", "no_grad_view", "frozen")
 
     base: Any  # the tensor whose memory this one views
     spec: Any  # (op, attrs, parent spec): the way from the base to here; () without a base: may be written
@@ -32,6 +32,7 @@ class Extra:
         self.edge_version = 0
         self.retains: Any = False  # the handle of the hook that keeps the gradient
         self.inference = self.no_grad_view = False
+        self.frozen: Any = None  # the edge with its hooks, of a leaf that wants no gradient for now
 
 
 def extra(t: Tensor) -> Extra:

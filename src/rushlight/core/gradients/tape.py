@@ -125,6 +125,9 @@ class AccumulateGrad(Node):
     def variable(self) -> Any:
         return self.leaf()
 
+    def has_hooks(self) -> bool:
+        return bool(self.hooks or self.pre_hooks or self.post_hooks)
+
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"  # as PyTorch spells it, in whatever namespace
 
