@@ -127,3 +127,17 @@ def test_small_names_of_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
         "a": {"all": {"current": 3, "peak": 4}},
         "num": 1,
     }
+
+
+@pytest.mark.parametrize("shapes", [
+    ((2,), (3,)), ((2, 1), (3,)), ((1, 2), (1, 3)), ((2, -1),), ((-2,), (1,)), ((0,), (2,)), ((0,), (1,)), (2, 3), ((2, 3), 4),
+    ((4,), (2, 3), (5,)), ((), (2,)),
+])  # fmt: skip
+def test_broadcast_shapes(shapes: tuple) -> None:
+    told = []
+    for lib in LIBS:
+        try:
+            told.append(tuple(lib.broadcast_shapes(*shapes)))
+        except (RuntimeError, ValueError) as e:
+            told.append((type(e), str(e)))
+    assert told[0] == told[1]

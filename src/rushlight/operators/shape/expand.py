@@ -229,9 +229,22 @@ def _broadcast_shapes(*shapes: Any) -> Size:
 
     Raises:
         RuntimeError: if they do not broadcast.
+        ValueError: if a size is negative.
 
     Example:
         >>> torch.broadcast_shapes((3, 1), (2,))
         torch.Size([3, 2])
     """
-    return Size(broadcast_shapes(*[(s,) if isinstance(s, int) else s for s in shapes]))
+    given = [(s,) if isinstance(s, int) else s for s in shapes]
+    found = [1] * max(map(len, given), default=0)
+    for i, shape in enumerate(given):
+        for d in range(-1, -1 - len(shape), -1):
+            if shape[d] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if shape[d] not in (1, found[d]) and found[d] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[d]} at {d}! Mismatching argument at index {i} "
+                    f"had {shape}; but expected shape should be broadcastable to {found}"
+                )
+            found[d] = found[d] if shape[d] == 1 else shape[d]
+    return Size(found)
