@@ -27,7 +27,12 @@ CHANGES = {
     "itself": lambda x, y: x.add_(x),
     "its own transpose": lambda x, y: x.add_(x.t()),
     "a row of itself": lambda x, y: x.sub_(x[1]),
+    "itself with alpha": lambda x, y: x.add_(x, alpha=2),
     "another dtype": lambda x, y: x.add_(y.to(torch.float16)),
+    "mul_": lambda x, y: x.mul_(y),
+    "*=": lambda x, y: x.__imul__(2),
+    "mul_ a row of itself": lambda x, y: x.mul_(x[1]),
+    "mul_ twice": lambda x, y: x.mul_(x).mul_(y[0]),
 }
 
 
@@ -53,6 +58,9 @@ def test_values_and_memory(device, how, dtype, view):
              "sub_ row": lambda a, b: a - b[0], "number": lambda a, b: a + 3,
              "itself": lambda a, b: a + a, "its own transpose": lambda a, b: a + a.t(),
              "a row of itself": lambda a, b: a - a[1],
+             "itself with alpha": lambda a, b: a + 2 * a, "mul_": lambda a, b: a * b,
+             "*=": lambda a, b: a * 2, "mul_ a row of itself": lambda a, b: a * a[1],
+             "mul_ twice": lambda a, b: a * a * b[0],
              "another dtype": lambda a, b: a + b.to(torch.float16)}[how]  # fmt: skip
     expected = plain(expected_of, y).to(kind)
     start = x.data_ptr()
@@ -80,6 +88,13 @@ def test_gradients_pass_through(device):
         grads.append((a.grad.cpu().numpy(), b.grad.cpu().numpy()))
     for plain, direct in zip(*grads):
         np.testing.assert_allclose(direct, plain, rtol=1e-6)
+
+
+def test_a_quotient_of_integers_is_refused(device):
+    x = torch.tensor([3, 5], device=device)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        x.div_(2)
+    assert x.tolist() == [3, 5]
 
 
 def test_what_backward_needs_is_guarded(device):

@@ -6,6 +6,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..base import dtypes
 from ..base.arrays import Array, ArrayModule
 from ..runtime import devices
@@ -46,6 +48,8 @@ _NUMBERS = frozenset((int, float, bool, complex))
 
 # Functions of one kernel whose derivative needs no old values: they may write straight into `t`.
 DIRECT: set[Callable] = set()
+# Functions of one kernel whose derivative needs them: they may do so where nothing is recorded.
+DIRECT_UNRECORDED: set[Callable] = set()
 
 
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
@@ -66,13 +70,18 @@ def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> T
             return _change(t, fn, args, kwargs)
         finally:
             here.changing = None
-    if fn in DIRECT:
-        here.in_place = t._a
-        try:
-            return _change(t, fn, args, kwargs)
-        finally:
-            here.in_place = None
     return _change(t, fn, args, kwargs)
+
+
+def _offered(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    """The answer of `fn`, whose kernel may write its result into the memory of `t`."""
+    here.in_place = t._a
+    here.offers.append(None)
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        here.in_place = None
+        here.offers.pop()
 
 
 def made_of_others(*values: Any) -> bool:
@@ -81,10 +90,17 @@ def made_of_others(*values: Any) -> bool:
 
 
 def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> Tensor:
-    if here.state & TAPE != GRAD:
-        return write(t, fn(t, *args, **kwargs))
-    if not kwargs and not answer.active and _no_history((t, *args)):
-        return write(t, fn(t, *args))  # there is no graph, and none begins
+    offers = here.changing is None and t._a.__class__ is not np.ndarray
+    if here.state & TAPE != GRAD or (
+        not kwargs and not answer.active and _no_history((t, *args))
+    ):  # there is no graph, and none begins
+        if not offers or (fn not in DIRECT and fn not in DIRECT_UNRECORDED):
+            return write(t, fn(t, *args, **kwargs))
+        r = _offered(t, fn, t, *args, **kwargs)
+        if r._a is not t._a:
+            return write(t, r)
+        bump(t)
+        return t
     # The function sees a stand-in with a version counter of its own, so that what its derivative
     # keeps of `t` can be distinguished, and copied before the new values overwrite it.
     start = next(numbers)
@@ -92,7 +108,10 @@ def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> 
     before._a = t._a  # of a tensor made of others the very array: its class is told that it changes
     before._edge = current_edge(t)
     before._ver = [0]
-    r = fn(before, *args, **kwargs)
+    if offers and fn in DIRECT:
+        r = _offered(t, fn, before, *args, **kwargs)
+    else:
+        r = fn(before, *args, **kwargs)
     if r._edge is not None:
         _keep_old_values(r._edge[0], before._ver, start)
     return write(t, r)

@@ -32,6 +32,7 @@ class _Here(threading.local):
     casts: Any = None  # autocast's own state, called as casts(op, inputs); at work while CASTING
     listeners: tuple[Any, ...] = ()  # set by `door.listening`, with the bits
     in_place: Any = None  # the array that an in-place operation reads and is about to write
+    offers: list[Any] = []  # noqa: RUF012 - as long as in_place is set in some thread: of all of them, so that C need not ask each
     written: Any = None  # what the class of a wrapper has changed in place just now
     changing: Any = None  # the same while somebody is shown parts: the value and then the copy
     replay_hooks: Any = None  # what the recording at work collects, see `door.each_replay`

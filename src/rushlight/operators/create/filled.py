@@ -29,7 +29,7 @@ from ...runtime import devices
 from ...runtime.batch.arrays import samples
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
-from ...runtime.thread import here
+from ...runtime.thread import INFERENCE, here
 
 # -- what every creation function does -----------------------------------------------------------
 
@@ -48,20 +48,24 @@ def create(
         raise NotImplementedError(f"layout={layout}: rushlight has strided tensors only")
     if out is not None and d is None:
         d = out.device
-    d = as_device(d)
+    if d.__class__ is not device:
+        d = as_device(d)
     backend = devices.backend_of(d)
     cls = backend.array_type
     attrs["device"] = backend.check(d)
     try:
-        draw = samples.drawn if here.vmaps and kernel.random else run
-        t = tensor_over(draw(kernel, cls, (), attrs), cls)
+        if kernel.random and here.vmaps:
+            a = samples.drawn(kernel, cls, (), attrs)
+        else:
+            a = run(kernel, cls, (), attrs)
     except (ValueError, MemoryError) as error:
         raise _no_memory(error, attrs.get("size"), attrs.get("dtype")) from None
+    t = tensor_over(a, cls)
     if out is not None:
         return into(out, t)
     if pin_memory:
         t = t.pin_memory()
-    if here.inference:
+    if here.state & INFERENCE:
         extra(t).inference = True
     if requires_grad:
         wants_grad(t)
@@ -210,8 +214,9 @@ def _constant(name: str, value: int, example: str) -> Callable[..., Tensor]:
         names: Any = None,
         **keyword: Any,
     ) -> Tensor:
-        no_names(name, names)
-        shape = sizes(name, size, only_size(name, keyword))
+        if names is not None:
+            no_names(name, names)
+        shape = sizes(name, size, only_size(name, keyword) if keyword else None)
         d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
         return create(FULL, device, requires_grad, out, pin_memory, layout,
                       size=shape, value=value, dtype=d)  # fmt: skip
@@ -267,10 +272,13 @@ def empty(
         >>> torch.empty(2, 3).shape
         torch.Size([2, 3])
     """
-    no_names("empty", names)
-    shape = sizes("empty", size, only_size("empty", keyword))
+    if names is not None:
+        no_names("empty", names)
+    shape = sizes("empty", size, only_size("empty", keyword) if keyword else None)
     d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
-    order = order_of(memory_format, len(shape)) if memory_format in ORDERS else None
+    order = None
+    if memory_format is not None and memory_format in ORDERS:
+        order = order_of(memory_format, len(shape))
     return create(EMPTY, device, requires_grad, out, pin_memory, layout,
                   size=shape, dtype=d, order=order)  # fmt: skip
 

@@ -26,6 +26,10 @@ _PLAIN = frozenset((int, float, bool, complex))
 
 def array_of(data: Any, d: dtype | None) -> np.ndarray:
     """A fresh NumPy array of what the user wrote, in dtype `d` or the one PyTorch would infer."""
+    if data.__class__ in _ROWS and 0 < len(data) <= _SHORT:
+        plain = _plain(data, data, d)
+        if plain is not None:
+            return plain
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
         stacked = _stacked(data)
         if stacked is not None:
@@ -51,6 +55,35 @@ def array_of(data: Any, d: dtype | None) -> np.ndarray:
     if d is None:
         d = _infer(kinds)
     return _fill(flat, shape, d)
+
+
+_ROWS = frozenset((list, tuple))
+_SHORT = 4096  # numbers that Python looks at once more in less time than NumPy's setting of its warnings takes
+_LONG = 2**63
+_WIDEST = 3e38  # what every float32 holds
+
+
+def _plain(data: Any, numbers: Any, d: dtype | None) -> np.ndarray | None:
+    """A number, or a row of numbers, of Python's own types that NumPy takes as they are; None for others."""
+    kinds = set(map(type, numbers))
+    kind = kinds.pop()
+    if kinds:
+        return None
+    if kind is float:
+        d = dtypes.get_default_dtype() if d is None else d
+        if d.np.char not in "fd" or not (-_WIDEST < min(numbers) and max(numbers) < _WIDEST):
+            return None  # what is rounded twice, or warned of
+    elif kind is int:
+        if d is not None and d is not dtypes.int64:
+            return None
+        d = dtypes.int64
+        if not (-_LONG <= min(numbers) and max(numbers) < _LONG):
+            return None
+    elif kind is bool and (d is None or d is dtypes.bool_):
+        d = dtypes.bool_
+    else:
+        return None
+    return np.array(data, d.np)
 
 
 def _stacked(arrays: Any) -> np.ndarray | None:
@@ -233,6 +266,12 @@ def _from_object(
     data: Any, dtype: dtype | None, device: device | str | int | None, copy: bool
 ) -> Tensor:
     """A tensor without history; shares memory with arrays and tensors unless `copy`."""
+    if data.__class__ in _PLAIN:
+        d = None if dtype is None else as_dtype(dtype)
+        a = _plain(data, (data,), d)
+        t = wrap(_fill([data], (), d or dtypes.scalar_dtype(data)) if a is None else a)
+        where = as_device(device)
+        return t if where.type == "cpu" else move_to(t, where)
     if isinstance(data, Tensor):
         t = wrap(data._a)
         if dtype is not None:
@@ -240,13 +279,13 @@ def _from_object(
         t = move_to(t, data.device if device is None else device)
         return t.clone() if copy and t._a is data._a else t
     d = None if dtype is None else as_dtype(dtype)
-    if isinstance(data, (np.ndarray, np.generic)) or _speaks_array(data):
+    if data.__class__ in _ROWS:
+        t = wrap(array_of(data, d))
+    elif isinstance(data, (np.ndarray, np.generic)) or _speaks_array(data):
         a = np.asarray(data)
         own = from_array(a)
         t = wrap(np.array(own) if copy or not a.ndim or not a.flags.writeable else own)
         t = t if d is None else cast_to(t, d)
-    elif data.__class__ in _PLAIN:
-        t = wrap(_fill([data], (), d or dtypes.scalar_dtype(data)))
     else:
         t = wrap(array_of(data, d))
     where = as_device(device)

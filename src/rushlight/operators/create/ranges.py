@@ -89,18 +89,9 @@ def arange(
         >>> torch.arange(1, 2, 0.25)
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
-    given = list(bounds)
-    if start is None:
-        start = given.pop(0) if len(given) > 1 or (given and end is not None) else 0
-    if end is None:
-        if not given:
-            raise TypeError('arange() missing 1 required positional arguments: "end"')
-        end = given.pop(0)
-    if step is None:
-        step = given.pop(0) if given else 1
-    if given:
-        raise TypeError("arange() received an invalid combination of arguments")
-    values = tuple([int(v) if isinstance(v, bool) else v for v in map(number, (start, end, step))])
+    values = _all_whole(bounds) if start is None and end is None and step is None else None
+    if values is None:
+        values = _bounds(list(bounds), start, end, step)
     d = out.dtype if out is not None and dtype is None else _arange_dtype(values, dtype)
     count = _count(*values)
     if d.category == dtypes.INTEGRAL and (dtype is not None or out is not None):
@@ -128,7 +119,37 @@ def _filling(
     return into(out, found.reshape(out._a.shape))
 
 
+def _all_whole(bounds: tuple) -> tuple | None:
+    """Start, end and step where all were given by position as plain integers that every kernel can hold."""
+    for b in bounds:
+        if b.__class__ is not int or not -_WIDE < b < _WIDE:
+            return None
+    n = len(bounds)
+    return (0, bounds[0], 1) if n == 1 else (*bounds, 1) if n == 2 else bounds if n == 3 else None
+
+
+def _bounds(given: list[Any], start: Any, end: Any, step: Any) -> tuple:
+    """Start, end and step of those that were given by position and those that have a name."""
+    if start is None:
+        start = given.pop(0) if len(given) > 1 or (given and end is not None) else 0
+    if end is None:
+        if not given:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
+        end = given.pop(0)
+    if step is None:
+        step = given.pop(0) if given else 1
+    if given:
+        raise TypeError("arange() received an invalid combination of arguments")
+    return tuple([int(v) if isinstance(v, bool) else v for v in map(number, (start, end, step))])
+
+
+_WIDE = 2**31  # bounds below it need no look at what integers can hold
+
+
 def _count(start: Any, end: Any, step: Any) -> int:
+    if start.__class__ is int and end.__class__ is int and step.__class__ is int:
+        if 0 <= start <= end < _WIDE and 0 < step:
+            return -((start - end) // step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     for value in (start, end, step):

@@ -153,8 +153,19 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return cast_to(self, args[0])
         if args[0].__class__ in _DEVICES:
             return move_to(self, args[0])
-    elif not args and len(kwargs) == 1 and kwargs.get("dtype").__class__ is dtype:
-        return cast_to(self, kwargs["dtype"])
+    elif not kwargs:
+        if len(args) == 2 and args[1].__class__ is dtype and args[0].__class__ in _DEVICES:
+            return move_to(cast_to(self, args[1]), args[0])
+    elif not args:
+        given = kwargs.get("dtype")
+        if len(kwargs) == 1 and given.__class__ is dtype:
+            return cast_to(self, given)
+        if (
+            len(kwargs) == 2
+            and given.__class__ is dtype
+            and kwargs.get("device").__class__ in _DEVICES
+        ):
+            return move_to(cast_to(self, given), kwargs["device"])
     unknown = set(kwargs) - {"device", "dtype", "other", "non_blocking", "copy", "memory_format"}
     if unknown:
         raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")
@@ -239,7 +250,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
         >>> torch.tensor([1, 2]).type_as(torch.zeros(1))
         tensor([1., 2.])
     """
-    return self.to(other.device, other.dtype)
+    return move_to(cast_to(self, other.dtype), other.device)
 
 
 def _short(name: str, d: dtype) -> None:

@@ -11,12 +11,13 @@ import numpy as np
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule
 from ...base.fits import fitting, storable
-from ...core.inplace import DIRECT, change
+from ...core.inplace import DIRECT, DIRECT_UNRECORDED, change
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.facts import Facts
 from ...runtime.point import Point
+from ...runtime.thread import here
 from ..made_of.checks import check_values
 from ..made_of.guards import only, passed_by, passing
 from ..made_of.pointwise import binary, dunder, pair_meta, same_meta, ufunc2, wide2
@@ -125,6 +126,8 @@ def _sum(input: Any, other: Any, alpha: Any, sign: int) -> Any:
         if isinstance(input, Tensor) and isinstance(other, Tensor):
             return op.pair(input, other)
         return op(input, other)
+    if here.in_place is not None and getattr(other, "_a", None) is here.in_place:
+        here.in_place = None  # the product with alpha reads it first
     d = result_dtype(input, other)
     if d.itemsize == 2 and d.category == dtypes.FLOATING and alpha.__class__ in (int, float):
         if sign < 0:
@@ -535,3 +538,4 @@ def _rtruediv(self: Any, other: Any) -> Any:
 for _name in ("__rtruediv__", "__rdiv__"):  # the second is Python 2's
     publish("Tensor", _name, _rtruediv)
 DIRECT.update((add, sub, add_op, _sub))
+DIRECT_UNRECORDED.update((mul, mul_op, div, _div))

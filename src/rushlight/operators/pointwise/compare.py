@@ -317,10 +317,19 @@ def is_nonzero(input: Tensor) -> bool:
 
 # -- membership ---------------------------------------------------------------------------------
 
-_isin = Op(
-    lambda xp, x, y, *, invert: xp.isin(x, y, invert=invert), "isin",
-    meta=lambda x, y, *, invert: (x.shape, np.dtype(bool)),
-)  # fmt: skip
+_FEW = 8  # elements that are looked for one beside the other; more are sorted
+
+
+def _isin_body(xp: ArrayModule, x: Any, y: Any, *, invert: bool) -> Any:
+    if not hasattr(y, "dtype"):
+        return x != y if invert else x == y
+    if y.dtype != x.dtype or not 0 < y.size <= _FEW:
+        return xp.isin(x, y, invert=invert)
+    found = (x[..., None] == y.reshape(-1)).any(-1)
+    return ~found if invert else found
+
+
+_isin = Op(_isin_body, "isin", meta=lambda x, y, *, invert: (x.shape, np.dtype(bool)))
 
 
 @public("torch")

@@ -73,8 +73,10 @@ COINS = Kernel("bernoulli_scalar", _draw_coins, meta=_size_meta, random=True)
 def draw(kernel: Kernel, generator: Any, d: Any, *options: Any, **attrs: Any) -> Tensor:
     """`create` with the stream of `generator` on device `d`."""
     where = as_device(d)
-    where = devices.backend_of(where).check(where)
-    return create(kernel, where, *options, stream=stream_for(generator, where), **attrs)
+    backend = devices.backend_of(where)
+    where = backend.check(where)
+    stream = backend.stream(where) if generator is None else stream_for(generator, where)
+    return create(kernel, where, *options, stream=stream, **attrs)
 
 
 def floating(name: str, d: dtype) -> None:
@@ -110,7 +112,7 @@ def _define(name: str, kind: str, kernel_name: str, doc: str, first: str) -> Non
         names: Any = None,
         **keyword: Any,
     ) -> Tensor:
-        shape = sizes(name, size, only_size(name, keyword))
+        shape = sizes(name, size, only_size(name, keyword) if keyword else None)
         d = out.dtype if out is not None and dtype is None else float_dtype(dtype)
         where = out.device if out is not None and device is None else device
         return draw(RANDOM, generator, where, requires_grad, out, pin_memory, layout, kind=kind,
@@ -340,9 +342,12 @@ def randint(
         high = given.pop()
     if low is None:
         low = given.pop() if given else 0
-    low, high = whole(int(number(low)), "low"), whole(int(number(high)), "high")
+    if low.__class__ is not int or high.__class__ is not int:
+        low, high = int(number(low)), int(number(high))
+    low, high = whole(low, "low"), whole(high, "high")
     d = out.dtype if out is not None and dtype is None else as_dtype(dtype or dtypes.int64)
-    check_span(low, high, d)
+    if d is not dtypes.int64 or low >= high:
+        check_span(low, high, d)
     where = out.device if out is not None and device is None else device
     return draw(RANDINT, generator, where, requires_grad, out, pin_memory, layout, low=low,
                 high=high, size=sizes("randint", (size,)), dtype=d)  # fmt: skip

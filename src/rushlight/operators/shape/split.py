@@ -77,6 +77,8 @@ def unbind(input: Tensor, dim: int = FIRST, *, axis: Any = None) -> tuple[Tensor
 def _split_body(
     xp: ArrayModule, x: Array, *, ranges: tuple[tuple[int, int], ...], dim: int
 ) -> tuple:
+    if not dim:
+        return tuple([x[start : start + length] for start, length in ranges])
     lead = (slice(None),) * dim
     return tuple([x[(*lead, slice(start, start + length))] for start, length in ranges])
 
@@ -112,8 +114,9 @@ def _parts(op: Op, x: Tensor, lengths: Sequence[int], dim: int) -> tuple[Tensor,
         ranges.append((start, n))
         start += n
     outs = op(x, ranges=tuple(ranges), dim=dim)
+    lead = (_ALL,) * dim
     for out, (start, n) in zip(outs, ranges):
-        mark_view(out, x, slice_op, {"index": narrow_index(dim, start, n)})
+        mark_view(out, x, slice_op, {"index": (*lead, (start, start + n, 1))})
     return outs
 
 
@@ -127,7 +130,10 @@ def _by_size(x: Tensor, step: int, dim: int) -> tuple[Tensor, ...]:
     n = x._a.shape[dim]
     if step == 0 or n == 0:
         return _parts(_split, x, [n], dim)
-    return _parts(_split, x, [min(step, n - i) for i in range(0, n, step)], dim)
+    lengths = [step] * (n // step)
+    if n % step:
+        lengths.append(n % step)
+    return _parts(_split, x, lengths, dim)
 
 
 def _by_size_checked(x: Tensor, split_size: int, dim: int) -> tuple[Tensor, ...]:

@@ -111,6 +111,8 @@ def size(shape: Shape) -> int:
 def cast(x: Array, shape: Shape, dtype: np.dtype) -> Array:
     """Round as torch does: a double reaches a 16-bit float by way of float32."""
     dtype = np.dtype(dtype)
+    if x.dtype == dtype:
+        return x.reshape(shape)
     if dtype.itemsize == 2 and dtype.char in DIGITS:
         with np.errstate(over="ignore"):  # a Cauchy number may well be an infinite half
             return x.astype(np.float32).astype(dtype).reshape(shape)
@@ -316,7 +318,8 @@ class Stream:
         words = self._words64(n) if span >= 2**28 else self._words32(n)
         if span < 2**64:  # else the words are the numbers, and torch does not shift them
             words %= np.uint64(span)
-            words += np.uint64(low % 2**64)  # wraps to the two's complement of a negative number
+            if low:
+                words += np.uint64(low % 2**64)  # wraps to the two's complement of a negative one
         return cast(words.view(np.int64), shape, dtype)
 
     @_locked

@@ -10,7 +10,6 @@ import numpy as np
 from . import polynomials
 
 Array = np.ndarray
-_FEW = 64  # draws for which NumPy is as quick
 
 
 @cache
@@ -37,7 +36,7 @@ def words64(bits: Any, n: int) -> Array:
 
 def unit(bits: Any, n: int, work: type[np.floating]) -> Array:
     """Uniform numbers of [0, 1), in float64 or float32: the low bits of a word, scaled."""
-    library = _native() if n >= _FEW else None
+    library = _native()
     if library is not None:
         out = np.empty(n, work)
         library.words_unit(bits.capsule, out)
@@ -50,7 +49,7 @@ def unit(bits: Any, n: int, work: type[np.floating]) -> Array:
 
 def below(bits: Any, n: int, p: float, dtype: np.dtype) -> Array:
     """Which of `n` doubles of [0, 1) are below `p`: ones and zeros of float32, or booleans."""
-    library = _native() if n >= _FEW and dtype == np.float32 else None
+    library = _native() if dtype == np.float32 else None
     if library is None:
         return unit(bits, n, np.float64) < p
     out = np.empty(n, np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cupy
@@ -29,16 +30,6 @@ if TYPE_CHECKING:
 
 ndarray = cupy.ndarray
 _WITHIN = 3  # cudaMemcpyDeviceToDevice
-
-
-def always(name: str) -> Callable[[Callable], Callable]:
-    """Register a body that takes every input and so needs no fallback."""
-
-    def register(body: Callable) -> Callable:
-        body.total = True  # type: ignore[attr-defined]
-        return kernel_for("cuda", name)(body)
-
-    return register
 
 
 def copy_to(dst: DeviceArray, src: DeviceArray) -> None:
@@ -162,7 +153,7 @@ def one_launch(prepare: Callable[..., Any]) -> Callable[..., Any]:
     return keyed(body, prepare)
 
 
-@always("clone")
+@kernel_for("cuda", "clone")
 def _clone(x: DeviceArray, *, order: Any) -> Any:
     if order.__class__ is str:
         return copied(x, order)
@@ -172,12 +163,12 @@ def _clone(x: DeviceArray, *, order: Any) -> Any:
     return copied(x.transpose(order)).transpose(back)
 
 
-@always("snapshot")
+@kernel_for("cuda", "snapshot")
 def _snapshot(x: DeviceArray) -> Any:
     return copied(x, "K")
 
 
-@always("reshape_copy")
+@kernel_for("cuda", "reshape_copy")
 def _reshape_copy(x: DeviceArray, *, shape: tuple[int, ...]) -> Any:
     return copied(x).reshape(shape)
 
@@ -186,10 +177,11 @@ def _reshape_copy(x: DeviceArray, *, shape: tuple[int, ...]) -> Any:
 def _copy_into(dst: DeviceArray, src: DeviceArray) -> Any:
     if src.__class__ is not ndarray:
         return NotImplemented
-    if (
-        src.data.mem is dst.data.mem and src is not dst
-    ):  # both may show the same elements at other places
-        src = copied(src)
+    if src.data.mem is dst.data.mem and src is not dst:
+        if src.data.ptr == dst.data.ptr and src.shape == dst.shape and src.strides == dst.strides:
+            if src.dtype == dst.dtype:  # `x[a:b] += y` assigns what lies there already
+                return dst
+        src = copied(src)  # both may show the same elements at other places
     copy_to(dst, src)
     return dst
 
@@ -232,7 +224,7 @@ def fill(dst: DeviceArray, value: int | float | complex) -> None:
     launch.go(min(-(-size // 4096), 2**20), 256, size, dst.data.ptr, lo, hi)
 
 
-@always("fill_into")
+@kernel_for("cuda", "fill_into")
 def _fill_into(dst: DeviceArray, *, value: int | float | complex) -> Any:
     if dst._c_contiguous and not dst.data.ptr & 15:
         fill(dst, value)
@@ -243,7 +235,24 @@ def _fill_into(dst: DeviceArray, *, value: int | float | complex) -> Any:
     return dst
 
 
-@always("full")
+_SMALL = (
+    1 << 20
+)  # bytes that are filled by a launch packed before, from there on the driver is as quick
+
+
+def _prepared_full(
+    *, size: tuple, value: Any, dtype: dtype, device: device, order: Any = None
+) -> Any:
+    """One launch for each size, number and dtype."""
+    count = prod(size) * dtype.np.itemsize
+    if order is not None or not 0 < count <= _SMALL:
+        return None
+    lo, hi = _pattern(value, dtype.np)
+    return kernel(source("moves.cu"), "fill").prepared(
+        -(-count // 4096), 256, (Result(0, size, dtype.np),), lo, hi, head=1, front=(count,)
+    )
+
+
 def _full(
     *,
     size: tuple,
@@ -260,7 +269,10 @@ def _full(
     return out.transpose(sorted(range(len(order)), key=order.__getitem__))
 
 
-@always("empty")
+kernel_for("cuda", "full")(keyed(_full, _prepared_full))
+
+
+@kernel_for("cuda", "empty")
 def _empty(*, size: tuple, dtype: dtype, device: device, order: Sequence[int] | None = None) -> Any:
     if order is None:
         return ndarray(size, dtype.np)
@@ -268,7 +280,7 @@ def _empty(*, size: tuple, dtype: dtype, device: device, order: Sequence[int] | 
     return out.transpose(sorted(range(len(order)), key=order.__getitem__))
 
 
-@always("zeros_of")
+@kernel_for("cuda", "zeros_of")
 def _zeros_of(x: DeviceArray) -> Any:
     out = dense_like([x], x.shape, x.dtype)
     if x.size:
@@ -276,7 +288,7 @@ def _zeros_of(x: DeviceArray) -> Any:
     return out
 
 
-@always("unwindow")
+@kernel_for("cuda", "unwindow")
 def _unwindow(g: DeviceArray, *, index: tuple, shape: tuple) -> Any:
     """Zeros with `g` in a window of them: the gradient of a slice."""
     out = ndarray(shape, g.dtype)

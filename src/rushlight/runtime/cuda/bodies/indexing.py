@@ -375,7 +375,8 @@ def _write(dst: DeviceArray, values: Any, indices: tuple, slots: tuple) -> Any:
     if rows is None:
         return NotImplemented
     if values.__class__ is not ndarray:
-        value, values = values, ndarray((), dst.dtype)
+        value = values
+        values = ndarray((*rows.before, *indices[0].shape, *rows.after), dst.dtype)
         fill(values, value)
     if values.dtype != dst.dtype:
         return NotImplemented

@@ -12,7 +12,7 @@ from ...door import kernel_for
 from ...thread import here
 from ..code.expressions import printed
 from ..code.keyed import keyed
-from ..code.variants import compute, prepared, prepared_with
+from ..code.variants import compute, prepared, prepared_over, prepared_with
 
 if TYPE_CHECKING:
     from ....base.dtypes import dtype
@@ -27,27 +27,30 @@ ndarray = cupy.ndarray
 def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
     """The body, which writes into its first operand where an in-place operation offers that."""
 
+    def prepare(x: DeviceArray, *others: Any) -> Any:
+        for y in others:
+            if y.__class__ is ndarray and y.dtype != x.dtype:
+                return None
+        launch = prepared_over(name, (x, *others))
+        return None if launch is None else lambda x, *others: launch(x, x, *others)
+
+    over = keyed(lambda *operands: NotImplemented, prepare, None, (), True)
+
     def direct(x: DeviceArray | None, *others: Any) -> Any:
         if x is not here.in_place or x is None:
             return body(x, *others)
         here.in_place = None
-        possible = x.dtype.kind in "fViu"
         for y in others:
-            possible = possible and (y.__class__ is not ndarray or _fits(y, x))
-        if possible and compute(name, (x, *others), (), x) is not NotImplemented:
-            return x
-        return body(x, *others)
+            if y.__class__ is ndarray and not _apart(y, x):
+                return body(x, *others)
+        return body(x, *others) if over(x, *others) is NotImplemented else x
 
     return direct
 
 
-def _fits(y: DeviceArray, x: DeviceArray) -> bool:
+def _apart(y: DeviceArray, x: DeviceArray) -> bool:
     """Whether x may be overwritten element by element while y is read beside it."""
-    if y.dtype != x.dtype or y.ndim > x.ndim:
-        return False
-    if any(n != m and n != 1 for n, m in zip(y.shape[::-1], x.shape[::-1])):
-        return False
-    if y.data.mem is not x.data.mem:
+    if y is x or y.data.mem is not x.data.mem:
         return True
     return y.data.ptr == x.data.ptr and y.shape == x.shape and y.strides == x.strides
 
@@ -69,7 +72,7 @@ def bound(name: str, point: Point) -> Callable[..., Any]:
         e = printed(point, operands, attrs) if varies else name
         return prepared_with(e, operands, attrs)
 
-    if name in ("add", "sub", "relu"):
+    if name in ("add", "sub", "mul", "div", "relu"):
         return keyed(_in_place(name, body), prepare, here, (), True)
     return keyed(body, prepare, None, (), True)
 

@@ -16,7 +16,6 @@ from ..code.compile import Launch, kernel
 from ..code.expressions import Expression
 from ..code.generate import TYPES
 from ..code.launch import Result
-from .fills import always
 from .pointwise import cast, compute
 from .reduce_sources import PAIRS, reduction_source, size_of, supports
 
@@ -274,12 +273,12 @@ def _wide(x: DeviceArray) -> str | None:
     return "int64" if x.dtype.kind in "biu" else None
 
 
-@always("sum")
+@kernel_for("cuda", "sum")
 def _sum(x: DeviceArray, *, dim: int | Sequence[int] | None, keepdim: bool) -> Any:
     return reduce("sum", x, dim, keepdim, _wide(x))
 
 
-@always("sum_to_size")
+@kernel_for("cuda", "sum_to_size")
 def _sum_to(x: DeviceArray, *, shape: tuple[int, ...]) -> Any:
     lead = x.ndim - len(shape)
     dims = tuple([i for i, s in enumerate(x.shape) if i < lead or (shape[i - lead] == 1 != s)])

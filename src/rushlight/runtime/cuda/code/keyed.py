@@ -48,7 +48,9 @@ def keyed(
         if all(
             a is None or a.__class__ is cupy.ndarray or (numbers and a.__class__ in (int, float))
             for a in arrays
-        ) and not (here is not None and arrays and here.in_place is arrays[0]):
+        ) and not (
+            here is not None and arrays and arrays[0] is not None and here.in_place is arrays[0]
+        ):
             kinds = [
                 (a.shape, a.strides, a.dtype, a.data.ptr & 15 == 0)
                 if a.__class__ is cupy.ndarray

@@ -204,6 +204,15 @@ def prepared_into(name: str | Expression, operands: tuple, out: DeviceArray) -> 
     return None if ready is None or not ready.packs else _packed(ready, True)
 
 
+def prepared_over(name: str | Expression, operands: tuple) -> Any:
+    """As `prepared_into`, where the first operand is written; None also where its shape or dtype is not the result's."""
+    x = operands[0]
+    alone = _prepare(name, operands, None, None)
+    if alone is None or alone.shape != x.shape or alone.out != x.dtype:
+        return None
+    return prepared_into(name, operands, x)
+
+
 def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> None:
     start = out.data.ptr
     values = [start]

@@ -20,23 +20,30 @@ if TYPE_CHECKING:
     from .....base.protocols import DeviceArray
 
 
-@kernel_for("cuda", "embedding")
+def _rows(weight: DeviceArray, indices: DeviceArray, *beside: DeviceArray) -> Any:
+    """What the kernels that take rows by number are launched with; None where they do not."""
+    label, shape = PLACES.get(indices.dtype.char), indices.shape + weight.shape[1:]
+    if weight.dtype.char not in NUMBERS or label is None or not prod(shape):
+        return None
+    if not all(a._c_contiguous for a in (weight, indices, *beside)):
+        return None
+    count, name = prod(shape), "embedding_add" if beside else "embedding"
+    more = [a.size for a in beside]
+    return load(name + ".cu", name, weight.dtype.char, LABEL=label).prepared(
+        blocks_for(count), 256, (Result(2 + len(beside), shape, weight.dtype),), count,
+        prod(weight.shape[1:]), weight.shape[0], *more,
+    )  # fmt: skip
+
+
 def embedding(
     weight: DeviceArray, indices: DeviceArray, *, padding_idx: int, scale_by_freq: bool
 ) -> Any:
-    label = PLACES.get(indices.dtype.char)
-    if weight.dtype.char not in NUMBERS or label is None or not indices.size or not weight.size:
-        return NotImplemented
-    weight, indices = row_major(weight), row_major(indices)
-    out = cupy.ndarray(indices.shape + weight.shape[1:], weight.dtype)
-    load("embedding.cu", "embedding", weight.dtype.char, LABEL=label)(
-        blocks_for(out.size), 256, weight, indices, out, out.size, prod(weight.shape[1:]),
-        weight.shape[0],
-    )  # fmt: skip
-    return out
+    return _rows(weight, indices) if weight.size else None
 
 
-@kernel_for("cuda", "embedding_add")
+kernel_for("cuda", "embedding")(one_launch(embedding))
+
+
 def embedding_add(
     weight: DeviceArray,
     indices: DeviceArray,
@@ -46,18 +53,12 @@ def embedding_add(
     scale_by_freq: bool,
 ) -> Any:
     """Rows of a table, with `other` added to them; its shape is the end of the result's."""
-    char, label = weight.dtype.char, PLACES.get(indices.dtype.char)
-    if char not in NUMBERS or label is None or not indices.size or not weight.size:
-        return NotImplemented
-    if other.dtype != weight.dtype or not other.size:
-        return NotImplemented
-    weight, indices, other = row_major(weight), row_major(indices), row_major(other)
-    out = cupy.ndarray(indices.shape + weight.shape[1:], weight.dtype)
-    load("embedding_add.cu", "embedding_add", char, LABEL=label)(
-        blocks_for(out.size), 256, weight, indices, other, out, out.size, prod(weight.shape[1:]),
-        weight.shape[0], other.size,
-    )  # fmt: skip
-    return out
+    if other.dtype != weight.dtype or not other.size or not weight.size:
+        return None
+    return _rows(weight, indices, other)
+
+
+kernel_for("cuda", "embedding_add")(one_launch(embedding_add))
 
 
 _FEW, _WARPS = 64, 16  # of embedding.cu

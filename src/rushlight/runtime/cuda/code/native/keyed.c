@@ -29,6 +29,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *body, *prepare, *here, *watched;
+    PyObject *offers; /* of arrays to write into, in all threads; NULL without `here` */
     Kind **places;
     int room, used; /* how many places there are, at least twice as many as are used */
     int numbers; /* whether launches take numbers and attributes, too: then what they are worth makes no kind */
@@ -358,7 +359,7 @@ static PyObject *launch_for(Keyed *self, PyObject *const *args, size_t nargsf, P
     *status = 0;
     if (count + more + PyTuple_GET_SIZE(self->watched) > MOST_GIVEN)
         return NULL;
-    if (self->here != Py_None) { /* an in-place operation writes into its first operand */
+    if (self->offers != NULL && PyList_GET_SIZE(self->offers)) { /* an in-place operation writes into its first operand */
         PyObject *target = PyObject_GetAttr(self->here, s_in_place);
         Py_XDECREF(target);
         *status = target == NULL ? -1 : 0;
@@ -424,6 +425,14 @@ static PyObject *keyed_make(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->body = Py_NewRef(body);
     self->prepare = Py_NewRef(prepare);
     self->here = Py_NewRef(here);
+    if (here != Py_None && (self->offers = PyObject_GetAttrString(here, "offers")) == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    if (self->offers != NULL && !PyList_CheckExact(self->offers)) {
+        Py_DECREF(self);
+        return PyErr_Format(PyExc_TypeError, "offers are a list");
+    }
     self->watched = Py_NewRef(watched);
     self->room = FIRST_PLACES;
     self->places = PyMem_Calloc(self->room, sizeof *self->places);
@@ -443,6 +452,7 @@ static void keyed_free(PyObject *object)
     Py_XDECREF(self->body);
     Py_XDECREF(self->prepare);
     Py_XDECREF(self->here);
+    Py_XDECREF(self->offers);
     Py_XDECREF(self->watched);
     Py_TYPE(object)->tp_free(object);
 }
