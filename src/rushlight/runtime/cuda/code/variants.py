@@ -210,7 +210,12 @@ def prepared_over(name: str | Expression, operands: tuple) -> Any:
     alone = _prepare(name, operands, None, None)
     if alone is None or alone.shape != x.shape or alone.out != x.dtype:
         return None
-    return prepared_into(name, operands, x)
+    ready = _prepare(name, operands, x, None)
+    if ready is None or not ready.packs:
+        return None
+    if any(a.__class__ is ndarray and a.data.ptr & 15 for a in operands):
+        _begin_anywhere(ready)
+    return _packed(ready, True)
 
 
 def _launch(ready: _Ready, operands: tuple, attrs: tuple, out: DeviceArray) -> None:
