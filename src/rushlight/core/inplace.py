@@ -46,10 +46,9 @@ COPY_INTO = Kernel(
 
 _NUMBERS = frozenset((int, float, bool, complex))
 
-# Functions of one kernel whose derivative needs no old values: they may write straight into `t`.
-DIRECT: set[Callable] = set()
-# Functions of one kernel whose derivative needs them: they may do so where nothing is recorded.
-DIRECT_UNRECORDED: set[Callable] = set()
+# Functions of one kernel, which may write straight into `t` where nothing is recorded; and whether their derivative
+# needs no old values, so that they may do so always.
+DIRECT: dict[Callable, bool] = {}
 
 
 def change(t: Tensor, fn: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
@@ -94,7 +93,7 @@ def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> 
     if here.state & TAPE != GRAD or (
         not kwargs and not answer.active and _no_history((t, *args))
     ):  # there is no graph, and none begins
-        if not offers or (fn not in DIRECT and fn not in DIRECT_UNRECORDED):
+        if not offers or fn not in DIRECT:
             return write(t, fn(t, *args, **kwargs))
         r = _offered(t, fn, t, *args, **kwargs)
         if r._a is not t._a:
@@ -108,7 +107,7 @@ def _change(t: Tensor, fn: Callable[..., Tensor], args: tuple, kwargs: dict) -> 
     before._a = t._a  # of a tensor made of others the very array: its class is told that it changes
     before._edge = current_edge(t)
     before._ver = [0]
-    if offers and fn in DIRECT:
+    if offers and DIRECT.get(fn):
         r = _offered(t, fn, before, *args, **kwargs)
     else:
         r = fn(before, *args, **kwargs)

@@ -59,7 +59,7 @@ def relu(input: Tensor) -> Tensor:
     return relu_op(input)
 
 
-DIRECT.add(relu)
+DIRECT[relu] = True
 
 
 def relu_(input: Tensor) -> Tensor:

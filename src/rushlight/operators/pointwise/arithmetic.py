@@ -11,7 +11,7 @@ import numpy as np
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule
 from ...base.fits import fitting, storable
-from ...core.inplace import DIRECT, DIRECT_UNRECORDED, change
+from ...core.inplace import DIRECT, change
 from ...core.op import Op
 from ...core.public import into, into_same, public, publish
 from ...core.tensor import Tensor, tensor_over
@@ -537,5 +537,5 @@ def _rtruediv(self: Any, other: Any) -> Any:
 
 for _name in ("__rtruediv__", "__rdiv__"):  # the second is Python 2's
     publish("Tensor", _name, _rtruediv)
-DIRECT.update((add, sub, add_op, _sub))
-DIRECT_UNRECORDED.update((mul, mul_op, div, _div))
+DIRECT.update(dict.fromkeys((add, sub, add_op, _sub), True))
+DIRECT.update(dict.fromkeys((mul, mul_op, div, _div), False))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ndarray = cupy.ndarray
 
 
-_FEW = 4  # elements that are looked for one after the other; more are sorted
+_FEW = 8  # elements that are looked for one beside the other; more are sorted
 
 
 @kernel_for("cuda", "isin")
@@ -35,13 +35,9 @@ def _isin(x: DeviceArray, y: Any, *, invert: bool) -> Any:
         x = cupy.asarray(x)
     if y.__class__ is not ndarray:
         y = cupy.asarray(y)
-    if x.dtype == y.dtype and 0 < y.size <= _FEW:
-        several = [compute("eq", (x, y.reshape(-1)[i])) for i in range(y.size)]
-        found = several[0]
-        if found is not NotImplemented:
-            for other in several[1:]:
-                found = compute("logical_or", (found, other))
-            return compute("logical_not", (found,)) if invert else found
+    if x.dtype == y.dtype and x.dtype.kind in "iuf" and 0 < y.size <= _FEW:
+        found = (x[..., None] == y.reshape(-1)).any(-1)
+        return ~found if invert else found
     if x.dtype.kind == "V":
         x, y = x.astype(np.float32), y.astype(np.float32)
     return cupy.isin(x, y, invert=invert)

@@ -34,7 +34,7 @@ def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
         launch = prepared_over(name, (x, *others))
         return None if launch is None else lambda x, *others: launch(x, x, *others)
 
-    over = keyed(lambda *operands: NotImplemented, prepare, None, (), True)
+    known: list[Any] = []  # the launches, once there is a use for them
 
     def direct(x: DeviceArray | None, *others: Any) -> Any:
         if x is not here.in_place or x is None:
@@ -43,7 +43,9 @@ def _in_place(name: str, body: Callable[..., Any]) -> Callable[..., Any]:
         for y in others:
             if y.__class__ is ndarray and not _apart(y, x):
                 return body(x, *others)
-        return body(x, *others) if over(x, *others) is NotImplemented else x
+        if not known:
+            known.append(keyed(lambda *operands: NotImplemented, prepare, None, (), True))
+        return body(x, *others) if known[0](x, *others) is NotImplemented else x
 
     return direct
 
@@ -72,7 +74,7 @@ def bound(name: str, point: Point) -> Callable[..., Any]:
         e = printed(point, operands, attrs) if varies else name
         return prepared_with(e, operands, attrs)
 
-    if name in ("add", "sub", "mul", "div", "relu"):
+    if not varies and not printed(point).attr_names:
         return keyed(_in_place(name, body), prepare, here, (), True)
     return keyed(body, prepare, None, (), True)
 
