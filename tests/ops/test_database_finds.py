@@ -153,6 +153,10 @@ __import__("copy").deepcopy(torch.sparse_csr)
 __import__("pickle").loads(__import__("pickle").dumps(torch.sparse_bsc))
 (lambda m: len(m.register_forward_hook(print).hooks_dict_ref()))(torch.nn.ReLU())
 torch._utils._element_size(torch.complex64)
+torch.nn.functional.nll_loss(torch.ones(4), torch.tensor([1, 2, 3]))
+torch.nn.utils.rnn.pack_padded_sequence(torch.ones(0, 0), [])
+torch.nn.utils.rnn.pad_packed_sequence(torch.nn.utils.rnn.PackedSequence(torch.ones(0, 5), torch.tensor([], dtype=torch.int64), None, None))
+(lambda w: torch.autograd.grad(torch.nn.functional.embedding_bag(torch.zeros(0, dtype=torch.int64), w, torch.tensor([0, 0]), mode="max").sum(), w))(torch.ones(4, 3, requires_grad=True))
 """.strip().splitlines()
 
 

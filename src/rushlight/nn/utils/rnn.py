@@ -231,6 +231,8 @@ def pack_padded_sequence(
         >>> packed.data
         tensor([1, 4, 2, 5, 3])
     """
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     batch = input.size(0 if batch_first else 1)
     sizes = _lengths_of(lengths, batch)
     order = back = None
@@ -287,6 +289,8 @@ def pad_packed_sequence(
     data, _, _, back = sequence
     counts = np.asarray(sequence.counts())
     steps = len(counts)
+    if not steps:
+        raise RuntimeError("batch_sizes can not be empty")
     if total_length is not None:
         if total_length < steps:
             raise ValueError(

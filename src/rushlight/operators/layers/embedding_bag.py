@@ -282,7 +282,8 @@ def _largest(
 ) -> Tensor:
     longest = int(sizes.max()) if sizes.size else 0
     if not longest:
-        return weight.new_zeros((len(sizes), *weight._a.shape[1:]))
+        # Zeros whose gradient is zero: a step with nothing in its bags is a step.
+        return weight[:0].sum(0).expand(len(sizes), *weight._a.shape[1:]).contiguous()
     start = np.cumsum(sizes) - sizes
     place = start[:, None] + np.arange(longest)
     absent = on_device(np.arange(longest) >= sizes[:, None], weight.device)

@@ -211,6 +211,10 @@ def nll_loss(
     refuse_grad("nll_loss_forward", weight=weight)
     single = input._a.ndim == 1
     if single:
+        if target._a.size != 1:
+            raise ValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {target._a.size}"
+            )
         input, target = input.unsqueeze(0), target.reshape(1)
     loss = _nll(
         input, target, weight, ignore_index=whole(ignore_index, "ignore_index"), reduction=reduction
