@@ -2,7 +2,7 @@
 #include "slots.h"
 
 PyTypeObject *extra_type;
-Py_ssize_t e_base, e_spec, e_version, e_retains, e_inference, e_no_grad;
+Py_ssize_t e_base, e_spec, e_version, e_retains, e_inference, e_no_grad, e_frozen;
 static PyObject *refresh_view, *s_strides;
 
 static PyObject *zero; /* the version that every tensor begins with */
@@ -22,6 +22,7 @@ static PyObject *extra_of(PyObject *t)
     SLOT(found, e_retains) = Py_NewRef(Py_False);
     SLOT(found, e_inference) = Py_NewRef(Py_False);
     SLOT(found, e_no_grad) = Py_NewRef(Py_False);
+    SLOT(found, e_frozen) = Py_NewRef(Py_None);
     put(t, t_ext, found);
     return found;
 }
@@ -181,6 +182,7 @@ PyObject *know_views(PyObject *module, PyObject *args)
     const Slot slots[] = {
         {extra, "base", &e_base},       {extra, "spec", &e_spec},           {extra, "edge_version", &e_version},
         {extra, "retains", &e_retains}, {extra, "inference", &e_inference}, {extra, "no_grad_view", &e_no_grad},
+        {extra, "frozen", &e_frozen},
     };
     if (find_offsets(slots, sizeof slots / sizeof *slots) < 0)
         return NULL;
