@@ -424,6 +424,7 @@ def test_hooks_outlive_a_freeze(lib: Any) -> None:
         w.requires_grad = True
         (w * 2).sum().backward()
     assert w.grad.tolist() == [12.0] * 2 and seen == [[6.0] * 2, [12.0] * 2]
+    assert w[0].detach().requires_grad_().is_leaf  # a view, whose extras C makes
     w.requires_grad_(False)
     handle.remove()
     w.requires_grad_(True).sum().backward()

@@ -147,7 +147,7 @@ class Tensor(_Base):
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
-            frozen = None if self._ext is None else self._ext.frozen
+            frozen = getattr(self._ext, "frozen", None)  # C makes extras that lack it
             self._edge = frozen or (AccumulateGrad(self), 0)
         return self
 

@@ -25,6 +25,7 @@ class Extra:
     __slots__ = ("base", "spec", "edge_version", "retains", "inference", "no_grad_view", "frozen")
 
     base: Any  # the tensor whose memory this one views
+    frozen: Any  # the edge with its hooks, of a leaf that wants no gradient for now; most have none
     spec: Any  # (op, attrs, parent spec): the way from the base to here; () without a base: may be written
 
     def __init__(self) -> None:
@@ -32,7 +33,6 @@ class Extra:
         self.edge_version = 0
         self.retains: Any = False  # the handle of the hook that keeps the gradient
         self.inference = self.no_grad_view = False
-        self.frozen: Any = None  # the edge with its hooks, of a leaf that wants no gradient for now
 
 
 def extra(t: Tensor) -> Extra:
