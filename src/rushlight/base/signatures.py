@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -20,7 +20,7 @@ class Shown(str):
 _shown = lru_cache(1024)(Shown)  # a few hundred different ones
 
 
-def plainly(fn: FunctionType) -> None:
+def plainly(fn: Callable[..., Any]) -> None:
     """Let the signature of a function be read as it was written."""
     said = fn.__annotations__
     for name, text in said.items():

@@ -38,7 +38,9 @@ class Fitted:
 
         if self._reader is None:
             self._reader = Reader(checkpoint.read(self.path), "cpu", top=5)
-        several = [pictures] if isinstance(pictures, (str, os.PathLike, dict)) else list(pictures)
+        several: list[Any] = (
+            [pictures] if isinstance(pictures, (str, os.PathLike, dict)) else list(pictures)
+        )
         other = self._reader.inputs
         inputs = [self._reader.input(os.fspath(one) if other is None else other.row(one)) for one in several]  # fmt: skip
         return [self._reader.task.as_json(a) for a in self._reader.answers(inputs)]

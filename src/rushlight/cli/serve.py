@@ -359,6 +359,7 @@ def make_app(reader: Reader, args: Namespace) -> Any:
 
     async def values(content: bytes) -> Any:
         """Rows as JSON, or a text."""
+        assert other is not None  # pictures have a route of their own
         try:
             found = other.parsed(content)
             several = await asyncio.to_thread(lambda: [reader.input(one) for one in found])

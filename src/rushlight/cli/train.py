@@ -182,7 +182,8 @@ def finish(args: Namespace, images: Images, device: str, run: Run, record: dict[
     run.hook("on_test_end", net)
     found = {**result.as_dict(), "best_epoch": saved["epoch"], "seconds": round(record["seconds"], 2),
              "joules": record["joules"]}  # fmt: skip
-    more, said = {}, ""
+    more: dict[str, Any] = {}
+    said = ""
     if images.inputs is not None and not getattr(args, "trial", False):
         more, said = beside(images)
         more.update(images.inputs.extra(images, net.cpu()))

@@ -120,8 +120,3 @@ def _get_device_module(device_type: str) -> Any:
     from ._device_module import get_device_module
 
     return get_device_module(device_type)
-
-
-def _element_size(dtype: Any) -> int:
-    """The bytes of one element."""
-    return int(dtype.itemsize)

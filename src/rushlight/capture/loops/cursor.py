@@ -22,13 +22,14 @@ from ..program.slots import array_type
 from ..record.recorder import same
 from .path import BIND, FIXED, FRESH, KNOWN, NOT_MET, VALUE, VIEW, PathOfStretch, Step
 
+_OF_C: tuple[str, ...] = ()  # the fields are those of the class in C
 _SEEN, BY_PAIRS = 1, 2  # how a cursor is wary, as in native/match.h
 
 
 class Cursor(native.Cursor):  # type: ignore[misc]
     """Where a thread is on a path; called in place of the door."""
 
-    __slots__ = ()
+    __slots__ = _OF_C
     owner: Any
     path: Any
     now: list[Any]

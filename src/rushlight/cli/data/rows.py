@@ -90,15 +90,16 @@ class Rows(Inputs):
     recipe = {"batch_size": 64, "lr": 2e-3, "weight_decay": 0.05, "minutes": 1.0}
 
     def __init__(self, columns: Sequence[Column]) -> None:
+        self._take(columns)
+
+    def _take(self, columns: Sequence[Column]) -> None:
         self.columns = list(columns)
         self.size = sum(c.numbers for c in columns) + sum(c.kind == CATEGORY for c in columns)
 
     # -- learning the columns
 
     def learn(self, contents: Sequence[Row]) -> None:
-        self.__init__(
-            [_learnt(c, [row[i] for row in contents]) for i, c in enumerate(self.columns)]
-        )  # type: ignore[misc]
+        self._take([_learnt(c, [row[i] for row in contents]) for i, c in enumerate(self.columns)])
 
     def encode(self, contents: Sequence[Row]) -> np.ndarray:
         numbers: list[np.ndarray] = []

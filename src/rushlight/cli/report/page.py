@@ -278,10 +278,12 @@ def _content(images: Images, net: Module, one: Picture) -> str:
     said = f"<b class='{one.kind}-text'>{escape(one.said)}</b>{sure}"
     more = f", is {escape(one.true)}" if one.true else ""
     place = escape(printable(os.path.basename(images.paths[one.number])))
-    weights = images.inputs.weights(images.task, net, content) if one.kind == "wrong" else None  # type: ignore[union-attr]
-    return images.inputs.figure(
+    inputs = images.inputs
+    assert inputs is not None  # pictures have figures of their own
+    weights = inputs.weights(images.task, net, content) if one.kind == "wrong" else None
+    return inputs.figure(
         content, f"<p>{said}{more} <span class='faint'>{place}</span></p>", weights
-    )  # type: ignore[union-attr]
+    )
 
 
 def _variety(args: Namespace, images: Images) -> str:

@@ -74,7 +74,8 @@ class Classification(Task):
         if columns is None:
             none = np.zeros(0)
             columns = (none.astype(int), none.astype(int), none, none.astype(bool), none)
-        return ClassResult(self.names, *columns, noun=self.noun)
+        labels, answers, sure, among, losses = columns
+        return ClassResult(self.names, labels, answers, sure, among, losses, noun=self.noun)
 
     def compared(self, truth: np.ndarray, answers: np.ndarray) -> tuple[float, tuple[float, float]]:
         right = int((truth == answers).sum())

@@ -300,7 +300,7 @@ def _spaced(
             + " and ".join(f"{n} with {dims} dimension(s)" for n, dims in given)
             + "."
         )
-    ends = (number(start), number(end))
+    ends = [number(start), number(end)]
     if dtype is None and out is not None:
         d = out.dtype
     elif dtype is None and any(isinstance(v, complex) for v in ends):
@@ -314,7 +314,7 @@ def _spaced(
     for value in ends:
         fitting(value, d if base is None else dtypes.complex128)
     if d.category == dtypes.FLOATING:
-        ends = tuple([float(v) if isinstance(v, int) else v for v in ends])
+        ends = [float(v) if isinstance(v, int) else v for v in ends]
     return _filling(LINSPACE, steps, out, options.pop("device"), options.pop("requires_grad"),
                     start=ends[0], end=ends[1], dtype=d, base=base, **options)  # fmt: skip
 

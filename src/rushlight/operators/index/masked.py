@@ -123,7 +123,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = as_size((shape,))
     if min(sizes, default=0) < 0:
-        raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     whole(prod(sizes), "shape")
     found: list[Tensor] = []
     rest = indices

@@ -324,7 +324,7 @@ def _isin_body(xp: ArrayModule, x: Any, y: Any, *, invert: bool) -> Any:
     if not hasattr(y, "dtype"):
         return x != y if invert else x == y
     if y.dtype != x.dtype or not 0 < y.size <= _FEW:
-        return xp.isin(x, y, invert=invert)
+        return xp.isin(x, y, invert=invert)  # type: ignore[attr-defined]
     found = (x[..., None] == y.reshape(-1)).any(-1)
     return ~found if invert else found
 

@@ -110,7 +110,7 @@ def _get_cudnn_enabled() -> bool:
     """`torch.backends.cudnn.enabled`."""
     from ..backends import cudnn
 
-    return cudnn.enabled
+    return cudnn.enabled  # type: ignore[attr-defined]
 
 
 def _parallel_info() -> str:
