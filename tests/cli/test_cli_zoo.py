@@ -96,7 +96,7 @@ def test_sizes_that_fit() -> None:
 
 def _settled(**given: object) -> SimpleNamespace:
     names = ("augment", "label_smoothing", "mixup", "weight_decay", "optimizer", "lr", "batch_size", "size", "width",
-             "model", "epochs", "weights", "minutes", "head_lr", "ema", "views", "task", "warmup", "schedule", "balanced", "class_weights")  # fmt: skip
+             "model", "epochs", "weights", "minutes", "head_lr", "ema", "views", "task", "input", "warmup", "schedule", "balanced", "class_weights")  # fmt: skip
     args = SimpleNamespace(**dict.fromkeys(names), freeze=False, patience=0, val_split=0.1)
     args.__dict__.update(given)
     samples = [Sample(f"{i}.png", 0, "") for i in range(300)]

@@ -39,6 +39,7 @@ class Mean:
     """The smallest network that can be served: how bright a picture is."""
 
     mode, task, device = "RGB", Classification(["bright"]), "cpu"
+    inputs = None
     saved = {"config": {"model": "mean"}, "size": 8, "channels": 3}
 
     def prepared(self, picture: Any) -> Any:

@@ -22,7 +22,7 @@ PLACES = """
 # Where ours differ: names of compiled classes, types of TorchScript that are not there, and parts of other files.
 ELSEWHERE = {
     "CodeGen", "DisableTorchFunctionSubclass", "Event", "Future", "ProfilerActivity", "ScriptFunction", "ScriptModule",
-    "StorageBase", "Stream", "SymBool", "SymFloat", "SymInt", "_InverseTransform", "_LRScheduler", "independent",
+    "StorageBase", "Stream", "SymBool", "SymFloat", "SymInt", "_InverseTransform", "_LRScheduler",
 }  # fmt: skip
 
 

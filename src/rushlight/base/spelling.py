@@ -54,10 +54,6 @@ _CLASSES = {
         "NestedTensor",
     ),
     ("nn.attention", "SDPBackend"): ("torch.nn.attention", "_SDPBackend"),
-    ("distributions.constraints", "_Independent"): (
-        "torch.distributions.constraints",
-        "_IndependentConstraint",
-    ),
 }
 # Modules of ours in which PyTorch's of the same package lie together: those, and what is in them.
 FINER: dict[str, list[tuple[str, list[str]]]] = {

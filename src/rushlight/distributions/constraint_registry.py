@@ -80,4 +80,4 @@ def _of_independent(registry: ConstraintRegistry) -> Callable:
 
 
 for _registry in (biject_to, transform_to):
-    _registry.register(c._Independent, _of_independent(_registry))
+    _registry.register(c._IndependentConstraint, _of_independent(_registry))

@@ -79,7 +79,7 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-class _Independent(Constraint):
+class _IndependentConstraint(Constraint):
     """Holds where another constraint holds at all of the last `reinterpreted_batch_ndims` dims."""
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
@@ -337,7 +337,7 @@ class _Stack(_Joined):
 
 dependent = _Dependent()
 dependent_property = _DependentProperty
-independent = _IndependentConstraint = _Independent
+independent = _IndependentConstraint
 boolean = _Boolean()
 one_hot = _OneHot()
 nonnegative_integer = _IntegerGreaterThan(0)

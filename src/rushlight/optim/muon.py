@@ -80,7 +80,7 @@ class Muon(KernelOptimizer):
     def _step_group(self, group: dict[str, Any], params: list[Tensor]) -> None:
         if any(p.is_complex() for p in params):
             raise RuntimeError("Muon does not support complex parameters")
-        grads = [p._grad for p in params]
+        grads: list[Any] = [p.grad for p in params]
         if any(g.ndim != 2 for g in grads):
             raise ValueError("Param gradient must be a 2D matrix")
         held = [self.state.get(p) or self._started(p, group) for p in params]

@@ -104,13 +104,16 @@ class SGD(KernelOptimizer):
     def _check_sparse(self, group: dict[str, Any], p: Tensor) -> None:
         if group["fused"]:
             raise RuntimeError("`_fused_sgd` does not support sparse gradients")
-        if group["weight_decay"] != 0 or not p._grad.is_sparse:
+        gradient: Any = p.grad
+        if group["weight_decay"] != 0 or not gradient.is_sparse:
             raise RuntimeError(
                 "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
             )
 
     def _step_sparse(self, group: dict[str, Any], p: Tensor) -> None:
-        g: Any = -p._grad if group["maximize"] else p._grad
+        g: Any = p.grad
+        if group["maximize"]:
+            g = -g
         if group["momentum"]:
             held = self.state[p]
             buffer = held.get("momentum_buffer")

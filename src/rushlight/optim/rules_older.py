@@ -155,7 +155,8 @@ class Adagrad(KernelOptimizer):
         held = self.state.get(p) or self._started(p, group)
         held["step"] += 1
         lr = float(group["lr"]) / (1 + (held["step"].item() - 1) * group["lr_decay"])
-        gradient = p._grad.coalesce()
+        gradient: Any = p.grad
+        gradient = gradient.coalesce()
         at, g = tuple(gradient._at), gradient._v
         squares = held["sum"].index_put_(at, g * g, accumulate=True)
         step = g / (squares[at].sqrt() + group["eps"])

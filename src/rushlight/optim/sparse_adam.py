@@ -83,7 +83,8 @@ class SparseAdam(Optimizer):
             held.update(step=0, exp_avg=p.detach().new_zeros(p.shape))
             held["exp_avg_sq"] = p.detach().new_zeros(p.shape)
         held["step"] += 1
-        gradient = p._grad.coalesce()
+        gradient: Any = p.grad
+        gradient = gradient.coalesce()
         g, places = gradient._values(), gradient._indices()
         if not g.numel():
             return

@@ -78,7 +78,8 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     """
     from difflib import get_close_matches
 
-    near = get_close_matches("forward", vars(type(self)), 1, 0.7)
+    others = [name for name in vars(type(self)) if name != "forward"]
+    near = get_close_matches("forward", others, 1, 0.7)
     raise NotImplementedError(
         f'Module [{type(self).__name__}] is missing the required "forward" function'
         + (f"; it has one named {near[0]!r}" if near else "")

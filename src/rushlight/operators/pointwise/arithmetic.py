@@ -133,7 +133,7 @@ def _sum(input: Any, other: Any, alpha: Any, sign: int) -> Any:
         if sign < 0:
             _no_bool((input, other))
         return _add_scaled(input, other, alpha=float(sign * storable(alpha, d.np)))
-    if not isinstance(alpha, Tensor):
+    if not isinstance(alpha, Tensor) and (d.is_complex or not isinstance(alpha, complex)):
         fitting(sign * alpha, d)
     return op(input, _scaled(input, other, alpha, d))
 

@@ -326,6 +326,8 @@ def _isin_body(xp: ArrayModule, x: Any, y: Any, *, invert: bool) -> Any:
     if y.dtype != x.dtype or not 0 < y.size <= _FEW:
         return xp.isin(x, y, invert=invert)  # type: ignore[attr-defined]
     found = (x[..., None] == y.reshape(-1)).any(-1)
+    if not found.flags.c_contiguous:
+        found = found.copy()
     return ~found if invert else found
 
 
