@@ -55,7 +55,7 @@ CASES: dict[str, Callable[..., Any]] = {
     "masked_fill": lambda t, x, y, z: x.masked_fill(x > 0, NUMBER),
     "lerp": lambda t, x, y, z: x.lerp(y, 0.1337),
     "addcmul": lambda t, x, y, z: t.addcmul(x, y, y, value=0.1337),
-    "addcdiv": lambda t, x, y, z: t.addcdiv(x, y, y + 3, value=0.1337),
+    "addcdiv": lambda t, x, y, z: t.addcdiv(x, x, y, value=0.1337),
     "renorm": lambda t, x, y, z: x.view(64, 32).renorm(2, 0, 0.1337),
     "xlogy": lambda t, x, y, z: t.xlogy(x.abs(), NUMBER),
     "foreach mul": lambda t, x, y, z: t._foreach_mul([y, x], NUMBER)[1],
