@@ -151,7 +151,14 @@ def pytest_collectreport(report: Any) -> None:
         raised = [line[1:] for line in str(report.longrepr).splitlines() if line[:2] == "E "]
         with open(LOG, "a") as file:
             file.write(
-                json.dumps([report.nodeid, "failed", (raised or [""])[-1].strip()[:200]]) + "\n"
+                json.dumps(
+                    [
+                        report.nodeid,
+                        "failed",
+                        (raised or [""])[-1].strip().replace(f"{ROOT}/", "")[:200],
+                    ]
+                )
+                + "\n"
             )
 
 
