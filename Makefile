@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install -q --no-compile
 
-.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all libraries suites bench trust trust-long wheel docs docs-check nightly backbone release clean
+.PHONY: help train test test-rest test-all test-numpy lint types stubs parity parity-all libraries suites bench trust trust-long wheel docs nightly backbone release clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -103,9 +103,6 @@ wheel: $(VENV)/.dev ## build the wheel and the sdist, repair, try them without a
 
 docs: $(VENV)/.docs ## the documentation site, into site/; building needs no network, a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
-
-docs-check: docs ## open every page of it in a headless Chromium
-	$(BIN)/python tools/site_check.py
 
 nightly: $(VENV)/.oracle ## a few benchmarks beside PyTorch: lines in benchmarks/ledger.jsonl; tells what lost 5 %
 	$(BIN)/python benchmarks/ledger.py nightly $(ARGS)

@@ -216,11 +216,13 @@ def _shapes(add: Any) -> None:
                  "T.cartesian_prod(x[0, 0, 0], x[0, 0, 1])", "T.outer(x[0, 0, 0], x[0, 0, 1])", "T.kron(x[0, 0], x[0, 1])"):  # fmt: skip
         add(code, code, x=x)
     for code in ("x.view(-1)", "x.transpose(0, 1)", "x[0]", "x.unsqueeze(0)", "x.detach()", "T.cat([x, x])", "T.stack([x, x])",
-                 "x.flip(0)", "x.expand(2, 8, 16)", "x.clone()", "x.split(4)[0]", "x.t() @ x", "x.shape", "x.size(0)"):  # fmt: skip
+                 "x.flip(0)", "x.expand(2, 8, 16)", "x.clone()", "x.split(4)[0]", "x.t() @ x", "x.shape", "x.size(0)", "x + x", "x * x",
+                 "F.relu(x)", "x.sum()", "reduce(lambda z, _: z * x + x, range(10), x)"):  # fmt: skip
         add(
             f"small {code}",
             code,
             code not in ("x.shape", "x.size(0)", "x.detach()"),
+            "from functools import reduce",
             x=("f", 8, 16),
         )
     for mode in ("constant", "reflect", "replicate", "circular"):

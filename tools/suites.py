@@ -262,7 +262,7 @@ def judged(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, str]:
 HEAD = """# Libraries' own tests, on rushlight
 
 Made by `make suites LIB=gpytorch`: the tests of a library, from its source distribution or its repository at a release, first on
-PyTorch 2.13.0, then those that pass there on rushlight under the alias, on the CPU, each in one process. Small uses of these and
+PyTorch 2.13.0, then those that pass there on rushlight under the alias, on the CPU, each in one process. Small uses of
 other libraries are in [libraries.md](libraries.md).
 
 | library | version | its tests are from | tests that pass on PyTorch | of them on rushlight | what does not, and why |
