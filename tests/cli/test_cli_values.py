@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ from rushlight.cli.config import DEFAULTS
 from rushlight.cli.data.listing import list_pictures
 from rushlight.cli.data.rows import CATEGORY, Column, Rows, columns_of, leaks
 from rushlight.cli.data.sources import find_source, load_images
-from rushlight.cli.data.texts import Texts, decoded, longer
+from rushlight.cli.data.texts import Texts, decoded, longer, pieces_of
 from rushlight.cli.errors import UsageError
-from rushlight.cli.training.readers import OfBytes, OfRows
+from rushlight.cli.training.readers import OfBytes, OfPieces, OfRows
 
 COUNT = 30
 
@@ -114,11 +115,35 @@ def test_texts_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     assert often == {"empty": 1, "broken": 2, "duplicate": 1, "contradiction": 2}
     assert isinstance(images.inputs, Texts) and images.inputs.size <= 512
     assert any("Left out 2 broken:" in line for line in images.notes)
-    assert "only the beginning is read" in longer(["x" * 600], 512) and not longer(["x"], 512)
+    some = Texts(512, model="transformer")
+    assert "only the beginning is read" in longer(["x" * 600], some) and not longer(["x"], some)
+
+
+def test_pieces() -> None:
+    def pieces(text: str) -> set[int]:
+        return set(pieces_of(text))
+
+    assert pieces_of("") == [] and pieces("Lamps, lamps\n") == pieces("lamps,  LAMPS")
+    assert {crc32(p) % 2**20 for p in (b"two", b"two lamps", b"\0 two ", b"\0mps")} < pieces(
+        "two lamps"
+    )
+    assert len(pieces_of("no end " + "x" * 60_000 + " ".join(map(str, range(60_000))))) <= 1024
+    texts = Texts()
+    texts.learn(["two lamps", "two"])
+    assert texts.size == 32 and "texts with more than 32 pieces" in longer(
+        ["many words " * 9] * 2, texts
+    )
+    net = OfPieces(3)
+    rl.nn.init.normal_(net.pieces.weight)
+    both = net(rl.from_numpy(texts.encode(["two lamps", "two"])))
+    alone = net(rl.from_numpy(texts.encode(["two"])[:, :28]))
+    assert rl.allclose(both[1], alone[0], atol=1e-5) and not rl.allclose(
+        both[0], both[1], atol=1e-3
+    )
 
 
 def test_bytes() -> None:
-    texts = Texts(8)
+    texts = Texts(8, model="transformer")
     assert texts.encode(["ab", "é" * 9]).tolist() == [[98, 99, 0, 0, 0, 0, 0, 0], [196, 170] * 4]
     assert decoded("Köln".encode()[:-1] + "ö".encode()[:1], "x", whole=False) == "Köl"
     assert decoded("\ufeffab".encode("utf-16"), "x").endswith("ab")

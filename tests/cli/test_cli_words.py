@@ -39,7 +39,6 @@ NEVER_ONE = {
     "step pixels": "16 at least",
     "SHUFFLES times": "a constant",
     "len(row) cells": "more than the first line's two",
-    "self.size bytes": "8 at least",
     "len(names) numbers": "said of more than two",
     "len(tried) trials": "two at least",
     "len(columns) columns": "said of more than one",

@@ -93,7 +93,7 @@ STORIES = {
                     ("What is learnt is the last column, rent", "Values: rent from"), ("what the answers need", "The largest errors"), "path,rent",
                     (("--model", "resnet18"), "looks at pictures, and these are rows")),
     "texts": Story("classification", lambda place: drawn_set.text(place, 40), ("--epochs", 4), 0.6, "order", "please send two lamps",
-                   ("Classes: complaint", "the first 64 bytes"), ("confusion matrix", "The surest right answers"), "class_1",
+                   ("Classes: complaint", "different words and pieces of words"), ("confusion matrix", "The surest right answers"), "class_1",
                    (("--weights", "own"), "--weights own are of pictures, and these are texts")),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DATA = ("fashion-mini", "fashion-mnist", "mnist", "cifar10", "cifar100")
 # Networks that `--width` makes wider.
 WIDE = ("lenet", "mlp", "resnet18", "resnet34", "resnet50")
-OF_TEXTS = "transformer"  # the network that reads bytes
+OF_TEXTS = ("pieces", "transformer")  # the networks that read words and their pieces, and bytes
 OPTIMIZERS = ("sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "nadam", "radam")
 SCHEDULES = ("cosine", "step", "none")
 PRECISIONS = ("bf16", "fp16")

@@ -104,7 +104,7 @@ def _of_others(inputs: Any, kind: str, saved: dict[str, Any]) -> str:
     """What rows or texts are made into before the network, and where that is told."""
     place = "its metadata" if kind != "pth" else "the metadata of --to safetensors"
     x = inputs.encode([inputs.example()])
-    name = {"mlp": "OfRows", "transformer": "OfBytes"}[inputs.model]
+    name = {"mlp": "OfRows", "pieces": "OfPieces", "transformer": "OfBytes"}[inputs.model]
     net = "" if kind == "onnx" else f"A state_dict of rushlight.cli.training.readers.{name}. "
     return f"{net}Input {inputs.input}: {x.dtype} N x {x.shape[1]}, made of {inputs.told()} as {place} tells"
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import config
 from .data.inputs import PICTURES
+from .data.readings import READINGS
 from .data.sources import find_source
 from .errors import UsageError
 from .folds import refuse_beside
@@ -91,14 +92,18 @@ def _drawn(args: Namespace, known: Any) -> list[dict[str, Any]]:
     if args.augment is None:
         kinds += [k for k in ("light", "strong") if k != known.augment] if known.augment in ("light", "strong", "auto") else []  # fmt: skip
     found = []
-    for _ in range(args.search - 1):
+    others = (
+        () if known.input == PICTURES or args.model is not None else READINGS[known.input].networks
+    )
+    models = [m for m in others if m != known.model]
+    for number in range(args.search - 1):
         made: dict[str, Any] = {"size": sizes[draw.integers(len(sizes))], "augment": kinds[draw.integers(len(kinds))]}  # fmt: skip
         times = FARTHEST ** draw.uniform(-1, 1)
         if args.lr is None:
             made["lr"] = float(f"{known.lr * times:.2g}")
             if known.head_lr is not None and args.head_lr is None:
                 made["head_lr"] = float(f"{known.head_lr * times:.2g}")
-        found.append(made)
+        found.append(made if number >= len(models) else {"model": models[number]})
     return found
 
 
@@ -117,13 +122,16 @@ def _best(done: Outcome, task: str) -> tuple[float, float]:
 
 
 def _words(args: Any) -> dict[str, Any]:
-    return {name: getattr(args, name) for name in ("lr", "head_lr", "size", "augment", "epochs")}
+    return {
+        name: getattr(args, name)
+        for name in ("model", "lr", "head_lr", "size", "augment", "epochs")
+    }
 
 
 def _told(args: Any) -> str:
     size = "" if args.size is None else f", size {args.size}"
     variety = f", augment {args.augment}" if args.input == PICTURES else ""
-    return f"rate {args.lr:g}{size}{variety}"
+    return f"{args.model}, rate {args.lr:g}{size}{variety}"
 
 
 def _write(base: str, tried: list[dict[str, Any]]) -> None:

@@ -278,13 +278,13 @@ def _encoded(
     if not contents:
         raise UsageError(f"--data {listing.root}: no {listing.noun} is left to train on")
     if isinstance(inputs, Texts):
-        inputs = Texts(settings.size, inputs.column)
+        inputs = Texts(settings.size, inputs.column, settings.model)
     inputs.learn(contents)
     task.learn(targets)
     made = {part: Encoded(inputs.encode(of(part)[0]), *of(part), task) for part, places in parts.items() if places}  # fmt: skip
     shown = "test" if "test" in made else "val" if "val" in made else "train"
     extra = leaks(inputs.columns, contents, targets) if isinstance(inputs, Rows) else []  # fmt: skip
-    if isinstance(inputs, Texts) and (line := longer(contents, inputs.size)):
+    if isinstance(inputs, Texts) and (line := longer(contents, inputs)):
         extra.append(line)
     again = len({digest(c) for c in contents} & {digest(c) for c in of(shown)[0]}) if shown != "train" else 0  # fmt: skip
     if again:

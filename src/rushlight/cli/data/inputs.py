@@ -30,10 +30,12 @@ class Inputs:
 
     kind: ClassVar[str]  # the word of --input
     noun: ClassVar[str]  # one of them
-    model: ClassVar[str]  # its network, a word of --model
+    networks: ClassVar[
+        dict[str, dict[str, Any]]
+    ]  # by the words of --model, the usual one first: settings beside those of every data set without pictures
+    model: str  # the one that is taken
     asked: ClassVar[str]  # what `rushlight predict` may be given
-    input: ClassVar[str]  # the name of an exported network's input
-    recipe: ClassVar[dict[str, Any]]  # settings beside those of every data set without pictures
+    input: str  # the name of an exported network's input
     not_for: ClassVar[tuple[str, ...]] = ("mixup", "cutmix", "erase", "freeze", "channels_last")
     size: int = 0  # what a network's input has of whatever it has several of
 

@@ -87,7 +87,7 @@ class Rows(Inputs):
 
     kind, noun, model, input = "table", "row", "mlp", "row"
     asked = "ROWS.csv"
-    recipe = {"batch_size": 64, "lr": 2e-3, "weight_decay": 0.05, "minutes": 1.0}
+    networks = {"mlp": {"batch_size": 64, "lr": 2e-3, "weight_decay": 0.05, "minutes": 1.0}}
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._take(columns)

@@ -1,12 +1,15 @@
-"""Texts: files in folders, or a column of a table; the network reads their bytes."""
+"""Texts: files in folders, or a column of a table; the network reads their words and pieces of those, or their bytes."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import islice, pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -17,51 +20,60 @@ from .files import walk
 from .inputs import Inputs, Item, is_missing
 
 ENDINGS = (".txt", ".md", ".text")
-SHORTEST, LONGEST = 32, 512  # bytes that the network reads, where --size does not say it
+SHORTEST, LONGEST = 32, 512  # bytes that the transformer reads, where --size does not say it
+MOST_PIECES, NUMBERS = 1024, 2**20  # of a text; the numbers that stand for pieces
 READ = 64 * 1024  # bytes of a file: nobody trains on more of them
 MOST_WORDS = 60  # that the report asks for
 
 
 class Texts(Inputs):
-    """A text is read from its beginning, `size` bytes of it."""
+    """A text is read from its beginning: so many different pieces or bytes of it as `size` says."""
 
-    kind, noun, model, input = "text", "text", OF_TEXTS, "bytes"
-    asked = "'A TEXT'"
-    recipe = {"batch_size": 32, "lr": 1e-3, "weight_decay": 0.05, "minutes": 3.0}
+    kind, noun, asked = "text", "text", "'A TEXT'"
+    networks = {
+        OF_TEXTS[0]: {"batch_size": 32, "lr": 1e-3, "weight_decay": 0.05, "epochs": 12},
+        OF_TEXTS[1]: {"batch_size": 32, "lr": 1e-3, "weight_decay": 0.05, "minutes": 3.0},
+    }
 
-    def __init__(self, size: int | None = None, column: str = "") -> None:
-        self.size = size or 0
+    def __init__(self, size: int | None = None, column: str = "", model: str = OF_TEXTS[0]) -> None:
+        self.size, self.model = size or 0, model
         self.column = column  # of the table that they come from
+        self.input = "pieces" if model == OF_TEXTS[0] else "bytes"
+        self.codes = pieces_of if model == OF_TEXTS[0] else bytes_of
 
     def learn(self, contents: Sequence[str]) -> None:
-        """As long as nineteen of twenty texts are, in steps of 32 bytes."""
+        """As long as nineteen of twenty texts are, in steps of 32."""
         if not self.size:
-            lengths = sorted(len(text.encode(errors="surrogatepass")) for text in contents)
-            most = lengths[len(lengths) * 19 // 20] if lengths else SHORTEST
-            self.size = min(LONGEST, max(SHORTEST, -(-most // 32) * 32))
+            most = sorted(len(self.codes(text)) for text in contents)[len(contents) * 19 // 20]
+            longest = MOST_PIECES if self.codes is pieces_of else LONGEST
+            self.size = min(longest, max(SHORTEST, -(-most // 32) * 32))
         self.size -= self.size % 4
 
     def encode(self, contents: Sequence[str]) -> np.ndarray:
         made = np.zeros((len(contents), self.size), np.int64)
         for row, text in zip(made, contents):
-            some = text.encode(errors="surrogatepass")[: self.size]
-            row[: len(some)] = np.frombuffer(some, np.uint8).astype(np.int64) + 1
+            some = self.codes(text)[: self.size]
+            row[: len(some)] = some
         return made
 
     def network(self, classes: int, width: float) -> Any:
-        from ..training.readers import OfBytes
+        from ..training.readers import OfBytes, OfPieces
 
+        if self.codes is pieces_of:
+            return OfPieces(classes)
         return OfBytes(self.size, classes, width)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "size": self.size, "column": self.column}
+        return {"kind": self.kind, "size": self.size, "column": self.column, "model": self.model}
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Texts:
-        size, column = found["size"], found["column"]
+        size, column, model = found["size"], found["column"], found["model"]
         if type(size) is not int or not 8 <= size <= 1024 or size % 4 or type(column) is not str:
             raise ValueError("the length is not what it should be")
-        return cls(size, column)
+        if model not in cls.networks:
+            raise ValueError("there is no such network")
+        return cls(size, column, model)
 
     def example(self) -> str:
         return ""
@@ -117,7 +129,8 @@ class Texts(Inputs):
     # -- what people read
 
     def told(self) -> str:
-        return f"the first {self.size} bytes"
+        what = "different words and pieces of words" if self.codes is pieces_of else "bytes"
+        return f"the first {self.size:,} {what}"
 
     def page(self) -> dict[str, Any]:
         return {"kind": self.kind}
@@ -135,7 +148,7 @@ class Texts(Inputs):
         """Of each word, how much less sure the answer is without it."""
         import rushlight as rl
 
-        words = content[: self.size].split()[:MOST_WORDS]
+        words = content.split()[:MOST_WORDS]
         if len(words) < 2:
             return [(word, 0.0) for word in words]
         every = [
@@ -148,7 +161,26 @@ class Texts(Inputs):
         return [(word, float(sure[0] - sure[i])) for i, word in enumerate(words, 1)]
 
     def about(self) -> dict[str, str]:
-        return {"bytes": str(self.size), "encoding": "0 pads, b + 1 is the byte b of UTF-8"}
+        return {self.input: str(self.size), "encoding": f"0 pads; {self.codes.__doc__}"}
+
+
+def bytes_of(text: str) -> list[int]:
+    """b + 1 is the byte b of UTF-8."""
+    return [b + 1 for b in text.encode(errors="surrogatepass")]
+
+
+def pieces_of(text: str) -> list[int]:
+    """Pieces of small letters, each once: words and signs; pairs of those with a space between; then, of every part between spaces with a space at both ends, all 2, 3, 4 and 5 characters behind a character 0. The number of a piece is the CRC-32 of its UTF-8 modulo 2**20, 1 for 0."""
+    found = islice(dict.fromkeys(islice(_pieces(text.lower()), 8 * MOST_PIECES)), MOST_PIECES)
+    return [crc32(piece.encode(errors="surrogatepass")) % NUMBERS or 1 for piece in found]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    words = re.findall(r"\w+|[^\w\s]", text)
+    yield from words
+    yield from map(" ".join, pairwise(words))
+    for part in map(" {} ".format, text.split()):
+        yield from ("\0" + part[i : i + n] for n in range(2, 6) for i in range(len(part) - n + 1))
 
 
 def read_text(path: str) -> str:
@@ -189,7 +221,7 @@ def wordy(cells: Sequence[str]) -> float:
     return sum(len(c.split()) for c in there) / len(there)
 
 
-def longer(contents: Sequence[str], size: int) -> str:
+def longer(contents: Sequence[str], inputs: Texts) -> str:
     """A line on texts of which the end is not read; "" where there are none."""
-    many = sum(len(text.encode(errors="surrogatepass")) > size for text in contents)
-    return f"{counted(many, 'text')} longer than {size} bytes: only the beginning is read (--size)." if many else ""  # fmt: skip
+    many = sum(len(inputs.codes(text)) > inputs.size for text in contents)
+    return f"{counted(many, 'text')} with more than {inputs.size} {inputs.input}: only the beginning is read (--size)." if many else ""  # fmt: skip

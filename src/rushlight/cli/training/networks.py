@@ -59,7 +59,7 @@ def how_to_build(
 
 def check_model(name: str, channels: int, size: int) -> None:
     """UsageError where a network cannot take such images."""
-    if name == config.OF_TEXTS:
+    if name in config.OF_TEXTS:
         raise UsageError(f"--model {name} reads texts, and these are pictures: try resnet18")
     if channels != 3 and name not in config.WIDE:
         raise UsageError(f"--model {name} is for colour images, and these are grey: try resnet18")

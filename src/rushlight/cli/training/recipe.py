@@ -23,8 +23,9 @@ _PRETRAINED_SIZE = 224
 # From so many pictures on, a larger network from scratch learns more than the small one inside this package.
 MANY = 20_000
 NETWORKS = {
-    "table": "an MLP with embeddings for categories",
-    "text": "a small transformer over bytes",
+    "mlp": "an MLP with embeddings for categories",
+    "pieces": "a weight for every word, pair of words and piece of a word",
+    "transformer": "a small transformer over bytes",
 }
 # Where the time decides: how many epochs are thought of until it is measured, and the most that are of any use.
 GUESS, MOST, MOST_FROM_SCRATCH = 20, 60, 200
@@ -52,7 +53,7 @@ def recipe_for(
         return _of_named(source.name, on_gpu)
     count = source.count or 0
     if (inputs := source.listing.inputs) is not None:
-        return _of_others(inputs, count)
+        return _of_others(inputs, count, model or inputs.model)
     few, told = count < 2000, counted(count, "picture")
     small = model in (None, SMALL)
     if weights is None:
@@ -84,16 +85,13 @@ def recipe_for(
     )  # fmt: skip
 
 
-def _of_others(inputs: Inputs, count: int) -> Recipe:
+def _of_others(inputs: Inputs, count: int, model: str) -> Recipe:
     """Rows of a table or texts: one network each, from scratch."""
-    why = f"{counted(count, inputs.noun)} to train on and test: {NETWORKS[inputs.kind]}"
-    minutes = inputs.recipe["minutes"] * (1 if count < MANY else 10)
-    return Recipe(
-        why,
-        _settings(
-            **{**inputs.recipe, "minutes": minutes}, model=inputs.model, optimizer="adamw", ema=0.98
-        ),
-    )
+    why = f"{counted(count, inputs.noun)} to train on and test: {NETWORKS[model]}"
+    settings = inputs.networks[model]
+    if "minutes" in settings:
+        settings = {**settings, "minutes": settings["minutes"] * (1 if count < MANY else 10)}
+    return Recipe(why, _settings(**settings, model=model, optimizer="adamw", ema=0.98))
 
 
 def _of_named(name: str, on_gpu: bool) -> Recipe:
@@ -145,9 +143,9 @@ def _check_others(args: Namespace, inputs: Inputs) -> None:
         raise UsageError(
             f"{config.option(given[0])} is for pictures, and these are {inputs.noun}s: leave it out"
         )
-    if args.model not in (None, inputs.model):
+    if args.model is not None and args.model not in inputs.networks:
         raise UsageError(
-            f"--model {args.model} looks at pictures, and these are {inputs.noun}s: leave it out, or take {inputs.model}"
+            f"--model {args.model} looks at pictures, and these are {inputs.noun}s: leave it out, or take {' or '.join(inputs.networks)}"
         )
     if args.weights not in (None, config.NONE):
         raise UsageError(

@@ -38,7 +38,7 @@ def names() -> tuple[str, ...]:
 
 def known(name: str) -> bool:
     """Whether this is the name of a network; the usual ones are known without loading the rest."""
-    return type(name) is str and (name in config.WIDE or name == config.OF_TEXTS or name in names())
+    return type(name) is str and (name in config.WIDE or name in config.OF_TEXTS or name in names())
 
 
 def model_name(text: str) -> str:
