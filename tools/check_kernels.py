@@ -127,7 +127,11 @@ def file_sources(few: bool) -> dict[str, str]:
             ):
                 rows = "#define ROWS 3\n" if d in ("float32", "float64") else ""  # small matrices
                 sources[f"{name}-{d}"] = head + rows + text_of(name)
-            for forms in ("", "#define FROM_ITEMS 1\n#define TO_ITEMS 1\n#define CHUNK 2048\n"):
+            for forms in (
+                "",
+                "#define FROM_ITEMS 1\n#define TO_ITEMS 1\n#define COUNT u64\n",
+                "#define NTH 2\n",
+            ):
                 sources[f"sorting-{d}-{len(forms)}"] = f"{head}{forms}{order}"
         own = places.replace("kind == 2 ? top(a, b) : bottom(a, b)", "a") if kind == "c" else places
         atomic = f"#define ATOMIC {ATOMIC[d]}\n" if d in ATOMIC else ""

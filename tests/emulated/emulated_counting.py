@@ -52,6 +52,8 @@ def in_the_middle() -> None:
             for dim in (0, 1, 2):
                 same("mode", x, dim=dim, keepdim=nan)
     same("mode", numbers((2, 300), np.float32), dim=1, keepdim=False)
+    for ignore in (False, True):  # more than a block holds
+        same("median", numbers((4200,), np.float32, True), ignore_nan=ignore)
     same("median_dim", np.full((2, 3), np.nan, np.float32), dim=1, keepdim=False, ignore_nan=True)
 
 

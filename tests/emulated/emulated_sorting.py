@@ -79,13 +79,20 @@ def sorted_first(x: np.ndarray, *, k: int, dim: int, largest: bool) -> tuple:
 
 
 def longer_rows() -> None:
-    """Rows beyond what a block holds: by chunks of which few are kept, and by merging."""
-    held, sorting._HELD = sorting._HELD, 512  # 64 items, or 32
-    sorting._calls.clear()
-    for kind in (np.float32, np.int64):
-        for shape, dim in (((2, 200), 1), ((300, 2), 0), ((1, 65), 1), ((1, 1030), 1)):
+    """Rows beyond what a block holds: by chunks of which few are kept, and by digits in tiles of 512 elements."""
+    sizes = sorting._HELD, sorting._STAGED, sorting._TILE
+    sorting._HELD, sorting._STAGED, sorting._TILE = 512, 4096, 256  # 64 items, or 32
+    for kind in KINDS:
+        shapes = (((2, 200), 1), ((1, 1030), 1), ((2, 512, 2), 1), ((511,), 0), ((513,), 0))
+        for shape, dim in shapes if kind in (np.float32, np.int64) else shapes[1:2]:
             sorts(numbers(shape, kind), dim)
-    sorting._HELD = held
+    wide = random.integers(-(2**62), 2**62, 700)
+    sorts(wide, 0)
+    sorts(wide.view(np.float64), 0)
+    sorts(wide[:520].astype(np.int32), 0)
+    sorts(np.full(1025, 3, np.int64), 0)  # no digit differs
+    sorts(np.where(np.arange(1025) % 7, 5, 3 << 40), 0)  # one in the middle does
+    sorting._HELD, sorting._STAGED, sorting._TILE = sizes
 
 
 def other_layouts() -> None:

@@ -65,6 +65,18 @@ template <class V> V __shfl_sync(unsigned, V v, int from, int width = 32) {
     return of_thread(v, me / width * width + from % width);
 }
 
+inline unsigned __ballot_sync(unsigned, bool v) {
+    memcpy(&exchange[me], &v, sizeof v);
+    __syncwarp();
+    unsigned lanes = 0;
+    for (unsigned i = 0; i < 32; i++) {
+        memcpy(&v, &exchange[me / 32 * 32 + i], sizeof v);
+        lanes |= unsigned(v) << i;
+    }
+    __syncwarp();
+    return lanes;
+}
+
 // A tensor core's product of 16 x 8 by 8 x 8 numbers, whose last 13 bits it does not see, as mma.m16n8k8 shares them out.
 static float operands[1024][6];
 inline void multiply_tf32(float* c, float a0, float a1, float a2, float a3, float b0, float b1) {
@@ -103,6 +115,7 @@ inline double __dadd_rn(double a, double b) { return a + b; }
 inline float __int_as_float(int u) { return reinterpret<float>(u); }
 inline double __longlong_as_double(long long u) { return reinterpret<double>(u); }
 inline long long __double_as_longlong(double f) { return reinterpret<long long>(f); }
+inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 inline int __ffsll(long long v) { return __builtin_ffsll(v); }
 template <class V> V __ldg(const V* p) { return *p; }

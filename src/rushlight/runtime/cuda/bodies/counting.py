@@ -18,7 +18,7 @@ from .index_rows import word
 from .pointwise import cast, compute
 from .reduce import ends, reduce
 from .selection import counted
-from .sorting import Lines, lines_of, ordered, sortable
+from .sorting import Lines, lines_of, middle, ordered, sortable
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -55,6 +55,9 @@ def _can_be_sorted(x: DeviceArray) -> bool:
 def _middle(
     x: DeviceArray, dim: int, shape: tuple[int, ...], lines: Lines, ignore_nan: bool
 ) -> tuple[Any, Any]:
+    found = middle(row_major(cupy.moveaxis(x, dim, -1)), shape, ignore_nan)
+    if found is not None:
+        return found
     values, places = ordered(x, dim, 0, lines.n, False)
     value, place = ndarray(shape, x.dtype), ndarray(shape, np.int64)
     typed("counting.cu", "middle", x.dtype)(

@@ -15,7 +15,8 @@ from ..code.compile import Launch
 from ..code.keyed import keyed
 from ..code.launch import Result
 from ..code.sources import blocks_for, device, typed
-from .fills import row_major
+from ..processors import multiprocessors
+from .fills import copied, fill, row_major
 
 if TYPE_CHECKING:
     from ....base.protocols import DeviceArray
@@ -48,98 +49,122 @@ def _most(dtype: np.dtype) -> int:
     return _HELD // (16 if dtype.itemsize == 8 else 8)
 
 
-class _Chunks:
-    """Rows of `n` elements or items, cut into chunks of one size; short rows share a block."""
-
-    def __init__(self, lines: Lines, n: int, chunk: int) -> None:
-        self.chunk, self.rows, chunks = chunk, -(-_LEAST // chunk), -(-n // chunk)
-        self.count = lines.rows * chunks
-        self.blocks, self.threads = -(-self.count // self.rows), min(512, self.rows * chunk // 2)
-        self.numbers = (self.count, chunks, n, lines.n, lines.inner)
-
-    def kernel(self, dtype: np.dtype, from_items: bool, to_items: bool) -> Launch:
-        return _kernel(
-            "sort_chunks", dtype, CHUNK=self.chunk, ROWS=self.rows, FROM_ITEMS=int(from_items),
-            TO_ITEMS=int(to_items),
-        )  # fmt: skip
-
-
 def _chunk_of(n: int, most: int) -> int:
-    """The size of the chunk that holds a whole row."""
+    """How many items a block has room for that puts `n` of them in order."""
     return next((size for size in _SIZES if n <= size <= most), most)
 
 
-class _Order:
-    """One call: `k` elements of each row's order, from `first` on."""
+_TILE = 4096  # elements of which a block finds the first few
+_EACH = 8  # of a thread, as in sorting.cu
 
-    def __init__(self, x: DeviceArray, lines: Lines, first: int, k: int, descending: bool) -> None:
-        self.x, self.lines, self.first, self.k, self.descending = x, lines, first, k, descending
-        self.item = 2 if x.dtype.itemsize == 8 else 1  # in words of 8 bytes
 
-    def into(self, values: Any, places: Any) -> None:
-        """Write them; `values` may be None."""
-        self.results = (places, values)
-        most, n, end = _most(self.x.dtype), self.lines.n, self.first + self.k
-        items = None  # what is left to put in order; at first the rows themselves
-        if n > most and end <= most // 4:  # only the first of each chunk can be among them
-            while n > most:
-                chunks = -(-n // most)
-                items = self._chunks(items, n, most, end)
-                n = chunks * end
-        if n <= most:
-            self._chunks(items, n, _chunk_of(n, most), None)
-        else:
-            self._merged(most)
+def _are_few(n: int, end: int) -> bool:
+    """Whether the first ones are better found than the whole row put in order."""
+    return n > _LEAST and end <= _TILE // 4
 
-    def _chunks(self, items: Any, n: int, chunk: int, kept: int | None) -> Any:
-        """The order of each chunk: the first `kept` as items, or the results."""
-        sizes, made = _Chunks(self.lines, n, chunk), None
-        if kept is not None:
-            made = ndarray((sizes.count * kept * self.item,), np.uint64)
-        launch = sizes.kernel(self.x.dtype, items is not None, made is not None)
-        first, k = (self.first, self.k) if kept is None else (0, kept)
-        launch(
-            sizes.blocks, sizes.threads, self.x, *self.results, items, made, *sizes.numbers, first,
-            k, int(self.descending),
-        )  # fmt: skip
-        return made
 
-    def _merged(self, chunk: int) -> None:
-        """The results by way of sorted chunks, merged by twos."""
-        chunks = -(-self.lines.n // chunk)
-        n, run = chunks * chunk, chunk
-        items = self._chunks(None, self.lines.n, chunk, chunk)
-        other = ndarray(items.shape, np.uint64) if chunks > 2 else items
-        while run < n:
-            last = 2 * run >= n
-            launch = _kernel("merge", self.x.dtype, CHUNK=chunk, TO_ITEMS=int(not last))
+def _firsts(dtype: np.dtype, n: int, end: int, **how: int) -> tuple[int, Launch]:
+    """Threads for a tile of a row, and the kernel that finds its first ones."""
+    threads = next(size for size in (32, 64, 128, 256, 512) if size * _EACH >= min(n, _TILE))
+    return threads, _kernel("firsts", dtype, CHUNK=_chunk_of(end, 2048), **how)
+
+
+_STAGED = 32 << 10  # bytes of keys that a block puts in order in its shared memory
+_THREADS = 512  # as in sorting.cu
+
+
+def _long(
+    x: DeviceArray, lines: Lines, shape: tuple, first: int, k: int, descending: bool, values: bool
+) -> Any:
+    """The launches for rows that no block holds, each contiguous."""
+    how = (first, k, int(descending))
+    if _are_few(lines.n, first + k):
+        launches = _of_few(x.dtype, lines, *how)
+    else:
+        launches = _by_digits(x.dtype, lines, *how)
+
+    def call(dense: DeviceArray) -> Any:
+        places, out = ndarray(shape, np.int64), ndarray(shape, x.dtype) if values else None
+        launches(dense, places, out)
+        return (out, places) if values else places
+
+    return call
+
+
+def _by_digits(dtype: np.dtype, lines: Lines, first: int, k: int, descending: int) -> Any:
+    """The whole order: how often each digit is there, and a launch for each."""
+    rows, n, digits = lines.rows, lines.n, dtype.itemsize
+    per = _STAGED // max(4, digits) // _THREADS
+    tiles, parts = -(-n // (per * _THREADS)), min(-(-n // 4096), -(-4 * multiprocessors() // rows))
+    told, name = (np.uint64, "u64") if n >> 30 else (np.uint32, "unsigned")
+    size, held = rows * (digits * 257 + 2 + 512 * tiles), min(2, digits - 1) * rows * n
+    counting = _kernel("count_digits", dtype, COUNT=name).fixed(
+        rows * parts, _THREADS, rows, n, parts
+    )
+    moves = [
+        _kernel("by_digit", dtype, PER=per, COUNT=name).fixed(
+            rows * tiles, _THREADS, rows, n, tiles, digit, first, k, descending
+        )
+        for digit in range(digits)
+    ]
+
+    def launches(x: DeviceArray, places: Any, values: Any) -> None:
+        counts = ndarray((size,), told)
+        keys, order = ndarray((held,), f"u{digits}"), ndarray((held,), np.uint32)
+        fill(counts, 0)
+        counting(x, counts)
+        for move in moves:
+            move(x, places, values, keys, order, counts)
+
+    return launches
+
+
+def _of_few(dtype: np.dtype, lines: Lines, first: int, k: int, descending: int) -> Any:
+    """The beginning of the order: of each tile only the first can be in it."""
+    end, words = first + k, 2 if dtype.itemsize == 8 else 1
+
+    def launches(x: DeviceArray, places: Any, values: Any) -> None:
+        n, items = lines.n, None
+        while True:
+            chunks, made = -(-n // _TILE), None
+            if chunks > 1:
+                made = ndarray((lines.rows * chunks * end * words,), np.uint64)
+            how = {"FROM_ITEMS": int(items is not None), "TO_ITEMS": int(made is not None)}
+            threads, launch = _firsts(dtype, n, end, **how)
             launch(
-                self.lines.rows * chunks, 512, self.x, *self.results, items, other, n, run,
-                self.lines.n, self.lines.inner, self.first, self.k,
+                lines.rows * chunks, threads, x, places, values, items, made, chunks, n, lines.n,
+                *((0, end) if chunks > 1 else (first, k)), descending,
             )  # fmt: skip
-            items, other, run = other, items, 2 * run
+            if made is None:
+                return
+            n, items = chunks * end, made
+
+    return launches
 
 
 _calls: dict[tuple, Any] = Bounded(1024)
-_LONG: Any = "several launches"  # stands there for rows that take them
 
 
 def ordered(
     x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool = True
 ) -> tuple[Any, Any]:
     """`k` elements of the stable order along `dim`, from `first` on: their values, if wanted, and places."""
+    shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
+    if not k or not x.size:
+        return ndarray(shape, x.dtype) if values else None, ndarray(shape, np.int64)
+    lines = lines_of(x, dim)
+    if lines.inner > 1 and lines.n > _most(x.dtype):  # as rows that lie in one piece
+        found = ordered(cupy.moveaxis(x, dim, -1), x.ndim - 1, first, k, descending, values)
+        made = [a if a is None else copied(cupy.moveaxis(a, -1, dim)) for a in found]
+        return made[0], made[1]
     dense = row_major(x)
     key = (x.shape, x.dtype, dim, first, k, descending, values, device())
     call = _calls.get(key)
     if call is None:
-        call = _calls[key] = _prepared(x, dim, first, k, descending, values) or _LONG
-    if call is not _LONG:
-        return call(dense) if values else (None, call(dense))
-    shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
-    places, out = ndarray(shape, np.int64), ndarray(shape, x.dtype) if values else None
-    if places.size:
-        _Order(dense, lines_of(x, dim), first, k, descending).into(out, places)
-    return out, places
+        call = _calls[key] = _prepared(x, dim, first, k, descending, values) or _long(
+            x, lines, shape, first, k, descending, values
+        )
+    return call(dense) if values else (None, call(dense))
 
 
 def lines_of(x: DeviceArray, dim: int) -> Lines:
@@ -151,17 +176,40 @@ def lines_of(x: DeviceArray, dim: int) -> Lines:
 def _prepared(x: DeviceArray, dim: int, first: int, k: int, descending: bool, values: bool) -> Any:
     """The one launch for rows that a block holds; None for longer ones, and for none."""
     lines, most = lines_of(x, dim), _most(x.dtype)
-    if lines.n > most or not k or not lines.rows:
+    if not k or not lines.rows:
         return None
-    sizes = _Chunks(lines, lines.n, _chunk_of(lines.n, most))
     shape = x.shape[:dim] + (k,) + x.shape[dim + 1 :]
     places = Result(1, shape, np.dtype(np.int64))
     results = (Result(2, shape, x.dtype), places) if values else (places,)
-    rest = (0, 0) if values else (0, 0, 0)  # the addresses of what it does not make
-    return sizes.kernel(x.dtype, False, False).prepared(
-        sizes.blocks, sizes.threads, results, *rest, *sizes.numbers, first, k, int(descending),
-        head=1 + len(results),
-    )  # fmt: skip
+    n, end, absent = lines.n, first + k, () if values else (2,)
+    if _are_few(n, end) and n <= _TILE and lines.inner == 1:
+        threads, launch = _firsts(x.dtype, n, end, **({"NTH": 1} if k == 1 else {}))
+        how: tuple[int, ...] = (lines.rows, threads)
+        numbers, absent = (1, n, n), (*absent, 3, 4)
+    elif n <= most:
+        chunk = _chunk_of(n, most)
+        rows = -(-_LEAST // chunk)
+        launch = _kernel("sort_rows", x.dtype, CHUNK=chunk, ROWS=rows)
+        how, numbers = (-(-lines.rows // rows), min(512, rows * chunk // 2)), lines
+    else:
+        return None
+    return launch.prepared(*how, results, *numbers, first, k, int(descending), absent=absent)
+
+
+def middle(x: DeviceArray, shape: tuple[int, ...], ignore_nan: bool) -> Any:
+    """The lower median of every row of a contiguous array, and its place; None where rows are long."""
+    n = x.shape[-1]
+    if n > _TILE:
+        return None
+    key = (x.shape, x.dtype, shape, ignore_nan, device())
+    call = _calls.get(key)
+    if call is None:
+        threads, launch = _firsts(x.dtype, n, 1, NTH=3 if ignore_nan else 2)
+        results = Result(2, shape, x.dtype), Result(1, shape, np.dtype(np.int64))
+        call = _calls[key] = launch.prepared(
+            x.size // n, threads, results, 1, n, n, 0, 1, 0, absent=(3, 4)
+        )
+    return call(x)
 
 
 def argsort(x: DeviceArray, dim: int = -1) -> Any:
