@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rushlight as rl
 
@@ -29,200 +27,59 @@ def close(ours: Any, theirs: Any) -> None:
         )
 
 
-def view_changed(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    v = y[0]
-    v.mul_(2)
-    return y
+# What is differentiated is `y`; `x` and `z` are leaves of (3, 4).
+PROGRAMS = """
+y = x.clone(); v = y[0]; v.mul_(2)
+y = x.clone(); y[1].mul_(z[0])
+w = x.clone(); y = w[0]; w.mul_(z)
+u = x.clone(); v, w = u[0], u[:, 1]; v.mul_(z[1]); y = w * 2 + v[1]
+y = x.clone(); y[1:].t()[0].copy_(z[0, :2])
+y = x.clone(); y.t().mul_(z.t())
+y = x.clone(); y.view(-1)[2:7].add_(z.view(-1)[:5])
+y = x.clone(); y.diagonal().mul_(z[:, 0])
+y = x.clone(); y.as_strided((2, 2), (4, 1), 1).mul_(z[:2, :2])
+y = lib.empty_strided((3, 4), (1, 3), dtype=lib.float64); y.copy_(x); y.as_strided((2, 3), (3, 1), 2).mul_(z[:2, :3])
+y = x.clone(); y.unfold(1, 2, 2)[:, 0].mul_(z[:, :2])
+y = lib.zeros(3, 4, dtype=lib.float64); y[1] = x[0] * z[0]; v = y[0]; v.copy_(z[2])
+w = lib.ones(3, 4, dtype=lib.float64); w[0].mul_(x[0]); y = w * w
+y = x * z; y[0].zero_(); y[1].fill_(3); y[2, 1:3] = z[0, 0]
+y = x.clone(); y[y > 1.5] = z[0, 0]
+y = x.clone(); v = y[1:]; v[v > 1.7] = z[1, 1] * 2
+y = x.clone(); y.pow_(2).mul_(z).div_(x).sin_().exp_()
+y = x.clone(); y[0].pow_(3); y[:, 0].mul_(z[:, 1]).tanh_()
+y = x.clone(); y.clamp_(1.2, 1.8).abs_().sqrt_()
+y = lib.zeros(3, 4, dtype=lib.float32); y.copy_(x)
+w = x.clone(); w.copy_(z[0]); y = w * x
+w = x * 2; w.zero_(); y = w + z
+y = x.clone(); y[0] = y[-1].clone() * z[0]; y[1] = y[0].clone() * z[1]; y[2] = y[1].clone() * z[2]
+y = x.clone(); y.unsqueeze_(0).transpose_(1, 2).squeeze_(); y.mul_(z.t())
+y = x.clone(); y += z; y[0] -= z[1]; y[:, 1] *= 3; y /= z; y **= 2
+""".strip().split("\n")
 
 
-def view_times_tensor(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y[1].mul_(z[0])
-    return y
+def made(lib: Any, program: str) -> tuple[Any, Any, Any]:
+    names = {"lib": lib, "x": leaf(lib, 3, 4), "z": leaf(lib, 3, 4)}
+    exec(program, names)
+    return names["y"], names["x"], names["z"]
 
 
-def base_changed(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    v = y[0]
-    y.mul_(z)
-    return v
-
-
-def other_alias(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    v, w = y[0], y[:, 1]
-    v.mul_(z[1])
-    return w * 2 + v[1]
-
-
-def view_of_view(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    v = y[1:].t()[0]
-    v.copy_(z[0, :2])
-    return y
-
-
-def transposed(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.t().mul_(z.t())
-    return y
-
-
-def reshaped(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.view(-1)[2:7].add_(z.view(-1)[:5])
-    return y
-
-
-def diagonal(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.diagonal().mul_(z[:, 0])
-    return y
-
-
-def strided(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.as_strided((2, 2), (4, 1), 1).mul_(z[:2, :2])
-    return y
-
-
-def strided_of_transposed_base(lib: Any, x: Any, z: Any) -> Any:
-    y = lib.empty_strided((3, 4), (1, 3), dtype=lib.float64)
-    y.copy_(x)
-    y.as_strided((2, 3), (3, 1), 2).mul_(z[:2, :3])
-    return y
-
-
-def unfolded(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.unfold(1, 2, 2)[:, 0].mul_(z[:, :2])
-    return y
-
-
-def from_nothing(lib: Any, x: Any, z: Any) -> Any:
-    y = lib.zeros(3, 4, dtype=lib.float64)
-    y[1] = x[0] * z[0]
-    v = y[0]
-    v.copy_(z[2])
-    return y
-
-
-def from_nothing_through_a_view(lib: Any, x: Any, z: Any) -> Any:
-    y = lib.ones(3, 4, dtype=lib.float64)
-    y[0].mul_(x[0])
-    return y * y
-
-
-def filled_rows(lib: Any, x: Any, z: Any) -> Any:
-    y = x * z
-    y[0].zero_()
-    y[1].fill_(3)
-    y[2, 1:3] = z[0, 0]
-    return y
-
-
-def masked(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y[y > 1.5] = z[0, 0]
-    return y
-
-
-def masked_view(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    v = y[1:]
-    v[v > 1.7] = z[1, 1] * 2
-    return y
-
-
-def old_values_needed(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.pow_(2).mul_(z).div_(x).sin_().exp_()
-    return y
-
-
-def old_values_of_a_view(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y[0].pow_(3)
-    y[:, 0].mul_(z[:, 1]).tanh_()
-    return y
-
-
-def clamped(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.clamp_(1.2, 1.8).abs_().sqrt_()
-    return y
-
-
-def copied_from_float32(lib: Any, x: Any, z: Any) -> Any:
-    y = lib.zeros(3, 4, dtype=lib.float32)
-    y.copy_(x)
-    return y
-
-
-def copied_and_broadcast(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.copy_(z[0])
-    return y * x
-
-
-def overwritten(lib: Any, x: Any, z: Any) -> Any:
-    y = x * 2
-    y.zero_()
-    return y + z
-
-
-def grown(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    for i in range(3):
-        y[i] = y[i - 1].clone() * z[i]
-    return y
-
-
-def reshaped_in_place(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y.unsqueeze_(0).transpose_(1, 2).squeeze_()
-    y.mul_(z.t())
-    return y
-
-
-def augmented(lib: Any, x: Any, z: Any) -> Any:
-    y = x.clone()
-    y += z
-    y[0] -= z[1]
-    y[:, 1] *= 3
-    y /= z
-    y **= 2
-    return y
-
-
-PROGRAMS = [
-    view_changed, view_times_tensor, base_changed, other_alias, view_of_view, transposed, reshaped,
-    diagonal, strided, strided_of_transposed_base, unfolded, from_nothing,
-    from_nothing_through_a_view, filled_rows, masked, masked_view, old_values_needed,
-    old_values_of_a_view, clamped, copied_from_float32, copied_and_broadcast, overwritten, grown,
-    reshaped_in_place, augmented,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-def test_gradients_agree(program: Any) -> None:
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_gradients_agree(program: str) -> None:
     results = []
     for lib in LIBS:
-        x, z = leaf(lib, 3, 4), leaf(lib, 3, 4)
-        out = program(lib, x, z)
+        out, x, z = made(lib, program)
         (out.double() * out.double()).sum().backward()
         results.append((out, x.grad, z.grad))
     for ours, theirs in zip(*results):
         close(ours, theirs)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-def test_second_gradients_agree(program: Any) -> None:
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_second_gradients_agree(program: str) -> None:
     results = []
     for lib in LIBS:
-        x, z = leaf(lib, 3, 4), leaf(lib, 3, 4)
-        out = program(lib, x, z).double()
+        out, x, z = made(lib, program)
+        out = out.double()
         first = lib.autograd.grad(
             (out * out * out).sum(), (x, z), create_graph=True, allow_unused=True
         )
@@ -236,138 +93,37 @@ def test_second_gradients_agree(program: Any) -> None:
             close(ours, theirs)
 
 
-def leaf_itself(lib: Any) -> None:
-    leaf(lib, 3).add_(1)
-
-
-def view_of_a_leaf(lib: Any) -> None:
-    leaf(lib, 3)[0].add_(1)
-
-
-def item_of_a_leaf(lib: Any) -> None:
-    leaf(lib, 3)[0] = 1
-
-
-def reshaping_a_leaf(lib: Any) -> None:
-    leaf(lib, 3).unsqueeze_(0)
-
-
-def saved_output(lib: Any) -> None:
-    y = leaf(lib, 3).exp()
-    y.add_(1)
-    y.sum().backward()
-
-
-def saved_input(lib: Any) -> None:
-    y = leaf(lib, 3) * 1
-    z = y * y
-    y.add_(1)
-    z.sum().backward()
-
-
-def saved_view(lib: Any) -> None:
-    y = leaf(lib, 3) * 1
-    z = y[1:] * y[1:]
-    y[0] = 5
-    z.sum().backward()
-
-
-def saved_through_detach(lib: Any) -> None:
-    x = leaf(lib, 3)
-    z = x * x
-    x.detach().zero_()
-    z.sum().backward()
-
-
-def times_itself(lib: Any) -> None:
-    y = leaf(lib, 3) * 1
-    y.mul_(y)
-    y.sum().backward()
-
-
-def expanded(lib: Any) -> None:
-    lib.ones(3).expand(2, 3).add_(1)
-
-
-def too_big(lib: Any) -> None:
-    lib.ones(3).add_(lib.ones(2, 3))
-
-
-def mismatched(lib: Any) -> None:
-    lib.ones(3).add_(lib.ones(2))
-
-
-def uncastable(lib: Any) -> None:
-    lib.arange(3).add_(1.5)
-
-
-def copy_too_big(lib: Any) -> None:
-    lib.ones(3).copy_(lib.ones(2, 3))
-
-
-def no_grad_view(lib: Any) -> None:
-    y = leaf(lib, 3).clone()
-    with lib.no_grad():
-        v = y[:1]
-    v.add_(1)
-
-
-def not_a_leaf(lib: Any) -> None:
-    leaf(lib, 3).clone().requires_grad_(False)
-
-
-def detach_a_view(lib: Any) -> None:
-    leaf(lib, 3)[0].detach_()
-
-
-def backward_twice(lib: Any) -> None:
-    y = leaf(lib, 3).exp().sum()
-    y.backward()
-    y.backward()
-
-
-def resize_with_grad(lib: Any) -> None:
-    leaf(lib, 3).resize_(2)
-
-
-ERRORS = [
-    (leaf_itself, "a leaf Variable that requires grad is being used in an in-place operation."),
-    (view_of_a_leaf, "a view of a leaf Variable that requires grad is being used in an in-place"),
-    (item_of_a_leaf, "a view of a leaf Variable that requires grad is being used in an in-place"),
-    (
-        reshaping_a_leaf,
-        "a leaf Variable that requires grad is being used in an in-place operation.",
-    ),
-    (saved_output, "one of the variables needed for gradient computation has been modified by an"),
-    (saved_input, "one of the variables needed for gradient computation has been modified by an"),
-    (saved_view, "one of the variables needed for gradient computation has been modified by an"),
-    (
-        saved_through_detach,
-        "one of the variables needed for gradient computation has been modified",
-    ),
-    (times_itself, "one of the variables needed for gradient computation has been modified by an"),
-    (expanded, "unsupported operation: more than one element of the written-to tensor refers to a"),
-    (too_big, "output with shape [3] doesn't match the broadcast shape [2, 3]"),
-    (mismatched, "The size of tensor a (3) must match the size of tensor b (2) at non-singleton"),
-    (uncastable, "result type Float can't be cast to the desired output type Long"),
-    (copy_too_big, "output with shape [3] doesn't match the broadcast shape [2, 3]"),
-    (
-        no_grad_view,
+CHANGED = "one of the variables needed for gradient computation has been modified by an"
+ERRORS = {  # `x` is a leaf of (3,)
+    "x.add_(1)": "a leaf Variable that requires grad is being used in an in-place operation.",
+    "x[0].add_(1)": "a view of a leaf Variable that requires grad is being used in an in-place",
+    "x[0] = 1": "a view of a leaf Variable that requires grad is being used in an in-place",
+    "x.unsqueeze_(0)": "a leaf Variable that requires grad is being used in an in-place operation.",
+    "y = x.exp(); y.add_(1); y.sum().backward()": CHANGED,
+    "y = x * 1; z = y * y; y.add_(1); z.sum().backward()": CHANGED,
+    "y = x * 1; z = y[1:] * y[1:]; y[0] = 5; z.sum().backward()": CHANGED,
+    "z = x * x; x.detach().zero_(); z.sum().backward()": CHANGED,
+    "y = x * 1; y.mul_(y); y.sum().backward()": CHANGED,
+    "lib.ones(3).expand(2, 3).add_(1)": "unsupported operation: more than one element of the written-to tensor refers to a",
+    "lib.ones(3).add_(lib.ones(2, 3))": "output with shape [3] doesn't match the broadcast shape [2, 3]",
+    "lib.ones(3).add_(lib.ones(2))": "The size of tensor a (3) must match the size of tensor b (2) at non-singleton",
+    "lib.arange(3).add_(1.5)": "result type Float can't be cast to the desired output type Long",
+    "lib.ones(3).copy_(lib.ones(2, 3))": "output with shape [3] doesn't match the broadcast shape [2, 3]",
+    "y = x.clone()\nwith lib.no_grad(): v = y[:1]\nv.add_(1)":
         "A view was created in no_grad mode and is being modified inplace with grad mode",
-    ),
-    (not_a_leaf, "you can only change requires_grad flags of leaf variables."),
-    (detach_a_view, "Can't detach views in-place. Use detach() instead."),
-    (backward_twice, "Trying to backward through the graph a second time"),
-    (resize_with_grad, "cannot resize variables that require grad"),
-]
+    "x.clone().requires_grad_(False)": "you can only change requires_grad flags of leaf variables.",
+    "x[0].detach_()": "Can't detach views in-place. Use detach() instead.",
+    "y = x.exp().sum(); y.backward(); y.backward()": "Trying to backward through the graph a second time",
+    "x.resize_(2)": "cannot resize variables that require grad",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("case,words", ERRORS, ids=[c.__name__ for c, _ in ERRORS])
-def test_errors_are_pytorchs(case: Any, words: str) -> None:
+@pytest.mark.parametrize("program", ERRORS)
+def test_errors_are_pytorchs(program: str) -> None:
     for lib in LIBS:
         with pytest.raises(RuntimeError) as caught:
-            case(lib)
-        assert str(caught.value).startswith(words)
+            exec(program, {"lib": lib, "x": leaf(lib, 3)})
+        assert str(caught.value).startswith(ERRORS[program])
 
 
 def test_the_version_error_says_which() -> None:
@@ -493,74 +249,6 @@ def test_out_writes_and_resizes() -> None:
         assert kept is out and out.tolist() == [2, 2, 2]
         with pytest.raises(RuntimeError, match="out=... arguments don't support automatic"):
             lib.add(lib.ones(3, requires_grad=True), 1, out=out)
-
-
-# -- any program --------------------------------------------------------------------------------
-
-VIEWS = (
-    lambda t: t[0] if t.dim() > 1 else t,
-    lambda t: t[1:],
-    lambda t: t[..., ::2],
-    lambda t: t.t() if t.dim() == 2 else t[:1],
-    lambda t: t.unsqueeze(0)[0],
-    lambda t: t.select(-1, 0) if t.dim() > 1 else t,
-    lambda t: t.detach(),
-)
-CHANGES = (
-    lambda t, o: t.mul_(2),
-    lambda t, o: t.add_(o.sum()),
-    lambda t, o: t.mul_(o.mean() + 1),
-    lambda t, o: t.tanh_(),
-    lambda t, o: t.zero_(),
-    lambda t, o: t.copy_(o.sum() * 0.5),
-    lambda t, o: t.pow_(2),
-    lambda t, o: t.__setitem__(0, o.mean()),
-    lambda t, o: t.__setitem__(t > 1.3, o.max()),
-)
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["view", "change", "use"]),
-        st.integers(0, 50),
-        st.integers(0, 50),
-        st.integers(0, 50),
-    ),
-    min_size=1,
-    max_size=10,
-)
-
-
-def execute(lib: Any, steps: Any) -> Any:
-    x, z = leaf(lib, 3, 4), leaf(lib, 2, 3)
-    tensors = [x * 1, z * 2]
-    try:
-        for kind, which, first, second in steps:
-            t, o = tensors[first % len(tensors)], tensors[second % len(tensors)]
-            if kind == "view":
-                tensors.append(VIEWS[which % len(VIEWS)](t))
-            elif kind == "use":
-                tensors.append(t * o.sum())
-            elif t.numel():
-                CHANGES[which % len(CHANGES)](t, o)
-        loss = sum((t * (i + 1)).sum() for i, t in enumerate(tensors))
-        loss.backward()
-    except (RuntimeError, IndexError) as error:
-        return str(error)[:25]
-    return [*tensors, x.grad, z.grad]
-
-
-@settings(max_examples=400, deadline=None)
-@given(STEPS)
-def test_any_program(steps: Any) -> None:
-    ours, theirs = execute(rl, steps), execute(torch, steps)
-    if isinstance(ours, str):
-        assert ours == theirs, (ours, theirs)
-        return
-    if isinstance(theirs, str):
-        # We may be kinder: a result written into a view is kept apart from the memory it went to.
-        assert theirs.startswith(("one of the variables need", "a leaf Variable")), theirs
-        return
-    for a, b in zip(ours, theirs):
-        close(a, b)
 
 
 @pytest.mark.parametrize("short", [True, False], ids=["in C", "in Python"])
