@@ -98,24 +98,19 @@ def native() -> list[Extension]:
 
 def pieces() -> list[Extension]:
     """Calls of ops and launches of kernels; without a compiler both are made in Python."""
-    try:  # with NumPy's headers an array's shape and dtype are read without a call
+    try:  # an array's shape and dtype are read without a call
         import numpy
-
-        headers = {
-            "include_dirs": [numpy.get_include()],
-            "define_macros": [("NUMPY_HEADERS", "1")],
-        }
     except ImportError:
-        headers = {}
+        return []
     return [
         Extension(
             name,
             sources=[str(path) for path in sorted(folder.glob("*.c"))],
             depends=[str(path) for path in sorted(folder.glob("*.h"))],
             extra_compile_args=["-O2", "-std=gnu11", "-fvisibility=hidden", *NO_DEBUGGER],
+            include_dirs=[numpy.get_include()],
             libraries=["dl"],
             optional=True,
-            **headers,
         )
         for name, folder in PIECES.items()
     ]

@@ -480,7 +480,6 @@ static int unless_half(int found, int kind, long size)
     return found == FIT && size < 4 && (kind == 'f' || kind == 'V') ? OTHERS : found;
 }
 
-#ifdef NUMPY_HEADERS
 /* The bytes of an item of those dtypes whose size is asked for; 2 of halves, 1 of others. */
 static long size_of(const PyArray_Descr *d)
 {
@@ -491,17 +490,14 @@ static long size_of(const PyArray_Descr *d)
     }
     return d->kind == 'f' || d->kind == 'V' ? 2 : 1;
 }
-#endif
 
 /* The letter of an array's kind and its items' size; 0 on error. */
 static int kind_and_size(PyObject *a, long *size)
 {
-#ifdef NUMPY_HEADERS
     if (Py_IS_TYPE(a, ndarray_type)) {
         *size = size_of(PyArray_DESCR((PyArrayObject *)a));
         return PyArray_DESCR((PyArrayObject *)a)->kind;
     }
-#endif
     PyObject *dtype = PyObject_GetAttr(a, s_dtype), *itemsize = dtype == NULL ? NULL : PyObject_GetAttr(dtype, s_itemsize);
     *size = itemsize == NULL ? -1 : PyLong_AsLong(itemsize);
     Py_XDECREF(itemsize);
@@ -513,7 +509,6 @@ static int kind_and_size(PyObject *a, long *size)
 /* -1 on error. */
 static int relation(PyObject *a, PyObject *b, const char *kinds)
 {
-#ifdef NUMPY_HEADERS
     if (Py_IS_TYPE(a, ndarray_type)) { /* and so is b */
         PyArrayObject *x = (PyArrayObject *)a, *y = (PyArrayObject *)b;
         const int kind = PyArray_DESCR(x)->kind;
@@ -522,7 +517,6 @@ static int relation(PyObject *a, PyObject *b, const char *kinds)
         int found = of_sizes(PyArray_DIMS(x), PyArray_NDIM(x), PyArray_DIMS(y), PyArray_NDIM(y));
         return unless_half(found, kind, size_of(PyArray_DESCR(x)));
     }
-#endif
     PyObject *first = PyObject_GetAttr(a, s_dtype), *second = PyObject_GetAttr(b, s_dtype);
     int same = first == NULL || second == NULL ? -1 : first == second;
     Py_XDECREF(first);

@@ -4,7 +4,6 @@
  */
 #include "slots.h"
 
-#ifdef NUMPY_HEADERS
 #define MOST_BYTES (1 << 18) /* more is copied by the engine, on all threads */
 #define PLAIN (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED)
 
@@ -74,19 +73,14 @@ static int written(PyObject *t, PyObject *r)
     PyList_SetItem(cell, 0, now);
     return 1;
 }
-#endif
 
 /* may_change(tensor, others): whether an op on them may write into it without a look at graphs and views. */
 PyObject *may_change(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n != 2 || !PyTuple_CheckExact(args[1]))
         return PyErr_Format(PyExc_TypeError, "may_change() takes a tensor and a tuple");
-#ifdef NUMPY_HEADERS
     int answer = may(args[0], args[1]);
     return answer < 0 ? NULL : PyBool_FromLong(answer);
-#else
-    Py_RETURN_FALSE;
-#endif
 }
 
 /* change_to(tensor, result): write the result into a tensor that may be changed; False where that is not as simple. */
@@ -94,10 +88,6 @@ PyObject *change_to(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     if (n != 2 || !is_tensor(args[0]))
         return PyErr_Format(PyExc_TypeError, "change_to() takes two tensors");
-#ifdef NUMPY_HEADERS
     int answer = written(args[0], args[1]);
     return answer < 0 ? NULL : PyBool_FromLong(answer);
-#else
-    Py_RETURN_FALSE;
-#endif
 }

@@ -20,10 +20,8 @@ int kind_of(PyObject *a)
 {
     if (a == NULL)
         return 0;
-#ifdef NUMPY_HEADERS
     if (Py_IS_TYPE(a, ndarray_type))
         return PyArray_DESCR((PyArrayObject *)a)->kind;
-#endif
     PyObject *dtype = PyObject_GetAttr(a, s_dtype);
     PyObject *kind = dtype == NULL ? NULL : PyObject_GetAttr(dtype, s_kind);
     int letter = kind == NULL ? -1 : (int)PyUnicode_READ_CHAR(kind, 0);

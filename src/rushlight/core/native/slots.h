@@ -6,11 +6,9 @@
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
-#ifdef NUMPY_HEADERS /* where setup.py found them: an array's dtype and shape are read without a call */
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
-#endif
 
 extern PyTypeObject *tensor_type, *node_type;
 extern PyObject *s_shape, *s_dtype, *empty;

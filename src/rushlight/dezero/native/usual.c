@@ -7,11 +7,9 @@
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
-#ifdef NUMPY_HEADERS /* where setup.py found them: an array's dtype and shape are read without a call */
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
-#endif
 
 enum { EDITION = 5, VARIABLE = 0, LINEAR, SINGLE, ENTROPY }; /* by which Python knows an older build; kinds of classes */
 
@@ -245,7 +243,6 @@ typedef struct {
 static int read_layout(PyObject *a, Layout *found) /* 0 on error */
 {
     found->size = found->sizes[0] = found->sizes[1] = 1;
-#ifdef NUMPY_HEADERS
     if (Py_IS_TYPE(a, (PyTypeObject *)py_ndarray)) {
         PyArrayObject *x = (PyArrayObject *)a;
         found->dtype = (PyObject *)PyArray_DESCR(x);
@@ -257,7 +254,6 @@ static int read_layout(PyObject *a, Layout *found) /* 0 on error */
         }
         return 1;
     }
-#endif
     PyObject *dtype = PyObject_GetAttr(a, s_dtype);
     Py_XDECREF(dtype); /* it is the array's */
     found->dtype = dtype;
@@ -277,12 +273,7 @@ static int is_dense_by(PyObject *a, int columns)
 {
     if (!Py_IS_TYPE(a, (PyTypeObject *)py_ndarray))
         return truth(a, columns ? s_in_columns : s_in_rows) > 0;
-#ifdef NUMPY_HEADERS
     return (PyArray_FLAGS((PyArrayObject *)a) & (columns ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS)) != 0;
-#else
-    PyErr_SetString(PyExc_NotImplementedError, "NumPy's headers were not there");
-    return 0; /* Python has to look */
-#endif
 }
 
 /* `lies` of _bare.py: how an array lies that will be copied. */
