@@ -105,22 +105,9 @@ def child(side: str, row: str, device: str) -> None:
         import torch as module
     else:
         import rushlight as module
-    import strangers_agents
     import strangers_rows
-    import strangers_science
-    import strangers_sequences
-    import strangers_shapes
-    import strangers_training
 
-    tables = (
-        strangers_rows,
-        strangers_sequences,
-        strangers_science,
-        strangers_agents,
-        strangers_training,
-        strangers_shapes,
-    )
-    make = {name: made for table in tables for name, made in table.ROWS.items()}[row]
+    make = strangers_rows.every_row()[row]
     imported = time.perf_counter()
     if device == "cuda":
         module.set_default_device("cuda")

@@ -29,21 +29,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import ledger  # noqa: E402
 import numpy as np  # noqa: E402
-import strangers_agents  # noqa: E402
 import strangers_rows  # noqa: E402
-import strangers_science  # noqa: E402
-import strangers_sequences  # noqa: E402
-import strangers_shapes  # noqa: E402
-import strangers_training  # noqa: E402
 import torch  # noqa: E402
 
 import rushlight  # noqa: E402
 
-TABLES = (
-    strangers_rows, strangers_sequences, strangers_science, strangers_agents, strangers_training,
-    strangers_shapes,
-)  # fmt: skip
-ROWS = {name: row for table in TABLES for name, row in table.ROWS.items()}
+ROWS = strangers_rows.every_row()
 FIRST = 8  # steps whose losses are compared; programs are made meanwhile
 
 

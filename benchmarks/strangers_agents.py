@@ -1,4 +1,4 @@
-"""Small scripts of agents, views and teachers that stand in no other table; see strangers_rows.py."""
+"""Small scripts of agents and learners that stand in no other table; see strangers_rows.py."""
 
 from __future__ import annotations
 
@@ -120,75 +120,6 @@ def soft_actor(torch):
     )
 
 
-def reinforce(torch):
-    """REINFORCE with a baseline: a categorical policy with masked moves, returns from a list of rewards."""
-    nn = torch.nn
-    policy = _mlp(torch, 5, 32, 4)
-    base = nn.Parameter(torch.zeros(1))
-    opt = torch.optim.RMSprop(
-        [{"params": policy.parameters()}, {"params": [base], "lr": 1e-2}], lr=1e-3
-    )
-    world = torch.randn(4, 5)
-
-    def step():
-        state, logs, rewards, entropies = torch.zeros(5), [], [], []
-        for t in range(10):
-            scores = policy(state)
-            scores = scores.masked_fill(torch.arange(4) == t % 4, -1e9)
-            d = torch.distributions.Categorical(logits=scores)
-            move = d.sample()
-            logs.append(d.log_prob(move))
-            entropies.append(d.entropy())
-            state = 0.9 * state + 0.1 * world[move]
-            rewards.append(float(state.sum()))
-        total, returns = 0.0, []
-        for r in rewards[::-1]:
-            total = r + 0.9 * total
-            returns.insert(0, total)
-        returns = torch.tensor(returns)
-        gain = returns - base
-        loss = (
-            -(torch.stack(logs) * gain.detach()).sum()
-            + gain.pow(2).mean()
-            - 0.01 * torch.stack(entropies).sum()
-        )
-        opt.zero_grad()
-        loss.backward()
-        opt.step()
-        return loss.detach()
-
-    return _kept(step, [*policy.parameters(), base])
-
-
-def simclr(torch):
-    """NT-Xent over two views with the diagonal masked out; LARS-like trust by hand."""
-    nn, F = torch.nn, torch.nn.functional
-    net = nn.Sequential(nn.Conv1d(2, 16, 5, 2, 2), nn.GroupNorm(4, 16), nn.ReLU(), nn.Conv1d(16, 16, 5, 2, 2),
-                        nn.Flatten(), nn.Linear(128, 32), nn.ReLU(), nn.Linear(32, 16))  # fmt: skip
-    x = torch.randn(24, 2, 32)
-    opt = torch.optim.SGD(net.parameters(), lr=0.1)
-
-    def step():
-        views = torch.cat([x + 0.1 * torch.randn_like(x), x.roll(1, -1) * 0.9], 0)
-        z = F.normalize(net(views), dim=1)
-        like = z @ z.t() / 0.5
-        own = torch.eye(48, dtype=torch.bool)
-        like = like[~own].view(48, -1)
-        labels = torch.cat([torch.arange(24) + 23, torch.arange(24)])
-        loss = nn.CrossEntropyLoss()(like, labels)
-        opt.zero_grad()
-        loss.backward()
-        with torch.no_grad():
-            for p in net.parameters():
-                size, slope = p.norm(), p.grad.norm()
-                if size > 0 and slope > 0:
-                    p.grad.mul_(0.02 * size / (slope + 1e-9))
-        opt.step()
-        return loss.detach()
-
-    return _kept(step, net.parameters())
-
-
 def maml(torch):
     """MAML by torch.func: gradients through an inner step, over a batch of tasks by vmap."""
     F, func = torch.nn.functional, torch.func
@@ -220,4 +151,4 @@ def maml(torch):
     return _kept(step, net.parameters())
 
 
-ROWS = {f.__name__: f for f in (ppo, soft_actor, reinforce, simclr, maml)}
+ROWS = {f.__name__: f for f in (ppo, soft_actor, maml)}

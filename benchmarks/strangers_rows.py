@@ -6,6 +6,7 @@ the optimiser's step, the loss. Both frameworks have the same generator, so equa
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import pairwise
 
 
@@ -332,3 +333,10 @@ def swin(torch):
 
 
 ROWS = {f.__name__: f for f in (convnext, vae, graph_attention, dqn, llama, bags, spatial, swin)}
+
+
+def every_row():
+    """The rows of all tables, by name."""
+    parts = "rows", "sequences", "science", "agents", "training", "shapes"
+    tables = [import_module(f"strangers_{part}") for part in parts]
+    return {name: row for table in tables for name, row in table.ROWS.items()}
