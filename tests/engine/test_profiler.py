@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import threading
+import types
 
 import pytest
 
+import cupti_stand_in as calls
 import rushlight
+from cupti_stand_in import Cupti
+from rushlight import profiler
+from rushlight.runtime import door
+from rushlight.runtime.cuda import activity
 
 torch = pytest.importorskip("torch")
 BOTH = pytest.mark.parametrize("lib", [rushlight, torch], ids=["rushlight", "torch"])
@@ -159,3 +168,102 @@ def test_a_replay_shows_its_program_and_its_kernels() -> None:
     assert rows["aten::linear"].count == 1 and rows["aten::tanh"].count == 1
     assert all(e.took >= 0 and e.begin >= e.cpu_parent.begin for e in events)
     assert [2, 3] in next(e.input_shapes for e in events if e.name == "aten::linear")
+
+
+def _on_a_gpu(monkeypatch, stand_in):
+    """A machine with a GPU and with CUPTI, as far as a profile asks."""
+    package = types.ModuleType("cupti")
+    package.cupti = stand_in
+    monkeypatch.setitem(sys.modules, "cupti", package)
+    monkeypatch.setattr(profiler.profiler, "why_not", lambda: None)
+    for name, value in (("_registered", False), ("_wanted", [])):
+        monkeypatch.setattr(activity, name, value)
+
+
+def test_a_gpus_records_belong_to_the_operators_that_launched_them(monkeypatch, tmp_path) -> None:
+    """By the time of the call and its thread: kernels of graphs too; what nobody here launched is shown alone."""
+    cupti = Cupti()
+    _on_a_gpu(monkeypatch, cupti)
+    here, x = threading.get_native_id(), rushlight.ones(2)
+    at = {}
+
+    def launches(kernel, arrays, attrs, call):
+        now = at[kernel.name] = cupti.get_timestamp()
+        records = {
+            "exp": [
+                calls.call(calls.Runtime.cudaLaunchKernel_v7000, 1, now, now + 9, here),
+                calls.call(calls.Driver.cuLaunchKernel, 2, now + 1, now + 5, here),
+                calls.kernel("_Z3expPf", 2, now + 1_000, now + 3_000),
+            ],
+            "add": [
+                calls.call(calls.Driver.cuGraphLaunch_ptsz, 3, now, now + 9, here),
+                calls.kernel("first", 3, now + 5_000, now + 6_000, graph_node_id=4),
+                calls.kernel("second", 3, now + 6_000, now + 9_000, graph_node_id=5),
+                calls.copy(8, now, now + 4_000, 400),
+                calls.fill(9, now, now + 500, 64),
+                calls.kernel("never timed", 3, 0, 0),
+            ],
+        }  # fmt: skip
+        cupti.waiting += records[kernel.name]
+        return call()
+
+    with door.listening(launches), rushlight.profiler.profile(with_stack=True) as p:
+        assert cupti.on == {10, 1, 2, "cuLaunchKernel", "cuGraphLaunch_ptsz", "cudaLaunchKernel_v7000"}  # fmt: skip
+        with rushlight.profiler.record_function("block"):
+            x.exp()
+        x + 1  # noqa: B018
+    assert cupti.on == set()
+    rows = {(row.key, row.device_type.name): row for row in p.key_averages()}
+    times = {at: row.device_time_total for at, row in rows.items() if row.device_time_total}
+    assert {at: round(us, 3) for at, us in times.items()} == {
+        ("aten::exp", "CPU"): 2, ("exp(float*)", "CUDA"): 2, ("block", "CPU"): 2, ("block", "CUDA"): 2,
+        ("aten::add", "CPU"): 4, ("first", "CUDA"): 1, ("second", "CUDA"): 3,
+        ("Memcpy HtoD (Pinned -> Device)", "CUDA"): 4, ("Memset (Device)", "CUDA"): 0.5,
+    }  # fmt: skip
+    assert rows["block", "CPU"].self_device_time_total == 0 and rows["block", "CUDA"].is_user_annotation  # fmt: skip
+    assert rows["cuLaunchKernel", "CPU"].count == rows["cudaLaunchKernel", "CPU"].count == 1
+    text = p.key_averages().table(sort_by="cuda_time_total")
+    assert "Self CUDA time total: 10.500us" in text
+    heads = [head for head in text.splitlines()[1].split("  ") if head.strip()]
+    assert [head.strip() for head in heads[6:]] == [
+        "Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls",
+    ]  # fmt: skip
+    by_line = p.key_averages(group_by_stack_n=1)
+    assert __file__ in next(row.stack[0] for row in by_line if row.key == "aten::exp")
+    p.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    kernel = next(e for e in events if e["name"] == "exp(float*)")
+    assert (kernel["cat"], kernel["pid"], kernel["tid"], round(kernel["dur"], 3)) == ("kernel", 0, 7, 2)  # fmt: skip
+    assert kernel["args"]["grid"] == [1, 1, 1] and kernel["args"]["shared memory"] == 48
+    arrows = {e["ph"]: e for e in events if e.get("cat") == "ac2g" and e["id"] == 2}
+    assert arrows["s"]["tid"] == here and arrows["f"]["tid"] == 7
+    names = {(e["pid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+    assert names == {(os.getpid(), f"thread {here} (python)"), (0, "stream 7")}
+    host = next(e for e in events if e["name"] == "cudaLaunchKernel")
+    op = next(e for e in events if e["name"] == "aten::exp")
+    assert op["ts"] <= host["ts"] <= op["ts"] + op["dur"]
+
+
+def test_without_permission_a_sentence_says_what_the_columns_mean(monkeypatch) -> None:
+    _on_a_gpu(monkeypatch, Cupti(refuses="ERROR_INSUFFICIENT_PRIVILEGES (35)"))
+    with pytest.warns(UserWarning, match=r"PRIVILEGES \(35\); the profile's CUDA columns are the"):
+        with rushlight.profiler.profile() as p:
+            rushlight.ones(2).exp()
+    assert p.waits and "aten::exp" in {row.key for row in p.key_averages()}
+    with rushlight.profiler.profile(activities=[rushlight.profiler.ProfilerActivity.CPU]) as p:
+        rushlight.ones(2).exp()
+    assert not p.waits
+
+
+def test_a_gpus_seconds_belong_to_the_lines_that_launched_them(monkeypatch) -> None:
+    cupti = Cupti()
+    _on_a_gpu(monkeypatch, cupti)
+    spent = []
+    with activity.lines_of_work(lambda frame: frame.f_lineno, lambda *what: spent.append(what)):
+        assert (5, "cuLaunchKernel") in cupti.on
+        for site in (0, 1):
+            cupti.heard(None, 1, 1, types.SimpleNamespace(callback_site=site, correlation_id=6))
+        line = sys._getframe().f_lineno - 1
+        cupti.waiting = [calls.kernel("a", 6, 0, 2_000), calls.kernel("b", 7, 0, 1_000)]
+    assert [(at, round(s, 9)) for at, s in spent] == [(line, 2e-6), (None, 1e-6)]
+    assert cupti.on == set()

@@ -12,6 +12,7 @@ from ..core.modes import (
 )
 from ..core.public import publish
 from ..profiler import ProfilerActivity
+from ..profiler.events import DeviceType
 from ..profiler.profiler import _profiler_enabled  # noqa: F401 - asked for here
 from . import forward_ad, function, functional, grad_mode, graph, profiler
 from .grad_mode import set_multithreading_enabled
@@ -22,7 +23,7 @@ publish("autograd", "backward", backward)  # the classes of their arguments may 
 publish("autograd", "grad", grad)
 
 __all__ = [
-    "Function", "FunctionCtx", "GradcheckError", "ProfilerActivity", "Variable", "backward", "detect_anomaly",
+    "DeviceType", "Function", "FunctionCtx", "GradcheckError", "ProfilerActivity", "Variable", "backward", "detect_anomaly",
     "enable_grad", "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck",
     "graph", "inference_mode", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled",

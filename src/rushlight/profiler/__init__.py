@@ -8,12 +8,11 @@ from .profiler import (
     profile,
     record_function,
     schedule,
+    supported_activities,
     tensorboard_trace_handler,
 )
-from .supported import supported_activities
 
 __all__ = [
-    "supported_activities",
     "EventList", "FunctionEvent", "FunctionEventAvg", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile",
-    "record_function", "schedule", "tensorboard_trace_handler",
+    "record_function", "schedule", "supported_activities", "tensorboard_trace_handler",
 ]  # fmt: skip

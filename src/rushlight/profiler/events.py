@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gzip
+import os
+import re
+from contextlib import suppress
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 
@@ -17,19 +21,39 @@ class Interval(NamedTuple):
         return self.end - self.start
 
 
+class DeviceType(IntEnum):
+    """Where an event took place, by PyTorch's numbers.
+
+    Example:
+        >>> torch.autograd.DeviceType.CUDA.name
+        'CUDA'
+    """
+
+    CPU = 0
+    CUDA = 1
+
+
+class Kernel(NamedTuple):
+    """What an operator launched: its name, the GPU's number, microseconds."""
+
+    name: str
+    device: int
+    duration: float
+
+
 class FunctionEvent:
-    """One run of an operator, or one block of `record_function`; times in microseconds.
+    """One run of an operator, a block of `record_function`, or a kernel or copy of a GPU; times in microseconds.
 
     Args:
         name: such as "aten::mm".
         begin, took: in seconds, of `time.perf_counter`.
-        thread: the thread's number.
-        size: bytes of the result.
+        thread: the thread's number, or that of the GPU's stream.
         shapes: of the inputs.
+        kind: as traces name it: "cpu_op", "user_annotation", "cuda_runtime", "kernel", "gpu_memcpy".
+        device: the number of the GPU whose own time this is.
         inside: a part of another event, a conversion of layout in a kernel.
         times: how often, for conversions that are counted together.
-        user: a block of `record_function`.
-        on_device: computed on a GPU.
+        args: what a trace tells of it besides.
 
     Example:
         >>> with torch.profiler.profile() as p:
@@ -39,19 +63,22 @@ class FunctionEvent:
     """
 
     __slots__ = (
-        "name", "begin", "took", "thread", "size", "input_shapes", "inside", "times", "cpu_parent", "below",
-        "is_user_annotation", "on_device",
+        "name", "begin", "took", "thread", "input_shapes", "activity_type", "device_index", "inside", "times", "args",
+        "cpu_parent", "cpu_children", "kernels", "stack", "self_cpu_memory_usage", "self_device_memory_usage",
     )  # fmt: skip
 
     def __init__(
-        self, name: str, begin: float, took: float, thread: int, size: int = 0, shapes: Any = None, *,
-        inside: bool = False, times: int = 1, user: bool = False, on_device: bool = False,
+        self, name: str, begin: float, took: float, thread: int, shapes: Any = None, *, kind: str = "cpu_op",
+        device: int | None = None, inside: bool = False, times: int = 1, args: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.name, self.begin, self.took, self.thread = name, begin, took, thread
-        self.size, self.input_shapes, self.inside, self.times = size, shapes or [], inside, times
+        self.input_shapes, self.activity_type, self.device_index = shapes or [], kind, device
+        self.inside, self.times, self.args = inside, times, args or {}
         self.cpu_parent: FunctionEvent | None = None
-        self.below = 0.0  # seconds of the events inside this one
-        self.is_user_annotation, self.on_device = user, on_device
+        self.cpu_children: list[FunctionEvent] = []
+        self.kernels: list[Kernel] = []
+        self.stack: list[str] = []
+        self.self_cpu_memory_usage = self.self_device_memory_usage = 0
 
     @property
     def key(self) -> str:
@@ -64,6 +91,16 @@ class FunctionEvent:
         return self.times
 
     @property
+    def device_type(self) -> DeviceType:
+        """Whose time this is."""
+        return DeviceType.CPU if self.device_index is None else DeviceType.CUDA
+
+    @property
+    def is_user_annotation(self) -> bool:
+        """Whether this is a block of `record_function`, or what a GPU did in one."""
+        return self.activity_type.endswith("user_annotation")
+
+    @property
     def time_range(self) -> Interval:
         """From when to when."""
         return Interval(self.begin * 1e6, (self.begin + self.took) * 1e6)
@@ -71,29 +108,49 @@ class FunctionEvent:
     @property
     def cpu_time_total(self) -> float:
         """How long, with the events inside."""
-        return self.took * 1e6
+        return self.took * 1e6 if self.device_index is None else 0.0
 
     cpu_time = cpu_time_total
 
     @property
     def self_cpu_time_total(self) -> float:
         """How long, without the events inside."""
-        return max(self.took - self.below, 0.0) * 1e6
+        below = sum([child.took for child in self.cpu_children])
+        return max(self.took - below, 0.0) * 1e6 if self.device_index is None else 0.0
 
     @property
     def device_time_total(self) -> float:
         """How long on a GPU, with the events inside."""
-        return self.cpu_time_total if self.on_device else 0.0
+        return self.self_device_time_total + sum([e.device_time_total for e in self.cpu_children])
 
     device_time = device_time_total
 
     @property
     def self_device_time_total(self) -> float:
         """How long on a GPU, without the events inside."""
-        return self.self_cpu_time_total if self.on_device else 0.0
+        if self.device_index is not None:
+            return self.took * 1e6
+        return sum([kernel.duration for kernel in self.kernels])
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        """Bytes of results in the CPU's memory, with the events inside."""
+        return self.self_cpu_memory_usage + sum([e.cpu_memory_usage for e in self.cpu_children])
+
+    @property
+    def device_memory_usage(self) -> int:
+        """Bytes of results in a GPU's memory, with the events inside."""
+        below = sum([child.device_memory_usage for child in self.cpu_children])
+        return self.self_device_memory_usage + below
 
     def __repr__(self) -> str:
-        return f"<FunctionEvent {self.name} {self.cpu_time_total:.3f}us>"
+        return f"<FunctionEvent {self.name} {self.took * 1e6:.3f}us>"
+
+
+_SUMS = (
+    "cpu_time_total", "self_cpu_time_total", "device_time_total", "self_device_time_total", "cpu_memory_usage",
+    "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage",
+)  # fmt: skip
 
 
 class FunctionEventAvg:
@@ -116,8 +173,11 @@ class FunctionEventAvg:
         self.cpu_time_total = self.self_cpu_time_total = 0.0
         self.device_time_total = self.self_device_time_total = 0.0
         self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.device_memory_usage = self.self_device_memory_usage = 0
         self.input_shapes: Any = []
+        self.stack: list[str] = []
         self.is_user_annotation = False
+        self.device_type = DeviceType.CPU
 
     @property
     def cpu_time(self) -> float:
@@ -129,17 +189,12 @@ class FunctionEventAvg:
         """The mean of the times on a GPU."""
         return self.device_time_total / self.count if self.count else 0.0
 
-    def add(self, event: FunctionEvent) -> None:
+    def add(self, event: FunctionEvent | FunctionEventAvg) -> None:
         """Add one event."""
-        self.count += event.times
-        self.cpu_time_total += event.cpu_time_total
-        self.self_cpu_time_total += event.self_cpu_time_total
-        self.cpu_memory_usage += event.size
-        self.self_cpu_memory_usage += event.size
-        self.is_user_annotation |= event.is_user_annotation
-        if event.on_device:
-            self.device_time_total += event.device_time_total
-            self.self_device_time_total += event.self_device_time_total
+        self.count += event.count
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(event, name))
+        self.is_user_annotation, self.device_type = event.is_user_annotation, event.device_type
 
     def __repr__(self) -> str:
         return f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total:.3f}us count={self.count}>"
@@ -167,17 +222,28 @@ class EventList(list):
     @property
     def self_cpu_time_total(self) -> float:
         """The whole time: of each event that which is not an event inside it."""
-        return sum(e.self_cpu_time_total for e in self if not e.inside)
+        return sum([e.self_cpu_time_total for e in self if not e.inside])
 
-    def key_averages(self, group_by_input_shapes: bool = False, **kwargs: Any) -> EventList:
-        """The sums by name, or by name and shapes of inputs."""
+    @property
+    def self_device_time_total(self) -> float:
+        """A GPU's whole time: of its kernels and copies, or where there are none, of the operators."""
+        own = [e for e in self if e.device_type is DeviceType.CUDA and not e.is_user_annotation]
+        return sum([e.self_device_time_total for e in own or self])
+
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, **kwargs: Any
+    ) -> EventList:
+        """The sums by name, or by name and shapes of inputs, or by name and the innermost lines of the caller."""
         rows: dict[Any, FunctionEventAvg] = {}
         for event in self:
-            at = (event.key, str(event.input_shapes) if group_by_input_shapes else "", event.inside)
+            shapes = event.input_shapes if group_by_input_shapes else []
+            stack = event.stack[:group_by_stack_n]
+            kind = event.inside, event.device_type, event.is_user_annotation
+            at = (event.key, str(shapes), *stack, *kind)
             row = rows.get(at)
             if row is None:
                 row = rows[at] = FunctionEventAvg(event.key, event.inside)
-                row.input_shapes = event.input_shapes if group_by_input_shapes else []
+                row.input_shapes, row.stack = shapes, stack
             row.add(event)
         made = EventList(
             rows.values(), use_device=self._use_device, profile_memory=self._profile_memory
@@ -192,24 +258,44 @@ class EventList(list):
         total = FunctionEventAvg("Total")
         for event in self:
             if not event.inside:
-                total.count += event.count
-                total.cpu_time_total += event.self_cpu_time_total
-                total.self_cpu_time_total += event.self_cpu_time_total
+                total.add(event)
+        total.cpu_time_total = total.self_cpu_time_total
+        total.device_time_total = total.self_device_time_total = self.self_device_time_total
         return total
 
+    def export_stacks(self, path: str, metric: str) -> None:
+        """Write the callers' lines with a time each, as the drawers of flame graphs read them."""
+        name = metric.replace("cuda", "device")
+        text = ""
+        for e in self:
+            if e.stack and int(getattr(e, name)) > 0:
+                lines = [re.sub(r"[ ;\t\n]", "_", line) for line in reversed(e.stack)]
+                text += f"{';'.join(lines)} {int(getattr(e, name))}\n"
+        write(path, text)
+
     def table(
-        self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55, header: str | None = None,
-        **kwargs: Any,
+        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
+        max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None, **kwargs: Any,
     ) -> str:  # fmt: skip
         """The rows as text, in the order they came, or the largest of `sort_by` first."""
         rows = list(self)
         if sort_by is not None:
             name = sort_by.replace("cuda", "device")
             rows.sort(key=lambda e: getattr(e, name), reverse=True)
-        return _table(
-            rows[:row_limit], self.self_cpu_time_total, max_name_column_width, header,
-            self._profile_memory, self.shown_shapes,
-        )  # fmt: skip
+        return _table(self, rows[:row_limit], max_name_column_width, max_src_column_width, header)
+
+
+def write(path: Any, text: str) -> None:
+    """A whole file or none; compressed if its name ends with .gz."""
+    part = f"{path}.part"  # where a disk is full, nothing has the name of a whole file
+    try:
+        with gzip.open(part, "wt") if str(path).endswith(".gz") else open(part, "w") as f:
+            f.write(text)
+        os.replace(part, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
 
 
 def _time(us: float) -> str:
@@ -225,13 +311,16 @@ def _bytes(n: int) -> str:
     return f"{n} B"
 
 
-def _table(
-    rows: Iterable[Any], whole: float, widest: int, header: str | None, memory: bool, shapes: bool
-) -> str:
-    on_device = any(getattr(r, "device_time_total", 0) for r in rows)
+def _table(events: EventList, rows: list, widest: int, widest_line: int, header: str | None) -> str:
+    whole, on_device = events.self_cpu_time_total, events.self_device_time_total
+    memory, shapes = events._profile_memory, events.shown_shapes
+    on_gpu = memory and any(r.device_memory_usage for r in events)
+    stacks = any(r.stack for r in rows)
     heads = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"]
-    heads += ["Self CUDA", "CUDA total"] if on_device else []
-    heads += (["CPU Mem"] if memory else []) + ["# of Calls"] + (["Input Shapes"] if shapes else [])
+    heads += ["Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg"] if on_device else []
+    heads += ["CPU Mem", "Self CPU Mem"] if memory else []
+    heads += ["CUDA Mem", "Self CUDA Mem"] if on_gpu else []
+    heads += ["# of Calls"] + ["Input Shapes"] * shapes + ["Source Location"] * stacks
     lines = []
     for r in rows:
         name = r.key if len(r.key) <= widest else r.key[: widest - 3] + "..."
@@ -239,13 +328,21 @@ def _table(
         line = [name, f"{share:.2%}", _time(r.self_cpu_time_total), f"{total:.2%}"]
         line += [_time(r.cpu_time_total), _time(r.cpu_time_total / (r.count or 1))]
         if on_device:
-            line += [_time(r.self_device_time_total), _time(r.device_time_total)]
-        line += ([_bytes(r.cpu_memory_usage)] if memory else []) + [str(r.count)]
-        lines.append(line + ([str(r.input_shapes)] if shapes else []))
+            own, mean = r.self_device_time_total, r.device_time_total / (r.count or 1)
+            line += [_time(own), f"{own / on_device:.2%}", _time(r.device_time_total), _time(mean)]
+        if memory:
+            line += [_bytes(r.cpu_memory_usage), _bytes(r.self_cpu_memory_usage)]
+        if on_gpu:
+            line += [_bytes(r.device_memory_usage), _bytes(r.self_device_memory_usage)]
+        line += [str(r.count)] + [str(r.input_shapes)] * shapes
+        lines.append(line + [text[-widest_line:] for text in r.stack[:1]] + [""] * (stacks and not r.stack))  # fmt: skip
+        lines += [[""] * len(line) + [text[-widest_line:]] for text in r.stack[1:]]
     widths = [max([len(line[i]) for line in lines] + [12]) for i in range(len(heads))]
     rule = "  ".join(["-" * w for w in widths]) + "  "
     out = [rule] if header is None else ["=" * len(rule), header, rule]
     out.append("".join([f"{text:>{w}}  " for text, w in zip(heads, widths)]))
     out.append(rule)
     out += ["".join([f"{text:>{w}}  " for text, w in zip(line, widths)]) for line in lines]
-    return "\n".join([*out, rule, f"Self CPU time total: {_time(whole)}", ""])
+    out += [rule, f"Self CPU time total: {_time(whole)}"]
+    out += [f"Self CUDA time total: {_time(on_device)}"] if on_device else []
+    return "\n".join([*out, ""])

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
-from contextlib import ContextDecorator, ExitStack, suppress
+from contextlib import ContextDecorator, ExitStack
 from enum import Enum
 from typing import Any
 
 from .._aten.names import shown_name
 from ..runtime import devices, door
 from ..runtime.cpu import conversions
+from ..runtime.cuda import activity, why_not
 from ..runtime.thread import here
-from .events import EventList, FunctionEvent
+from . import trace
+from .events import EventList, FunctionEvent, Kernel, write
+
+_PACKAGE = __name__.partition(".")[0] + "."
 
 
 class ProfilerActivity(Enum):
-    """What to watch. Both are accepted; kernels of every device are counted where they are called.
+    """What to watch: operators where they are called, and with CUDA the GPU's own kernels and copies.
 
     Example:
         >>> torch.profiler.ProfilerActivity.CPU.name
@@ -31,6 +37,19 @@ class ProfilerActivity(Enum):
     CUDA = 2
     HPU = 3
     PrivateUse1 = 5
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """The CPU, and the GPU where there is one.
+
+    Example:
+        >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
+        True
+    """
+    found = {ProfilerActivity.CPU}
+    if why_not() is None:
+        found.add(ProfilerActivity.CUDA)
+    return found
 
 
 class ProfilerAction(Enum):
@@ -67,15 +86,19 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 class profile:  # noqa: N801
     """Counts and times every operator: `with profile() as p: ...`, then `print(p.key_averages().table())`.
 
-    It sees the thread that starts it, as PyTorch's does, and exactly the kernels that run without it. Kernels
-    have the names of PyTorch's operators, "aten::mm"; those that it has none for begin with "rushlight::".
+    It sees the thread that starts it, as PyTorch's does, and exactly the kernels that run without it. Operators
+    have PyTorch's names, "aten::mm"; those that it has none for begin with "rushlight::". What a GPU does is told by
+    NVIDIA's CUPTI: kernels and copies by name, and their time at the operator that launched them. Where CUPTI is
+    missing, a warning says so, and the CUDA columns have the host's time until the GPU was done with an operator.
 
     Args:
-        activities, with_stack, with_flops, with_modules, experimental_config: accepted and not needed.
+        activities: CPU and CUDA, if not given; without CUDA nothing is asked of a GPU.
         schedule: which steps are recorded, as `torch.profiler.schedule` makes it.
         on_trace_ready: called with the profile when the block ends, or a cycle of the schedule.
         record_shapes: events have the shapes of their inputs.
-        profile_memory: the table has a column with the bytes of results.
+        profile_memory: the table has columns with the bytes of results, and the trace a GPU's memory over time.
+        with_stack: events know which lines called them, for `key_averages(group_by_stack_n=5)` and traces.
+        with_flops, with_modules, experimental_config: accepted and not needed.
 
     Raises:
         RuntimeError: if it is stopped twice, or in another thread.
@@ -100,13 +123,28 @@ class profile:  # noqa: N801
         with_stack: bool = False,
         **kwargs: Any,
     ) -> None:
-        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.record_shapes, self.profile_memory, self.with_stack = (
+            record_shapes,
+            profile_memory,
+            with_stack,
+        )
+        chosen = supported_activities() if activities in (None, True) else set(activities)
+        self.activities = chosen
         self.on_trace_ready = on_trace_ready
         self.schedule, self.record_steps = schedule or _always, schedule is not None
         self.step_num = 0
         self.current_action = self.schedule(0)
         self._events: list[FunctionEvent] = []
-        self._open: list[FunctionEvent] = []  # blocks of `record_function` that have begun
+        self._open: list[
+            FunctionEvent
+        ] = []  # operators and blocks of `record_function` that have begun
+        self._memory: list[
+            tuple[float, int, int, int]
+        ] = []  # when, which GPU, bytes in use and held
+        self._records: list[Any] | None = None  # the GPU's, in this cycle
+        self.waits = (
+            False  # whether the host waits for the GPU behind each operator, for want of records
+        )
         self._metadata: dict[str, Any] = {}
         self._context: Any = None
         self._step: Any = None
@@ -164,11 +202,22 @@ class profile:  # noqa: N801
     def _listen(self) -> None:
         self._context = ExitStack()
         self._context.enter_context(conversions.watching())
+        if ProfilerActivity.CUDA in self.activities & supported_activities():
+            self._records, self.waits = [], False
+            try:
+                self._context.enter_context(activity.recording(self._records.append))
+            except activity.Refused as why:
+                self._records, self.waits = None, True
+                warnings.warn(f"{why}; the profile's CUDA columns are the host's time until the GPU was done with an "
+                              "operator, and it shows no kernels", stacklevel=4)  # fmt: skip
         self._context.enter_context(door.listening(self))
 
     def _hear_no_more(self) -> None:
         self._context.close()
         self._context = None
+        if self._records is not None:
+            self._events += trace.work(self._records, self._events, threading.get_native_id())
+            self._records = None
 
     def _ready(self) -> None:
         if self.on_trace_ready is not None:
@@ -181,60 +230,89 @@ class profile:  # noqa: N801
         attrs: dict[str, Any],
         call: Callable[[], Any],
     ) -> Any:
-        begin = time.perf_counter()
-        out = call()
+        shapes = [list(getattr(a, "shape", ())) for a in arrays] if self.record_shapes else None
+        event = self._begin(shown_name(kernel.name, attrs), shapes)
+        try:
+            out = call()
+        except BaseException:
+            self._open.remove(event)
+            raise
         first = out[0] if isinstance(out, tuple) and out else out
-        on_device = False
         if devices.is_array(first):
             backend = devices.backend_of_type(first.__class__)
-            backend.synchronize(backend.device_of(first))
-            on_device = backend.type == "cuda"
-        took = time.perf_counter() - begin
-        name = shown_name(kernel.name, attrs)
-        shapes = [list(getattr(a, "shape", ())) for a in arrays] if self.record_shapes else None
-        size, thread = getattr(first, "nbytes", 0), threading.get_ident()
-        self._add(FunctionEvent(name, begin, took, thread, size, shapes, on_device=on_device))
+            self._at_device(event, first, backend)
+        self._end(event)
         for what, count, seconds, n in conversions.take():
-            part = f"{name}: {what}"
-            self._events.append(
-                FunctionEvent(part, begin, seconds, thread, n, inside=True, times=count)
-            )
+            name = f"{event.name}: {what}"
+            part = FunctionEvent(name, event.begin, seconds, event.thread, inside=True, times=count)
+            part.self_cpu_memory_usage = n
+            self._events.append(part)
         return out
 
-    def replayed(
-        self, name: str, begin: float, took: float, parts: Sequence[tuple], on_device: bool
-    ) -> None:
+    def _at_device(self, event: FunctionEvent, array: Any, backend: Any) -> None:
+        """Note where the result is, and wait for it where nothing else can say how long it takes."""
+        if backend.type != "cuda":
+            event.self_cpu_memory_usage = getattr(array, "nbytes", 0)
+            return
+        event.self_device_memory_usage = array.nbytes
+        device = backend.device_of(array)
+        if self.waits:
+            backend.synchronize(device)
+            took = 1e6 * (time.perf_counter() - event.begin)
+            event.kernels.append(Kernel(event.name, device.index or 0, took))
+        if self.profile_memory:
+            from ..runtime.cuda.device import memory_stats
+
+            found = memory_stats(device.index or 0)
+            used, held = [found[f"{what}_bytes.all.current"] for what in ("allocated", "reserved")]
+            self._memory.append((time.perf_counter(), device.index or 0, used, held))
+
+    def replayed(self, name: str, begin: float, parts: Sequence[tuple], array: Any) -> None:
         """A compiled program has run; `parts` are its instructions with when each began and how long it took."""
-        thread = threading.get_ident()
-        whole = FunctionEvent(f"rushlight::{name}", begin, took, thread, on_device=on_device)
+        whole = self._begin(f"rushlight::{name}", None)
+        whole.begin = begin
+        if array is not None:
+            self._at_device(whole, array, devices.backend_of_type(array.__class__))
         for ins, start, seconds in parts:
             shapes = [list(s.shape) for s in ins.reads] if self.record_shapes else None
-            size = ins.outputs[0].nbytes if ins.outputs else 0
-            part = FunctionEvent(
-                shown_name(ins.kernel.name, ins.attrs), start, seconds, thread, size, shapes
-            )
+            title = shown_name(ins.kernel.name, ins.attrs)
+            part = FunctionEvent(title, start, seconds, whole.thread, shapes)
+            part.self_cpu_memory_usage = ins.outputs[0].nbytes if ins.outputs else 0
             part.cpu_parent = whole
-            whole.below += seconds
+            whole.cpu_children.append(part)
             self._events.append(part)
-        self._add(whole)
+        self._end(whole)
 
-    def _add(self, event: FunctionEvent) -> None:
+    def _begin(self, name: str, shapes: Any, kind: str = "cpu_op") -> FunctionEvent:
+        event = FunctionEvent(
+            name, time.perf_counter(), 0.0, threading.get_native_id(), shapes, kind=kind
+        )
+        if self.with_stack:
+            event.stack = _stack()
+        self._open.append(event)
+        return event
+
+    def _end(self, event: FunctionEvent) -> None:
+        event.took = time.perf_counter() - event.begin
+        self._open.remove(event)
         if self._open:
             event.cpu_parent = self._open[-1]
-            self._open[-1].below += event.took
+            self._open[-1].cpu_children.append(event)
         self._events.append(event)
 
     def events(self) -> EventList:
         """Everything that was seen, in the order it ended."""
         return EventList(self._events, profile_memory=self.profile_memory)
 
-    def key_averages(self, group_by_input_shape: bool = False, **kwargs: Any) -> EventList:
-        """The sums by name, or by name and shapes of inputs."""
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **kwargs: Any
+    ) -> EventList:
+        """The sums by name, or by name and shapes of inputs, or by name and the innermost lines of the caller."""
         events = self.events()
         for event in events:
             if event.name.startswith("ProfilerStep#"):
                 event.name = "ProfilerStep*"
-        return events.key_averages(group_by_input_shape)
+        return events.key_averages(group_by_input_shape, group_by_stack_n)
 
     def add_metadata(self, key: str, value: str) -> None:
         """Put a text into the trace."""
@@ -248,28 +326,22 @@ class profile:  # noqa: N801
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events in the trace format browsers show (chrome://tracing, Perfetto)."""
-        import gzip
-        import json
+        write(path, trace.chrome(self._events, self._memory, self._metadata))
 
-        start = min([e.begin for e in self._events], default=0.0)
-        events = [
-            {
-                "ph": "X", "cat": "user_annotation" if e.is_user_annotation else "cpu_op", "name": e.name, "pid": 0,
-                "tid": e.thread, "ts": (e.begin - start) * 1e6, "dur": e.took * 1e6,
-                **({"args": {"Input Dims": e.input_shapes}} if e.input_shapes else {}),
-            }
-            for e in self._events
-        ]  # fmt: skip
-        text = json.dumps({**self._metadata, "traceEvents": events})
-        part = f"{path}.part"  # where a disk is full, nothing has the name of a whole trace
-        try:
-            with gzip.open(part, "wt") if str(path).endswith(".gz") else open(part, "w") as f:
-                f.write(text)
-            os.replace(part, path)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(part)
-            raise
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the lines that called the operators, for a flame graph; asks for `with_stack=True`."""
+        self.events().export_stacks(path, metric)
+
+
+def _stack() -> list[str]:
+    """The lines that called this library, the innermost first."""
+    frame, lines = sys._getframe(2), []
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+            code = frame.f_code
+            lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return lines
 
 
 def _profiler_enabled() -> bool:
@@ -298,17 +370,12 @@ class record_function(ContextDecorator):  # noqa: N801
 
     def __enter__(self) -> record_function:
         for p in [one for one in here.listeners if isinstance(one, profile)]:
-            begin = time.perf_counter()
-            event = FunctionEvent(self.name, begin, 0.0, threading.get_ident(), user=True)
-            p._open.append(event)
-            self._blocks.append((p, event))
+            self._blocks.append((p, p._begin(self.name, None, "user_annotation")))
         return self
 
     def __exit__(self, *exc: Any) -> None:
         for p, event in self._blocks:
-            event.took = time.perf_counter() - event.begin
-            p._open.remove(event)
-            p._add(event)
+            p._end(event)
         self._blocks = []
 
 

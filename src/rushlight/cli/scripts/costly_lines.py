@@ -10,7 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -24,10 +24,14 @@ Line = tuple[str, int]
 
 
 class CostlyLines:
-    """Seconds by line: a thread looks at the main one again and again, and notes where in the user's files it is."""
+    """Seconds by line: a thread looks at the main one again and again, and notes where in the user's files it is.
+
+    `of_gpu` are the seconds that GPUs worked for a line, where CUPTI tells them.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[Line | None, float] = defaultdict(float)
+        self.of_gpu: dict[Line | None, float] = defaultdict(float)
         self._watched = threading.get_ident()
         self._over = False
         self._looks = threading.Thread(target=self._look, name="rushlight profile", daemon=True)
@@ -46,38 +50,56 @@ class CostlyLines:
         while not self._over:
             time.sleep(_EVERY)
             now = time.perf_counter()
-            self.note(sys._current_frames().get(self._watched), now - before)
+            self.seconds[line_of(sys._current_frames().get(self._watched))] += now - before
             before = now
 
-    def note(self, frame: FrameType | None, seconds: float) -> None:
-        """Count seconds for the innermost line of the user's that a frame is in."""
-        while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
-            frame = frame.f_back
-        self.seconds[None if frame is None else (frame.f_code.co_filename, frame.f_lineno)] += seconds  # fmt: skip
+    def worked(self, line: Line | None, seconds: float) -> None:
+        """A GPU did something that a line asked for."""
+        self.of_gpu[line] += seconds
 
     def table(self) -> str:
-        """The costliest lines, the worst first."""
-        whole = sum(self.seconds.values())
-        lines = [f"rushlight run: {whole:.2f} s; the lines that took most of them"]
-        known = [(line, s) for line, s in self.seconds.items() if line is not None]
-        known.sort(key=lambda pair: -pair[1])
-        for (file, number), seconds in known[:_SHOWN]:
+        """The costliest lines, the worst first: by the host's time, or the GPU's where that is more."""
+        whole, of_gpu = sum(self.seconds.values()), sum(self.of_gpu.values())
+        known = {line for line in (*self.seconds, *self.of_gpu) if line is not None}
+        ranks = sorted(known, key=lambda line: -max(self.seconds[line], self.of_gpu[line]))
+        head = f", {of_gpu:.2f} s of the GPU" if of_gpu else ""
+        rows = [f"rushlight run: {whole:.2f} s{head}; the lines that took most of them"]
+        for file, number in ranks[:_SHOWN]:
             where, text = f"{os.path.basename(file)}:{number}", linecache.getline(file, number)
-            lines.append(f"{seconds:9.3f} s {seconds / whole:6.1%}  {where:<24} {text.strip()[:80]}")  # fmt: skip
-        return "\n".join(lines)
+            row = ""
+            for seconds, sum_ in ((self.seconds, whole), (self.of_gpu, of_gpu)):
+                if sum_:
+                    row += f"{seconds[file, number]:9.3f} s {seconds[file, number] / sum_:6.1%}  "
+            rows.append(f"{row}{where:<24} {text.strip()[:80]}")
+        return "\n".join(rows)
+
+
+def line_of(frame: FrameType | None) -> Line | None:
+    """The innermost line of the user's that a frame is in."""
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 @contextmanager
 def costly_lines() -> Iterator[None]:
     """Say at the end of the block which lines it spent its time in.
 
-    A GPU works behind the script's back: launches are waited for, so that a kernel's time stands at its own line.
+    A GPU works behind the script's back. CUPTI tells which line asked for what; where it is missing, launches are
+    waited for, so that a kernel's time stands at its own line.
     """
-    os.environ.setdefault("CUDA_LAUNCH_BLOCKING", "1")  # the driver reads it when it starts
+    from rushlight.runtime.cuda.activity import Refused, lines_of_work
+
     found = CostlyLines()
-    found.start()
-    try:
-        yield
-    finally:
-        found.stop()
-        print(found.table(), file=sys.stderr)
+    with ExitStack() as gpu:
+        try:
+            gpu.enter_context(lines_of_work(line_of, found.worked))
+        except Refused:
+            os.environ.setdefault("CUDA_LAUNCH_BLOCKING", "1")  # the driver reads it when it starts
+        found.start()
+        try:
+            yield
+        finally:
+            found.stop()
+            gpu.close()
+            print(found.table(), file=sys.stderr)

@@ -35,7 +35,7 @@ TABLE = {
     "amp.autocast_mode": "amp.autocast: _cast_tree=_cast autocast custom_bwd custom_fwd is_autocast_available",
     "autograd.anomaly_mode": "core.modes: detect_anomaly set_detect_anomaly",
     "autograd.profiler_legacy": "profiler: profile",
-    "autograd.profiler_util": "profiler.events: EventList FunctionEvent FunctionEventAvg",
+    "autograd.profiler_util": "profiler.events: DeviceType EventList FunctionEvent FunctionEventAvg Interval Kernel",
     "backends.cpu": "runtime.cpu.engine: capability=get_cpu_capability engine_info",
     "backends.mkl": "backends._absent: is_available is_built",
     "cuda.random": "cuda: get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all "

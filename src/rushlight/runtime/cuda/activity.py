@@ -1,0 +1,216 @@
+"""What a GPU did and when, as NVIDIA's CUPTI tells it: kernels, copies, and the calls of CUDA that began them."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, NamedTuple
+
+from ...base.locks import new_lock
+
+_BUFFER = 4 << 20  # bytes of records that are handed over together
+_CALLS = re.compile(
+    r"cu(da)?(Launch|GraphLaunch|Memcpy|Memset|(Device|Stream|Event|Ctx)Synchronize)"
+)
+_SUFFIX = re.compile(r"(_v\d+)?(_pt[ds][sz])?(_v\d+)?$")
+_COPY = " HtoD DtoH HtoA AtoH AtoA AtoD DtoA DtoD HtoH PtoP".split(" ")  # by CUPTI's numbers
+_MEMORY = "Unknown Pageable Pinned Device Array Managed Device Managed".split()
+_DRIVER, _RUNTIME = 1, 2  # domains of calls
+_WORK = (10, 1, 2)  # kinds of records: kernels, also side by side; copies; memory that is filled
+
+
+class Refused(Exception):
+    """CUPTI is not there, or not allowed."""
+
+
+class Record(NamedTuple):
+    """One piece of a GPU's work, or one call of CUDA; seconds of `time.perf_counter`."""
+
+    kind: str  # as traces name it: "kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver"
+    name: str
+    begin: float
+    took: float
+    number: int  # the same for a call and the work that it began
+    where: int  # the call's thread, the work's stream
+    device: int | None
+    args: dict[str, Any]
+
+
+def read(a: Any, offset: float, name_of_call: Callable[[int, int], str]) -> Record | None:
+    """What one of CUPTI's own records says; `offset` makes its clock that of `time.perf_counter`."""
+    kind, begin, took = a.kind, a.start * 1e-9 + offset, (a.end - a.start) * 1e-9
+    if not a.end:  # it was not timed
+        return None
+    if kind in (4, 5):
+        name = _SUFFIX.sub("", name_of_call(_DRIVER if kind == 4 else _RUNTIME, a.cbid))
+        args = {"cbid": a.cbid, "correlation": a.correlation_id}
+        kind = "cuda_driver" if kind == 4 else "cuda_runtime"
+        return Record(kind, name, begin, took, a.correlation_id, a.thread_id, None, args)
+    args = {"device": a.device_id, "context": a.context_id, "stream": a.stream_id, "correlation": a.correlation_id}  # fmt: skip
+    if a.graph_node_id:
+        args |= {"graph id": a.graph_id, "graph node id": a.graph_node_id}
+    if kind in (3, 10):
+        shared = a.static_shared_memory + a.dynamic_shared_memory
+        args |= {"registers per thread": a.registers_per_thread, "shared memory": shared}
+        args |= {"grid": [a.grid_x, a.grid_y, a.grid_z], "block": [a.block_x, a.block_y, a.block_z]}
+        shown, name = "kernel", demangled(a.name)
+    elif kind == 1:
+        args |= {"bytes": a.bytes, "memory bandwidth (GB/s)": a.bytes / ((a.end - a.start) or 1)}
+        way = f"{_MEMORY[a.src_kind]} -> {_MEMORY[a.dst_kind]}"
+        shown, name = "gpu_memcpy", f"Memcpy {_COPY[a.copy_kind]} ({way})"
+    elif kind == 2:
+        args |= {"bytes": a.bytes}
+        shown, name = "gpu_memset", f"Memset ({_MEMORY[a.memory_kind]})"
+    else:
+        return None
+    return Record(shown, name, begin, took, a.correlation_id, a.stream_id, a.device_id, args)
+
+
+@cache
+def demangled(name: str) -> str:
+    """A kernel's name as C++ writes it."""
+    if not name.startswith("_Z"):
+        return name
+    with suppress(OSError, AttributeError):
+        turn = ctypes.CDLL("libstdc++.so.6").__cxa_demangle  # what it gives is kept for good
+        turn.restype, status = ctypes.c_char_p, ctypes.c_int()
+        found = turn(name.encode(), None, None, ctypes.byref(status))
+        return found.decode() if found else name
+    return name
+
+
+_lock = new_lock()
+_sinks: tuple[Callable[[Record], Any], ...] = ()
+_offset = 0.0
+_registered = False
+_wanted: list[tuple[int, int]] = []  # the calls that are noted, found once
+
+
+@contextmanager
+def recording(sink: Callable[[Record], Any]) -> Iterator[None]:
+    """Give `sink` a record of everything that GPUs do inside the block, at its end at the latest.
+
+    Raises:
+        Refused: in one sentence why this cannot be.
+    """
+    _begin(sink)
+    try:
+        yield
+    finally:
+        _end(sink)
+
+
+def _begin(sink: Callable[[Record], Any]) -> None:
+    global _sinks, _offset, _registered
+    with _lock:
+        if not _sinks:
+            cupti = _cupti()
+            try:
+                if not _registered:
+                    cupti.set_thread_id_type(cupti.ActivityThreadIdType.SYSTEM)
+                    cupti.activity_register_callbacks(lambda: (_BUFFER, 0), _completed)
+                    _registered = True
+                _switch(cupti, on=True)
+                _offset = _clock(cupti)
+            except Exception as error:  # cuptiError and NotSupportedError share no other class
+                with suppress(Exception):
+                    _switch(cupti, on=False)
+                raise Refused(f"CUPTI does not work here: {error}") from error
+        _sinks = (*_sinks, sink)
+
+
+def _end(sink: Callable[[Record], Any]) -> None:
+    global _sinks
+    cupti = _cupti()
+    if "cupy" in sys.modules:
+        from cupy.cuda import runtime
+
+        runtime.deviceSynchronize()  # its records are whole when it is done
+    cupti.activity_flush_all(0)
+    with _lock:
+        left = list(_sinks)
+        left.remove(sink)
+        _sinks = tuple(left)
+        if not left:
+            _switch(cupti, on=False)
+
+
+def _cupti() -> Any:
+    try:
+        from cupti import cupti
+    except Exception as error:  # noqa: BLE001 - its libraries fail in many ways
+        raise Refused(
+            f"cupti-python cannot be imported ({error}); `pip install 'rushlight[cuda]'` brings it"
+        ) from error
+    return cupti
+
+
+def _switch(cupti: Any, on: bool) -> None:
+    """Let CUPTI note work and calls, or stop it."""
+    if not _wanted:
+        for domain, table in ((_DRIVER, "driver_api"), (_RUNTIME, "runtime_api")):
+            calls = getattr(cupti, f"{table}_trace_cbid")
+            _wanted.extend([(domain, int(c)) for c in calls if _CALLS.match(c.name)])
+    for kind in _WORK:
+        (cupti.activity_enable if on else cupti.activity_disable)(kind)
+    for domain, call in _wanted:
+        one = cupti.activity_enable_driver_api if domain == _DRIVER else cupti.activity_enable_runtime_api  # fmt: skip
+        one(call, int(on))
+
+
+def _clock(cupti: Any) -> float:
+    """What is added to CUPTI's seconds: the closest of a few looks at both clocks."""
+    looks = []
+    for _ in range(9):
+        before, theirs, after = time.perf_counter(), cupti.get_timestamp(), time.perf_counter()
+        looks.append((after - before, (before + after) / 2 - theirs * 1e-9))
+    return min(looks)[1]
+
+
+def _completed(activities: list[Any]) -> None:
+    """CUPTI hands over a buffer of records, which are its own and are read at once."""
+    name_of_call = cache(_cupti().get_callback_name)
+    for activity in activities:
+        record = read(activity, _offset, name_of_call)
+        if record is not None:
+            for sink in _sinks:
+                sink(record)
+
+
+@contextmanager
+def lines_of_work(
+    line_of: Callable[[Any], Any], spent: Callable[[Any, float], Any]
+) -> Iterator[None]:
+    """Tell `spent` seconds of GPUs' work, each with what `line_of` said of the frame that began it.
+
+    Raises:
+        Refused: in one sentence why this cannot be.
+    """
+    cupti, begun = _cupti(), {}
+
+    def called(_: Any, domain: int, call: int, data: Any) -> None:
+        if data.callback_site == 0:  # it begins
+            begun[data.correlation_id] = line_of(sys._getframe().f_back)
+            if len(begun) > 1 << 20:
+                del begun[next(iter(begun))]
+
+    def found(record: Record) -> None:
+        if record.device is not None:
+            spent(begun.get(record.number), record.took)
+
+    with recording(found):
+        try:
+            subscriber = cupti.subscribe(called, None)
+        except Exception as error:  # as above
+            raise Refused(f"CUPTI does not work here: {error}") from error
+        for domain, call in _wanted:
+            cupti.enable_callback(1, subscriber, domain, call)
+        try:
+            yield
+        finally:
+            cupti.unsubscribe(subscriber)
