@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import types
+from functools import lru_cache
 
 import pytest
 
@@ -176,8 +177,7 @@ def _on_a_gpu(monkeypatch, stand_in):
     package.cupti = stand_in
     monkeypatch.setitem(sys.modules, "cupti", package)
     monkeypatch.setattr(profiler.profiler, "why_not", lambda: None)
-    for name, value in (("_registered", False), ("_wanted", [])):
-        monkeypatch.setattr(activity, name, value)
+    monkeypatch.setattr(activity, "_watcher", lru_cache(1)(activity._watcher.__wrapped__))
 
 
 def test_a_gpus_records_belong_to_the_operators_that_launched_them(monkeypatch, tmp_path) -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...base.locks import new_lock
@@ -71,7 +71,7 @@ def read(a: Any, offset: float, name_of_call: Callable[[int, int], str]) -> Reco
     return Record(shown, name, begin, took, a.correlation_id, a.stream_id, a.device_id, args)
 
 
-@cache
+@lru_cache(4096)
 def demangled(name: str) -> str:
     """A kernel's name as C++ writes it."""
     if not name.startswith("_Z"):
@@ -84,11 +84,86 @@ def demangled(name: str) -> str:
     return name
 
 
-_lock = new_lock()
-_sinks: tuple[Callable[[Record], Any], ...] = ()
-_offset = 0.0
-_registered = False
-_wanted: list[tuple[int, int]] = []  # the calls that are noted, found once
+class _Watcher:
+    """CUPTI in this process; it hands over buffers of records to whoever registers first, and for good."""
+
+    def __init__(self, cupti: Any) -> None:
+        self.cupti, self.offset, self.lock = cupti, 0.0, new_lock()
+        self.sinks: tuple[Callable[[Record], Any], ...] = ()
+        tables = {_DRIVER: cupti.driver_api_trace_cbid, _RUNTIME: cupti.runtime_api_trace_cbid}
+        self.calls = [(d, int(c)) for d, table in tables.items() for c in table if _CALLS.match(c.name)]  # fmt: skip
+        cupti.set_thread_id_type(cupti.ActivityThreadIdType.SYSTEM)
+        cupti.activity_register_callbacks(lambda: (_BUFFER, 0), self.completed)
+
+    def begin(self, sink: Callable[[Record], Any]) -> None:
+        """Give `sink` all records from now on."""
+        with self.lock:
+            if not self.sinks:
+                try:
+                    self.switch(True)
+                except Exception:
+                    with suppress(Exception):
+                        self.switch(False)
+                    raise
+                self.offset = self.clock()
+            self.sinks = (*self.sinks, sink)
+
+    def end(self, sink: Callable[[Record], Any]) -> None:
+        """The GPU's work is done: hand over its records, and no more."""
+        self.cupti.activity_flush_all(0)
+        with self.lock:
+            left = list(self.sinks)
+            left.remove(sink)
+            self.sinks = tuple(left)
+            if not left:
+                self.switch(False)
+
+    def switch(self, on: bool) -> None:
+        """Let CUPTI note work and calls, or stop it."""
+        cupti = self.cupti
+        for kind in _WORK:
+            (cupti.activity_enable if on else cupti.activity_disable)(kind)
+        for domain, call in self.calls:
+            one = cupti.activity_enable_driver_api if domain == _DRIVER else cupti.activity_enable_runtime_api  # fmt: skip
+            one(call, int(on))
+
+    def clock(self) -> float:
+        """What is added to CUPTI's seconds: the closest of a few looks at both clocks."""
+        looks = []
+        for _ in range(9):
+            before, now, after = time.perf_counter(), self.cupti.get_timestamp(), time.perf_counter()  # fmt: skip
+            looks.append((after - before, (before + after) / 2 - now * 1e-9))
+        return min(looks)[1]
+
+    def completed(self, activities: list[Any]) -> None:
+        """A buffer of records, which are CUPTI's own and are read at once."""
+        for one in activities:
+            record = read(one, self.offset, self.cupti.get_callback_name)
+            if record is not None:
+                for sink in self.sinks:
+                    sink(record)
+
+
+@lru_cache(1)
+def _watcher() -> _Watcher:
+    try:
+        from cupti import cupti
+    except Exception as error:  # noqa: BLE001 - its libraries fail in many ways
+        raise Refused(
+            f"cupti-python cannot be imported ({error}); `pip install 'rushlight[cuda]'` brings it"
+        ) from error
+    return _Watcher(cupti)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What CUPTI answers is told as `Refused`; its errors share no class of their own."""
+    try:
+        yield
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"CUPTI does not work here: {error}") from error
 
 
 @contextmanager
@@ -98,88 +173,17 @@ def recording(sink: Callable[[Record], Any]) -> Iterator[None]:
     Raises:
         Refused: in one sentence why this cannot be.
     """
-    _begin(sink)
+    with refusing():
+        watcher = _watcher()
+        watcher.begin(sink)
     try:
         yield
     finally:
-        _end(sink)
+        if "cupy" in sys.modules:
+            from cupy.cuda import runtime
 
-
-def _begin(sink: Callable[[Record], Any]) -> None:
-    global _sinks, _offset, _registered
-    with _lock:
-        if not _sinks:
-            cupti = _cupti()
-            try:
-                if not _registered:
-                    cupti.set_thread_id_type(cupti.ActivityThreadIdType.SYSTEM)
-                    cupti.activity_register_callbacks(lambda: (_BUFFER, 0), _completed)
-                    _registered = True
-                _switch(cupti, on=True)
-                _offset = _clock(cupti)
-            except Exception as error:  # cuptiError and NotSupportedError share no other class
-                with suppress(Exception):
-                    _switch(cupti, on=False)
-                raise Refused(f"CUPTI does not work here: {error}") from error
-        _sinks = (*_sinks, sink)
-
-
-def _end(sink: Callable[[Record], Any]) -> None:
-    global _sinks
-    cupti = _cupti()
-    if "cupy" in sys.modules:
-        from cupy.cuda import runtime
-
-        runtime.deviceSynchronize()  # its records are whole when it is done
-    cupti.activity_flush_all(0)
-    with _lock:
-        left = list(_sinks)
-        left.remove(sink)
-        _sinks = tuple(left)
-        if not left:
-            _switch(cupti, on=False)
-
-
-def _cupti() -> Any:
-    try:
-        from cupti import cupti
-    except Exception as error:  # noqa: BLE001 - its libraries fail in many ways
-        raise Refused(
-            f"cupti-python cannot be imported ({error}); `pip install 'rushlight[cuda]'` brings it"
-        ) from error
-    return cupti
-
-
-def _switch(cupti: Any, on: bool) -> None:
-    """Let CUPTI note work and calls, or stop it."""
-    if not _wanted:
-        for domain, table in ((_DRIVER, "driver_api"), (_RUNTIME, "runtime_api")):
-            calls = getattr(cupti, f"{table}_trace_cbid")
-            _wanted.extend([(domain, int(c)) for c in calls if _CALLS.match(c.name)])
-    for kind in _WORK:
-        (cupti.activity_enable if on else cupti.activity_disable)(kind)
-    for domain, call in _wanted:
-        one = cupti.activity_enable_driver_api if domain == _DRIVER else cupti.activity_enable_runtime_api  # fmt: skip
-        one(call, int(on))
-
-
-def _clock(cupti: Any) -> float:
-    """What is added to CUPTI's seconds: the closest of a few looks at both clocks."""
-    looks = []
-    for _ in range(9):
-        before, theirs, after = time.perf_counter(), cupti.get_timestamp(), time.perf_counter()
-        looks.append((after - before, (before + after) / 2 - theirs * 1e-9))
-    return min(looks)[1]
-
-
-def _completed(activities: list[Any]) -> None:
-    """CUPTI hands over a buffer of records, which are its own and are read at once."""
-    name_of_call = cache(_cupti().get_callback_name)
-    for activity in activities:
-        record = read(activity, _offset, name_of_call)
-        if record is not None:
-            for sink in _sinks:
-                sink(record)
+            runtime.deviceSynchronize()  # its records are whole when it is done
+        watcher.end(sink)
 
 
 @contextmanager
@@ -191,7 +195,7 @@ def lines_of_work(
     Raises:
         Refused: in one sentence why this cannot be.
     """
-    cupti, begun = _cupti(), {}
+    begun: dict[int, Any] = {}
 
     def called(_: Any, domain: int, call: int, data: Any) -> None:
         if data.callback_site == 0:  # it begins
@@ -204,13 +208,12 @@ def lines_of_work(
             spent(begun.get(record.number), record.took)
 
     with recording(found):
-        try:
-            subscriber = cupti.subscribe(called, None)
-        except Exception as error:  # as above
-            raise Refused(f"CUPTI does not work here: {error}") from error
-        for domain, call in _wanted:
-            cupti.enable_callback(1, subscriber, domain, call)
+        watcher = _watcher()
+        with refusing():
+            subscriber = watcher.cupti.subscribe(called, None)
+        for domain, call in watcher.calls:
+            watcher.cupti.enable_callback(1, subscriber, domain, call)
         try:
             yield
         finally:
-            cupti.unsubscribe(subscriber)
+            watcher.cupti.unsubscribe(subscriber)
