@@ -13,6 +13,9 @@ PIP := $(BIN)/python -m pip install -q --no-compile
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
+# A sentence instead of a traceback, where Python is too old.
+OLD = import sys; v = sys.version_info[:2]; \
+	v < (3, 11) and sys.exit("rushlight needs Python 3.11 or newer, and $(PYTHON) is %d.%d: make train PYTHON=python3.12" % v)
 # What the compiler needs: oneDNN is for later, and comes with the rest.
 BUILD := import tomllib; \
 	print(*(r for r in tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"] if "onednn" not in r), sep="\n")
@@ -23,10 +26,11 @@ EXTRA = import sys, tomllib; a = tomllib.load(open("pyproject.toml", "rb")); p =
 # What the build needs is installed once, here, instead of once more in an environment of pip's own. The engine
 # compiles while pip fetches the rest, which takes one core.
 $(VENV)/.run: pyproject.toml
+	@$(PYTHON) -c '$(OLD)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -c '$(BUILD)' > $(VENV)/build.txt
-	$(BIN)/python -c '$(EXTRA)' cli > $(VENV)/cli.txt
-	$(PIP) -r $(VENV)/build.txt
+	@$(BIN)/python -c '$(BUILD)' > $(VENV)/build.txt
+	@$(BIN)/python -c '$(EXTRA)' cli > $(VENV)/cli.txt
+	@$(PIP) -r $(VENV)/build.txt || { echo "pip says above what it could not fetch: is there a network, and room on the disk?"; exit 1; }
 	@echo "Compiling the C engine for this machine's processor, on all cores, and fetching packages: about a minute"
 	$(PIP) --no-warn-conflicts -r $(VENV)/cli.txt & rest=$$!; \
 		$(PIP) --no-build-isolation --no-deps -e .; built=$$?; wait $$rest && exit $$built

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import runpy
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,6 +50,20 @@ def test_wheels_are_built_for_the_versions_that_are_promised() -> None:
     assert wheels["linux"]["archs"] == ["x86_64", "aarch64"] and wheels["macos"]["archs"] == [
         "arm64"
     ]
+
+
+def test_an_old_python_is_told_in_a_sentence(tmp_path: Path) -> None:
+    """Before anything is made: the Makefile's question to a Python that says it is 3.10."""
+    old = tmp_path / "python"
+    old.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = (3, 10, 1); exec(sys.argv[1])" "$2"\n'
+    )
+    old.chmod(0o755)
+    command = ("make", "-f", ROOT / "Makefile", "train", f"PYTHON={old}")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode and "needs Python 3.11 or newer" in done.stderr and "is 3.10: make train PYTHON=" in done.stderr  # fmt: skip
+    assert "Traceback" not in done.stderr and not (tmp_path / ".venv").exists()
 
 
 def test_metadata_people_look_for() -> None:

@@ -145,7 +145,7 @@ class _Curves(Callback):
 
         assert trainer._run is not None
         run = trainer._run
-        drawn = curves(run.history, run.best["epoch"], run.task)
+        drawn = curves(run.history, run.best["epoch"], run.task, run.args.augment != "none")
         page = HTML(f"<style>{STYLE.replace('body {', '.rushlight {')}</style><div class='rushlight'>{drawn}</div>")  # fmt: skip
         if self.place is None:
             self.place = display(page, display_id=True)

@@ -163,7 +163,7 @@ def write_report(
     found, said = beside
     name = os.path.basename(os.path.abspath(args.out))
     body = "".join([
-        _head(name, args, images, result, rows, record), _beside(said), curves(history, best, images.task), result.sections(),
+        _head(name, args, images, result, rows, record), _beside(said), curves(history, best, images.task, args.augment != "none"), result.sections(),
         "" if other is None else other.sections(images, found), _pictures(images, net, result), _variety(args, images) if other is None else "",
         _network(rows, images, tuple(x.shape[1:])), _data(images), _repeat(record),
     ])  # fmt: skip
@@ -226,17 +226,13 @@ def lines_over_epochs(history: list[dict[str, Any]], best: int, task: Task) -> l
     return charts
 
 
-def curves(history: list[dict[str, Any]], best: int, task: Task) -> str:
+def curves(history: list[dict[str, Any]], best: int, task: Task, varied: bool) -> str:
     """Loss, score and rate over the epochs, as a part of a page."""
     charts = lines_over_epochs(history, best, task)
-    varied = (
-        "Training pictures are varied, so they can be harder than those of the validation."
-        if task.noun == "picture"
-        else ""
-    )
+    told = "Training pictures are varied, so they can be harder than those of the validation." if varied else ""  # fmt: skip
     cards = "".join(f"<div class='card'><h3>{name}</h3>{drawn}</div>" for name, drawn in charts)
     return ("<h2>How it learnt</h2><p class='faint'>The dashed line is the epoch that was kept. "
-            f"{varied}</p><div class='grid-3'>{cards}</div>")  # fmt: skip
+            f"{told}</p><div class='grid-3'>{cards}</div>")  # fmt: skip
 
 
 def _figure(caption: str, *pictures: np.ndarray) -> str:

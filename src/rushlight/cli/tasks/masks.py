@@ -321,5 +321,5 @@ class MasksResult(Result):
         found = self.overlaps()
         order = np.argsort(found, kind="stable").tolist()
         best = order[::-1][: min(SHOWN, len(order) // 2)]
-        return [("The worst answers", "Look here for wrong masks first.", [Picture(i, "wrong", f"IoU {found[i]:.3f}", "") for i in order[:SHOWN]]),
+        return [("The worst answers", "Look here for wrong masks first.", [Picture(i, "wrong", f"IoU {found[i]:.3f}", "") for i in order[: min(SHOWN, len(order) - len(order) // 2)]]),
                 ("The best answers", "What it has learnt best.", [Picture(i, "right", f"IoU {found[i]:.3f}", "") for i in best])]  # fmt: skip

@@ -272,7 +272,7 @@ class ValuesResult(Result):
     def pictures(self) -> list[tuple[str, str, list[Picture]]]:
         far = self._far() if len(self.truth) else np.zeros(0)
         order = np.argsort(-far, kind="stable").tolist()
-        worst = [self._shown(i, "wrong") for i in order[:SHOWN]]
+        worst = [self._shown(i, "wrong") for i in order[: min(SHOWN, len(order) - len(order) // 2)]]
         best = [self._shown(i, "right") for i in order[::-1][: min(SHOWN, len(order) // 2)]]
         return [("The largest errors", "Look here for wrong values first.", worst),
                 ("The smallest errors", "What it has learnt best.", best)]  # fmt: skip
