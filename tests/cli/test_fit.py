@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -122,5 +123,8 @@ def test_a_notebook_sees_curves(photos: Path, tmp_path, monkeypatch, capsys) -> 
     monkeypatch.setitem(sys.modules, "IPython.display", shown)
     rl.fit(photos, out=tmp_path / "run", epochs=2, **SETTINGS)
     assert len(pages) == 2 and all("<svg" in p and "How it learnt" in p for p in pages)
+    style = pages[0].partition("<style>")[2].partition("</style>")[0]
+    assert style.startswith(".rushlight {") and not re.search(r"^\}", style.rstrip()[:-1], re.M)
+    assert ":root" not in style and "body" not in style  # the notebook around it stays as it is
     said = capsys.readouterr().out
     assert "epoch 1/2" not in said and "Accuracy of the network" in said

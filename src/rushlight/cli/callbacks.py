@@ -146,7 +146,10 @@ class _Curves(Callback):
         assert trainer._run is not None
         run = trainer._run
         drawn = curves(run.history, run.best["epoch"], run.task, run.args.augment != "none")
-        page = HTML(f"<style>{STYLE.replace('body {', '.rushlight {')}</style><div class='rushlight'>{drawn}</div>")  # fmt: skip
+        style = STYLE.replace(":root {", "& {").replace(
+            "body {", "& {"
+        )  # nested: of the notebook nothing else changes
+        page = HTML(f"<style>.rushlight {{{style}}}</style><div class='rushlight'>{drawn}</div>")  # fmt: skip
         if self.place is None:
             self.place = display(page, display_id=True)
         else:
