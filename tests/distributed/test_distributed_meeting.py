@@ -278,27 +278,29 @@ def test_the_first_pod_may_be_called_localhost_inside() -> None:
 # -- killed ranks and hosts -------------------------------------------------------------------------------------------
 
 
-def _resuming(host: str, node: int, port: str, folder: Path, steps: int, log: Any) -> subprocess.Popen:  # fmt: skip
-    words = ["--nnodes", "2", "--node-rank", str(node), "--master-addr", "10.77.0.1", "--master-port", port,
-             "--max-restarts", "1000", str(HERE / "resumes.py"), str(folder), str(steps), "slowly"]  # fmt: skip
+def _resuming(host: str, node: int, nodes: str, port: str, folder: Path, log: Any) -> subprocess.Popen:  # fmt: skip
+    words = ["--nnodes", nodes, "--node-rank", str(node), "--master-addr", "10.77.0.1", "--master-port", port,
+             "--rdzv-conf", "last_call_timeout=0.2", "--max-restarts", "100000",
+             str(HERE / "resumes.py"), str(folder), str(10**6), "slowly"]  # fmt: skip
     return subprocess.Popen(
         [*on(host), sys.executable, "-m", "rushlight", "launch", *words],
         env={**environment(), "UCX_TLS": "tcp,self"}, stdout=log, stderr=log,
     )  # fmt: skip
 
 
-def _pids(folder: Path) -> dict[int, int]:
-    """The process of each rank that has begun to train."""
+def _pids(folder: Path, world: int) -> dict[int, int]:
+    """The process of each rank that has begun to train in a world of this size."""
     found = [path for path in folder.glob("pid-*") if path.name[4:].isdecimal()]
-    return {int(path.name[4:]): int(path.read_text()) for path in found}
+    told = {int(path.name[4:]): [int(word) for word in path.read_text().split()] for path in found}
+    return {rank: pid for rank, (pid, size) in told.items() if size == world}
 
 
-def _begun(folder: Path, before: dict[int, int], jobs: list[subprocess.Popen], log: Path) -> None:
-    """Wait until both ranks are others than before, and there is a checkpoint."""
+def _begun(folder: Path, world: int, before: dict[int, int], jobs: list[subprocess.Popen], log: Path) -> None:  # fmt: skip
+    """Wait until the ranks of a world of this size are others than before, and there is a checkpoint."""
     until = time.monotonic() + 600
     while (
-        len(now := _pids(folder)) < 2
-        or any(now[rank] == pid for rank, pid in before.items())
+        len(now := _pids(folder, world)) < world
+        or any(now[rank] == before.get(rank) for rank in range(world))
         or not (folder / "last.pt").exists()
     ):
         assert time.monotonic() < until and all(j.poll() is None for j in jobs), log.read_text()
@@ -306,20 +308,25 @@ def _begun(folder: Path, before: dict[int, int], jobs: list[subprocess.Popen], l
 
 
 @needs_mpich
-def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(tmp_path: Path) -> None:
-    """RUSHLIGHT_TEST_KILLS kills at random moments: of a rank, or of all that runs on the second host."""
-    kills, steps = int(os.environ.get("RUSHLIGHT_TEST_KILLS", "3")), 40
+@pytest.mark.parametrize("nodes", ["2", "1:2"])
+def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(nodes: str, tmp_path: Path) -> None:  # fmt: skip
+    """RUSHLIGHT_TEST_KILLS kills at random moments: of a rank, or of all that runs on the second host.
+
+    With 1:2 the first host goes on alone until the second is there again. Afterwards the same steps are made by
+    worlds of the same sizes, each stopped and resumed by hand.
+    """
+    kills = int(os.environ.get("RUSHLIGHT_TEST_KILLS", "3"))
     chance = random.Random(int(os.environ.get("RUSHLIGHT_TEST_SEED", "0")))
     folder, log = tmp_path / "killed", tmp_path / "log"
     folder.mkdir()
-    port, done = "29517", []
+    port, done, alone = "29517", [], {}
     with two_hosts() as (a, b, _), open(log, "w") as out:
-        jobs = [_resuming(host, k, port, folder, 10**6, out) for k, host in enumerate((a, b))]
+        jobs = [_resuming(host, k, nodes, port, folder, out) for k, host in enumerate((a, b))]
         try:
-            _begun(folder, {}, jobs, log)
+            _begun(folder, 2, {}, jobs, log)
             for kill in range(kills):
                 time.sleep(chance.uniform(0, 1))
-                before = _pids(folder)
+                before = _pids(folder, 2)
                 what = "host" if kill == 0 else chance.choice(["rank 0", "rank 1", "host"])
                 if what == "host":
                     said = subprocess.run(["ip", "netns", "pids", b], capture_output=True, text=True, check=True, timeout=600)  # fmt: skip
@@ -327,10 +334,13 @@ def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(tmp_path
                         with contextlib.suppress(ProcessLookupError):
                             os.kill(pid, signal.SIGKILL)
                     jobs[1].wait()
-                    jobs[1] = _resuming(b, 1, port, folder, 10**6, out)
+                    if nodes == "1:2":
+                        _begun(folder, 1, alone, jobs[:1], log)
+                        alone = _pids(folder, 1)
+                    jobs[1] = _resuming(b, 1, nodes, port, folder, out)
                 else:
                     os.kill(before[int(what[-1])], signal.SIGKILL)
-                _begun(folder, before, jobs, log)
+                _begun(folder, 2, before, jobs, log)
                 done.append(what)
         finally:
             for job in jobs:
@@ -339,18 +349,26 @@ def test_ranks_and_a_host_that_are_killed_come_back_and_nothing_is_lost(tmp_path
                 job.wait()
     said = log.read_text()
     assert re.search(r"rank 1 \(.*\) is gone", said), said
-    print(f"{len(done)} kills: {', '.join(done)}")  # shown by pytest -s
     import rushlight as rl
 
-    reached = rl.load(folder / "last.pt", weights_only=True)["step"]
+    saved = rl.load(folder / "last.pt", weights_only=True)
+    segments = [(int(at), int(world)) for at, world in re.findall(r"segment (\d+) (\d+)", said)]
+    print(f"{len(done)} kills: {', '.join(done)}; {saved['step']} steps, {len(segments)} attempts")
     whole = tmp_path / "whole"
     whole.mkdir()
-    weights = []
-    for where in (
-        folder,
-        whole,
-    ):  # a run that nobody killed, as long as this one and some steps more
-        ended_ = python("-m", "rushlight", "launch", "--nproc-per-node", "2", str(HERE / "resumes.py"), str(where), str(reached + steps))  # fmt: skip
-        assert ended_.returncode == 0, ended_.stdout + ended_.stderr
-        weights.append(set(re.findall(r"weights (.*)", ended_.stdout)))
-    assert len(weights[0]) == 1 and weights[0] == weights[1]  # to the last bit
+    ends = [at for at, _ in segments[1:]] + [saved["step"]]
+    while segments:  # of neighbours with one size one run
+        at, world = segments.pop(0)
+        end = ends.pop(0)
+        while segments and segments[0][1] == world:
+            segments.pop(0)
+            end = ends.pop(0)
+        if end > at:
+            by_hand = python("-m", "rushlight", "launch", "--nproc-per-node", str(world), str(HERE / "resumes.py"), str(whole), str(end))  # fmt: skip
+            assert by_hand.returncode == 0, by_hand.stdout + by_hand.stderr
+    other = rl.load(whole / "last.pt", weights_only=True)
+    assert other["step"] == saved["step"]
+    for name, value in saved["model"].items():
+        assert value.tolist() == other["model"][name].tolist()  # to the last bit
+    for kept, again in zip(saved["optimizer"]["state"].values(), other["optimizer"]["state"].values()):  # fmt: skip
+        assert kept["momentum_buffer"].tolist() == again["momentum_buffer"].tolist()

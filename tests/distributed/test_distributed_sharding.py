@@ -115,3 +115,17 @@ def test_fully_sharded_data_parallel_is_one_process(count: int, tmp_path: Path) 
 @needs_mpi
 def test_uneven_inputs_samplers_and_hooks_are_pytorchs(tmp_path: Path) -> None:
     assert compare(2, "uneven.py", "joins,samplers,hooks,mistakes", tmp_path) > 90
+
+
+@needs_mpi
+@pytest.mark.parametrize("count", [2, 4])
+def test_pipelines_are_pytorchs_and_one_process(count: int, tmp_path: Path) -> None:
+    assert compare(count, "pipelines.py", "manual,cut,mistakes", tmp_path) == 10 * count
+    told = (tmp_path / f"ours.{count - 1}").read_text()
+    assert told.count(": True True 4 [") == 6, told
+
+
+@needs_mpi
+def test_stages_of_a_pipeline_may_be_data_parallel(tmp_path: Path) -> None:
+    done = launch(4, "pipelines.py", "data_parallel", str(tmp_path / "ours"))
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -128,7 +128,7 @@ __path__ += [
 ]
 _MODULES = (
     "algorithms", "checkpoint", "constants", "device_mesh", "distributed_c10d", "elastic", "fsdp", "launcher", "nn",
-    "optim", "rpc", "run", "tensor",
+    "optim", "pipelining", "rpc", "run", "tensor",
 )  # fmt: skip
 
 

@@ -199,6 +199,10 @@ class TCPStore(Store):
     def _lost(self, why: str) -> str:
         return f"the store at {self.host}:{self.port} does not answer: {why}"
 
+    def ready(self, host: str, attempt: int) -> None:
+        """Say that the launcher of a host waits for an attempt; its line to the server is this store's."""
+        self._ask("ready", host, str(attempt))
+
     def where(self, question: str) -> dict[str, Any]:
         """Where every rank is at the moment, and which are gone; see `meeting.py`."""
         import json

@@ -34,6 +34,7 @@ class StoreServer:
         self.values: dict[str, bytes] = {}
         self.changed = threading.Condition(new_lock())
         self.present: dict[int, socket.socket] = {}
+        self.hosts: dict[str, int] = {}  # launchers, and the attempt for which each is ready
         self.gone: dict[int, str] = {}
         self.answers: dict[str, dict[int, str]] = {}
         self.unreached: set[socket.socket] = set()
@@ -63,6 +64,7 @@ class StoreServer:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
+        host = ""
         with client:
             try:
                 if self._token and not self._admits(client):
@@ -72,9 +74,22 @@ class StoreServer:
                     if name == "present":
                         self._stay_with(client, int(message[1]))
                         return
+                    if name == "ready":
+                        host = message[1].decode()
                     frames.send(client, *self._answer(name, message[1:]))
             except (ConnectionError, OSError, ValueError, IndexError):
                 return  # a stranger, or a client that went away in the middle of a word
+            finally:
+                if host:
+                    with self.changed:
+                        del self.hosts[host]
+                        self.changed.notify_all()
+
+    def _do_ready(self, host: bytes, attempt: bytes) -> list[bytes]:
+        with self.changed:
+            self.hosts[host.decode()] = int(attempt)
+            self.changed.notify_all()
+        return [b"ok"]
 
     def _admits(self, client: socket.socket) -> bool:
         """Whether the other side knows the token; nothing else of it is listened to before that."""

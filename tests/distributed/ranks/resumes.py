@@ -11,7 +11,7 @@ folder, steps = sys.argv[1], int(sys.argv[2])
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 with open(os.path.join(folder, f"pid-{rank}.part"), "w") as f:
-    f.write(str(os.getpid()))
+    f.write(f"{os.getpid()} {dist.get_world_size()}")
 os.replace(f.name, os.path.join(folder, f"pid-{rank}"))
 torch.manual_seed(0)
 model = DDP(torch.nn.Linear(4, 1))
@@ -22,7 +22,8 @@ if os.path.exists(path):
     model.load_state_dict(saved["model"])
     optimizer.load_state_dict(saved["optimizer"])
     first = saved["step"]
-    print("resumed at", first)
+if rank == 0:
+    print("segment", first, dist.get_world_size(), flush=True)
 for step in range(first, steps):
     g = torch.Generator().manual_seed(step * 2 + rank)
     loss = (model(torch.randn(8, 4, generator=g)) ** 2).mean()

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ...base.config import inherited, launcher
 from .. import frames, mpiexec, slurm
 from ..store_server import StoreServer
-from .hosts import Attempts, join, written_for
+from .hosts import Agreed, Attempts, join, written_for
 from .options import parse
 from .streams import LOST, Streams, connect_streams
 
@@ -142,41 +142,55 @@ def run_job(chosen: Any, program: str) -> int:
     if reason is not None:
         print(f"{program}: {count} ranks need MPI, and {reason}", file=sys.stderr)
         return 2
-    store, attempts, attempt, code = None, None, 0, 2
     chosen.job = os.urandom(8).hex()  # the same for all attempts
+    if chosen.by_hand:
+        return _job_of_hosts(chosen, program)
+    for failures in range(chosen.max_restarts + 1):
+        code = _Attempt(chosen, Agreed(failures, [""], failures), program).run()
+        if code in (0, 130):
+            break
+    return code
+
+
+def _job_of_hosts(chosen: Any, program: str) -> int:
+    """A job that is started on every host: this host's part of each attempt."""
+    number, failures, code, attempts = 0, 0, 2, None
     while True:
         try:
-            if chosen.by_hand:
-                if attempts is None:
-                    store = join(chosen)
-                    attempts = Attempts(chosen)
-                attempt = attempts.begin(attempt)
+            attempts = attempts or Attempts(chosen, join(chosen))
+            agreed = attempts.begin(number, failures)
         except RuntimeError as error:
             print(f"{program}: {error}", file=sys.stderr)
             return code
-        code = _Attempt(chosen, count, attempt, program, store).run()
-        if code == 0 or code == 130 or attempt >= chosen.max_restarts:
+        one = _Attempt(chosen, agreed, program, attempts)
+        code, number = one.run(), agreed.number + 1
+        failures = agreed.failures + (not one.widened)
+        # Where hosts come and go, the first one alone knows whether this was a failure.
+        knows = attempts.served is not None or chosen.fewest == chosen.nnodes
+        if code in (0, 130) or (knows and failures > chosen.max_restarts):
             return code
-        attempt += 1
-        print(f"{program}: starting again, {attempt} of {chosen.max_restarts}", file=sys.stderr)
 
 
 class _Attempt:
     """All ranks once, from their start to the end of the last."""
 
     def __init__(
-        self, chosen: Any, count: int, number: int, program: str, store: StoreServer | None = None
+        self, chosen: Any, agreed: Agreed, program: str, attempts: Attempts | None = None
     ) -> None:
-        self.chosen, self.count, self.number, self.program = chosen, count, number, program
+        self.chosen, self.agreed, self.program, self.attempts = chosen, agreed, program, attempts
+        self.count = chosen.nproc_per_node * (len(agreed.hosts) if attempts else chosen.nnodes)
         self.reports: list[JobReport] = []
-        self._failed = False
+        self.widened = self._failed = False
         one_host = not chosen.hosts
         self.host = chosen.master_addr or ("localhost" if one_host else socket.gethostname())
         bind = "127.0.0.1" if one_host else ""
-        self.store = store if chosen.by_hand else StoreServer(bind, chosen.master_port)
-        if store is not None:
-            store.forget_gone()
+        self.store = attempts.served if attempts else StoreServer(bind, chosen.master_port)
+        if attempts and self.store is not None:
+            self.store.forget_gone()
         self.streams = Streams(bind, chosen, self._report)
+        if agreed.number:
+            where = f" on {len(agreed.hosts)} of {chosen.nnodes} hosts" if attempts else ""
+            print(f"{program}: starting again{where}, {agreed.failures} of {chosen.max_restarts}", file=sys.stderr)  # fmt: skip
 
     def _report(self, rank: int, message: list[str]) -> None:
         _, code, pid, host, why = message
@@ -220,6 +234,8 @@ class _Attempt:
                 time.sleep(0.02)
                 if self._failed and deadline is None:
                     deadline = time.monotonic() + _LAST_WORDS_S
+                if deadline is None and self.attempts and self.attempts.widens(self.agreed):
+                    self.widened, deadline = True, 0.0
                 if deadline is not None and time.monotonic() > deadline:
                     self._end(process)
         return code
@@ -238,6 +254,8 @@ class _Attempt:
 
     def _conclude(self, code: int, said: str) -> int:
         failed = [r for r in self.reports if r.code != 0]
+        if self.widened:
+            return code
         if not failed:
             if code and code != 130 and said:
                 print(f"{self.program}: mpiexec ended with {code}:\n{_without_places(said)}", file=sys.stderr)  # fmt: skip
@@ -264,11 +282,12 @@ class _Attempt:
         job = {
             "host": self.host, "store": port, "streams": self.streams.port,
             "launcher": "127.0.0.1" if not chosen.hosts else self.host, "key": self.streams.key,
-            "restarts": self.number, "max_restarts": chosen.max_restarts,
+            "restarts": self.agreed.number, "max_restarts": chosen.max_restarts,
             "id": chosen.rdzv_id, "job": chosen.job,
         }  # fmt: skip
-        if chosen.by_hand:
-            each, first = chosen.nproc_per_node, chosen.node_rank * chosen.nproc_per_node
+        if self.attempts:
+            each = chosen.nproc_per_node
+            first = each * self.agreed.hosts.index(self.attempts.name)
             places = [(first + i, self.count, i, each) for i in range(each)]
             return [[*self._agent(job | {"place": place}), *_script(chosen)] for place in places]
         return [self._command(self._agent(job), hostfile)]

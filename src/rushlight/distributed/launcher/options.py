@@ -37,7 +37,7 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
         epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     _flag(p, "--nproc-per-node", default="1", metavar="N", help="ranks on each host: a number, auto, gpu or cpu")  # fmt: skip
-    _flag(p, "--nnodes", default=None, metavar="M", help="how many hosts (with 2:4, two; default: those of --hostfile, else 1)")  # fmt: skip
+    _flag(p, "--nnodes", default=None, metavar="M", help="how many hosts (2:4: four, going on with two where others are lost; default: those of --hostfile, else 1)")  # fmt: skip
     _flag(p, "--hostfile", metavar="FILE", help="the hosts, one per line; reached by ssh without a password")  # fmt: skip
     _flag(p, "--max-restarts", type=int, default=0, metavar="N", help="start again so often when a rank fails")  # fmt: skip
     _flag(p, "-m", "--module", action="store_true", help="the script is a module, as with python -m")  # fmt: skip
@@ -53,7 +53,8 @@ def parser(program: str = "rushlight launch") -> argparse.ArgumentParser:
     _flag(p, "--rdzv-backend", default="c10d", help="accepted; the ranks meet at --master-addr")
     _flag(p, "--rdzv-endpoint", default="", metavar="HOST:PORT", help="the same as --master-addr and --master-port")  # fmt: skip
     _flag(p, "--rdzv-id", default="none", metavar="ID", help="a name for the run")
-    for name in ("--rdzv-conf", "--role", "--start-method", "--monitor-interval", "--event-log-handler",
+    _flag(p, "--rdzv-conf", default="", metavar="K=V,..", help="join_timeout=600 seconds for hosts to come, last_call_timeout=30 for more than MIN")  # fmt: skip
+    for name in ("--role", "--start-method", "--monitor-interval", "--event-log-handler",
                  "--local-addr", "--logs-specs", "--numa-binding", "--signals-to-handle"):  # fmt: skip
         _flag(p, name, default=None, help=argparse.SUPPRESS)
     _flag(p, "--plain", action="store_true", help=argparse.SUPPRESS)  # no rank in front of lines
@@ -108,12 +109,14 @@ def _choose_hosts(p: argparse.ArgumentParser, chosen: Any) -> None:
         except ValueError as error:
             p.error(f"argument --hostfile: {error}")
     asked = str(chosen.nnodes or len(chosen.hosts) or 1)
-    first = asked.partition(":")[0]
-    if not first.isdecimal() or int(first) < 1:
+    first, _, last = asked.partition(":")
+    last = last or first
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
         p.error(f"argument --nnodes: {asked!r} is not a number of hosts")
-    chosen.nnodes = int(first)
-    chosen.by_hand = chosen.nnodes > 1 and not chosen.hosts and bool(chosen.master_addr)
+    chosen.fewest = chosen.nnodes = int(first)
+    chosen.by_hand = int(last) > 1 and not chosen.hosts and bool(chosen.master_addr)
     if chosen.by_hand:
+        chosen.nnodes = int(last)
         chosen.master_port = chosen.master_port or 29500
         if chosen.node_rank is None and not chosen.rdzv_endpoint:
             chosen.node_rank = (

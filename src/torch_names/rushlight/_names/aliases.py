@@ -54,6 +54,8 @@ TABLE = {
                                          "init_optim_state=_init_optim_state set_optimizer_state_dict set_state_dict",
     "distributed.checkpoint.state_dict_loader": "distributed.checkpoint.saving: load",
     "distributed.checkpoint.state_dict_saver": "distributed.checkpoint.saving: async_save save",
+    "distributed.pipelining.microbatch": "distributed.pipelining.chunks: TensorChunkSpec",
+    "distributed.pipelining.stage": "distributed.pipelining.stages: PipelineStage",
     "distributed.fsdp.api": f"nn.parallel.fsdp_options: {_FSDP}",
     "distributed.fsdp.fully_sharded_data_parallel": f"nn.parallel.fsdp: FullyShardedDataParallel; "
                                                     f"nn.parallel.fsdp_options: {_FSDP} OptimStateKeyType",

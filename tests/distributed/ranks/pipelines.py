@@ -1,0 +1,150 @@
+"""Run by several ranks, with PyTorch and with rushlight: a network in stages, its losses and gradients beside one process."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.pipelining import (
+    PipelineStage,
+    Schedule1F1B,
+    ScheduleGPipe,
+    ScheduleInterleaved1F1B,
+    ScheduleLoopedBFS,
+    SplitPoint,
+    pipe_split,
+    pipeline,
+)
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+ME, N = dist.get_rank(), dist.get_world_size()
+CPU = torch.device("cpu")
+LINES = []
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x):
+        return self.norm(x + self.down(torch.relu(self.up(x))))
+
+
+class Net(nn.Module):
+    def __init__(self, splits=False):
+        super().__init__()
+        torch.manual_seed(0)
+        self.splits = splits
+        self.embed = nn.Embedding(30, 8)
+        self.layers = nn.ModuleList([Block(8) for _ in range(4)])
+        self.out = nn.Linear(8, 30)
+
+    def forward(self, tokens):
+        h = self.embed(tokens)
+        for i, layer in enumerate(self.layers):
+            if self.splits and i and i % (4 // N) == 0:
+                pipe_split()
+            h = layer(h)
+        return self.out(h)
+
+
+def loss_of(output, target):
+    return F.cross_entropy(output.flatten(0, 1), target.flatten())
+
+
+torch.manual_seed(1)
+X, Y = torch.randint(0, 30, (8, 6)), torch.randint(0, 30, (8, 6))
+WHOLE = Net()
+LOSSES = [loss_of(WHOLE(x), y) for x, y in zip(X.chunk(4), Y.chunk(4))]
+torch.stack(LOSSES).mean().backward()
+
+
+def told(name, stages, schedule, names=None):
+    """A step twice; what one process has is what came out."""
+    losses, output = [], None
+    for _ in range(2):
+        for stage in stages:
+            stage.submod.zero_grad()
+        last = {"target": Y, "losses": losses} if any(s.is_last for s in stages) else {}
+        output = schedule.step(*((X,) if any(s.is_first for s in stages) else ()), **last)
+    near = all(torch.allclose(a, b, rtol=1e-5) for a, b in zip(losses, LOSSES))
+    wanted = {n: p.grad for n, p in WHOLE.named_parameters()}
+    for stage in stages:
+        for key, p in stage.submod.named_parameters():
+            near = near and torch.allclose(
+                p.grad, wanted[names[id(p)] if names else key], atol=1e-6
+            )
+    with torch.no_grad():
+        same = output is None or torch.allclose(output, WHOLE(X), atol=1e-5)
+    LINES.append(f"{name}: {near} {same} {len(losses)} {[round(v.item(), 4) for v in losses]}")
+
+
+def parts(count, wrap=lambda m: m):
+    net, each = Net(), 4 // count
+    names = {id(p): n for n, p in net.named_parameters()}
+    made = []
+    for i in range(count):
+        first = [net.embed] if i == 0 else []
+        last = [net.out] if i == count - 1 else []
+        made.append(nn.Sequential(*first, *net.layers[i * each : (i + 1) * each], *last))
+    return [PipelineStage(wrap(made[i]), i, count, CPU) for i in range(ME, count, N)], names
+
+
+def manual():
+    for kind in (ScheduleGPipe, Schedule1F1B):
+        stages, names = parts(N)
+        told(kind.__name__, stages, kind(stages[0], 4, loss_fn=loss_of), names)
+    for kind in (ScheduleInterleaved1F1B, ScheduleLoopedBFS):
+        stages, names = parts(4)
+        told(kind.__name__, stages, kind(stages, 4, loss_fn=loss_of), names)
+
+
+def cut():
+    spec = {f"layers.{4 // N * i}": SplitPoint.BEGINNING for i in range(1, N)}
+    for name, net, how in (("spec", Net(), spec), ("pipe_split", Net(splits=True), None)):
+        pipe = pipeline(net, (X[:2],), split_spec=how)
+        stage = pipe.build_stage(ME, CPU)
+        told(f"{name} {pipe.num_stages}", [stage], ScheduleGPipe(stage, 4, loss_fn=loss_of))
+
+
+def mistakes():
+    for name, make in {
+        "stage": lambda: PipelineStage(nn.Linear(2, 2), 9, N, CPU),
+        "few": lambda: Schedule1F1B(parts(N)[0][0], N - 1, loss_fn=loss_of),
+        "rounds": lambda: ScheduleInterleaved1F1B(parts(4)[0], 2 * N + 1, loss_fn=loss_of),
+        "no grad": lambda: torch.no_grad()(ScheduleGPipe(parts(N)[0][0], 4, loss_fn=loss_of).step)(),
+    }.items():  # fmt: skip
+        try:
+            make()
+            LINES.append(f"{name}: nothing")
+        except Exception as error:
+            LINES.append(f"{name}: {type(error).__name__}")
+
+
+def data_parallel():
+    """Only with rushlight: each stage twice, on half of the batch each (PyTorch's DDP inside of a stage needs a GPU)."""
+    groups = [dist.new_group([0, 2]), dist.new_group([1, 3])]  # pipelines
+    copies = [dist.new_group([0, 1]), dist.new_group([2, 3])]  # of one stage
+    index, half = divmod(ME, 2)
+    net = Net()
+    names = {f"module.{n}": p for n, p in net.named_parameters()}
+    modules = [nn.Sequential(net.embed, *net.layers[:2]), nn.Sequential(*net.layers[2:], net.out)]
+    own = {id(p): n.removeprefix("module.") for n, p in names.items()}
+    stage = PipelineStage(DDP(modules[index], process_group=copies[index]), index, 2, CPU, group=groups[half])  # fmt: skip
+    schedule = Schedule1F1B(stage, 2, loss_fn=loss_of)
+    rows = slice(half * 4, half * 4 + 4)
+    schedule.step(X[rows]) if index == 0 else schedule.step(target=Y[rows])
+    wanted = {n: p.grad for n, p in WHOLE.named_parameters()}
+    for p in stage.submod.parameters():
+        assert torch.allclose(p.grad, wanted[own[id(p)]], atol=1e-6), own[id(p)]
+
+
+for part in sys.argv[1].split(","):
+    globals()[part]()
+with open(f"{sys.argv[2]}.{ME}", "w") as f:
+    f.write("\n".join(LINES))
+dist.destroy_process_group()
