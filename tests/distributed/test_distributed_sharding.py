@@ -126,6 +126,6 @@ def test_pipelines_are_pytorchs_and_one_process(count: int, tmp_path: Path) -> N
 
 
 @needs_mpi
-def test_stages_of_a_pipeline_may_be_data_parallel(tmp_path: Path) -> None:
-    done = launch(4, "pipelines.py", "data_parallel", str(tmp_path / "ours"))
+def test_data_parallel_stages_and_spread_sequences_are_one_process(tmp_path: Path) -> None:
+    done = launch(4, "pipelines.py", "data_parallel,attention", str(tmp_path / "ours"))
     assert done.returncode == 0, done.stdout + done.stderr

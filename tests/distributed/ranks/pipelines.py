@@ -1,4 +1,7 @@
-"""Run by several ranks, with PyTorch and with rushlight: a network in stages, its losses and gradients beside one process."""
+"""Run by several ranks, with PyTorch and with rushlight: a network in stages, its losses and gradients beside one process.
+
+`data_parallel` and `attention` run with rushlight alone: PyTorch's need a GPU.
+"""
 
 import sys
 
@@ -126,7 +129,7 @@ def mistakes():
 
 
 def data_parallel():
-    """Only with rushlight: each stage twice, on half of the batch each (PyTorch's DDP inside of a stage needs a GPU)."""
+    """Each stage twice, on half of the batch each."""
     groups = [dist.new_group([0, 2]), dist.new_group([1, 3])]  # pipelines
     copies = [dist.new_group([0, 1]), dist.new_group([2, 3])]  # of one stage
     index, half = divmod(ME, 2)
@@ -141,6 +144,30 @@ def data_parallel():
     wanted = {n: p.grad for n, p in WHOLE.named_parameters()}
     for p in stage.submod.parameters():
         assert torch.allclose(p.grad, wanted[own[id(p)]], atol=1e-6), own[id(p)]
+
+
+def attention():
+    """Each rank has a part of the sequence: outputs and gradients are those of one process."""
+    from torch.distributed.tensor.experimental import context_parallel
+    from torch.distributed.tensor.experimental._attention import context_parallel_unshard
+
+    mesh = dist.init_device_mesh("cpu", (N,))
+    for causal in (False, True):
+        torch.manual_seed(2)
+        whole = [torch.randn(2, 3, 8 * N, 4, requires_grad=True) for _ in range(3)]
+        parts = [x.detach().clone().requires_grad_() for x in whole]
+        weight = torch.randn(2, 3, 8 * N, 4)
+        wanted = F.scaled_dot_product_attention(*whole, is_causal=causal)
+        (wanted * weight).sum().backward()
+        with context_parallel(mesh, buffers=[*parts, weight], buffer_seq_dims=[2] * 4):
+            assert parts[0].shape == (2, 3, 8, 4)
+            out = F.scaled_dot_product_attention(*parts, is_causal=causal)
+            (out * weight).sum().backward()
+            grads = [x.grad for x in parts]
+        assert parts[0].shape == weight.shape == (2, 3, 8 * N, 4)
+        found = context_parallel_unshard(mesh, [out.detach(), *grads], [2] * 4)
+        for a, b in zip(found, [wanted, *[x.grad for x in whole]]):
+            assert torch.allclose(a, b, atol=1e-5), causal
 
 
 for part in sys.argv[1].split(","):

@@ -45,6 +45,8 @@ TABLE = {
     "distributed._tensor.api": f"distributed.tensor: {_SPREAD}",
     "distributed._tensor.device_mesh": "distributed.device_mesh: DeviceMesh init_device_mesh",
     "distributed._tensor.experimental": "distributed.tensor.experimental: implicit_replication",
+    "distributed.tensor.experimental._attention": "distributed.tensor.experimental.attention: context_parallel "
+                                                  "context_parallel_unshard set_rotate_method",
     "distributed.algorithms._checkpoint.checkpoint_wrapper": "utils.checkpoint_wrapper: ActivationWrapper CheckpointImpl "
                                                              "CheckpointWrapper OffloadWrapper apply_activation_checkpointing "
                                                              "checkpoint_wrapper offload_wrapper",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ....runtime.thread import here
+from .attention import context_parallel
 
-__all__ = ["implicit_replication"]
+__all__ = ["context_parallel", "implicit_replication"]
 
 
 @contextmanager

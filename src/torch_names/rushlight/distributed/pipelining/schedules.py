@@ -36,10 +36,11 @@ class _Schedule:
         self._n_microbatches, self._loss_fn = n_microbatches, loss_fn
         self._specs = args_chunk_spec, kwargs_chunk_spec, output_merge_spec
         self.scale_grads = scale_grads
-        self._order = self.order(stages[0].group_rank, len(stages), stages[0].group_size)
+        self._rank, self._ranks = stages[0].group_rank, stages[0].group_size
+        self._order = self.order()
 
-    def order(self, rank: int, local: int, ranks: int) -> Order:
-        """What a rank does, of `ranks` with `local` stages each."""
+    def order(self) -> Order:
+        """What this rank does."""
         raise NotImplementedError
 
     def step(
@@ -147,7 +148,7 @@ class _Several(_Schedule):
 class _ScheduleForwardOnly(_Single):
     """All microbatches forward."""
 
-    def order(self, rank: int, local: int, ranks: int) -> Order:
+    def order(self) -> Order:
         index = self._stage.stage_index
         return [("forward", index, m) for m in range(self._n_microbatches)]
 
@@ -167,8 +168,8 @@ class ScheduleGPipe(_ScheduleForwardOnly):
         'ScheduleGPipe'
     """
 
-    def order(self, rank: int, local: int, ranks: int) -> Order:
-        there = super().order(rank, local, ranks)
+    def order(self) -> Order:
+        there = super().order()
         return there + [("backward", stage, m) for _, stage, m in there]
 
 
@@ -183,7 +184,7 @@ class Schedule1F1B(_Single):
         'Schedule1F1B'
     """
 
-    def order(self, rank: int, local: int, ranks: int) -> Order:
+    def order(self) -> Order:
         index, count = self._stage.stage_index, self._n_microbatches
         ahead = min(count, self._stage.num_stages - index)
         made: Order = [("forward", index, m) for m in range(ahead)]
@@ -207,9 +208,9 @@ class ScheduleLoopedBFS(_Several):
         'ScheduleLoopedBFS'
     """
 
-    def order(self, rank: int, local: int, ranks: int) -> Order:
+    def order(self) -> Order:
         count = self._n_microbatches
-        own = [rank + i * ranks for i in range(local)]
+        own = sorted(self._stages)
         return [("forward", s, m) for s in own for m in range(count)] + [
             ("backward", s, m) for s in reversed(own) for m in reversed(range(count))
         ]
@@ -230,8 +231,8 @@ class ScheduleInterleaved1F1B(_Several):
         'ScheduleInterleaved1F1B'
     """
 
-    def order(self, rank: int, local: int, ranks: int) -> Order:
-        count = self._n_microbatches
+    def order(self) -> Order:
+        count, rank, ranks, local = self._n_microbatches, self._rank, self._ranks, len(self._stages)  # fmt: skip
         rounds = max(1, count // ranks)
         each, rest = divmod(count, rounds)
         if rest:
@@ -257,7 +258,7 @@ class ScheduleInterleaved1F1B(_Several):
 class _Apart(_Several):
     """A schedule that computes the gradients of inputs and of weights at different times."""
 
-    def order(self, rank: int, local: int, ranks: int) -> Order:
+    def order(self) -> Order:
         raise NotYet(f"{type(self).__name__}: gradients of inputs and of weights at different times; ScheduleInterleaved1F1B has the same numbers")  # fmt: skip
 
 

@@ -70,8 +70,10 @@ class PipelineStage:
     ) -> None:
         if not 0 <= stage_index < num_stages:
             raise ValueError(f"Stage index {stage_index} is out of range of {num_stages}")
-        if dw_builder is not None:
-            raise NotYet("PipelineStage(dw_builder=): schedules that part a backward in two")
+        absent = {"output_grads": output_grads, "input_grads": input_grads, "dw_builder": dw_builder, "get_mesh": get_mesh}  # fmt: skip
+        for name, given in absent.items():
+            if given is not None:
+                raise NotYet(f"PipelineStage({name}=): for DTensors between stages, and backward in two parts")  # fmt: skip
         self.submod, self.stage_index, self.num_stages = submodule, stage_index, num_stages
         self.device, self.group = device, group_of(group)
         self.group_rank, self.group_size = self.group.rank(), self.group.size()
