@@ -283,6 +283,13 @@ class profile:  # noqa: N801
             self._events.append(part)
         self._end(whole)
 
+    def exchanged(self, name: str, begin: float, took: float, size: int) -> None:
+        """Ranks have exchanged `size` bytes, in this thread as a part of an event or in the group's beside it."""
+        thread = threading.get_ident()
+        event = FunctionEvent(name, begin, took, thread, inside=thread == self._home, args={"bytes": size})  # fmt: skip
+        event.self_cpu_memory_usage = size
+        self._events.append(event)
+
     def _begin(self, name: str, shapes: Any, kind: str = "cpu_op") -> FunctionEvent:
         event = FunctionEvent(
             name, time.perf_counter(), 0.0, threading.get_native_id(), shapes, kind=kind

@@ -141,6 +141,13 @@ def overlap():
     assert any("linear" in n or "matmul" in n or "mm" in n for n in seen[begun[0] : begun[-1]]), (
         seen
     )
+    # a profiler sees the exchanges in their own thread, with as many bytes as there are gradients
+    with rl.profiler.profile() as p:
+        ((wrapped(x) - y) ** 2).mean().backward()
+    told = [e for e in p.events() if e.name == "mpi:all_reduce"]
+    assert len(told) == len(wrapped._reducer.buckets)
+    assert sum(e.self_cpu_memory_usage for e in told) == sum(q.nbytes for q in wrapped.parameters())
+    assert {e.thread for e in told}.isdisjoint(e.thread for e in p.events() if e not in told)
 
 
 def uneven():
@@ -180,8 +187,16 @@ def fsdp():
     model = network()
     alone = train(model, adam(model.parameters()), 30, whole=True)
     model = sharded_model()
-    assert all(p.to_local().numel() < p.numel() for p in model[3].parameters())
-    near(train(model, adam(model.parameters()), 30), alone, 1e-5, "fully_shard")
+    optimizer = adam(model.parameters())
+    near(train(model, optimizer, 30), alone, 1e-5, "fully_shard")
+    # memory per rank: of parameters, gradients and both moments the rows that this rank has
+    rows = [-(-p.shape[0] // N) for p in model.parameters()]
+    own = [max(min(n, p.shape[0] - ME * n), 0) for n, p in zip(rows, model.parameters())]
+    wanted = 4 * sum(n * p[0].numel() for n, p in zip(own, network().parameters()))
+    state = optimizer.state.values()
+    for kept in (model.parameters(), [p.grad for p in model.parameters()],
+                 *([s[name] for s in state] for name in ("exp_avg", "exp_avg_sq"))):  # fmt: skip
+        assert sum(t.to_local().nbytes for t in kept) == wanted
     model.zero_grad()
     alone_model = network()
     x, y = batch(1)
