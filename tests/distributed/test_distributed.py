@@ -287,7 +287,7 @@ def kill_a_rank(folder: Path, rank: int, after: float) -> None:
             assert time.monotonic() < until and job.poll() is None
             time.sleep(0.02)
         time.sleep(after)
-        victims = [int((folder / f"pid-{r}").read_text()) for r in range(2)]
+        victims = [int((folder / f"pid-{r}").read_text().split()[0]) for r in range(2)]
         os.kill(victims[rank], signal.SIGKILL)
         said = job.communicate(timeout=900)[0]
     finally:
