@@ -76,6 +76,19 @@ same(lambda a, m, v: a.masked_scatter(m, v), whole, mask, np.arange(20))
 same(lambda a, m: a.masked_scatter(m[:1], a), whole, mask)
 same(lambda a, m, v: a.t().masked_scatter(m.t(), v), numbers(3, 4), mask, numbers(2, 7))
 same(lambda a, m: a.index_put((m,), a[m] + 1), whole, mask)
+to = random.permuted(np.arange(4).repeat(5).reshape(4, 5), axis=0)  # no place twice in a column
+for kind in (np.float32, np.int64):
+    x, v = numbers(4, 5, dtype=kind), numbers(6, 7, dtype=kind)
+    same(lambda a, i, v: a.scatter(0, i, v), x, to, v)
+    same(lambda a, i, v: a.t().scatter(1, i.t()[1:], v.t()), x, to, v)
+    same(lambda a, i: a.scatter(-2, i[:2], 3), x, to)
+    same(lambda a, i, v: a.scatter_add(1, i[:3, :2] // 4, v), x, to, v, near=True)
+same(lambda a, i, v: a.double().scatter(0, i, v.double()).scatter_add(0, i, v.double()), numbers(4, 5), to, numbers(4, 5), near=True)  # fmt: skip
+for mode in ("reflect", "replicate", "circular"):
+    same(lambda a: F.pad(a, (2, 1), mode=mode), numbers(2, 3, 4))
+    same(lambda a: F.pad(a, (2, 1, 0, 3), mode=mode), numbers(2, 4, 5))
+    same(lambda a: F.pad(a, (2, -1, 3, 1), mode=mode), numbers(2, 3, 5, 6))
+    same(lambda a: F.pad(a.transpose(1, 3), (2, 1, 1, 1), mode=mode), numbers(2, 3, 5, 6))
 along = random.integers(-4, 4, (3, 6, 5))
 same(lambda a, i: rl.take_along_dim(a, i, 1), numbers(3, 4, 5), along)
 same(lambda a, i: rl.take_along_dim(a, i[:, :, :1], 1), numbers(3, 4, 5), along)

@@ -73,6 +73,14 @@ for name, how in (
     turned = x.transpose(0, 3, 1, 2)
     here = KERNELS[name].generic(np, turned, flip=False, **how)
     near(overrides("cuda")[name](on_gpu(x).transpose(0, 3, 1, 2), flip=False, **how), here)
+x = random.standard_normal((6, 5, 4)).astype(
+    np.float32
+)  # three dims, of which two are resized, in any order
+how = {"plans": (ResamplePlan("reflect", 5, 8, shift=2), PLANS[9]), "flip": False}
+near(
+    overrides("cuda")["resample_plane"](on_gpu(x).transpose(2, 1, 0), **how),
+    KERNELS["resample_plane"].generic(np, x.transpose(2, 1, 0), **how),
+)
 # Elements counted by 64 bits; an array that begins in the middle of a word.
 resample._MANY = 0
 resample._calls.clear()

@@ -12,7 +12,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...runtime.facts import Facts
 from ..made_of.guards import unsupported
-from .resample_kernels import ResamplePlan, resample_axis
+from .resample_kernels import ResamplePlan, along_axes
 
 Widths = tuple[tuple[int, int], ...]
 
@@ -135,15 +135,13 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     _check_mirrored(input, widths)
     if mode == "replicate" and input._a.dtype.kind == "b":
         raise unsupported(f"replication_pad{len(widths) // 2}d", input.dtype)
-    out = input
+    steps = []
     for axis, (before, after) in enumerate(by_dim):
-        if axis < input._a.ndim - len(widths) // 2 or (before, after) == (0, 0):
-            continue
-        shape = input._a.shape
-        _check_side(shape, axis, mode, before, after)
-        plan = ResamplePlan(mode, shape[axis], shape[axis] + before + after, shift=before)
-        out = resample_axis(out, axis=axis, plan=plan, flip=False)
-    return out.clone() if out is input else out
+        if (before, after) != (0, 0):
+            n = input._a.shape[axis]
+            _check_side(input._a.shape, axis, mode, before, after)
+            steps.append((axis, ResamplePlan(mode, n, n + before + after, shift=before)))
+    return along_axes(input, steps)
 
 
 def _constant(x: Tensor, widths: Widths, value: Any) -> Tensor:

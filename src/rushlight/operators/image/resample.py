@@ -8,11 +8,10 @@ from typing import Any
 
 from ...base import dtypes
 from ...base.shapes import MOST, check_size, several_whole, whole
-from ...core.op import Op
 from ...core.public import public
 from ...core.tensor import Tensor
 from ..layers.pool_adaptive import averaged
-from .resample_kernels import ResamplePlan, resample_axis, resample_bytes, resample_plane
+from .resample_kernels import ResamplePlan, along_axes, resample_bytes
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _SMOOTH_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
@@ -161,7 +160,7 @@ def interpolate(
         and input.dtype is dtypes.uint8
         and resample_bytes.is_whole(input)
     ):
-        return _resized(input, out, scales, mode, bool(align_corners), antialias, resample_bytes)
+        return _resized(input, out, scales, mode, bool(align_corners), antialias, in_bytes=True)
     if mode in _SMOOTH_DIMS and input._a.dtype.kind == "u":
         wide = _resized(input.to(dtypes.float32), out, scales, mode, bool(align_corners), antialias)
         return wide.round().clamp(0, 255).to(input.dtype)
@@ -175,7 +174,7 @@ def _resized(
     mode: str,
     align: bool,
     antialias: bool,
-    resample: Op = resample_axis,
+    in_bytes: bool = False,
 ) -> Tensor:
     kind = _KINDS.get(mode, mode)
     steps: list[tuple[int, ResamplePlan]] = []
@@ -188,17 +187,11 @@ def _resized(
         steps.append(
             (2 + i, ResamplePlan("smooth-" + kind if antialias else kind, n, m, step, align))
         )
-    result = x
-    if resample is resample_bytes:
-        steps.reverse()
-    elif [axis for axis, _ in steps[-2:]] == [x.ndim - 2, x.ndim - 1] and resample_plane.is_whole(
-        x
-    ):
-        result = resample_plane(x, plans=(steps[-2][1], steps[-1][1]), flip=False)
-        del steps[-2:]
-    for axis, plan in steps:
-        result = resample(result, axis=axis, plan=plan, flip=False)
-    return result.clone() if result is x else result
+    if not in_bytes:
+        return along_axes(x, steps)
+    for axis, plan in reversed(steps):
+        x = resample_bytes(x, axis=axis, plan=plan, flip=False)
+    return x if steps else x.clone()
 
 
 @public("functional")

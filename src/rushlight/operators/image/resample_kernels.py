@@ -263,6 +263,17 @@ resample_plane = Op(
 resample_plane.derivative(x=lambda g, plans, flip: resample_plane(g, plans=plans, flip=not flip))
 
 
+def along_axes(x: Tensor, steps: list[tuple[int, ResamplePlan]]) -> Tensor:
+    """Axes by their plans, the last two at once where the device knows how; a copy where there are none."""
+    result, last = x, [axis for axis, _ in steps[-2:]]
+    if last == [x.ndim - 2, x.ndim - 1] and resample_plane.is_whole(x):
+        result = resample_plane(x, plans=(steps[-2][1], steps[-1][1]), flip=False)
+        steps = steps[:-2]
+    for axis, plan in steps:
+        result = resample_axis(result, axis=axis, plan=plan, flip=False)
+    return result.clone() if result is x else result
+
+
 # -- bytes --------------------------------------------------------------------------------------
 
 

@@ -243,8 +243,10 @@ def check_scatter(x: Tensor, dim: int, index: Tensor, src: Any, name: str = "sca
         if index._a.size and max(src._a.ndim, 1) != max(index._a.ndim, 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     shape = index._a.shape
-    too_big = any(n > m for d, (n, m) in enumerate(zip(shape, x._a.shape)) if d != dim)
-    if isinstance(src, Tensor) and index._a.size:
+    too_big = shape != x._a.shape and any(
+        n > m for d, (n, m) in enumerate(zip(shape, x._a.shape)) if d != dim
+    )
+    if isinstance(src, Tensor) and shape != src._a.shape and index._a.size:
         too_big = too_big or any(n > m for n, m in zip(shape, src._a.shape or (1,)))
     if too_big and index._a.size:
         tail = ""

@@ -201,12 +201,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:  # no
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
             f"{title(mask.dtype)}"
         )
-    shape = broadcast_shapes(input._a.shape, mask._a.shape)
-    where = mask.expand(shape)
+    if input._a.shape != mask._a.shape:
+        shape = broadcast_shapes(input._a.shape, mask._a.shape)
+        input, mask = input.expand(shape), mask.expand(shape)
     # Where every element could be taken nobody has to count.
-    if where._a.size > source._a.size and int(where.sum()) > source._a.size:
+    if mask._a.size > source._a.size and int(mask.sum()) > source._a.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    return _masked_scatter(input.expand(shape), where, source)
+    return _masked_scatter(input, mask, source)
 
 
 def _scatter_body(xp: ArrayModule, x: Array, mask: Array, source: Array) -> Any:

@@ -36,6 +36,11 @@ def _draw(xp: ArrayModule, *, kind: str, size: tuple, dtype: dtype, args: tuple,
     return getattr(stream, kind)(size, dtype.np, *args)
 
 
+def _draw_over(xp: ArrayModule, t: Array, *, kind: str, args: tuple, stream: RandomStream) -> Any:
+    xp.copyto(t, getattr(stream, kind)(t.shape, t.dtype, *args))
+    return t
+
+
 def _draw_integers(xp: ArrayModule, *, low: int, high: int, size: tuple, dtype: dtype, stream: RandomStream,
                    device: device) -> Any:  # fmt: skip
     return stream.randint(low, high, size, dtype.np)
@@ -53,6 +58,14 @@ def _draw_coins(xp: ArrayModule, *, p: float, size: tuple, dtype: dtype, stream:
 
 
 RANDOM = Kernel("random", _draw, meta=_size_meta, random=True, facts=Facts(aten="rand made"))
+DRAWN_OVER = Kernel(
+    "drawn_over",
+    _draw_over,
+    meta=lambda t, **attrs: t,
+    mutates=(0,),
+    random=True,
+    facts=Facts(refuses=True),
+)
 RANDINT = Kernel(
     "randint",
     _draw_integers,

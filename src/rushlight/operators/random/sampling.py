@@ -9,16 +9,18 @@ import numpy as np
 from ...base import dtypes
 from ...base.arrays import Array, ArrayModule, RandomStream
 from ...base.shapes import whole
-from ...core.inplace import check_writable, write
+from ...core.inplace import bump, check_writable, write
 from ...core.op import Op
 from ...core.public import into, public
 from ...core.tensor import Tensor, tensor_over
 from ...runtime.door import Kernel, run
 from ...runtime.facts import Facts
+from ...runtime.thread import TAPE, here
+from ...runtime.wrapped import answer
 from ..create.filled import dim_order, number
 from ..made_of.checks import between_zero_and_one, check_values
 from ..memory.copies import _write_op, _written
-from .draws import COINS, RANDINT, RANDOM, check_span, draw, floating, real
+from .draws import COINS, DRAWN_OVER, RANDINT, RANDOM, check_span, draw, floating, real
 from .generator import stream_for
 
 # -- given by a tensor -----------------------------------------------------------------------------
@@ -174,9 +176,27 @@ def _store(t: Tensor, fresh: Tensor) -> Tensor:
     return write(t, _written(_drawn, t, fresh))
 
 
+def _stands_alone(t: Tensor) -> bool:
+    """Whether a GPU may draw right into the memory of `t`: real, contiguous, no view, without a history."""
+    return (
+        t._edge is None
+        and t._ext is None
+        and not answer.active
+        and not here.vmaps
+        and t.is_cuda
+        and t._a.dtype.kind != "c"
+        and t._a.flags.c_contiguous
+    )
+
+
 def _fill(t: Tensor, kernel: Kernel, generator: Any, **attrs: Any) -> Tensor:
     """Draw as many numbers as `t` has, in the order of its memory, and write them there."""
     check_writable(t)
+    if kernel is RANDOM and not here.state & ~TAPE and _stands_alone(t):
+        attrs["stream"] = stream_for(generator, t.device)
+        run(DRAWN_OVER, t._a.__class__, (t._a,), attrs)
+        bump(t)
+        return t
     order = dim_order(t._a, None)
     if attrs.get("kind") == "normal" and not t._a.flags.c_contiguous:
         attrs["kind"] = "normal_in_turn"  # PyTorch draws blocks for contiguous tensors only

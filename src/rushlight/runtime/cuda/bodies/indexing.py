@@ -122,17 +122,38 @@ def _gather_call(x: DeviceArray, index: DeviceArray, *, dim: int) -> Any:
 kernel_for("cuda", "gather")(keyed(_gather, _gather_call))
 
 
-@kernel_for("cuda", "scatter")
 def _scatter(x: DeviceArray, index: DeviceArray, src: Any, *, dim: int) -> Any:
     if not x.ndim:
         return NotImplemented
     out = copied(x)
     if src.__class__ is not ndarray:
-        src = cupy.full((), src, x.dtype)
+        src, value = ndarray((), x.dtype), src
+        fill(src, value)
     if not src.ndim:
         src = cupy.broadcast_to(src, index.shape)
     _along("scatter", out, out, src.astype(x.dtype, copy=False), index, dim % x.ndim)
     return out
+
+
+def _scatter_call(x: DeviceArray, index: DeviceArray, src: Any, *, dim: int) -> Any:
+    return None if src.dtype != x.dtype else _onto_copy("scatter", x, index, src, dim)
+
+
+def _onto_copy(what: str, x: DeviceArray, index: DeviceArray, src: DeviceArray, dim: int) -> Any:
+    """The launch over a copy of `x`, for arrays of a kind."""
+    if not x.ndim or not index.size or not src.ndim:
+        return None
+    launch = _walk(what, ndarray(x.shape, x.dtype), src, index, dim % x.ndim, ())
+
+    def call(x: DeviceArray, index: DeviceArray, src: DeviceArray) -> Any:
+        out = copied(x)
+        launch(out, src, index)
+        return out
+
+    return call
+
+
+kernel_for("cuda", "scatter")(keyed(_scatter, _scatter_call))
 
 
 def _adds_in_place(dtype: np.dtype) -> bool:
@@ -150,7 +171,6 @@ def _scatter_into(out: DeviceArray, index: DeviceArray, src: DeviceArray, dim: i
     fold_at(out.reshape(-1), at.reshape(-1), copied(part).reshape(-1))
 
 
-@kernel_for("cuda", "scatter_add")
 def _scatter_add(x: DeviceArray, index: DeviceArray, src: DeviceArray, *, dim: int) -> Any:
     if not x.ndim:
         return NotImplemented
@@ -162,6 +182,16 @@ def _scatter_add(x: DeviceArray, index: DeviceArray, src: DeviceArray, *, dim: i
         src = cupy.broadcast_to(src, index.shape)
     _scatter_into(out, index, src, dim % x.ndim)
     return out
+
+
+def _scatter_add_call(x: DeviceArray, index: DeviceArray, src: DeviceArray, *, dim: int) -> Any:
+    if x.dtype.itemsize == 2 or src.dtype != x.dtype or not _adds_in_place(x.dtype):
+        return None
+    return _onto_copy("scatter_add", x, index, src, dim)
+
+
+_SETTING = ((settings, "deterministic"),)
+kernel_for("cuda", "scatter_add")(keyed(_scatter_add, _scatter_add_call, None, _SETTING))
 
 
 @kernel_for("cuda", "gather_grad")

@@ -262,20 +262,39 @@ class DrawStream:
         )
 
 
-def _prepared(
-    *, kind: str, size: tuple, dtype: dtype, args: tuple, stream: DrawStream, device: device
-) -> Any:
-    """The launch that makes uniform or normal numbers; the stream's counter is in its own memory."""
-    n = prod(size)
-    if kind not in _ENDS or dtype.name not in DIGITS or not n:
+def _numbers(
+    *given: DeviceArray, kind: str, args: tuple, stream: DrawStream, size: tuple = (),
+    dtype: dtype | None = None, device: device | None = None,
+) -> Any:  # fmt: skip
+    """The launch that draws uniform or normal numbers into a new array, or over a given one."""
+    ends, of = _ENDS.get(kind), from_np(given[0].dtype) if given else dtype
+    n = given[0].size if given else prod(size)
+    if ends is None or of is None or of.name not in DIGITS or not n:
         return None
-    launch = _kernel("normal" if kind == "normal_in_turn" else kind, dtype.np)
-    call = launch.prepared(
-        min(-(-n // 1024), 4096), 256, (Result(0, tuple(size), dtype.np),), *(args or _ENDS[kind]),
-        0, front=(n,),
+    if given and not given[0]._c_contiguous:
+        return None
+    launch = _kernel(kind.partition("_in")[0], of.np).prepared(
+        min(-(-n // 1024), 4096), 256, () if given else (Result(0, tuple(size), of.np),),
+        *(args or ends), 0, front=(n,), head=2,
     )  # fmt: skip
-    return partial(call, stream.address)
+    address = stream.address  # the counter is in the stream's own memory
+    return (lambda x: (launch(x, address), x)[1]) if given else partial(launch, address)
+
+
+def _integers(
+    *, low: int, high: int, size: tuple, dtype: dtype, stream: DrawStream, device: device
+) -> Any:
+    n, span = prod(size), high - low
+    if not n or not 0 < span <= 2**64:
+        return None
+    wrapped = (low + 2**63) % 2**64 - 2**63
+    launch = _kernel("integers", dtype.np).prepared(
+        min(-(-n // 512), 4096), 256, (Result(0, tuple(size), dtype.np),), wrapped, span % 2**64,
+        front=(n,), head=2,
+    )  # fmt: skip
+    return partial(launch, stream.address)
 
 
 _ENDS = {"uniform": (0.0, 1.0), "normal": (0.0, 1.0), "normal_in_turn": (0.0, 1.0)}
-kernel_for("cuda", "random")(keyed(lambda **attrs: NotImplemented, _prepared))
+for _name, _prepare in (("random", _numbers), ("drawn_over", _numbers), ("randint", _integers)):
+    kernel_for("cuda", _name)(keyed(lambda *given, **attrs: NotImplemented, _prepare))

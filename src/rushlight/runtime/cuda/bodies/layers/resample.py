@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .....base.bounded import Bounded
 from ....door import kernel_for
 from ...code.held import runnable
+from ...code.keyed import keyed
 from ...code.launch import Result
 from ...code.sources import NUMBERS, blocks_for, device, load
 from ...code.tables import kept
@@ -102,11 +103,11 @@ def _call(x: DeviceArray, axis: int, taps: tuple[Taps, ...], unit: int) -> Any:
     )
 
 
-def _laid(x: DeviceArray) -> tuple[Any, bool]:
-    """Contiguous memory of an array: as it is where its channels come last, as PyTorch keeps them."""
+def _laid(x: DeviceArray, axis: int) -> tuple[Any, bool]:
+    """Contiguous memory of an array: as it is where its channels come last, as PyTorch keeps them, and are none of the axes."""
     if x._c_contiguous:
         return x, False
-    if x.ndim > 2:
+    if axis > 1:
         turned = x.transpose(0, *range(2, x.ndim), 1)
         if turned._c_contiguous:
             return turned, True
@@ -117,25 +118,52 @@ def _turned_back(out: DeviceArray, last: bool) -> Any:
     return out.transpose(0, out.ndim - 1, *range(1, out.ndim - 1)) if last else out
 
 
-@kernel_for("cuda", "resample_axis")
 def _axis(x: DeviceArray, *, axis: int, plan: Any, flip: bool) -> Any:
     taps = _taps(plan, flip, x.dtype.char == "d")
     if not _served(x, taps.weight, taps.length):
         return NotImplemented
-    dense, last = _laid(x) if axis > 1 else (x if x._c_contiguous else copied(x), False)
+    dense, last = _laid(x, axis)
     return _turned_back(_along(dense, axis - last, taps), last)
 
 
-@kernel_for("cuda", "resample_plane")
+def _axis_call(x: DeviceArray, *, axis: int, plan: Any, flip: bool) -> Any:
+    return _prepared(x, axis, plan, flip=flip)
+
+
 def _both(x: DeviceArray, *, plans: tuple, flip: bool) -> Any:
     rows, columns = [_taps(plan, flip, x.dtype.char == "d") for plan in plans]
-    if not _served(x, columns.weight, rows.length * columns.length) or x.ndim < 4:
+    if not _served(x, columns.weight, rows.length * columns.length):
         return NotImplemented
-    dense, last = _laid(x)
+    dense, last = _laid(x, x.ndim - 2)
     axis = x.ndim - 2 - last
-    if (rows.weight is None) == (columns.weight is None) and rows.taps * columns.taps <= _AT_ONCE:
+    if _fit(rows, columns):
         return _turned_back(_along(dense, axis, rows, columns), last)
     first, second = (axis, rows), (axis + 1, columns)
     if rows.length * x.shape[-1] > columns.length * x.shape[-2]:  # the smaller one in between
         first, second = second, first
     return _turned_back(_along(_along(dense, *first), *second), last)
+
+
+def _fit(*taps: Taps) -> bool:
+    """Whether axes are computed at once."""
+    return len({t.weight is None for t in taps}) == 1 and prod(t.taps for t in taps) <= _AT_ONCE
+
+
+def _both_call(x: DeviceArray, *, plans: tuple, flip: bool) -> Any:
+    return _prepared(x, x.ndim - 2, *plans, flip=flip)
+
+
+def _prepared(x: DeviceArray, axis: int, *plans: Any, flip: bool) -> Any:
+    """The one launch for contiguous arrays of a kind."""
+    if not x._c_contiguous or x.data.ptr & 15 or axis < 0:
+        return None
+    taps = [_taps(plan, flip, x.dtype.char == "d") for plan in plans]
+    if not _served(x, taps[-1].weight, prod(t.length for t in taps)) or not _fit(*taps):
+        return None
+    tables = [a for t in taps for a in (t.index, t.weight) if a is not None]
+    call = _call(x, axis, tuple(taps), _unit(prod(x.shape[axis + len(taps) :]) * x.itemsize))
+    return lambda x: call(x, *tables)
+
+
+kernel_for("cuda", "resample_axis")(keyed(_axis, _axis_call))
+kernel_for("cuda", "resample_plane")(keyed(_both, _both_call))
