@@ -159,6 +159,8 @@ def test_bytes() -> None:
         ("a,b,target\n1,x,u\n2,y,v\n5,x,w\n3,x,u\n4,y,u\n6,x,v", "classification", "row"),
         ("a,b,survived\n1,x,0\n2,y,1\n5,x,0", "classification", "row"),
         ("a,b,price\n1,x,10\n2,y,11\n5,x,12", "regression", "row"),
+        ("a,b,target\n1,x,151.0\n2,y,75.0\n5,x,141.0\n3,x,75.0", "regression", "row"),
+        ("a,b,target\n" + "1,x,0\n2,y,1\n5,x,2\n" * 6, "classification", "row"),
         ("path,label\na.png,x\nb.png,y", "classification", "picture"),
     ],
 )  # fmt: skip

@@ -28,6 +28,7 @@ _SPLITS = ("split", "part", "set")
 _LABELS = ("label", "class", "target", "class_name", "category")
 _SEVERAL = ("labels", "tags", "classes", "categories")
 _VALUES = ("value", "values")
+RARE = 5  # lines of each number under "target", at least, where those are names of classes
 MOST_CLASSES = 0.5  # of the lines: with more different answers it is no class
 _SEPARATORS = (",", ";", "\t")  # in many countries spreadsheets write semicolons
 _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
@@ -240,6 +241,7 @@ def _kind(table: Table, columns: list[int]) -> str:
     if any(v is None for v in values):
         return Classification.kind
     parts = any(v != int(v) for v in values if v is not None)
+    parts = parts or (table.head[at] == "target" and len(set(values)) * RARE > len(values))
     return Regression.kind if parts or table.head[at] not in (*_LABELS, *_SEVERAL) else Classification.kind  # fmt: skip
 
 
