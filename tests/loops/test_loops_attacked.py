@@ -15,7 +15,6 @@ from attacks_on_loops import (  # noqa: F401
     changes,
     graphs,
     memory,
-    models,
     oddities,
     people,
     recipes,

@@ -78,6 +78,7 @@ REST: dict[str, int] = {
     "test_sharing.py": 3,
     "test_sharing.py::test_processes_see_each_others_writes": 0,
     "test_site.py": 6,
+    "test_strangers.py": 6,
     "test_thread_state.py": 3,
     "test_types.py": 12,
     "test_vector_stores.py": 4,

@@ -44,12 +44,6 @@ def data(n: int = N, size: int = 4, seed: int = 0) -> list[tuple[rl.Tensor, rl.T
     ]
 
 
-def sets(n: int = 24) -> rl.utils.data.TensorDataset:
-    r = np.random.default_rng(0)
-    x, y = r.standard_normal((n, 6)).astype("f4"), r.integers(0, 3, n)
-    return rl.utils.data.TensorDataset(rl.tensor(x), rl.tensor(y))
-
-
 def see(net: nn.Module, opt: Any = None) -> list[Any]:
     """Copies of parameters, gradients, buffers and states; versions."""
     out: list[Any] = [p.detach().clone() for p in net.parameters()]
