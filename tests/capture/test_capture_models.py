@@ -18,7 +18,6 @@ STEPS = 7
 class Task:
     """A model, its optimiser and one step; subclasses say which."""
 
-    replays = True
     least = 3  # steps of the seven that are replays
 
     def __init__(self):
@@ -115,31 +114,6 @@ class Attention(Task):
         loss.backward()
         self.opt.step()
         return loss
-
-
-class Adversarial(Task):
-    def build(self):
-        self.g = nn.Sequential(nn.Linear(2, 8), nn.LeakyReLU(0.2), nn.Linear(8, 4))
-        self.d = nn.Sequential(nn.Linear(4, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
-        self.model = nn.ModuleList([self.g, self.d])
-        self.og = torch.optim.Adam(self.g.parameters(), lr=1e-2, betas=(0.5, 0.999))
-        self.od = torch.optim.Adam(self.d.parameters(), lr=1e-2, betas=(0.5, 0.999))
-
-    def step(self, x, y):
-        noise = torch.randn(x.shape[0], 2)
-        fake = self.g(noise)
-        self.od.zero_grad()
-        real_loss = F.binary_cross_entropy_with_logits(self.d(x), torch.ones(x.shape[0], 1))
-        fake_loss = F.binary_cross_entropy_with_logits(
-            self.d(fake.detach()), torch.zeros(x.shape[0], 1)
-        )
-        (real_loss + fake_loss).backward()
-        self.od.step()
-        self.og.zero_grad()
-        g_loss = F.binary_cross_entropy_with_logits(self.d(fake), torch.ones(x.shape[0], 1))
-        g_loss.backward()
-        self.og.step()
-        return real_loss + fake_loss, g_loss
 
 
 class Accumulating(Task):
@@ -295,29 +269,10 @@ class CustomFunction(Task):
         return loss
 
 
-class Quasi(Task):
-    """LBFGS decides by values: it stays eager, and says so."""
-
-    replays = False
-
-    def build(self):
-        self.model = nn.Linear(4, 3)
-        self.opt = torch.optim.LBFGS(self.model.parameters(), max_iter=3)
-
-    def step(self, x, y):
-        def closure():
-            self.opt.zero_grad()
-            loss = F.cross_entropy(self.model(x), y)
-            loss.backward()
-            return loss
-
-        return self.opt.step(closure)
-
-
 TASKS = [
-    Task, Clipped, ClippedByValue, Convolutional, Recurrent, Attention, Adversarial, Accumulating,
+    Task, Clipped, ClippedByValue, Convolutional, Recurrent, Attention, Accumulating,
     Averaged, Cycled, Penalised, GradientPenalty, TwoGroups, LowPrecision, Parametrised, Hooked,
-    Reported, Frozen, CustomFunction, Quasi,
+    Reported, Frozen, CustomFunction,
 ]  # fmt: skip
 
 
@@ -341,7 +296,7 @@ def compare(a, b):
 def test_task(kind):
     eager, other = kind(), kind()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if not kind.replays else "error")
+        warnings.simplefilter("error")
         compiled = torch.compile(other.step)
         for i in range(STEPS):
             eager.between(i)
@@ -359,6 +314,5 @@ def test_task(kind):
                 assert (p.grad is None) == (q.grad is None)
                 if p.grad is not None:
                     compare(p.grad, q.grad)
-    assert bool(compiled.replays) == kind.replays, compiled.why()
-    if kind.replays:
-        assert sum(r.runs for r in compiled.replays) >= kind.least
+    assert compiled.replays, compiled.why()
+    assert sum(r.runs for r in compiled.replays) >= kind.least
