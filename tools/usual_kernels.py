@@ -3,6 +3,7 @@
 python tools/usual_kernels.py record FILE       on a GPU: the networks of benchmarks/, each in a process of its own
 python tools/usual_kernels.py write FILE        the list, of kernels that several networks asked for; how much of
                                                 each network it has when it is made of the others alone
+python tools/usual_kernels.py ship sm_80 sm_90  the machine code of the list for a wheel, without a GPU; git ignores it
 """
 
 from __future__ import annotations
@@ -132,16 +133,34 @@ def write(file: Path) -> None:
     )
 
 
+def ship(archs: list[str]) -> None:
+    sys.path.insert(0, str(ROOT / "src"))
+    from rushlight.runtime.cuda.code import compile as code
+    from rushlight.runtime.cuda.code import usual
+
+    listed = usual.usual()
+    for arch in archs:
+        with ThreadPoolExecutor(usual.cores()) as pool:
+            given = [(k.text, (*code.OPTIONS, *k.options)) for k in listed]
+            made = pool.map(lambda one: code._compile(one[0], (*one[1], f"-arch={arch}")), given)
+            codes = {usual.key_of(*one): cubin for one, cubin in zip(given, made)}
+        file = Path(usual.__file__).with_name(f"usual-{arch}.xz")
+        file.write_bytes(usual.packed_codes(codes))
+        print(f"{file}: {len(codes)} kernels, {file.stat().st_size} bytes")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["record", "write", "child"])
+    parser.add_argument("what", choices=["record", "write", "child", "ship"])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--at-once", type=int, default=8)
     args = parser.parse_args()
     if args.what == "child":
         child(*args.names)
+    elif args.what == "ship":
+        ship(args.names)
     elif args.what == "record":
         record(Path(args.names[0]), args.at_once)
     else:

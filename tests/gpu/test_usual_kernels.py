@@ -90,6 +90,30 @@ def test_a_list_comes_back_as_it_was_written(
     assert len(lzma.decompress(file.read_bytes())) < 300
 
 
+def test_machine_code_that_came_with_the_package_is_not_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """For its architecture and later ones of the generation, under any options that are the same."""
+    pytest.importorskip("cupy")
+    from rushlight.runtime.cuda.code import compile
+
+    given = [("one", ("-std=c++17",)), ("two", ("-std=c++17", "-DA=1"))]
+    codes = {usual.key_of(*kernel): bytes([i]) * (i + 3) for i, kernel in enumerate(given)}
+    (tmp_path / "usual-sm_80.xz").write_bytes(usual.packed_codes(codes))
+    monkeypatch.setattr(usual, "_FILE", tmp_path / "usual.xz")
+    monkeypatch.setattr(usual, "shipped", usual.shipped.__wrapped__)
+    monkeypatch.setattr(compile, "path_of", lambda *what: tmp_path / "none")
+    monkeypatch.setattr(compile, "_compile", lambda *what: b"made")
+    for arch, there in (("sm_80", True), ("sm_89", True), ("sm_90", False)):
+        flags = [(text, (*options, f"-arch={arch}")) for text, options in given]
+        assert [compile.is_kept(*one) for one in flags] == [there, there]
+        found = [compile.cubin(*one) for one in flags]
+        assert found == (list(codes.values()) if there else [b"made"] * 2)
+        (tmp_path / "none").unlink(missing_ok=True)
+    other = ("two", ("-std=c++17", "-DA=2", "-arch=sm_80"))
+    assert not compile.is_kept(*other)
+
+
 def test_what_most_networks_ask_for_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     listed(monkeypatch, one="abx", two="abx", three="bx", four="cx")
     compiler = Compiler()

@@ -17,6 +17,7 @@ from cupy_backends.cuda.libs import nvrtc
 from ....base.bounded import Bounded
 from ....base.config import settings
 from ....base.locks import new_lock
+from . import usual
 from .held import runnable
 from .launch import Launch
 from .parameters import formats
@@ -55,6 +56,9 @@ def cubin(text: str, flags: tuple[str, ...]) -> bytes:
         return path.read_bytes()
     except OSError:
         pass
+    came = _shipped(text, flags)
+    if came is not None:
+        return came
     mine: Future[bytes] = Future()
     other = _under_way.setdefault(path, mine)
     if other is not mine:
@@ -72,8 +76,13 @@ def cubin(text: str, flags: tuple[str, ...]) -> bytes:
 
 
 def is_kept(text: str, flags: tuple[str, ...]) -> bool:
-    """Whether a source's machine code lies on the disk."""
-    return path_of(text, flags).exists()
+    """Whether a source's machine code lies on the disk, or came with the package."""
+    return path_of(text, flags).exists() or _shipped(text, flags) is not None
+
+
+def _shipped(text: str, flags: tuple[str, ...]) -> bytes | None:
+    *options, arch = flags
+    return usual.shipped(arch.removeprefix("-arch=")).get(usual.key_of(text, tuple(options)))
 
 
 def version() -> str:

@@ -1,7 +1,8 @@
 """The kernels that most networks ask for, compiled before they are asked for: `usual.xz` has their sources.
 
-The first process that uses a GPU compiles them in the background, on cores that it has to spare, while Python builds its
-network; `rushlight warm` compiles them at once. tools/usual_kernels.py writes the file.
+`usual-sm_90.xz` beside it has their machine code, for each architecture that a wheel was built for. For others the first
+process that uses a GPU compiles them in the background, on cores that it has to spare, while Python builds its network;
+`rushlight warm` compiles them at once. tools/usual_kernels.py writes all of these files.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,6 +89,33 @@ def packed(asked: Iterable[Kernel]) -> bytes:
         for k in asked
     ]
     return lzma.compress(json.dumps([list(literals), rows]).encode(), preset=9)
+
+
+def key_of(text: str, options: tuple[str, ...]) -> str:
+    """What a kernel's machine code is found by."""
+    return hashlib.sha256("\0".join((*options, text)).encode()).hexdigest()[:40]
+
+
+def packed_codes(codes: dict[str, bytes]) -> bytes:
+    """What `shipped` reads."""
+    sizes = {key: len(code) for key, code in codes.items()}
+    return lzma.compress(json.dumps(sizes).encode() + b"\n" + b"".join(codes.values()), preset=9)
+
+
+@lru_cache(4)
+def shipped(arch: str) -> dict[str, bytes]:
+    """Machine code that came with the package: for an architecture, or for the first one of its generation."""
+    for name in (arch, f"{arch[:-1]}0"):
+        try:
+            head, _, rest = lzma.decompress(_FILE.with_name(f"usual-{name}.xz").read_bytes()).partition(b"\n")  # fmt: skip
+        except (OSError, lzma.LZMAError):
+            continue
+        found, at = {}, 0
+        for key, size in json.loads(head).items():
+            found[key] = rest[at : at + size]
+            at += size
+        return found
+    return {}
 
 
 class Work:
@@ -198,7 +227,7 @@ def _in_the_background(compiler: Any, arch: str) -> None:
     try:
         told = hashlib.sha256(_FILE.read_bytes()).hexdigest()[:12]
         mark = folder / f"usual-{told}-{arch}-{compiler.version()}"
-        if mark.exists():
+        if mark.exists() or shipped(arch):
             return
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "usual.lock").open("w") as lock:
