@@ -59,14 +59,6 @@ __device__ __forceinline__ float rounded(float v) {
     return v;
 #endif
 }
-__device__ __forceinline__ void round_all(Scores& s) {
-#if TF32
-    UNROLL for (int m = 0; m < TILES; m++)
-        UNROLL for (int j = 0; j < 2 * GROUPS; j++)
-            UNROLL for (int e = 0; e < 4; e++) s[m][j][e] = rounded(s[m][j][e]);
-#endif
-}
-
 // COUNT rows from `from` on become a tile, zeros where there are no more than `rows` or `width` numbers of a row.
 template <int COUNT, int W>
 __device__ __forceinline__ void stage(float* tile, const float* from, i64 step, int rows, int width) {
