@@ -59,6 +59,10 @@ def added(shape: tuple, dim: int, index: np.ndarray) -> None:
         how = {"slots": slots, "accumulate": True}
         whole = overrides("cuda")["index_put"](on_gpu(x), on_gpu(g), on_gpu(index), **how)
         near(whole, expected + x)
+        into = on_gpu(x)
+        there = overrides("cuda")["index_put_into"](into, on_gpu(g), on_gpu(index), **how)
+        assert there is into
+        near(into, expected + x)
         rows = index_rows.rows_of(shape, slots, (index,))
         in_order = on_gpu(x)
         index_rows._add_in_order(in_order, on_gpu(index), on_gpu(g), rows)
@@ -123,6 +127,24 @@ def refused() -> None:
     assert overrides("cuda")["index"](x, i, i, slots=(1, 0, 1)) is NotImplemented
 
 
+def of_pictures() -> None:
+    """Parts of pictures at places and by a mask: read where they lie, and their channels stay where they were."""
+    for kind in (np.float32, np.uint8):
+        x = (random.standard_normal((7, 3, 9, 12)) * 50).astype(kind)
+        mask, index = random.random(7) < 0.6, picks(7, 5, dtype=np.int64)
+        last = on_gpu(np.ascontiguousarray(x.transpose(0, 2, 3, 1))).transpose(0, 3, 1, 2)
+        for there in (on_gpu(x), last):
+            for part in (np.s_[:, :, 2:7, 3:11], np.s_[:, :, 2:7], np.s_[:, 1:, :, :4], np.s_[::2, 1], np.s_[:, :, ::2, ::3]):  # fmt: skip
+                want, given = x[part], there[part]
+                for chosen in (mask[: len(want)], index % len(want)):
+                    found = overrides("cuda")["index"](given, on_gpu(chosen), slots=(1,))
+                    if there is last and part == np.s_[:, :, 2:7, 3:11]:
+                        assert found.strides == tuple([n * found.itemsize for n in (120, 1, 24, 3)])
+                    np.testing.assert_array_equal(
+                        on_host(index_rows.row_major(found)), want[chosen]
+                    )
+
+
 def through_tensors() -> None:
     """The message passing of a graph network, with its gradients."""
     x, source, target = random.standard_normal((12, 8)), picks(12, 40, dtype=np.int64) % 12, None
@@ -147,5 +169,6 @@ for (shape, dim), dtype in product(SHAPES, (np.int64, np.int32)):
 not_aligned()
 gathered()
 refused()
+of_pictures()
 through_tensors()
 print("equal")

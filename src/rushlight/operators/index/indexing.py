@@ -192,7 +192,8 @@ def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulat
     attrs = {"slots": slots, "accumulate": accumulate}
     raw = _fitted_values(t, values)
     arrays = (t._a, raw, *[p._a for p in picks])
-    if isinstance(values, Tensor) and np.may_share_memory(_host_array(t), _host_array(values)):
+    on_host = isinstance(values, Tensor) and t.is_cpu and values.is_cpu
+    if on_host and np.may_share_memory(t._a, values._a):
         settle()  # what is copied may still wait to be computed
         arrays = (t._a, raw.copy(), *arrays[2:])
     try:
@@ -205,10 +206,6 @@ def put(t: Tensor, slots: tuple, picks: Sequence[Tensor], values: Any, accumulat
     if here.grad:
         _record_put(t, values, picks, attrs)
     return t
-
-
-def _host_array(t: Tensor) -> Any:
-    return t._a if t.is_cpu else np.empty(0)
 
 
 def _fitted_values(t: Tensor, values: Any) -> Any:

@@ -97,6 +97,31 @@ def take_any(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
     return take(copied(x), index, rows)
 
 
+def take_dense(x: DeviceArray, index: DeviceArray, rows: IndexRows) -> Any:
+    """`take` of an array with any strides, whose result lies in the order of its memory, as PyTorch's."""
+    dim = len(rows.before)
+    order = sorted(range(x.ndim), key=lambda d: (-x.strides[d], d))
+    if x._c_contiguous or index.ndim != 1 or order[0] != dim or x.strides[order[-1]] != x.itemsize:
+        return take_any(x, index, rows)
+    lines: list[tuple[int, int]] = []  # how many, and how many bytes apart
+    for d in order[1:]:
+        n, step = x.shape[d], x.strides[d]
+        lines = [*lines[:-1], (lines[-1][0] * n, step)] if lines and lines[-1][1] == n * step else [*lines, (n, step)]  # fmt: skip
+    if not 0 < len(lines) <= 3 or prod(n for n, _ in lines) >= 2**31 or lines[-1][1] != x.itemsize:
+        return take_any(x, index, rows)
+    (a, over), (b, down) = [(1, 0)] * (3 - len(lines)) + lines[:-1]
+    run, far = lines[-1][0] * x.itemsize, x.strides[dim]
+    unit, name = word(run | x.data.ptr | far | over | down)
+    width, count = run // unit, index.size * a * b
+    lanes = _lanes(width)
+    out = ndarray((index.size, *[x.shape[d] for d in order[1:]]), x.dtype)
+    load("index_rows.cu", "take_lines", UNIT=name, LANES=lanes, X=PLACES[index.dtype.char])(
+        blocks_for(count * lanes), 256, x, row_major(index), out, count, rows.extent, width,
+        far // unit, a, b, over // unit, down // unit,
+    )  # fmt: skip
+    return out.transpose(sorted(range(x.ndim), key=order.__getitem__))
+
+
 def apart(a: DeviceArray, written: DeviceArray) -> Any:
     """`a`, or a copy of it where it may lie in the memory that is written."""
     return copied(a) if a.data.mem is written.data.mem else a
@@ -145,6 +170,26 @@ def add(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -
     return True
 
 
+def add_call(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> Any:
+    """`add` of contiguous arrays of a kind, g of the shape of what is picked, as one launch; else None."""
+    if not _adds(out.dtype, g) or out.dtype != computed(out.dtype):
+        return None
+    dense = out._c_contiguous and index._c_contiguous and g._c_contiguous
+    if not dense or g.shape != (*rows.before, *index.shape, *rows.after):
+        return None
+    four = out.itemsize == 4 and not (rows.width % 4 or (g.data.ptr | out.data.ptr) & 15)
+    launch, blocks, numbers = _addition(out.dtype, index, rows, four)
+    return launch.prepared(blocks, 256, (), *numbers)
+
+
+def _addition(dtype: np.dtype, index: DeviceArray, rows: IndexRows, four: bool) -> tuple:
+    """The kernel that adds in whichever order, its blocks, and what follows the addresses."""
+    lanes, count = _lanes(rows.width // 4 if four else rows.width), rows.outer * rows.picks
+    how = {"LANES": lanes, "FOUR": int(four), "X": PLACES[index.dtype.char]}
+    launch = load("index_rows.cu", "add", dtype.char, **how)
+    return launch, blocks_for(count * lanes), (count, rows.picks, rows.extent, rows.width)
+
+
 def index_grad(g: DeviceArray, index: DeviceArray, rows: IndexRows, shape: tuple[int, ...]) -> Any:
     """The gradient of `take`; None where there is no kernel."""
     if not _adds(g.dtype, g):
@@ -172,15 +217,8 @@ def _add_at_once(total: DeviceArray, index: DeviceArray, g: DeviceArray, rows: I
     """By atomic additions, in whichever order they come."""
     g, index = _spread(g, index, rows), row_major(index)
     four = not (rows.width % 4 or g.data.ptr % (4 * g.itemsize) or total.data.ptr & 15)
-    lanes, count = _lanes(rows.width // 4 if four else rows.width), rows.outer * rows.picks
-    load(
-        "index_rows.cu",
-        "add",
-        g.dtype.char,
-        LANES=lanes,
-        FOUR=int(four),
-        X=PLACES[index.dtype.char],
-    )(blocks_for(count * lanes), 256, g, index, total, count, rows.picks, rows.extent, rows.width)
+    launch, blocks, numbers = _addition(g.dtype, index, rows, four)
+    launch(blocks, 256, g, index, total, *numbers)
 
 
 def _add_in_order(out: DeviceArray, index: DeviceArray, g: DeviceArray, rows: IndexRows) -> None:

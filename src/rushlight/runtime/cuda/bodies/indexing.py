@@ -355,7 +355,7 @@ def _index(x: DeviceArray, *indices: DeviceArray, slots: tuple) -> Any:
         shape, slots, indices = one
         x = x.reshape(shape)
     rows = index_rows.rows_of(x.shape, slots, indices)
-    return NotImplemented if rows is None else index_rows.take_any(x, indices[0], rows)
+    return NotImplemented if rows is None else index_rows.take_dense(x, indices[0], rows)
 
 
 @kernel_for("cuda", "index_grad")
@@ -416,11 +416,23 @@ def _write(dst: DeviceArray, values: Any, indices: tuple, slots: tuple) -> Any:
     return dst
 
 
-@kernel_for("cuda", "index_put_into")
 def _index_put_into(
     dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
 ) -> Any:
     return _put(dst, values, indices, slots, accumulate)
+
+
+def _index_put_call(
+    dst: DeviceArray, values: Any, *indices: DeviceArray, slots: tuple, accumulate: bool
+) -> Any:
+    rows = index_rows.rows_of(dst.shape, slots, indices)
+    if not accumulate or rows is None or settings.deterministic:
+        return None
+    launch = index_rows.add_call(dst, indices[0], values, rows)
+    return launch and (lambda dst, values, index: (launch(values, index, dst), dst)[1])
+
+
+kernel_for("cuda", "index_put_into")(keyed(_index_put_into, _index_put_call, None, _SETTING))
 
 
 @kernel_for("cuda", "index_put")

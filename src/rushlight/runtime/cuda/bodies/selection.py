@@ -104,7 +104,7 @@ def take(x: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:
         return ndarray(by.shape(0), x.dtype)
     if len(by.masked) > 1:
         x = row_major(x).reshape(by.shape(prod(by.masked)))
-    return index_rows.take_any(x, at, by.rows(at.size))
+    return index_rows.take_dense(x, at, by.rows(at.size))
 
 
 def spread(g: DeviceArray, mask: DeviceArray, by: Chosen) -> Any:

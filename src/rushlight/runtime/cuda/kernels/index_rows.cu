@@ -32,6 +32,20 @@ KERNEL(take)(const UNIT* __restrict__ x, const X* __restrict__ index, UNIT* __re
     }
 }
 
+// The same of strided memory: what is picked has a times b lines of `width` words, `far`, `over` and `down` apart.
+KERNEL(take_lines)(const UNIT* __restrict__ x, const X* __restrict__ index, UNIT* __restrict__ out, i64 count, i64 extent,
+                   i64 width, i64 far, int a, int b, i64 over, i64 down) {
+    depend();
+    const int lane = threadIdx.x & (LANES - 1);
+    const i64 step = (i64)gridDim.x * blockDim.x / LANES;
+    for (i64 line = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES; line < count; line += step) {
+        const i64 pick = line / (a * b);
+        const int own = (int)(line - pick * (a * b)), i = own / b;
+        const UNIT* from = x + wrapped((i64)index[pick], extent) * far + i * over + (own - i * b) * down;
+        for (i64 k = lane; k < width; k += LANES) out[line * width + k] = from[k];
+    }
+}
+
 // The other way round: rows of x written to places of out; of equal places any.
 KERNEL(put)(const UNIT* __restrict__ x, const X* __restrict__ index, UNIT* __restrict__ out, i64 count, i64 picks,
             i64 extent, i64 width) {
